@@ -1,0 +1,80 @@
+//! What a log can lack: the reader returns what is whole and says here what is not.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// A file that cannot be read as a log at all.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The operating system refused.
+    #[error("{path}: {source}", path = path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It does not begin like a log.
+    #[error("{path}: not a sockcap log ({why}); give files written by libsockcap.so (*.sclog)", path = path.display())]
+    NotALog {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with its beginning.
+        why: &'static str,
+    },
+    /// It was written in another version of the format.
+    #[error("{path}: log format version {found}, this program reads version {known}; use the sockcap it was recorded with", path = path.display(), known = crate::layout::VERSION)]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// The version it names.
+        found: u32,
+    },
+}
+
+/// A place of a log where something is missing or makes no sense.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// The offset in the file, in bytes.
+    pub offset: u64,
+    /// How many bytes from there were passed over.
+    pub bytes: u64,
+    /// What is wrong.
+    pub fault: Fault,
+}
+
+/// The kinds of damage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The file ends inside a chunk.
+    Truncated,
+    /// A chunk does not begin as one.
+    NotAChunk,
+    /// A record was begun and never finished: its thread was killed or is still writing it.
+    Unfinished,
+    /// A record's length leads out of its chunk, or is shorter than its kind needs.
+    BadLength,
+    /// A record's kind or one of its fields is none that this version knows.
+    BadField,
+    /// The operating system could not read the file any further.
+    Unreadable,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Fault::Truncated => "the file ends inside a chunk",
+            Fault::NotAChunk => "no chunk begins here",
+            Fault::Unfinished => "a record was begun and not finished",
+            Fault::BadLength => "a record's length is impossible",
+            Fault::BadField => "a record has an unknown kind or field",
+            Fault::Unreadable => "the file cannot be read any further",
+        })
+    }
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "offset {}: {} ({} bytes passed over)", self.offset, self.fault, self.bytes)
+    }
+}

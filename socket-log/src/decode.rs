@@ -1,0 +1,286 @@
+//! Words as records: the inverse of [`encode`](crate::encode), for any bytes at all.
+
+use crate::damage::Fault;
+use crate::duration;
+use crate::encode::{Direction, Flow, Origin, ProcessEvent, Role, datagram_flag};
+use crate::layout::{Anchor, TRANSFER_WORDS, kind};
+use crate::sockaddr::SocketName;
+
+/// A record with its thread and its time, in the file's ticks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The thread that wrote it.
+    pub tid: u32,
+    /// When a send was called, a receive returned, or the event took place.
+    pub ticks: u64,
+    /// What happened.
+    pub record: Record,
+}
+
+/// What one record says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Record {
+    /// Bytes went over a stream.
+    Transfer {
+        /// Which way.
+        direction: Direction,
+        /// On which flow.
+        flow: u32,
+        /// How many.
+        bytes: u64,
+        /// How long the call took, in ticks (in the common form rounded down by up to 1/32).
+        duration: u64,
+    },
+    /// A datagram went out or came in.
+    Datagram {
+        /// Which way.
+        direction: Direction,
+        /// On which flow.
+        flow: u32,
+        /// The payload's size.
+        bytes: u64,
+        /// The CRC-32 of the payload.
+        checksum: u32,
+        /// Only a part of it was received; the checksum is of that part.
+        truncated: bool,
+        /// It was only looked at (`MSG_PEEK`).
+        peeked: bool,
+        /// How long the call took, in ticks.
+        duration: u64,
+        /// The peer, where the call named one.
+        peer: Option<SocketName>,
+    },
+    /// The thread's clocks were read together.
+    Anchor(Anchor),
+    /// A flow began or was met.
+    Flow(Flow),
+    /// The names of a flow's ends became known.
+    Endpoints {
+        /// The flow.
+        flow: u32,
+        /// What this end does.
+        role: Role,
+        /// This end's name.
+        local: Option<SocketName>,
+        /// The other end's name.
+        peer: Option<SocketName>,
+        /// The process at the other end of a unix socket; 0 if unknown.
+        peer_pid: u32,
+    },
+    /// A descriptor was closed.
+    Close {
+        /// Its flow.
+        flow: u32,
+        /// The descriptor.
+        fd: i32,
+    },
+    /// A flow was shut down, `how` as for `shutdown(2)`.
+    Shutdown {
+        /// The flow.
+        flow: u32,
+        /// 0: receiving, 1: sending, 2: both.
+        how: u16,
+    },
+    /// A receive met the end of the stream.
+    EndOfFile {
+        /// The flow.
+        flow: u32,
+    },
+    /// A call failed.
+    Failure {
+        /// The flow.
+        flow: u32,
+        /// Which way bytes would have gone.
+        direction: Direction,
+        /// The error's number.
+        errno: u16,
+    },
+    /// Two flows are the ends of one `socketpair`.
+    Pair {
+        /// One end.
+        first: u32,
+        /// The other.
+        second: u32,
+    },
+    /// A descriptor was duplicated.
+    Duplicate {
+        /// The flow of both.
+        flow: u32,
+        /// The descriptor there was.
+        old: i32,
+        /// The new one.
+        new: i32,
+    },
+    /// Something befell the process.
+    Process {
+        /// What.
+        event: ProcessEvent,
+        /// The child's pid or the exit status, see [`ProcessEvent`].
+        value: i32,
+    },
+}
+
+/// Outcome of looking at the words from one place of a chunk on.
+pub(crate) enum Step {
+    /// A record of so many words, and its time as far as it was stored: whole, or the low 32 bits.
+    Record { words: usize, time: Time, record: Record },
+    /// Nothing was committed in this word.
+    Empty,
+    /// So many words are to be passed over.
+    Damaged { words: usize, fault: Fault },
+}
+
+/// A record's time as stored.
+#[derive(Clone, Copy)]
+pub(crate) enum Time {
+    Whole(u64),
+    Low(u32),
+}
+
+/// Decodes the record at the beginning of `words`, which reach to the end of the chunk.
+pub(crate) fn step(words: &[u32]) -> Step {
+    let Some(&first) = words.first() else { return Step::Empty };
+    let tag = first as u8;
+    match tag {
+        0 if first == 0 => Step::Empty,
+        kind::SEND | kind::RECEIVE => match words.get(1..TRANSFER_WORDS) {
+            Some(&[ticks, rest]) => Step::Record {
+                words: TRANSFER_WORDS,
+                time: Time::Low(ticks),
+                record: Record::Transfer {
+                    direction: if tag == kind::SEND { Direction::Send } else { Direction::Receive },
+                    flow: first >> 8,
+                    bytes: u64::from(rest >> 10),
+                    duration: duration::unpack(rest),
+                },
+            },
+            _ => Step::Damaged { words: words.len(), fault: Fault::BadLength },
+        },
+        _ => sized(tag, first, words),
+    }
+}
+
+/// Decodes a record that names its own length.
+fn sized(tag: u8, first: u32, words: &[u32]) -> Step {
+    let length = (first >> 8 & 0xff) as usize;
+    let Some(body) = words.get(..length).filter(|body| !body.is_empty()) else {
+        return Step::Damaged { words: words.len(), fault: Fault::BadLength };
+    };
+    if tag == kind::RESERVED {
+        return Step::Damaged { words: length, fault: Fault::Unfinished };
+    }
+    match fields(tag, (first >> 16) as u16, body) {
+        Ok((time, record)) => Step::Record { words: length, time, record },
+        Err(fault) => Step::Damaged { words: length, fault },
+    }
+}
+
+fn fields(tag: u8, aux: u16, words: &[u32]) -> Result<(Time, Record), Fault> {
+    let word = |index: usize| words.get(index).copied().ok_or(Fault::BadLength);
+    let long = |index: usize| Ok(u64::from(word(index)?) | u64::from(word(index + 1)?) << 32);
+    let low = Time::Low(word(1)?);
+    let flow = word(2)?;
+    Ok(match tag {
+        kind::SEND_LONG | kind::RECEIVE_LONG => (
+            Time::Whole(u64::from(word(1)?) | u64::from(word(3)?) << 32),
+            Record::Transfer {
+                direction: if tag == kind::SEND_LONG { Direction::Send } else { Direction::Receive },
+                flow,
+                bytes: long(4)?,
+                duration: long(6)?,
+            },
+        ),
+        kind::SEND_DATAGRAM | kind::RECEIVE_DATAGRAM => {
+            let flags = (aux >> 8) as u8;
+            (
+                Time::Whole(u64::from(word(1)?) | u64::from(word(3)?) << 32),
+                Record::Datagram {
+                    direction: if tag == kind::SEND_DATAGRAM { Direction::Send } else { Direction::Receive },
+                    flow,
+                    bytes: u64::from(word(4)?),
+                    checksum: word(5)?,
+                    truncated: flags & datagram_flag::TRUNCATED != 0,
+                    peeked: flags & datagram_flag::PEEKED != 0,
+                    duration: u64::from(word(6)?),
+                    peer: name(words.get(7..), usize::from(aux & 0xff))?,
+                },
+            )
+        }
+        kind::ANCHOR => {
+            let ticks = long(1)?;
+            let anchor = Anchor { ticks, monotonic: long(3)? as i64, realtime: long(5)? as i64 };
+            (Time::Whole(ticks), Record::Anchor(anchor))
+        }
+        kind::FLOW => {
+            let what = word(4)?;
+            let record = Flow {
+                flow,
+                fd: word(3)? as i32,
+                domain: aux as u8,
+                kind: (aux >> 8) as u8,
+                protocol: what as u16,
+                origin: origin((what >> 16) as u8)?,
+                cookie: long(5)?,
+                listener: word(7)?,
+            };
+            (low, Record::Flow(record))
+        }
+        kind::ENDPOINTS => {
+            let lengths = word(3)?;
+            let (local, peer) = ((lengths & 0xff) as usize, (lengths >> 8 & 0xff) as usize);
+            let record = Record::Endpoints {
+                flow,
+                role: role(aux)?,
+                local: name(words.get(5..), local)?,
+                peer: name(words.get(5 + local.div_ceil(4)..), peer)?,
+                peer_pid: word(4)?,
+            };
+            (low, record)
+        }
+        kind::CLOSE => (low, Record::Close { flow, fd: word(3)? as i32 }),
+        kind::SHUTDOWN => (low, Record::Shutdown { flow, how: aux }),
+        kind::END_OF_FILE => (low, Record::EndOfFile { flow }),
+        kind::FAILURE => {
+            let direction = if word(3)? == 0 { Direction::Send } else { Direction::Receive };
+            (low, Record::Failure { flow, direction, errno: aux })
+        }
+        kind::PAIR => (low, Record::Pair { first: flow, second: word(3)? }),
+        kind::DUPLICATE => (low, Record::Duplicate { flow, old: word(3)? as i32, new: word(4)? as i32 }),
+        kind::PROCESS => (low, Record::Process { event: process_event(aux)?, value: flow as i32 }),
+        _ => return Err(Fault::BadField),
+    })
+}
+
+/// The name in the first `length` bytes of `words`; none where the length is zero.
+fn name(words: Option<&[u32]>, length: usize) -> Result<Option<SocketName>, Fault> {
+    if length == 0 {
+        return Ok(None);
+    }
+    let bytes: Vec<u8> =
+        words.unwrap_or(&[]).iter().flat_map(|word| word.to_le_bytes()).take(length).collect();
+    if bytes.len() < length {
+        return Err(Fault::BadLength);
+    }
+    SocketName::decode(&bytes).map(Some).ok_or(Fault::BadField)
+}
+
+fn origin(value: u8) -> Result<Origin, Fault> {
+    [Origin::Socket, Origin::Accept, Origin::Pair, Origin::Found]
+        .into_iter()
+        .find(|origin| *origin as u8 == value)
+        .ok_or(Fault::BadField)
+}
+
+fn role(value: u16) -> Result<Role, Fault> {
+    [Role::Unknown, Role::Connect, Role::Accept, Role::Bind, Role::Listen]
+        .into_iter()
+        .find(|role| *role as u16 == value)
+        .ok_or(Fault::BadField)
+}
+
+fn process_event(value: u16) -> Result<ProcessEvent, Fault> {
+    [ProcessEvent::Fork, ProcessEvent::Spawn, ProcessEvent::Exec, ProcessEvent::Exit]
+        .into_iter()
+        .find(|event| *event as u16 == value)
+        .ok_or(Fault::BadField)
+}

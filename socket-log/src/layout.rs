@@ -1,0 +1,186 @@
+//! The file's layout: a header page, then chunks of equal size, each written by one thread.
+//!
+//! The writer maps the file shared, so what it has stored survives the death of its process. Two rules make the
+//! file readable at any moment, however the writer ended:
+//!
+//! - Everything unwritten is zero, and a record's first word is never zero. The writer first reserves the words
+//!   of a record by moving its thread's position on, then stores a [`kind::RESERVED`] word that tells their number,
+//!   then fills the rest, and commits by storing the true first word last, with release ordering. A thread that
+//!   dies on the way leaves either zeros or a record of known length, and a signal handler that comes in between
+//!   writes behind it. A chunk and the file are committed by their magic in the same way.
+//! - A chunk belongs to one thread, so records of different threads never wait for each other, and a record
+//!   need not name its thread.
+//!
+//! All numbers are little-endian; the writer refuses to build for other machines.
+
+use core::sync::atomic::{AtomicU32, AtomicU64};
+
+/// The file's first eight bytes.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"sockcap\0");
+/// The version of this layout. A reader refuses others by name.
+pub const VERSION: u32 = 1;
+/// The size of the header page, and so the offset of the first chunk.
+pub const HEADER_BYTES: usize = 4096;
+/// The size of a chunk.
+pub const CHUNK_BYTES: usize = 4096;
+/// The first word of a committed chunk header.
+pub const CHUNK_MAGIC: u32 = u32::from_le_bytes(*b"CHNK");
+/// The words of a chunk, header included.
+pub const CHUNK_WORDS: usize = CHUNK_BYTES / 4;
+/// The words of a chunk's header.
+pub const CHUNK_HEADER_WORDS: usize = size_of::<ChunkHeader>() / 4;
+/// The words of the common record: one transfer on a stream.
+pub const TRANSFER_WORDS: usize = 3;
+/// The longest record, in words.
+pub const LARGEST_RECORD_WORDS: usize = 255;
+/// How far, in ticks, a record's time may lie from the thread's latest anchor before the writer must set a new
+/// one. Times are stored as their low 32 bits and read back as the nearest to that anchor; the limit is half of
+/// what would be unambiguous, which leaves a signal handler a second to come between two steps of the writer.
+pub const ANCHOR_REACH: u64 = 1 << 30;
+/// The largest flow number in the common record; a transfer on a later flow takes the long form.
+pub const SHORT_FLOW_LIMIT: u32 = 1 << 24;
+/// The smallest number of bytes that the common record cannot hold.
+pub const SHORT_BYTES_LIMIT: u64 = 1 << 22;
+
+/// What the ticks of a file are.
+pub mod tick {
+    /// Nanoseconds of `CLOCK_MONOTONIC`.
+    pub const MONOTONIC: u32 = 1;
+    /// The processor's cycle counter, shifted right by [`FileHeader::tick_shift`](super::FileHeader).
+    pub const CYCLES: u32 = 2;
+}
+
+/// How far the process has come, as its log knows.
+pub mod state {
+    /// It runs, or it was killed.
+    pub const RUNNING: u32 = 0;
+    /// It ended by `exit` or `_exit`.
+    pub const EXITED: u32 = 1;
+    /// It was replaced by another program with `exec`; that one has a log of its own.
+    pub const REPLACED: u32 = 2;
+}
+
+/// The causes for which a record is not written, as indices of [`FileHeader::lost`].
+pub mod lost {
+    /// The disk is full, or the file may not grow.
+    pub const NO_SPACE: usize = 0;
+    /// The log's limit (`SOCKCAP_MAX_BYTES`) is reached.
+    pub const LIMIT: usize = 1;
+    /// A system call that growing the log needs was refused.
+    pub const REFUSED: usize = 2;
+    /// The thread could not be given a chunk in time (a signal handler inside the writer, for one).
+    pub const BUSY: usize = 3;
+    /// The descriptor is beyond the table of descriptors.
+    pub const DESCRIPTOR: usize = 4;
+    /// How many causes a header has room for.
+    pub const CAUSES: usize = 8;
+    /// What each cause is called on screen.
+    pub const NAMES: [&str; CAUSES] =
+        ["disk full", "log limit", "system call refused", "writer busy", "descriptor too large", "", "", ""];
+}
+
+/// The header page's fixed part. Texts are UTF-8 or raw bytes as the system gave them, cut at their array's
+/// length, and padded with zeros.
+#[repr(C)]
+pub struct FileHeader {
+    /// [`MAGIC`]; stored last, with release ordering.
+    pub magic: AtomicU64,
+    /// [`VERSION`].
+    pub version: u32,
+    /// [`HEADER_BYTES`].
+    pub header_bytes: u32,
+    /// [`CHUNK_BYTES`].
+    pub chunk_bytes: u32,
+    /// One of [`tick`].
+    pub tick_clock: u32,
+    /// By how many bits the cycle counter is shifted right to make a tick.
+    pub tick_shift: u32,
+    /// The process.
+    pub pid: u32,
+    /// Its parent.
+    pub parent_pid: u32,
+    /// Its user.
+    pub uid: u32,
+    /// When the library began this log: an anchor like a chunk's.
+    pub start: Anchor,
+    /// The kernel's random id of this boot.
+    pub boot_id: [u8; 16],
+    /// One of [`state`].
+    pub state: AtomicU32,
+    /// Chunks handed out so far.
+    pub chunks: AtomicU32,
+    /// Records lost, by cause, see [`lost`].
+    pub lost: [AtomicU64; lost::CAUSES],
+    /// The host's name, as the user gave it (`SOCKCAP_HOST`) or as the kernel has it.
+    pub host: [u8; 128],
+    /// The path of the executable.
+    pub executable: [u8; 1024],
+    /// The arguments, each ended by a zero byte.
+    pub arguments: [u8; 2048],
+}
+
+/// One moment on the three clocks.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Anchor {
+    /// The file's ticks.
+    pub ticks: u64,
+    /// `CLOCK_MONOTONIC`, in nanoseconds.
+    pub monotonic: i64,
+    /// `CLOCK_REALTIME`, in nanoseconds since the Unix epoch.
+    pub realtime: i64,
+}
+
+/// The beginning of each chunk.
+#[repr(C)]
+pub struct ChunkHeader {
+    /// [`CHUNK_MAGIC`]; stored last, with release ordering.
+    pub magic: AtomicU32,
+    /// The thread that writes this chunk.
+    pub tid: u32,
+    /// When the thread was given the chunk, and the thread's latest anchor for the records that follow.
+    pub anchor: Anchor,
+}
+
+const _: () = assert!(size_of::<FileHeader>() <= HEADER_BYTES);
+const _: () = assert!(size_of::<ChunkHeader>() == 32);
+#[cfg(target_endian = "big")]
+compile_error!("the log is little-endian and so must be the machine that writes it");
+
+/// What a record's first word says in its low eight bits.
+pub mod kind {
+    /// Bytes sent on a stream: the common record.
+    pub const SEND: u8 = 1;
+    /// Bytes received on a stream: the common record.
+    pub const RECEIVE: u8 = 2;
+    /// Bytes sent on a stream, the long form.
+    pub const SEND_LONG: u8 = 3;
+    /// Bytes received on a stream, the long form.
+    pub const RECEIVE_LONG: u8 = 4;
+    /// A datagram sent.
+    pub const SEND_DATAGRAM: u8 = 5;
+    /// A datagram received.
+    pub const RECEIVE_DATAGRAM: u8 = 6;
+    /// One moment on the three clocks.
+    pub const ANCHOR: u8 = 7;
+    /// A flow begins, or one is met for the first time.
+    pub const FLOW: u8 = 8;
+    /// What a flow's ends are called.
+    pub const ENDPOINTS: u8 = 9;
+    /// A descriptor of a flow was closed.
+    pub const CLOSE: u8 = 10;
+    /// One or both directions of a flow were shut down.
+    pub const SHUTDOWN: u8 = 11;
+    /// The other end closed its direction: a receive gave zero bytes.
+    pub const END_OF_FILE: u8 = 12;
+    /// A call on a flow failed.
+    pub const FAILURE: u8 = 13;
+    /// Two flows are the two ends of one `socketpair`.
+    pub const PAIR: u8 = 14;
+    /// A descriptor was duplicated.
+    pub const DUPLICATE: u8 = 15;
+    /// Something befell the process: fork, spawn, exec, exit.
+    pub const PROCESS: u8 = 16;
+    /// A record that its writer began and did not finish; only its length is known.
+    pub const RESERVED: u8 = 255;
+}

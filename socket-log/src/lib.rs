@@ -1,0 +1,34 @@
+//! The log that `libsockcap.so` writes and every tool reads: one file per process.
+//!
+//! This crate is the only place that knows how the file is laid out. Without its default feature it is
+//! `no_std`, allocates nothing and holds what the writer needs: [`layout`] (header and chunks) and
+//! [`encode`] (records). The feature `reader` adds decoding, recovery of damaged files and the conversion
+//! of ticks into wall-clock time. `docs/log-format.md` describes the same layout in prose.
+
+#![cfg_attr(not(feature = "reader"), no_std)]
+
+mod duration;
+pub mod encode;
+pub mod layout;
+
+#[cfg(feature = "reader")]
+mod clock;
+#[cfg(feature = "reader")]
+mod damage;
+#[cfg(feature = "reader")]
+mod decode;
+#[cfg(feature = "reader")]
+mod log;
+#[cfg(feature = "reader")]
+mod sockaddr;
+
+#[cfg(feature = "reader")]
+pub use clock::Clock;
+#[cfg(feature = "reader")]
+pub use damage::{Damage, Fault, OpenError};
+#[cfg(feature = "reader")]
+pub use decode::{Entry, Record};
+#[cfg(feature = "reader")]
+pub use log::{Chunk, Chunks, Header, Log};
+#[cfg(feature = "reader")]
+pub use sockaddr::SocketName;

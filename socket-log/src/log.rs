@@ -1,0 +1,329 @@
+//! Opening a log and walking through it, chunk by chunk.
+//!
+//! Memory stays at one chunk whatever the file's size. Nothing here fails on damage: what cannot be read is
+//! passed over and told to the caller, and the walk goes on behind it.
+
+use std::fs::File;
+use std::io;
+use std::mem::offset_of;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use crate::clock::Clock;
+use crate::damage::{Damage, Fault, OpenError};
+use crate::decode::{self, Entry, Record, Step, Time};
+use crate::layout::{
+    Anchor, CHUNK_BYTES, CHUNK_HEADER_WORDS, CHUNK_MAGIC, CHUNK_WORDS, ChunkHeader, FileHeader, HEADER_BYTES,
+    MAGIC, VERSION, lost, tick,
+};
+
+/// What a log's header says of the process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// One of [`tick`].
+    pub tick_clock: u32,
+    /// The process.
+    pub pid: u32,
+    /// Its parent when the log began.
+    pub parent_pid: u32,
+    /// Its user.
+    pub uid: u32,
+    /// When the log began.
+    pub start: Anchor,
+    /// The kernel's random id of this boot.
+    pub boot_id: [u8; 16],
+    /// One of [`state`](crate::layout::state).
+    pub state: u32,
+    /// Records lost, by cause, see [`lost`].
+    pub lost: [u64; lost::CAUSES],
+    /// The host's name.
+    pub host: String,
+    /// The path of the executable.
+    pub executable: String,
+    /// The arguments, the program's name first; cut where they were too long for the header.
+    pub arguments: Vec<String>,
+}
+
+/// An open log.
+#[derive(Debug)]
+pub struct Log {
+    path: PathBuf,
+    file: File,
+    length: u64,
+    header: Header,
+}
+
+impl Log {
+    /// Opens the log at `path` and reads its header.
+    ///
+    /// # Errors
+    /// When the file cannot be read, is no log, or is of another version.
+    pub fn open(path: &Path) -> Result<Log, OpenError> {
+        let io = |source| OpenError::Io { path: path.to_owned(), source };
+        let file = File::open(path).map_err(io)?;
+        let length = file.metadata().map_err(io)?.len();
+        let mut page = [0; HEADER_BYTES];
+        let read = read_at(&file, &mut page, 0).map_err(io)?;
+        let header = parse_header(page.get(..read).unwrap_or(&[])).map_err(|problem| match problem {
+            HeaderProblem::NotALog(why) => OpenError::NotALog { path: path.to_owned(), why },
+            HeaderProblem::Version(found) => OpenError::Version { path: path.to_owned(), found },
+        })?;
+        Ok(Log { path: path.to_owned(), file, length, header })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file's size when it was opened, in bytes.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// What the header says.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The chunks in file order. Those of one thread are in the order in which it wrote them.
+    pub fn chunks(&self) -> Chunks<'_> {
+        Chunks { log: self, offset: HEADER_BYTES as u64, damage: Vec::new() }
+    }
+
+    /// Calls `entry` with every whole record in file order, and returns the damage met on the way.
+    pub fn for_each(&self, mut entry: impl FnMut(Entry)) -> Vec<Damage> {
+        let mut chunks = self.chunks();
+        let mut damage = Vec::new();
+        for chunk in chunks.by_ref() {
+            damage.extend(chunk.for_each(&mut entry));
+        }
+        damage.append(&mut chunks.damage);
+        damage.sort_by_key(|damage| damage.offset);
+        damage
+    }
+
+    /// The log's clock, from the anchors of all its threads. Reads the whole file once.
+    pub fn clock(&self) -> Clock {
+        let mut anchors = vec![self.header.start];
+        for chunk in self.chunks() {
+            anchors.push(chunk.anchor);
+            chunk.for_each(|entry| {
+                if let Record::Anchor(anchor) = entry.record {
+                    anchors.push(anchor);
+                }
+            });
+        }
+        Clock::new(anchors, self.header.tick_clock == tick::MONOTONIC)
+    }
+}
+
+/// An iterator over a log's chunks.
+#[derive(Debug)]
+pub struct Chunks<'log> {
+    log: &'log Log,
+    offset: u64,
+    damage: Vec<Damage>,
+}
+
+impl Chunks<'_> {
+    /// What was passed over between the chunks returned so far.
+    pub fn damage(&self) -> &[Damage] {
+        &self.damage
+    }
+
+    fn passed_over(&mut self, offset: u64, bytes: u64, fault: Fault) {
+        self.damage.push(Damage { offset, bytes, fault });
+    }
+}
+
+impl Iterator for Chunks<'_> {
+    type Item = Chunk;
+
+    fn next(&mut self) -> Option<Chunk> {
+        let mut bytes = [0; CHUNK_BYTES];
+        while self.offset < self.log.length {
+            let offset = self.offset;
+            let read = match read_at(&self.log.file, &mut bytes, offset) {
+                Ok(read) => read,
+                Err(_) => {
+                    self.passed_over(offset, self.log.length - offset, Fault::Unreadable);
+                    self.offset = self.log.length;
+                    return None;
+                }
+            };
+            if read == 0 {
+                return None;
+            }
+            self.offset += read as u64;
+            let used = &bytes[..read];
+            if used.iter().all(|byte| *byte == 0) {
+                continue; // The file has grown ahead of its use.
+            }
+            if read < CHUNK_BYTES {
+                self.passed_over(offset + read as u64, (CHUNK_BYTES - read) as u64, Fault::Truncated);
+            }
+            match Chunk::parse(offset, used) {
+                Some(chunk) => return Some(chunk),
+                None => self.passed_over(offset, read as u64, Fault::NotAChunk),
+            }
+        }
+        None
+    }
+}
+
+/// One chunk: the records of one thread over some time.
+#[derive(Clone, Debug)]
+pub struct Chunk {
+    /// Its offset in the file.
+    pub offset: u64,
+    /// The thread that wrote it.
+    pub tid: u32,
+    /// When the thread was given it.
+    pub anchor: Anchor,
+    words: Vec<u32>,
+}
+
+impl Chunk {
+    fn parse(offset: u64, bytes: &[u8]) -> Option<Chunk> {
+        let words: Vec<u32> = bytes
+            .chunks_exact(4)
+            .map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
+            .collect();
+        if *words.first()? != CHUNK_MAGIC {
+            return None;
+        }
+        let long =
+            |at: usize| Some(u64::from(*words.get(at / 4)?) | u64::from(*words.get(at / 4 + 1)?) << 32);
+        let at = offset_of!(ChunkHeader, anchor);
+        let anchor = Anchor {
+            ticks: long(at + offset_of!(Anchor, ticks))?,
+            monotonic: long(at + offset_of!(Anchor, monotonic))? as i64,
+            realtime: long(at + offset_of!(Anchor, realtime))? as i64,
+        };
+        let tid = *words.get(offset_of!(ChunkHeader, tid) / 4)?;
+        Some(Chunk { offset, tid, anchor, words })
+    }
+
+    /// Calls `entry` with every whole record in the order written, and returns the damage met on the way.
+    pub fn for_each(&self, mut entry: impl FnMut(Entry)) -> Vec<Damage> {
+        let mut damage: Vec<Damage> = Vec::new();
+        let mut anchor = self.anchor.ticks;
+        let mut at = CHUNK_HEADER_WORDS.min(self.words.len());
+        while at < self.words.len() {
+            match decode::step(&self.words[at..]) {
+                Step::Empty => at += 1,
+                Step::Record { words, time, record } => {
+                    let ticks = match time {
+                        Time::Whole(ticks) => ticks,
+                        Time::Low(low) => nearest(anchor, low),
+                    };
+                    if let Record::Anchor(latest) = &record {
+                        anchor = latest.ticks;
+                    }
+                    entry(Entry { tid: self.tid, ticks, record });
+                    at += words;
+                }
+                Step::Damaged { words, fault } => {
+                    damage.push(Damage {
+                        offset: self.offset + 4 * at as u64,
+                        bytes: 4 * words as u64,
+                        fault,
+                    });
+                    at += words.max(1);
+                }
+            }
+        }
+        debug_assert!(self.words.len() <= CHUNK_WORDS);
+        damage
+    }
+}
+
+/// The time whose low 32 bits are `low` and that lies nearest to `anchor`.
+fn nearest(anchor: u64, low: u32) -> u64 {
+    let ahead = low.wrapping_sub(anchor as u32) as i32;
+    anchor.wrapping_add_signed(i64::from(ahead))
+}
+
+enum HeaderProblem {
+    NotALog(&'static str),
+    Version(u32),
+}
+
+fn parse_header(page: &[u8]) -> Result<Header, HeaderProblem> {
+    let word =
+        |at: usize| page.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes);
+    let long =
+        |at: usize| page.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes);
+    match long(offset_of!(FileHeader, magic)) {
+        None => return Err(HeaderProblem::NotALog("the file is too short")),
+        Some(MAGIC) => {}
+        Some(0) => return Err(HeaderProblem::NotALog("its header was never finished")),
+        Some(_) => return Err(HeaderProblem::NotALog("its first bytes are others")),
+    }
+    let short = HeaderProblem::NotALog("the file ends inside its header");
+    match word(offset_of!(FileHeader, version)) {
+        Some(VERSION) => {}
+        Some(version) => return Err(HeaderProblem::Version(version)),
+        None => return Err(short),
+    }
+    if page.len() < HEADER_BYTES {
+        return Err(short);
+    }
+    let sizes = (word(offset_of!(FileHeader, header_bytes)), word(offset_of!(FileHeader, chunk_bytes)));
+    if sizes != (Some(HEADER_BYTES as u32), Some(CHUNK_BYTES as u32)) {
+        return Err(HeaderProblem::NotALog("its header names sizes that this version does not have"));
+    }
+    let word = |at| word(at).unwrap_or(0);
+    let long = |at| long(at).unwrap_or(0);
+    let bytes = |at: usize, length: usize| page.get(at..at + length).unwrap_or(&[]);
+    let start = offset_of!(FileHeader, start);
+    let mut boot_id = [0; 16];
+    boot_id.copy_from_slice(bytes(offset_of!(FileHeader, boot_id), 16));
+    Ok(Header {
+        tick_clock: word(offset_of!(FileHeader, tick_clock)),
+        pid: word(offset_of!(FileHeader, pid)),
+        parent_pid: word(offset_of!(FileHeader, parent_pid)),
+        uid: word(offset_of!(FileHeader, uid)),
+        start: Anchor {
+            ticks: long(start + offset_of!(Anchor, ticks)),
+            monotonic: long(start + offset_of!(Anchor, monotonic)) as i64,
+            realtime: long(start + offset_of!(Anchor, realtime)) as i64,
+        },
+        boot_id,
+        state: word(offset_of!(FileHeader, state)),
+        lost: std::array::from_fn(|cause| long(offset_of!(FileHeader, lost) + 8 * cause)),
+        host: first_text(bytes(offset_of!(FileHeader, host), 128)),
+        executable: first_text(bytes(offset_of!(FileHeader, executable), 1024)),
+        arguments: texts(bytes(offset_of!(FileHeader, arguments), 2048)),
+    })
+}
+
+/// The text up to the first zero byte.
+fn first_text(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..end]).into_owned()
+}
+
+/// Texts that each end with a zero byte; the zeros that pad the field are no texts.
+fn texts(bytes: &[u8]) -> Vec<String> {
+    let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    if end == 0 {
+        return Vec::new();
+    }
+    bytes[..end].split(|byte| *byte == 0).map(|text| String::from_utf8_lossy(text).into_owned()).collect()
+}
+
+/// Reads as much of `buffer` as the file holds from `offset` on.
+fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    let mut read = 0;
+    while read < buffer.len() {
+        match file.read_at(&mut buffer[read..], offset + read as u64) {
+            Ok(0) => break,
+            Ok(more) => read += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(read)
+}

@@ -1,0 +1,98 @@
+//! The kernel's names of sockets, decoded from the raw `sockaddr` that the log holds.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+const AF_UNIX: u16 = 1;
+const AF_INET: u16 = 2;
+const AF_INET6: u16 = 10;
+
+/// What a raw `sockaddr` says.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum SocketName {
+    /// An IP address and port. An IPv4 address mapped into IPv6 is given as the IPv4 address it stands for.
+    Inet(SocketAddr),
+    /// A unix socket bound to a path.
+    Path(String),
+    /// A unix socket in the abstract name space, without the leading zero byte.
+    Abstract(String),
+    /// A unix socket without a name.
+    Unnamed,
+    /// An address family that sockcap does not read, by its number.
+    Other(u16),
+}
+
+impl SocketName {
+    /// Decodes a `sockaddr` as the kernel gave it, trailing zeros cut or not; `None` when it is too short for
+    /// its family.
+    pub fn decode(raw: &[u8]) -> Option<SocketName> {
+        let family = u16::from_le_bytes(raw.get(..2)?.try_into().ok()?);
+        let rest = &raw[2..];
+        let port = || Some(u16::from_be_bytes(rest.get(..2)?.try_into().ok()?));
+        Some(match family {
+            AF_INET => {
+                let octets: [u8; 4] = rest.get(2..6)?.try_into().ok()?;
+                SocketName::Inet(SocketAddr::new(IpAddr::V4(Ipv4Addr::from(octets)), port()?))
+            }
+            AF_INET6 => {
+                let octets: [u8; 16] = rest.get(6..22)?.try_into().ok()?;
+                SocketName::Inet(SocketAddr::new(Ipv6Addr::from(octets).to_canonical(), port()?))
+            }
+            AF_UNIX => match rest {
+                [] => SocketName::Unnamed,
+                // An abstract name may hold zero bytes; its length is what the kernel said.
+                [0, name @ ..] if name.iter().any(|byte| *byte != 0) => SocketName::Abstract(text(name)),
+                [0, ..] => SocketName::Unnamed,
+                path => {
+                    let end = path.iter().position(|byte| *byte == 0).unwrap_or(path.len());
+                    SocketName::Path(text(&path[..end]))
+                }
+            },
+            other => SocketName::Other(other),
+        })
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+impl fmt::Display for SocketName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SocketName::Inet(address) => write!(f, "{address}"),
+            SocketName::Path(path) => write!(f, "unix:{path}"),
+            SocketName::Abstract(name) => write!(f, "unix:@{}", name.escape_debug()),
+            SocketName::Unnamed => write!(f, "unix:"),
+            SocketName::Other(family) => write!(f, "family {family}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_families() {
+        let v4 = [2, 0, 0x1f, 0x90, 10, 0, 0, 1];
+        assert_eq!(SocketName::decode(&v4).unwrap().to_string(), "10.0.0.1:8080");
+        let mut v6 = vec![10, 0, 0, 53, 0, 0, 0, 0];
+        v6.extend(Ipv6Addr::LOCALHOST.octets());
+        assert_eq!(SocketName::decode(&v6).unwrap().to_string(), "[::1]:53");
+        let mut mapped = vec![10, 0, 0, 80, 0, 0, 0, 0];
+        mapped.extend(Ipv4Addr::new(192, 0, 2, 1).to_ipv6_mapped().octets());
+        assert_eq!(SocketName::decode(&mapped).unwrap().to_string(), "192.0.2.1:80");
+        assert_eq!(SocketName::decode(b"\x01\0/run/x\0").unwrap().to_string(), "unix:/run/x");
+        assert_eq!(SocketName::decode(b"\x01\0\0x11").unwrap().to_string(), "unix:@x11");
+        assert_eq!(SocketName::decode(b"\x01\0"), Some(SocketName::Unnamed));
+        assert_eq!(SocketName::decode(b"\x10\0\0\0"), Some(SocketName::Other(16)));
+    }
+
+    #[test]
+    fn refuses_what_is_too_short() {
+        assert_eq!(SocketName::decode(b""), None);
+        assert_eq!(SocketName::decode(b"\x02\0\0\x35\x7f"), None);
+        assert_eq!(SocketName::decode(b"\x0a\0\0\x35\0\0\0\0\0"), None);
+    }
+}
