@@ -1,1 +1,22 @@
-//! x
+//! The vocabulary of everything after capture: who ([`Node`]) sent what ([`Message`]) to whom, by which
+//! [`Endpoint`]s, and when, in one table, the [`MessageTrace`].
+//!
+//! It is the one format between capture and analysis: every importer writes it, every algorithm reads it. The
+//! crate also owns the files of a data directory ([`DataDir`]) and the ways in which tables are stored and shown
+//! ([`table`]). It knows nothing of how messages were captured, nor of what is inferred from them.
+
+mod data_dir;
+mod endpoint;
+mod error;
+mod message;
+mod node;
+pub mod stats;
+pub mod table;
+mod trace;
+
+pub use data_dir::DataDir;
+pub use endpoint::Endpoint;
+pub use error::Error;
+pub use message::{FROM_ACCEPTING, FROM_CONNECTING, Message, Protocol};
+pub use node::{Grain, Node, NodeId, Nodes};
+pub use trace::{EndpointId, MessageTrace};

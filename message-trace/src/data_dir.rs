@@ -1,0 +1,99 @@
+//! The data directory: which stage keeps what under which name.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use crate::error::Error;
+
+/// A data directory, by default `./sockcap.data`. Every stage finds there what the one before it left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DataDir(PathBuf);
+
+impl DataDir {
+    /// The directory at `path`, which need not exist yet.
+    pub fn new(path: impl Into<PathBuf>) -> DataDir {
+        DataDir(path.into())
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Where the hosts' logs are: `hosts/NAME/*.sclog`.
+    pub fn hosts(&self) -> PathBuf {
+        self.0.join("hosts")
+    }
+
+    /// The messages, written by reconcile and by importers.
+    pub fn messages(&self) -> PathBuf {
+        self.0.join("messages.parquet")
+    }
+
+    /// The nodes that the messages name.
+    pub fn nodes(&self) -> PathBuf {
+        self.0.join("nodes.parquet")
+    }
+
+    /// What reconcile could not match, by cause.
+    pub fn reconciliation(&self) -> PathBuf {
+        self.0.join("reconciliation.json")
+    }
+
+    /// The links, written by analyze.
+    pub fn links(&self) -> PathBuf {
+        self.0.join("links.parquet")
+    }
+
+    /// The path instances, written by analyze.
+    pub fn paths(&self) -> PathBuf {
+        self.0.join("paths.parquet")
+    }
+
+    /// The path patterns, written by analyze.
+    pub fn patterns(&self) -> PathBuf {
+        self.0.join("patterns.parquet")
+    }
+
+    /// The options and totals of the last analysis.
+    pub fn analysis(&self) -> PathBuf {
+        self.0.join("analysis.json")
+    }
+
+    /// The HTML report, where no other place is named.
+    pub fn html(&self) -> PathBuf {
+        self.0.join("report.html")
+    }
+
+    /// All logs of all hosts, sorted by path. None where there is no `hosts` directory.
+    ///
+    /// # Errors
+    /// When a directory cannot be read.
+    pub fn logs(&self) -> Result<Vec<PathBuf>, Error> {
+        let mut logs = Vec::new();
+        for host in entries(&self.hosts())? {
+            if host.is_dir() {
+                logs.extend(
+                    entries(&host)?.into_iter().filter(|path| path.extension().is_some_and(|e| e == "sclog")),
+                );
+            }
+        }
+        logs.sort();
+        Ok(logs)
+    }
+
+    /// When `path` was last written, or `None` when it is not there.
+    pub fn written(path: &Path) -> Option<SystemTime> {
+        path.metadata().and_then(|metadata| metadata.modified()).ok()
+    }
+}
+
+fn entries(directory: &Path) -> Result<Vec<PathBuf>, Error> {
+    let read = match std::fs::read_dir(directory) {
+        Ok(read) => read,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(Error::io(directory, error)),
+    };
+    read.map(|entry| entry.map(|entry| entry.path()).map_err(|error| Error::io(directory, error))).collect()
+}

@@ -1,0 +1,64 @@
+//! The ends of flows, as the trace names them.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::str::FromStr;
+
+/// An endpoint: where a flow ends, by the name that the sockets have.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Endpoint {
+    /// An IP address and port, written `10.0.0.1:8080` or `[::1]:53`.
+    Inet(SocketAddr),
+    /// A unix socket, by its path, its abstract name (`@name`) or, where it has none, by the process and socket
+    /// that hold it (`#pid/id`); written `unix:` and that.
+    Unix(String),
+    /// Any other name, written as it is: for traces that name their ends in their own way.
+    Other(String),
+}
+
+impl Endpoint {
+    /// The port, where there is one.
+    pub fn port(&self) -> Option<u16> {
+        match self {
+            Endpoint::Inet(address) => Some(address.port()),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Endpoint::Inet(address) => write!(f, "{address}"),
+            Endpoint::Unix(name) => write!(f, "unix:{name}"),
+            Endpoint::Other(name) => f.write_str(name),
+        }
+    }
+}
+
+impl FromStr for Endpoint {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Endpoint, Self::Err> {
+        Ok(match text.strip_prefix("unix:") {
+            Some(name) => Endpoint::Unix(name.to_owned()),
+            None => text.parse().map_or_else(|_| Endpoint::Other(text.to_owned()), Endpoint::Inet),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_survives_its_own_text() {
+        for text in ["10.0.0.1:8080", "[::1]:53", "unix:/run/x.sock", "unix:@bus", "unix:#12/7", "front end"]
+        {
+            let Ok(endpoint) = text.parse::<Endpoint>();
+            assert_eq!(endpoint.to_string(), text);
+        }
+        let Ok(endpoint) = "[::1]:53".parse::<Endpoint>();
+        assert_eq!(endpoint.port(), Some(53));
+    }
+}

@@ -1,0 +1,120 @@
+//! One message: the data of one send or receive call, or of several adjacent ones of a flow and direction taken as
+//! one (a fat message, WAP5 section 2.3), with its times at both ends.
+
+use crate::node::NodeId;
+use crate::trace::EndpointId;
+use std::fmt;
+use std::str::FromStr;
+
+/// [`Message::direction`]: sent by the side that connected.
+pub const FROM_CONNECTING: i8 = 0;
+/// [`Message::direction`]: sent by the side that accepted.
+pub const FROM_ACCEPTING: i8 = 1;
+
+/// A row of the message trace. All times are nanoseconds since the Unix epoch; `None` is WAP5's nil timestamp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// When the first part's send was called, on the sender's own clock; `None`: the sender was not traced.
+    pub send_first: Option<i64>,
+    /// When the last part's send was called, on the sender's own clock.
+    pub send_last: Option<i64>,
+    /// When the first part's receive returned, on the receiver's own clock; `None`: the receiver was not traced,
+    /// or the message was lost.
+    pub recv_first: Option<i64>,
+    /// When the last part's receive returned, on the receiver's own clock.
+    pub recv_last: Option<i64>,
+    /// `send_first` on the common clock.
+    pub send_ts: Option<i64>,
+    /// `recv_last` on the common clock.
+    pub recv_ts: Option<i64>,
+    /// The node that sent it.
+    pub src: NodeId,
+    /// The node that received it.
+    pub dst: NodeId,
+    /// The sender's endpoint.
+    pub src_endpoint: EndpointId,
+    /// The receiver's endpoint.
+    pub dst_endpoint: EndpointId,
+    /// The thread that made the first send.
+    pub src_tid: Option<i32>,
+    /// The thread that made the last receive.
+    pub dst_tid: Option<i32>,
+    /// The same for both directions of one connection.
+    pub flow: i64,
+    /// [`FROM_CONNECTING`] or [`FROM_ACCEPTING`].
+    pub direction: i8,
+    /// What it went over.
+    pub protocol: Protocol,
+    /// The payload's size.
+    pub bytes: i64,
+    /// How many messages were merged into this one.
+    pub parts: i32,
+}
+
+impl Message {
+    /// When it was sent or, where that is unknown, received: the time by which a trace is sorted, on the common
+    /// clock.
+    pub fn time(&self) -> i64 {
+        self.send_ts.or(self.recv_ts).unwrap_or(i64::MIN)
+    }
+
+    /// Its network latency, which includes what clock error is left (WAP5 section 5.2).
+    pub fn network_latency(&self) -> Option<i64> {
+        Some(self.recv_ts?.saturating_sub(self.send_ts?))
+    }
+}
+
+/// What a message went over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Protocol {
+    /// A TCP connection.
+    Tcp,
+    /// UDP datagrams.
+    Udp,
+    /// A unix stream socket.
+    UnixStream,
+    /// Unix datagrams.
+    UnixDatagram,
+    /// Unix messages in sequence (`SOCK_SEQPACKET`).
+    UnixSequence,
+    /// Anything else.
+    Other,
+}
+
+impl Protocol {
+    /// All protocols.
+    pub const ALL: [Protocol; 6] = [
+        Protocol::Tcp,
+        Protocol::Udp,
+        Protocol::UnixStream,
+        Protocol::UnixDatagram,
+        Protocol::UnixSequence,
+        Protocol::Other,
+    ];
+
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Protocol::Tcp => "tcp",
+            Protocol::Udp => "udp",
+            Protocol::UnixStream => "unix-stream",
+            Protocol::UnixDatagram => "unix-dgram",
+            Protocol::UnixSequence => "unix-seqpacket",
+            Protocol::Other => "other",
+        }
+    }
+}
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Protocol {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Protocol, Self::Err> {
+        Ok(Protocol::ALL.into_iter().find(|protocol| protocol.name() == text).unwrap_or(Protocol::Other))
+    }
+}

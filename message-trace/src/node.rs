@@ -1,0 +1,100 @@
+//! Nodes: what does the work. The trace keeps them as processes, the finest grain that needs no more than the
+//! process table; analysis sees them as hosts, processes, commands on a host, or threads, as the user chooses.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A row of the node table.
+pub type NodeId = i32;
+
+/// A process that took part in the traced communication, or a peer of one that was not traced.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Node {
+    /// The host's name; of an untraced node its address (without a port), as far as that is known.
+    pub host: String,
+    /// The process; none for an untraced node.
+    pub pid: Option<i32>,
+    /// When the process was first seen, in nanoseconds since the Unix epoch on its host's clock.
+    pub start: Option<i64>,
+    /// A short name of the program for people: `nginx`, `app.py`; of an untraced node its endpoint or address.
+    pub command: String,
+    /// The path of the executable; empty when unknown.
+    pub executable: String,
+    /// Whether its side of the communication was captured.
+    pub traced: bool,
+}
+
+/// The node table: a node's id is its row.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Nodes(pub Vec<Node>);
+
+impl Nodes {
+    /// The node of that id.
+    pub fn get(&self, id: NodeId) -> Option<&Node> {
+        usize::try_from(id).ok().and_then(|row| self.0.get(row))
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds a node and returns its id.
+    pub fn push(&mut self, node: Node) -> NodeId {
+        self.0.push(node);
+        (self.0.len() - 1) as NodeId
+    }
+
+    /// Whether the traced nodes are on more than one host, so that names need the host to be clear.
+    pub fn on_many_hosts(&self) -> bool {
+        let mut hosts = self.0.iter().filter(|node| node.traced).map(|node| &node.host);
+        hosts.next().is_some_and(|first| hosts.any(|host| host != first))
+    }
+}
+
+/// How finely nodes are told apart (WAP5 section 2.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Grain {
+    /// All processes of a host are one node.
+    Host,
+    /// Every process is a node.
+    Process,
+    /// All processes of one command on one host have one name. Causes are still sought within each process, as
+    /// a message into one worker does not cause what another worker sends.
+    #[default]
+    Command,
+    /// Every thread is a node.
+    Thread,
+}
+
+impl Grain {
+    /// All grains, in the order in which they are offered.
+    pub const ALL: [Grain; 4] = [Grain::Host, Grain::Process, Grain::Command, Grain::Thread];
+}
+
+impl fmt::Display for Grain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Grain::Host => "host",
+            Grain::Process => "process",
+            Grain::Command => "command",
+            Grain::Thread => "thread",
+        })
+    }
+}
+
+impl FromStr for Grain {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Grain, String> {
+        Grain::ALL
+            .into_iter()
+            .find(|grain| grain.to_string() == text)
+            .ok_or_else(|| format!("'{text}' is no grain; it is one of host, process, command, thread"))
+    }
+}

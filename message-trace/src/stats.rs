@@ -1,0 +1,63 @@
+//! Summaries of weighted delays: what every pattern, node and hop is described by.
+
+/// Mean, median and 99th percentile of weighted samples, in the samples' unit (nanoseconds for delays).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Summary {
+    /// The weighted mean.
+    pub mean: f64,
+    /// The weighted median.
+    pub p50: f64,
+    /// The weighted 99th percentile.
+    pub p99: f64,
+}
+
+impl Summary {
+    /// Summarises `samples`, pairs of value and weight; `None` when the weights do not add up to anything. A
+    /// percentile is the smallest sample at which the cumulated weight reaches its share of the whole, so that
+    /// it is always a delay that was seen.
+    pub fn of(samples: &mut [(i64, f64)]) -> Option<Summary> {
+        let total: f64 = samples.iter().map(|(_, weight)| weight).sum();
+        if total.is_nan() || total <= 0.0 {
+            return None;
+        }
+        samples.sort_unstable_by_key(|(value, _)| *value);
+        let mean = samples.iter().map(|(value, weight)| *value as f64 * weight).sum::<f64>() / total;
+        let percentile = |share: f64| {
+            let mut cumulated = 0.0;
+            for (value, weight) in samples.iter() {
+                cumulated += weight;
+                // A hair of tolerance, so that rounding in the sum does not skip to the next sample.
+                if cumulated >= share * total * (1.0 - 1e-12) {
+                    return *value as f64;
+                }
+            }
+            samples.last().map_or(0.0, |(value, _)| *value as f64)
+        };
+        Some(Summary { mean, p50: percentile(0.50), p99: percentile(0.99) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_weights() {
+        let mut samples: Vec<(i64, f64)> = (1..=100).rev().map(|value| (value, 0.7)).collect();
+        let summary = Summary::of(&mut samples).unwrap();
+        assert!((summary.mean - 50.5).abs() < 1e-9);
+        assert_eq!((summary.p50, summary.p99), (50.0, 99.0));
+    }
+
+    #[test]
+    fn weights_count() {
+        let summary = Summary::of(&mut [(10, 3.0), (20, 1.0)]).unwrap();
+        assert_eq!((summary.mean, summary.p50, summary.p99), (12.5, 10.0, 20.0));
+    }
+
+    #[test]
+    fn nothing_has_no_summary() {
+        assert_eq!(Summary::of(&mut []), None);
+        assert_eq!(Summary::of(&mut [(5, 0.0)]), None);
+    }
+}

@@ -1,0 +1,195 @@
+//! Between vectors and Arrow columns: one function a direction and type, so that a table's own file says only
+//! which column holds what.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int8Type, Int32Type, Int64Type};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int8Array, Int32Array, Int64Array,
+    RecordBatch, StringArray,
+};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+
+use crate::error::Error;
+
+/// A required column.
+pub fn required(name: &str, kind: DataType) -> Field {
+    Field::new(name, kind, false)
+}
+
+/// A column that may be null.
+pub fn nullable(name: &str, kind: DataType) -> Field {
+    Field::new(name, kind, true)
+}
+
+/// The type of a column of texts that repeat.
+pub fn dictionary() -> DataType {
+    DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
+}
+
+/// A schema of these columns.
+pub fn schema(fields: impl IntoIterator<Item = Field>) -> SchemaRef {
+    Arc::new(Schema::new(fields.into_iter().collect::<Vec<_>>()))
+}
+
+/// A batch of these columns, which must be as the schema says.
+///
+/// # Errors
+/// When their number, lengths or types are others: a mistake of the caller, told with the table's path.
+pub fn batch(path: &Path, schema: &SchemaRef, columns: Vec<ArrayRef>) -> Result<RecordBatch, Error> {
+    RecordBatch::try_new(schema.clone(), columns).map_err(|error| Error::malformed(path, error))
+}
+
+/// A column of `i64`, null where `None`.
+pub fn int64(values: impl IntoIterator<Item = Option<i64>>) -> ArrayRef {
+    Arc::new(values.into_iter().collect::<Int64Array>())
+}
+
+/// A column of `i32`, null where `None`.
+pub fn int32(values: impl IntoIterator<Item = Option<i32>>) -> ArrayRef {
+    Arc::new(values.into_iter().collect::<Int32Array>())
+}
+
+/// A column of `i8`.
+pub fn int8(values: impl IntoIterator<Item = i8>) -> ArrayRef {
+    Arc::new(values.into_iter().map(Some).collect::<Int8Array>())
+}
+
+/// A column of `f64`, null where `None`.
+pub fn float64(values: impl IntoIterator<Item = Option<f64>>) -> ArrayRef {
+    Arc::new(values.into_iter().collect::<Float64Array>())
+}
+
+/// A column of truth values.
+pub fn boolean(values: impl IntoIterator<Item = bool>) -> ArrayRef {
+    Arc::new(values.into_iter().map(Some).collect::<BooleanArray>())
+}
+
+/// A column of texts, null where `None`.
+pub fn text<S: AsRef<str>>(values: impl IntoIterator<Item = Option<S>>) -> ArrayRef {
+    Arc::new(values.into_iter().collect::<StringArray>())
+}
+
+/// A dictionary column of texts, null where `None`.
+pub fn texts<S: AsRef<str>>(values: impl IntoIterator<Item = Option<S>>) -> ArrayRef {
+    let mut keys: Vec<Option<i32>> = Vec::new();
+    let mut distinct: Vec<String> = Vec::new();
+    let mut places: HashMap<String, i32> = HashMap::new();
+    for value in values {
+        keys.push(value.map(|value| {
+            let value = value.as_ref();
+            *places.entry(value.to_owned()).or_insert_with(|| {
+                distinct.push(value.to_owned());
+                distinct.len() as i32 - 1
+            })
+        }));
+    }
+    let keys = Int32Array::from(keys);
+    let values = Arc::new(StringArray::from(distinct));
+    // Every key was made above as an index of `distinct`, so the constructor has nothing to object to.
+    match DictionaryArray::<Int32Type>::try_new(keys, values) {
+        Ok(array) => Arc::new(array),
+        Err(_) => text::<&str>([]),
+    }
+}
+
+/// The columns of one batch, by name; the errors tell the file and the column.
+pub struct Columns<'batch> {
+    path: PathBuf,
+    batch: &'batch RecordBatch,
+}
+
+impl<'batch> Columns<'batch> {
+    /// The columns of `batch`, which was read from `path`.
+    pub fn new(path: &Path, batch: &'batch RecordBatch) -> Columns<'batch> {
+        Columns { path: path.to_owned(), batch }
+    }
+
+    fn column(&self, name: &str) -> Result<&'batch ArrayRef, Error> {
+        let missing = || Error::malformed(&self.path, format!("it has no column '{name}'"));
+        self.batch.column_by_name(name).ok_or_else(missing)
+    }
+
+    fn mistyped(&self, name: &str, wanted: &str) -> Error {
+        Error::malformed(&self.path, format!("its column '{name}' is not of type {wanted}"))
+    }
+
+    fn primitive<T: ArrowPrimitiveType>(
+        &self,
+        name: &str,
+        wanted: &str,
+    ) -> Result<Vec<Option<T::Native>>, Error> {
+        let array = self.column(name)?.as_primitive_opt::<T>().ok_or_else(|| self.mistyped(name, wanted))?;
+        Ok(array.iter().collect())
+    }
+
+    /// A column of `i64`.
+    ///
+    /// # Errors
+    /// When it is missing or of another type, as for all the readers here.
+    pub fn int64(&self, name: &str) -> Result<Vec<Option<i64>>, Error> {
+        self.primitive::<Int64Type>(name, "Int64")
+    }
+
+    /// A column of `i32`.
+    ///
+    /// # Errors
+    /// As for [`Columns::int64`].
+    pub fn int32(&self, name: &str) -> Result<Vec<Option<i32>>, Error> {
+        self.primitive::<Int32Type>(name, "Int32")
+    }
+
+    /// A column of `i8`.
+    ///
+    /// # Errors
+    /// As for [`Columns::int64`].
+    pub fn int8(&self, name: &str) -> Result<Vec<Option<i8>>, Error> {
+        self.primitive::<Int8Type>(name, "Int8")
+    }
+
+    /// A column of `f64`.
+    ///
+    /// # Errors
+    /// As for [`Columns::int64`].
+    pub fn float64(&self, name: &str) -> Result<Vec<Option<f64>>, Error> {
+        self.primitive::<Float64Type>(name, "Float64")
+    }
+
+    /// A column of truth values, false where null.
+    ///
+    /// # Errors
+    /// As for [`Columns::int64`].
+    pub fn boolean(&self, name: &str) -> Result<Vec<bool>, Error> {
+        let array = self.column(name)?.as_boolean_opt().ok_or_else(|| self.mistyped(name, "Boolean"))?;
+        Ok(array.iter().map(|value| value.unwrap_or(false)).collect())
+    }
+
+    /// A column of texts, dictionary-encoded or plain.
+    ///
+    /// # Errors
+    /// As for [`Columns::int64`].
+    pub fn texts(&self, name: &str) -> Result<Vec<Option<&'batch str>>, Error> {
+        let array = self.column(name)?;
+        if let Some(array) = array.as_string_opt::<i32>() {
+            return Ok(array.iter().collect());
+        }
+        let wrong = || self.mistyped(name, "Utf8");
+        let dictionary = array.as_dictionary_opt::<Int32Type>().ok_or_else(wrong)?;
+        let values = dictionary.values().as_string_opt::<i32>().ok_or_else(wrong)?;
+        let keys = dictionary.keys();
+        Ok((0..keys.len())
+            .map(|row| (!keys.is_null(row)).then(|| values.value(keys.value(row) as usize)))
+            .collect())
+    }
+
+    /// A value that may not be null.
+    ///
+    /// # Errors
+    /// When it is.
+    pub fn some<T>(&self, name: &str, value: Option<T>) -> Result<T, Error> {
+        value.ok_or_else(|| Error::malformed(&self.path, format!("its column '{name}' has a null")))
+    }
+}

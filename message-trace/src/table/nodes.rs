@@ -1,0 +1,68 @@
+//! `nodes.parquet`: who the messages went between, one row a node; a node's id is its row.
+
+use std::path::Path;
+
+use arrow_schema::{DataType, SchemaRef};
+
+use crate::error::Error;
+use crate::node::{Node, Nodes};
+use crate::table;
+use crate::table::columns::{self, Columns, nullable, required};
+
+fn schema() -> SchemaRef {
+    columns::schema([
+        required("id", DataType::Int32),
+        required("host", DataType::Utf8),
+        nullable("pid", DataType::Int32),
+        nullable("start", DataType::Int64),
+        required("command", DataType::Utf8),
+        required("executable", DataType::Utf8),
+        required("traced", DataType::Boolean),
+    ])
+}
+
+impl Nodes {
+    /// Writes the table to `path`.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), Error> {
+        let rows = || self.0.iter();
+        let arrays = vec![
+            columns::int32((0..self.len()).map(|id| Some(id as i32))),
+            columns::text(rows().map(|node| Some(&node.host))),
+            columns::int32(rows().map(|node| node.pid)),
+            columns::int64(rows().map(|node| node.start)),
+            columns::text(rows().map(|node| Some(&node.command))),
+            columns::text(rows().map(|node| Some(&node.executable))),
+            columns::boolean(rows().map(|node| node.traced)),
+        ];
+        table::write(path, schema(), [columns::batch(path, &schema(), arrays)?])
+    }
+
+    /// Reads the table at `path`.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is not such a table.
+    pub fn read(path: &Path) -> Result<Nodes, Error> {
+        let mut nodes = Nodes::default();
+        for batch in table::read(path)? {
+            let batch = batch?;
+            let table = Columns::new(path, &batch);
+            let (host, pid, start) = (table.texts("host")?, table.int32("pid")?, table.int64("start")?);
+            let (command, executable) = (table.texts("command")?, table.texts("executable")?);
+            let traced = table.boolean("traced")?;
+            for row in 0..batch.num_rows() {
+                nodes.push(Node {
+                    host: table.some("host", host[row])?.to_owned(),
+                    pid: pid[row],
+                    start: start[row],
+                    command: table.some("command", command[row])?.to_owned(),
+                    executable: table.some("executable", executable[row])?.to_owned(),
+                    traced: traced[row],
+                });
+            }
+        }
+        Ok(nodes)
+    }
+}

@@ -1,0 +1,195 @@
+//! The message trace in memory: columns, not objects.
+//!
+//! A stage reads the few columns it needs from end to end, so they are kept apart; a message as a whole is put
+//! together on request. Endpoints and call ids repeat and are kept once each.
+
+use rustc_hash::FxHashMap;
+
+use crate::endpoint::Endpoint;
+use crate::message::{Message, Protocol};
+use crate::node::{NodeId, Nodes};
+
+/// A row of the trace's endpoint dictionary.
+pub type EndpointId = u32;
+
+/// The nil timestamp within a column; `Option` outside.
+const NIL: i64 = i64::MIN;
+/// The missing thread within a column.
+const NO_THREAD: i32 = i32::MIN;
+/// The missing call id within a column.
+const NO_CALL: u32 = u32::MAX;
+
+/// Messages with the nodes and endpoints they name, sorted by [`Message::time`] once [`MessageTrace::sort`] was
+/// called. A message's id is its row.
+#[derive(Clone, Debug, Default)]
+pub struct MessageTrace {
+    /// Who the messages went between.
+    pub nodes: Nodes,
+    endpoints: Dictionary<Endpoint>,
+    calls: Dictionary<String>,
+    times: [Vec<i64>; 6],
+    src: Vec<NodeId>,
+    dst: Vec<NodeId>,
+    src_endpoint: Vec<EndpointId>,
+    dst_endpoint: Vec<EndpointId>,
+    src_tid: Vec<i32>,
+    dst_tid: Vec<i32>,
+    flow: Vec<i64>,
+    direction: Vec<i8>,
+    protocol: Vec<Protocol>,
+    bytes: Vec<i64>,
+    parts: Vec<i32>,
+    call: Vec<u32>,
+}
+
+impl MessageTrace {
+    /// An empty trace over `nodes`.
+    pub fn new(nodes: Nodes) -> MessageTrace {
+        MessageTrace { nodes, ..MessageTrace::default() }
+    }
+
+    /// How many messages there are.
+    pub fn len(&self) -> usize {
+        self.src.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.src.is_empty()
+    }
+
+    /// The id of `endpoint`, which is added to the dictionary where it is new.
+    pub fn intern(&mut self, endpoint: &Endpoint) -> EndpointId {
+        self.endpoints.intern(endpoint)
+    }
+
+    /// The endpoint of that id.
+    pub fn endpoint(&self, id: EndpointId) -> Option<&Endpoint> {
+        self.endpoints.values.get(id as usize)
+    }
+
+    /// All endpoints; an endpoint's id is its place.
+    pub fn endpoints(&self) -> &[Endpoint] {
+        &self.endpoints.values
+    }
+
+    /// Appends a message, with the id that pairs a call with its return where the source knows one.
+    pub fn push(&mut self, message: &Message, call_id: Option<&str>) {
+        let m = message;
+        let times = [m.send_first, m.send_last, m.recv_first, m.recv_last, m.send_ts, m.recv_ts];
+        for (column, time) in self.times.iter_mut().zip(times) {
+            column.push(time.unwrap_or(NIL));
+        }
+        self.src.push(m.src);
+        self.dst.push(m.dst);
+        self.src_endpoint.push(m.src_endpoint);
+        self.dst_endpoint.push(m.dst_endpoint);
+        self.src_tid.push(m.src_tid.unwrap_or(NO_THREAD));
+        self.dst_tid.push(m.dst_tid.unwrap_or(NO_THREAD));
+        self.flow.push(m.flow);
+        self.direction.push(m.direction);
+        self.protocol.push(m.protocol);
+        self.bytes.push(m.bytes);
+        self.parts.push(m.parts);
+        let call = call_id.map_or(NO_CALL, |call| self.calls.intern(call));
+        self.call.push(call);
+    }
+
+    /// The message of row `row`.
+    ///
+    /// # Panics
+    /// When there is no such row, as an index out of bounds does.
+    pub fn message(&self, row: usize) -> Message {
+        let time = |column: usize| Some(self.times[column][row]).filter(|time| *time != NIL);
+        let thread = |tid: i32| Some(tid).filter(|tid| *tid != NO_THREAD);
+        Message {
+            send_first: time(0),
+            send_last: time(1),
+            recv_first: time(2),
+            recv_last: time(3),
+            send_ts: time(4),
+            recv_ts: time(5),
+            src: self.src[row],
+            dst: self.dst[row],
+            src_endpoint: self.src_endpoint[row],
+            dst_endpoint: self.dst_endpoint[row],
+            src_tid: thread(self.src_tid[row]),
+            dst_tid: thread(self.dst_tid[row]),
+            flow: self.flow[row],
+            direction: self.direction[row],
+            protocol: self.protocol[row],
+            bytes: self.bytes[row],
+            parts: self.parts[row],
+        }
+    }
+
+    /// The messages in row order.
+    pub fn messages(&self) -> impl ExactSizeIterator<Item = Message> + '_ {
+        (0..self.len()).map(|row| self.message(row))
+    }
+
+    /// The id that pairs the call or return of row `row` with its counterpart.
+    pub fn call_id(&self, row: usize) -> Option<&str> {
+        self.calls.values.get(self.call[row] as usize).map(String::as_str)
+    }
+
+    /// Sorts the messages by [`Message::time`], equal times by flow, direction and former row, so that equal
+    /// input always gives equal output.
+    pub fn sort(&mut self) {
+        let key = |row: u32| {
+            let row = row as usize;
+            let (sent, received) = (self.times[4][row], self.times[5][row]);
+            (if sent == NIL { received } else { sent }, self.flow[row], self.direction[row], row)
+        };
+        let mut order: Vec<u32> = (0..self.len() as u32).collect();
+        order.sort_unstable_by_key(|row| key(*row));
+        for column in &mut self.times {
+            permute(column, &order);
+        }
+        permute(&mut self.src, &order);
+        permute(&mut self.dst, &order);
+        permute(&mut self.src_endpoint, &order);
+        permute(&mut self.dst_endpoint, &order);
+        permute(&mut self.src_tid, &order);
+        permute(&mut self.dst_tid, &order);
+        permute(&mut self.flow, &order);
+        permute(&mut self.direction, &order);
+        permute(&mut self.protocol, &order);
+        permute(&mut self.bytes, &order);
+        permute(&mut self.parts, &order);
+        permute(&mut self.call, &order);
+    }
+}
+
+fn permute<T: Copy>(column: &mut Vec<T>, order: &[u32]) {
+    *column = order.iter().map(|row| column[*row as usize]).collect();
+}
+
+/// Values that repeat, kept once.
+#[derive(Clone, Debug)]
+struct Dictionary<T> {
+    values: Vec<T>,
+    ids: FxHashMap<T, u32>,
+}
+
+impl<T> Default for Dictionary<T> {
+    fn default() -> Self {
+        Dictionary { values: Vec::new(), ids: FxHashMap::default() }
+    }
+}
+
+impl<T: Eq + std::hash::Hash + Clone> Dictionary<T> {
+    fn intern<Q>(&mut self, value: &Q) -> u32
+    where
+        T: std::borrow::Borrow<Q>,
+        Q: Eq + std::hash::Hash + ToOwned<Owned = T> + ?Sized,
+    {
+        if let Some(id) = self.ids.get(value) {
+            return *id;
+        }
+        let id = self.values.len() as u32;
+        self.values.push(value.to_owned());
+        self.ids.insert(value.to_owned(), id);
+        id
+    }
+}
