@@ -1,0 +1,70 @@
+//! Path patterns: path instances of the same shape, counted and summarised (WAP5 sections 5.1 and 6.6).
+
+use message_trace::Protocol;
+use message_trace::stats::Summary;
+
+/// A tree of hops that was seen at least once, with how often and how long. Times are in nanoseconds, and every
+/// summary is weighted by the probability of the instances.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PathPattern {
+    /// Its number; the pattern with the largest total time is 0.
+    pub id: i64,
+    /// The messages of the tree in depth-first order, children of one node by the time of their sending. The
+    /// first is the root.
+    pub hops: Vec<Hop>,
+    /// How many instances were built.
+    pub count: i64,
+    /// How many of them are expected to be real: the sum of their probabilities.
+    pub expected: f64,
+    /// The probability of the most certain instance.
+    pub max_probability: f64,
+    /// From the sending of the root to the last event of the tree.
+    pub duration: Summary,
+    /// The sum over the instances of duration times probability.
+    pub total_time: f64,
+}
+
+impl PathPattern {
+    /// The mean probability of an instance: WAP5's first composite metric, which favours certain paths.
+    pub fn expected_per_count(&self) -> f64 {
+        self.expected / self.count as f64
+    }
+
+    /// WAP5's second composite metric: seeing a path often makes it more credible, but not in proportion.
+    pub fn expected_per_root_count(&self) -> f64 {
+        self.expected / (self.count as f64).sqrt()
+    }
+}
+
+/// One message of a pattern: from the node that sends it over the network to the node that receives it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hop {
+    /// The message that caused it, as an index of [`PathPattern::hops`]; none for the root.
+    pub parent: Option<usize>,
+    /// How many causes lie before it: 0 for the root.
+    pub depth: usize,
+    /// The name of the sending node at the chosen grain, or `CLIENT`.
+    pub src: String,
+    /// The name of the receiving node.
+    pub dst: String,
+    /// The sender's port, `*` for an ephemeral one, or the name of another kind of endpoint.
+    pub src_port: String,
+    /// The receiver's port, `*` for an ephemeral one, or the name of another kind of endpoint.
+    pub dst_port: String,
+    /// What the message goes over.
+    pub protocol: Protocol,
+    /// Whether the sender was traced.
+    pub src_traced: bool,
+    /// Whether the receiver was traced.
+    pub dst_traced: bool,
+    /// The mean size of the message, in bytes.
+    pub bytes: f64,
+    /// The node latency: from the receipt of the parent to the sending of this message, by one clock. None for
+    /// the root and for an untraced sender.
+    pub node: Option<Summary>,
+    /// The network latency: from the sending of this message to its receipt. None where an end was not traced.
+    pub network: Option<Summary>,
+    /// For an untraced sender: from the parent's sending to this message's receipt, which is the time of that
+    /// node and of its network on both ways (WAP5 section 6.1).
+    pub untraced: Option<Summary>,
+}
