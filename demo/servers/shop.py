@@ -1,0 +1,60 @@
+#!/usr/bin/python3
+"""The demo's first application: an HTTP server that asks redis, a second application, or a name server.
+
+usage: shop.py PORT REDIS_PORT PRICES_PORT DNS_PORT
+It knows nothing of sockcap; it is here to be recorded.
+"""
+import http.client
+import http.server
+import socket
+import struct
+import sys
+import threading
+
+PORT, REDIS, PRICES, DNS = map(int, sys.argv[1:5])
+redis = socket.create_connection(("127.0.0.1", REDIS))
+redis.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+redis_lock = threading.Lock()
+
+
+def from_redis(key):
+    with redis_lock:
+        redis.sendall(f"*2\r\n$3\r\nGET\r\n${len(key)}\r\n{key}\r\n".encode())
+        return redis.recv(4096)
+
+
+def price():
+    connection = http.client.HTTPConnection("127.0.0.1", PRICES, timeout=10)
+    connection.request("GET", "/price")
+    body = connection.getresponse().read()
+    connection.close()
+    return body
+
+
+def look_up(name):
+    labels = b"".join(bytes([len(label)]) + label.encode() for label in name.split("."))
+    query = struct.pack(">6H", 7, 0x0100, 1, 0, 0, 0) + labels + b"\0" + struct.pack(">2H", 1, 1)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+        udp.settimeout(10)
+        udp.sendto(query, ("127.0.0.1", DNS))
+        return socket.inet_ntoa(udp.recvfrom(512)[0][-4:]).encode()
+
+
+class Shop(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        if self.path == "/item":
+            body = from_redis("item")
+        elif self.path == "/page":
+            body = from_redis("page") + price()
+        else:
+            body = look_up("shop.test")
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+http.server.ThreadingHTTPServer(("127.0.0.1", PORT), Shop).serve_forever()

@@ -1,0 +1,19 @@
+//! The store: answers lines over TCP and datagrams over UDP. Arguments: its port, and the milliseconds of work
+//! that an answer takes, or `udp`.
+
+use std::io;
+use std::time::Duration;
+
+fn main() -> io::Result<()> {
+    let [port] = demo::ports()?;
+    match std::env::args().nth(2).as_deref() {
+        Some("udp") => demo::echo(port),
+        work => {
+            let work = Duration::from_millis(work.and_then(|work| work.parse().ok()).unwrap_or(0));
+            demo::serve(port, move |line| {
+                std::thread::sleep(work);
+                Ok(format!("stored {line}"))
+            })
+        }
+    }
+}

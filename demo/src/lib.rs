@@ -1,0 +1,70 @@
+//! What the demo's own programs share: one line asks, one line answers.
+//!
+//! They stand in for nginx, the python applications and redis where those cannot be installed, and show the same
+//! shapes of requests: a chain, a node that asks two others in turn, and a datagram.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+
+/// The loopback address of `port`.
+pub fn local(port: u16) -> SocketAddr {
+    SocketAddr::from((Ipv4Addr::LOCALHOST, port))
+}
+
+/// The port numbers given as arguments.
+///
+/// # Errors
+/// When one is missing or is no port.
+pub fn ports<const N: usize>() -> io::Result<[u16; N]> {
+    let mut arguments = std::env::args().skip(1);
+    let mut ports = [0; N];
+    for port in &mut ports {
+        let argument = arguments.next().unwrap_or_default();
+        *port = argument.parse().map_err(|_| io::Error::other(format!("'{argument}' is no port")))?;
+    }
+    Ok(ports)
+}
+
+/// Answers each line of each connection with what `answer` makes of it, a thread a connection, for ever.
+///
+/// # Errors
+/// When the port cannot be listened on.
+pub fn serve(port: u16, answer: impl Fn(&str) -> io::Result<String> + Copy + Send + 'static) -> io::Result<()> {
+    for stream in TcpListener::bind(local(port))?.incoming() {
+        let stream = stream?;
+        std::thread::spawn(move || -> io::Result<()> {
+            stream.set_nodelay(true)?;
+            let mut output = stream.try_clone()?;
+            for line in BufReader::new(stream).lines() {
+                output.write_all(format!("{}\n", answer(&line?)?).as_bytes())?;
+            }
+            Ok(())
+        });
+    }
+    Ok(())
+}
+
+/// Answers each datagram with its own bytes, for ever.
+///
+/// # Errors
+/// When the port cannot be bound.
+pub fn echo(port: u16) -> io::Result<()> {
+    let socket = UdpSocket::bind(local(port))?;
+    let mut buffer = [0; 512];
+    loop {
+        let (length, peer) = socket.recv_from(&mut buffer)?;
+        socket.send_to(&buffer[..length], peer)?;
+    }
+}
+
+/// Asks the server on `port` one line, and returns its answer.
+///
+/// # Errors
+/// When it cannot be reached or does not answer.
+pub fn ask(port: u16, line: &str) -> io::Result<String> {
+    let mut stream = TcpStream::connect(local(port))?;
+    stream.write_all(format!("{line}\n").as_bytes())?;
+    let mut answer = String::new();
+    BufReader::new(stream).read_line(&mut answer)?;
+    Ok(answer.trim_end().to_owned())
+}
