@@ -1,1 +1,58 @@
-//! x
+//! `libsockcap.so`: logs the socket calls of the program that it is preloaded into.
+//!
+//! The library stands between a program and libc. Each of its functions does what libc's function of the same
+//! name does, by calling it, and writes down what went over which socket and when; never the payload. It has no
+//! locks, allocates nothing, keeps no descriptor and depends on libc alone, so it can be called wherever the
+//! program can call libc: in signal handlers, in forked children, while another library starts.
+//!
+//! From the program's call to the log, a record passes these modules:
+//! - [`hooks`] lists what is interposed, [`variadic`] and [`syscall`] the calls that need special means;
+//! - [`calls`], [`receive`], [`send`], [`lifecycle`], [`aliases`] and [`process`] know each call's meaning,
+//!   [`transfer`] and [`datagram`] what is logged of bytes that moved;
+//! - [`fds`] knows what each descriptor is, and [`describe`] finds it out;
+//! - [`log`] writes records, [`segment`] gives it room, [`start`] begins a log;
+//! - [`state`] and [`tls`] hold what belongs to a process and to a thread, [`environment`] what the user chose;
+//! - [`raw`], [`clock`] and [`text`] stand in for the standard library.
+
+#![no_std]
+
+mod aliases;
+mod calls;
+mod clock;
+mod datagram;
+mod describe;
+mod environment;
+mod fds;
+mod hooks;
+mod lifecycle;
+mod log;
+mod process;
+mod raw;
+mod receive;
+mod segment;
+mod send;
+mod start;
+mod state;
+mod syscall;
+mod text;
+mod tls;
+mod transfer;
+mod variadic;
+
+/// The last resort. Nothing here is meant to panic, and a program must not be left in an endless loop.
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo) -> ! {
+    raw::abort()
+}
+
+// The tables for unwinding in the precompiled core library name this function. Nothing here unwinds, so it is never
+// called; but the name must lead somewhere, and should not be seen from outside.
+core::arch::global_asm!(
+    ".pushsection .text.rust_eh_personality,\"ax\",@progbits",
+    ".globl rust_eh_personality",
+    ".hidden rust_eh_personality",
+    ".type rust_eh_personality, @function",
+    "rust_eh_personality:",
+    "ret",
+    ".popsection",
+);

@@ -1,0 +1,105 @@
+//! Further descriptors of flows: made by the `dup` family, or passed by another process.
+
+use core::ffi::{c_int, c_long};
+use core::ptr;
+
+use libc::{cmsghdr, msghdr};
+use socket_log::encode;
+
+use crate::fds::{self, Entry};
+use crate::hooks::types;
+use crate::{clock, describe, lifecycle, log};
+
+/// # Safety
+/// As `dup`.
+pub(crate) unsafe fn dup(real: types::dup, old: c_int) -> c_int {
+    // SAFETY: the program's own call.
+    let new = unsafe { real(old) };
+    duplicated(old, new);
+    new
+}
+
+/// # Safety
+/// As `dup2`.
+pub(crate) unsafe fn dup2(real: types::dup2, old: c_int, new: c_int) -> c_int {
+    // SAFETY: the program's own call.
+    let result = unsafe { real(old, new) };
+    replaced(old, result);
+    result
+}
+
+/// # Safety
+/// As `dup3`.
+pub(crate) unsafe fn dup3(real: types::dup3, old: c_int, new: c_int, flags: c_int) -> c_int {
+    // SAFETY: the program's own call.
+    let result = unsafe { real(old, new, flags) };
+    replaced(old, result);
+    result
+}
+
+/// # Safety
+/// As `fcntl`. On all architectures that Linux knows, a missing third argument is any value, and one that is
+/// there comes as a whole word.
+pub(crate) unsafe fn fcntl(real: types::fcntl, fd: c_int, command: c_int, argument: c_long) -> c_int {
+    // SAFETY: the program's own call.
+    let result = unsafe { real(fd, command, argument) };
+    if matches!(command, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC) {
+        duplicated(fd, result);
+    }
+    result
+}
+
+/// `new` was another descriptor until now, which the kernel closed without a word.
+fn replaced(old: c_int, new: c_int) {
+    if new >= 0 && new != old {
+        if fds::get(new) != Entry::UNKNOWN {
+            lifecycle::forget(new);
+        }
+        duplicated(old, new);
+    }
+}
+
+fn duplicated(old: c_int, new: c_int) {
+    if new < 0 || new == old {
+        return;
+    }
+    let entry = describe::resolve(old, fds::get(old));
+    let Some(writer) = log::writer() else { return };
+    if fds::set(writer, new, entry) && !entry.is_other() {
+        let now = clock::now();
+        writer.record(&encode::duplicate(now, entry.flow(), old, new), now);
+    }
+}
+
+/// Descriptors that came with a message are new whatever their numbers were before: each is described at its
+/// first use.
+///
+/// # Safety
+/// `message` is as the kernel filled it.
+pub(crate) unsafe fn passed(message: *const msghdr) {
+    // SAFETY: as the caller says.
+    let (control, length) = unsafe { ((*message).msg_control, (*message).msg_controllen as usize) };
+    if control.is_null() || length < size_of::<cmsghdr>() {
+        return;
+    }
+    let mut offset = 0;
+    while offset + size_of::<cmsghdr>() <= length {
+        // SAFETY: the header lies within the control data.
+        let header = unsafe { ptr::read_unaligned(control.cast::<u8>().add(offset).cast::<cmsghdr>()) };
+        let size = (header.cmsg_len as usize).min(length - offset);
+        if size < size_of::<cmsghdr>() {
+            return;
+        }
+        if header.cmsg_level == libc::SOL_SOCKET && header.cmsg_type == libc::SCM_RIGHTS {
+            for index in 0..(size - size_of::<cmsghdr>()) / size_of::<c_int>() {
+                let at = offset + size_of::<cmsghdr>() + index * size_of::<c_int>();
+                // SAFETY: the descriptor lies within the control data.
+                let fd = unsafe { ptr::read_unaligned(control.cast::<u8>().add(at).cast::<c_int>()) };
+                if fds::get(fd) != Entry::UNKNOWN {
+                    lifecycle::forget(fd);
+                }
+            }
+        }
+        offset += size.next_multiple_of(size_of::<usize>());
+    }
+}

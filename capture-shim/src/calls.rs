@@ -1,0 +1,136 @@
+//! The read and write families: each call's own arguments, turned into what [`crate::transfer`] takes.
+//!
+//! Every function gets libc's own function of the same name first, and then the program's arguments.
+
+use core::ffi::{c_int, c_void};
+use core::ptr;
+
+use libc::{iovec, off_t, size_t, sockaddr, socklen_t, ssize_t};
+
+use crate::datagram::Address;
+use crate::hooks::types;
+use crate::transfer::{self, Buffers};
+
+/// # Safety
+/// As `read`.
+#[inline(always)]
+pub(crate) unsafe fn read(real: types::read, fd: c_int, buffer: *mut c_void, size: size_t) -> ssize_t {
+    // SAFETY: the program's own call.
+    unsafe { transfer::receive(fd, buffer.cast(), size, || real(fd, buffer, size)) }
+}
+
+/// # Safety
+/// As `read`, with the buffer's true size, which libc checks.
+pub(crate) unsafe fn read_chk(
+    real: types::__read_chk,
+    fd: c_int,
+    buffer: *mut c_void,
+    size: size_t,
+    room: size_t,
+) -> ssize_t {
+    // SAFETY: the program's own call.
+    unsafe { transfer::receive(fd, buffer.cast(), size, || real(fd, buffer, size, room)) }
+}
+
+/// # Safety
+/// As `readv`.
+#[inline(always)]
+pub(crate) unsafe fn readv(real: types::readv, fd: c_int, first: *const iovec, count: c_int) -> ssize_t {
+    // SAFETY: the program's own call.
+    unsafe { transfer::receive_vector(fd, buffers(first, count), || real(fd, first, count)) }
+}
+
+/// # Safety
+/// As `preadv2`.
+pub(crate) unsafe fn preadv2(
+    real: types::preadv2,
+    fd: c_int,
+    first: *const iovec,
+    count: c_int,
+    offset: off_t,
+    flags: c_int,
+) -> ssize_t {
+    // SAFETY: the program's own call.
+    unsafe {
+        transfer::receive_vector(fd, buffers(first, count), || real(fd, first, count, offset, flags))
+    }
+}
+
+/// # Safety
+/// As `write`.
+#[inline(always)]
+pub(crate) unsafe fn write(real: types::write, fd: c_int, buffer: *const c_void, size: size_t) -> ssize_t {
+    // SAFETY: the program's own call.
+    unsafe { transfer::send(fd, buffer.cast(), size, Address::NONE, || real(fd, buffer, size)) }
+}
+
+/// # Safety
+/// As `writev`.
+#[inline(always)]
+pub(crate) unsafe fn writev(real: types::writev, fd: c_int, first: *const iovec, count: c_int) -> ssize_t {
+    // SAFETY: the program's own call.
+    unsafe {
+        transfer::send_vector(fd, buffers(first, count), Address::NONE, || real(fd, first, count))
+    }
+}
+
+/// # Safety
+/// As `pwritev2`.
+pub(crate) unsafe fn pwritev2(
+    real: types::pwritev2,
+    fd: c_int,
+    first: *const iovec,
+    count: c_int,
+    offset: off_t,
+    flags: c_int,
+) -> ssize_t {
+    // SAFETY: the program's own call.
+    unsafe {
+        transfer::send_vector(fd, buffers(first, count), Address::NONE, || {
+            real(fd, first, count, offset, flags)
+        })
+    }
+}
+
+/// # Safety
+/// As `send`.
+#[inline(always)]
+pub(crate) unsafe fn send(
+    real: types::send,
+    fd: c_int,
+    buffer: *const c_void,
+    size: size_t,
+    flags: c_int,
+) -> ssize_t {
+    // SAFETY: the program's own call.
+    unsafe { transfer::send(fd, buffer.cast(), size, Address::NONE, || real(fd, buffer, size, flags)) }
+}
+
+/// # Safety
+/// As `sendto`.
+#[inline(always)]
+pub(crate) unsafe fn sendto(
+    real: types::sendto,
+    fd: c_int,
+    buffer: *const c_void,
+    size: size_t,
+    flags: c_int,
+    address: *const sockaddr,
+    length: socklen_t,
+) -> ssize_t {
+    let to = Address { start: address, length: length as usize };
+    // SAFETY: the program's own call.
+    let result = unsafe {
+        transfer::send(fd, buffer.cast(), size, to, || real(fd, buffer, size, flags, address, length))
+    };
+    if flags & libc::MSG_FASTOPEN != 0 {
+        // SAFETY: the program's own address.
+        unsafe { crate::lifecycle::connected(fd, result >= 0, address, length) };
+    }
+    result
+}
+
+fn buffers(first: *const iovec, count: c_int) -> Buffers {
+    // A negative number is an error that the kernel reports.
+    if first.is_null() { Buffers { first: ptr::null(), count: 0 } } else { Buffers { first, count: count.max(0) as usize } }
+}

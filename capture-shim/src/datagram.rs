@@ -1,0 +1,139 @@
+//! Datagrams: size, checksum and peer of each, whichever call moved it.
+//!
+//! The checksum is what finds a datagram at the other end, where order and number prove nothing. It is made of
+//! the caller's own buffers behind the call, so it delays nothing that others wait for.
+
+use core::ffi::c_int;
+
+use crc32fast::Hasher;
+use libc::sockaddr;
+use socket_log::encode::{self, Datagram, Direction, Role, datagram_flag};
+
+use crate::describe::{self, Name};
+use crate::fds::Entry;
+use crate::log::Writer;
+use crate::transfer::Buffers;
+
+/// An address that the caller gave or got: null, or as long as told.
+#[derive(Clone, Copy)]
+pub(crate) struct Address {
+    /// Where it is.
+    pub(crate) start: *const sockaddr,
+    /// Its length.
+    pub(crate) length: usize,
+}
+
+impl Address {
+    /// None given.
+    pub(crate) const NONE: Address = Address { start: core::ptr::null(), length: 0 };
+}
+
+/// What a receive said of its datagram.
+pub(crate) struct Received {
+    /// Its whole size, as far as it is known.
+    pub(crate) bytes: usize,
+    /// Whether a part of it was cut off.
+    pub(crate) truncated: bool,
+    /// Whether it stays in the queue.
+    pub(crate) peeked: bool,
+    /// Who sent it.
+    pub(crate) from: Name,
+}
+
+impl Default for Received {
+    fn default() -> Received {
+        Received { bytes: 0, truncated: false, peeked: false, from: Name::NONE }
+    }
+}
+
+/// Logs a datagram that was sent, and the socket's own name if this send was what bound it.
+///
+/// # Safety
+/// `buffers` hold the datagram, `to` is readable.
+#[expect(clippy::too_many_arguments, reason = "the facts of one call; a struct for one use would hide nothing")]
+#[cold]
+#[inline(never)]
+pub(crate) unsafe fn sent(
+    writer: Writer,
+    fd: c_int,
+    entry: Entry,
+    buffers: Buffers,
+    bytes: usize,
+    to: Address,
+    begin: u64,
+    end: u64,
+) {
+    // SAFETY: as the caller says.
+    let (checksum, peer) = unsafe { (checksum(buffers, bytes), Name::copy(to.start, to.length)) };
+    let datagram = Datagram {
+        direction: Direction::Send,
+        flow: entry.flow(),
+        ticks: begin,
+        duration: end - begin,
+        bytes: bytes as u64,
+        checksum,
+        flags: 0,
+        peer: peer.as_bytes(),
+    };
+    writer.record(&encode::datagram(&datagram), end);
+    if !entry.is_named() {
+        describe::name(writer, fd, entry, Role::Bind, &Name::local(fd), &Name::NONE);
+    }
+}
+
+/// Logs a datagram that was received.
+///
+/// # Safety
+/// `buffers` hold what was received of it.
+#[inline(never)]
+pub(crate) unsafe fn received(
+    writer: Writer,
+    entry: Entry,
+    buffers: Buffers,
+    message: &Received,
+    begin: u64,
+    end: u64,
+) {
+    let mut flags = 0;
+    if message.truncated {
+        flags |= datagram_flag::TRUNCATED;
+    }
+    if message.peeked {
+        flags |= datagram_flag::PEEKED;
+    }
+    let datagram = Datagram {
+        direction: Direction::Receive,
+        flow: entry.flow(),
+        ticks: end,
+        duration: end - begin,
+        bytes: message.bytes as u64,
+        // SAFETY: as the caller says.
+        checksum: unsafe { checksum(buffers, message.bytes) },
+        flags,
+        peer: message.from.as_bytes(),
+    };
+    writer.record(&encode::datagram(&datagram), end);
+}
+
+/// The CRC-32 of the first `bytes` bytes in `buffers`, or of all that they hold.
+///
+/// # Safety
+/// The buffers are readable as far as that.
+unsafe fn checksum(buffers: Buffers, bytes: usize) -> u32 {
+    let mut hasher = Hasher::new();
+    let mut rest = bytes;
+    for index in 0..buffers.count {
+        if rest == 0 {
+            break;
+        }
+        // SAFETY: within the caller's array.
+        let buffer = unsafe { *buffers.first.add(index) };
+        let length = buffer.iov_len.min(rest);
+        if length > 0 {
+            // SAFETY: the kernel has just read or written this many bytes here.
+            hasher.update(unsafe { core::slice::from_raw_parts(buffer.iov_base.cast(), length) });
+        }
+        rest -= length;
+    }
+    hasher.finalize()
+}

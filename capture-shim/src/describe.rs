@@ -1,0 +1,180 @@
+//! Making a descriptor's acquaintance: asks the kernel what it is, numbers its flow and logs both.
+//!
+//! Descriptors arrive from everywhere (inherited, passed by another process, made out of our sight), so this
+//! runs for each at its first use, besides at the calls that make sockets.
+
+use core::ffi::c_int;
+
+use socket_log::encode::{self, Flow, Origin, Role};
+use socket_log::layout::lost;
+
+use crate::fds::{self, Entry, Kind};
+use crate::log::{self, Writer};
+use crate::{clock, raw};
+
+/// A socket's name, as the kernel wrote it.
+pub(crate) struct Name {
+    bytes: [u8; 128],
+    length: usize,
+}
+
+impl Name {
+    /// No name.
+    pub(crate) const NONE: Name = Name { bytes: [0; 128], length: 0 };
+
+    /// This end's name.
+    pub(crate) fn local(fd: c_int) -> Name {
+        Name::ask(libc::SYS_getsockname, fd)
+    }
+
+    /// The other end's name, where the socket is connected.
+    pub(crate) fn peer(fd: c_int) -> Name {
+        Name::ask(libc::SYS_getpeername, fd)
+    }
+
+    fn ask(number: core::ffi::c_long, fd: c_int) -> Name {
+        let mut name = Name::NONE;
+        let length = raw::socket_name(number, fd, &mut name.bytes).unwrap_or(0);
+        name.length = length.min(name.bytes.len());
+        name
+    }
+
+    /// A copy of the name that a caller gave or got.
+    ///
+    /// # Safety
+    /// `address` is null or points to `length` bytes.
+    pub(crate) unsafe fn copy(address: *const libc::sockaddr, length: usize) -> Name {
+        let mut name = Name::NONE;
+        if !address.is_null() {
+            name.length = length.min(name.bytes.len());
+            // SAFETY: the length is within both.
+            unsafe { name.bytes.as_mut_ptr().copy_from_nonoverlapping(address.cast(), name.length) };
+        }
+        name
+    }
+
+    /// The bytes; empty without a name.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        self.bytes.get(..self.length).unwrap_or(&[])
+    }
+
+    /// Whether there is one.
+    pub(crate) fn is_known(&self) -> bool {
+        self.length >= 2
+    }
+
+    /// Whether it is `AF_UNSPEC`: no name, but the wish to have none.
+    pub(crate) fn is_unspecified(&self) -> bool {
+        self.family() == libc::AF_UNSPEC
+    }
+
+    fn family(&self) -> c_int {
+        let [low, high, ..] = self.bytes;
+        if self.is_known() { c_int::from(u16::from_ne_bytes([low, high])) } else { 0 }
+    }
+
+    /// Whether it is the name of a socket that is bound: an internet address without a port is not.
+    fn is_bound(&self) -> bool {
+        let [_, _, high, low, ..] = self.bytes;
+        match self.family() {
+            libc::AF_INET | libc::AF_INET6 => high != 0 || low != 0,
+            _ => self.length > 2,
+        }
+    }
+}
+
+/// What `entry` of `fd` is, looking now if nobody has.
+#[inline(always)]
+pub(crate) fn resolve(fd: c_int, entry: Entry) -> Entry {
+    if entry == Entry::UNKNOWN { find(fd) } else { entry }
+}
+
+/// Looks at a descriptor that is used for the first time.
+#[cold]
+#[inline(never)]
+fn find(fd: c_int) -> Entry {
+    let Some(writer) = log::writer() else { return Entry::OTHER };
+    match raw::socket_option::<c_int>(fd, libc::SO_TYPE) {
+        Ok(_) => {}
+        Err(error) => {
+            // Only a descriptor that is open and no socket is worth remembering.
+            if -error as c_int == libc::ENOTSOCK
+                && let Err(other) = fds::replace(writer, fd, Entry::UNKNOWN, Entry::OTHER)
+            {
+                return other;
+            }
+            return Entry::OTHER;
+        }
+    }
+    let entry = adopt(writer, fd, Origin::Found, 0);
+    if entry.is_other() {
+        return entry;
+    }
+    let (local, peer) = (Name::local(fd), Name::peer(fd));
+    let listens = raw::socket_option::<c_int>(fd, libc::SO_ACCEPTCONN).unwrap_or(0) != 0;
+    let role = match (listens, peer.is_known(), local.is_bound()) {
+        (true, _, _) => Role::Listen,
+        (_, true, _) => Role::Unknown,
+        (_, _, true) => Role::Bind,
+        _ => return entry,
+    };
+    name(writer, fd, entry, role, &local, &peer);
+    entry
+}
+
+/// Numbers the flow of a socket that is new to this process, logs it and enters it into the table.
+pub(crate) fn adopt(writer: Writer, fd: c_int, origin: Origin, listener: u32) -> Entry {
+    let number = |option| raw::socket_option::<c_int>(fd, option).unwrap_or(0);
+    let (domain, kind) = (number(libc::SO_DOMAIN), number(libc::SO_TYPE));
+    let entry = match (domain, kind) {
+        (libc::AF_UNIX | libc::AF_INET | libc::AF_INET6 | libc::AF_VSOCK, libc::SOCK_STREAM) => {
+            Entry::socket(Kind::Stream, writer.next_flow())
+        }
+        (
+            libc::AF_UNIX | libc::AF_INET | libc::AF_INET6 | libc::AF_VSOCK,
+            libc::SOCK_DGRAM | libc::SOCK_SEQPACKET,
+        ) => Entry::socket(Kind::Datagram, writer.next_flow()),
+        _ => Entry::OTHER,
+    };
+    if origin == Origin::Found {
+        if let Err(other) = fds::replace(writer, fd, Entry::UNKNOWN, entry) {
+            return other; // Another thread was first.
+        }
+    } else if !fds::set(writer, fd, entry) {
+        writer.lose(lost::DESCRIPTOR);
+        return Entry::OTHER;
+    }
+    if entry.is_other() {
+        return entry;
+    }
+    let flow = Flow {
+        flow: entry.flow(),
+        fd,
+        domain: domain as u8,
+        kind: kind as u8,
+        protocol: number(libc::SO_PROTOCOL) as u16,
+        origin,
+        cookie: raw::socket_option(fd, libc::SO_COOKIE).unwrap_or(0),
+        listener,
+    };
+    let now = clock::now();
+    writer.record(&encode::flow(now, &flow), now);
+    entry
+}
+
+/// Logs what the ends of `fd`'s flow are called.
+pub(crate) fn name(writer: Writer, fd: c_int, entry: Entry, role: Role, local: &Name, peer: &Name) {
+    let of_unix = local.family() == libc::AF_UNIX || peer.family() == libc::AF_UNIX;
+    let peer_pid = if of_unix { peer_pid(fd) } else { 0 };
+    let now = clock::now();
+    let words = encode::endpoints(now, entry.flow(), role, local.as_bytes(), peer.as_bytes(), peer_pid);
+    writer.record(&words, now);
+    // Fails when the descriptor was closed or named meanwhile, and then there is nothing to do.
+    let _ = fds::replace(writer, fd, entry, entry.named());
+}
+
+/// The process at the other end of a unix socket; 0 where there is none.
+fn peer_pid(fd: c_int) -> u32 {
+    // pid, uid, gid.
+    raw::socket_option::<[u32; 3]>(fd, libc::SO_PEERCRED).map_or(0, |[pid, ..]| pid)
+}

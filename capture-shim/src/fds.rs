@@ -1,0 +1,143 @@
+//! The descriptor table: what each descriptor of the process is, in one word that is read without a lock.
+//!
+//! That a descriptor is no socket is an answer like any other, so a plain file costs one load and one compare.
+//! Zero means that nobody has looked yet: the table begins as zeros, is zeroed again in a child, and a closed
+//! descriptor's word is zeroed before the kernel can give its number to something else.
+
+use core::ffi::c_int;
+use core::ptr;
+use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicPtr, AtomicU64};
+
+use crate::log::Writer;
+use crate::state;
+
+/// The number of descriptors with an entry: the kernel's own default limit (`fs.nr_open`).
+pub(crate) const LIMIT: usize = 1 << 20;
+
+/// What a descriptor is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    /// Nobody has looked yet.
+    Unknown = 0,
+    /// Not a socket, or one of a family that is not captured.
+    Other = 1,
+    /// A stream socket.
+    Stream = 2,
+    /// A socket that keeps the bounds of messages.
+    Datagram = 3,
+}
+
+/// A descriptor's word: kind in the low 8 bits, flags in the next 24, flow in the high 32.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Entry(u64);
+
+impl Entry {
+    /// Nobody has looked yet.
+    pub(crate) const UNKNOWN: Entry = Entry(Kind::Unknown as u64);
+    /// Not captured.
+    pub(crate) const OTHER: Entry = Entry(Kind::Other as u64);
+    /// Flag: the socket's own name is in the log, or it needs none.
+    const NAMED: u64 = 1 << 8;
+
+    /// The entry of a captured socket.
+    pub(crate) fn socket(kind: Kind, flow: u32) -> Entry {
+        Entry(kind as u64 | u64::from(flow) << 32)
+    }
+
+    /// What the descriptor is.
+    #[inline(always)]
+    pub(crate) fn kind(self) -> Kind {
+        match self.0 as u8 {
+            0 => Kind::Unknown,
+            2 => Kind::Stream,
+            3 => Kind::Datagram,
+            _ => Kind::Other,
+        }
+    }
+
+    /// Whether it is known not to be captured.
+    #[inline(always)]
+    pub(crate) fn is_other(self) -> bool {
+        self.0 == Entry::OTHER.0
+    }
+
+    /// The flow of a captured socket, else 0.
+    #[inline(always)]
+    pub(crate) fn flow(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    /// Whether the socket's own name is in the log.
+    pub(crate) fn is_named(self) -> bool {
+        self.0 & Entry::NAMED != 0
+    }
+
+    /// The same, named.
+    pub(crate) fn named(self) -> Entry {
+        Entry(self.0 | Entry::NAMED)
+    }
+}
+
+static TABLE: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
+
+/// Maps the table; false when there is no memory.
+pub(crate) fn create() -> bool {
+    let Some(memory) = state::private_to_process(LIMIT * size_of::<AtomicU64>()) else { return false };
+    TABLE.store(memory.cast(), Relaxed);
+    true
+}
+
+/// Makes every descriptor one that is not captured, for good: this process has no log.
+pub(crate) fn disable() {
+    TABLE.store(ptr::null_mut(), Relaxed);
+}
+
+#[inline(always)]
+fn word(fd: c_int) -> Option<&'static AtomicU64> {
+    let table = TABLE.load(Relaxed);
+    // A negative descriptor is beyond the limit too.
+    if table.is_null() || fd as u32 as usize >= LIMIT {
+        return None;
+    }
+    // SAFETY: the table has LIMIT words, zeros are valid, and it is never removed.
+    unsafe { Some(&*table.add(fd as usize)) }
+}
+
+/// What `fd` is.
+#[inline(always)]
+pub(crate) fn get(fd: c_int) -> Entry {
+    word(fd).map_or(Entry::OTHER, |word| Entry(word.load(Relaxed)))
+}
+
+/// Says what `fd` is. False when it is beyond the table.
+pub(crate) fn set(writer: Writer, fd: c_int, entry: Entry) -> bool {
+    let Some(word) = word(fd) else { return false };
+    word.store(entry.0, Relaxed);
+    writer.state().descriptors.fetch_max(fd as u32 + 1, Relaxed);
+    true
+}
+
+/// Says what `fd` is if it is still `old`; else returns what it has become.
+pub(crate) fn replace(writer: Writer, fd: c_int, old: Entry, new: Entry) -> Result<(), Entry> {
+    let Some(word) = word(fd) else { return Err(Entry::OTHER) };
+    writer.state().descriptors.fetch_max(fd as u32 + 1, Relaxed);
+    word.compare_exchange(old.0, new.0, Relaxed, Relaxed).map(drop).map_err(Entry)
+}
+
+/// Forgets `fd` and returns what it was.
+pub(crate) fn take(fd: c_int) -> Entry {
+    match word(fd) {
+        // Most are zero already, and a load is cheaper than an exchange.
+        Some(word) if word.load(Relaxed) != 0 => Entry(word.swap(0, Relaxed)),
+        _ => Entry::UNKNOWN,
+    }
+}
+
+/// Forgets everything: for a child whose memory the kernel does not wipe.
+pub(crate) fn forget_all(known: u32) {
+    for fd in 0..known {
+        take(fd as c_int);
+    }
+}

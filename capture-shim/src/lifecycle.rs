@@ -1,0 +1,247 @@
+//! The life of a flow: made, named, connected, accepted, shut down, closed.
+
+use core::ffi::{c_int, c_uint};
+
+use libc::{sockaddr, socklen_t};
+use socket_log::encode::{self, Direction, Origin, Role};
+
+use crate::describe::{self, Name};
+use crate::fds::{self, Entry, Kind};
+use crate::hooks::types;
+use crate::log::{self, Writer};
+use crate::{clock, raw, transfer};
+
+/// # Safety
+/// As `socket`.
+pub(crate) unsafe fn socket(real: types::socket, domain: c_int, kind: c_int, protocol: c_int) -> c_int {
+    // SAFETY: the program's own call.
+    let fd = unsafe { real(domain, kind, protocol) };
+    if fd >= 0
+        && let Some(writer) = log::writer()
+    {
+        describe::adopt(writer, fd, Origin::Socket, 0);
+    }
+    fd
+}
+
+/// # Safety
+/// As `socketpair`.
+pub(crate) unsafe fn socketpair(
+    real: types::socketpair,
+    domain: c_int,
+    kind: c_int,
+    protocol: c_int,
+    fds: *mut c_int,
+) -> c_int {
+    // SAFETY: the program's own call.
+    let result = unsafe { real(domain, kind, protocol, fds) };
+    if result == 0
+        && let Some(writer) = log::writer()
+    {
+        // SAFETY: the kernel wrote two descriptors.
+        let [first, second] =
+            unsafe { [*fds, *fds.add(1)] }.map(|fd| describe::adopt(writer, fd, Origin::Pair, 0));
+        if !first.is_other() && !second.is_other() {
+            let now = clock::now();
+            writer.record(&encode::pair(now, first.flow(), second.flow()), now);
+        }
+    }
+    result
+}
+
+/// # Safety
+/// As `bind`.
+pub(crate) unsafe fn bind(
+    real: types::bind,
+    fd: c_int,
+    address: *const sockaddr,
+    length: socklen_t,
+) -> c_int {
+    let entry = describe::resolve(fd, fds::get(fd));
+    // SAFETY: the program's own call.
+    let result = unsafe { real(fd, address, length) };
+    if result == 0 {
+        name(fd, entry, Role::Bind);
+    }
+    result
+}
+
+/// # Safety
+/// As `listen`.
+pub(crate) unsafe fn listen(real: types::listen, fd: c_int, backlog: c_int) -> c_int {
+    let entry = describe::resolve(fd, fds::get(fd));
+    // SAFETY: the program's own call.
+    let result = unsafe { real(fd, backlog) };
+    if result == 0 {
+        name(fd, entry, Role::Listen);
+    }
+    result
+}
+
+fn name(fd: c_int, entry: Entry, role: Role) {
+    if !entry.is_other()
+        && let Some(writer) = log::writer()
+    {
+        describe::name(writer, fd, entry, role, &Name::local(fd), &Name::NONE);
+    }
+}
+
+/// # Safety
+/// As `connect`.
+pub(crate) unsafe fn connect(
+    real: types::connect,
+    fd: c_int,
+    address: *const sockaddr,
+    length: socklen_t,
+) -> c_int {
+    let entry = describe::resolve(fd, fds::get(fd));
+    // SAFETY: the program's own call.
+    let result = unsafe { real(fd, address, length) };
+    // SAFETY: the program's own address.
+    unsafe { connected(fd, result == 0, address, length) };
+    if result < 0
+        && !entry.is_other()
+        && let Some(writer) = log::writer()
+    {
+        transfer::fail(writer, fd, entry, Direction::Send, clock::now());
+    }
+    result
+}
+
+/// Logs the ends of a flow on which a connection was made, or is under way.
+///
+/// # Safety
+/// `address` is null or as long as told; `errno` is that of the call unless it was a success.
+pub(crate) unsafe fn connected(fd: c_int, success: bool, address: *const sockaddr, length: socklen_t) {
+    let entry = fds::get(fd);
+    if entry.is_other() || entry == Entry::UNKNOWN || address.is_null() {
+        return;
+    }
+    // An interrupted connect goes on in the kernel.
+    if !success && !matches!(raw::errno(), libc::EINPROGRESS | libc::EINTR) {
+        return;
+    }
+    let Some(writer) = log::writer() else { return };
+    let mut peer = Name::peer(fd);
+    if !peer.is_known() {
+        // SAFETY: as the caller says.
+        peer = unsafe { Name::copy(address, length as usize) };
+        if peer.is_unspecified() {
+            peer = Name::NONE; // A datagram socket taken from its peer again.
+        }
+    }
+    describe::name(writer, fd, entry, Role::Connect, &Name::local(fd), &peer);
+}
+
+/// # Safety
+/// As `accept`.
+pub(crate) unsafe fn accept(
+    real: types::accept,
+    listener: c_int,
+    address: *mut sockaddr,
+    length: *mut socklen_t,
+) -> c_int {
+    // SAFETY: the program's own call.
+    accepted(listener, || unsafe { real(listener, address, length) })
+}
+
+/// # Safety
+/// As `accept4`.
+pub(crate) unsafe fn accept4(
+    real: types::accept4,
+    listener: c_int,
+    address: *mut sockaddr,
+    length: *mut socklen_t,
+    flags: c_int,
+) -> c_int {
+    // SAFETY: the program's own call.
+    accepted(listener, || unsafe { real(listener, address, length, flags) })
+}
+
+fn accepted(listener: c_int, call: impl FnOnce() -> c_int) -> c_int {
+    let by = describe::resolve(listener, fds::get(listener));
+    let fd = call();
+    let Some(writer) = log::writer() else { return fd };
+    if fd >= 0 {
+        let entry = describe::adopt(writer, fd, Origin::Accept, by.flow());
+        if !entry.is_other() {
+            describe::name(writer, fd, entry, Role::Accept, &Name::local(fd), &Name::peer(fd));
+        }
+    } else if !by.is_other() {
+        transfer::fail(writer, listener, by, Direction::Receive, clock::now());
+    }
+    fd
+}
+
+/// # Safety
+/// As `shutdown`.
+pub(crate) unsafe fn shutdown(real: types::shutdown, fd: c_int, how: c_int) -> c_int {
+    let entry = describe::resolve(fd, fds::get(fd));
+    let now = clock::now();
+    // SAFETY: the program's own call.
+    let result = unsafe { real(fd, how) };
+    if result == 0
+        && !entry.is_other()
+        && let Some(writer) = log::writer()
+    {
+        writer.record(&encode::shutdown(now, entry.flow(), how), now);
+    }
+    result
+}
+
+/// # Safety
+/// As `close`.
+#[inline(always)]
+pub(crate) unsafe fn close(real: types::close, fd: c_int) -> c_int {
+    // Before the call: behind it, another thread may already have been given the number.
+    if fds::get(fd) != Entry::UNKNOWN {
+        forget(fd);
+    }
+    // SAFETY: the program's own call.
+    unsafe { real(fd) }
+}
+
+/// A descriptor is about to be closed, or was.
+pub(crate) fn forget(fd: c_int) {
+    let Some(writer) = log::writer() else { return };
+    closed(writer, fd, fds::take(fd));
+}
+
+fn closed(writer: Writer, fd: c_int, entry: Entry) {
+    if matches!(entry.kind(), Kind::Stream | Kind::Datagram) {
+        let now = clock::now();
+        writer.record(&encode::close(now, entry.flow(), fd), now);
+    }
+}
+
+/// # Safety
+/// As `close_range`.
+pub(crate) unsafe fn close_range(
+    real: types::close_range,
+    first: c_uint,
+    last: c_uint,
+    flags: c_int,
+) -> c_int {
+    // SAFETY: the program's own call.
+    let result = unsafe { real(first, last, flags) };
+    if result == 0 && flags & libc::CLOSE_RANGE_CLOEXEC as c_int == 0 {
+        forget_range(first, last);
+    }
+    result
+}
+
+/// # Safety
+/// As `closefrom`.
+pub(crate) unsafe fn closefrom(real: types::closefrom, first: c_int) {
+    // SAFETY: the program's own call.
+    unsafe { real(first) };
+    forget_range(first.max(0) as c_uint, c_uint::MAX);
+}
+
+fn forget_range(first: c_uint, last: c_uint) {
+    let Some(writer) = log::writer() else { return };
+    let known = writer.state().descriptors.load(core::sync::atomic::Ordering::Relaxed);
+    for fd in first..known.min(last.saturating_add(1)) {
+        closed(writer, fd as c_int, fds::take(fd as c_int));
+    }
+}

@@ -1,0 +1,267 @@
+//! What befalls the process: children, another program in its place, another user, its end.
+
+use core::ffi::{c_char, c_int, c_void};
+use core::sync::atomic::Ordering::Relaxed;
+
+use libc::{pid_t, uid_t};
+use socket_log::encode::{self, ProcessEvent};
+use socket_log::layout::state as progress;
+
+use crate::environment::{self, Complete};
+use crate::hooks::{real, types};
+use crate::{clock, fds, log, raw, start, state};
+
+fn event(event: ProcessEvent, value: c_int) {
+    if let Some(writer) = log::writer() {
+        let now = clock::now();
+        writer.record(&encode::process(now, event, value), now);
+    }
+}
+
+fn set_progress(value: u32) {
+    if let Some(header) = log::writer().and_then(log::Writer::header) {
+        header.state.store(value, Relaxed);
+    }
+}
+
+/// # Safety
+/// As `fork`.
+pub(crate) unsafe fn fork(real: types::fork) -> pid_t {
+    // SAFETY: the program's own call.
+    let pid = unsafe { real() };
+    match pid {
+        0 => begin_child(),
+        1.. => event(ProcessEvent::Fork, pid),
+        _ => {}
+    }
+    pid
+}
+
+/// A child gets its log at once, so that it is seen even if it does nothing.
+fn begin_child() {
+    let Some(state) = state::current() else { return };
+    if !state::is_wiped_on_fork() {
+        fds::forget_all(state.descriptors.load(Relaxed));
+        // SAFETY: the child has one thread, and zeros are a valid state.
+        unsafe { core::ptr::from_ref(state).cast_mut().write_bytes(0, 1) };
+    }
+    start::begin(state);
+}
+
+/// What the tail jump of `vfork` needs: libc's own, and a thread that will look at who it is before it logs.
+extern "C" fn before_vfork() -> *const c_void {
+    log::set_aside();
+    crate::hooks::functions::vfork.address().cast()
+}
+
+/// `vfork` returns twice into the frame of its caller, which no function of ours may stand in between.
+#[cfg(target_arch = "x86_64")]
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn vfork() -> pid_t {
+    core::arch::naked_asm!("sub rsp, 8", "call {before}", "add rsp, 8", "jmp rax", before = sym before_vfork)
+}
+
+/// `vfork` returns twice into the frame of its caller, which no function of ours may stand in between.
+#[cfg(target_arch = "aarch64")]
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn vfork() -> pid_t {
+    core::arch::naked_asm!(
+        "stp x29, x30, [sp, #-16]!",
+        "bl {before}",
+        "ldp x29, x30, [sp], #16",
+        "mov x16, x0",
+        "br x16",
+        before = sym before_vfork,
+    )
+}
+
+/// The other name of `vfork`.
+#[cfg(target_arch = "x86_64")]
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __vfork() -> pid_t {
+    core::arch::naked_asm!("jmp {vfork}", vfork = sym vfork)
+}
+
+/// The other name of `vfork`.
+#[cfg(target_arch = "aarch64")]
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __vfork() -> pid_t {
+    core::arch::naked_asm!("b {vfork}", vfork = sym vfork)
+}
+
+/// Runs another program in the place of this one. Comes back only if that fails.
+pub(crate) fn replace(call: impl FnOnce() -> c_int) -> c_int {
+    event(ProcessEvent::Exec, 0);
+    set_progress(progress::REPLACED);
+    let result = call();
+    set_progress(progress::RUNNING);
+    result
+}
+
+type Strings = *const *const c_char;
+
+/// # Safety
+/// As `execve`.
+pub(crate) unsafe fn execve(
+    real: types::execve,
+    path: *const c_char,
+    arguments: Strings,
+    environment: Strings,
+) -> c_int {
+    let mut complete = Complete::new();
+    // SAFETY: the program's own call and environment.
+    replace(|| unsafe { real(path, arguments, complete.of(environment)) })
+}
+
+/// # Safety
+/// As `execv`.
+pub(crate) unsafe fn execv(_: types::execv, path: *const c_char, arguments: Strings) -> c_int {
+    // SAFETY: the program's own call, with its environment said.
+    unsafe { execve(real!(execve), path, arguments, environment::present()) }
+}
+
+/// # Safety
+/// As `execvpe`.
+pub(crate) unsafe fn execvpe(
+    real: types::execvpe,
+    file: *const c_char,
+    arguments: Strings,
+    environment: Strings,
+) -> c_int {
+    let mut complete = Complete::new();
+    // SAFETY: the program's own call and environment.
+    replace(|| unsafe { real(file, arguments, complete.of(environment)) })
+}
+
+/// # Safety
+/// As `execvp`.
+pub(crate) unsafe fn execvp(_: types::execvp, file: *const c_char, arguments: Strings) -> c_int {
+    // SAFETY: the program's own call, with its environment said.
+    unsafe { execvpe(real!(execvpe), file, arguments, environment::present()) }
+}
+
+/// # Safety
+/// As `fexecve`.
+pub(crate) unsafe fn fexecve(
+    real: types::fexecve,
+    fd: c_int,
+    arguments: Strings,
+    environment: Strings,
+) -> c_int {
+    let mut complete = Complete::new();
+    // SAFETY: the program's own call and environment.
+    replace(|| unsafe { real(fd, arguments, complete.of(environment)) })
+}
+
+/// # Safety
+/// As `execveat`.
+pub(crate) unsafe fn execveat(
+    real: types::execveat,
+    directory: c_int,
+    path: *const c_char,
+    arguments: Strings,
+    environment: Strings,
+    flags: c_int,
+) -> c_int {
+    let mut complete = Complete::new();
+    // SAFETY: the program's own call and environment.
+    replace(|| unsafe { real(directory, path, arguments, complete.of(environment), flags) })
+}
+
+/// # Safety
+/// As `posix_spawn` or `posix_spawnp`.
+pub(crate) unsafe fn spawn(
+    real: types::posix_spawn,
+    child: *mut pid_t,
+    path: *const c_char,
+    actions: *const c_void,
+    attributes: *const c_void,
+    arguments: Strings,
+    environment: Strings,
+) -> c_int {
+    let mut complete = Complete::new();
+    let mut pid = 0;
+    // SAFETY: the program's own call and environment; a null place for the pid is allowed.
+    let result =
+        unsafe { real(&mut pid, path, actions, attributes, arguments, complete.of(environment)) };
+    if result == 0 {
+        if !child.is_null() {
+            // SAFETY: the program's place for the pid.
+            unsafe { *child = pid };
+        }
+        event(ProcessEvent::Spawn, pid);
+    }
+    result
+}
+
+/// # Safety
+/// As `_exit`.
+pub(crate) unsafe fn exit(real: types::_exit, status: c_int) -> c_int {
+    ended(status);
+    // SAFETY: the program's own call.
+    unsafe { real(status) }
+}
+
+/// The process ends.
+pub(crate) fn ended(status: c_int) {
+    event(ProcessEvent::Exit, status);
+    set_progress(progress::EXITED);
+}
+
+extern "C" fn on_exit(status: c_int, _: *mut c_void) {
+    ended(status);
+}
+
+/// Asks libc to tell of the end by `exit` or by a return from `main`, which no hook sees.
+pub(crate) fn at_exit() {
+    type OnExit = unsafe extern "C" fn(extern "C" fn(c_int, *mut c_void), *mut c_void) -> c_int;
+    // SAFETY: asks for a name; glibc has the function, musl has not.
+    let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"on_exit".as_ptr()) };
+    if !address.is_null() {
+        // SAFETY: the function's type as documented.
+        unsafe { core::mem::transmute::<*mut c_void, OnExit>(address)(on_exit, core::ptr::null_mut()) };
+    }
+}
+
+/// The log goes to the user as whom the process will run, which could not open it again otherwise.
+fn hand_over(user: uid_t) {
+    if user != uid_t::MAX
+        && raw::geteuid() == 0
+        && let Some(writer) = log::writer()
+    {
+        raw::chown(writer.state().path.as_c_str(), user);
+    }
+}
+
+/// # Safety
+/// As `setuid` or `seteuid`.
+pub(crate) unsafe fn setuid(real: types::setuid, user: uid_t) -> c_int {
+    hand_over(user);
+    // SAFETY: the program's own call.
+    unsafe { real(user) }
+}
+
+/// # Safety
+/// As `setreuid`.
+pub(crate) unsafe fn setreuid(real: types::setreuid, user: uid_t, effective: uid_t) -> c_int {
+    hand_over(effective);
+    // SAFETY: the program's own call.
+    unsafe { real(user, effective) }
+}
+
+/// # Safety
+/// As `setresuid`.
+pub(crate) unsafe fn setresuid(
+    real: types::setresuid,
+    user: uid_t,
+    effective: uid_t,
+    saved: uid_t,
+) -> c_int {
+    hand_over(effective);
+    // SAFETY: the program's own call.
+    unsafe { real(user, effective, saved) }
+}

@@ -1,0 +1,283 @@
+//! System calls made without libc, since libc's own `write` and `close` lead back to the hooks.
+//!
+//! Each returns what the kernel returned, an error as its negative number, and leaves `errno` alone. That is
+//! why no hook has to save `errno` around its own work.
+
+use core::ffi::{CStr, c_int, c_long};
+use core::ptr;
+
+/// Makes system call `number`.
+///
+/// # Safety
+/// As the system call demands.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(crate) unsafe fn call(number: c_long, arguments: [usize; 6]) -> isize {
+    let result: isize;
+    // SAFETY: the x86-64 convention of the Linux kernel; the caller answers for the call itself.
+    unsafe {
+        core::arch::asm!(
+            "syscall",
+            inlateout("rax") number as isize => result,
+            in("rdi") arguments[0],
+            in("rsi") arguments[1],
+            in("rdx") arguments[2],
+            in("r10") arguments[3],
+            in("r8") arguments[4],
+            in("r9") arguments[5],
+            lateout("rcx") _,
+            lateout("r11") _,
+            options(nostack),
+        );
+    }
+    result
+}
+
+/// Makes system call `number`.
+///
+/// # Safety
+/// As the system call demands.
+#[cfg(target_arch = "aarch64")]
+#[inline(always)]
+pub(crate) unsafe fn call(number: c_long, arguments: [usize; 6]) -> isize {
+    let result: isize;
+    // SAFETY: the AArch64 convention of the Linux kernel; the caller answers for the call itself.
+    unsafe {
+        core::arch::asm!(
+            "svc #0",
+            in("x8") number,
+            inlateout("x0") arguments[0] as isize => result,
+            in("x1") arguments[1],
+            in("x2") arguments[2],
+            in("x3") arguments[3],
+            in("x4") arguments[4],
+            in("x5") arguments[5],
+            options(nostack),
+        );
+    }
+    result
+}
+
+/// The calling process.
+pub(crate) fn getpid() -> u32 {
+    // SAFETY: takes nothing and cannot fail.
+    unsafe { call(libc::SYS_getpid, [0; 6]) as u32 }
+}
+
+/// The parent of the calling process.
+pub(crate) fn getppid() -> u32 {
+    // SAFETY: takes nothing and cannot fail.
+    unsafe { call(libc::SYS_getppid, [0; 6]) as u32 }
+}
+
+/// The calling thread.
+pub(crate) fn gettid() -> u32 {
+    // SAFETY: takes nothing and cannot fail.
+    unsafe { call(libc::SYS_gettid, [0; 6]) as u32 }
+}
+
+/// The user whose rights the process has.
+pub(crate) fn geteuid() -> u32 {
+    // SAFETY: takes nothing and cannot fail.
+    unsafe { call(libc::SYS_geteuid, [0; 6]) as u32 }
+}
+
+/// Lets another thread run.
+pub(crate) fn sched_yield() {
+    // SAFETY: takes nothing and cannot fail.
+    unsafe { call(libc::SYS_sched_yield, [0; 6]) };
+}
+
+/// Opens `path`.
+pub(crate) fn open(path: &CStr, flags: c_int, mode: u32) -> Result<Descriptor, isize> {
+    let arguments = [libc::AT_FDCWD as usize, path.as_ptr() as usize, flags as usize, mode as usize, 0, 0];
+    // SAFETY: the path ends with a zero byte, as its type says.
+    let result = unsafe { call(libc::SYS_openat, arguments) };
+    if result < 0 { Err(result) } else { Ok(Descriptor(result as c_int)) }
+}
+
+/// An open descriptor of the shim's own, closed when dropped: the shim keeps none for long, because daemons
+/// close descriptors that they do not know.
+pub(crate) struct Descriptor(c_int);
+
+impl Descriptor {
+    /// Reads once into `buffer` and returns how much came; nothing on an error.
+    pub(crate) fn read(&self, buffer: &mut [u8]) -> usize {
+        let arguments = [self.0 as usize, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0];
+        // SAFETY: the buffer is as long as told.
+        unsafe { call(libc::SYS_read, arguments).max(0) as usize }
+    }
+
+    /// Gives the file room on the disk, so that storing through a mapping cannot fail later.
+    pub(crate) fn allocate(&self, offset: usize, length: usize) -> isize {
+        // SAFETY: takes numbers only.
+        unsafe { call(libc::SYS_fallocate, [self.0 as usize, 0, offset, length, 0, 0]) }
+    }
+
+    /// Maps a part of the file, shared.
+    pub(crate) fn map(&self, offset: usize, length: usize) -> Option<*mut u8> {
+        map(length, libc::MAP_SHARED, self.0, offset)
+    }
+}
+
+impl Drop for Descriptor {
+    fn drop(&mut self) {
+        // SAFETY: the descriptor is ours and is not used again.
+        unsafe { call(libc::SYS_close, [self.0 as usize, 0, 0, 0, 0, 0]) };
+    }
+}
+
+fn map(length: usize, flags: c_int, fd: c_int, offset: usize) -> Option<*mut u8> {
+    let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
+    // SAFETY: a new mapping at an address of the kernel's choice touches no other memory.
+    let result =
+        unsafe { call(libc::SYS_mmap, [0, length, protection, flags as usize, fd as isize as usize, offset]) };
+    // Errors are the last page of the address space.
+    if (-4095..0).contains(&result) { None } else { Some(result as *mut u8) }
+}
+
+/// Maps private memory that begins as zeros and takes room only where it is touched.
+pub(crate) fn map_anonymous(length: usize) -> Option<*mut u8> {
+    map(length, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1, 0)
+}
+
+/// Gives advice about a mapping; true when the kernel took it.
+///
+/// # Safety
+/// The mapping is the caller's own, and the advice loses nothing that is still needed.
+pub(crate) unsafe fn advise(address: *mut u8, length: usize, advice: c_int) -> bool {
+    // SAFETY: the caller answers for the mapping.
+    unsafe { call(libc::SYS_madvise, [address as usize, length, advice as usize, 0, 0, 0]) == 0 }
+}
+
+/// Removes a mapping.
+///
+/// # Safety
+/// Nothing uses the mapping any more.
+pub(crate) unsafe fn unmap(address: *mut u8, length: usize) {
+    // SAFETY: the caller answers for the mapping.
+    unsafe { call(libc::SYS_munmap, [address as usize, length, 0, 0, 0, 0]) };
+}
+
+/// Makes one directory.
+pub(crate) fn mkdir(path: &CStr, mode: u32) -> isize {
+    let arguments = [libc::AT_FDCWD as usize, path.as_ptr() as usize, mode as usize, 0, 0, 0];
+    // SAFETY: the path ends with a zero byte.
+    unsafe { call(libc::SYS_mkdirat, arguments) }
+}
+
+/// Sets the mode of a file.
+pub(crate) fn chmod(path: &CStr, mode: u32) {
+    let arguments = [libc::AT_FDCWD as usize, path.as_ptr() as usize, mode as usize, 0, 0, 0];
+    // SAFETY: the path ends with a zero byte.
+    unsafe { call(libc::SYS_fchmodat, arguments) };
+}
+
+/// Gives a file to another user.
+pub(crate) fn chown(path: &CStr, uid: u32) {
+    let group = u32::MAX as usize; // As it is.
+    let arguments = [libc::AT_FDCWD as usize, path.as_ptr() as usize, uid as usize, group, 0, 0];
+    // SAFETY: the path ends with a zero byte.
+    unsafe { call(libc::SYS_fchownat, arguments) };
+}
+
+/// Removes a file's name.
+pub(crate) fn unlink(path: &CStr) {
+    let arguments = [libc::AT_FDCWD as usize, path.as_ptr() as usize, 0, 0, 0, 0];
+    // SAFETY: the path ends with a zero byte.
+    unsafe { call(libc::SYS_unlinkat, arguments) };
+}
+
+/// Reads a symbolic link into `buffer` and returns its length; nothing on an error.
+pub(crate) fn readlink(path: &CStr, buffer: &mut [u8]) -> usize {
+    let arguments =
+        [libc::AT_FDCWD as usize, path.as_ptr() as usize, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0];
+    // SAFETY: the path ends with a zero byte, the buffer is as long as told.
+    unsafe { call(libc::SYS_readlinkat, arguments).max(0) as usize }
+}
+
+/// The working directory, with the zero byte that ends it; nothing on an error.
+pub(crate) fn getcwd(buffer: &mut [u8]) -> usize {
+    // SAFETY: the buffer is as long as told.
+    unsafe {
+        call(libc::SYS_getcwd, [buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0, 0]).max(0) as usize
+    }
+}
+
+/// The largest size to which the process may let a file grow.
+pub(crate) fn file_size_limit() -> u64 {
+    let mut limit = [u64::MAX; 2];
+    let arguments = [0, libc::RLIMIT_FSIZE as usize, 0, limit.as_mut_ptr() as usize, 0, 0];
+    // SAFETY: the kernel writes two 64-bit numbers.
+    unsafe { call(libc::SYS_prlimit64, arguments) };
+    limit[0]
+}
+
+/// The host's name into `buffer`, and its length.
+pub(crate) fn nodename(buffer: &mut [u8]) -> usize {
+    // SAFETY: a struct of byte arrays may be all zeros.
+    let mut names: libc::utsname = unsafe { core::mem::zeroed() };
+    // SAFETY: the kernel fills the struct.
+    if unsafe { call(libc::SYS_uname, [ptr::from_mut(&mut names) as usize, 0, 0, 0, 0, 0]) } < 0 {
+        return 0;
+    }
+    let mut length = 0;
+    for (to, from) in buffer.iter_mut().zip(names.nodename) {
+        if from == 0 {
+            break;
+        }
+        *to = from as u8;
+        length += 1;
+    }
+    length
+}
+
+/// A socket option that is a number.
+pub(crate) fn socket_option<T: Copy + Default>(fd: c_int, option: c_int) -> Result<T, isize> {
+    let mut value = T::default();
+    let mut length = size_of::<T>() as u32;
+    let arguments = [
+        fd as usize,
+        libc::SOL_SOCKET as usize,
+        option as usize,
+        ptr::from_mut(&mut value) as usize,
+        ptr::from_mut(&mut length) as usize,
+        0,
+    ];
+    // SAFETY: the kernel writes at most the length told.
+    let result = unsafe { call(libc::SYS_getsockopt, arguments) };
+    if result < 0 { Err(result) } else { Ok(value) }
+}
+
+/// `getsockname` or `getpeername`, by the system call's number; returns the name's full length.
+pub(crate) fn socket_name(number: c_long, fd: c_int, buffer: &mut [u8]) -> Option<usize> {
+    let mut length = buffer.len() as u32;
+    let arguments =
+        [fd as usize, buffer.as_mut_ptr() as usize, ptr::from_mut(&mut length) as usize, 0, 0, 0];
+    // SAFETY: the kernel writes at most the length told.
+    let result = unsafe { call(number, arguments) };
+    (result == 0).then_some(length as usize)
+}
+
+/// Ends the process at once: what is left when the shim itself is wrong.
+pub(crate) fn abort() -> ! {
+    loop {
+        // SAFETY: signals the process itself.
+        unsafe {
+            call(libc::SYS_kill, [getpid() as usize, libc::SIGABRT as usize, 0, 0, 0, 0]);
+            call(libc::SYS_exit_group, [127, 0, 0, 0, 0, 0]);
+        }
+    }
+}
+
+/// The calling thread's `errno`, as libc's own functions left it.
+pub(crate) fn errno() -> c_int {
+    // SAFETY: libc gives the address of the calling thread's variable.
+    unsafe { *libc::__errno_location() }
+}
+
+/// Sets the calling thread's `errno`.
+pub(crate) fn set_errno(value: c_int) {
+    // SAFETY: libc gives the address of the calling thread's variable.
+    unsafe { *libc::__errno_location() = value }
+}

@@ -1,0 +1,339 @@
+//! `recv`, `recvfrom`, `recvmsg`, `recvmmsg`: the receives that have flags, senders and control data.
+//!
+//! A datagram's sender and true size are facts that the program may not ask for but the log needs. They come
+//! with the very same system call when it is given a place for them, so the hooks add that place where it is
+//! missing and hide from the program what it did not want.
+
+use core::ffi::{c_int, c_uint, c_void};
+use core::ptr;
+
+use libc::{iovec, mmsghdr, msghdr, size_t, sockaddr, sockaddr_storage, socklen_t, ssize_t, timespec};
+use socket_log::encode::Direction;
+
+use crate::aliases;
+use crate::datagram::{self, Received};
+use crate::describe::{self, Name};
+use crate::fds::{self, Kind};
+use crate::hooks::{real, types};
+use crate::transfer::{self, Buffers};
+use crate::{clock, log};
+
+/// # Safety
+/// As `recv`.
+#[inline(always)]
+pub(crate) unsafe fn recv(
+    real: types::recv,
+    fd: c_int,
+    buffer: *mut c_void,
+    size: size_t,
+    flags: c_int,
+) -> ssize_t {
+    // SAFETY: the program's own call; without an address, recvfrom is recv.
+    unsafe {
+        receive(fd, buffer, size, flags, None, |flags, address| match address {
+            None => real(fd, buffer, size, flags),
+            Some((start, length)) => real!(recvfrom)(fd, buffer, size, flags, start, length),
+        })
+    }
+}
+
+/// # Safety
+/// As `recv`, with the buffer's true size, which libc checks.
+pub(crate) unsafe fn recv_chk(
+    real: types::__recv_chk,
+    fd: c_int,
+    buffer: *mut c_void,
+    size: size_t,
+    room: size_t,
+    flags: c_int,
+) -> ssize_t {
+    // SAFETY: the program's own call. The check comes first, whatever the call is then.
+    unsafe {
+        receive(fd, buffer, size, flags, None, |flags, address| match address {
+            Some((start, length)) if size <= room => real!(recvfrom)(fd, buffer, size, flags, start, length),
+            _ => real(fd, buffer, size, room, flags),
+        })
+    }
+}
+
+/// # Safety
+/// As `recvfrom`.
+#[inline(always)]
+pub(crate) unsafe fn recvfrom(
+    real: types::recvfrom,
+    fd: c_int,
+    buffer: *mut c_void,
+    size: size_t,
+    flags: c_int,
+    address: *mut sockaddr,
+    length: *mut socklen_t,
+) -> ssize_t {
+    // SAFETY: the program's own call.
+    unsafe {
+        receive(fd, buffer, size, flags, given(address, length), |flags, own| {
+            let (start, room) = own.unwrap_or((address, length));
+            real(fd, buffer, size, flags, start, room)
+        })
+    }
+}
+
+/// # Safety
+/// As `recvfrom`, with the buffer's true size, which libc checks.
+pub(crate) unsafe fn recvfrom_chk(
+    real: types::__recvfrom_chk,
+    fd: c_int,
+    buffer: *mut c_void,
+    size: size_t,
+    room: size_t,
+    flags: c_int,
+    address: *mut sockaddr,
+    length: *mut socklen_t,
+) -> ssize_t {
+    // SAFETY: the program's own call.
+    unsafe {
+        receive(fd, buffer, size, flags, given(address, length), |flags, own| {
+            let (start, space) = own.unwrap_or((address, length));
+            real(fd, buffer, size, room, flags, start, space)
+        })
+    }
+}
+
+/// A place for an address.
+type Place = (*mut sockaddr, *mut socklen_t);
+
+/// The caller's place for the sender's address, where it gave one.
+fn given(address: *mut sockaddr, length: *mut socklen_t) -> Option<Place> {
+    (!address.is_null() && !length.is_null()).then_some((address, length))
+}
+
+/// A receive with flags into one buffer. `call` makes the program's call with the flags and the place for an
+/// address that it is given, or with the program's own place when it is given none.
+///
+/// # Safety
+/// `buffer` and `size` are where `call` receives; `given` is valid.
+#[inline(always)]
+unsafe fn receive(
+    fd: c_int,
+    buffer: *mut c_void,
+    size: usize,
+    flags: c_int,
+    given: Option<Place>,
+    call: impl FnOnce(c_int, Option<Place>) -> ssize_t,
+) -> ssize_t {
+    let entry = fds::get(fd);
+    if entry.is_other() {
+        return call(flags, None);
+    }
+    let entry = describe::resolve(fd, entry);
+    if entry.is_other() || flags & libc::MSG_ERRQUEUE != 0 {
+        return call(flags, None);
+    }
+    let buffer = iovec { iov_base: buffer, iov_len: size };
+    let buffers = Buffers { first: &buffer, count: 1 };
+    if entry.kind() == Kind::Datagram {
+        // SAFETY: as the caller says.
+        return unsafe { receive_datagram(fd, entry, buffers, flags, given, call) };
+    }
+    let begin = clock::now();
+    let result = call(flags, None);
+    let end = clock::now();
+    if flags & libc::MSG_PEEK == 0
+        && let Some(writer) = log::writer()
+    {
+        // SAFETY: the buffer's description is ours.
+        unsafe { transfer::received(writer, fd, entry, result, buffers, begin, end) };
+    }
+    result
+}
+
+/// # Safety
+/// As [`receive`], with its one buffer.
+unsafe fn receive_datagram(
+    fd: c_int,
+    entry: fds::Entry,
+    buffers: Buffers,
+    flags: c_int,
+    given: Option<Place>,
+    call: impl FnOnce(c_int, Option<Place>) -> ssize_t,
+) -> ssize_t {
+    // SAFETY: a sockaddr may be all zeros.
+    let mut storage: sockaddr_storage = unsafe { core::mem::zeroed() };
+    let mut length = size_of::<sockaddr_storage>() as socklen_t;
+    let own = (ptr::from_mut(&mut storage).cast::<sockaddr>(), ptr::from_mut(&mut length));
+    let (start, space) = given.unwrap_or(own);
+    // SAFETY: valid, as the caller says.
+    let room = unsafe { *space };
+    let begin = clock::now();
+    // With this flag the kernel gives the datagram's true size.
+    let result = call(flags | libc::MSG_TRUNC, given.is_none().then_some(own));
+    let end = clock::now();
+    // SAFETY: the description is ours.
+    let size = unsafe { buffers.capacity() };
+    let Some(writer) = log::writer() else { return as_asked(result, size, flags) };
+    if result < 0 {
+        transfer::fail(writer, fd, entry, Direction::Receive, end);
+        return result;
+    }
+    let message = Received {
+        bytes: result as usize,
+        truncated: result as usize > size,
+        peeked: flags & libc::MSG_PEEK != 0,
+        // SAFETY: the kernel wrote as much as there was room for.
+        from: unsafe { Name::copy(start, (*space).min(room) as usize) },
+    };
+    // SAFETY: the buffer was just filled.
+    unsafe { datagram::received(writer, entry, buffers, &message, begin, end) };
+    as_asked(result, size, flags)
+}
+
+/// The result that the program gets: the size received, unless it asked for the true one.
+fn as_asked(result: ssize_t, capacity: usize, flags: c_int) -> ssize_t {
+    if flags & libc::MSG_TRUNC != 0 { result } else { result.min(capacity as ssize_t) }
+}
+
+/// # Safety
+/// As `recvmsg`.
+#[inline(always)]
+pub(crate) unsafe fn recvmsg(
+    real: types::recvmsg,
+    fd: c_int,
+    message: *mut msghdr,
+    flags: c_int,
+) -> ssize_t {
+    let entry = fds::get(fd);
+    if entry.is_other() || message.is_null() {
+        // SAFETY: the program's own call.
+        return unsafe { real(fd, message, flags) };
+    }
+    let entry = describe::resolve(fd, entry);
+    if entry.is_other() || flags & libc::MSG_ERRQUEUE != 0 {
+        // SAFETY: the program's own call.
+        return unsafe { real(fd, message, flags) };
+    }
+    if entry.kind() == Kind::Datagram {
+        // SAFETY: the program's own call.
+        return unsafe { recvmsg_datagram(real, fd, entry, message, flags) };
+    }
+    let begin = clock::now();
+    // SAFETY: the program's own call.
+    let result = unsafe { real(fd, message, flags) };
+    let end = clock::now();
+    // SAFETY: the call has just used the message's header.
+    unsafe {
+        if result >= 0 {
+            aliases::passed(message);
+        }
+        if flags & libc::MSG_PEEK == 0
+            && let Some(writer) = log::writer()
+        {
+            transfer::received(writer, fd, entry, result, vector(message), begin, end);
+        }
+    }
+    result
+}
+
+/// # Safety
+/// As `recvmsg`.
+unsafe fn recvmsg_datagram(
+    real: types::recvmsg,
+    fd: c_int,
+    entry: fds::Entry,
+    message: *mut msghdr,
+    flags: c_int,
+) -> ssize_t {
+    // SAFETY: a sockaddr may be all zeros; the message is the program's.
+    let (mut storage, mut copy) = unsafe { (core::mem::zeroed::<sockaddr_storage>(), *message) };
+    if copy.msg_name.is_null() {
+        copy.msg_name = ptr::from_mut(&mut storage).cast();
+        copy.msg_namelen = size_of::<sockaddr_storage>() as socklen_t;
+    }
+    let room = copy.msg_namelen;
+    let begin = clock::now();
+    // SAFETY: the program's own call, with a copy of its header.
+    let result = unsafe { real(fd, &mut copy, flags | libc::MSG_TRUNC) };
+    let end = clock::now();
+    if result >= 0 {
+        // SAFETY: the program's header gets what the kernel would have written into it.
+        unsafe {
+            if !(*message).msg_name.is_null() {
+                (*message).msg_namelen = copy.msg_namelen;
+            }
+            (*message).msg_controllen = copy.msg_controllen;
+            (*message).msg_flags = copy.msg_flags;
+            aliases::passed(message);
+        }
+    }
+    // SAFETY: the call has just used the buffers' descriptions.
+    let capacity = unsafe { vector(message).capacity() };
+    let Some(writer) = log::writer() else { return as_asked(result, capacity, flags) };
+    if result < 0 {
+        transfer::fail(writer, fd, entry, Direction::Receive, end);
+        return result;
+    }
+    // SAFETY: the kernel wrote the name and filled the buffers.
+    unsafe {
+        let what = Received {
+            bytes: result as usize,
+            truncated: copy.msg_flags & libc::MSG_TRUNC != 0,
+            peeked: flags & libc::MSG_PEEK != 0,
+            from: Name::copy(copy.msg_name.cast(), copy.msg_namelen.min(room) as usize),
+        };
+        datagram::received(writer, entry, vector(message), &what, begin, end);
+    }
+    as_asked(result, capacity, flags)
+}
+
+/// # Safety
+/// As `recvmmsg`.
+pub(crate) unsafe fn recvmmsg(
+    real: types::recvmmsg,
+    fd: c_int,
+    messages: *mut mmsghdr,
+    count: c_uint,
+    flags: c_int,
+    timeout: *mut timespec,
+) -> c_int {
+    let entry = describe::resolve(fd, fds::get(fd));
+    if entry.is_other() || flags & libc::MSG_ERRQUEUE != 0 {
+        // SAFETY: the program's own call.
+        return unsafe { real(fd, messages, count, flags, timeout) };
+    }
+    let begin = clock::now();
+    // SAFETY: the program's own call.
+    let result = unsafe { real(fd, messages, count, flags, timeout) };
+    let end = clock::now();
+    let Some(writer) = log::writer() else { return result };
+    if result < 0 {
+        transfer::fail(writer, fd, entry, Direction::Receive, end);
+        return result;
+    }
+    for index in 0..result as usize {
+        // SAFETY: the kernel filled as many messages as it said.
+        unsafe {
+            let message = messages.add(index);
+            let (header, bytes) = (&raw mut (*message).msg_hdr, (*message).msg_len as usize);
+            aliases::passed(header);
+            if entry.kind() == Kind::Datagram {
+                let what = Received {
+                    bytes,
+                    truncated: (*header).msg_flags & libc::MSG_TRUNC != 0,
+                    peeked: flags & libc::MSG_PEEK != 0,
+                    from: Name::copy((*header).msg_name.cast(), (*header).msg_namelen as usize),
+                };
+                datagram::received(writer, entry, vector(header), &what, begin, end);
+            } else if flags & libc::MSG_PEEK == 0 {
+                transfer::received(writer, fd, entry, bytes as ssize_t, vector(header), begin, end);
+            }
+        }
+    }
+    result
+}
+
+/// A message's buffers.
+///
+/// # Safety
+/// The header is readable.
+pub(crate) unsafe fn vector(message: *const msghdr) -> Buffers {
+    // SAFETY: as the caller says.
+    unsafe { Buffers { first: (*message).msg_iov, count: (*message).msg_iovlen as usize } }
+}

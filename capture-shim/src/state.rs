@@ -1,0 +1,69 @@
+//! The process's own state, in memory that the kernel hands to a child as zeros.
+//!
+//! `pthread_atfork` sees only `fork`; `MADV_WIPEONFORK` works for every way of making a process with a copy of
+//! the memory. A child that reads a zero generation knows that it has no log yet. What stays the same in a child
+//! (paths, names) is in [`crate::environment`] instead.
+
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+use socket_log::layout::FileHeader;
+
+use crate::raw;
+use crate::segment::SEGMENTS;
+use crate::text::Text;
+
+/// One process's state. All of it begins as zeros.
+#[repr(C)]
+pub(crate) struct State {
+    /// Names this process and its log: the ticks at its start. 0: not started.
+    pub(crate) generation: AtomicU64,
+    /// Set by the thread that starts the log.
+    pub(crate) starting: AtomicU32,
+    /// Flows numbered so far.
+    pub(crate) flows: AtomicU32,
+    /// Why the log grows no further: a cause of [`socket_log::layout::lost`] plus one; 0 while it grows.
+    pub(crate) stopped: AtomicU32,
+    /// One more than the largest descriptor with an entry in the table.
+    pub(crate) descriptors: AtomicU32,
+    /// The log's header, mapped; null without a log.
+    pub(crate) header: AtomicPtr<FileHeader>,
+    /// The log's parts, mapped, each when it is first needed.
+    pub(crate) segments: [AtomicPtr<u8>; SEGMENTS],
+    /// The log's path. Written by the thread that starts the log, before the generation.
+    pub(crate) path: Text<4352>,
+}
+
+static STATE: AtomicPtr<State> = AtomicPtr::new(ptr::null_mut());
+
+/// Whether children find the state wiped; where the kernel cannot do that, the hook of `fork` does.
+static WIPED: AtomicU32 = AtomicU32::new(0);
+
+/// The state, once [`create`] has run.
+#[inline(always)]
+pub(crate) fn current() -> Option<&'static State> {
+    let state = STATE.load(Ordering::Acquire);
+    // SAFETY: null or a mapping that is never removed and whose zeros are valid.
+    unsafe { state.as_ref() }
+}
+
+/// Maps the state; false when there is no memory.
+pub(crate) fn create() -> bool {
+    let Some(memory) = private_to_process(size_of::<State>()) else { return false };
+    STATE.store(memory.cast(), Ordering::Release);
+    true
+}
+
+/// Maps zeroed memory that a child finds zeroed again.
+pub(crate) fn private_to_process(length: usize) -> Option<*mut u8> {
+    let memory = raw::map_anonymous(length)?;
+    // SAFETY: the mapping is new; that a child loses it is the purpose.
+    let wiped = unsafe { raw::advise(memory, length, libc::MADV_WIPEONFORK) };
+    WIPED.store(u32::from(wiped), Ordering::Relaxed);
+    Some(memory)
+}
+
+/// Whether the kernel wipes the state in a child.
+pub(crate) fn is_wiped_on_fork() -> bool {
+    WIPED.load(Ordering::Relaxed) != 0
+}

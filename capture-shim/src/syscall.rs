@@ -1,0 +1,135 @@
+//! `syscall`: the way by which some libraries reach the kernel past libc's own functions (libuv closes sockets
+//! and sends batches so). What concerns sockets takes the same path as the function of that name.
+
+use core::ffi::{c_char, c_int, c_long, c_uint, c_void};
+
+use libc::{iovec, mmsghdr, msghdr, off_t, size_t, sockaddr, socklen_t, ssize_t, timespec};
+
+use crate::hooks::{real, types};
+use crate::{aliases, calls, lifecycle, process, receive, send};
+
+/// Functions with the types of libc's that go through libc's `syscall`.
+macro_rules! forwarded {
+    ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty = $number:ident;)*) => {
+        /// Libc's functions, by way of its `syscall`.
+        mod by_number {
+            use super::*;
+            $(
+                pub(super) unsafe extern "C" fn $name($($argument: $type),*) -> $result {
+                    let mut words = [0; 6];
+                    for (word, argument) in words.iter_mut().zip([$($argument as c_long),*]) {
+                        *word = argument;
+                    }
+                    let [a, b, c, d, e, f] = words;
+                    // SAFETY: the program's own call.
+                    unsafe { real!(syscall)(libc::$number, a, b, c, d, e, f) as $result }
+                }
+            )*
+        }
+    };
+}
+
+forwarded! {
+    fn read(fd: c_int, buffer: *mut c_void, size: size_t) -> ssize_t = SYS_read;
+    fn write(fd: c_int, buffer: *const c_void, size: size_t) -> ssize_t = SYS_write;
+    fn readv(fd: c_int, first: *const iovec, count: c_int) -> ssize_t = SYS_readv;
+    fn writev(fd: c_int, first: *const iovec, count: c_int) -> ssize_t = SYS_writev;
+    fn sendto(
+        fd: c_int, buffer: *const c_void, size: size_t, flags: c_int, address: *const sockaddr, length: socklen_t
+    ) -> ssize_t = SYS_sendto;
+    fn recvfrom(
+        fd: c_int, buffer: *mut c_void, size: size_t, flags: c_int, address: *mut sockaddr, length: *mut socklen_t
+    ) -> ssize_t = SYS_recvfrom;
+    fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t = SYS_sendmsg;
+    fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t = SYS_recvmsg;
+    fn sendmmsg(fd: c_int, messages: *mut mmsghdr, count: c_uint, flags: c_int) -> c_int = SYS_sendmmsg;
+    fn recvmmsg(
+        fd: c_int, messages: *mut mmsghdr, count: c_uint, flags: c_int, timeout: *mut timespec
+    ) -> c_int = SYS_recvmmsg;
+    fn sendfile(to: c_int, from: c_int, offset: *mut off_t, size: size_t) -> ssize_t = SYS_sendfile;
+    fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int = SYS_socket;
+    fn socketpair(domain: c_int, kind: c_int, protocol: c_int, fds: *mut c_int) -> c_int = SYS_socketpair;
+    fn bind(fd: c_int, address: *const sockaddr, length: socklen_t) -> c_int = SYS_bind;
+    fn listen(fd: c_int, backlog: c_int) -> c_int = SYS_listen;
+    fn connect(fd: c_int, address: *const sockaddr, length: socklen_t) -> c_int = SYS_connect;
+    fn accept(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int = SYS_accept;
+    fn accept4(
+        fd: c_int, address: *mut sockaddr, length: *mut socklen_t, flags: c_int
+    ) -> c_int = SYS_accept4;
+    fn shutdown(fd: c_int, how: c_int) -> c_int = SYS_shutdown;
+    fn close(fd: c_int) -> c_int = SYS_close;
+    fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int = SYS_close_range;
+    fn dup(fd: c_int) -> c_int = SYS_dup;
+    fn dup3(old: c_int, new: c_int, flags: c_int) -> c_int = SYS_dup3;
+    fn fcntl(fd: c_int, command: c_int, argument: c_long) -> c_int = SYS_fcntl;
+    fn execve(
+        path: *const c_char, arguments: *const *const c_char, environment: *const *const c_char
+    ) -> c_int = SYS_execve;
+    fn exit(status: c_int) -> c_int = SYS_exit_group;
+}
+
+/// # Safety
+/// As `syscall`. It is variadic, but on all architectures that Linux knows six words passed on for fewer are the
+/// same call.
+pub(crate) unsafe fn syscall(
+    real: types::syscall,
+    number: c_long,
+    a: c_long,
+    b: c_long,
+    c: c_long,
+    d: c_long,
+    e: c_long,
+    f: c_long,
+) -> c_long {
+    // SAFETY: the program's own call; the words are what the system call of that number takes.
+    unsafe {
+        match number {
+            libc::SYS_read => calls::read(by_number::read, a as _, b as _, c as _) as c_long,
+            libc::SYS_write => calls::write(by_number::write, a as _, b as _, c as _) as c_long,
+            libc::SYS_readv => calls::readv(by_number::readv, a as _, b as _, c as _) as c_long,
+            libc::SYS_writev => calls::writev(by_number::writev, a as _, b as _, c as _) as c_long,
+            libc::SYS_sendto => {
+                calls::sendto(by_number::sendto, a as _, b as _, c as _, d as _, e as _, f as _) as c_long
+            }
+            libc::SYS_recvfrom => {
+                receive::recvfrom(by_number::recvfrom, a as _, b as _, c as _, d as _, e as _, f as _)
+                    as c_long
+            }
+            libc::SYS_sendmsg => send::sendmsg(by_number::sendmsg, a as _, b as _, c as _) as c_long,
+            libc::SYS_recvmsg => receive::recvmsg(by_number::recvmsg, a as _, b as _, c as _) as c_long,
+            libc::SYS_sendmmsg => {
+                send::sendmmsg(by_number::sendmmsg, a as _, b as _, c as _, d as _).into()
+            }
+            libc::SYS_recvmmsg => {
+                receive::recvmmsg(by_number::recvmmsg, a as _, b as _, c as _, d as _, e as _).into()
+            }
+            libc::SYS_sendfile => {
+                send::sendfile(by_number::sendfile, a as _, b as _, c as _, d as _) as c_long
+            }
+            libc::SYS_socket => lifecycle::socket(by_number::socket, a as _, b as _, c as _).into(),
+            libc::SYS_socketpair => {
+                lifecycle::socketpair(by_number::socketpair, a as _, b as _, c as _, d as _).into()
+            }
+            libc::SYS_bind => lifecycle::bind(by_number::bind, a as _, b as _, c as _).into(),
+            libc::SYS_listen => lifecycle::listen(by_number::listen, a as _, b as _).into(),
+            libc::SYS_connect => lifecycle::connect(by_number::connect, a as _, b as _, c as _).into(),
+            libc::SYS_accept => lifecycle::accept(by_number::accept, a as _, b as _, c as _).into(),
+            libc::SYS_accept4 => {
+                lifecycle::accept4(by_number::accept4, a as _, b as _, c as _, d as _).into()
+            }
+            libc::SYS_shutdown => lifecycle::shutdown(by_number::shutdown, a as _, b as _).into(),
+            libc::SYS_close => lifecycle::close(by_number::close, a as _).into(),
+            libc::SYS_close_range => {
+                lifecycle::close_range(by_number::close_range, a as _, b as _, c as _).into()
+            }
+            libc::SYS_dup => aliases::dup(by_number::dup, a as _).into(),
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_dup2 => aliases::dup2(real!(dup2), a as _, b as _).into(),
+            libc::SYS_dup3 => aliases::dup3(by_number::dup3, a as _, b as _, c as _).into(),
+            libc::SYS_fcntl => aliases::fcntl(by_number::fcntl, a as _, b as _, c as _).into(),
+            libc::SYS_execve => process::execve(by_number::execve, a as _, b as _, c as _).into(),
+            libc::SYS_exit_group => process::exit(by_number::exit, a as _).into(),
+            _ => real(number, a, b, c, d, e, f),
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Text of bounded length without allocation: paths and environment strings, each ended by a zero byte.
+
+use core::ffi::CStr;
+
+/// Up to `N - 1` bytes and the zero that ends them. All zeros is the empty text.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Text<const N: usize> {
+    length: usize,
+    bytes: [u8; N],
+    overflown: bool,
+}
+
+impl<const N: usize> Text<N> {
+    /// The empty text.
+    pub(crate) const fn new() -> Text<N> {
+        Text { length: 0, bytes: [0; N], overflown: false }
+    }
+
+    /// Appends `bytes`. What does not fit is dropped, and [`Text::is_whole`] says so.
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> &mut Text<N> {
+        for byte in bytes {
+            match self.bytes.get_mut(self.length) {
+                Some(place) if self.length + 1 < N => {
+                    *place = *byte;
+                    self.length += 1;
+                }
+                _ => self.overflown = true,
+            }
+        }
+        self
+    }
+
+    /// Appends a number in decimal.
+    pub(crate) fn push_number(&mut self, mut number: u64) -> &mut Text<N> {
+        let mut digits = [0; 20];
+        let mut first = digits.len();
+        for place in digits.iter_mut().rev() {
+            *place = b'0' + (number % 10) as u8;
+            number /= 10;
+            first -= 1;
+            if number == 0 {
+                break;
+            }
+        }
+        self.push(digits.get(first..).unwrap_or(&[]))
+    }
+
+    /// Whether everything that was appended fitted.
+    pub(crate) fn is_whole(&self) -> bool {
+        !self.overflown
+    }
+
+    /// The bytes without the zero.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        self.bytes.get(..self.length).unwrap_or(&[])
+    }
+
+    /// The text for a system call.
+    pub(crate) fn as_c_str(&self) -> &CStr {
+        CStr::from_bytes_until_nul(&self.bytes).unwrap_or(c"")
+    }
+}
+
+/// Copies `bytes` to the beginning of `field`, cut at the field's length.
+pub(crate) fn fill(field: &mut [u8], bytes: &[u8]) {
+    for (to, from) in field.iter_mut().zip(bytes) {
+        *to = *from;
+    }
+}
