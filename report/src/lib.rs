@@ -1,1 +1,37 @@
-//! x
+//! Shows path patterns to people and to programs: one [`Output`] per form, each in a file of its own.
+//!
+//! A [`Report`] is plain data, filled by the caller; [`Options`] say in what order and how much of it; an
+//! [`Output`] writes it. Nothing here opens a file, asks the terminal or reads the clock, so that the same report
+//! always gives the same bytes.
+
+mod html;
+mod json;
+mod label;
+mod options;
+mod sort;
+mod summary;
+mod terminal;
+mod timing;
+mod tree;
+mod units;
+
+#[cfg(test)]
+mod golden;
+#[cfg(test)]
+mod samples;
+
+use std::io::{self, Write};
+
+pub use html::Html;
+pub use json::Json;
+pub use options::Options;
+pub use sort::{SortKey, UnknownSortKey};
+pub use summary::{Meta, Note, Report};
+pub use terminal::Terminal;
+pub use units::{Duration, duration};
+
+/// One form of the report.
+pub trait Output {
+    /// Writes the whole of `report` to `out`.
+    fn write(&self, report: &Report<'_>, options: &Options, out: &mut dyn Write) -> io::Result<()>;
+}

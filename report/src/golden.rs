@@ -1,0 +1,20 @@
+//! Compares outputs with the files of `tests/golden`. With `UPDATE_GOLDEN=1` they are written instead.
+
+use std::path::Path;
+
+/// Asserts that `text` is what the file `name` says.
+pub(crate) fn assert_golden(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
+    if std::env::var_os("UPDATE_GOLDEN").is_some_and(|value| value == "1") {
+        std::fs::write(&path, text).unwrap();
+        return;
+    }
+    let golden = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    if golden != text {
+        let line = golden.lines().zip(text.lines()).position(|(golden, text)| golden != text);
+        panic!(
+            "{name} differs, first at line {:?}; this is what came out:\n{text}",
+            line.map(|line| line + 1)
+        );
+    }
+}

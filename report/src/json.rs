@@ -1,0 +1,200 @@
+//! The report as one JSON document, for programs: every field of every pattern by the names of the patterns' table,
+//! with the metrics by which it can be ranked. Times are in nanoseconds; what was not measured is null.
+
+use std::io::{self, Write};
+
+use analyze::paths::{Hop, PathPattern};
+use message_trace::stats::Summary;
+use serde::Serialize;
+
+use crate::{Options, Output, Report};
+
+/// Writes one JSON object and a line feed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Json;
+
+impl Output for Json {
+    fn write(&self, report: &Report<'_>, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+        let document = Document::of(report, options);
+        serde_json::to_writer_pretty(&mut *out, &document)?;
+        writeln!(out)
+    }
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    source: &'a str,
+    messages: u64,
+    processes: u64,
+    hosts: u64,
+    span: i64,
+    expected_paths: f64,
+    not_seen: Vec<NotSeen<'a>>,
+    sort: &'static str,
+    /// How many patterns there are, of which `patterns` may be a part.
+    pattern_count: usize,
+    total_time: f64,
+    patterns: Vec<Pattern<'a>>,
+}
+
+#[derive(Serialize)]
+struct NotSeen<'a> {
+    label: &'a str,
+    count: u64,
+}
+
+#[derive(Serialize)]
+struct Pattern<'a> {
+    id: i64,
+    count: i64,
+    expected: f64,
+    expected_per_count: f64,
+    expected_per_root_count: f64,
+    max_probability: f64,
+    duration: Delay,
+    total_time: f64,
+    share: f64,
+    hops: Vec<JsonHop<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonHop<'a> {
+    parent: Option<usize>,
+    depth: usize,
+    src: &'a str,
+    dst: &'a str,
+    src_port: &'a str,
+    dst_port: &'a str,
+    protocol: &'static str,
+    src_traced: bool,
+    dst_traced: bool,
+    bytes: f64,
+    node: Option<Delay>,
+    network: Option<Delay>,
+    untraced: Option<Delay>,
+}
+
+#[derive(Serialize)]
+struct Delay {
+    mean: f64,
+    p50: f64,
+    p99: f64,
+}
+
+impl<'a> Document<'a> {
+    fn of(report: &'a Report<'a>, options: &Options) -> Document<'a> {
+        let total_time = report.total_time();
+        let ranked = report.ranked(options);
+        Document {
+            source: &report.meta.source,
+            messages: report.meta.messages,
+            processes: report.meta.processes,
+            hosts: report.meta.hosts,
+            span: report.meta.span,
+            expected_paths: report.meta.expected_paths,
+            not_seen: report.notes().map(|note| NotSeen { label: &note.label, count: note.count }).collect(),
+            sort: options.sort.name(),
+            pattern_count: report.patterns.len(),
+            total_time,
+            patterns: ranked.into_iter().map(|pattern| Pattern::of(pattern, total_time)).collect(),
+        }
+    }
+}
+
+impl<'a> Pattern<'a> {
+    fn of(pattern: &'a PathPattern, total_time: f64) -> Pattern<'a> {
+        Pattern {
+            id: pattern.id,
+            count: pattern.count,
+            expected: pattern.expected,
+            expected_per_count: pattern.expected_per_count(),
+            expected_per_root_count: pattern.expected_per_root_count(),
+            max_probability: pattern.max_probability,
+            duration: Delay::of(&pattern.duration),
+            total_time: pattern.total_time,
+            share: crate::summary::share(pattern.total_time, total_time),
+            hops: pattern.hops.iter().map(JsonHop::of).collect(),
+        }
+    }
+}
+
+impl<'a> JsonHop<'a> {
+    fn of(hop: &'a Hop) -> JsonHop<'a> {
+        JsonHop {
+            parent: hop.parent,
+            depth: hop.depth,
+            src: &hop.src,
+            dst: &hop.dst,
+            src_port: &hop.src_port,
+            dst_port: &hop.dst_port,
+            protocol: hop.protocol.name(),
+            src_traced: hop.src_traced,
+            dst_traced: hop.dst_traced,
+            bytes: hop.bytes,
+            node: hop.node.as_ref().map(Delay::of),
+            network: hop.network.as_ref().map(Delay::of),
+            untraced: hop.untraced.as_ref().map(Delay::of),
+        }
+    }
+}
+
+impl Delay {
+    fn of(summary: &Summary) -> Delay {
+        Delay { mean: summary.mean, p50: summary.p50, p99: summary.p99 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{SortKey, samples};
+
+    fn written(patterns: &[PathPattern], options: &Options) -> serde_json::Value {
+        let mut out = Vec::new();
+        Json.write(&Report { patterns, meta: samples::meta() }, options, &mut out).unwrap();
+        assert!(out.ends_with(b"}\n"));
+        serde_json::from_slice(&out).unwrap()
+    }
+
+    #[test]
+    fn all_is_there() {
+        let patterns = samples::some();
+        let json = written(&patterns, &Options::default());
+        assert_eq!((&json["messages"], &json["sort"]), (&2416.into(), &"total".into()));
+        assert_eq!(json["not_seen"].as_array().unwrap().len(), 2, "what did not happen is left out");
+        let lookup = json["patterns"].as_array().unwrap().iter().find(|pattern| pattern["id"] == 2).unwrap();
+        assert_eq!(lookup["count"], 88);
+        assert_eq!(lookup["expected_per_count"], patterns[2].expected_per_count());
+        assert_eq!(lookup["hops"][3]["untraced"]["mean"], 2.2e6);
+        assert_eq!(lookup["hops"][3]["node"], serde_json::Value::Null);
+        assert_eq!(lookup["hops"][2]["protocol"], "udp");
+        let shares: f64 = json["patterns"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|pattern| pattern["share"].as_f64().unwrap())
+            .sum();
+        assert!((shares - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn order_and_length_are_chosen() {
+        let options = Options { sort: SortKey::Count, limit: Some(2), ..Options::default() };
+        let json = written(&samples::some(), &options);
+        let ids: Vec<i64> = json["patterns"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|pattern| pattern["id"].as_i64().unwrap())
+            .collect();
+        assert_eq!(ids, [0, 1]);
+        assert_eq!(json["pattern_count"], 4);
+    }
+
+    #[test]
+    fn nothing_is_a_document_too() {
+        let json = written(&[], &Options::default());
+        assert_eq!(json["patterns"], serde_json::json!([]));
+        assert_eq!(json["total_time"], 0.0);
+    }
+}

@@ -1,0 +1,153 @@
+//! What a hop is called on screen: `src → dst:port`, the protocol when it is not TCP, and a diamond at what was not
+//! traced; shortened where there is no room, so that both names stay recognisable.
+
+use analyze::paths::Hop;
+use message_trace::Protocol;
+
+use crate::units::{printable, shorten};
+
+/// The characters that labels are made of, so that they can be ASCII.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Signs {
+    /// Between sender and receiver.
+    pub(crate) arrow: &'static str,
+    /// Before the name of what was not traced.
+    pub(crate) untraced: &'static str,
+    /// Where something was left out.
+    pub(crate) ellipsis: char,
+}
+
+/// Signs for whoever has Unicode.
+pub(crate) const UNICODE: Signs = Signs { arrow: " → ", untraced: "◇", ellipsis: '…' };
+
+/// Signs for whoever has not.
+pub(crate) const ASCII: Signs = Signs { arrow: " -> ", untraced: "<>", ellipsis: '~' };
+
+/// The parts of a hop's label; nothing in them can harm a terminal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Label {
+    /// The sender, with its mark if it was not traced.
+    pub(crate) src: String,
+    /// The receiver, likewise.
+    pub(crate) dst: String,
+    /// What follows the receiver's name: `:port` or ` path`; empty for an ephemeral port.
+    pub(crate) port: String,
+    /// The protocol with a space before it; empty for TCP and where the port says it.
+    pub(crate) protocol: String,
+    arrow: &'static str,
+    ellipsis: char,
+}
+
+impl Label {
+    /// The label of `hop`.
+    pub(crate) fn of(hop: &Hop, signs: Signs) -> Label {
+        let name = |name: &str, traced: bool| {
+            format!("{}{}", if traced { "" } else { signs.untraced }, printable(name))
+        };
+        let is_path = hop.dst_port.starts_with("unix:");
+        let port = match hop.dst_port.as_str() {
+            "" | "*" => String::new(),
+            port if port.chars().all(|c| c.is_ascii_alphanumeric()) => format!(":{port}"),
+            port => format!(" {}", printable(port)),
+        };
+        let protocol = match hop.protocol {
+            Protocol::Tcp => String::new(),
+            _ if is_path => String::new(),
+            protocol => format!(" {protocol}"),
+        };
+        Label {
+            src: name(&hop.src, hop.src_traced),
+            dst: name(&hop.dst, hop.dst_traced),
+            port,
+            protocol,
+            arrow: signs.arrow,
+            ellipsis: signs.ellipsis,
+        }
+    }
+
+    /// How many characters all of it takes.
+    pub(crate) fn width(&self) -> usize {
+        [&self.src, &self.dst, &self.port, &self.protocol]
+            .into_iter()
+            .map(|part| part.chars().count())
+            .sum::<usize>()
+            + self.arrow.chars().count()
+    }
+
+    /// The label in at most `width` characters: the longer name gives way first, then the port, then both names.
+    pub(crate) fn fitted(&self, width: usize) -> String {
+        let length = |text: &str| text.chars().count();
+        let (mut port, mut protocol) = (self.port.clone(), self.protocol.clone());
+        let names = |port: &str, protocol: &str| {
+            width.saturating_sub(length(self.arrow) + length(port) + length(protocol))
+        };
+        if self.width() > width && names(&port, &protocol) < 16 {
+            port = shorten(&port, 10, self.ellipsis);
+        }
+        if self.width() > width && names(&port, &protocol) < 8 {
+            (port, protocol) = (String::new(), String::new());
+        }
+        let room = names(&port, &protocol);
+        let (src, dst) = (length(&self.src), length(&self.dst));
+        let half = room / 2;
+        let (src_room, dst_room) = if src + dst <= room {
+            (src, dst)
+        } else if src <= half {
+            (src, room - src)
+        } else if dst <= room - half {
+            (room - dst, dst)
+        } else {
+            (half, room - half)
+        };
+        let fitted = format!(
+            "{}{}{}{port}{protocol}",
+            shorten(&self.src, src_room, self.ellipsis),
+            self.arrow,
+            shorten(&self.dst, dst_room, self.ellipsis),
+        );
+        shorten(&fitted, width, self.ellipsis)
+    }
+}
+
+/// The nodes of a pattern in the order in which the path first comes to them: what a path is recognised by.
+pub(crate) fn nodes(hops: &[Hop]) -> Vec<String> {
+    let mut nodes: Vec<String> = Vec::new();
+    for hop in hops {
+        for name in [&hop.src, &hop.dst] {
+            let name = printable(name);
+            if !nodes.contains(&name) {
+                nodes.push(name);
+            }
+        }
+    }
+    nodes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+
+    #[test]
+    fn a_label_says_who_where_and_how() {
+        let lookup = samples::lookup();
+        let text = |index: usize| Label::of(&lookup.hops[index], UNICODE).fitted(80);
+        assert_eq!(text(0), "◇CLIENT → nginx:8080");
+        assert_eq!(text(2), "app.py → ◇10.0.0.2:53 udp");
+        assert_eq!(text(4), "app.py → nginx");
+        assert_eq!(Label::of(&lookup.hops[2], ASCII).fitted(80), "app.py -> <>10.0.0.2:53 udp");
+    }
+
+    #[test]
+    fn it_fits_whatever_the_width() {
+        for hop in &samples::hostile().hops {
+            let label = Label::of(hop, UNICODE);
+            for width in 0..150 {
+                let fitted = label.fitted(width);
+                assert!(fitted.chars().count() <= width, "{width}: {fitted}");
+                assert!(fitted.chars().all(|c| !c.is_control()));
+            }
+            assert_eq!(label.fitted(200).chars().count(), label.width());
+        }
+    }
+}

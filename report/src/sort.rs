@@ -1,0 +1,180 @@
+//! By which metric patterns are ranked. The names are those of `sockcap report --sort`, of the page's table and of
+//! the JSON.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::str::FromStr;
+
+use analyze::paths::PathPattern;
+
+/// A metric of a pattern; the largest comes first. `count`, `expected` and the two composite metrics `confidence`
+/// and `evidence` are those of WAP5 section 6.6.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum SortKey {
+    /// `total`: duration times probability, summed over the instances. Where the system spends its time.
+    #[default]
+    Total,
+    /// `count`: how many instances were built.
+    Count,
+    /// `expected`: how many instances are expected to be real, the sum of their probabilities.
+    Expected,
+    /// `confidence`: expected / count, the mean probability of an instance. Favours patterns that are certain.
+    Confidence,
+    /// `evidence`: expected / sqrt(count). Seeing a pattern often makes it more credible, but not in proportion.
+    Evidence,
+    /// `mean`: the mean duration of an instance.
+    Mean,
+    /// `p99`: the 99th percentile of the duration.
+    P99,
+}
+
+/// A name that is not one of a [`SortKey`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no sort key; use one of total, count, expected, confidence, evidence, mean, p99")]
+pub struct UnknownSortKey(pub String);
+
+impl SortKey {
+    /// All keys, in the order in which they are offered.
+    pub const ALL: [SortKey; 7] = [
+        SortKey::Total,
+        SortKey::Count,
+        SortKey::Expected,
+        SortKey::Confidence,
+        SortKey::Evidence,
+        SortKey::Mean,
+        SortKey::P99,
+    ];
+
+    /// Its name on the command line and in the JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            SortKey::Total => "total",
+            SortKey::Count => "count",
+            SortKey::Expected => "expected",
+            SortKey::Confidence => "confidence",
+            SortKey::Evidence => "evidence",
+            SortKey::Mean => "mean",
+            SortKey::P99 => "p99",
+        }
+    }
+
+    /// What it is, in a few words for a person.
+    pub fn label(self) -> &'static str {
+        match self {
+            SortKey::Total => "total time",
+            SortKey::Count => "count",
+            SortKey::Expected => "expected count",
+            SortKey::Confidence => "confidence (expected / count)",
+            SortKey::Evidence => "evidence (expected / √count)",
+            SortKey::Mean => "mean duration",
+            SortKey::P99 => "p99 duration",
+        }
+    }
+
+    /// Its value for `pattern`.
+    pub fn value(self, pattern: &PathPattern) -> f64 {
+        match self {
+            SortKey::Total => pattern.total_time,
+            SortKey::Count => pattern.count as f64,
+            SortKey::Expected => pattern.expected,
+            SortKey::Confidence => pattern.expected_per_count(),
+            SortKey::Evidence => pattern.expected_per_root_count(),
+            SortKey::Mean => pattern.duration.mean,
+            SortKey::P99 => pattern.duration.p99,
+        }
+    }
+
+    /// `patterns` with the largest value first; equal ones stay in their order, and what has no value (the
+    /// confidence of a pattern without instances) comes last.
+    pub fn rank(self, patterns: &[PathPattern]) -> Vec<&PathPattern> {
+        let mut ranked: Vec<&PathPattern> = patterns.iter().collect();
+        ranked.sort_by(|a, b| descending(self.value(a), self.value(b)));
+        ranked
+    }
+}
+
+fn descending(a: f64, b: f64) -> Ordering {
+    match (a.is_nan(), b.is_nan()) {
+        (false, false) => b.partial_cmp(&a).unwrap_or(Ordering::Equal),
+        (a_is_nan, b_is_nan) => a_is_nan.cmp(&b_is_nan),
+    }
+}
+
+impl fmt::Display for SortKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for SortKey {
+    type Err = UnknownSortKey;
+
+    fn from_str(name: &str) -> Result<SortKey, UnknownSortKey> {
+        SortKey::ALL.into_iter().find(|key| key.name() == name).ok_or_else(|| UnknownSortKey(name.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+
+    fn order(key: SortKey, patterns: &[PathPattern]) -> Vec<i64> {
+        key.rank(patterns).iter().map(|pattern| pattern.id).collect()
+    }
+
+    /// Four patterns, each of which is first by another metric.
+    fn four() -> Vec<PathPattern> {
+        let make = |id, count, expected: f64, mean: f64, p99| {
+            let mut pattern = samples::cached();
+            (pattern.id, pattern.count, pattern.expected) = (id, count, expected);
+            (pattern.duration.mean, pattern.duration.p99) = (mean, p99);
+            pattern.total_time = expected * mean;
+            pattern
+        };
+        vec![
+            make(0, 1000, 20.0, 5.0, 9.0),    // most instances
+            make(1, 400, 100.0, 2.0, 4.0),    // most expected; most evidence: 5.0
+            make(2, 4, 4.0, 10.0, 800.0),     // surest, largest p99
+            make(3, 100, 30.0, 300.0, 310.0), // largest total and mean
+        ]
+    }
+
+    #[test]
+    fn each_key_ranks_by_its_metric() {
+        let patterns = four();
+        assert_eq!(order(SortKey::Total, &patterns), [3, 1, 0, 2]); // 9000, 200, 100, 40
+        assert_eq!(order(SortKey::Count, &patterns), [0, 1, 3, 2]);
+        assert_eq!(order(SortKey::Expected, &patterns), [1, 3, 0, 2]);
+        assert_eq!(order(SortKey::Confidence, &patterns), [2, 3, 1, 0]); // 1, .3, .25, .02
+        assert_eq!(order(SortKey::Evidence, &patterns), [1, 3, 2, 0]); // 5, 3, 2, .63
+        assert_eq!(order(SortKey::Mean, &patterns), [3, 2, 0, 1]);
+        assert_eq!(order(SortKey::P99, &patterns), [2, 3, 0, 1]);
+    }
+
+    #[test]
+    fn equal_values_keep_their_order() {
+        let mut patterns = four();
+        for pattern in &mut patterns {
+            pattern.count = 7;
+        }
+        assert_eq!(order(SortKey::Count, &patterns), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn what_has_no_value_comes_last() {
+        let mut patterns = four();
+        (patterns[0].count, patterns[0].expected) = (0, 0.0);
+        assert!(SortKey::Confidence.value(&patterns[0]).is_nan());
+        assert_eq!(order(SortKey::Confidence, &patterns), [2, 3, 1, 0]);
+    }
+
+    #[test]
+    fn names_read_back() {
+        for key in SortKey::ALL {
+            assert_eq!(key.to_string().parse(), Ok(key));
+        }
+        let error = "sum".parse::<SortKey>().unwrap_err();
+        assert!(error.to_string().contains("total, count, expected, confidence, evidence, mean, p99"));
+    }
+}

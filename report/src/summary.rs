@@ -1,0 +1,73 @@
+//! What is reported: the patterns, and what a reader must know of the trace to trust them.
+
+use analyze::paths::PathPattern;
+
+use crate::Options;
+
+/// Everything an output shows.
+#[derive(Clone, Debug)]
+pub struct Report<'a> {
+    /// The patterns, in any order.
+    pub patterns: &'a [PathPattern],
+    /// What they were found in.
+    pub meta: Meta,
+}
+
+/// The trace in a few numbers, and what could not be seen in it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Meta {
+    /// What was looked at, as the user named it: usually the data directory.
+    pub source: String,
+    /// Messages in the trace.
+    pub messages: u64,
+    /// Traced processes.
+    pub processes: u64,
+    /// Traced hosts.
+    pub hosts: u64,
+    /// From the first event of the trace to the last, in nanoseconds.
+    pub span: i64,
+    /// How many path instances are expected to be real, in all patterns, also in those that are not given.
+    pub expected_paths: f64,
+    /// What could not be seen: nobody shall trust a hole. Those with a count of zero are not shown.
+    pub notes: Vec<Note>,
+    /// What the reader may do next, one line each, shown at the end of the terminal output, never broken.
+    pub next_steps: Vec<String>,
+}
+
+/// Something that could not be seen, and how often.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// What it is, as it follows a number: "messages without a receiver".
+    pub label: String,
+    /// How many.
+    pub count: u64,
+}
+
+impl Report<'_> {
+    /// The patterns in the order of `options`, and no more than it allows.
+    pub fn ranked(&self, options: &Options) -> Vec<&PathPattern> {
+        let mut ranked = options.sort.rank(self.patterns);
+        ranked.truncate(options.limit.unwrap_or(usize::MAX));
+        ranked
+    }
+
+    /// The total time of all patterns, in nanoseconds.
+    pub fn total_time(&self) -> f64 {
+        self.patterns.iter().map(|pattern| pattern.total_time).sum()
+    }
+
+    /// The part of the total time that is `pattern`'s, from 0 to 1.
+    pub fn share(&self, pattern: &PathPattern) -> f64 {
+        share(pattern.total_time, self.total_time())
+    }
+
+    /// The notes that say something.
+    pub fn notes(&self) -> impl Iterator<Item = &Note> {
+        self.meta.notes.iter().filter(|note| note.count > 0)
+    }
+}
+
+/// `part` of `whole`, and 0 of nothing.
+pub(crate) fn share(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
+}

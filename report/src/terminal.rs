@@ -1,0 +1,165 @@
+//! The report on a terminal, in the manner of `perf report`: what was traced and what could not be seen, then the
+//! patterns by rank, each as a headline and a tree with one line a hop.
+
+mod columns;
+mod paint;
+mod tree;
+
+use std::io::{self, Write};
+
+use analyze::paths::PathPattern;
+
+use crate::label::{ASCII, Signs, UNICODE};
+use crate::units::{Duration, count, duration, expected, percent, plural, printable};
+use crate::{Options, Output, Report, SortKey};
+use columns::Columns;
+use paint::{Role, Row};
+
+/// Writes text lines that fit [`Options::width`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Terminal;
+
+impl Output for Terminal {
+    fn write(&self, report: &Report<'_>, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+        let screen = Screen::new(options);
+        let ranked = report.ranked(options);
+        screen.header(report, options, out)?;
+        let columns = Columns::of(&ranked, &screen);
+        for (index, pattern) in ranked.iter().enumerate() {
+            writeln!(out)?;
+            screen.headline(index + 1, pattern, report, options, out)?;
+            tree::write(pattern, &columns, &screen, out)?;
+        }
+        screen.footer(report, &ranked, out)
+    }
+}
+
+/// How wide, and with which characters and colours.
+#[derive(Clone, Copy, Debug)]
+struct Screen {
+    width: usize,
+    color: bool,
+    unicode: bool,
+    signs: Signs,
+}
+
+impl Screen {
+    fn new(options: &Options) -> Screen {
+        let signs = if options.unicode { UNICODE } else { ASCII };
+        Screen { width: options.width.max(40), color: options.color, unicode: options.unicode, signs }
+    }
+
+    fn row(&self) -> Row {
+        Row::new(self.color, self.width)
+    }
+
+    fn text(&self, duration: Duration) -> String {
+        duration.compact(!self.unicode)
+    }
+
+    /// What was traced, how many paths came of it, and what could not be seen.
+    fn header(&self, report: &Report<'_>, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+        let meta = &report.meta;
+        let instances: i64 = report.patterns.iter().map(|pattern| pattern.count).sum();
+        let mut row = self.row();
+        row.push(Role::Strong, &printable(&meta.source));
+        row.items([
+            (Role::Plain, plural(meta.messages, "message", "messages")),
+            (Role::Plain, plural(meta.processes, "process", "processes")),
+            (Role::Plain, plural(meta.hosts, "host", "hosts")),
+            (Role::Plain, self.text(duration(meta.span as f64))),
+        ]);
+        row.finish(out)?;
+        let mut row = self.row();
+        row.push(Role::Strong, &plural(report.patterns.len() as u64, "path pattern", "path patterns"));
+        row.items([
+            (Role::Plain, plural(instances.max(0) as u64, "instance", "instances")),
+            (Role::Plain, format!("{} expected to be real", expected(meta.expected_paths))),
+            (Role::Plain, format!("ranked by {}", self.plain(options.sort.label()))),
+        ]);
+        row.finish(out)?;
+        let notes: Vec<(Role, String)> = report
+            .notes()
+            .map(|note| (Role::Warn, format!("{} {}", count(note.count), printable(&note.label))))
+            .collect();
+        if !notes.is_empty() {
+            let mut row = self.row();
+            row.push(Role::Warn, "not seen:");
+            row.items(notes);
+            row.finish(out)?;
+        }
+        if report.patterns.is_empty() {
+            writeln!(out)?;
+            writeln!(out, "No path was found.")?;
+        }
+        Ok(())
+    }
+
+    fn plain(&self, label: &str) -> String {
+        if self.unicode { label.to_owned() } else { label.replace('√', "sqrt ") }
+    }
+
+    /// A pattern in one line.
+    fn headline(
+        &self,
+        rank: usize,
+        pattern: &PathPattern,
+        report: &Report<'_>,
+        options: &Options,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let time = |name: &str, nanoseconds| format!("{name} {}", self.text(duration(nanoseconds)));
+        let mut row = self.row();
+        row.push(Role::Strong, &format!("#{rank}"));
+        row.items([
+            (Role::Strong, format!("{} of time", percent(report.share(pattern)))),
+            (Role::Plain, format!("{} seen", count(pattern.count.max(0) as u64))),
+            (Role::Plain, format!("{} expected", expected(pattern.expected))),
+            (Role::Strong, time("mean", pattern.duration.mean)),
+            (Role::Plain, time("p50", pattern.duration.p50)),
+            (Role::Plain, time("p99", pattern.duration.p99)),
+        ]);
+        // The other metrics are on the line already.
+        match options.sort {
+            SortKey::Confidence => {
+                row.items([(Role::Strong, format!("confidence {}", percent(pattern.expected_per_count())))]);
+            }
+            SortKey::Evidence => {
+                row.items([(Role::Strong, format!("evidence {:.2}", pattern.expected_per_root_count()))]);
+            }
+            _ => {}
+        }
+        row.finish(out)
+    }
+
+    /// What was left out, what the signs mean, and what to do next.
+    fn footer(&self, report: &Report<'_>, ranked: &[&PathPattern], out: &mut dyn Write) -> io::Result<()> {
+        let hidden = report.patterns.len() - ranked.len();
+        if hidden > 0 {
+            let shown: f64 = ranked.iter().map(|pattern| report.share(pattern)).sum();
+            writeln!(out)?;
+            let mut row = self.row();
+            row.push(Role::Dim, &format!("{} not shown", plural(hidden as u64, "pattern", "patterns")));
+            row.items([(Role::Dim, format!("{} of time", percent((1.0 - shown).max(0.0))))]);
+            row.finish(out)?;
+        }
+        if ranked.iter().any(|pattern| pattern.hops.iter().any(|hop| !hop.src_traced || !hop.dst_traced)) {
+            writeln!(out)?;
+            let mut row = self.row();
+            let legend = "not traced: its own delay and that of its network are one number";
+            row.push(Role::Untraced, self.signs.untraced);
+            row.words(Role::Plain, legend);
+            row.finish(out)?;
+        }
+        for (index, step) in report.meta.next_steps.iter().enumerate() {
+            if index == 0 {
+                writeln!(out)?;
+            }
+            writeln!(out, "{}", printable(step))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

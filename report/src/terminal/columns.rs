@@ -1,0 +1,111 @@
+//! Where the columns of the trees stand: as narrow as their contents allow, the same for all patterns, and with
+//! less detail on a narrow screen.
+
+use analyze::paths::{Hop, PathPattern};
+use message_trace::stats::Summary;
+
+use super::Screen;
+use crate::label::Label;
+use crate::timing::Timing;
+use crate::tree::{self, Line};
+use crate::units::duration;
+
+/// Below this, medians and then 99th percentiles give way to the tree.
+const SCARCE_LABEL: usize = 26;
+
+/// Characters of a full bar.
+pub(super) const BAR: usize = 8;
+
+/// The columns, as the number of characters before them and their width.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Columns {
+    /// Characters for the tree with its labels.
+    pub(super) label: usize,
+    /// Characters of one delay, with a blank before it.
+    pub(super) delay: usize,
+    /// How many delays a summary is shown by: the mean, then p99, then the median.
+    pub(super) delays: usize,
+    /// Whether shares are drawn as bars, too.
+    pub(super) bars: bool,
+}
+
+impl Columns {
+    pub(super) fn of(patterns: &[&PathPattern], screen: &Screen) -> Columns {
+        let hops = || patterns.iter().flat_map(|pattern| &pattern.hops);
+        let delay = hops().map(|hop| widest_delay(hop, screen)).max().unwrap_or(0).max(6) + 1;
+        let wanted = patterns.iter().map(|pattern| widest_line(pattern, screen)).max().unwrap_or(0);
+        let mut columns = Columns { label: 0, delay, delays: 3, bars: true };
+        let left = |columns: &Columns| screen.width.saturating_sub(columns.end());
+        if left(&columns) < wanted.min(40) {
+            columns.bars = false;
+        }
+        while columns.delays > 1 && left(&columns) < wanted.min(SCARCE_LABEL) {
+            columns.delays -= 1;
+        }
+        columns.label = wanted.min(left(&columns));
+        columns
+    }
+
+    /// The column after the node latencies.
+    pub(super) fn node_end(&self) -> usize {
+        self.label + self.delays * self.delay + 1
+    }
+
+    /// The column where the network latencies begin; the gap has room for the name of their group.
+    pub(super) fn network_start(&self) -> usize {
+        self.node_end() + 2
+    }
+
+    /// The column after the network latencies.
+    pub(super) fn network_end(&self) -> usize {
+        self.network_start() + self.delays * self.delay
+    }
+
+    /// The column after the shares in per cent.
+    pub(super) fn share_end(&self) -> usize {
+        self.network_end() + 6
+    }
+
+    /// The column after everything: a bar and the mark of the critical hop.
+    fn end(&self) -> usize {
+        self.share_end() + if self.bars { BAR + 1 } else { 0 } + 2
+    }
+
+    /// What is shown of a summary.
+    pub(super) fn shown(&self, summary: &Summary) -> Vec<f64> {
+        match self.delays {
+            1 => vec![summary.mean],
+            2 => vec![summary.mean, summary.p99],
+            _ => vec![summary.mean, summary.p50, summary.p99],
+        }
+    }
+
+    /// The names of the delays that are shown.
+    pub(super) fn names(&self) -> &'static [&'static str] {
+        match self.delays {
+            1 => &["mean"],
+            2 => &["mean", "p99"],
+            _ => &["mean", "p50", "p99"],
+        }
+    }
+}
+
+fn widest_delay(hop: &Hop, screen: &Screen) -> usize {
+    [&hop.node, &hop.network, &hop.untraced]
+        .into_iter()
+        .flatten()
+        .flat_map(|summary| [summary.mean, summary.p50, summary.p99])
+        .map(|delay| duration(delay).compact(!screen.unicode).chars().count())
+        .max()
+        .unwrap_or(0)
+}
+
+fn widest_line(pattern: &PathPattern, screen: &Screen) -> usize {
+    let width = |line: &Line| indent(line) + Label::of(&pattern.hops[line.hop], screen.signs).width();
+    tree::lines(&pattern.hops, &Timing::of(pattern)).iter().map(width).max().unwrap_or(0)
+}
+
+/// The characters before the label of `line`: two for each chain, two for its own mark, two for each call.
+pub(super) fn indent(line: &Line) -> usize {
+    2 * line.guides.len() + 2 + 2 * line.calls
+}

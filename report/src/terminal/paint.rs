@@ -1,0 +1,141 @@
+//! Lines of coloured text: roles instead of colours, no blanks at the end of a line, and lines that are broken
+//! between items before they are too long.
+
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+
+/// What a piece of text is, which decides how it looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Plain,
+    /// What the eye shall find first.
+    Strong,
+    /// What is there for completeness.
+    Dim,
+    /// The delay that matters most.
+    Critical,
+    /// A node that was not traced.
+    Untraced,
+    /// What limits the trust in the rest.
+    Warn,
+}
+
+impl Role {
+    fn style(self) -> Style {
+        match self {
+            Role::Plain => Style::new(),
+            Role::Strong => Style::new().bold(),
+            Role::Dim => Style::new().dimmed(),
+            Role::Critical => AnsiColor::Red.on_default().bold(),
+            Role::Untraced => AnsiColor::Magenta.on_default(),
+            Role::Warn => AnsiColor::Yellow.on_default(),
+        }
+    }
+}
+
+/// One line, or several where its items need them.
+#[derive(Debug)]
+pub(super) struct Row {
+    text: String,
+    color: bool,
+    /// How many columns the lines may have.
+    limit: usize,
+    /// The column after the last character, blanks included.
+    column: usize,
+    /// Blanks not yet written, since nothing may follow.
+    blanks: usize,
+}
+
+impl Row {
+    pub(super) fn new(color: bool, limit: usize) -> Row {
+        Row { text: String::new(), color, limit, column: 0, blanks: 0 }
+    }
+
+    /// Adds `text` as it is.
+    pub(super) fn push(&mut self, role: Role, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        self.text.extend(std::iter::repeat_n(' ', self.blanks));
+        self.blanks = 0;
+        self.column += text.chars().count();
+        let style = role.style();
+        if self.color && style != Style::new() {
+            self.text.push_str(&format!("{style}{text}{style:#}"));
+        } else {
+            self.text.push_str(text);
+        }
+    }
+
+    /// Adds blanks up to `column`.
+    pub(super) fn pad_to(&mut self, column: usize) {
+        let blanks = column.saturating_sub(self.column);
+        self.blanks += blanks;
+        self.column += blanks;
+    }
+
+    /// Adds `text` so that it ends before `column`.
+    pub(super) fn right(&mut self, role: Role, text: &str, column: usize) {
+        self.pad_to(column.saturating_sub(text.chars().count()));
+        self.push(role, text);
+    }
+
+    /// Adds `items` two blanks apart, on new lines where they do not fit.
+    pub(super) fn items(&mut self, items: impl IntoIterator<Item = (Role, String)>) {
+        for (role, item) in items {
+            self.separated(2, role, &item);
+        }
+    }
+
+    /// Adds the words of `text`, on new lines where they do not fit.
+    pub(super) fn words(&mut self, role: Role, text: &str) {
+        for word in text.split(' ') {
+            self.separated(1, role, word);
+        }
+    }
+
+    fn separated(&mut self, blanks: usize, role: Role, text: &str) {
+        if self.column + blanks + text.chars().count() > self.limit {
+            self.text.push('\n');
+            (self.column, self.blanks) = (0, 0);
+            self.pad_to(4);
+        } else if self.column > 0 {
+            self.pad_to(self.column + blanks);
+        }
+        self.push(role, text);
+    }
+
+    /// Writes the line.
+    pub(super) fn finish(self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "{}", self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(row: Row) -> String {
+        let mut out = Vec::new();
+        row.finish(&mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn lines_break_between_items_and_end_without_blanks() {
+        let mut row = Row::new(false, 12);
+        row.push(Role::Strong, "one");
+        row.items(["two", "three", "four"].map(|item| (Role::Plain, item.to_owned())));
+        row.pad_to(40);
+        assert_eq!(text(row), "one  two\n    three\n    four\n");
+    }
+
+    #[test]
+    fn colours_take_no_room() {
+        let mut row = Row::new(true, 80);
+        row.push(Role::Critical, "x");
+        row.right(Role::Plain, "y", 4);
+        assert_eq!(text(row), "\u{1b}[1m\u{1b}[31mx\u{1b}[0m  y\n");
+    }
+}

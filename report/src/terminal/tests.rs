@@ -1,0 +1,92 @@
+//! The terminal output as a whole, against files that a person has looked at.
+
+use super::*;
+use crate::golden::assert_golden;
+use crate::{Meta, samples};
+
+fn written(patterns: &[PathPattern], meta: Meta, options: &Options) -> String {
+    let mut out = Vec::new();
+    Terminal.write(&Report { patterns, meta }, options, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn assert_fits(text: &str, width: usize) {
+    for line in text.lines() {
+        assert!(line.chars().count() <= width, "{} columns: {line}", line.chars().count());
+        assert_eq!(line, line.trim_end());
+        assert!(line.chars().all(|c| !c.is_control()), "{line:?}");
+    }
+}
+
+#[test]
+fn wide() {
+    let text = written(&samples::some(), samples::meta(), &Options { width: 120, ..Options::default() });
+    assert_fits(&text, 120);
+    assert_golden("wide.txt", &text);
+}
+
+#[test]
+fn eighty_columns_by_count() {
+    let options = Options { width: 80, sort: SortKey::Count, limit: Some(3), ..Options::default() };
+    let text = written(&samples::some(), samples::meta(), &options);
+    assert_fits(&text, 80);
+    assert_golden("eighty.txt", &text);
+}
+
+#[test]
+fn narrow_and_ascii() {
+    let options = Options { width: 60, unicode: false, ..Options::default() };
+    let text = written(&samples::some()[..3], samples::meta(), &options);
+    assert_fits(&text, 60);
+    assert!(text.is_ascii(), "{text}");
+    assert_golden("ascii.txt", &text);
+}
+
+#[test]
+fn coloured() {
+    let options = Options { color: true, limit: Some(2), ..Options::default() };
+    let text = written(&samples::some(), samples::meta(), &options);
+    assert_golden("colour.txt", &text);
+}
+
+#[test]
+fn colour_changes_nothing_else() {
+    let plain = written(&samples::some(), samples::meta(), &Options::default());
+    let mut coloured =
+        written(&samples::some(), samples::meta(), &Options { color: true, ..Options::default() });
+    while let Some(start) = coloured.find('\u{1b}') {
+        let end = start + coloured[start..].find('m').unwrap();
+        coloured.replace_range(start..=end, "");
+    }
+    assert_eq!(coloured, plain);
+}
+
+#[test]
+fn composite_metrics_are_shown_when_they_rank() {
+    let written = |sort| written(&samples::some(), samples::meta(), &Options { sort, ..Options::default() });
+    assert!(written(SortKey::Confidence).contains("confidence 96.2%"));
+    assert!(written(SortKey::Evidence).contains("evidence 14.01"));
+    assert!(!written(SortKey::Total).contains("confidence"));
+}
+
+#[test]
+fn nothing_found() {
+    let text = written(&[], Meta { source: "empty.data".to_owned(), ..Meta::default() }, &Options::default());
+    assert_golden("empty.txt", &text);
+}
+
+#[test]
+fn long_and_deep_patterns_fit() {
+    let patterns = [samples::pipeline(0, 400), samples::hostile()];
+    for width in [40, 60, 79, 80, 81, 100, 133, 300] {
+        assert_fits(&written(&patterns, samples::meta(), &Options { width, ..Options::default() }), width);
+    }
+}
+
+#[test]
+fn many_patterns() {
+    let options = Options { limit: Some(20), ..Options::default() };
+    let text = written(&samples::many(10_000), samples::meta(), &options);
+    assert!(text.contains("9,980 patterns not shown"));
+    assert_fits(&text, 100);
+}

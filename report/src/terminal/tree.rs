@@ -1,0 +1,167 @@
+//! The tree of a pattern, one line a hop: who sends to whom, and the delays of node and network.
+
+use std::io::{self, Write};
+
+use analyze::paths::PathPattern;
+use message_trace::stats::Summary;
+
+use super::columns::{BAR, Columns, indent};
+use super::paint::{Role, Row};
+use super::{Screen, columns};
+use crate::label::Label;
+use crate::summary::share;
+use crate::timing::{Critical, Part, Timing, hop_time};
+use crate::tree::{self, Guide, Line, Mark};
+use crate::units::{duration, whole_percent};
+
+/// Writes the tree of `pattern` below a line with the names of the columns.
+pub(super) fn write(
+    pattern: &PathPattern,
+    columns: &Columns,
+    screen: &Screen,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    heading(columns, screen, out)?;
+    let timing = Timing::of(pattern);
+    for line in tree::lines(&pattern.hops, &timing) {
+        let hop = &pattern.hops[line.hop];
+        let critical = timing.critical.filter(|critical| critical.hop == line.hop);
+        let mut row = screen.row();
+        label(&line, pattern, critical, columns, screen, &mut row);
+        let parts = [
+            (Part::Node, &hop.node, columns.label + 1),
+            (Part::Untraced, &hop.untraced, columns.label + 1),
+            (Part::Network, &hop.network, columns.network_start()),
+        ];
+        for (part, summary, start) in parts {
+            if let Some(summary) = summary {
+                let is_critical = critical.is_some_and(|critical| critical.part == part);
+                delays(summary, part, is_critical, start, columns, screen, &mut row);
+            }
+        }
+        let share = share(hop_time(hop), pattern.duration.mean);
+        let role = if critical.is_some() { Role::Critical } else { Role::Plain };
+        if share > 0.0 {
+            row.right(role, &whole_percent(share), columns.share_end());
+        }
+        if columns.bars {
+            row.pad_to(columns.share_end() + 1);
+            row.push(role, &bar(share, screen.unicode));
+            row.pad_to(columns.share_end() + 1 + BAR);
+        }
+        if critical.is_some() {
+            row.pad_to(columns.share_end() + if columns.bars { BAR + 2 } else { 1 });
+            row.push(Role::Critical, if screen.unicode { "◀" } else { "<" });
+        }
+        row.finish(out)?;
+    }
+    Ok(())
+}
+
+fn heading(columns: &Columns, screen: &Screen, out: &mut dyn Write) -> io::Result<()> {
+    let mut row = screen.row();
+    // The mean's name reaches to the left of its column, where the tree and the gap leave room for it.
+    for (group, start) in [("node", columns.label + 1), ("net", columns.network_start())] {
+        for (index, name) in columns.names().iter().enumerate() {
+            let name = if index == 0 { format!("{group} {name}") } else { (*name).to_owned() };
+            row.right(Role::Dim, &name, start + (index + 1) * columns.delay);
+        }
+    }
+    row.right(Role::Dim, "share", columns.share_end());
+    row.finish(out)
+}
+
+fn label(
+    line: &Line,
+    pattern: &PathPattern,
+    critical: Option<Critical>,
+    columns: &Columns,
+    screen: &Screen,
+    row: &mut Row,
+) {
+    let mut prefix: Vec<&str> = line.guides.iter().map(|guide| guide_text(*guide, screen.unicode)).collect();
+    prefix.push(mark_text(line.mark, screen.unicode));
+    prefix.extend(std::iter::repeat_n("  ", line.calls));
+    let mut prefix: String = prefix.concat();
+    // Very deep forks lose their outer guides rather than the names.
+    let most = columns.label.saturating_sub(columns.label.min(20)).max(4);
+    let mut used = columns::indent(line);
+    if used > most {
+        prefix = std::iter::once(screen.signs.ellipsis).chain(prefix.chars().skip(used - most + 1)).collect();
+        used = most;
+    }
+    debug_assert!(used <= indent(line));
+    row.push(Role::Dim, &prefix);
+    let text = Label::of(&pattern.hops[line.hop], screen.signs).fitted(columns.label.saturating_sub(used));
+    row.push(if critical.is_some() { Role::Critical } else { Role::Plain }, &text);
+}
+
+fn delays(
+    summary: &Summary,
+    part: Part,
+    is_critical: bool,
+    start: usize,
+    columns: &Columns,
+    screen: &Screen,
+    row: &mut Row,
+) {
+    for (index, delay) in columns.shown(summary).into_iter().enumerate() {
+        let mut text = duration(delay).compact(!screen.unicode);
+        let mut role = if index == 0 { Role::Strong } else { Role::Plain };
+        if part == Part::Untraced {
+            role = Role::Untraced;
+            if index == 0 {
+                text.insert_str(0, screen.signs.untraced);
+            }
+        }
+        if is_critical && index == 0 {
+            role = Role::Critical;
+        }
+        row.right(role, &text, start + (index + 1) * columns.delay);
+    }
+}
+
+fn guide_text(guide: Guide, unicode: bool) -> &'static str {
+    match (guide, unicode) {
+        (Guide::Through, true) => "│ ",
+        (Guide::Through, false) => "| ",
+        (Guide::Blank, _) => "  ",
+        (Guide::Branch, true) => "├─",
+        (Guide::Branch, false) => "|-",
+        (Guide::LastBranch, true) => "╰─",
+        (Guide::LastBranch, false) => "`-",
+    }
+}
+
+fn mark_text(mark: Mark, unicode: bool) -> &'static str {
+    match (mark, unicode) {
+        (Mark::First, true) => "● ",
+        (Mark::First, false) => "* ",
+        (Mark::Middle, true) => "│ ",
+        (Mark::Middle, false) => "| ",
+        (Mark::Last, true) => "╰ ",
+        (Mark::Last, false) => "` ",
+    }
+}
+
+/// A bar of at most [`BAR`] characters.
+fn bar(share: f64, unicode: bool) -> String {
+    let eighths = (share.clamp(0.0, 1.0) * (BAR * 8) as f64).round() as usize;
+    if !unicode {
+        return "=".repeat((eighths + 4) / 8);
+    }
+    let partial = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    format!("{}{}", "█".repeat(eighths / 8), partial[eighths % 8])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_grow_with_the_share() {
+        assert_eq!((bar(0.0, true).as_str(), bar(1.0, true).as_str()), ("", "████████"));
+        assert_eq!((bar(0.5, true).as_str(), bar(0.32, true).as_str()), ("████", "██▌"));
+        assert_eq!((bar(0.5, false).as_str(), bar(7.0, false).as_str()), ("====", "========"));
+    }
+}
