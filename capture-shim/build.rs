@@ -3,7 +3,8 @@
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
-    for argument in ["-nostartfiles", "-Wl,--as-needed", "-Wl,-z,now", "-Wl,-z,nodelete", "-Wl,--gc-sections"] {
+    for argument in ["-nostartfiles", "-Wl,--as-needed", "-Wl,-z,now", "-Wl,-z,nodelete", "-Wl,--gc-sections"]
+    {
         println!("cargo:rustc-cdylib-link-arg={argument}");
     }
 }

@@ -78,7 +78,7 @@ fn duplicated(old: c_int, new: c_int) {
 /// `message` is as the kernel filled it.
 pub(crate) unsafe fn passed(message: *const msghdr) {
     // SAFETY: as the caller says.
-    let (control, length) = unsafe { ((*message).msg_control, (*message).msg_controllen as usize) };
+    let (control, length) = unsafe { ((*message).msg_control, (*message).msg_controllen) };
     if control.is_null() || length < size_of::<cmsghdr>() {
         return;
     }

@@ -51,9 +51,7 @@ pub(crate) unsafe fn preadv2(
     flags: c_int,
 ) -> ssize_t {
     // SAFETY: the program's own call.
-    unsafe {
-        transfer::receive_vector(fd, buffers(first, count), || real(fd, first, count, offset, flags))
-    }
+    unsafe { transfer::receive_vector(fd, buffers(first, count), || real(fd, first, count, offset, flags)) }
 }
 
 /// # Safety
@@ -69,9 +67,7 @@ pub(crate) unsafe fn write(real: types::write, fd: c_int, buffer: *const c_void,
 #[inline(always)]
 pub(crate) unsafe fn writev(real: types::writev, fd: c_int, first: *const iovec, count: c_int) -> ssize_t {
     // SAFETY: the program's own call.
-    unsafe {
-        transfer::send_vector(fd, buffers(first, count), Address::NONE, || real(fd, first, count))
-    }
+    unsafe { transfer::send_vector(fd, buffers(first, count), Address::NONE, || real(fd, first, count)) }
 }
 
 /// # Safety
@@ -132,5 +128,9 @@ pub(crate) unsafe fn sendto(
 
 fn buffers(first: *const iovec, count: c_int) -> Buffers {
     // A negative number is an error that the kernel reports.
-    if first.is_null() { Buffers { first: ptr::null(), count: 0 } } else { Buffers { first, count: count.max(0) as usize } }
+    if first.is_null() {
+        Buffers { first: ptr::null(), count: 0 }
+    } else {
+        Buffers { first, count: count.max(0) as usize }
+    }
 }

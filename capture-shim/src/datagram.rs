@@ -50,7 +50,10 @@ impl Default for Received {
 ///
 /// # Safety
 /// `buffers` hold the datagram, `to` is readable.
-#[expect(clippy::too_many_arguments, reason = "the facts of one call; a struct for one use would hide nothing")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "the facts of one call; a struct for one use would hide nothing"
+)]
 #[cold]
 #[inline(never)]
 pub(crate) unsafe fn sent(

@@ -39,20 +39,22 @@ mod tls;
 mod transfer;
 mod variadic;
 
-/// The last resort. Nothing here is meant to panic, and a program must not be left in an endless loop.
-#[panic_handler]
-fn panic(_: &core::panic::PanicInfo) -> ! {
-    raw::abort()
-}
+socket_log::without_std! {
+    /// The last resort. Nothing here is meant to panic, and a program must not be left in an endless loop.
+    #[panic_handler]
+    fn panic(_: &core::panic::PanicInfo) -> ! {
+        raw::abort()
+    }
 
-// The tables for unwinding in the precompiled core library name this function. Nothing here unwinds, so it is never
-// called; but the name must lead somewhere, and should not be seen from outside.
-core::arch::global_asm!(
-    ".pushsection .text.rust_eh_personality,\"ax\",@progbits",
-    ".globl rust_eh_personality",
-    ".hidden rust_eh_personality",
-    ".type rust_eh_personality, @function",
-    "rust_eh_personality:",
-    "ret",
-    ".popsection",
-);
+    // The tables for unwinding in the precompiled core library name this function. Nothing here unwinds, so it is
+    // never called; but the name must lead somewhere, and should not be seen from outside.
+    core::arch::global_asm!(
+        ".pushsection .text.rust_eh_personality,\"ax\",@progbits",
+        ".globl rust_eh_personality",
+        ".hidden rust_eh_personality",
+        ".type rust_eh_personality, @function",
+        "rust_eh_personality:",
+        "ret",
+        ".popsection",
+    );
+}

@@ -86,7 +86,15 @@ impl Writer {
 
     /// Writes a transfer on a stream: `ticks` is its time, `now` the present.
     #[inline(always)]
-    pub(crate) fn transfer(self, direction: Direction, flow: u32, ticks: u64, bytes: u64, duration: u64, now: u64) {
+    pub(crate) fn transfer(
+        self,
+        direction: Direction,
+        flow: u32,
+        ticks: u64,
+        bytes: u64,
+        duration: u64,
+        now: u64,
+    ) {
         if let Some(words) = encode::transfer(direction, flow, ticks, bytes, duration)
             && self.is_near(ticks)
             && let Some(place) = self.reserve(words.len())
@@ -100,7 +108,15 @@ impl Writer {
 
     #[cold]
     #[inline(never)]
-    fn transfer_with_care(self, direction: Direction, flow: u32, ticks: u64, bytes: u64, duration: u64, now: u64) {
+    fn transfer_with_care(
+        self,
+        direction: Direction,
+        flow: u32,
+        ticks: u64,
+        bytes: u64,
+        duration: u64,
+        now: u64,
+    ) {
         if !self.make_ready(now) {
             return;
         }

@@ -186,8 +186,7 @@ pub(crate) unsafe fn spawn(
     let mut complete = Complete::new();
     let mut pid = 0;
     // SAFETY: the program's own call and environment; a null place for the pid is allowed.
-    let result =
-        unsafe { real(&mut pid, path, actions, attributes, arguments, complete.of(environment)) };
+    let result = unsafe { real(&mut pid, path, actions, attributes, arguments, complete.of(environment)) };
     if result == 0 {
         if !child.is_null() {
             // SAFETY: the program's place for the pid.
@@ -255,12 +254,7 @@ pub(crate) unsafe fn setreuid(real: types::setreuid, user: uid_t, effective: uid
 
 /// # Safety
 /// As `setresuid`.
-pub(crate) unsafe fn setresuid(
-    real: types::setresuid,
-    user: uid_t,
-    effective: uid_t,
-    saved: uid_t,
-) -> c_int {
+pub(crate) unsafe fn setresuid(real: types::setresuid, user: uid_t, effective: uid_t, saved: uid_t) -> c_int {
     hand_over(effective);
     // SAFETY: the program's own call.
     unsafe { real(user, effective, saved) }

@@ -130,8 +130,9 @@ impl Drop for Descriptor {
 fn map(length: usize, flags: c_int, fd: c_int, offset: usize) -> Option<*mut u8> {
     let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
     // SAFETY: a new mapping at an address of the kernel's choice touches no other memory.
-    let result =
-        unsafe { call(libc::SYS_mmap, [0, length, protection, flags as usize, fd as isize as usize, offset]) };
+    let result = unsafe {
+        call(libc::SYS_mmap, [0, length, protection, flags as usize, fd as isize as usize, offset])
+    };
     // Errors are the last page of the address space.
     if (-4095..0).contains(&result) { None } else { Some(result as *mut u8) }
 }
@@ -252,20 +253,21 @@ pub(crate) fn socket_option<T: Copy + Default>(fd: c_int, option: c_int) -> Resu
 /// `getsockname` or `getpeername`, by the system call's number; returns the name's full length.
 pub(crate) fn socket_name(number: c_long, fd: c_int, buffer: &mut [u8]) -> Option<usize> {
     let mut length = buffer.len() as u32;
-    let arguments =
-        [fd as usize, buffer.as_mut_ptr() as usize, ptr::from_mut(&mut length) as usize, 0, 0, 0];
+    let arguments = [fd as usize, buffer.as_mut_ptr() as usize, ptr::from_mut(&mut length) as usize, 0, 0, 0];
     // SAFETY: the kernel writes at most the length told.
     let result = unsafe { call(number, arguments) };
     (result == 0).then_some(length as usize)
 }
 
-/// Ends the process at once: what is left when the shim itself is wrong.
-pub(crate) fn abort() -> ! {
-    loop {
-        // SAFETY: signals the process itself.
-        unsafe {
-            call(libc::SYS_kill, [getpid() as usize, libc::SIGABRT as usize, 0, 0, 0, 0]);
-            call(libc::SYS_exit_group, [127, 0, 0, 0, 0, 0]);
+socket_log::without_std! {
+    /// Ends the process at once: what is left when the shim itself is wrong.
+    pub(crate) fn abort() -> ! {
+        loop {
+            // SAFETY: signals the process itself.
+            unsafe {
+                call(libc::SYS_kill, [getpid() as usize, libc::SIGABRT as usize, 0, 0, 0, 0]);
+                call(libc::SYS_exit_group, [127, 0, 0, 0, 0, 0]);
+            }
         }
     }
 }

@@ -79,6 +79,7 @@ pub(crate) unsafe fn recvfrom(
 
 /// # Safety
 /// As `recvfrom`, with the buffer's true size, which libc checks.
+#[expect(clippy::too_many_arguments, reason = "as many as libc's function has, and that function")]
 pub(crate) unsafe fn recvfrom_chk(
     real: types::__recvfrom_chk,
     fd: c_int,
@@ -194,12 +195,7 @@ fn as_asked(result: ssize_t, capacity: usize, flags: c_int) -> ssize_t {
 /// # Safety
 /// As `recvmsg`.
 #[inline(always)]
-pub(crate) unsafe fn recvmsg(
-    real: types::recvmsg,
-    fd: c_int,
-    message: *mut msghdr,
-    flags: c_int,
-) -> ssize_t {
+pub(crate) unsafe fn recvmsg(real: types::recvmsg, fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t {
     let entry = fds::get(fd);
     if entry.is_other() || message.is_null() {
         // SAFETY: the program's own call.
@@ -335,5 +331,5 @@ pub(crate) unsafe fn recvmmsg(
 /// The header is readable.
 pub(crate) unsafe fn vector(message: *const msghdr) -> Buffers {
     // SAFETY: as the caller says.
-    unsafe { Buffers { first: (*message).msg_iov, count: (*message).msg_iovlen as usize } }
+    unsafe { Buffers { first: (*message).msg_iov, count: (*message).msg_iovlen } }
 }

@@ -71,6 +71,7 @@ forwarded! {
 /// # Safety
 /// As `syscall`. It is variadic, but on all architectures that Linux knows six words passed on for fewer are the
 /// same call.
+#[expect(clippy::too_many_arguments, reason = "as many as libc's function has, and that function")]
 pub(crate) unsafe fn syscall(
     real: types::syscall,
     number: c_long,
@@ -97,9 +98,7 @@ pub(crate) unsafe fn syscall(
             }
             libc::SYS_sendmsg => send::sendmsg(by_number::sendmsg, a as _, b as _, c as _) as c_long,
             libc::SYS_recvmsg => receive::recvmsg(by_number::recvmsg, a as _, b as _, c as _) as c_long,
-            libc::SYS_sendmmsg => {
-                send::sendmmsg(by_number::sendmmsg, a as _, b as _, c as _, d as _).into()
-            }
+            libc::SYS_sendmmsg => send::sendmmsg(by_number::sendmmsg, a as _, b as _, c as _, d as _).into(),
             libc::SYS_recvmmsg => {
                 receive::recvmmsg(by_number::recvmmsg, a as _, b as _, c as _, d as _, e as _).into()
             }

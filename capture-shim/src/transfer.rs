@@ -130,11 +130,7 @@ pub(crate) unsafe fn receive(
 /// # Safety
 /// `buffers` are where `call` receives.
 #[inline(always)]
-pub(crate) unsafe fn receive_vector(
-    fd: c_int,
-    buffers: Buffers,
-    call: impl FnOnce() -> ssize_t,
-) -> ssize_t {
+pub(crate) unsafe fn receive_vector(fd: c_int, buffers: Buffers, call: impl FnOnce() -> ssize_t) -> ssize_t {
     let entry = fds::get(fd);
     if entry.is_other() {
         return call();

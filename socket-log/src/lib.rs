@@ -32,3 +32,20 @@ pub use decode::{Entry, Record};
 pub use log::{Chunk, Chunks, Header, Log};
 #[cfg(feature = "reader")]
 pub use sockaddr::SocketName;
+
+/// Keeps its items only where this crate is built without the standard library.
+///
+/// The preloaded library brings its own panic handler, but Cargo builds this crate once for all that are built
+/// together, and beside a tool that reads logs the standard library brings the handler.
+#[cfg(not(feature = "reader"))]
+#[macro_export]
+macro_rules! without_std {
+    ($($item:item)*) => { $($item)* };
+}
+
+/// Keeps its items only where this crate is built without the standard library.
+#[cfg(feature = "reader")]
+#[macro_export]
+macro_rules! without_std {
+    ($($item:item)*) => {};
+}
