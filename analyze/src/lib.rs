@@ -1,4 +1,17 @@
 //! Causal path analysis: from the message trace alone to the links between messages ([`infer`]), the path instances
 //! they make, and the path patterns of which those are examples ([`paths`]).
+//!
+//! [`analyze`] is the whole of it: name the nodes at the chosen grain ([`naming`]), infer the links by the chosen
+//! algorithm, build the trees, aggregate them. [`Analysis::write`] leaves the result in the data directory.
 
+mod analysis;
+#[cfg(test)]
+mod fixture;
+pub mod infer;
+pub mod naming;
+mod options;
+mod parallel;
 pub mod paths;
+
+pub use analysis::{Analysis, AnalysisSummary, Totals, analyze};
+pub use options::{Algorithm, Options};

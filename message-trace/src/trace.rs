@@ -123,6 +123,33 @@ impl MessageTrace {
         }
     }
 
+    /// [`Message::send_ts`] of row `row` alone, for passes over one column.
+    ///
+    /// # Panics
+    /// As for [`MessageTrace::message`].
+    #[inline]
+    pub fn send_ts(&self, row: usize) -> Option<i64> {
+        Some(self.times[4][row]).filter(|time| *time != NIL)
+    }
+
+    /// [`Message::recv_ts`] of row `row` alone.
+    ///
+    /// # Panics
+    /// As for [`MessageTrace::message`].
+    #[inline]
+    pub fn recv_ts(&self, row: usize) -> Option<i64> {
+        Some(self.times[5][row]).filter(|time| *time != NIL)
+    }
+
+    /// [`Message::bytes`] of row `row` alone.
+    ///
+    /// # Panics
+    /// As for [`MessageTrace::message`].
+    #[inline]
+    pub fn bytes(&self, row: usize) -> i64 {
+        self.bytes[row]
+    }
+
     /// The messages in row order.
     pub fn messages(&self) -> impl ExactSizeIterator<Item = Message> + '_ {
         (0..self.len()).map(|row| self.message(row))

@@ -1,0 +1,134 @@
+//! The whole of an analysis, from the trace to what is left in the data directory: `links.parquet`,
+//! `paths.parquet`, `patterns.parquet` and, with the options and totals, `analysis.json`.
+
+use std::fs;
+use std::path::Path;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use message_trace::{DataDir, Error, MessageTrace, Progress, table};
+use serde::{Deserialize, Serialize};
+
+use crate::infer::Links;
+use crate::naming::Naming;
+use crate::options::Options;
+use crate::paths::{self, Instances, PathPattern};
+
+/// What was inferred from a trace.
+#[derive(Clone, Debug)]
+pub struct Analysis {
+    /// The options it was made with.
+    pub options: Options,
+    /// Which message may have caused which.
+    pub links: Links,
+    /// The trees the links make.
+    pub instances: Instances,
+    /// What the trees have in common, by descending total time.
+    pub patterns: Vec<PathPattern>,
+    /// How many there are of all these.
+    pub totals: Totals,
+}
+
+/// Figures about an analysis as a whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Totals {
+    /// Messages of the trace.
+    pub messages: u64,
+    /// Pairs of a message and a possible parent.
+    pub links: u64,
+    /// Expected number of spontaneous messages: the sum of the probabilities of being one.
+    pub spontaneous: f64,
+    /// Messages from which instances were built.
+    pub roots: u64,
+    /// Roots with more links to be tried both ways than the bound allows.
+    pub roots_bounded: u64,
+    /// Path instances.
+    pub instances: u64,
+    /// Expected number of real ones: the sum of their probabilities.
+    pub instances_expected: f64,
+    /// Instances that reached the bound on their size, and were cut off there.
+    pub instances_cut: u64,
+    /// Path patterns.
+    pub patterns: u64,
+}
+
+/// Infers links, path instances and path patterns from `trace`, which must be sorted ([`MessageTrace::sort`]).
+pub fn analyze(trace: &MessageTrace, options: &Options, progress: &dyn Progress) -> Analysis {
+    progress.step("naming nodes", 0);
+    let naming = Naming::new(trace, options);
+    let links = options.algorithm.inference().infer(trace, &naming, options, progress);
+    let (mut instances, built) = paths::build(&links, options, progress);
+    let patterns = paths::aggregate(trace, &naming, &mut instances, progress);
+    let totals = Totals {
+        messages: trace.len() as u64,
+        links: links.len() as u64,
+        spontaneous: (0..links.messages()).map(|message| links.spontaneous(message)).sum(),
+        roots: built.roots,
+        roots_bounded: built.bounded,
+        instances: instances.len() as u64,
+        instances_expected: instances.iter().map(|instance| instance.probability).sum(),
+        instances_cut: built.cut,
+        patterns: patterns.len() as u64,
+    };
+    Analysis { options: options.clone(), links, instances, patterns, totals }
+}
+
+impl Analysis {
+    /// Writes everything to the data directory. The summary is written last, so that where it is, all is.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn write(&self, dir: &DataDir) -> Result<(), Error> {
+        let path = dir.analysis();
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Error::io(&path, error));
+            }
+            _ => {}
+        }
+        self.links.write(&dir.links())?;
+        self.instances.write(&dir.paths())?;
+        PathPattern::write_all(&self.patterns, &dir.patterns())?;
+        AnalysisSummary { options: self.options.clone(), totals: self.totals }.write(&path)
+    }
+}
+
+/// `analysis.json`: how the last analysis was made, and how much came of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AnalysisSummary {
+    /// The options it was made with.
+    pub options: Options,
+    /// How much came of it.
+    pub totals: Totals,
+}
+
+impl AnalysisSummary {
+    /// Reads the summary at `path`.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is no summary.
+    pub fn read(path: &Path) -> Result<AnalysisSummary, Error> {
+        let text = fs::read(path).map_err(|error| Error::io(path, error))?;
+        serde_json::from_slice(&text).map_err(|error| Error::malformed(path, error))
+    }
+
+    fn write(&self, path: &Path) -> Result<(), Error> {
+        let mut text = serde_json::to_vec_pretty(self).map_err(|error| Error::malformed(path, error))?;
+        text.push(b'\n');
+        let unfinished = path.with_extension("json.unfinished");
+        fs::write(&unfinished, text).map_err(|error| Error::io(&unfinished, error))?;
+        fs::rename(&unfinished, path).map_err(|error| Error::io(path, error))
+    }
+}
+
+/// Writes a table of batches that are made as they are needed.
+pub(crate) fn write_batches(
+    path: &Path,
+    schema: SchemaRef,
+    batches: impl Iterator<Item = Result<RecordBatch, Error>>,
+) -> Result<(), Error> {
+    let mut failed = None;
+    table::write(path, schema, batches.map_while(|batch| batch.map_err(|error| failed = Some(error)).ok()))?;
+    failed.map_or(Ok(()), Err)
+}

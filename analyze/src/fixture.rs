@@ -1,0 +1,129 @@
+//! Traces by hand, for tests: nodes by name, made when they are first mentioned, and messages with just what the
+//! test is about.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use message_trace::{
+    Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message, MessageTrace, Node, NodeId, Protocol,
+};
+
+/// A trace in the making.
+#[derive(Default)]
+pub(crate) struct Fixture {
+    trace: MessageTrace,
+    ephemeral: u16,
+    untraced: Vec<String>,
+    messages: Vec<Sent>,
+}
+
+/// A message in the making.
+pub(crate) struct Sent {
+    message: Message,
+    ports: (u16, u16),
+}
+
+impl Fixture {
+    pub(crate) fn new() -> Fixture {
+        Fixture::default()
+    }
+
+    /// Declares nodes, before they are mentioned, that were not traced.
+    pub(crate) fn untraced(mut self, names: &[&str]) -> Fixture {
+        self.untraced.extend(names.iter().map(|name| (*name).to_owned()));
+        self
+    }
+
+    /// A port that was not used before.
+    pub(crate) fn ephemeral(&mut self) -> u16 {
+        self.ephemeral += 1;
+        40_000 + self.ephemeral
+    }
+
+    /// The node of that name; `name#1` and `name#2` are two processes of one command.
+    pub(crate) fn node(&mut self, name: &str) -> NodeId {
+        let (command, number) = name.split_once('#').unwrap_or((name, "0"));
+        let pid = Some(number.parse().unwrap());
+        let nodes = &mut self.trace.nodes;
+        let known = nodes.0.iter().position(|node| node.command == command && node.pid == pid);
+        known.map(|id| id as NodeId).unwrap_or_else(|| {
+            let traced = !self.untraced.iter().any(|untraced| untraced == command);
+            nodes.push(Node { host: "h".into(), pid, command: command.into(), traced, ..Node::default() })
+        })
+    }
+
+    /// A message from port 40000 to port 80, sent and received at these times, as far as the ends were traced.
+    pub(crate) fn send(&mut self, src: &str, dst: &str, send: i64, recv: i64) -> &mut Sent {
+        let (src, dst) = (self.node(src), self.node(dst));
+        let traced = |id: NodeId, time| Some(time).filter(|_| self.trace.nodes.0[id as usize].traced);
+        let (send, recv) = (traced(src, send), traced(dst, recv));
+        let message = Message {
+            send_first: send,
+            send_last: send,
+            recv_first: recv,
+            recv_last: recv,
+            send_ts: send,
+            recv_ts: recv,
+            src,
+            dst,
+            src_endpoint: 0,
+            dst_endpoint: 0,
+            src_tid: None,
+            dst_tid: None,
+            flow: self.messages.len() as i64,
+            direction: FROM_CONNECTING,
+            protocol: Protocol::Tcp,
+            bytes: 100,
+            parts: 1,
+        };
+        self.messages.push(Sent { message, ports: (40_000, 80) });
+        let last = self.messages.len() - 1;
+        &mut self.messages[last]
+    }
+
+    /// The trace, sorted.
+    pub(crate) fn trace(mut self) -> MessageTrace {
+        for Sent { message, ports } in &self.messages {
+            let mut endpoint = |node: NodeId, port| {
+                let address = IpAddr::V4(Ipv4Addr::new(10, 0, 0, node as u8 + 1));
+                self.trace.intern(&Endpoint::Inet(SocketAddr::new(address, port)))
+            };
+            let (src_endpoint, dst_endpoint) =
+                (endpoint(message.src, ports.0), endpoint(message.dst, ports.1));
+            self.trace.push(&Message { src_endpoint, dst_endpoint, ..*message }, None);
+        }
+        self.trace.sort();
+        self.trace
+    }
+}
+
+impl Sent {
+    /// From and to these ports.
+    pub(crate) fn ports(&mut self, src: u16, dst: u16) -> &mut Sent {
+        self.ports = (src, dst);
+        self
+    }
+
+    /// From the accepting side.
+    pub(crate) fn accepting(&mut self) -> &mut Sent {
+        self.message.direction = FROM_ACCEPTING;
+        self
+    }
+
+    /// As a datagram.
+    pub(crate) fn udp(&mut self) -> &mut Sent {
+        self.message.protocol = Protocol::Udp;
+        self
+    }
+
+    /// Sent and received by these threads.
+    pub(crate) fn threads(&mut self, src: i32, dst: i32) -> &mut Sent {
+        (self.message.src_tid, self.message.dst_tid) = (Some(src), Some(dst));
+        self
+    }
+
+    /// Never received.
+    pub(crate) fn lost(&mut self) -> &mut Sent {
+        (self.message.recv_first, self.message.recv_last, self.message.recv_ts) = (None, None, None);
+        self
+    }
+}

@@ -1,0 +1,35 @@
+//! From messages to [`Links`]: which message may have caused which. Every algorithm is a module here behind the one
+//! trait [`Inference`], and none knows what is done with its links.
+
+mod linking;
+mod links;
+mod table;
+
+use message_trace::{MessageTrace, Progress};
+
+pub use linking::Linking;
+pub use links::Links;
+
+use crate::naming::Naming;
+use crate::options::{Algorithm, Options};
+
+/// An algorithm that infers links from a message trace.
+pub trait Inference {
+    /// For every message of `trace`, which must be sorted, its possible parents.
+    fn infer(
+        &self,
+        trace: &MessageTrace,
+        naming: &Naming,
+        options: &Options,
+        progress: &dyn Progress,
+    ) -> Links;
+}
+
+impl Algorithm {
+    /// The algorithm itself.
+    pub fn inference(self) -> Box<dyn Inference> {
+        match self {
+            Algorithm::Linking => Box::new(Linking),
+        }
+    }
+}

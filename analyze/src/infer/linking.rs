@@ -1,0 +1,91 @@
+//! Message linking (WAP5 section 5.1): a message was probably caused by one that its sender received shortly
+//! before. Its steps are one module each: who received and sent what, where ([`places`], with the rule for untraced
+//! nodes in [`untraced`]), the average delays ([`delay`], step 1), the possible parents ([`parents`], step 2). Step 3
+//! builds trees of any algorithm's links and is in [`crate::paths`].
+//!
+//! Each step looks at one place and one window of time only, so that places can be worked on apart.
+
+mod delay;
+mod parents;
+mod places;
+#[cfg(test)]
+mod tests;
+mod untraced;
+
+use message_trace::{MessageTrace, Progress};
+
+use super::{Inference, Links};
+use crate::naming::Naming;
+use crate::options::Options;
+use crate::parallel;
+use delay::Delays;
+use places::Places;
+
+/// The message linking algorithm.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Linking;
+
+impl Inference for Linking {
+    fn infer(
+        &self,
+        trace: &MessageTrace,
+        naming: &Naming,
+        options: &Options,
+        progress: &dyn Progress,
+    ) -> Links {
+        let places = Places::of(trace, naming, options);
+        let departures = places.departures();
+        progress.step("estimating delays", departures as u64);
+        let delays = parallel::in_parts(departures, |part| {
+            let mut delays = Delays::new(naming.pairs());
+            for chunk in places.chunks(part) {
+                delays.observe(&chunk, naming, options.window);
+                progress.advance(chunk.departures.len() as u64);
+            }
+            delays
+        });
+        let delays = Delays::sum(delays, naming.pairs());
+        progress.step("linking messages", departures as u64);
+        let parts = parallel::in_parts(departures, |part| {
+            let mut found = Found::default();
+            for chunk in places.chunks(part) {
+                found.link(&chunk, naming, &delays, options);
+                progress.advance(chunk.departures.len() as u64);
+            }
+            found
+        });
+        let mut links = Links::spontaneous_only(trace.len());
+        links.reserve(parts.iter().map(|part| part.parents.len()).sum());
+        for part in parts {
+            part.copy_to(&mut links);
+        }
+        links
+    }
+}
+
+/// The parents found by one thread: for each child how many, and all of them one after the other.
+#[derive(Default)]
+struct Found {
+    children: Vec<(u32, u32, f64)>,
+    parents: Vec<(u32, f64)>,
+}
+
+impl Found {
+    fn link(&mut self, chunk: &places::Chunk<'_>, naming: &Naming, delays: &Delays, options: &Options) {
+        for (departure, before) in chunk.sweep() {
+            let d = delays.mean(naming.pair(departure.message as usize));
+            let first = self.parents.len();
+            let spontaneous = parents::find(&before, departure, d, options, &mut self.parents);
+            self.children.push((departure.message, (self.parents.len() - first) as u32, spontaneous));
+        }
+    }
+
+    fn copy_to(&self, links: &mut Links) {
+        let mut rest = self.parents.as_slice();
+        for (child, count, spontaneous) in &self.children {
+            let (parents, others) = rest.split_at(*count as usize);
+            links.set(*child as usize, parents, *spontaneous);
+            rest = others;
+        }
+    }
+}

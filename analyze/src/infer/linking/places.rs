@@ -1,0 +1,137 @@
+//! Where causes are sought: each place has the messages that arrive at it and those that depart from it, both by
+//! time on one clock. A place is a node or, for an untraced node, one peer's view of it ([`super::untraced`]).
+
+use std::ops::Range;
+
+use message_trace::MessageTrace;
+
+use super::untraced::Rounds;
+use crate::naming::Naming;
+use crate::options::Options;
+
+/// A message at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Event {
+    /// When it arrived or departed: nanoseconds, common clock.
+    pub(super) time: i64,
+    /// Which it is.
+    pub(super) message: u32,
+}
+
+/// The events of a whole trace by place, those of each place by time.
+pub(super) struct Places {
+    arrivals: Vec<Event>,
+    arrivals_of: Vec<usize>,
+    departures: Vec<Event>,
+    departures_of: Vec<usize>,
+}
+
+/// Departures of one place in their order, and all that arrives there.
+pub(super) struct Chunk<'places> {
+    pub(super) arrivals: &'places [Event],
+    pub(super) departures: &'places [Event],
+}
+
+/// What arrived at a place before a departure, from the latest back.
+#[derive(Clone, Copy)]
+pub(super) struct Before<'places> {
+    arrivals: &'places [Event],
+    departure: Event,
+}
+
+/// No place: the message is nothing's cause, or has none.
+const NOWHERE: u32 = u32::MAX;
+
+impl Places {
+    pub(super) fn of(trace: &MessageTrace, naming: &Naming, options: &Options) -> Places {
+        let mut rounds = Rounds::new(naming);
+        let (mut arrival, mut departure) = (Vec::new(), Vec::new());
+        arrival.reserve_exact(trace.len());
+        departure.reserve_exact(trace.len());
+        for message in 0..trace.len() {
+            arrival.push(rounds.arrival(trace, message).map_or((NOWHERE, 0), |found| found));
+            let client = options.clients_start_paths && naming.nodes()[naming.src(message) as usize].client;
+            let found = if client { None } else { rounds.departure(trace, message) };
+            departure.push(found.map_or((NOWHERE, 0), |found| found));
+        }
+        let (arrivals, arrivals_of) = by_place(&arrival, rounds.places());
+        let (departures, departures_of) = by_place(&departure, rounds.places());
+        Places { arrivals, arrivals_of, departures, departures_of }
+    }
+
+    /// How many departures there are at all places.
+    pub(super) fn departures(&self) -> usize {
+        self.departures.len()
+    }
+
+    /// The departures of that range, place by place.
+    pub(super) fn chunks(&self, range: Range<usize>) -> impl Iterator<Item = Chunk<'_>> {
+        let first = self.departures_of.partition_point(|bound| *bound <= range.start).saturating_sub(1);
+        let places = first..self.arrivals_of.len() - 1;
+        let end = range.end;
+        places.take_while(move |place| self.departures_of[*place] < end).filter_map(move |place| {
+            let start = self.departures_of[place].max(range.start);
+            let end = self.departures_of[place + 1].min(range.end);
+            let arrivals = &self.arrivals[self.arrivals_of[place]..self.arrivals_of[place + 1]];
+            (start < end).then(|| Chunk { arrivals, departures: &self.departures[start..end] })
+        })
+    }
+}
+
+impl<'places> Chunk<'places> {
+    /// Each departure with what arrived before it or at the same time.
+    pub(super) fn sweep(&self) -> impl Iterator<Item = (Event, Before<'places>)> + '_ {
+        let first = self.departures.first().map_or(i64::MIN, |departure| departure.time);
+        let mut until = self.arrivals.partition_point(|arrival| arrival.time <= first);
+        self.departures.iter().map(move |departure| {
+            while self.arrivals.get(until).is_some_and(|arrival| arrival.time <= departure.time) {
+                until += 1;
+            }
+            (*departure, Before { arrivals: &self.arrivals[..until], departure: *departure })
+        })
+    }
+}
+
+impl<'places> Before<'places> {
+    /// The arrivals within `window` before the departure, the latest first, each with its delay. A message that
+    /// comes back to its own sender is not before itself.
+    pub(super) fn within(&self, window: i64) -> impl Iterator<Item = (Event, i64)> + use<'places> {
+        let departure = self.departure;
+        self.arrivals
+            .iter()
+            .rev()
+            .map(move |arrival| (*arrival, departure.time.saturating_sub(arrival.time)))
+            .take_while(move |(_, delay)| *delay <= window)
+            .filter(move |(arrival, _)| arrival.message != departure.message)
+    }
+}
+
+#[cfg(test)]
+impl<'events> Before<'events> {
+    /// `arrivals`, by time and none after it, before `departure`.
+    pub(super) fn new(arrivals: &'events [Event], departure: Event) -> Before<'events> {
+        Before { arrivals, departure }
+    }
+}
+
+/// Sorts events, given as place and time of each message, by place and then time, equal times by message.
+fn by_place(events: &[(u32, i64)], places: usize) -> (Vec<Event>, Vec<usize>) {
+    let mut bounds = vec![0; places + 1];
+    for (place, _) in events.iter().filter(|(place, _)| *place != NOWHERE) {
+        bounds[*place as usize + 1] += 1;
+    }
+    for place in 0..places {
+        bounds[place + 1] += bounds[place];
+    }
+    let mut next = bounds.clone();
+    let mut sorted = vec![Event { time: 0, message: 0 }; bounds[places]];
+    for (message, (place, time)) in events.iter().enumerate().filter(|(_, (place, _))| *place != NOWHERE) {
+        sorted[next[*place as usize]] = Event { time: *time, message: message as u32 };
+        next[*place as usize] += 1;
+    }
+    for place in 0..places {
+        // Nearly in order already, as the trace is sorted by time.
+        sorted[bounds[place]..bounds[place + 1]].sort_by_key(|event| event.time);
+    }
+    (sorted, bounds)
+}

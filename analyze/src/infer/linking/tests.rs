@@ -1,0 +1,152 @@
+//! Message linking on traces by hand: which messages are considered, at which place, in which window.
+
+use message_trace::{Grain, MessageTrace};
+
+use super::*;
+use crate::fixture::Fixture;
+
+fn options() -> Options {
+    Options { clients_start_paths: false, ..Options::default() }
+}
+
+fn infer(trace: &MessageTrace, options: &Options) -> Links {
+    Linking.infer(trace, &Naming::new(trace, options), options, &())
+}
+
+fn delay(trace: &MessageTrace, options: &Options, message: usize) -> f64 {
+    let naming = Naming::new(trace, options);
+    let places = Places::of(trace, &naming, options);
+    let mut delays = Delays::new(naming.pairs());
+    for chunk in places.chunks(0..places.departures()) {
+        delays.observe(&chunk, &naming, options.window);
+    }
+    delays.mean(naming.pair(message))
+}
+
+fn parents(links: &Links, child: usize) -> Vec<u32> {
+    links.parents(child).map(|(parent, _)| parent).collect()
+}
+
+/// The number of the message that was sent (or, that unknown, received) at `time`.
+fn at(trace: &MessageTrace, time: i64) -> usize {
+    (0..trace.len()).find(|message| trace.message(*message).time() == time).unwrap()
+}
+
+#[test]
+fn step_1_averages_the_smallest_delays_and_leaves_out_what_has_none_within_x() {
+    let mut trace = Fixture::new();
+    // Smallest delays 10 and 30, the earlier arrivals (90 and 130 ago) do not count.
+    trace.send("a", "b", 0, 20);
+    trace.send("a", "b", 50, 100);
+    trace.send("b", "c", 110, 111);
+    trace.send("b", "c", 130, 131);
+    // Nothing in the 1000 before this one.
+    trace.send("b", "c", 1101, 1102);
+    // Another pair, with a delay of its own.
+    trace.send("b", "d", 107, 108);
+    let trace = trace.trace();
+    let options = Options { window: 1000, ..options() };
+    assert_eq!(delay(&trace, &options, at(&trace, 110)), 20.0);
+    assert_eq!(delay(&trace, &options, at(&trace, 107)), 7.0);
+    let links = infer(&trace, &options);
+    assert_eq!(links.spontaneous(at(&trace, 1101)), 1.0);
+    // With a window of 1001 it has one: d = (10 + 30 + 1001) / 3.
+    let options = Options { window: 1001, ..options };
+    assert_eq!(delay(&trace, &options, at(&trace, 110)), 347.0);
+}
+
+#[test]
+fn an_arrival_at_the_very_time_of_the_sending_is_a_cause_and_a_later_one_is_not() {
+    let mut trace = Fixture::new();
+    trace.send("a", "b", 0, 10);
+    trace.send("a", "b", 1, 11);
+    trace.send("b", "c", 10, 12);
+    let trace = trace.trace();
+    let links = infer(&trace, &options());
+    assert_eq!(parents(&links, at(&trace, 10)), [0]);
+    // d is 0, taken as a nanosecond: 1 against exp(-4).
+    let probability = links.parents(at(&trace, 10)).next().unwrap().1;
+    assert!((probability - 1.0 / (1.0 + (-4.0_f64).exp())).abs() < 1e-12);
+}
+
+#[test]
+fn a_message_to_its_own_sender_is_not_its_own_cause() {
+    let mut trace = Fixture::new();
+    trace.send("a#1", "a#2", 5, 5);
+    let trace = trace.trace();
+    let links = infer(&trace, &Options { grain: Grain::Host, ..options() });
+    assert_eq!(links.spontaneous(0), 1.0);
+}
+
+#[test]
+fn what_a_lost_message_would_have_caused_has_no_cause() {
+    let mut trace = Fixture::new();
+    trace.send("a", "b", 0, 10).lost();
+    trace.send("b", "c", 20, 30);
+    let trace = trace.trace();
+    assert_eq!(infer(&trace, &options()).spontaneous(1), 1.0);
+}
+
+#[test]
+fn causes_are_sought_within_a_process_and_delays_are_those_of_the_command() {
+    let mut trace = Fixture::new();
+    trace.send("a", "b#1", 0, 10);
+    trace.send("a", "b#2", 1, 20);
+    trace.send("b#1", "c", 30, 31);
+    trace.send("b#2", "c", 32, 33);
+    let trace = trace.trace();
+    let links = infer(&trace, &options());
+    assert_eq!(parents(&links, 2), [0]);
+    assert_eq!(parents(&links, 3), [1]);
+    assert_eq!(delay(&trace, &options(), 2), 16.0);
+    assert_eq!(delay(&trace, &Options { grain: Grain::Process, ..options() }, 2), 20.0);
+    let links = infer(&trace, &Options { grain: Grain::Host, ..options() });
+    // All is on one host: what c received at 31 is among the causes of what b#2 sends.
+    assert_eq!(parents(&links, 3), [2, 1, 0]);
+}
+
+#[test]
+fn at_the_grain_of_threads_a_thread_causes_only_what_it_sends_itself() {
+    let mut trace = Fixture::new();
+    trace.send("a", "b", 0, 10).threads(1, 2);
+    trace.send("a", "b", 1, 11).threads(1, 3);
+    trace.send("b", "c", 20, 21).threads(2, 9);
+    let trace = trace.trace();
+    assert_eq!(parents(&infer(&trace, &options()), 2), [1, 0]);
+    assert_eq!(parents(&infer(&trace, &Options { grain: Grain::Thread, ..options() }), 2), [0]);
+}
+
+#[test]
+fn an_untraced_node_answers_only_the_one_who_asked() {
+    let mut trace = Fixture::new().untraced(&["dns"]);
+    trace.send("a", "dns", 0, 0);
+    trace.send("z", "dns", 1, 0);
+    trace.send("dns", "a", 0, 50);
+    trace.send("dns", "z", 0, 61);
+    // Nobody asked for this one.
+    trace.send("dns", "q", 0, 70);
+    let trace = trace.trace();
+    let links = infer(&trace, &options());
+    // z's question was sent later and would be the likelier cause of the answer to a.
+    assert_eq!(parents(&links, at(&trace, 50)), [0]);
+    assert_eq!(parents(&links, at(&trace, 61)), [1]);
+    assert_eq!(links.spontaneous(at(&trace, 70)), 1.0);
+    // By a's clock: from its sending at 0 to its receipt at 50.
+    assert_eq!(delay(&trace, &options(), at(&trace, 50)), 50.0);
+}
+
+#[test]
+fn what_a_client_sends_is_spontaneous_unless_the_paper_is_followed_to_the_letter() {
+    let mut trace = Fixture::new();
+    for request in 0..3 {
+        let time = request * 100;
+        trace.send("load", "web", time, time + 10).ports(40_000, 80);
+        trace.send("web", "load", time + 20, time + 30).ports(80, 40_000).accepting();
+    }
+    let trace = trace.trace();
+    let links = infer(&trace, &Options::default());
+    assert_eq!([0, 2, 4].map(|request| links.spontaneous(request)), [1.0; 3]);
+    assert_eq!(parents(&links, 3)[0], 2);
+    let links = infer(&trace, &options());
+    assert_eq!([2, 4].map(|request| parents(&links, request)[0]), [1, 3]);
+}

@@ -1,0 +1,59 @@
+//! The rule for nil timestamps (WAP5 section 5.1, step 2). A node that was not traced has no times of its own, so
+//! its peer's stand in for them: A's sending for the arrival at B, A's receipt for the departure from B. As they
+//! say nothing of what B does for others, only A -> B -> A is allowed: each peer of B sees a place of its own.
+
+use message_trace::MessageTrace;
+use rustc_hash::FxHashMap;
+
+use crate::naming::Naming;
+
+/// A place and the time of a message at it.
+type Found = Option<(u32, i64)>;
+
+/// Finds the place of each message. Places are numbered: first the nodes, then the round trips from a traced node
+/// to an untraced one and back, as they are met.
+pub(super) struct Rounds<'naming> {
+    naming: &'naming Naming,
+    rounds: FxHashMap<(u32, u32), u32>,
+}
+
+impl<'naming> Rounds<'naming> {
+    pub(super) fn new(naming: &'naming Naming) -> Rounds<'naming> {
+        Rounds { naming, rounds: FxHashMap::default() }
+    }
+
+    /// How many places there are.
+    pub(super) fn places(&self) -> usize {
+        self.naming.nodes().len() + self.rounds.len()
+    }
+
+    /// Where and when the message arrived. A message that a traced node never received was lost, and arrived
+    /// nowhere.
+    pub(super) fn arrival(&mut self, trace: &MessageTrace, message: usize) -> Found {
+        let (src, dst) = (self.naming.src(message), self.naming.dst(message));
+        if let Some(received) = trace.recv_ts(message) {
+            return Some((dst, received));
+        }
+        let sent = trace.send_ts(message)?;
+        self.is_untraced(dst).then(|| (self.round(src, dst), sent))
+    }
+
+    /// Where and when the message departed.
+    pub(super) fn departure(&mut self, trace: &MessageTrace, message: usize) -> Found {
+        let (src, dst) = (self.naming.src(message), self.naming.dst(message));
+        if let Some(sent) = trace.send_ts(message) {
+            return Some((src, sent));
+        }
+        let received = trace.recv_ts(message)?;
+        self.is_untraced(src).then(|| (self.round(dst, src), received))
+    }
+
+    fn is_untraced(&self, node: u32) -> bool {
+        !self.naming.nodes()[node as usize].traced
+    }
+
+    fn round(&mut self, traced: u32, untraced: u32) -> u32 {
+        let next = self.places() as u32;
+        *self.rounds.entry((traced, untraced)).or_insert(next)
+    }
+}

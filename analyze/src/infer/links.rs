@@ -1,0 +1,99 @@
+//! The result of an inference: for each message its possible parents with their probabilities, and the probability
+//! that it was spontaneous; together they sum to 1 (WAP5 section 5.1).
+
+/// The possible parents of every message of a trace.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Links {
+    /// Where a message's candidates begin, and how many there are.
+    candidates: Vec<(u32, u32)>,
+    spontaneous: Vec<f64>,
+    parent: Vec<u32>,
+    probability: Vec<f64>,
+}
+
+impl Links {
+    /// Links in which every one of `messages` messages is spontaneous.
+    pub fn spontaneous_only(messages: usize) -> Links {
+        Links { candidates: vec![(0, 0); messages], spontaneous: vec![1.0; messages], ..Links::default() }
+    }
+
+    /// How many messages there are.
+    pub fn messages(&self) -> usize {
+        self.candidates.len()
+    }
+
+    /// How many pairs of parent and child there are.
+    pub fn len(&self) -> usize {
+        self.parent.len()
+    }
+
+    /// Whether every message is spontaneous.
+    pub fn is_empty(&self) -> bool {
+        self.parent.is_empty()
+    }
+
+    /// The possible parents of `child`, each with its probability.
+    pub fn parents(&self, child: usize) -> impl ExactSizeIterator<Item = (u32, f64)> + Clone + '_ {
+        let (first, count) = self.candidates[child];
+        let range = first as usize..first as usize + count as usize;
+        self.parent[range.clone()].iter().copied().zip(self.probability[range].iter().copied())
+    }
+
+    /// The probability that `child` was spontaneous.
+    pub fn spontaneous(&self, child: usize) -> f64 {
+        self.spontaneous[child]
+    }
+
+    /// The most likely parent of `child`, as a place among its parents: the first of the best, unless being
+    /// spontaneous is likelier than all.
+    pub fn most_likely(&self, child: usize) -> Option<usize> {
+        let mut best = (None, self.spontaneous[child]);
+        for (place, (_, probability)) in self.parents(child).enumerate() {
+            if probability > best.1 || (best.0.is_none() && probability == best.1) {
+                best = (Some(place), probability);
+            }
+        }
+        best.0
+    }
+
+    /// Whether nothing is likelier for `child` than that it was spontaneous.
+    pub fn is_likely_spontaneous(&self, child: usize) -> bool {
+        self.most_likely(child).is_none()
+    }
+
+    /// Sets the possible parents of `child`, once. The probabilities and `spontaneous` should sum to 1.
+    pub fn set(&mut self, child: usize, parents: &[(u32, f64)], spontaneous: f64) {
+        self.candidates[child] = (self.parent.len() as u32, parents.len() as u32);
+        self.spontaneous[child] = spontaneous;
+        self.parent.extend(parents.iter().map(|(parent, _)| *parent));
+        self.probability.extend(parents.iter().map(|(_, probability)| *probability));
+    }
+
+    /// Adds a message, spontaneous until its parents are set.
+    pub(super) fn add_message(&mut self) {
+        self.candidates.push((0, 0));
+        self.spontaneous.push(1.0);
+    }
+
+    /// Makes room for `links` more pairs.
+    pub fn reserve(&mut self, links: usize) {
+        self.parent.reserve_exact(links);
+        self.probability.reserve_exact(links);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_likely_cause_may_be_none() {
+        let mut links = Links::spontaneous_only(4);
+        links.set(1, &[(0, 0.3), (2, 0.3)], 0.4);
+        links.set(2, &[(0, 0.2), (1, 0.4)], 0.4);
+        links.set(3, &[(0, 0.25), (1, 0.5)], 0.25);
+        assert_eq!([0, 1, 2, 3].map(|child| links.most_likely(child)), [None, None, Some(1), Some(1)]);
+        assert_eq!(links.parents(2).collect::<Vec<_>>(), [(0, 0.2), (1, 0.4)]);
+        assert!(links.is_likely_spontaneous(1) && !links.is_likely_spontaneous(2));
+    }
+}

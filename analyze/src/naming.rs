@@ -1,0 +1,156 @@
+//! Who a message went between, at the chosen grain, and by which labels it is aggregated. Two things that WAP5
+//! section 2.5 keeps apart are kept apart here: the *node* at which a cause is sought, which is never coarser than
+//! a process unless the user asks for hosts, and its *name*, which many nodes may share.
+
+mod names;
+mod roles;
+
+use message_trace::{EndpointId, MessageTrace, Protocol};
+
+use crate::options::Options;
+use names::Interner;
+pub use names::{CLIENT, EPHEMERAL};
+pub use roles::Roles;
+
+/// The nodes and labels of a trace's messages.
+#[derive(Debug)]
+pub struct Naming {
+    src: Vec<u32>,
+    dst: Vec<u32>,
+    hop: Vec<u32>,
+    nodes: Vec<GrainNode>,
+    hops: Vec<HopName>,
+    pairs: usize,
+    texts: Vec<String>,
+}
+
+/// A node at the chosen grain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GrainNode {
+    /// Its name, as an index of the texts.
+    pub name: u32,
+    /// Whether its side of the communication was captured.
+    pub traced: bool,
+    /// Whether it uses ephemeral ports only (WAP5 section 2.5.1).
+    pub client: bool,
+}
+
+/// The labels of a message: two messages with the same ones are the same hop of a path pattern. Each text is an
+/// index for [`Naming::text`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct HopName {
+    /// The sender's name.
+    pub src: u32,
+    /// The receiver's name.
+    pub dst: u32,
+    /// The sender's port.
+    pub src_port: u32,
+    /// The receiver's port.
+    pub dst_port: u32,
+    /// What the message went over.
+    pub protocol: Protocol,
+    /// The number of the pair of names, which is B->C of WAP5's d for the delays before it.
+    pub pair: u32,
+}
+
+impl Naming {
+    /// Names the nodes and hops of `trace`.
+    pub fn new(trace: &MessageTrace, options: &Options) -> Naming {
+        let roles = Roles::of(trace, options.grain, options.fixed_port_peers);
+        let mut texts = Interner::default();
+        let mut nodes = names::GrainNodes::new(trace, options.grain);
+        let labels = PortLabels::new(trace, &mut texts);
+        let (mut pairs, mut hops) = (Interner::default(), Interner::default());
+        let (mut src, mut dst, mut hop) = (Vec::new(), Vec::new(), Vec::new());
+        for column in [&mut src, &mut dst, &mut hop] {
+            column.reserve_exact(trace.len());
+        }
+        for message in trace.messages() {
+            let from = nodes.node(message.src, message.src_tid, &roles, &mut texts);
+            let to = nodes.node(message.dst, message.dst_tid, &roles, &mut texts);
+            let (src_name, dst_name) = (nodes.list[from as usize].name, nodes.list[to as usize].name);
+            let fixed = [
+                roles.is_fixed(message.src, message.src_endpoint),
+                roles.is_fixed(message.dst, message.dst_endpoint),
+            ];
+            src.push(from);
+            dst.push(to);
+            hop.push(hops.intern(HopName {
+                src: src_name,
+                dst: dst_name,
+                src_port: labels.label(message.src_endpoint, fixed[0]),
+                dst_port: labels.label(message.dst_endpoint, fixed[1]),
+                protocol: message.protocol,
+                pair: pairs.intern((src_name, dst_name)),
+            }));
+        }
+        let pairs = pairs.len();
+        Naming { src, dst, hop, nodes: nodes.list, hops: hops.values, pairs, texts: texts.values }
+    }
+
+    /// The node that sent the message.
+    #[inline]
+    pub fn src(&self, message: usize) -> u32 {
+        self.src[message]
+    }
+
+    /// The node that received the message.
+    #[inline]
+    pub fn dst(&self, message: usize) -> u32 {
+        self.dst[message]
+    }
+
+    /// The nodes; [`Naming::src`] and [`Naming::dst`] are indices.
+    pub fn nodes(&self) -> &[GrainNode] {
+        &self.nodes
+    }
+
+    /// The labels of the message, as an index for [`Naming::hop_name`].
+    #[inline]
+    pub fn hop(&self, message: usize) -> u32 {
+        self.hop[message]
+    }
+
+    /// The labels of that number.
+    pub fn hop_name(&self, hop: u32) -> HopName {
+        self.hops[hop as usize]
+    }
+
+    /// The number of the message's pair of names.
+    #[inline]
+    pub fn pair(&self, message: usize) -> u32 {
+        self.hops[self.hop[message] as usize].pair
+    }
+
+    /// How many pairs of names there are.
+    pub fn pairs(&self) -> usize {
+        self.pairs
+    }
+
+    /// A name or a port's label.
+    pub fn text(&self, text: u32) -> &str {
+        &self.texts[text as usize]
+    }
+}
+
+/// The label of every endpoint, as a fixed and as an ephemeral one.
+struct PortLabels {
+    fixed: Vec<u32>,
+    ephemeral: u32,
+}
+
+impl PortLabels {
+    fn new(trace: &MessageTrace, texts: &mut Interner<String>) -> PortLabels {
+        let ephemeral = texts.intern(EPHEMERAL.to_owned());
+        let fixed = trace.endpoints().iter().map(|endpoint| texts.intern(names::port(endpoint))).collect();
+        PortLabels { fixed, ephemeral }
+    }
+
+    fn label(&self, endpoint: EndpointId, fixed: bool) -> u32 {
+        if fixed {
+            self.fixed.get(endpoint as usize).copied().unwrap_or(self.ephemeral)
+        } else {
+            self.ephemeral
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Names of nodes at a grain, and of ports: what a person reads in a pattern, and what instances must share to be
+//! aggregated (WAP5 section 2.5.1).
+
+use std::hash::Hash;
+
+use message_trace::{Endpoint, Grain, MessageTrace, Node, NodeId};
+use rustc_hash::FxHashMap;
+
+use super::GrainNode;
+use super::roles::Roles;
+
+/// The one name of all clients.
+pub const CLIENT: &str = "CLIENT";
+/// The one label of all ephemeral ports.
+pub const EPHEMERAL: &str = "*";
+
+/// The name of a process, or of its thread `tid`, at `grain`; with its host where `with_host` says that the name
+/// alone would not be clear.
+pub(super) fn name(node: &Node, tid: Option<i32>, grain: Grain, with_host: bool) -> String {
+    if grain == Grain::Host {
+        return if node.host.is_empty() { node.command.clone() } else { node.host.clone() };
+    }
+    if !node.traced {
+        return if node.command.is_empty() { node.host.clone() } else { node.command.clone() };
+    }
+    let command = &node.command;
+    let name = match (grain, node.pid, tid) {
+        (Grain::Thread, Some(pid), Some(tid)) => format!("{command}[{pid}/{tid}]"),
+        (Grain::Thread | Grain::Process, Some(pid), _) => format!("{command}[{pid}]"),
+        _ => command.clone(),
+    };
+    if with_host { format!("{}/{name}", node.host) } else { name }
+}
+
+/// The label of a fixed endpoint: the port, or the name of another kind of endpoint. A unix socket that has no
+/// name of its own is told apart by process and descriptor only, which would make every instance a shape of its
+/// own, so it is labelled as ephemeral ports are.
+pub(super) fn port(endpoint: &Endpoint) -> String {
+    match endpoint {
+        Endpoint::Inet(address) => address.port().to_string(),
+        Endpoint::Unix(name) if name.is_empty() || name.starts_with('#') => EPHEMERAL.to_owned(),
+        Endpoint::Unix(_) | Endpoint::Other(_) => endpoint.to_string(),
+    }
+}
+
+/// The nodes at a grain, numbered as they are met.
+pub(super) struct GrainNodes<'trace> {
+    trace: &'trace MessageTrace,
+    grain: Grain,
+    with_host: bool,
+    numbers: FxHashMap<(NodeId, Option<i32>), u32>,
+    hosts: FxHashMap<(&'trace str, bool), u32>,
+    pub(super) list: Vec<GrainNode>,
+}
+
+impl<'trace> GrainNodes<'trace> {
+    pub(super) fn new(trace: &'trace MessageTrace, grain: Grain) -> GrainNodes<'trace> {
+        GrainNodes {
+            trace,
+            grain,
+            with_host: trace.nodes.on_many_hosts(),
+            numbers: FxHashMap::default(),
+            hosts: FxHashMap::default(),
+            list: Vec::new(),
+        }
+    }
+
+    /// The number of the node that is `tid` of the process `id`, at the grain.
+    pub(super) fn node(
+        &mut self,
+        id: NodeId,
+        tid: Option<i32>,
+        roles: &Roles,
+        texts: &mut Interner<String>,
+    ) -> u32 {
+        let tid = if self.grain == Grain::Thread { tid } else { None };
+        if let Some(number) = self.numbers.get(&(id, tid)) {
+            return *number;
+        }
+        let number = self.add(id, tid, roles, texts);
+        self.numbers.insert((id, tid), number);
+        number
+    }
+
+    fn add(&mut self, id: NodeId, tid: Option<i32>, roles: &Roles, texts: &mut Interner<String>) -> u32 {
+        let unknown = Node::default();
+        let node = self.trace.nodes.get(id);
+        let number = self.list.len() as u32;
+        if let (Grain::Host, Some(node)) = (self.grain, node) {
+            // The processes of a host that were not traced have no times, so they are a node of their own.
+            let host = if node.host.is_empty() { &node.command } else { &node.host };
+            let known = *self.hosts.entry((host, node.traced)).or_insert(number);
+            if known != number {
+                return known;
+            }
+        }
+        let node = node.unwrap_or(&unknown);
+        let client = roles.is_client(id);
+        let name = if client { CLIENT.to_owned() } else { name(node, tid, self.grain, self.with_host) };
+        self.list.push(GrainNode { name: texts.intern(name), traced: node.traced, client });
+        number
+    }
+}
+
+/// Values that repeat, numbered as they are met.
+pub(super) struct Interner<T> {
+    numbers: FxHashMap<T, u32>,
+    pub(super) values: Vec<T>,
+}
+
+impl<T> Default for Interner<T> {
+    fn default() -> Self {
+        Interner { numbers: FxHashMap::default(), values: Vec::new() }
+    }
+}
+
+impl<T: Clone + Eq + Hash> Interner<T> {
+    pub(super) fn intern(&mut self, value: T) -> u32 {
+        if let Some(number) = self.numbers.get(&value) {
+            return *number;
+        }
+        let number = self.values.len() as u32;
+        self.values.push(value.clone());
+        self.numbers.insert(value, number);
+        number
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.values.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_node_at_each_grain() {
+        let node = Node {
+            host: "web1".into(),
+            pid: Some(7),
+            command: "nginx".into(),
+            traced: true,
+            ..Node::default()
+        };
+        let name = |grain, with_host| name(&node, Some(9), grain, with_host);
+        assert_eq!(name(Grain::Host, true), "web1");
+        assert_eq!(name(Grain::Process, false), "nginx[7]");
+        assert_eq!(name(Grain::Command, false), "nginx");
+        assert_eq!(name(Grain::Thread, false), "nginx[7/9]");
+        assert_eq!(name(Grain::Command, true), "web1/nginx");
+        assert_eq!(name(Grain::Thread, true), "web1/nginx[7/9]");
+    }
+
+    #[test]
+    fn an_untraced_node_is_named_by_what_is_known_of_it() {
+        let node = Node { host: "10.0.0.1".into(), command: "10.0.0.1:53".into(), ..Node::default() };
+        assert_eq!(name(&node, None, Grain::Command, true), "10.0.0.1:53");
+        assert_eq!(name(&node, None, Grain::Host, true), "10.0.0.1");
+    }
+
+    #[test]
+    fn the_label_of_a_fixed_endpoint() {
+        for (text, label) in [
+            ("10.0.0.1:53", "53"),
+            ("[::1]:8080", "8080"),
+            ("unix:/run/x.sock", "unix:/run/x.sock"),
+            ("unix:#12/7", "*"),
+            ("front end", "front end"),
+        ] {
+            let Ok(endpoint) = text.parse::<Endpoint>();
+            assert_eq!(port(&endpoint), label);
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Which ports are fixed and which nodes are clients, so that the same work begun by thousands of clients from
+//! thousands of ephemeral ports is one pattern (WAP5 section 2.5.1).
+//!
+//! The paper has addresses only, so it calls a port fixed that is seen with many others. A capture also says which
+//! side of a flow accepted it, and that settles it for connections, however few they are. Counting stays for
+//! datagrams: over a long trace the ephemeral ports of a busy proxy are used again for ever other servers, so that
+//! a count over connections would in the end call them all fixed.
+
+use message_trace::{EndpointId, FROM_CONNECTING, Grain, Message, MessageTrace, NodeId, Protocol};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// An endpoint where it is used: the number of the host, as loopback addresses and unix sockets are known by the
+/// same name on many hosts, and the endpoint.
+type Place = (u32, EndpointId);
+
+/// The fixed ports and the servers of a trace.
+#[derive(Debug)]
+pub struct Roles {
+    hosts: Vec<u32>,
+    fixed: FxHashSet<Place>,
+    by_host: bool,
+    servers: Vec<bool>,
+}
+
+impl Roles {
+    /// Learns the roles from `trace`. A node is a server if it ever uses a fixed port of its own; with `grain` host
+    /// a host is a node, and otherwise a process is, as a thread that only asks others is no client of its process.
+    pub fn of(trace: &MessageTrace, grain: Grain, fixed_port_peers: usize) -> Roles {
+        let mut numbers: FxHashMap<&str, u32> = FxHashMap::default();
+        let mut hosts = Vec::with_capacity(trace.nodes.len());
+        for node in &trace.nodes.0 {
+            let next = numbers.len() as u32;
+            hosts.push(*numbers.entry(&node.host).or_insert(next));
+        }
+        let by_host = grain == Grain::Host;
+        let servers = vec![false; if by_host { numbers.len() } else { hosts.len() }];
+        let mut roles = Roles { hosts, fixed: FxHashSet::default(), by_host, servers };
+        roles.learn_accepting_ends(trace);
+        roles.count_datagram_peers(trace, fixed_port_peers);
+        for message in trace.messages() {
+            for (node, endpoint) in [(message.src, message.src_endpoint), (message.dst, message.dst_endpoint)]
+            {
+                if roles.is_fixed(node, endpoint)
+                    && let Some(server) = roles.role_of(node).and_then(|node| roles.servers.get_mut(node))
+                {
+                    *server = true;
+                }
+            }
+        }
+        roles
+    }
+
+    /// Whether the endpoint, used by that node, is a fixed one.
+    pub fn is_fixed(&self, node: NodeId, endpoint: EndpointId) -> bool {
+        self.fixed.contains(&self.place(node, endpoint))
+    }
+
+    /// Whether the node uses ephemeral ports only.
+    pub fn is_client(&self, node: NodeId) -> bool {
+        self.role_of(node).is_none_or(|node| !self.servers.get(node).copied().unwrap_or(false))
+    }
+
+    fn place(&self, node: NodeId, endpoint: EndpointId) -> Place {
+        (self.host(node).unwrap_or(u32::MAX), endpoint)
+    }
+
+    fn host(&self, node: NodeId) -> Option<u32> {
+        self.hosts.get(usize::try_from(node).ok()?).copied()
+    }
+
+    fn role_of(&self, node: NodeId) -> Option<usize> {
+        if self.by_host { self.host(node).map(|host| host as usize) } else { usize::try_from(node).ok() }
+    }
+
+    fn learn_accepting_ends(&mut self, trace: &MessageTrace) {
+        for message in trace.messages() {
+            let accepting = if message.direction == FROM_CONNECTING {
+                self.place(message.dst, message.dst_endpoint)
+            } else {
+                self.place(message.src, message.src_endpoint)
+            };
+            self.fixed.insert(accepting);
+        }
+    }
+
+    fn count_datagram_peers(&mut self, trace: &MessageTrace, many: usize) {
+        let mut pairs: FxHashSet<(Place, Place)> = FxHashSet::default();
+        let mut peers: FxHashMap<Place, usize> = FxHashMap::default();
+        for message in trace.messages().filter(|message| !is_connection(message)) {
+            let src = self.place(message.src, message.src_endpoint);
+            let dst = self.place(message.dst, message.dst_endpoint);
+            for (own, peer) in [(src, dst), (dst, src)] {
+                if !self.fixed.contains(&own) && pairs.insert((own, peer)) {
+                    let count = peers.entry(own).or_default();
+                    *count += 1;
+                    if *count >= many {
+                        self.fixed.insert(own);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn is_connection(message: &Message) -> bool {
+    matches!(message.protocol, Protocol::Tcp | Protocol::UnixStream | Protocol::UnixSequence)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+    use crate::naming::{CLIENT, Naming};
+    use crate::options::Options;
+
+    /// Two clients on hosts X and Y, each through a proxy of its own and then another, as in WAP5's Figure 3.
+    fn figure_3() -> Fixture {
+        let mut trace = Fixture::new();
+        for (client, first, second) in [("y", "d", "b"), ("x", "b", "c")] {
+            let port = trace.ephemeral();
+            trace.send(client, first, 0, 1).ports(port, 8080);
+            let port = trace.ephemeral();
+            trace.send(first, second, 2, 3).ports(port, 8080);
+            trace.send(second, first, 4, 5).ports(8080, port).accepting();
+        }
+        trace
+    }
+
+    #[test]
+    fn those_who_never_accept_are_one_client_and_their_ports_one_port() {
+        let trace = figure_3().trace();
+        let naming = Naming::new(&trace, &Options::default());
+        let text = |text| naming.text(text).to_owned();
+        let hops: Vec<_> = (0..trace.len())
+            .map(|message| naming.hop_name(naming.hop(message)))
+            .map(|hop| (text(hop.src), text(hop.src_port), text(hop.dst), text(hop.dst_port)))
+            .collect();
+        let hop = |src: &str, src_port: &str, dst: &str, dst_port: &str| {
+            (src.to_owned(), src_port.to_owned(), dst.to_owned(), dst_port.to_owned())
+        };
+        assert!(hops.contains(&hop(CLIENT, "*", "d", "8080")), "{hops:?}");
+        assert!(hops.contains(&hop(CLIENT, "*", "b", "8080")), "{hops:?}");
+        assert!(hops.contains(&hop("b", "*", "c", "8080")), "{hops:?}");
+        assert!(hops.contains(&hop("b", "8080", "d", "*")), "{hops:?}");
+    }
+
+    /// `queries` ports of a resolver, each with an answer from port 53, all said to be from the same side.
+    fn queries(queries: usize) -> MessageTrace {
+        let mut trace = Fixture::new();
+        for number in 0..queries {
+            let port = trace.ephemeral();
+            // What is seen first looks like the connecting side: here the answer, as the query was lost.
+            trace.send("dns", "app", number as i64 * 10, number as i64 * 10 + 1).ports(53, port).udp();
+        }
+        trace.trace()
+    }
+
+    #[test]
+    fn a_datagram_port_seen_with_many_others_is_fixed() {
+        let dns = |trace: &MessageTrace, many| {
+            let message = trace.message(0);
+            let roles = Roles::of(trace, Grain::Command, many);
+            (roles.is_fixed(message.src, message.src_endpoint), roles.is_client(message.src))
+        };
+        assert_eq!(dns(&queries(15), 16), (false, true));
+        assert_eq!(dns(&queries(16), 16), (true, false));
+        assert_eq!(dns(&queries(3), 3), (true, false));
+    }
+
+    #[test]
+    fn a_connecting_port_that_is_used_again_for_many_servers_stays_ephemeral() {
+        let mut trace = Fixture::new();
+        for number in 0..40 {
+            trace.send("proxy", &format!("server{number}"), number, number + 1).ports(40_000, 80);
+        }
+        let trace = trace.trace();
+        let roles = Roles::of(&trace, Grain::Command, 16);
+        assert!(!roles.is_fixed(trace.message(0).src, trace.message(0).src_endpoint));
+        assert!(roles.is_client(trace.message(0).src));
+    }
+}

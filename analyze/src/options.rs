@@ -1,0 +1,119 @@
+//! What the user can choose about an analysis: the algorithm, the grain, and the constants of WAP5 section 5.1. They
+//! are kept in `analysis.json` beside the result, so that a report can tell how it came about.
+
+use std::fmt;
+use std::str::FromStr;
+
+use message_trace::Grain;
+use serde::{Deserialize, Serialize};
+
+/// The constants of an analysis.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Options {
+    /// How links are inferred.
+    pub algorithm: Algorithm,
+    /// What a node is (WAP5 section 2.5).
+    #[serde(with = "grain")]
+    pub grain: Grain,
+    /// The window x, in nanoseconds: a message with nothing received this long before it is spontaneous. It should
+    /// be longer than the longest real delay (WAP5 section 5.1, step 1).
+    pub window: i64,
+    /// The constant y: being spontaneous weighs as much as a cause y times the average delay ago (WAP5 section
+    /// 5.1, step 2). Larger makes longer paths.
+    pub spontaneous_delay: f64,
+    /// Links whose probability is within these bounds are tried both ways (WAP5 section 5.1, step 3).
+    pub try_both: [f64; 2],
+    /// The bound on k, the links of one root that are tried both ways: up to 2^k instances are built of it.
+    pub try_both_limit: usize,
+    /// The most messages that an instance may have; what goes beyond is cut off and counted.
+    pub path_limit: usize,
+    /// Whether what a client sends is always spontaneous (docs/decisions/0201). Off is WAP5 to the letter.
+    pub clients_start_paths: bool,
+    /// A datagram port is fixed when it was seen with at least this many others (WAP5 section 2.5.1).
+    pub fixed_port_peers: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            algorithm: Algorithm::default(),
+            grain: Grain::default(),
+            window: 2_000_000_000,
+            spontaneous_delay: 4.0,
+            try_both: [0.4, 0.6],
+            try_both_limit: 6,
+            path_limit: 1000,
+            clients_start_paths: true,
+            fixed_port_peers: 16,
+        }
+    }
+}
+
+/// A way to infer links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Algorithm {
+    /// Message linking (WAP5 section 5.1).
+    #[default]
+    Linking,
+}
+
+impl Algorithm {
+    /// All algorithms, in the order in which they are offered.
+    pub const ALL: [Algorithm; 1] = [Algorithm::Linking];
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Algorithm::Linking => "linking",
+        })
+    }
+}
+
+impl FromStr for Algorithm {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Algorithm, String> {
+        Algorithm::ALL.into_iter().find(|algorithm| algorithm.to_string() == text).ok_or_else(|| {
+            let names: Vec<String> = Algorithm::ALL.iter().map(Algorithm::to_string).collect();
+            format!("'{text}' is no algorithm; it is one of {}", names.join(", "))
+        })
+    }
+}
+
+/// A grain by its name, as on the command line.
+mod grain {
+    use message_trace::Grain;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(grain: &Grain, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(grain)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Grain, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_survive_json_by_the_names_of_the_command_line() {
+        let options = Options { grain: Grain::Thread, try_both_limit: 3, ..Options::default() };
+        let text = serde_json::to_string(&options).unwrap();
+        assert!(text.contains(r#""algorithm":"linking","grain":"thread""#), "{text}");
+        assert_eq!(serde_json::from_str::<Options>(&text).unwrap(), options);
+        assert_eq!(serde_json::from_str::<Options>("{}").unwrap(), Options::default());
+    }
+
+    #[test]
+    fn an_unknown_algorithm_is_answered_with_the_known_ones() {
+        assert_eq!("linking".parse(), Ok(Algorithm::Linking));
+        assert!("luck".parse::<Algorithm>().unwrap_err().contains("linking"));
+    }
+}

@@ -1,0 +1,177 @@
+//! Path instances: trees of messages with the probability that they happened just so, kept in columns as there are
+//! many; and `paths.parquet`, one row a message of an instance, in depth-first order.
+
+use std::path::Path;
+
+use arrow_array::RecordBatch;
+use arrow_schema::{DataType, SchemaRef};
+use message_trace::Error;
+use message_trace::table::columns::{self, Columns, required};
+use message_trace::table::{self, BATCH_ROWS};
+
+/// The path instances of a trace.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Instances {
+    ends: Vec<usize>,
+    probability: Vec<f64>,
+    pattern: Vec<u32>,
+    message: Vec<u32>,
+    depth: Vec<u32>,
+}
+
+/// A path instance: a tree of messages, each caused by the last one before it that is one less deep.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Instance<'instances> {
+    /// How likely it happened so (WAP5 section 5.1, step 3).
+    pub probability: f64,
+    /// The number of its pattern.
+    pub pattern: u32,
+    /// The messages in depth-first order, children by the time of their sending; the first is the root.
+    pub messages: &'instances [u32],
+    /// The depth of each message, 0 for the root.
+    pub depths: &'instances [u32],
+}
+
+impl Instances {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The instance of that number.
+    pub fn get(&self, instance: usize) -> Instance<'_> {
+        let first = if instance == 0 { 0 } else { self.ends[instance - 1] };
+        let range = first..self.ends[instance];
+        Instance {
+            probability: self.probability[instance],
+            pattern: self.pattern[instance],
+            messages: &self.message[range.clone()],
+            depths: &self.depth[range],
+        }
+    }
+
+    /// All of them, by number.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Instance<'_>> + '_ {
+        (0..self.len()).map(|instance| self.get(instance))
+    }
+
+    /// Adds a tree of messages with their depths; its pattern is not known yet.
+    pub(super) fn push(&mut self, tree: &[(u32, u32)], probability: f64) {
+        self.message.extend(tree.iter().map(|(message, _)| *message));
+        self.depth.extend(tree.iter().map(|(_, depth)| *depth));
+        self.ends.push(self.message.len());
+        self.probability.push(probability);
+        self.pattern.push(0);
+    }
+
+    /// Adds all of `others` after these.
+    pub(super) fn append(&mut self, others: &Instances) {
+        let before = self.message.len();
+        self.ends.extend(others.ends.iter().map(|end| before + end));
+        self.probability.extend_from_slice(&others.probability);
+        self.pattern.extend_from_slice(&others.pattern);
+        self.message.extend_from_slice(&others.message);
+        self.depth.extend_from_slice(&others.depth);
+    }
+
+    /// The number of the pattern of each instance, to be set.
+    pub(super) fn patterns_mut(&mut self) -> &mut [u32] {
+        &mut self.pattern
+    }
+
+    /// Writes the table to `path`.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), Error> {
+        let mut rows = (0..self.len()).flat_map(|instance| {
+            let tree = self.get(instance);
+            (0..tree.messages.len()).map(move |place| (instance, tree, place))
+        });
+        let batches = std::iter::from_fn(|| {
+            let rows: Vec<_> = rows.by_ref().take(BATCH_ROWS).collect();
+            (!rows.is_empty()).then(|| batch(path, &rows))
+        });
+        crate::analysis::write_batches(path, schema(), batches)
+    }
+
+    /// Reads the table at `path`.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is not such a table.
+    pub fn read(path: &Path) -> Result<Instances, Error> {
+        let mut instances = Instances::default();
+        let mut last = None;
+        for batch in table::read(path)? {
+            let batch = batch?;
+            let table = Columns::new(path, &batch);
+            let (paths, patterns) = (table.int64("path")?, table.int64("pattern")?);
+            let (probability, depth) = (table.float64("probability")?, table.int32("depth")?);
+            let message = table.int64("message")?;
+            for row in 0..batch.num_rows() {
+                let instance = table.some("path", paths[row])?;
+                if last != Some(instance) {
+                    instances.probability.push(table.some("probability", probability[row])?);
+                    instances.pattern.push(index(path, table.some("pattern", patterns[row])?)?);
+                    instances.ends.push(instances.message.len());
+                    last = Some(instance);
+                }
+                instances.message.push(index(path, table.some("message", message[row])?)?);
+                instances.depth.push(index(path, table.some("depth", depth[row])?)?);
+                if let Some(end) = instances.ends.last_mut() {
+                    *end = instances.message.len();
+                }
+            }
+        }
+        Ok(instances)
+    }
+}
+
+fn index<T: TryInto<u32, Error = std::num::TryFromIntError>>(path: &Path, value: T) -> Result<u32, Error> {
+    value.try_into().map_err(|why| Error::malformed(path, why))
+}
+
+fn schema() -> SchemaRef {
+    columns::schema([
+        required("path", DataType::Int64),
+        required("pattern", DataType::Int64),
+        required("probability", DataType::Float64),
+        required("depth", DataType::Int32),
+        required("message", DataType::Int64),
+    ])
+}
+
+fn batch(path: &Path, rows: &[(usize, Instance<'_>, usize)]) -> Result<RecordBatch, Error> {
+    let rows = || rows.iter();
+    let arrays = vec![
+        columns::int64(rows().map(|(instance, _, _)| Some(*instance as i64))),
+        columns::int64(rows().map(|(_, tree, _)| Some(i64::from(tree.pattern)))),
+        columns::float64(rows().map(|(_, tree, _)| Some(tree.probability))),
+        columns::int32(rows().map(|(_, tree, place)| Some(tree.depths[*place] as i32))),
+        columns::int64(rows().map(|(_, tree, place)| Some(i64::from(tree.messages[*place])))),
+    ];
+    columns::batch(path, &schema(), arrays)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instances_are_read_back() {
+        let mut instances = Instances::default();
+        instances.push(&[(0, 0), (1, 1), (3, 1)], 0.25);
+        instances.push(&[(2, 0)], 1.0);
+        instances.patterns_mut().copy_from_slice(&[1, 0]);
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("paths.parquet");
+        instances.write(&path).unwrap();
+        assert_eq!(Instances::read(&path).unwrap(), instances);
+        assert_eq!(instances.get(0).messages, [0, 1, 3]);
+    }
+}
