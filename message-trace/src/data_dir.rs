@@ -36,6 +36,11 @@ impl DataDir {
         self.0.join("nodes.parquet")
     }
 
+    /// How the hosts' clocks differ, as reconcile found.
+    pub fn clocks(&self) -> PathBuf {
+        self.0.join("clocks.json")
+    }
+
     /// What reconcile could not match, by cause.
     pub fn reconciliation(&self) -> PathBuf {
         self.0.join("reconciliation.json")

@@ -21,6 +21,8 @@ mod decode;
 mod log;
 #[cfg(feature = "reader")]
 mod sockaddr;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 #[cfg(feature = "reader")]
 pub use clock::Clock;

@@ -1,0 +1,62 @@
+//! What one call did, as compactly as matching needs it: these are the rows that all the matching works on, and
+//! there are as many of them in memory as there are records.
+
+/// One send or receive call on a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// When a send was called or a receive returned, in nanoseconds since the Unix epoch on the host's clock.
+    pub time: i64,
+    /// How many bytes it moved.
+    pub bytes: u64,
+    /// The process, by its place among the processes.
+    pub process: u32,
+    /// The thread.
+    pub tid: i32,
+}
+
+/// One datagram as one side saw it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Datagram {
+    pub(crate) time: i64,
+    pub(crate) bytes: u32,
+    pub(crate) checksum: u32,
+    pub(crate) process: u32,
+    pub(crate) tid: i32,
+    /// The peer that the call named, or the one that the socket is connected to.
+    pub(crate) peer: crate::names::NameId,
+    pub(crate) sent: bool,
+    pub(crate) truncated: bool,
+}
+
+/// One side of a message: when its calls were made, and by whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// The time of the call with its first byte.
+    pub first: i64,
+    /// The time of the call with its last byte.
+    pub last: i64,
+    /// The process: of the first send, or of the last receive.
+    pub process: u32,
+    /// Its thread.
+    pub tid: i32,
+}
+
+impl Seen {
+    /// What one call saw.
+    pub fn once(time: i64, process: u32, tid: i32) -> Seen {
+        Seen { first: time, last: time, process, tid }
+    }
+}
+
+/// A message of a flow, before the flow has a number and its ends have names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The sender's side; `None`: it was not seen.
+    pub sent: Option<Seen>,
+    /// The receiver's side; `None`: it was not seen.
+    pub received: Option<Seen>,
+    /// The payload's size.
+    pub bytes: u64,
+    /// How many messages it was made of.
+    pub parts: u32,
+}

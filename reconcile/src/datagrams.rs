@@ -1,0 +1,104 @@
+//! Which receive got which of several equal datagrams: those of one source, destination, size and checksum.
+//!
+//! Mostly there is one of each. Where there are more (a query sent again, a heartbeat), the network's order decides:
+//! datagrams mostly arrive in the order in which they were sent, none before it was sent, and soon. This is a
+//! pure function of one key: the step by key of reconciliation for datagrams.
+
+/// For each receive the send that it got, by its place; `None`: it got a second copy of one, or one that was not
+/// seen being sent. Both lists are in the order of time.
+///
+/// With `same_clock` no datagram is received before it was sent, and the pairs are those that take least time
+/// without crossing: after a loss and a repetition it is the later send that arrived. Of two receives for one
+/// send the first has it. Without, times of the two lists are not compared.
+pub fn match_in_order(sends: &[i64], receives: &[i64], same_clock: bool) -> Vec<Option<u32>> {
+    let possible = |send: i64, receive: i64| !same_clock || send <= receive;
+    let mut matched: Vec<Option<u32>> = vec![None; receives.len()];
+    // From the end: each receive takes the latest send that is left. That leaves the most to those before it, and
+    // tells which sends arrived.
+    let mut arrived = Vec::with_capacity(receives.len().min(sends.len()));
+    let mut left = sends.len();
+    for receive in receives.iter().rev() {
+        while left > 0 && !possible(sends[left - 1], *receive) {
+            left -= 1;
+        }
+        if left == 0 {
+            break;
+        }
+        left -= 1;
+        arrived.push(left);
+    }
+    // From the beginning: each of them has the first receive that it can have; what is left came twice.
+    let mut arrived = arrived.into_iter().rev().peekable();
+    for (receive, slot) in receives.iter().zip(&mut matched) {
+        *slot = arrived.next_if(|send| possible(sends[*send], *receive)).map(|send| send as u32);
+    }
+    matched
+}
+
+/// How many of the receives, given by the times of their sends in the order of receiving, came after one that was
+/// sent later.
+pub fn reordered(sent: impl IntoIterator<Item = i64>) -> u64 {
+    let mut latest = i64::MIN;
+    let mut count = 0;
+    for time in sent {
+        count += u64::from(time < latest);
+        latest = latest.max(time);
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn by_hand() {
+        // The first was lost, the repetition arrived.
+        assert_eq!(match_in_order(&[0, 100], &[101], true), [Some(1)]);
+        // The second was lost.
+        assert_eq!(match_in_order(&[0, 100], &[50], true), [Some(0)]);
+        // Arrived twice; then the next one.
+        assert_eq!(match_in_order(&[0, 100], &[5, 6, 105], true), [Some(0), None, Some(1)]);
+        // Two in flight.
+        assert_eq!(match_in_order(&[0, 1], &[5, 6], true), [Some(0), Some(1)]);
+        // Nobody was seen to send the first.
+        assert_eq!(match_in_order(&[10], &[5, 15], true), [None, Some(0)]);
+        // Hours apart.
+        assert_eq!(match_in_order(&[1_000, 2_000], &[5, 6], false), [Some(0), Some(1)]);
+        assert_eq!(match_in_order(&[], &[5], true), [None]);
+    }
+
+    #[test]
+    fn overtaken_datagrams_are_counted() {
+        assert_eq!(reordered([1, 2, 3]), 0);
+        assert_eq!(reordered([1, 3, 2, 4, 0]), 2);
+    }
+
+    proptest! {
+        /// Whatever was lost or doubled on a network that keeps order and is faster than the pauses between
+        /// sends, every first arrival gets its own send and every second copy gets none.
+        #[test]
+        fn loss_and_duplication_are_told_apart(fates in prop::collection::vec(0usize..4, 0..40)) {
+            let sends: Vec<i64> = (0..fates.len()).map(|at| at as i64 * 1000).collect();
+            let (mut receives, mut truth) = (Vec::new(), Vec::new());
+            for (at, fate) in fates.iter().enumerate() {
+                for copy in 0..*fate {
+                    receives.push(at as i64 * 1000 + 10 + copy as i64);
+                    truth.push((copy == 0).then_some(at as u32));
+                }
+            }
+            let matched = match_in_order(&sends, &receives, true);
+            // Second copies may take the place of a lost one before them, as nothing tells equal datagrams
+            // apart: without losses the matching is exact, with them it is as large as can be and in order.
+            if fates.iter().all(|fate| *fate > 0) || fates.iter().all(|fate| *fate < 2) {
+                prop_assert_eq!(&matched, &truth);
+            }
+            let pairs: Vec<(u32, i64)> =
+                matched.iter().zip(&receives).filter_map(|(send, time)| send.map(|send| (send, *time))).collect();
+            prop_assert!(pairs.is_sorted_by(|one, next| one.0 < next.0));
+            prop_assert!(pairs.iter().all(|(send, time)| sends[*send as usize] <= *time));
+            prop_assert!(pairs.len() >= fates.iter().filter(|fate| **fate > 0).count());
+        }
+    }
+}

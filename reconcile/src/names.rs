@@ -1,0 +1,84 @@
+//! Names of sockets, kept once each, and what follows from a name alone.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use message_trace::Endpoint;
+use rustc_hash::FxHashMap;
+use socket_log::SocketName;
+
+/// A name's place among the names.
+pub(crate) type NameId = u32;
+/// No name is known.
+pub(crate) const NO_NAME: NameId = u32::MAX;
+
+/// All names, each once.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    values: Vec<SocketName>,
+    ids: FxHashMap<SocketName, NameId>,
+}
+
+impl Names {
+    pub(crate) fn intern(&mut self, name: SocketName) -> NameId {
+        if let Some(id) = self.ids.get(&name) {
+            return *id;
+        }
+        let id = self.values.len() as NameId;
+        self.values.push(name.clone());
+        self.ids.insert(name, id);
+        id
+    }
+
+    pub(crate) fn intern_some(&mut self, name: Option<SocketName>) -> NameId {
+        name.map_or(NO_NAME, |name| self.intern(name))
+    }
+
+    pub(crate) fn get(&self, id: NameId) -> Option<&SocketName> {
+        self.values.get(id as usize)
+    }
+
+    /// The address and port, where the name is one.
+    pub(crate) fn inet(&self, id: NameId) -> Option<SocketAddr> {
+        match self.get(id)? {
+            SocketName::Inet(address) => Some(*address),
+            _ => None,
+        }
+    }
+
+    /// The name, where it is a unix socket's path or abstract name.
+    pub(crate) fn unix(&self, id: NameId) -> Option<&SocketName> {
+        self.get(id).filter(|name| matches!(name, SocketName::Path(_) | SocketName::Abstract(_)))
+    }
+
+    /// Whether the name says nothing about which machine it is on: loopback addresses and unix names are each
+    /// machine's own.
+    pub(crate) fn is_of_its_machine(&self, id: NameId) -> bool {
+        match self.get(id) {
+            Some(SocketName::Inet(address)) => address.ip().is_loopback(),
+            _ => true,
+        }
+    }
+
+    /// The endpoint of that name; `None` where it is no name of a socket.
+    pub(crate) fn endpoint(&self, id: NameId) -> Option<Endpoint> {
+        match self.get(id)? {
+            SocketName::Inet(address) => Some(Endpoint::Inet(*address)),
+            SocketName::Path(path) => Some(Endpoint::Unix(path.clone())),
+            SocketName::Abstract(name) => Some(Endpoint::Unix(format!("@{}", name.escape_debug()))),
+            SocketName::Unnamed | SocketName::Other(_) => None,
+        }
+    }
+}
+
+/// The loopback address of the family that `ip` is of.
+pub(crate) fn loopback(ip: IpAddr) -> IpAddr {
+    match ip {
+        IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::LOCALHOST),
+    }
+}
+
+/// Whether a datagram to `ip` may reach many.
+pub(crate) fn is_for_many(ip: IpAddr) -> bool {
+    ip.is_multicast() || matches!(ip, IpAddr::V4(ip) if ip.is_broadcast())
+}

@@ -1,0 +1,111 @@
+//! Which connecting socket goes with which accepting one, among those that could by their names.
+//!
+//! Names alone do not decide: a port is used again for a later connection to the same server, and all unix
+//! connections of a client to one path look alike. Connections are accepted in the order in which they were made,
+//! so order decides, and the bytes that went over them tell where order misled.
+
+/// How far from its place in the order a connection is looked for.
+const NEAR: usize = 64;
+
+/// A socket to be paired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Candidate {
+    pub(crate) socket: u32,
+    /// When it began to exist.
+    pub(crate) opened: i64,
+    /// When it was connected or accepted.
+    pub(crate) named: i64,
+    pub(crate) sent: u64,
+    pub(crate) received: u64,
+}
+
+/// Pairs sockets of which only one connection can exist at a time (the same two addresses and ports). Both lists
+/// are sorted by `named`. With `same_clock` their times can be compared.
+pub(crate) fn one_at_a_time(
+    connecting: &[Candidate],
+    accepting: &[Candidate],
+    same_clock: bool,
+) -> Vec<(u32, u32)> {
+    if connecting.len() == accepting.len() {
+        return connecting.iter().zip(accepting).map(|(c, a)| (c.socket, a.socket)).collect();
+    }
+    // Some are missing on one side. A connection is accepted after its socket was made and before the next is.
+    let mut pairs = Vec::new();
+    let mut next = 0;
+    for accepted in accepting {
+        let later = connecting.get(next..).unwrap_or(&[]);
+        let found = if same_clock {
+            later.iter().take_while(|made| made.opened <= accepted.named).count().checked_sub(1)
+        } else {
+            later.iter().position(|made| compatible(made, accepted))
+        };
+        if let Some(made) = found.and_then(|found| later.get(found).map(|made| (found, made))) {
+            pairs.push((made.1.socket, accepted.socket));
+            next += made.0 + 1;
+        }
+    }
+    pairs
+}
+
+/// Pairs sockets of which many connections can exist at once: the k-th made with the k-th accepted, except where
+/// the bytes say otherwise. Both lists are sorted by `named`.
+pub(crate) fn in_order(connecting: &[Candidate], accepting: &[Candidate]) -> Vec<(u32, u32)> {
+    let mut made: Vec<&Candidate> = connecting.iter().take(accepting.len()).collect();
+    let accepted: Vec<&Candidate> = accepting.iter().take(connecting.len()).collect();
+    // Workers that accept at the same moment may be logged in another order: where the bytes differ, take the
+    // nearest other connection whose bytes are the same and that has no better place.
+    for at in 0..accepted.len() {
+        if equal(made[at], accepted[at]) {
+            continue;
+        }
+        let better = (at + 1..made.len().min(at + NEAR))
+            .find(|other| equal(made[*other], accepted[at]) && !equal(made[*other], accepted[*other]));
+        if let Some(other) = better {
+            made[at..=other].rotate_right(1);
+        }
+    }
+    made.iter().zip(accepted).map(|(made, accepted)| (made.socket, accepted.socket)).collect()
+}
+
+/// Whether neither side received more than the other sent.
+fn compatible(one: &Candidate, other: &Candidate) -> bool {
+    one.received <= other.sent && other.received <= one.sent
+}
+
+/// Whether each side received what the other sent.
+fn equal(one: &Candidate, other: &Candidate) -> bool {
+    one.received == other.sent && other.received == one.sent
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(socket: u32, named: i64, sent: u64, received: u64) -> Candidate {
+        Candidate { socket, opened: named - 1, named, sent, received }
+    }
+
+    #[test]
+    fn equal_numbers_go_in_order_whatever_the_clocks() {
+        let pairs = one_at_a_time(
+            &[at(0, 10, 1, 2), at(1, 20, 3, 4)],
+            &[at(5, 1_000_010, 2, 1), at(6, 1_000_020, 4, 3)],
+            false,
+        );
+        assert_eq!(pairs, [(0, 5), (1, 6)]);
+    }
+
+    #[test]
+    fn a_connection_that_was_never_accepted_is_left_out() {
+        let made = [at(0, 10, 1, 0), at(1, 20, 3, 4), at(2, 30, 3, 4)];
+        assert_eq!(one_at_a_time(&made, &[at(5, 21, 4, 3), at(6, 31, 4, 3)], true), [(1, 5), (2, 6)]);
+        assert_eq!(one_at_a_time(&made, &[at(5, 1_021, 4, 3), at(6, 1_031, 4, 3)], false), [(1, 5), (2, 6)]);
+    }
+
+    #[test]
+    fn bytes_tell_where_order_misleads() {
+        let made = [at(0, 10, 100, 7), at(1, 11, 5, 8), at(2, 12, 9, 9)];
+        let accepted = [at(5, 20, 8, 5), at(6, 21, 7, 100), at(7, 22, 9, 9)];
+        assert_eq!(in_order(&made, &accepted), [(1, 5), (0, 6), (2, 7)]);
+    }
+}

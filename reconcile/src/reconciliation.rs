@@ -1,0 +1,163 @@
+//! What reconciliation found and what it could not match, by cause: nothing is dropped without being counted here.
+
+use std::collections::BTreeMap;
+
+use message_trace::{DataDir, Error, Message};
+use serde::{Deserialize, Serialize};
+
+use crate::json;
+
+/// Counts by a name: of a protocol, or of a cause.
+pub type Counts = BTreeMap<String, u64>;
+
+/// The outcome of a reconciliation, `reconciliation.json`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Reconciliation {
+    /// Log files found.
+    pub logs: u64,
+    /// Their size in bytes.
+    pub log_bytes: u64,
+    /// Traced processes: logs that could be read.
+    pub processes: u64,
+    /// Hosts they ran on.
+    pub hosts: u64,
+    /// Records read.
+    pub records: u64,
+    /// Flows: connections, and pairs of datagram endpoints.
+    pub flows: u64,
+    /// Messages written, fat ones counted once, by protocol.
+    pub messages: Counts,
+    /// Messages written with a time at both ends.
+    pub both_ends: u64,
+    /// Messages written with the sender's times alone, by cause.
+    pub send_only: Counts,
+    /// Messages written with the receiver's times alone, by cause.
+    pub receive_only: Counts,
+    /// Streams (connections) whose other end was not found, by cause.
+    pub unmatched_streams: Counts,
+    /// The bytes of streams of which both ends were traced.
+    pub stream_bytes: StreamBytes,
+    /// Datagrams.
+    pub datagrams: Datagrams,
+    /// What a process sent to itself.
+    pub internal: Internal,
+    /// Records of sockets that are no message's: other address families, and flows that the log does not
+    /// describe; by cause.
+    pub ignored: Counts,
+    /// Calls that failed, by direction.
+    pub failed_calls: Counts,
+    /// Records that could not be written during capture, by cause.
+    pub lost_records: Counts,
+    /// Logs with damage; what was whole in them was used.
+    pub damaged: Vec<DamagedLog>,
+}
+
+/// The bytes of streams of which both ends were traced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StreamBytes {
+    /// Seen by both ends.
+    pub matched: u64,
+    /// Sent and never read.
+    pub sent_only: u64,
+    /// Read, though no call was seen to send them.
+    pub received_only: u64,
+}
+
+/// What became of the datagrams.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Datagrams {
+    /// Sent by traced processes.
+    pub sent: u64,
+    /// Received by traced processes.
+    pub received: u64,
+    /// Seen by both ends.
+    pub matched: u64,
+    /// Sent to a traced socket and never received.
+    pub lost: u64,
+    /// Received once more. They are no messages.
+    pub duplicated: u64,
+    /// Received after one that was sent later.
+    pub reordered: u64,
+    /// Received by one more socket (multicast).
+    pub copies: u64,
+    /// Received in part.
+    pub truncated: u64,
+    /// Looked at and left in the queue. They are no messages.
+    pub peeked: u64,
+}
+
+/// What a process sent to itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Internal {
+    /// Flows.
+    pub flows: u64,
+    /// Messages that were left out of the trace.
+    pub messages: u64,
+}
+
+/// A log with damage.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DamagedLog {
+    /// The file.
+    pub file: String,
+    /// How many places are damaged.
+    pub places: u64,
+    /// What is wrong, place by place; the first ones only where there are many.
+    pub what: Vec<String>,
+}
+
+impl Reconciliation {
+    /// Reads the outcome of the last reconciliation of `data`.
+    ///
+    /// # Errors
+    /// When there is none, or it is not what it should be.
+    pub fn read(data: &DataDir) -> Result<Reconciliation, Error> {
+        json::read(&data.reconciliation())
+    }
+
+    /// Writes `reconciliation.json`.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write(&self, data: &DataDir) -> Result<(), Error> {
+        json::write(&data.reconciliation(), self)
+    }
+
+    /// How many messages were written.
+    pub fn total_messages(&self) -> u64 {
+        self.messages.values().sum()
+    }
+
+    /// How many records were lost during capture.
+    pub fn total_lost_records(&self) -> u64 {
+        self.lost_records.values().sum()
+    }
+
+    /// Counts a message that goes into the trace; `cause` says why it lacks an end, if it does.
+    pub(crate) fn count_message(&mut self, message: &Message, cause: &str) {
+        add(&mut self.messages, message.protocol.name(), 1);
+        match (message.send_first, message.recv_first) {
+            (Some(_), Some(_)) => self.both_ends += 1,
+            (Some(_), None) => add(&mut self.send_only, cause, 1),
+            (None, _) => add(&mut self.receive_only, cause, 1),
+        }
+    }
+}
+
+/// Adds `count` to what is counted under `name`.
+pub(crate) fn add(counts: &mut Counts, name: &str, count: u64) {
+    if count == 0 {
+        return;
+    }
+    match counts.get_mut(name) {
+        Some(sum) => *sum += count,
+        None => {
+            counts.insert(name.to_owned(), count);
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! One direction of one stream: which receive calls got the bytes of which send call.
+//!
+//! A stream keeps no borders between messages, but it keeps every byte in order: the byte that was the n-th to be
+//! sent is the n-th to be received. So a send's message was received by the calls that got its first and its last
+//! byte, however the bytes were cut up on the way. This is a pure function of the two sides' calls in order: the
+//! step by key of reconciliation for streams.
+
+use crate::calls::{Part, Seen, Transfer};
+
+/// The messages of one direction, and the bytes that only one side saw.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Matched {
+    /// One message for each send, in order, and behind them one for each receive whose bytes nobody was seen to
+    /// send.
+    pub parts: Vec<Part>,
+    /// Bytes sent that were never received: the receiver closed early, or its end of the trace is missing.
+    pub unread: u64,
+    /// Bytes received beyond what was seen being sent: the sender's calls were not all captured.
+    pub unsent: u64,
+}
+
+/// Matches the sends of one side, in order, with the receives of the other, in order.
+pub fn match_stream(sends: &[Transfer], receives: &[Transfer]) -> Matched {
+    let mut matched = Matched { parts: Vec::with_capacity(sends.len()), unread: 0, unsent: 0 };
+    let mut receives = receives.iter().filter(|receive| receive.bytes > 0);
+    let mut current = receives.next();
+    let mut left = current.map_or(0, |receive| receive.bytes);
+    for send in sends.iter().filter(|send| send.bytes > 0) {
+        let mut wanted = send.bytes;
+        let mut received: Option<Seen> = None;
+        while let Some(receive) = current.filter(|_| wanted > 0) {
+            let first = received.map_or(receive.time, |seen| seen.first);
+            received = Some(Seen { first, ..Seen::once(receive.time, receive.process, receive.tid) });
+            let taken = wanted.min(left);
+            wanted -= taken;
+            left -= taken;
+            if left == 0 {
+                current = receives.next();
+                left = current.map_or(0, |receive| receive.bytes);
+            }
+        }
+        matched.unread += wanted;
+        matched.parts.push(Part {
+            sent: Some(Seen::once(send.time, send.process, send.tid)),
+            received,
+            bytes: send.bytes,
+            parts: 1,
+        });
+    }
+    while let Some(receive) = current {
+        matched.unsent += left;
+        let seen = Seen::once(receive.time, receive.process, receive.tid);
+        matched.parts.push(Part { sent: None, received: Some(seen), bytes: left, parts: 1 });
+        current = receives.next();
+        left = current.map_or(0, |receive| receive.bytes);
+    }
+    matched
+}
+
+/// The messages of the sends of a traced side whose peer was not traced: each call is one.
+pub fn sent_only(sends: &[Transfer]) -> Vec<Part> {
+    one_sided(sends, |seen| (Some(seen), None))
+}
+
+/// The messages of the receives of a traced side whose peer was not traced: each call is one.
+pub fn received_only(receives: &[Transfer]) -> Vec<Part> {
+    one_sided(receives, |seen| (None, Some(seen)))
+}
+
+fn one_sided(calls: &[Transfer], sides: impl Fn(Seen) -> (Option<Seen>, Option<Seen>)) -> Vec<Part> {
+    let part = |call: &Transfer| {
+        let (sent, received) = sides(Seen::once(call.time, call.process, call.tid));
+        Part { sent, received, bytes: call.bytes, parts: 1 }
+    };
+    calls.iter().filter(|call| call.bytes > 0).map(part).collect()
+}
+
+/// Whether what `receives` got can have come from `sends`: at no time more bytes were received than sent. Both
+/// sides' times are of one clock, up to `slack` nanoseconds.
+pub fn possible(sends: &[Transfer], receives: &[Transfer], slack: i64) -> bool {
+    let mut sends = sends.iter().peekable();
+    let (mut sent, mut received) = (0, 0);
+    for receive in receives.iter().filter(|receive| receive.bytes > 0) {
+        let end = receive.time.saturating_add(slack);
+        while let Some(send) = sends.next_if(|send| send.time <= end) {
+            sent += send.bytes;
+        }
+        received += receive.bytes;
+        if received > sent {
+            return false;
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn call(time: i64, bytes: u64) -> Transfer {
+        Transfer { time, bytes, process: 0, tid: time as i32 }
+    }
+
+    fn span(seen: Option<Seen>) -> Option<(i64, i64)> {
+        seen.map(|seen| (seen.first, seen.last))
+    }
+
+    #[test]
+    fn by_hand() {
+        let sends = [call(1, 10), call(2, 5), call(3, 0), call(4, 1)];
+        let receives = [call(11, 4), call(12, 8), call(13, 4)];
+        let matched = match_stream(&sends, &receives);
+        let spans: Vec<_> = matched.parts.iter().map(|part| span(part.received)).collect();
+        assert_eq!(spans, [Some((11, 12)), Some((12, 13)), Some((13, 13))]);
+        assert_eq!(matched.parts[1].received.unwrap().tid, 13);
+        assert_eq!((matched.unread, matched.unsent), (0, 0));
+    }
+
+    #[test]
+    fn a_receiver_that_closes_early_leaves_a_tail() {
+        let matched = match_stream(&[call(1, 10), call(2, 10), call(3, 10)], &[call(11, 12)]);
+        let spans: Vec<_> = matched.parts.iter().map(|part| span(part.received)).collect();
+        assert_eq!(spans, [Some((11, 11)), Some((11, 11)), None]);
+        assert_eq!(matched.unread, 18);
+    }
+
+    #[test]
+    fn bytes_that_nobody_sent_are_messages_too() {
+        let matched = match_stream(&[call(1, 10)], &[call(11, 12), call(12, 3)]);
+        assert_eq!(matched.parts.len(), 3);
+        assert_eq!(matched.parts[1].sent, None);
+        assert_eq!(matched.parts[1..].iter().map(|part| part.bytes).collect::<Vec<_>>(), [2, 3]);
+        assert_eq!(matched.unsent, 5);
+    }
+
+    #[test]
+    fn what_comes_before_it_was_sent_is_impossible() {
+        assert!(possible(&[call(1, 5), call(3, 5)], &[call(2, 5), call(4, 5)], 0));
+        assert!(!possible(&[call(1, 5), call(3, 5)], &[call(2, 6), call(4, 4)], 0));
+        assert!(possible(&[call(1, 5), call(3, 5)], &[call(2, 6), call(4, 4)], 1));
+    }
+
+    /// The sizes of consecutive calls that move `total` bytes in all.
+    fn cut(total: u64, mut pieces: Vec<u64>) -> Vec<u64> {
+        let mut left = total;
+        pieces.retain_mut(|piece| {
+            *piece = (*piece).min(left);
+            left -= *piece;
+            *piece > 0
+        });
+        pieces.extend(Some(left).filter(|left| *left > 0));
+        pieces
+    }
+
+    proptest! {
+        /// However a stream is cut into writes and reads, each message's times are those of the reads that a
+        /// simulation byte by byte says got its first and last byte, and no byte is lost or made up.
+        #[test]
+        fn any_cut_into_writes_and_reads_matches(
+            total in 0u64..400,
+            read in 0u64..400,
+            writes in prop::collection::vec(1u64..60, 0..30),
+            reads in prop::collection::vec(1u64..60, 0..30),
+        ) {
+            let sends: Vec<_> = cut(total, writes).into_iter().enumerate().map(|(at, b)| call(at as i64, b)).collect();
+            let receives: Vec<_> =
+                cut(read, reads).into_iter().enumerate().map(|(at, b)| call(1000 + at as i64, b)).collect();
+            let by_byte = |calls: &[Transfer]| -> Vec<i64> {
+                calls.iter().flat_map(|call| (0..call.bytes).map(|_| call.time)).collect()
+            };
+            let (sent, got) = (by_byte(&sends), by_byte(&receives));
+            let matched = match_stream(&sends, &receives);
+            let mut offset = 0;
+            for (send, part) in sends.iter().zip(&matched.parts) {
+                let end = offset + send.bytes as usize;
+                prop_assert_eq!(span(part.sent), Some((send.time, send.time)));
+                prop_assert_eq!(part.bytes, send.bytes);
+                let first = got.get(offset).copied();
+                let last = got.get(offset..end.min(got.len())).and_then(|range| range.last()).copied();
+                prop_assert_eq!(span(part.received), first.zip(last));
+                offset = end;
+            }
+            prop_assert_eq!(matched.unread, total.saturating_sub(read));
+            prop_assert_eq!(matched.unsent, read.saturating_sub(total));
+            let bytes: u64 = matched.parts.iter().map(|part| part.bytes).sum();
+            prop_assert_eq!(bytes, total.max(read));
+            prop_assert_eq!(sent.len() as u64, total);
+        }
+    }
+}

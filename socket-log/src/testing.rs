@@ -1,0 +1,288 @@
+//! Logs made by hand, for tests: the same bytes that the preloaded library would leave, from a few calls.
+//!
+//! Only tests use this (feature `testing`). It goes through [`encode`] and [`layout`](crate::layout) like the real
+//! writer, so that a test of a reader is a test against the one layout there is. Ticks are nanoseconds of
+//! `CLOCK_MONOTONIC`; the wall clock is [`EPOCH`] later, unless [`LogWriter::set_epoch`] says otherwise.
+
+use std::collections::BTreeMap;
+use std::mem::offset_of;
+use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
+
+use crate::encode::{self, Datagram, Direction, Flow, Origin, ProcessEvent, Role};
+use crate::layout::{
+    ANCHOR_REACH, Anchor, CHUNK_BYTES, CHUNK_HEADER_WORDS, CHUNK_MAGIC, CHUNK_WORDS, FileHeader,
+    HEADER_BYTES, MAGIC, VERSION, tick,
+};
+
+/// The wall-clock time at tick 0, in nanoseconds since the Unix epoch.
+pub const EPOCH: i64 = 1_700_000_000_000_000_000;
+
+/// A log in the making: a process, its flows, and what its threads did.
+#[derive(Clone, Debug)]
+pub struct LogWriter {
+    header: Vec<u8>,
+    chunks: Vec<Vec<u32>>,
+    /// For each thread its current chunk and its latest anchor.
+    threads: BTreeMap<u32, (usize, u64)>,
+    tid: u32,
+    epoch: i64,
+}
+
+impl LogWriter {
+    /// The log of process `pid`, begun at tick 0, on a host named `host` running `executable`. Records are
+    /// written by the thread `pid` until [`LogWriter::thread`] names another.
+    pub fn new(host: &str, pid: u32, executable: &str) -> LogWriter {
+        let mut this = LogWriter {
+            header: vec![0; HEADER_BYTES],
+            chunks: Vec::new(),
+            threads: BTreeMap::new(),
+            tid: pid,
+            epoch: EPOCH,
+        };
+        this.put(offset_of!(FileHeader, magic), &MAGIC.to_le_bytes());
+        let words = [
+            (offset_of!(FileHeader, version), VERSION),
+            (offset_of!(FileHeader, header_bytes), HEADER_BYTES as u32),
+            (offset_of!(FileHeader, chunk_bytes), CHUNK_BYTES as u32),
+            (offset_of!(FileHeader, tick_clock), tick::MONOTONIC),
+            (offset_of!(FileHeader, pid), pid),
+            (offset_of!(FileHeader, parent_pid), 1),
+        ];
+        for (at, word) in words {
+            this.put(at, &word.to_le_bytes());
+        }
+        this.put(offset_of!(FileHeader, boot_id), &[7; 16]);
+        this.put(offset_of!(FileHeader, host), host.as_bytes());
+        this.put(offset_of!(FileHeader, executable), executable.as_bytes());
+        this.set_epoch(EPOCH);
+        this
+    }
+
+    /// Sets the arguments, the program's name first.
+    pub fn set_arguments(&mut self, arguments: &[&str]) -> &mut LogWriter {
+        let text: String = arguments.iter().map(|argument| format!("{argument}\0")).collect();
+        self.put(offset_of!(FileHeader, arguments), text.as_bytes());
+        self
+    }
+
+    /// Sets the kernel's id of the boot; by default all logs are of one.
+    pub fn set_boot(&mut self, boot: u8) -> &mut LogWriter {
+        self.put(offset_of!(FileHeader, boot_id), &[boot; 16]);
+        self
+    }
+
+    /// Sets the wall-clock time at tick 0, of this and all further records.
+    pub fn set_epoch(&mut self, epoch: i64) -> &mut LogWriter {
+        self.epoch = epoch;
+        let start = offset_of!(FileHeader, start) + offset_of!(Anchor, realtime);
+        self.put(start, &epoch.to_le_bytes());
+        self
+    }
+
+    /// Sets how the process ended, one of [`state`](crate::layout::state).
+    pub fn set_state(&mut self, state: u32) -> &mut LogWriter {
+        self.put(offset_of!(FileHeader, state), &state.to_le_bytes());
+        self
+    }
+
+    /// Sets how many records were lost for `cause`, see [`lost`](crate::layout::lost).
+    pub fn set_lost(&mut self, cause: usize, records: u64) -> &mut LogWriter {
+        self.put(offset_of!(FileHeader, lost) + 8 * cause, &records.to_le_bytes());
+        self
+    }
+
+    /// The thread that writes the following records.
+    pub fn thread(&mut self, tid: u32) -> &mut LogWriter {
+        self.tid = tid;
+        self
+    }
+
+    /// A flow that the process came to by `origin`.
+    pub fn flow(
+        &mut self,
+        ticks: u64,
+        flow: u32,
+        socket: Socket,
+        origin: Origin,
+        cookie: u64,
+    ) -> &mut LogWriter {
+        let Socket { domain, kind, protocol } = socket;
+        let flow = Flow { flow, fd: flow as i32 + 2, domain, kind, protocol, origin, cookie, listener: 0 };
+        self.record(ticks, encode::flow(ticks, &flow).as_slice())
+    }
+
+    /// The names of a flow's ends, see [`inet`] and [`unix`].
+    pub fn endpoints(
+        &mut self,
+        ticks: u64,
+        flow: u32,
+        role: Role,
+        local: &[u8],
+        peer: &[u8],
+        peer_pid: u32,
+    ) -> &mut LogWriter {
+        self.record(ticks, encode::endpoints(ticks, flow, role, local, peer, peer_pid).as_slice())
+    }
+
+    /// Bytes sent or received on a stream.
+    pub fn transfer(&mut self, ticks: u64, flow: u32, direction: Direction, bytes: u64) -> &mut LogWriter {
+        match encode::transfer(direction, flow, ticks, bytes, 0) {
+            Some(words) => self.record(ticks, &words),
+            None => self.record(ticks, encode::transfer_long(direction, flow, ticks, bytes, 0).as_slice()),
+        }
+    }
+
+    /// Bytes sent on a stream.
+    pub fn send(&mut self, ticks: u64, flow: u32, bytes: u64) -> &mut LogWriter {
+        self.transfer(ticks, flow, Direction::Send, bytes)
+    }
+
+    /// Bytes received on a stream.
+    pub fn receive(&mut self, ticks: u64, flow: u32, bytes: u64) -> &mut LogWriter {
+        self.transfer(ticks, flow, Direction::Receive, bytes)
+    }
+
+    /// A datagram.
+    pub fn datagram(&mut self, datagram: &Datagram) -> &mut LogWriter {
+        self.record(datagram.ticks, encode::datagram(datagram).as_slice())
+    }
+
+    /// Two flows are the ends of one `socketpair`.
+    pub fn pair(&mut self, ticks: u64, first: u32, second: u32) -> &mut LogWriter {
+        self.record(ticks, encode::pair(ticks, first, second).as_slice())
+    }
+
+    /// A descriptor of a flow was closed.
+    pub fn close(&mut self, ticks: u64, flow: u32) -> &mut LogWriter {
+        self.record(ticks, encode::close(ticks, flow, flow as i32 + 2).as_slice())
+    }
+
+    /// Something befell the process.
+    pub fn process(&mut self, ticks: u64, event: ProcessEvent, value: i32) -> &mut LogWriter {
+        self.record(ticks, encode::process(ticks, event, value).as_slice())
+    }
+
+    /// Any record, as words, of the present thread.
+    pub fn record(&mut self, ticks: u64, words: &[u32]) -> &mut LogWriter {
+        let room = |chunk: &Vec<u32>| chunk.len() + words.len() <= CHUNK_WORDS;
+        let current = self.threads.get(&self.tid).copied();
+        let (index, latest) = match current.filter(|(index, _)| self.chunks.get(*index).is_some_and(room)) {
+            Some(current) => current,
+            None => {
+                self.chunks.push(self.chunk_header(ticks));
+                (self.chunks.len() - 1, ticks)
+            }
+        };
+        self.threads.insert(self.tid, (index, latest));
+        if ticks.abs_diff(latest) > ANCHOR_REACH {
+            let anchor = encode::anchor(&self.anchor(ticks));
+            self.threads.insert(self.tid, (index, ticks));
+            return self.append(index, anchor.as_slice()).record(ticks, words);
+        }
+        self.append(index, words)
+    }
+
+    /// The file's bytes.
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut bytes = self.header.clone();
+        for (index, chunk) in self.chunks.iter().enumerate() {
+            bytes.extend(chunk.iter().flat_map(|word| word.to_le_bytes()));
+            bytes.resize(HEADER_BYTES + (index + 1) * CHUNK_BYTES, 0);
+        }
+        bytes
+    }
+
+    /// Writes the file, and the directories it is in.
+    ///
+    /// # Errors
+    /// When the operating system refuses.
+    pub fn write(&self, path: &Path) -> std::io::Result<()> {
+        if let Some(directory) = path.parent() {
+            std::fs::create_dir_all(directory)?;
+        }
+        std::fs::write(path, self.bytes())
+    }
+
+    fn append(&mut self, index: usize, words: &[u32]) -> &mut LogWriter {
+        match self.chunks.get_mut(index).filter(|chunk| chunk.len() + words.len() <= CHUNK_WORDS) {
+            Some(chunk) => chunk.extend_from_slice(words),
+            // An anchor that does not fit: the next chunk's header is one.
+            None => {
+                self.threads.remove(&self.tid);
+            }
+        }
+        self
+    }
+
+    fn anchor(&self, ticks: u64) -> Anchor {
+        Anchor { ticks, monotonic: ticks as i64, realtime: self.epoch + ticks as i64 }
+    }
+
+    fn chunk_header(&self, ticks: u64) -> Vec<u32> {
+        let anchor = self.anchor(ticks);
+        let mut words = vec![CHUNK_MAGIC, self.tid];
+        for value in [anchor.ticks, anchor.monotonic as u64, anchor.realtime as u64] {
+            words.extend([value as u32, (value >> 32) as u32]);
+        }
+        debug_assert_eq!(words.len(), CHUNK_HEADER_WORDS);
+        words
+    }
+
+    fn put(&mut self, at: usize, bytes: &[u8]) {
+        for (slot, byte) in self.header.iter_mut().skip(at).zip(bytes) {
+            *slot = *byte;
+        }
+    }
+}
+
+/// What kind of socket a flow is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Socket {
+    /// `AF_INET` and the like.
+    pub domain: u8,
+    /// `SOCK_STREAM` and the like.
+    pub kind: u8,
+    /// `IPPROTO_TCP` and the like.
+    pub protocol: u16,
+}
+
+/// A TCP socket.
+pub const TCP: Socket = Socket { domain: 2, kind: 1, protocol: 6 };
+/// A TCP socket of the IPv6 family.
+pub const TCP6: Socket = Socket { domain: 10, kind: 1, protocol: 6 };
+/// A UDP socket.
+pub const UDP: Socket = Socket { domain: 2, kind: 2, protocol: 17 };
+/// A unix stream socket.
+pub const UNIX_STREAM: Socket = Socket { domain: 1, kind: 1, protocol: 0 };
+/// A unix datagram socket.
+pub const UNIX_DATAGRAM: Socket = Socket { domain: 1, kind: 2, protocol: 0 };
+/// A unix socket of messages in sequence.
+pub const UNIX_SEQUENCE: Socket = Socket { domain: 1, kind: 5, protocol: 0 };
+
+/// The raw `sockaddr` of an IP address and port, of that address's own family.
+pub fn inet(address: SocketAddr) -> Vec<u8> {
+    let port = address.port().to_be_bytes();
+    match address.ip() {
+        IpAddr::V4(ip) => [&[2, 0], &port[..], &ip.octets(), &[0; 8]].concat(),
+        IpAddr::V6(ip) => [&[10, 0], &port[..], &[0; 4], &ip.octets(), &[0; 4]].concat(),
+    }
+}
+
+/// The raw `sockaddr` of an IPv4 address as an IPv6 socket sees it (mapped); of an IPv6 address as it is.
+pub fn mapped(address: SocketAddr) -> Vec<u8> {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) => ip.to_ipv6_mapped(),
+        IpAddr::V6(ip) => ip,
+    };
+    inet(SocketAddr::new(IpAddr::V6(ip), address.port()))
+}
+
+/// The raw `sockaddr` of a unix socket: a path, an abstract name as `@name`, or none as the empty text.
+pub fn unix(name: &str) -> Vec<u8> {
+    match name.strip_prefix('@') {
+        _ if name.is_empty() => vec![1, 0],
+        Some(name) => [&[1, 0, 0], name.as_bytes()].concat(),
+        None => [&[1, 0], name.as_bytes(), &[0]].concat(),
+    }
+}
