@@ -2,9 +2,9 @@
 
 mod common;
 
-use common::testing::{TCP, TCP6, mapped};
-use common::{System, accept, connect, encode, found, log};
-use encode::{Origin, Role};
+use common::{System, accept, connect, found, log};
+use socket_log::encode::{Origin, Role};
+use socket_log::testing::{TCP, TCP6, mapped};
 
 const CLIENT: &str = "10.0.0.1:40000";
 const SERVER: &str = "10.0.0.2:80";

@@ -13,9 +13,6 @@ use reconcile::{Options, Reconciliation, reconcile};
 use socket_log::encode::{Datagram, Direction, Origin, Role};
 use socket_log::testing::{EPOCH, LogWriter, Socket, TCP, UDP, inet};
 
-pub use socket_log::encode;
-pub use socket_log::testing;
-
 /// Logs in the making, one a process.
 pub struct System {
     directory: tempfile::TempDir,
