@@ -109,18 +109,26 @@ impl Label {
     }
 }
 
-/// The nodes of a pattern in the order in which the path first comes to them: what a path is recognised by.
-pub(crate) fn nodes(hops: &[Hop]) -> Vec<String> {
-    let mut nodes: Vec<String> = Vec::new();
+/// A path in a few words: its nodes in the order in which it first comes to them, an arrow where it goes on from the
+/// one before and a comma where it does not; of long paths only the beginning.
+pub(crate) fn route(hops: &[Hop]) -> String {
+    const MOST: usize = 8;
+    let mut nodes: Vec<&str> = hops.first().map(|root| root.src.as_str()).into_iter().collect();
+    let mut route = nodes.first().map_or_else(String::new, |name| printable(name));
     for hop in hops {
-        for name in [&hop.src, &hop.dst] {
-            let name = printable(name);
-            if !nodes.contains(&name) {
-                nodes.push(name);
-            }
+        if nodes.contains(&hop.dst.as_str()) {
+            continue;
         }
+        if nodes.len() < MOST {
+            route.push_str(if nodes.last() == Some(&hop.src.as_str()) { UNICODE.arrow } else { ", " });
+            route.push_str(&shorten(&printable(&hop.dst), 40, UNICODE.ellipsis));
+        }
+        nodes.push(&hop.dst);
     }
-    nodes
+    if nodes.len() > MOST {
+        route.push_str(&format!(" and {} more", nodes.len() - MOST));
+    }
+    route
 }
 
 #[cfg(test)]
@@ -136,6 +144,14 @@ mod tests {
         assert_eq!(text(2), "app.py → ◇10.0.0.2:53 udp");
         assert_eq!(text(4), "app.py → nginx");
         assert_eq!(Label::of(&lookup.hops[2], ASCII).fitted(80), "app.py -> <>10.0.0.2:53 udp");
+    }
+
+    #[test]
+    fn a_route_tells_paths_apart() {
+        assert_eq!(route(&samples::cached().hops), "CLIENT → nginx → app.py → redis-server");
+        assert_eq!(route(&samples::forked().hops), "CLIENT → gateway → prices, stock, audit");
+        assert!(route(&samples::pipeline(0, 50).hops).ends_with("stage-6 and 43 more"));
+        assert_eq!(route(&[]), "");
     }
 
     #[test]

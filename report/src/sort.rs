@@ -84,11 +84,16 @@ impl SortKey {
         }
     }
 
+    /// Which of two patterns comes first.
+    pub(crate) fn compare(self, a: &PathPattern, b: &PathPattern) -> Ordering {
+        descending(self.value(a), self.value(b))
+    }
+
     /// `patterns` with the largest value first; equal ones stay in their order, and what has no value (the
     /// confidence of a pattern without instances) comes last.
     pub fn rank(self, patterns: &[PathPattern]) -> Vec<&PathPattern> {
         let mut ranked: Vec<&PathPattern> = patterns.iter().collect();
-        ranked.sort_by(|a, b| descending(self.value(a), self.value(b)));
+        ranked.sort_by(|a, b| self.compare(a, b));
         ranked
     }
 }

@@ -67,7 +67,14 @@ impl Screen {
             (Role::Plain, plural(meta.messages, "message", "messages")),
             (Role::Plain, plural(meta.processes, "process", "processes")),
             (Role::Plain, plural(meta.hosts, "host", "hosts")),
-            (Role::Plain, self.text(duration(meta.span as f64))),
+            (
+                Role::Plain,
+                if meta.span > 0 {
+                    format!("over {}", self.text(duration(meta.span as f64)))
+                } else {
+                    String::new()
+                },
+            ),
         ]);
         row.finish(out)?;
         let mut row = self.row();

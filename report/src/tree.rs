@@ -31,6 +31,8 @@ pub(crate) enum Mark {
     Middle,
     /// The last: nothing follows.
     Last,
+    /// First and last.
+    Only,
 }
 
 /// One line of the tree.
@@ -69,6 +71,7 @@ pub(crate) fn lines(hops: &[Hop], timing: &Timing) -> Vec<Line> {
         let calls = call_depths(hops, &chain);
         for (position, hop) in chain.iter().enumerate() {
             let mark = match position {
+                0 if chain.len() == 1 && !forks => Mark::Only,
                 0 => Mark::First,
                 position if position + 1 == chain.len() && !forks => Mark::Last,
                 _ => Mark::Middle,

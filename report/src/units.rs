@@ -90,9 +90,9 @@ pub(crate) fn expected(number: f64) -> String {
     }
 }
 
-/// A share from 0 to 1 as per cent with one decimal.
+/// A share from 0 to 1 as per cent with one decimal; the smallest are `<0.1%`.
 pub(crate) fn percent(share: f64) -> String {
-    format!("{:.1}%", share * 100.0)
+    if share > 0.0 && share < 0.0005 { "<0.1%".to_owned() } else { format!("{:.1}%", share * 100.0) }
 }
 
 /// A share from 0 to 1 as whole per cent; the smallest are `<1%`.

@@ -96,6 +96,9 @@ impl Row {
     }
 
     fn separated(&mut self, blanks: usize, role: Role, text: &str) {
+        if text.is_empty() {
+            return;
+        }
         if self.column + blanks + text.chars().count() > self.limit {
             self.text.push('\n');
             (self.column, self.blanks) = (0, 0);

@@ -135,8 +135,8 @@ fn guide_text(guide: Guide, unicode: bool) -> &'static str {
 
 fn mark_text(mark: Mark, unicode: bool) -> &'static str {
     match (mark, unicode) {
-        (Mark::First, true) => "● ",
-        (Mark::First, false) => "* ",
+        (Mark::First | Mark::Only, true) => "● ",
+        (Mark::First | Mark::Only, false) => "* ",
         (Mark::Middle, true) => "│ ",
         (Mark::Middle, false) => "| ",
         (Mark::Last, true) => "╰ ",
