@@ -35,6 +35,8 @@ pub struct Analysis {
 pub struct Totals {
     /// Messages of the trace.
     pub messages: u64,
+    /// From the first event of the trace to the last, in nanoseconds.
+    pub span: i64,
     /// Pairs of a message and a possible parent.
     pub links: u64,
     /// Expected number of spontaneous messages: the sum of the probabilities of being one.
@@ -62,6 +64,7 @@ pub fn analyze(trace: &MessageTrace, options: &Options, progress: &dyn Progress)
     let patterns = paths::aggregate(trace, &naming, &mut instances, progress);
     let totals = Totals {
         messages: trace.len() as u64,
+        span: span(trace),
         links: links.len() as u64,
         spontaneous: (0..links.messages()).map(|message| links.spontaneous(message)).sum(),
         roots: built.roots,
@@ -74,7 +77,21 @@ pub fn analyze(trace: &MessageTrace, options: &Options, progress: &dyn Progress)
     Analysis { options: options.clone(), links, instances, patterns, totals }
 }
 
+/// From the first event of `trace` to the last.
+fn span(trace: &MessageTrace) -> i64 {
+    let times = || trace.messages().flat_map(|message| [message.send_ts, message.recv_ts]).flatten();
+    match (times().min(), times().max()) {
+        (Some(first), Some(last)) => last.saturating_sub(first),
+        _ => 0,
+    }
+}
+
 impl Analysis {
+    /// How it was made, and how much came of it.
+    pub fn summary(&self) -> AnalysisSummary {
+        AnalysisSummary { options: self.options.clone(), totals: self.totals }
+    }
+
     /// Writes everything to the data directory. The summary is written last, so that where it is, all is.
     ///
     /// # Errors
@@ -90,7 +107,7 @@ impl Analysis {
         self.links.write(&dir.links())?;
         self.instances.write(&dir.paths())?;
         PathPattern::write_all(&self.patterns, &dir.patterns())?;
-        AnalysisSummary { options: self.options.clone(), totals: self.totals }.write(&path)
+        self.summary().write(&path)
     }
 }
 
@@ -132,3 +149,7 @@ pub(crate) fn write_batches(
     table::write(path, schema, batches.map_while(|batch| batch.map_err(|error| failed = Some(error)).ok()))?;
     failed.map_or(Ok(()), Err)
 }
+
+#[cfg(test)]
+#[path = "analysis_tests.rs"]
+mod tests;

@@ -1,0 +1,168 @@
+//! The whole of an analysis: a small system whose call structure is known, and properties of any.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::fixture::Fixture;
+
+/// Two clients, each with `requests` one after the other: one through web and app to db, twice; the other only to
+/// web. Times differ a little from request to request.
+fn system(requests: i64) -> MessageTrace {
+    let mut trace = Fixture::new();
+    for request in 0..requests {
+        let wobble = request * 7 % 5;
+        let mut time = request * 10_000;
+        for (src, dst, answers) in [
+            ("load", "web", false),
+            ("web", "app", false),
+            ("app", "db", false),
+            ("db", "app", true),
+            ("app", "db", false),
+            ("db", "app", true),
+            ("app", "web", true),
+            ("web", "load", true),
+        ] {
+            hop(&mut trace, src, dst, time, answers);
+            time += 150 + wobble;
+        }
+        time += 2000;
+        hop(&mut trace, "probe", "web", time, false);
+        hop(&mut trace, "web", "probe", time + 150 + wobble, true);
+    }
+    trace.trace()
+}
+
+fn hop(trace: &mut Fixture, src: &str, dst: &str, time: i64, answers: bool) {
+    let port = |name: &str| match name {
+        "web" => 80,
+        "app" => 81,
+        _ => 82,
+    };
+    if answers {
+        trace.send(src, dst, time, time + 50).ports(port(src), 40_000).accepting();
+    } else {
+        trace.send(src, dst, time, time + 50).ports(40_000, port(dst));
+    }
+}
+
+#[test]
+fn the_patterns_of_a_small_system_are_its_call_structure() {
+    let trace = system(50);
+    let analysis = analyze(&trace, &Options::default(), &());
+    let shape = |pattern: &PathPattern| -> Vec<(usize, String, String)> {
+        pattern.hops.iter().map(|hop| (hop.depth, hop.src.clone(), hop.dst.clone())).collect()
+    };
+    let hop = |depth, src: &str, dst: &str| (depth, src.to_owned(), dst.to_owned());
+    let long = [
+        hop(0, "CLIENT", "web"),
+        hop(1, "web", "app"),
+        hop(2, "app", "db"),
+        hop(3, "db", "app"),
+        hop(4, "app", "db"),
+        hop(5, "db", "app"),
+        hop(6, "app", "web"),
+        hop(7, "web", "CLIENT"),
+    ];
+    let short = [hop(0, "CLIENT", "web"), hop(1, "web", "CLIENT")];
+    let expected: f64 = analysis.patterns.iter().map(|pattern| pattern.expected).sum();
+    let known = analysis.patterns.iter().filter(|pattern| shape(pattern) == long || shape(pattern) == short);
+    let known: Vec<&PathPattern> = known.collect();
+    assert_eq!(known.iter().map(|pattern| pattern.count).collect::<Vec<_>>(), [50, 50]);
+    assert!(known.iter().map(|pattern| pattern.expected).sum::<f64>() > 0.95 * expected);
+    assert_eq!(known[0].hops[1].node.map(|node| node.mean.round()), Some(102.0));
+    assert_eq!(analysis.totals.messages, 500);
+    assert_eq!(analysis.totals.roots, 100);
+}
+
+#[test]
+fn what_is_written_is_read_back() {
+    let analysis = analyze(&system(5), &Options::default(), &());
+    let directory = tempfile::tempdir().unwrap();
+    let dir = DataDir::new(directory.path());
+    analysis.write(&dir).unwrap();
+    assert_eq!(Links::read(&dir.links()).unwrap().len(), analysis.links.len());
+    assert_eq!(Instances::read(&dir.paths()).unwrap(), analysis.instances);
+    assert_eq!(PathPattern::read_all(&dir.patterns()).unwrap(), analysis.patterns);
+    let summary = AnalysisSummary::read(&dir.analysis()).unwrap();
+    assert_eq!((summary.options, summary.totals), (analysis.options, analysis.totals));
+    let mut files: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    files.sort();
+    assert_eq!(files, ["analysis.json", "links.parquet", "paths.parquet", "patterns.parquet"]);
+}
+
+#[test]
+fn nothing_comes_of_nothing() {
+    let analysis = analyze(&MessageTrace::default(), &Options::default(), &());
+    assert_eq!(analysis.totals, Totals::default());
+    let directory = tempfile::tempdir().unwrap();
+    analysis.write(&DataDir::new(directory.path())).unwrap();
+    assert_eq!(PathPattern::read_all(&DataDir::new(directory.path()).patterns()).unwrap(), []);
+}
+
+#[test]
+fn a_summary_that_is_none_names_its_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("analysis.json");
+    std::fs::write(&path, "{").unwrap();
+    assert!(AnalysisSummary::read(&path).unwrap_err().to_string().contains("analysis.json"));
+}
+
+/// Traces among four nodes, of which the last was not traced, with clocks that may be off.
+fn some_trace() -> impl Strategy<Value = MessageTrace> {
+    let message = (0usize..4, 0usize..4, 0i64..400, -20i64..60, any::<bool>(), 0u8..10);
+    proptest::collection::vec(message, 0..40).prop_map(|messages| {
+        let mut trace = Fixture::new().untraced(&["d"]);
+        for (src, dst, send, latency, answers, lost) in messages {
+            let sent = trace.send(["a", "b", "c", "d"][src], ["a", "b", "c", "d"][dst], send, send + latency);
+            if answers {
+                sent.ports(80, 40_000).accepting();
+            }
+            if lost == 0 {
+                sent.lost();
+            }
+        }
+        trace.trace()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn links_sum_to_one_and_lead_from_what_a_node_received_before(
+        trace in some_trace(),
+        window in 1i64..200,
+        clients_start_paths in any::<bool>(),
+    ) {
+        let options = Options { window, clients_start_paths, ..Options::default() };
+        let analysis = analyze(&trace, &options, &());
+        for child in 0..trace.len() {
+            let parents = analysis.links.parents(child);
+            let total: f64 = parents.clone().map(|(_, probability)| probability).sum();
+            prop_assert!((total + analysis.links.spontaneous(child) - 1.0).abs() < 1e-9);
+            let sent = trace.message(child);
+            for (parent, probability) in parents {
+                prop_assert!(probability > 0.0 && probability <= 1.0);
+                prop_assert!(parent as usize != child);
+                let cause = trace.message(parent as usize);
+                prop_assert_eq!(cause.dst, sent.src);
+                let delay = match sent.send_ts {
+                    Some(time) => time - cause.recv_ts.unwrap(),
+                    None => {
+                        prop_assert_eq!(cause.src, sent.dst);
+                        sent.recv_ts.unwrap() - cause.send_ts.unwrap()
+                    }
+                };
+                prop_assert!((0..=window).contains(&delay));
+            }
+        }
+        let counted: i64 = analysis.patterns.iter().map(|pattern| pattern.count).sum();
+        prop_assert_eq!(counted as usize, analysis.instances.len());
+        for (number, pattern) in analysis.patterns.iter().enumerate() {
+            let of = analysis.instances.iter().filter(|instance| instance.pattern as usize == number);
+            let expected: f64 = of.map(|instance| instance.probability).sum();
+            prop_assert!((expected - pattern.expected).abs() < 1e-9);
+            prop_assert!(pattern.max_probability <= 1.0 && pattern.max_probability <= expected + 1e-9);
+        }
+    }
+}
