@@ -21,8 +21,12 @@ mod decode;
 mod log;
 #[cfg(feature = "reader")]
 mod sockaddr;
-#[cfg(feature = "testing")]
+#[cfg(any(feature = "testing", all(test, feature = "reader")))]
 pub mod testing;
+
+#[cfg(test)]
+#[cfg(feature = "reader")]
+mod damaged_logs;
 
 #[cfg(feature = "reader")]
 pub use clock::Clock;

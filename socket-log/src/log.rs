@@ -132,6 +132,24 @@ impl Chunks<'_> {
         &self.damage
     }
 
+    /// Goes on behind `offset`, where no chunk begins in the next `read` bytes' place: at the next chunk's place, or
+    /// where one begins in between because bytes are missing or were put in.
+    fn resume(&mut self, offset: u64, read: usize) {
+        let magic = CHUNK_MAGIC.to_le_bytes();
+        let mut next = [0; 4];
+        let in_place = read_at(&self.log.file, &mut next, offset + read as u64).is_ok() && next == magic;
+        // The magic may lie across the end of what was read.
+        let mut bytes = [0; CHUNK_BYTES + 3];
+        let searched = read_at(&self.log.file, &mut bytes, offset).unwrap_or(0);
+        let found = bytes[..searched].windows(4).skip(1).position(|window| window == magic);
+        let bytes = match found.filter(|_| !in_place) {
+            Some(before) => before as u64 + 1,
+            None => read as u64,
+        };
+        self.passed_over(offset, bytes, Fault::NotAChunk);
+        self.offset = offset + bytes;
+    }
+
     fn passed_over(&mut self, offset: u64, bytes: u64, fault: Fault) {
         self.damage.push(Damage { offset, bytes, fault });
     }
@@ -165,7 +183,7 @@ impl Iterator for Chunks<'_> {
             }
             match Chunk::parse(offset, used) {
                 Some(chunk) => return Some(chunk),
-                None => self.passed_over(offset, read as u64, Fault::NotAChunk),
+                None => self.resume(offset, read),
             }
         }
         None
