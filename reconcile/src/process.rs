@@ -29,13 +29,10 @@ pub(crate) fn node(header: &Header, host: &str) -> Node {
     }
 }
 
-/// What people call a program: the file name of the executable or, where that only runs other programs, of the
-/// program that it runs.
+/// What people call a program: the name it was started by or, where that only runs other programs, of the program
+/// that it runs.
 fn command(executable: &str, arguments: &[String]) -> String {
-    let name =
-        base(if executable.is_empty() { arguments.first().map_or("", String::as_str) } else { executable });
-    // The kernel marks an executable that was replaced while it runs.
-    let name = name.strip_suffix(" (deleted)").unwrap_or(name);
+    let name = program(executable, arguments.first().map_or("", String::as_str));
     let arguments = arguments.get(1..).unwrap_or(&[]);
     let program = match interpreter(name) {
         Some(Interpreter::Java) => java(arguments),
@@ -43,6 +40,23 @@ fn command(executable: &str, arguments: &[String]) -> String {
         None => None,
     };
     program.unwrap_or_else(|| name.to_owned())
+}
+
+/// The program's name, by its executable and the first argument. One executable can be many programs, told apart
+/// by that argument (busybox; Debian's redis-server is redis-check-rdb); but programs also use it to show what they
+/// do ("nginx: master process"), behind a blank or a colon.
+fn program<'a>(executable: &'a str, started_as: &'a str) -> &'a str {
+    // The kernel marks an executable that was replaced while it runs.
+    let file = base(executable.strip_suffix(" (deleted)").unwrap_or(executable));
+    if base(started_as) == file {
+        return file;
+    }
+    let shown = started_as.split([' ', ':']).next().unwrap_or_default();
+    // A login shell is started as "-bash".
+    match base(shown.trim_start_matches('-')) {
+        "" => file,
+        name => name,
+    }
 }
 
 enum Interpreter {
@@ -134,8 +148,12 @@ mod tests {
             ("/usr/bin/python3.11", &["python3", "-u", "/srv/app.py", "--port", "80"], "app.py"),
             ("/usr/bin/python3.11", &["python3", "-W", "error", "app.py"], "app.py"),
             ("/usr/bin/python3.11", &["python3", "-m", "http.server", "8000"], "http.server"),
-            ("/usr/bin/python3.11", &["python3", "-c", "import socket"], "python3.11"),
-            ("/usr/bin/python3.11", &["python3"], "python3.11"),
+            ("/usr/bin/python3.11", &["python3", "-c", "import socket"], "python3"),
+            ("/usr/bin/python3.11", &["python3"], "python3"),
+            ("/usr/bin/redis-check-rdb", &["redis-server *:6379"], "redis-server"),
+            ("/usr/bin/bash", &["-bash"], "bash"),
+            ("/opt/my app/run it", &["/opt/my app/run it"], "run it"),
+            ("/usr/bin/python3.11", &["gunicorn: master [shop]"], "gunicorn"),
             ("/usr/bin/java", &["java", "-Xmx1g", "-cp", "a:b", "org.example.Main", "x"], "org.example.Main"),
             ("/usr/bin/java", &["java", "-jar", "/opt/shop.jar"], "shop.jar"),
             ("/usr/bin/node", &["node", "--require", "./hook.js", "dist/index.js"], "index.js"),
