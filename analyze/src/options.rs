@@ -24,7 +24,8 @@ pub struct Options {
     pub spontaneous_delay: f64,
     /// Links whose probability is within these bounds are tried both ways (WAP5 section 5.1, step 3).
     pub try_both: [f64; 2],
-    /// The bound on k, the links of one root that are tried both ways: up to 2^k instances are built of it.
+    /// The bound on k, the links of one root that are tried both ways: up to 2^k instances are built of it
+    /// (docs/decisions/0204 has the figures behind the default).
     pub try_both_limit: usize,
     /// The most messages that an instance may have; what goes beyond is cut off and counted.
     pub path_limit: usize,
@@ -42,7 +43,7 @@ impl Default for Options {
             window: 2_000_000_000,
             spontaneous_delay: 4.0,
             try_both: [0.4, 0.6],
-            try_both_limit: 6,
+            try_both_limit: 4,
             path_limit: 1000,
             clients_start_paths: true,
             fixed_port_peers: 16,

@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use super::instances::Instances;
 use super::pattern::{Hop, PathPattern};
 use crate::naming::Naming;
+use crate::parallel;
 
 /// The patterns of `instances`, by descending total time, which is also their number; each instance is told its
 /// own.
@@ -19,12 +20,15 @@ pub(crate) fn aggregate(
 ) -> Vec<PathPattern> {
     progress.step("aggregating paths", instances.len() as u64);
     let members = by_shape(naming, instances);
-    let mut describer = Describer { trace, naming, instances, samples: Samples::default() };
-    let mut patterns: Vec<PathPattern> = Vec::with_capacity(members.len());
-    for (number, members) in members.iter().enumerate() {
-        patterns.push(describer.describe(number, members));
-        progress.advance(members.len() as u64);
-    }
+    let described = parallel::in_parts(members.len(), |part| {
+        let mut describer = Describer { trace, naming, instances, samples: Samples::default() };
+        let describe = |number: usize| {
+            progress.advance(members[number].len() as u64);
+            describer.describe(number, &members[number])
+        };
+        part.map(describe).collect::<Vec<PathPattern>>()
+    });
+    let mut patterns: Vec<PathPattern> = described.into_iter().flatten().collect();
     // Sorting is stable, so that equal total times stay in the order of the first instances.
     patterns.sort_by(|one, other| other.total_time.total_cmp(&one.total_time));
     let mut numbers = vec![0; patterns.len()];

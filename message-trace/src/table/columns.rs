@@ -1,7 +1,6 @@
 //! Between vectors and Arrow columns: one function a direction and type, so that a table's own file says only
 //! which column holds what.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,6 +11,7 @@ use arrow_array::{
     RecordBatch, StringArray,
 };
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use rustc_hash::FxHashMap;
 
 use crate::error::Error;
 
@@ -77,13 +77,15 @@ pub fn text<S: AsRef<str>>(values: impl IntoIterator<Item = Option<S>>) -> Array
 pub fn texts<S: AsRef<str>>(values: impl IntoIterator<Item = Option<S>>) -> ArrayRef {
     let mut keys: Vec<Option<i32>> = Vec::new();
     let mut distinct: Vec<String> = Vec::new();
-    let mut places: HashMap<String, i32> = HashMap::new();
+    let mut places: FxHashMap<String, i32> = FxHashMap::default();
     for value in values {
         keys.push(value.map(|value| {
             let value = value.as_ref();
-            *places.entry(value.to_owned()).or_insert_with(|| {
+            places.get(value).copied().unwrap_or_else(|| {
+                let place = distinct.len() as i32;
                 distinct.push(value.to_owned());
-                distinct.len() as i32 - 1
+                places.insert(value.to_owned(), place);
+                place
             })
         }));
     }
