@@ -1,0 +1,179 @@
+//! The preloaded library as it is shipped, programs recorded under it, and the logs they leave.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+use socket_log::{Damage, Entry, Log, Record};
+use tempfile::TempDir;
+
+use crate::{repository, target_directory};
+
+/// The preloaded library in its release build, built once for each test program.
+pub fn library() -> &'static Path {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        // A target directory of its own, because a build of the whole workspace links the library with the
+        // standard library that the other crates bring.
+        let target = target_directory().join("preload");
+        let output = Command::new(env!("CARGO"))
+            .args(["build", "--release", "--package", "capture-shim", "--target-dir"])
+            .arg(&target)
+            .current_dir(repository())
+            .output()
+            .expect("cargo runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        target.join("release/libsockcap.so")
+    })
+}
+
+/// The path of an installed program; a test that needs one which is not installed fails with its name.
+pub fn program(name: &str) -> PathBuf {
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path)
+        .chain(["/usr/sbin".into(), "/usr/bin".into()])
+        .map(|directory| directory.join(name))
+        .find(|path| path.is_file())
+        .unwrap_or_else(|| panic!("this test needs the program {name}: install it"))
+}
+
+/// A Python that is itself the program, and not a script that looks for one.
+pub fn python() -> PathBuf {
+    let path = Path::new("/usr/bin/python3");
+    if path.exists() { path.to_owned() } else { program("python3") }
+}
+
+/// A data directory and what is recorded into it.
+pub struct Recording {
+    directory: TempDir,
+}
+
+impl Default for Recording {
+    fn default() -> Recording {
+        Recording::new()
+    }
+}
+
+impl Recording {
+    /// An empty one.
+    pub fn new() -> Recording {
+        Recording { directory: TempDir::new().expect("a temporary directory") }
+    }
+
+    /// The data directory; beside it is room for the test's own files.
+    pub fn data(&self) -> PathBuf {
+        self.directory.path().join("data")
+    }
+
+    /// A place for a file of the test's own.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// A command that will be recorded, with host name `host`.
+    pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command
+            .env("LD_PRELOAD", library())
+            .env("SOCKCAP_DIR", self.data())
+            .env("SOCKCAP_HOST", "host")
+            .current_dir(self.directory.path());
+        command
+    }
+
+    /// Runs a Python script, recorded, and returns what it printed.
+    pub fn python(&self, script: &str) -> String {
+        successful(self.command(python()).arg("-c").arg(script))
+    }
+
+    /// Compiles a C program of `tests/programs`.
+    pub fn compile(&self, name: &str) -> PathBuf {
+        let binary = self.file(name);
+        let source = repository().join("tests/programs").join(format!("{name}.c"));
+        successful(
+            Command::new(program("cc")).args(["-O1", "-pthread", "-Wall", "-o"]).arg(&binary).arg(source),
+        );
+        binary
+    }
+
+    /// All logs, in the order of their beginning.
+    pub fn logs(&self) -> Vec<Recorded> {
+        let hosts = self.data().join("hosts/host");
+        let mut logs: Vec<Recorded> = fs::read_dir(&hosts)
+            .unwrap_or_else(|error| panic!("{}: {error}", hosts.display()))
+            .map(|entry| Recorded::read(&entry.unwrap().path()))
+            .collect();
+        logs.sort_by_key(|log| log.log.header().start.monotonic);
+        logs
+    }
+
+    /// The one log.
+    pub fn log(&self) -> Recorded {
+        let mut logs = self.logs();
+        assert_eq!(logs.len(), 1, "one process, one log");
+        logs.remove(0)
+    }
+}
+
+/// Runs a command that must succeed, and returns what it printed.
+pub fn successful(command: &mut Command) -> String {
+    let Output { status, stdout, stderr } =
+        command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    assert!(status.success(), "{command:?}: {status}\n{}", String::from_utf8_lossy(&stderr));
+    assert!(!String::from_utf8_lossy(&stderr).contains("cannot be preloaded"));
+    String::from_utf8(stdout).expect("text")
+}
+
+/// A log that was read.
+pub struct Recorded {
+    /// The log.
+    pub log: Log,
+    /// Its records, thread by thread.
+    pub entries: Vec<Entry>,
+    /// What could not be read.
+    pub damage: Vec<Damage>,
+}
+
+impl Recorded {
+    fn read(path: &Path) -> Recorded {
+        let log = Log::open(path).unwrap_or_else(|error| panic!("{error}"));
+        let mut entries = Vec::new();
+        let damage = log.for_each(|entry| entries.push(entry));
+        Recorded { log, entries, damage }
+    }
+
+    /// The records, which must all be whole and none lost.
+    pub fn records(&self) -> impl Iterator<Item = &Record> {
+        assert_eq!(self.damage, [], "{:?}", self.log.path());
+        assert_eq!(self.log.header().lost, [0; 8], "{:?}", self.log.path());
+        self.entries.iter().map(|entry| &entry.record)
+    }
+
+    /// The calls and the bytes of each flow and direction, of streams and datagrams alike.
+    pub fn traffic(&self) -> BTreeMap<(u32, socket_log::encode::Direction), Traffic> {
+        let mut traffic = BTreeMap::<_, Traffic>::new();
+        for record in self.records() {
+            if let Record::Transfer { direction, flow, bytes, .. }
+            | Record::Datagram { direction, flow, bytes, peeked: false, .. } = record
+            {
+                let sum = traffic.entry((*flow, *direction)).or_default();
+                sum.calls += 1;
+                sum.bytes += bytes;
+            }
+        }
+        traffic
+    }
+}
+
+/// Calls and their bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// How many calls (or messages, where a call moves several).
+    pub calls: u64,
+    /// How many bytes.
+    pub bytes: u64,
+}

@@ -1,0 +1,260 @@
+//! What the library does as processes are made, replaced and ended, and as they die or run out of room.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use end_to_end::capture::{Recorded, Recording, library, python, successful};
+use socket_log::Record;
+use socket_log::encode::Direction::{Receive, Send};
+use socket_log::encode::{Direction, ProcessEvent};
+use socket_log::layout::{lost, state};
+
+fn sent(log: &Recorded, wanted: Direction) -> Vec<u64> {
+    let bytes = log.records().filter_map(|record| match record {
+        Record::Transfer { direction, bytes, .. } if *direction == wanted => Some(*bytes),
+        _ => None,
+    });
+    bytes.collect()
+}
+
+fn events(log: &Recorded) -> Vec<(ProcessEvent, i32)> {
+    let events = log.records().filter_map(|record| match record {
+        Record::Process { event, value } => Some((*event, *value)),
+        _ => None,
+    });
+    events.collect()
+}
+
+#[test]
+fn a_silent_process_is_seen_and_described() {
+    let recording = Recording::new();
+    successful(recording.command("/bin/echo").args(["one", "two"]));
+    let log = recording.log();
+    let header = log.log.header();
+    assert_eq!(header.host, "host");
+    assert!(header.executable.ends_with("/echo"), "{}", header.executable);
+    assert_eq!(header.arguments, ["/bin/echo", "one", "two"]);
+    assert_eq!(header.parent_pid, std::process::id());
+    assert_eq!(header.state, state::EXITED);
+    assert_ne!(header.boot_id, [0; 16]);
+    assert_eq!(events(&log), [(ProcessEvent::Exit, 0)]);
+}
+
+#[test]
+fn the_default_directory_is_where_the_program_began() {
+    let recording = Recording::new();
+    fs::create_dir(recording.file("elsewhere")).unwrap();
+    let mut command = Command::new(python());
+    command.args(["-c", "import os; os.chdir('elsewhere'); os.system('true'); os.fork()"]);
+    successful(command.env("LD_PRELOAD", library()).current_dir(recording.file("")));
+    let host = fs::read_dir(recording.file("sockcap.data/hosts")).unwrap().next().unwrap().unwrap();
+    assert_eq!(fs::read_dir(host.path()).unwrap().count(), 3, "python, its fork, and sh");
+    assert!(!recording.file("elsewhere/sockcap.data").exists());
+    assert_eq!(host.metadata().unwrap().permissions().mode() & 0o7777, 0o1777, "open to other users");
+}
+
+#[test]
+fn each_child_has_its_own_log() {
+    let recording = Recording::new();
+    successful(&mut recording.command(recording.compile("children")));
+    let logs = recording.logs();
+    assert_eq!(logs.len(), 4, "parent, _Fork, clone, and /bin/true behind vfork");
+    let [parent, fork, clone, program] = &logs[..] else { unreachable!() };
+    // The vfork child's own call is in no log, and nothing of its parent's is changed by it.
+    assert_eq!(sent(parent, Send), [1, 4]);
+    assert_eq!(sent(parent, Receive), [1, 2, 3, 16, 4]);
+    assert_eq!(parent.records().filter(|record| matches!(record, Record::Close { .. })).count(), 0);
+    assert_eq!(sent(fork, Send), [2]);
+    assert_eq!(sent(clone, Send), [3]);
+    assert_eq!(sent(program, Send), [0; 0]);
+    let pid = |log: &Recorded| log.log.header().pid;
+    assert!(events(parent).contains(&(ProcessEvent::Fork, pid(fork) as i32)));
+    for child in [fork, clone, program] {
+        assert_eq!(child.log.header().parent_pid, pid(parent));
+    }
+}
+
+#[test]
+fn an_idle_child_has_a_log() {
+    let recording = Recording::new();
+    recording.python("import os\nif os.fork(): os.wait()\nelse: os._exit(7)");
+    let logs = recording.logs();
+    assert_eq!(logs.len(), 2);
+    assert_eq!(events(&logs[1]), [(ProcessEvent::Exit, 7)]);
+    assert_eq!(logs[1].log.header().state, state::EXITED);
+}
+
+#[test]
+fn a_program_with_an_empty_environment_is_recorded() {
+    let ways = ["execve", "execle", "fexecve", "execvpe", "syscall", "execl", "execv", "execlp", "execvp"];
+    for way in ways.into_iter().chain(["spawn", "vfork"]) {
+        let recording = Recording::new();
+        let printed = successful(recording.command(recording.compile("execs")).arg(way));
+        assert_eq!(printed, "1 2 3 4 5 6 7 8\n", "{way}");
+        let logs = recording.logs();
+        assert_eq!(logs.len(), 2, "{way}");
+        assert!(logs[1].log.header().executable.ends_with("/echo"), "{way}");
+        assert_eq!(logs[1].log.header().arguments.len(), 9, "{way}");
+        let expected = match way {
+            "spawn" | "vfork" => state::EXITED,
+            _ => state::REPLACED,
+        };
+        assert_eq!(logs[0].log.header().state, expected, "{way}");
+    }
+}
+
+#[test]
+fn a_subprocess_leaves_its_parent_alone() {
+    let recording = Recording::new();
+    let printed = recording.python(
+        r#"
+import socket, subprocess
+a, b = socket.socketpair()
+for n in range(20):
+    a.send(b"x"); b.recv(1)
+    print(subprocess.run(["/bin/echo", str(n)], env={}, capture_output=True).stdout.decode(), end="")
+    a.send(b"yy"); b.recv(2)
+"#,
+    );
+    assert_eq!(printed, (0..20).map(|n| format!("{n}\n")).collect::<String>());
+    let logs = recording.logs();
+    assert_eq!(logs.len(), 21);
+    assert_eq!(sent(&logs[0], Send), [1, 2].repeat(20));
+    let flows = logs[0].records().filter(|record| matches!(record, Record::Flow(_))).count();
+    assert_eq!(flows, 2, "no descriptor was forgotten");
+}
+
+#[test]
+fn signal_handlers_that_send_lose_nothing() {
+    let recording = Recording::new();
+    let printed = successful(&mut recording.command(recording.compile("signals")));
+    let (program, handler) = printed.trim().split_once(' ').unwrap();
+    let mut flows = BTreeMap::new();
+    for record in recording.log().records() {
+        if let Record::Transfer { direction: Send, flow, bytes, .. } = record {
+            assert_eq!(*bytes, if *flow == 1 { 7 } else { 2 }, "never a record of mixed words");
+            *flows.entry(*flow).or_insert(0u64) += 1;
+        }
+    }
+    assert_eq!(flows.get(&1).unwrap().to_string(), program);
+    assert_eq!(flows.get(&3).copied().unwrap_or(0).to_string(), handler);
+}
+
+#[test]
+fn a_killed_program_loses_no_completed_record() {
+    let recording = Recording::new();
+    let busy = recording.compile("busy");
+    let mut random = std::process::id();
+    for round in 0..12 {
+        let report = recording.file(&format!("report-{round}"));
+        fs::write(&report, [0; 4096]).unwrap();
+        let mut child = recording.command(&busy).arg(&report).stdout(Stdio::null()).spawn().unwrap();
+        random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        // How far it comes does not matter to what is checked.
+        let deadline = Instant::now() + Duration::from_millis(u64::from(random >> 24) + 20);
+        while Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let log = recording.logs().into_iter().find(|log| log.log.header().pid == child.id()).unwrap();
+        assert_eq!(log.log.header().state, state::RUNNING, "it was killed");
+        let mut logged = BTreeMap::<u32, u64>::new();
+        for entry in &log.entries {
+            if let Record::Transfer { direction: Send, bytes, .. } = entry.record {
+                let sends = logged.entry(entry.tid).or_default();
+                *sends += 1;
+                assert_eq!(bytes, 1 + *sends % 60, "in order and without a gap");
+            }
+        }
+        for damage in &log.damage {
+            assert_eq!(damage.fault, socket_log::Fault::Unfinished, "at most a record under way");
+        }
+        assert!(log.damage.len() <= 8, "one for each thread");
+        let report = fs::read(&report).unwrap();
+        for thread in report.chunks(16).take(8) {
+            let tid = u64::from_le_bytes(thread[..8].try_into().unwrap()) as u32;
+            let completed = u64::from_le_bytes(thread[8..].try_into().unwrap());
+            let found = logged.get(&tid).copied().unwrap_or(0);
+            assert!(
+                (completed..=completed + 1).contains(&found),
+                "round {round}: thread {tid} made {completed} sends, its log has {found}"
+            );
+        }
+        fs::remove_file(log.log.path()).unwrap();
+    }
+}
+
+/// A program that must print its line whatever happens to its log.
+const HARDY: &str = r#"
+import socket
+a, b = socket.socketpair()
+for n in range(50000):
+    a.send(b"x"); b.recv(1)
+print("unharmed")
+"#;
+
+#[test]
+fn a_directory_that_cannot_be_made_harms_nobody() {
+    let recording = Recording::new();
+    fs::write(recording.file("file"), "no directory").unwrap();
+    for directory in ["file/below", "/proc/nowhere", "/dev/null", &"x/".repeat(3000)] {
+        let mut command = recording.command(python());
+        command.env("SOCKCAP_DIR", directory).args(["-c", HARDY]);
+        assert_eq!(successful(&mut command), "unharmed\n", "{directory}");
+    }
+    assert!(!recording.data().exists());
+}
+
+#[test]
+fn a_log_that_may_not_grow_counts_what_it_loses() {
+    let recording = Recording::new();
+    let limited =
+        format!("import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100000, 100000))\n{HARDY}");
+    assert_eq!(recording.python(&limited), "unharmed\n");
+    let log = recording.log();
+    let count = log.log.header().lost;
+    let written = log.entries.len() as u64;
+    assert_eq!(count.iter().sum::<u64>(), count[lost::NO_SPACE], "for this cause alone");
+    assert!(written > 1000, "what had room is there");
+    // Two flows, their pair, the transfers, and the exit (python closes nothing at its end, or both).
+    let total = count[lost::NO_SPACE] + written;
+    assert!((100_004..=100_006).contains(&total), "{total}");
+    assert_eq!(log.damage, []);
+}
+
+#[test]
+fn memory_that_cannot_be_mapped_harms_nobody() {
+    let recording = Recording::new();
+    let limited = format!(
+        "import resource\nn = int(open('/proc/self/statm').read().split()[0]) * 4096 + (3 << 20)\n\
+         resource.setrlimit(resource.RLIMIT_AS, (n, n))\n{HARDY}"
+    );
+    assert_eq!(recording.python(&limited), "unharmed\n");
+    let log = recording.log();
+    assert_eq!(log.damage, []);
+    assert!(log.entries.len() > 1000);
+}
+
+#[test]
+fn a_server_that_gives_up_its_rights_goes_on_logging() {
+    let recording = Recording::new();
+    // Only a process with rights can give them up; for another the log must simply be whole.
+    recording
+        .python(&format!("import os\nif os.geteuid() == 0: os.setgid(65534); os.setuid(65534)\n{HARDY}"));
+    let log = recording.log();
+    assert_eq!(sent(&log, Send).len(), 50_000);
+    assert!(log.log.length() > 500_000, "it grew");
+}
+
+#[test]
+fn a_daemon_that_closes_every_descriptor_goes_on_logging() {
+    let recording = Recording::new();
+    recording.python(&format!("import os\nos.closerange(3, 100000)\n{HARDY}"));
+    assert_eq!(sent(&recording.log(), Send).len(), 50_000);
+}
