@@ -27,7 +27,7 @@ use crate::{Options, Output, Report, SortKey};
 use palette::Palette;
 
 /// Rows of the table that are there without the script.
-const STATIC_ROWS: usize = 100;
+const STATIC_ROWS: usize = 50;
 /// Timelines for this many of the patterns by the chosen rank…
 const DETAILS: usize = 200;
 /// …and for this many by each other metric, since the reader may sort by that…

@@ -161,6 +161,17 @@ mod tests {
     }
 
     #[test]
+    fn a_call_ends_with_its_first_answer() {
+        let mut pattern = samples::cached();
+        // nginx answers a second time, as a stream does; the client does not ask again.
+        let mut more = pattern.hops[5].clone();
+        more.parent = Some(5);
+        pattern.hops.push(more);
+        let calls: Vec<usize> = tree(&pattern).iter().map(|line| line.calls).collect();
+        assert_eq!(calls, [0, 1, 2, 2, 1, 0, 0]);
+    }
+
+    #[test]
     fn forks_indent() {
         let tree = tree(&samples::forked());
         let guides: Vec<_> = tree.iter().map(|line| (line.hop, line.guides.as_slice())).collect();

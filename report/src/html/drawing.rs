@@ -6,14 +6,12 @@ use maud::{Markup, html};
 use super::flags::{self, Flag};
 use super::palette::Palette;
 use super::timeline::{Element, Kind, Timeline};
-use crate::units::{duration, milliseconds, printable, shorten};
+use crate::units::{count, duration, milliseconds, printable, shorten};
 
 /// The whole drawing, in the units of its view box.
 const WIDTH: f64 = 1140.0;
-/// Where time begins: to the left is the name of who starts the path.
-const LEFT: f64 = 112.0;
-/// How long all of the time is; to the right is room for the last labels.
-const PLOT: f64 = 868.0;
+/// To the right of the time axis there is room for the last labels.
+const RIGHT: f64 = 160.0;
 /// The height of a box.
 const BOX: f64 = 26.0;
 /// The height of a lane of flags.
@@ -52,6 +50,8 @@ pub(super) struct Drawing<'t, 'a> {
     /// By element; none where the label is inside or where there is none.
     flags: Vec<Option<Placed>>,
     rows: Vec<RowPlace>,
+    /// Where time begins: to the left is the name of who starts the path.
+    left: f64,
     /// Units of the view box for a nanosecond.
     scale: f64,
     height: f64,
@@ -59,12 +59,16 @@ pub(super) struct Drawing<'t, 'a> {
 
 impl<'t, 'a> Drawing<'t, 'a> {
     pub(super) fn of(timeline: &'t Timeline<'a>, palette: &'t Palette) -> Drawing<'t, 'a> {
-        let scale = if timeline.span > 0.0 { PLOT / timeline.span } else { 0.0 };
+        let sources = timeline.elements.iter().filter(|element| element.kind == Kind::Source);
+        let name = sources.map(|source| short_name(source).chars().count()).max().unwrap_or(0);
+        let left = 30.0 + name as f64 * CHARACTER;
+        let scale = if timeline.span > 0.0 { (WIDTH - RIGHT - left) / timeline.span } else { 0.0 };
         let mut drawing = Drawing {
             timeline,
             palette,
             flags: vec![None; timeline.elements.len()],
             rows: Vec::new(),
+            left,
             scale,
             height: 0.0,
         };
@@ -112,7 +116,7 @@ impl<'t, 'a> Drawing<'t, 'a> {
     }
 
     fn x(&self, time: f64) -> f64 {
-        LEFT + time * self.scale
+        self.left + time * self.scale
     }
 
     fn width(&self, element: &Element<'_>) -> f64 {
@@ -154,7 +158,10 @@ impl<'t, 'a> Drawing<'t, 'a> {
                 }
             }
             @if hidden > 0 {
-                p.fine { (hidden) " delays are too short to be labelled here; the table below has them." }
+                p.fine { (count(hidden as u64)) " delays are too short to be labelled here; the table below has them." }
+            }
+            @if self.timeline.omitted > 0 {
+                p.fine { (count(self.timeline.omitted as u64)) " further hops are not drawn." }
             }
         }
     }

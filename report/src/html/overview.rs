@@ -21,8 +21,8 @@ pub(super) struct Row {
     card: Option<usize>,
     route: String,
     hops: usize,
-    /// From 0 to 100.
-    share: f64,
+    /// The length of its bar, from 0 to 100; the longest is that of the largest share.
+    bar: f64,
     /// As shown, in the order of [`COLUMNS`].
     cells: Vec<String>,
     /// As sorted, in the order of [`SortKey::ALL`]; null sorts last.
@@ -34,7 +34,7 @@ pub(super) struct Row {
 /// The columns after the path, by the key that sorts them: name, explanation, and whether a phone shows them.
 const COLUMNS: [(SortKey, &str, &str, bool); 7] = [
     (SortKey::Total, "share of time", "Duration times probability, summed over all instances", true),
-    (SortKey::Count, "count", "Instances that were built", true),
+    (SortKey::Count, "count", "Instances that were built", false),
     (SortKey::Expected, "expected", "Instances expected to be real: the sum of their probabilities", false),
     (SortKey::Confidence, "confidence", "Expected / count: the mean probability of an instance", false),
     (
@@ -49,6 +49,7 @@ const COLUMNS: [(SortKey, &str, &str, bool); 7] = [
 
 /// The rows for `ranked`, of which `detailed` have cards.
 pub(super) fn rows(ranked: &[&PathPattern], detailed: &HashSet<usize>, total_time: f64) -> Vec<Row> {
+    let largest = ranked.iter().map(|pattern| pattern.total_time).fold(0.0, f64::max);
     let row = |(index, pattern): (usize, &&PathPattern)| {
         let share = share(pattern.total_time, total_time);
         let keys = SortKey::ALL.map(|key| Some(key.value(pattern)).filter(|value| value.is_finite()));
@@ -57,7 +58,7 @@ pub(super) fn rows(ranked: &[&PathPattern], detailed: &HashSet<usize>, total_tim
             card: detailed.contains(&index).then_some(index + 1),
             route: route(&pattern.hops),
             hops: pattern.hops.len(),
-            share: (share * 1000.0).round() / 10.0,
+            bar: (crate::summary::share(pattern.total_time, largest) * 1000.0).round() / 10.0,
             cells: vec![
                 percent(share),
                 count(pattern.count.max(0) as u64),
@@ -149,7 +150,7 @@ fn markup(index: usize, row: &Row) -> Markup {
             }
             @for (cell, (key, _, _, narrow)) in row.cells.iter().zip(COLUMNS) {
                 @if key == SortKey::Total {
-                    td.number.share style=(format!("--share:{}%", row.share)) { (cell) }
+                    td.number.share style=(format!("--share:{}%", row.bar)) { (cell) }
                 } @else {
                     td.number.wide[!narrow] { (cell) }
                 }

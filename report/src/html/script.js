@@ -40,7 +40,7 @@
       const cell = element("td", "number" + (data.wide[column] ? " wide" : ""), text);
       if (column === 0) {
         cell.classList.add("share");
-        cell.style.setProperty("--share", row.share + "%");
+        cell.style.setProperty("--share", row.bar + "%");
       }
       line.append(cell);
     });
@@ -104,7 +104,7 @@
     body.children[first]?.querySelector("a")?.focus();
   });
   document.addEventListener("keydown", (event) => {
-    const typing = event.target.closest("input, select, textarea");
+    const typing = event.target instanceof Element && event.target.closest("input, select, textarea");
     if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
       event.preventDefault();
       search.focus();

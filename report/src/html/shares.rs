@@ -64,7 +64,7 @@ fn segments(patterns: &[&PathPattern], palette: &Palette) -> Vec<Segment> {
         .into_iter()
         .filter(|(_, time)| *time > 0.0)
         .map(|((name, traced), time)| Segment {
-            label: format!("{}{}", if traced { "" } else { "◇" }, shorten(&printable(name), 32, '…')),
+            label: shorten(&printable(name), 32, '…'),
             class: if traced { palette.class(name) } else { "c-untraced".to_owned() },
             time,
         })
@@ -103,6 +103,6 @@ mod tests {
         assert!((whole - hops).abs() < 1.0);
         assert_eq!(segments[0].label, "stock");
         assert_eq!(segments.last().unwrap().label, "network");
-        assert!(segments.iter().any(|segment| segment.label == "◇10.0.0.2"));
+        assert!(segments.iter().any(|segment| segment.label == "10.0.0.2" && segment.class == "c-untraced"));
     }
 }

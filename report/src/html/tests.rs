@@ -79,6 +79,7 @@ fn names_are_text() {
     assert!(!page.contains('\u{1b}'));
     // In the data, where entities mean nothing, it is escaped as JSON.
     let data = page.split("type=\"application/json\">").nth(1).unwrap().split("</script>").next().unwrap();
+    assert!(!data.contains(['<', '>', '&']));
     let data: serde_json::Value = serde_json::from_str(data).unwrap();
     let hostile = data["rows"].as_array().unwrap().last().unwrap();
     assert!(hostile["route"].as_str().unwrap().contains("<script>alert(1)</script>"));

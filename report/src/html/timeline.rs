@@ -8,6 +8,9 @@ use message_trace::stats::Summary;
 
 use crate::timing::{Critical, Part, Timing};
 
+/// Hops that are drawn of one pattern. More cannot be told apart, and the main branches come first.
+const MOST: usize = 1_000;
+
 /// What an element stands for, which decides its shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -70,16 +73,27 @@ pub(super) struct Timeline<'a> {
     pub(super) rows: usize,
     /// The time of the last receipt.
     pub(super) span: f64,
+    /// How many hops were left out.
+    pub(super) omitted: usize,
 }
 
 impl<'a> Timeline<'a> {
     pub(super) fn of(pattern: &'a PathPattern, timing: &Timing) -> Timeline<'a> {
-        let mut timeline = Timeline { elements: Vec::new(), forks: Vec::new(), rows: 0, span: timing.end };
+        let mut timeline = Timeline {
+            elements: Vec::new(),
+            forks: Vec::new(),
+            rows: 0,
+            span: timing.end,
+            omitted: pattern.hops.len().saturating_sub(MOST),
+        };
         let mut row_of = vec![0; pattern.hops.len()];
         // Still to be placed: a hop, the hop that caused it, and whether it goes on in that one's row.
         let mut waiting: Vec<(usize, Option<usize>, bool)> =
             timing.roots.iter().rev().map(|root| (*root, None, false)).collect();
-        while let Some((hop, parent, goes_on)) = waiting.pop() {
+        for _ in 0..MOST {
+            let Some((hop, parent, goes_on)) = waiting.pop() else {
+                break;
+            };
             row_of[hop] = match parent {
                 Some(parent) if goes_on => row_of[parent],
                 _ => {
@@ -201,6 +215,14 @@ mod tests {
             .iter()
             .find(|element| element.kind == Kind::Node && element.hop.dst == "10.0.0.2");
         assert_eq!(asking.unwrap().to, diamond[0].from);
+    }
+
+    #[test]
+    fn what_cannot_be_told_apart_is_not_drawn() {
+        let pattern = samples::pipeline(0, 3 * MOST);
+        let timeline = of(&pattern);
+        assert_eq!(timeline.omitted, 2 * MOST);
+        assert!(timeline.rows <= MOST && timeline.elements.len() <= 3 * MOST);
     }
 
     #[test]
