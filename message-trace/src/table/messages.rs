@@ -11,7 +11,7 @@ use crate::message::{Message, Protocol};
 use crate::node::Nodes;
 use crate::table::columns::{self, Columns, dictionary, nullable, required};
 use crate::table::{self, BATCH_ROWS};
-use crate::trace::MessageTrace;
+use crate::trace::{EndpointId, MessageTrace};
 
 fn schema() -> SchemaRef {
     let time = |name| nullable(name, DataType::Int64);
@@ -45,17 +45,24 @@ impl MessageTrace {
     /// When a file cannot be written.
     pub fn write(&self, messages: &Path, nodes: &Path) -> Result<(), Error> {
         self.nodes.write(nodes)?;
+        let endpoints: Vec<String> = self.endpoints().iter().map(Endpoint::to_string).collect();
         let batches: Vec<RecordBatch> = (0..self.len())
             .step_by(BATCH_ROWS)
-            .map(|first| self.batch(messages, first, (first + BATCH_ROWS).min(self.len())))
+            .map(|first| self.batch(messages, &endpoints, first, (first + BATCH_ROWS).min(self.len())))
             .collect::<Result<_, _>>()?;
         table::write(messages, schema(), batches)
     }
 
-    /// The rows from `first` to before `end` as a batch.
-    fn batch(&self, path: &Path, first: usize, end: usize) -> Result<RecordBatch, Error> {
+    /// The rows from `first` to before `end` as a batch; `endpoints` are the endpoints' texts.
+    fn batch(
+        &self,
+        path: &Path,
+        endpoints: &[String],
+        first: usize,
+        end: usize,
+    ) -> Result<RecordBatch, Error> {
         let rows: Vec<Message> = (first..end).map(|row| self.message(row)).collect();
-        let endpoint = |id| self.endpoint(id).map(Endpoint::to_string).or(Some(String::new()));
+        let endpoint = |id: EndpointId| Some(endpoints.get(id as usize).map_or("", String::as_str));
         let rows = || rows.iter();
         let arrays = vec![
             columns::int64((first..end).map(|row| Some(row as i64))),
