@@ -21,4 +21,4 @@ class Prices(http.server.BaseHTTPRequestHandler):
         pass
 
 
-http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Prices).serve_forever()
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Prices).serve_forever()

@@ -9,18 +9,15 @@ import http.server
 import socket
 import struct
 import sys
-import threading
 
 PORT, REDIS, PRICES, DNS = map(int, sys.argv[1:5])
 redis = socket.create_connection(("127.0.0.1", REDIS))
 redis.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-redis_lock = threading.Lock()
 
 
 def from_redis(key):
-    with redis_lock:
-        redis.sendall(f"*2\r\n$3\r\nGET\r\n${len(key)}\r\n{key}\r\n".encode())
-        return redis.recv(4096)
+    redis.sendall(f"*2\r\n$3\r\nGET\r\n${len(key)}\r\n{key}\r\n".encode())
+    return redis.recv(4096)
 
 
 def price():
@@ -57,4 +54,4 @@ class Shop(http.server.BaseHTTPRequestHandler):
         pass
 
 
-http.server.ThreadingHTTPServer(("127.0.0.1", PORT), Shop).serve_forever()
+http.server.HTTPServer(("127.0.0.1", PORT), Shop).serve_forever()

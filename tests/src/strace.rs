@@ -68,7 +68,7 @@ fn socket_bytes(call: &str, wanted: Direction) -> Option<u64> {
         return None;
     }
     let descriptor = rest.split_once('<')?.1;
-    if !["TCP", "UDP", "UNIX"].iter().any(|family| descriptor.starts_with(family)) {
+    if !["TCP", "UDP", "UNIX", "socket:["].iter().any(|family| descriptor.starts_with(family)) {
         return None;
     }
     let bytes: i64 = call.rsplit_once(" = ")?.1.split_whitespace().next()?.parse().ok()?;

@@ -1,0 +1,9 @@
+//! The subcommands, a file each.
+
+pub(crate) mod analyze;
+pub(crate) mod dump;
+pub(crate) mod export;
+pub(crate) mod info;
+pub(crate) mod reconcile;
+pub(crate) mod record;
+pub(crate) mod report;

@@ -1,0 +1,114 @@
+//! `sockcap dump`: the records of logs as text, a line each, for people who want to see what was captured.
+
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+
+use jiff::Timestamp;
+use socket_log::encode::Direction;
+use socket_log::{Clock, Entry, Log, Record};
+
+use crate::cli::Dump;
+use crate::error::Error;
+
+pub(crate) fn run(arguments: &Dump) -> Result<ExitCode, Error> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    for path in &arguments.logs {
+        let log = Log::open(path)?;
+        let (header, clock) = (log.header(), log.clock());
+        writeln!(
+            out,
+            "# {} host {} pid {} parent {} started {}: {}",
+            path.display(),
+            header.host,
+            header.pid,
+            header.parent_pid,
+            time(header.start.realtime),
+            header.arguments.join(" "),
+        )?;
+        let mut result = Ok(());
+        let damage = log.for_each(|entry| {
+            if result.is_ok() {
+                result = line(&mut out, &clock, &entry);
+            }
+        });
+        result?;
+        for damage in damage {
+            writeln!(out, "# damaged at {damage}")?;
+        }
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn line(out: &mut impl Write, clock: &Clock, entry: &Entry) -> io::Result<()> {
+    write!(out, "{} {:>7} ", time(clock.realtime(entry.ticks)), entry.tid)?;
+    match &entry.record {
+        Record::Transfer { direction, flow, bytes, duration } => {
+            let duration = clock.nanoseconds(*duration);
+            writeln!(out, "{} flow {flow} bytes {bytes} took {duration} ns", verb(*direction))
+        }
+        Record::Datagram { direction, flow, bytes, checksum, truncated, peeked, duration, peer } => {
+            let duration = clock.nanoseconds(*duration);
+            write!(out, "{} flow {flow} datagram bytes {bytes} crc {checksum:08x}", verb(*direction))?;
+            if let Some(peer) = peer {
+                write!(out, " peer {peer}")?;
+            }
+            for (flag, name) in [(truncated, "truncated"), (peeked, "peeked")] {
+                if *flag {
+                    write!(out, " {name}")?;
+                }
+            }
+            writeln!(out, " took {duration} ns")
+        }
+        Record::Anchor(anchor) => writeln!(out, "anchor ticks {}", anchor.ticks),
+        Record::Flow(flow) => writeln!(
+            out,
+            "flow {} fd {} domain {} type {} protocol {} by {:?} cookie {:#x} listener {}",
+            flow.flow,
+            flow.fd,
+            flow.domain,
+            flow.kind,
+            flow.protocol,
+            flow.origin,
+            flow.cookie,
+            flow.listener
+        ),
+        Record::Endpoints { flow, role, local, peer, peer_pid } => {
+            write!(out, "endpoints flow {flow} role {role:?}")?;
+            for (name, endpoint) in [("local", local), ("peer", peer)] {
+                if let Some(endpoint) = endpoint {
+                    write!(out, " {name} {endpoint}")?;
+                }
+            }
+            if *peer_pid != 0 {
+                write!(out, " peer pid {peer_pid}")?;
+            }
+            writeln!(out)
+        }
+        Record::Close { flow, fd } => writeln!(out, "close flow {flow} fd {fd}"),
+        Record::Shutdown { flow, how } => writeln!(out, "shutdown flow {flow} how {how}"),
+        Record::EndOfFile { flow } => writeln!(out, "end-of-file flow {flow}"),
+        Record::Failure { flow, direction, errno } => {
+            let error = io::Error::from_raw_os_error(i32::from(*errno));
+            writeln!(out, "{} flow {flow} failed: {error}", verb(*direction))
+        }
+        Record::Pair { first, second } => writeln!(out, "pair flow {first} flow {second}"),
+        Record::Duplicate { flow, old, new } => writeln!(out, "duplicate flow {flow} fd {old} as {new}"),
+        Record::Process { event, value } => writeln!(out, "process {event:?} {value}"),
+    }
+}
+
+fn verb(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Send => "send",
+        Direction::Receive => "receive",
+    }
+}
+
+/// A time as UTC with all its nanoseconds, or as a plain number where it is out of the calendar's range.
+fn time(realtime: i64) -> String {
+    match Timestamp::from_nanosecond(i128::from(realtime)) {
+        Ok(time) => format!("{time:.9}"),
+        Err(_) => realtime.to_string(),
+    }
+}

@@ -1,0 +1,139 @@
+//! `sockcap record`: runs a command under the library, ends as it ends, and says in one line what was recorded.
+
+use std::env;
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, ExitStatus};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use message_trace::DataDir;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::iterator::{Handle, Signals};
+use socket_log::Log;
+
+use crate::cli::Record;
+use crate::error::Error;
+use crate::output::{bytes, counted};
+use crate::words::same_directory;
+
+pub(crate) fn run(arguments: &Record) -> Result<ExitCode, Error> {
+    let library = library()?;
+    let data = arguments.data.dir();
+    std::fs::create_dir_all(data.path())
+        .map_err(|source| Error::File { path: data.path().to_owned(), source })?;
+    let directory = std::path::absolute(data.path())
+        .map_err(|source| Error::File { path: data.path().to_owned(), source })?;
+
+    let began = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as i64);
+    let status = run_under(&library, &directory, arguments)?;
+    summarise(&data, began, arguments);
+    // A shell reports a signal in the same way.
+    let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
+    Ok(ExitCode::from(code as u8))
+}
+
+/// Runs the command with the library preloaded, and waits for its end.
+fn run_under(library: &Path, directory: &Path, arguments: &Record) -> Result<ExitStatus, Error> {
+    let (program, rest) =
+        arguments.command.split_first().map_or((None, [].as_slice()), |(p, r)| (Some(p), r));
+    let program = program.cloned().unwrap_or_default();
+    let mut command = Command::new(&program);
+    command.args(rest).env("LD_PRELOAD", preload(library)).env("SOCKCAP_DIR", directory);
+    if let Some(host) = &arguments.host {
+        command.env("SOCKCAP_HOST", host);
+    }
+    let failed = |source: io::Error| Error::Command {
+        command: program.to_string_lossy().into_owned(),
+        hint: match source.kind() {
+            io::ErrorKind::NotFound => "give a command that is in PATH, or its path",
+            _ => "give a program that you may run",
+        },
+        source,
+    };
+    let mut child = command.spawn().map_err(failed)?;
+    let signals = forward_signals(&child);
+    let status = child.wait().map_err(failed);
+    if let Some(signals) = signals {
+        signals.close();
+    }
+    status
+}
+
+/// Sends on to the command what is sent to us, so that a supervisor can treat `sockcap record` as the command
+/// itself. Interrupts from a terminal reach the command without our help; they must only not end us before it.
+fn forward_signals(child: &Child) -> Option<Handle> {
+    let mut signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2]).ok()?;
+    let handle = signals.handle();
+    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).ok()?)?;
+    std::thread::spawn(move || {
+        for signal in signals.forever().filter(|signal| ![SIGINT, SIGQUIT].contains(signal)) {
+            if let Some(signal) = rustix::process::Signal::from_named_raw(signal) {
+                let _ = rustix::process::kill_process(pid, signal);
+            }
+        }
+    });
+    Some(handle)
+}
+
+/// The library: named in `SOCKCAP_LIBRARY`, or beside this program, or in the `lib` directory beside its own.
+fn library() -> Result<PathBuf, Error> {
+    const NAME: &str = "libsockcap.so";
+    let program = env::current_exe().unwrap_or_default();
+    let beside = program.parent().unwrap_or(Path::new("."));
+    let library = match env::var_os("SOCKCAP_LIBRARY") {
+        Some(named) => Some(PathBuf::from(named)).filter(|path| path.is_file()),
+        None => {
+            [beside.join(NAME), beside.join("../lib/sockcap").join(NAME), beside.join("../lib").join(NAME)]
+                .into_iter()
+                .find(|path| path.is_file())
+        }
+    };
+    let library = library.ok_or_else(|| Error::NoLibrary(beside.to_owned()))?;
+    let library = std::path::absolute(&library).unwrap_or(library);
+    if library.to_string_lossy().contains([' ', ':']) {
+        return Err(Error::LibraryPath(library));
+    }
+    Ok(library)
+}
+
+/// The value of `LD_PRELOAD`: the library first, then what the user has there already.
+fn preload(library: &Path) -> OsString {
+    let mut value = library.as_os_str().to_owned();
+    if let Some(others) = env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
+        value.push(":");
+        value.push(others);
+    }
+    value
+}
+
+/// Says what this run left in the data directory.
+fn summarise(data: &DataDir, began: i64, arguments: &Record) {
+    let (mut processes, mut records, mut lost, mut size) = (0, 0, 0, 0);
+    for path in data.logs().unwrap_or_default() {
+        let Ok(log) = Log::open(&path) else { continue };
+        let header = log.header();
+        if header.start.realtime < began {
+            continue;
+        }
+        processes += 1;
+        lost += header.lost.iter().sum::<u64>();
+        size += log.length();
+        log.for_each(|_| records += 1);
+    }
+    if processes == 0 {
+        let program = arguments.command.first().map(|program| program.to_string_lossy()).unwrap_or_default();
+        anstream::eprintln!(
+            "sockcap: nothing was recorded: {program} did not load libsockcap.so (is it static, Go, or setuid?)"
+        );
+        return;
+    }
+    anstream::eprintln!(
+        "sockcap: {}, {}, {lost} lost, {}; next: sockcap report{}",
+        counted(processes, "process", "processes"),
+        counted(records, "record", "records"),
+        bytes(size),
+        same_directory(data),
+    );
+}

@@ -1,0 +1,75 @@
+//! `sockcap report`: the patterns on the terminal or as JSON, and the HTML page.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use analyze::AnalysisSummary;
+use analyze::paths::PathPattern;
+use message_trace::{DataDir, Nodes};
+use reconcile::Reconciliation;
+use report::{Html, Json, Meta, Options, Output, Terminal};
+
+use crate::cli::Report;
+use crate::error::Error;
+use crate::{output, stages, words};
+
+pub(crate) fn run(arguments: &Report) -> Result<ExitCode, Error> {
+    let data = arguments.data.dir();
+    let page = arguments.html.clone().unwrap_or_else(|| data.html());
+    if arguments.html.is_some() {
+        // Tried before the work, so that a wrong name is told at once.
+        let tried = File::options().create(true).append(true).open(&page);
+        tried.map_err(|source| Error::File { path: page.clone(), source })?;
+    }
+    let summary = stages::analysis(&data, &arguments.inference)?;
+    let patterns = PathPattern::read_all(&data.patterns())?;
+    let meta = meta(&data, &summary, &page)?;
+    let report = report::Report { patterns: &patterns, meta };
+    let options = Options {
+        sort: arguments.sort,
+        limit: Some(arguments.limit),
+        width: output::width(),
+        color: output::color(arguments.color),
+        unicode: output::unicode(),
+    };
+
+    write_page(&page, &report, &Options { limit: None, ..options })
+        .map_err(|source| Error::File { path: page.clone(), source })?;
+    let mut out = BufWriter::new(io::stdout().lock());
+    match arguments.json {
+        true => Json.write(&report, &Options { limit: None, ..options }, &mut out)?,
+        false => Terminal.write(&report, &options, &mut out)?,
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write_page(page: &Path, report: &report::Report, options: &Options) -> io::Result<()> {
+    let mut file = BufWriter::new(File::create(page)?);
+    Html.write(report, options, &mut file)?;
+    file.flush()
+}
+
+/// What a reader must know of the trace.
+fn meta(data: &DataDir, summary: &AnalysisSummary, page: &Path) -> Result<Meta, Error> {
+    let nodes = Nodes::read(&data.nodes())?;
+    let mut hosts: Vec<&str> =
+        nodes.0.iter().filter(|node| node.traced).map(|node| node.host.as_str()).collect();
+    let processes = hosts.len() as u64;
+    hosts.sort_unstable();
+    hosts.dedup();
+    let totals = &summary.totals;
+    Ok(Meta {
+        source: data.path().display().to_string(),
+        messages: totals.messages,
+        processes,
+        hosts: hosts.len() as u64,
+        span: totals.span,
+        expected_paths: totals.instances_expected,
+        // An imported trace was not reconciled, and there is nothing to say.
+        notes: Reconciliation::read(data).map(|found| words::notes(&found)).unwrap_or_default(),
+        next_steps: vec![format!("timelines and all patterns: {}", page.display())],
+    })
+}

@@ -1,0 +1,50 @@
+//! What can go wrong at the command line, and the exit status it leads to.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// An error that ends the command.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error(transparent)]
+    Table(#[from] message_trace::Error),
+    #[error(transparent)]
+    Reconcile(#[from] reconcile::Error),
+    #[error(transparent)]
+    Log(#[from] socket_log::OpenError),
+    #[error("{}: {source}", path.display())]
+    File { path: PathBuf, source: io::Error },
+    #[error(
+        "{}: no logs here; record some with 'sockcap record -d {} -- CMD', or name another directory with -d",
+        .0.display(), .0.display()
+    )]
+    NoLogs(PathBuf),
+    #[error("standard output: {0}")]
+    Output(#[from] io::Error),
+    #[error("libsockcap.so was not found beside sockcap ({}); build it with 'cargo build --release -p capture-shim' or name it in SOCKCAP_LIBRARY", .0.display())]
+    NoLibrary(PathBuf),
+    #[error("{}: the dynamic linker takes no library whose path has a space or a colon; move it, or link to it from elsewhere and name the link in SOCKCAP_LIBRARY", .0.display())]
+    LibraryPath(PathBuf),
+    #[error("{command}: {source}; {hint}")]
+    Command { command: String, source: io::Error, hint: &'static str },
+}
+
+impl Error {
+    /// Says the error on standard error and gives the exit status. Whoever closed our output has read enough, so
+    /// that is no error at all.
+    pub(crate) fn report(&self) -> ExitCode {
+        if let Error::Output(error) | Error::Table(message_trace::Error::Io { source: error, .. }) = self
+            && error.kind() == io::ErrorKind::BrokenPipe
+        {
+            return ExitCode::SUCCESS;
+        }
+        anstream::eprintln!("sockcap: {self}");
+        ExitCode::from(match self {
+            Error::Command { source, .. } if source.kind() == io::ErrorKind::NotFound => 127,
+            Error::Command { .. } => 126,
+            Error::NoLibrary(_) | Error::LibraryPath(_) => 125,
+            _ => 1,
+        })
+    }
+}

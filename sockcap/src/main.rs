@@ -1,0 +1,30 @@
+//! `sockcap`: the command line. It turns arguments into plain options, calls the stage that does the work, and
+//! turns what comes back into words and an exit status. Nothing is worked out here.
+
+mod cli;
+mod commands;
+mod error;
+mod output;
+mod progress;
+mod stages;
+mod words;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use cli::{Cli, Command};
+
+fn main() -> ExitCode {
+    let Cli { command } = Cli::parse();
+    let result = match command {
+        Command::Record(arguments) => commands::record::run(&arguments),
+        Command::Reconcile(arguments) => commands::reconcile::run(&arguments),
+        Command::Analyze(arguments) => commands::analyze::run(&arguments),
+        Command::Report(arguments) => commands::report::run(&arguments),
+        Command::Export(arguments) => commands::export::run(&arguments),
+        Command::Info(arguments) => commands::info::run(&arguments),
+        Command::Dump(arguments) => commands::dump::run(&arguments),
+    };
+    result.unwrap_or_else(|error| error.report())
+}

@@ -1,0 +1,72 @@
+//! How results are put on the screen: numbers with their units, and what standard output can show.
+
+use std::io::IsTerminal;
+
+/// How wide a line may be: the terminal's width, or a width that suits a file.
+pub(crate) fn width() -> usize {
+    const FILE: usize = 120;
+    if !std::io::stdout().is_terminal() {
+        return FILE;
+    }
+    terminal_size::terminal_size().map_or(FILE, |(width, _)| usize::from(width.0))
+}
+
+/// Whether to use colours on standard output: as asked, or on a terminal unless `NO_COLOR` speaks against it.
+pub(crate) fn color(choice: clap::ColorChoice) -> bool {
+    match choice {
+        clap::ColorChoice::Always => true,
+        clap::ColorChoice::Never => false,
+        clap::ColorChoice::Auto => {
+            anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never
+        }
+    }
+}
+
+/// Whether the user's locale can show more than ASCII; a file can.
+pub(crate) fn unicode() -> bool {
+    let locale =
+        ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(std::env::var_os).find(|v| !v.is_empty());
+    let utf8 = |locale: std::ffi::OsString| {
+        let locale = locale.to_string_lossy().to_ascii_lowercase();
+        locale.contains("utf-8") || locale.contains("utf8")
+    };
+    !std::io::stdout().is_terminal() || locale.is_some_and(utf8)
+}
+
+/// A number of bytes for people: `812 B`, `3.4 MiB`.
+pub(crate) fn bytes(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    let mut value = bytes as f64 / 1024.0;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    format!("{value:.1} {}", UNITS[unit])
+}
+
+/// `1 process`, `2 processes`.
+pub(crate) fn counted(number: u64, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes() {
+        assert_eq!(bytes(812), "812 B");
+        assert_eq!(bytes(1536), "1.5 KiB");
+        assert_eq!(bytes(5 << 20), "5.0 MiB");
+    }
+
+    #[test]
+    fn one_and_many() {
+        assert_eq!(counted(1, "process", "processes"), "1 process");
+        assert_eq!(counted(0, "process", "processes"), "0 processes");
+    }
+}

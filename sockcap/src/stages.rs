@@ -1,0 +1,64 @@
+//! Which stage has to run again, and running it: a stage's results are current when they are there, newer than
+//! what they were made from, and made with the options that are asked for now.
+
+use std::path::Path;
+use std::time::SystemTime;
+
+use analyze::AnalysisSummary;
+use message_trace::{DataDir, MessageTrace};
+
+use crate::cli::Inference;
+use crate::error::Error;
+use crate::progress::Terminal;
+
+/// Sees to it that the messages are there and as new as the logs.
+pub(crate) fn messages(data: &DataDir) -> Result<(), Error> {
+    let newest_log = data.logs()?.iter().filter_map(|log| DataDir::written(log)).max();
+    match (newest_log, DataDir::written(&data.messages())) {
+        // An imported trace has no logs.
+        (None, Some(_)) => Ok(()),
+        (Some(log), Some(messages)) if log < messages && data.nodes().exists() => Ok(()),
+        _ => reconcile(data, &reconcile::Options::default()).map(|_| ()),
+    }
+}
+
+/// Runs reconcile.
+pub(crate) fn reconcile(
+    data: &DataDir,
+    options: &reconcile::Options,
+) -> Result<reconcile::Reconciliation, Error> {
+    if data.logs()?.is_empty() {
+        return Err(Error::NoLogs(data.path().to_owned()));
+    }
+    Ok(reconcile::reconcile(data, options, &Terminal::new())?)
+}
+
+/// Sees to it that the analysis is there, as new as the messages, and made with what `inference` asks for.
+pub(crate) fn analysis(data: &DataDir, inference: &Inference) -> Result<AnalysisSummary, Error> {
+    messages(data)?;
+    let last = AnalysisSummary::read(&data.analysis()).ok();
+    if let Some(last) = &last {
+        let messages = DataDir::written(&data.messages());
+        let current =
+            [data.links(), data.paths(), data.patterns()].iter().all(|table| newer(table, messages));
+        if current && inference.applied_to(last.options.clone()) == last.options {
+            return Ok(last.clone());
+        }
+    }
+    // What is not asked for now stays as it was asked for last.
+    let options = last.map(|last| last.options).unwrap_or_default();
+    analyze(data, inference.applied_to(options))
+}
+
+/// Runs analyze.
+pub(crate) fn analyze(data: &DataDir, options: analyze::Options) -> Result<AnalysisSummary, Error> {
+    let progress = Terminal::new();
+    let trace = MessageTrace::read(&data.messages(), &data.nodes())?;
+    let analysis = analyze::analyze(&trace, &options, &progress);
+    analysis.write(data)?;
+    Ok(analysis.summary())
+}
+
+fn newer(path: &Path, than: Option<SystemTime>) -> bool {
+    DataDir::written(path).is_some_and(|written| than.is_none_or(|than| written > than))
+}

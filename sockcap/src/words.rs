@@ -1,0 +1,81 @@
+//! Results in words: the line that a stage ends with, and what could not be seen.
+
+use analyze::AnalysisSummary;
+use message_trace::DataDir;
+use reconcile::Reconciliation;
+use report::Note;
+
+use crate::output::{bytes, counted};
+
+/// What reconcile found, in a line.
+pub(crate) fn reconciliation(found: &Reconciliation) -> String {
+    let share = match found.total_messages() {
+        0 => 100.0,
+        all => 100.0 * found.both_ends as f64 / all as f64,
+    };
+    format!(
+        "{} of {} with {} in {}; {share:.1}% seen at both ends",
+        counted(found.total_messages(), "message", "messages"),
+        counted(found.processes, "process", "processes"),
+        counted(found.records, "record", "records"),
+        bytes(found.log_bytes),
+    )
+}
+
+/// What could not be seen or matched, each with its count.
+pub(crate) fn notes(found: &Reconciliation) -> Vec<Note> {
+    let note = |label: String, count| Note { label, count };
+    let causes = |counts: &reconcile::Counts, what: &str| -> Vec<Note> {
+        counts.iter().map(|(cause, count)| note(format!("{what}: {cause}"), *count)).collect()
+    };
+    let mut notes = Vec::new();
+    notes.extend(causes(&found.lost_records, "records lost while recording"));
+    notes.push(note("logs with damage, read as far as they are whole".into(), found.damaged.len() as u64));
+    notes.extend(causes(&found.send_only, "messages without a time of receipt"));
+    notes.extend(causes(&found.receive_only, "messages without a time of sending"));
+    notes.extend(causes(&found.unmatched_streams, "streams whose other end was not found"));
+    notes.push(note("bytes sent on a stream and never read".into(), found.stream_bytes.sent_only));
+    notes.push(note("bytes read that no call was seen to send".into(), found.stream_bytes.received_only));
+    notes.push(note("datagrams lost".into(), found.datagrams.lost));
+    notes.push(note("datagrams received twice".into(), found.datagrams.duplicated));
+    notes.push(note("datagrams out of order".into(), found.datagrams.reordered));
+    notes.push(note("messages of processes to themselves, left out".into(), found.internal.messages));
+    notes.extend(causes(&found.ignored, "records passed over"));
+    notes.retain(|note| note.count > 0);
+    notes
+}
+
+/// What analyze found, in a line.
+pub(crate) fn analysis(summary: &AnalysisSummary) -> String {
+    let totals = &summary.totals;
+    let mut line = format!(
+        "{} in {} ({:.1} expected), by {} with {} as nodes",
+        counted(totals.patterns, "path pattern", "path patterns"),
+        counted(totals.instances, "instance", "instances"),
+        totals.instances_expected,
+        summary.options.algorithm,
+        match summary.options.grain {
+            message_trace::Grain::Host => "hosts",
+            message_trace::Grain::Process => "processes",
+            message_trace::Grain::Command => "commands",
+            message_trace::Grain::Thread => "threads",
+        },
+    );
+    for (count, what) in [
+        (totals.roots_bounded, "paths with more uncertain links than were tried both ways (--try-both)"),
+        (totals.instances_cut, "instances cut off at the largest size"),
+    ] {
+        if count > 0 {
+            line.push_str(&format!("; {count} {what}"));
+        }
+    }
+    line
+}
+
+/// The `-d` that a further command needs to find `data`.
+pub(crate) fn same_directory(data: &DataDir) -> String {
+    match data.path() == std::path::Path::new(crate::cli::DEFAULT_DIRECTORY) {
+        true => String::new(),
+        false => format!(" -d {}", data.path().display()),
+    }
+}

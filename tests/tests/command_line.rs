@@ -1,0 +1,186 @@
+//! What a user meets at the command line: exit statuses, the line after a recording, stages that run what they lack,
+//! and errors that say what to do.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use end_to_end::sockcap;
+
+fn run(arguments: &[&str], directory: &Path) -> Output {
+    Command::new(sockcap()).args(arguments).current_dir(directory).stdin(Stdio::null()).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// An echo server and its client in one python program, over loopback.
+const ECHO: &str = r#"
+import socket, threading
+server = socket.create_server(("127.0.0.1", 0))
+def serve():
+    peer, _ = server.accept()
+    while data := peer.recv(100):
+        peer.sendall(data)
+thread = threading.Thread(target=serve)
+thread.start()
+client = socket.create_connection(server.getsockname())
+for _ in range(5):
+    client.sendall(b"question")
+    assert client.recv(100) == b"question"
+client.close()
+thread.join()
+"#;
+
+#[test]
+fn record_exits_as_the_command_does() {
+    let directory = tempfile::tempdir().unwrap();
+    let status =
+        |command: &[&str]| run(&[&["record", "--"], command].concat(), directory.path()).status.code();
+    assert_eq!(status(&["true"]), Some(0));
+    assert_eq!(status(&["sh", "-c", "exit 7"]), Some(7));
+    assert_eq!(status(&["sh", "-c", "kill -TERM $$"]), Some(128 + 15));
+    assert_eq!(status(&["./no-such-program"]), Some(127));
+    fs::write(directory.path().join("no-program"), "text").unwrap();
+    assert_eq!(status(&["./no-program"]), Some(126));
+}
+
+#[test]
+fn record_sends_signals_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let script = "trap 'echo got it; exit 3' TERM; echo ready; while :; do sleep 0.05; done";
+    let mut child = Command::new(sockcap())
+        .args(["record", "--", "timeout", "20", "bash", "-c", script])
+        .current_dir(directory.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
+    assert_eq!(lines.next().unwrap().unwrap(), "ready");
+    Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert_eq!(lines.next().unwrap().unwrap(), "got it");
+    // `timeout` says 124 when it was told to end its command.
+    assert!([Some(3), Some(124)].contains(&child.wait().unwrap().code()));
+}
+
+#[test]
+fn record_says_in_one_line_what_there_is_now() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = run(&["record", "--host", "web1", "--", "/usr/bin/python3", "-c", ECHO], directory.path());
+    let line = text(&output.stderr);
+    assert!(output.status.success() && output.stdout.is_empty(), "{line}");
+    assert!(line.starts_with("sockcap: 1 process, ") && line.contains(" 0 lost, "), "{line}");
+    assert!(line.trim_end().ends_with("next: sockcap report") && line.lines().count() == 1, "{line}");
+    let logs = fs::read_dir(directory.path().join("sockcap.data/hosts/web1")).unwrap();
+    assert_eq!(logs.count(), 1);
+}
+
+#[test]
+fn a_program_that_loads_no_library_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let source = directory.path().join("static.c");
+    fs::write(&source, "int main(void) { return 0; }").unwrap();
+    let compiled =
+        Command::new("cc").arg("-static").arg(&source).arg("-o").arg(source.with_extension("")).status();
+    assert!(compiled.unwrap().success(), "install gcc and libc6-dev");
+    let output = run(&["record", "--", "./static"], directory.path());
+    assert!(text(&output.stderr).contains("nothing was recorded: ./static did not load"), "{output:?}");
+}
+
+#[test]
+fn report_runs_what_it_lacks_and_again_what_is_out_of_date() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("sockcap.data");
+    let record = |host| {
+        let output = run(&["record", "--host", host, "--", "/usr/bin/python3", "-c", ECHO], directory.path());
+        assert!(output.status.success(), "{output:?}");
+    };
+    let messages = || {
+        let output = run(&["report", "--json"], directory.path());
+        assert!(output.status.success(), "{output:?}");
+        let exported = run(&["export", "messages"], directory.path());
+        text(&exported.stdout).lines().count() - 1
+    };
+    record("one");
+    // A process that only talks to itself is a system of no messages, unless one asks for them.
+    assert_eq!(messages(), 0);
+    let kept = run(&["reconcile", "--keep-internal"], directory.path());
+    assert!(text(&kept.stderr).contains("10 messages"), "{kept:?}");
+    assert_eq!(messages(), 10);
+    for table in ["messages", "nodes", "links", "paths", "patterns"] {
+        assert!(data.join(format!("{table}.parquet")).is_file(), "{table}");
+    }
+    assert!(data.join("report.html").is_file());
+
+    let grain = || fs::read_to_string(data.join("analysis.json")).unwrap();
+    assert!(grain().contains(r#""grain": "command""#));
+    assert!(run(&["report", "--node", "thread"], directory.path()).status.success());
+    assert!(grain().contains(r#""grain": "thread""#), "{}", grain());
+
+    // A new log makes everything out of date.
+    record("two");
+    assert_eq!(messages(), 0);
+}
+
+#[test]
+fn info_and_dump_show_what_was_recorded() {
+    let directory = tempfile::tempdir().unwrap();
+    run(&["record", "--host", "web1", "--", "/usr/bin/python3", "-c", ECHO], directory.path());
+    let info = text(&run(&["info"], directory.path()).stdout);
+    assert!(info.contains("web1") && info.contains("python3 -c"), "{info}");
+    assert!(info.contains("'sockcap reconcile' makes them"), "{info}");
+
+    let host = directory.path().join("sockcap.data/hosts/web1");
+    let log = fs::read_dir(host).unwrap().next().unwrap().unwrap().path();
+    let dump = text(&run(&["dump", log.to_str().unwrap()], directory.path()).stdout);
+    let count = |what: &str| dump.lines().filter(|line| line.contains(what)).count();
+    assert_eq!(count(" bytes 8 took"), 20, "five questions and answers, each sent and received:\n{dump}");
+    assert_eq!(count("role Listen local 127.0.0.1:"), 1, "{dump}");
+    assert_eq!(count("end-of-file"), 1, "{dump}");
+}
+
+#[test]
+fn errors_say_which_file_and_what_to_do() {
+    let directory = tempfile::tempdir().unwrap();
+    let fails = |arguments: &[&str], status: i32, words: &[&str]| {
+        let output = run(arguments, directory.path());
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(status), "{arguments:?}: {error}");
+        for word in words {
+            assert!(error.contains(word), "{arguments:?} does not say '{word}': {error}");
+        }
+    };
+    fails(&["report", "-d", "nowhere"], 1, &["nowhere", "sockcap record -d nowhere -- CMD"]);
+    fails(&["report", "--sort", "beauty"], 2, &["beauty", "p99"]);
+    fails(&["analyze", "--window", "soon"], 2, &["soon", "100ms"]);
+    fails(&["record", "--host", "../etc", "--", "true"], 2, &["host name"]);
+    fails(&["record"], 2, &["CMD"]);
+    fs::write(directory.path().join("text.sclog"), "no log").unwrap();
+    fails(&["dump", "text.sclog"], 1, &["text.sclog", "not a sockcap log"]);
+    fs::create_dir_all(directory.path().join("broken")).unwrap();
+    fs::write(directory.path().join("broken/messages.parquet"), "no table").unwrap();
+    fails(&["report", "-d", "broken"], 1, &["broken", "remove it"]);
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let directory = tempfile::tempdir().unwrap();
+    run(&["record", "--", "/usr/bin/python3", "-c", ECHO], directory.path());
+    let script =
+        format!("{} dump sockcap.data/hosts/*/*.sclog | true; echo ${{PIPESTATUS[0]}}", sockcap().display());
+    let output = Command::new("bash").args(["-c", &script]).current_dir(directory.path()).output().unwrap();
+    assert_eq!((text(&output.stdout).trim(), text(&output.stderr).as_str()), ("0", ""));
+}
+
+#[test]
+fn help_is_complete() {
+    let directory = tempfile::tempdir().unwrap();
+    let help = text(&run(&["--help"], directory.path()).stdout);
+    for command in ["record", "reconcile", "analyze", "report", "export", "info", "dump"] {
+        assert!(help.contains(command), "{command}");
+        let output = run(&[command, "--help"], directory.path());
+        assert!(output.status.success() && text(&output.stdout).contains("Usage: sockcap"), "{command}");
+    }
+    assert!(help.contains("Exit status") && help.contains("127"), "{help}");
+}

@@ -1,0 +1,121 @@
+//! The demo's system comes out as the three kinds of request that its client makes, and as little else.
+//!
+//! The demo is run as a user runs it, by its script, on real servers and on the workspace's example programs. What
+//! the trees must be is known: it is written in `demo/servers`.
+
+use std::path::Path;
+use std::process::Command;
+
+use analyze::paths::PathPattern;
+use end_to_end::repository;
+use message_trace::DataDir;
+
+/// A message as `SOURCE -> DESTINATION:PORT`, the port being that of the side that listens.
+fn tree(pattern: &PathPattern) -> Vec<String> {
+    let hops = pattern.hops.iter().enumerate();
+    hops.map(|(place, hop)| {
+        // In these systems no request makes two at once: every tree is a chain.
+        assert_eq!(hop.parent, place.checked_sub(1), "hop {place} of {pattern:#?}");
+        let port = if hop.dst_port == "*" { &hop.src_port } else { &hop.dst_port };
+        format!("{} -> {} {port}", hop.src, hop.dst)
+    })
+    .collect()
+}
+
+/// The chain of messages through `nodes`, each but the first with the port it listens on.
+fn chain(client: &str, calls: &[(&str, &str, u16)]) -> Vec<String> {
+    // A call is (caller, callee, port); a caller that is the callee of the one before has not answered yet.
+    let mut open: Vec<(&str, &str, u16)> = Vec::new();
+    let mut messages = Vec::new();
+    for call in calls {
+        while let Some(last) = open.last().filter(|last| last.1 != call.0) {
+            messages.push(format!("{} -> {} {}", last.1, last.0, last.2));
+            open.pop();
+        }
+        messages.push(format!("{} -> {} {}", call.0, call.1, call.2));
+        open.push(*call);
+    }
+    while let Some(last) = open.pop() {
+        messages.push(format!("{} -> {} {}", last.1, last.0, last.2));
+    }
+    assert!(messages.first().is_some_and(|first| first.starts_with(client)));
+    messages
+}
+
+fn run_demo(servers: &str, port: u16, data: &Path) {
+    let output = Command::new(repository().join("scripts/demo"))
+        .arg(data)
+        .env("SOCKCAP_DEMO", servers)
+        .env("SOCKCAP_DEMO_PORT", port.to_string())
+        .output()
+        .unwrap();
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{stdout}\n{stderr}");
+    assert!(stderr.contains(" 0 lost"), "{stderr}");
+    let page = data.join("report.html");
+    assert!(stdout.contains(&*page.to_string_lossy()), "the page's path is not shown:\n{stdout}");
+    assert!(page.metadata().unwrap().len() > 10_000);
+}
+
+fn check(data: &Path, requests: i64, kinds: &[Vec<String>]) {
+    let patterns = PathPattern::read_all(&DataDir::new(data).patterns()).unwrap();
+    let all: f64 = patterns.iter().map(|pattern| pattern.expected).sum();
+    let mut ours = 0.0;
+    for kind in kinds {
+        let found: Vec<&PathPattern> = patterns
+            .iter()
+            .filter(|pattern| pattern.hops.len() == kind.len() && &tree(pattern) == kind)
+            .collect();
+        let [pattern] = found[..] else {
+            panic!("{} patterns are {kind:#?}; all patterns: {patterns:#?}", found.len());
+        };
+        ours += pattern.expected;
+        assert!(pattern.count >= requests * 9 / 10, "{} instances of {kind:#?}", pattern.count);
+        // The three kinds are the first three, however they are ranked among themselves.
+        assert!(pattern.id < 3, "ranked {} by total time: {kind:#?}", pattern.id);
+    }
+    println!("expected count of the three kinds: {ours:.1} of {all:.1} in {} patterns", patterns.len());
+    assert!(ours >= 0.95 * all, "the three kinds are {ours:.1} of {all:.1}");
+}
+
+#[test]
+fn debian_servers_come_out_as_three_patterns() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    run_demo("debian", 18080, &data);
+    let front = [("CLIENT", "nginx", 18080), ("nginx", "shop.py", 18081)];
+    let with = |calls: &[(&'static str, &'static str, u16)]| chain("CLIENT", &[&front, calls].concat());
+    check(
+        &data,
+        100,
+        &[
+            with(&[("shop.py", "redis-server", 18083)]),
+            with(&[("shop.py", "redis-server", 18083), ("shop.py", "prices.py", 18082)]),
+            with(&[("shop.py", "dnsmasq", 18084)]),
+        ],
+    );
+}
+
+#[test]
+fn the_example_programs_come_out_as_three_patterns() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    run_demo("examples", 18180, &data);
+    let front = [("CLIENT", "demo-front", 18180), ("demo-front", "demo-shop", 18181)];
+    let with = |calls: &[(&'static str, &'static str, u16)]| chain("CLIENT", &[&front, calls].concat());
+    check(
+        &data,
+        100,
+        &[
+            with(&[("demo-shop", "demo-store", 18183)]),
+            with(&[("demo-shop", "demo-store", 18183), ("demo-shop", "demo-store", 18182)]),
+            with(&[("demo-shop", "demo-store", 18184)]),
+        ],
+    );
+}
+
+#[test]
+fn a_chain_is_written_as_its_calls_nest() {
+    let messages = chain("c", &[("c", "a", 1), ("a", "b", 2), ("a", "d", 3)]);
+    assert_eq!(messages, ["c -> a 1", "a -> b 2", "b -> a 2", "a -> d 3", "d -> a 3", "a -> c 1"]);
+}
