@@ -4,7 +4,6 @@
 use std::io::{self, Write};
 
 use analyze::paths::{Hop, PathPattern};
-use message_trace::stats::Summary;
 use serde::Serialize;
 
 use crate::{Options, Output, Report};
@@ -45,13 +44,15 @@ struct NotSeen<'a> {
 
 #[derive(Serialize)]
 struct Pattern<'a> {
-    id: i64,
+    pattern: i64,
     count: i64,
     expected: f64,
     expected_per_count: f64,
     expected_per_root_count: f64,
     max_probability: f64,
-    duration: Delay,
+    duration_mean: f64,
+    duration_p50: f64,
+    duration_p99: f64,
     total_time: f64,
     share: f64,
     hops: Vec<JsonHop<'a>>,
@@ -59,6 +60,7 @@ struct Pattern<'a> {
 
 #[derive(Serialize)]
 struct JsonHop<'a> {
+    hop: usize,
     parent: Option<usize>,
     depth: usize,
     src: &'a str,
@@ -69,16 +71,15 @@ struct JsonHop<'a> {
     src_traced: bool,
     dst_traced: bool,
     bytes: f64,
-    node: Option<Delay>,
-    network: Option<Delay>,
-    untraced: Option<Delay>,
-}
-
-#[derive(Serialize)]
-struct Delay {
-    mean: f64,
-    p50: f64,
-    p99: f64,
+    node_mean: Option<f64>,
+    node_p50: Option<f64>,
+    node_p99: Option<f64>,
+    network_mean: Option<f64>,
+    network_p50: Option<f64>,
+    network_p99: Option<f64>,
+    untraced_mean: Option<f64>,
+    untraced_p50: Option<f64>,
+    untraced_p99: Option<f64>,
 }
 
 impl<'a> Document<'a> {
@@ -104,23 +105,26 @@ impl<'a> Document<'a> {
 impl<'a> Pattern<'a> {
     fn of(pattern: &'a PathPattern, total_time: f64) -> Pattern<'a> {
         Pattern {
-            id: pattern.id,
+            pattern: pattern.id,
             count: pattern.count,
             expected: pattern.expected,
             expected_per_count: pattern.expected_per_count(),
             expected_per_root_count: pattern.expected_per_root_count(),
             max_probability: pattern.max_probability,
-            duration: Delay::of(&pattern.duration),
+            duration_mean: pattern.duration.mean,
+            duration_p50: pattern.duration.p50,
+            duration_p99: pattern.duration.p99,
             total_time: pattern.total_time,
             share: crate::summary::share(pattern.total_time, total_time),
-            hops: pattern.hops.iter().map(JsonHop::of).collect(),
+            hops: pattern.hops.iter().enumerate().map(|(index, hop)| JsonHop::of(index, hop)).collect(),
         }
     }
 }
 
 impl<'a> JsonHop<'a> {
-    fn of(hop: &'a Hop) -> JsonHop<'a> {
+    fn of(index: usize, hop: &'a Hop) -> JsonHop<'a> {
         JsonHop {
+            hop: index,
             parent: hop.parent,
             depth: hop.depth,
             src: &hop.src,
@@ -131,16 +135,16 @@ impl<'a> JsonHop<'a> {
             src_traced: hop.src_traced,
             dst_traced: hop.dst_traced,
             bytes: hop.bytes,
-            node: hop.node.as_ref().map(Delay::of),
-            network: hop.network.as_ref().map(Delay::of),
-            untraced: hop.untraced.as_ref().map(Delay::of),
+            node_mean: hop.node.map(|delay| delay.mean),
+            node_p50: hop.node.map(|delay| delay.p50),
+            node_p99: hop.node.map(|delay| delay.p99),
+            network_mean: hop.network.map(|delay| delay.mean),
+            network_p50: hop.network.map(|delay| delay.p50),
+            network_p99: hop.network.map(|delay| delay.p99),
+            untraced_mean: hop.untraced.map(|delay| delay.mean),
+            untraced_p50: hop.untraced.map(|delay| delay.p50),
+            untraced_p99: hop.untraced.map(|delay| delay.p99),
         }
-    }
-}
-
-impl Delay {
-    fn of(summary: &Summary) -> Delay {
-        Delay { mean: summary.mean, p50: summary.p50, p99: summary.p99 }
     }
 }
 
@@ -162,11 +166,12 @@ mod tests {
         let json = written(&patterns, &Options::default());
         assert_eq!((&json["messages"], &json["sort"]), (&2416.into(), &"total".into()));
         assert_eq!(json["not_seen"].as_array().unwrap().len(), 2, "what did not happen is left out");
-        let lookup = json["patterns"].as_array().unwrap().iter().find(|pattern| pattern["id"] == 2).unwrap();
+        let lookup =
+            json["patterns"].as_array().unwrap().iter().find(|pattern| pattern["pattern"] == 2).unwrap();
         assert_eq!(lookup["count"], 88);
         assert_eq!(lookup["expected_per_count"], patterns[2].expected_per_count());
-        assert_eq!(lookup["hops"][3]["untraced"]["mean"], 2.2e6);
-        assert_eq!(lookup["hops"][3]["node"], serde_json::Value::Null);
+        assert_eq!(lookup["hops"][3]["untraced_mean"], 2.2e6);
+        assert_eq!(lookup["hops"][3]["node_mean"], serde_json::Value::Null);
         assert_eq!(lookup["hops"][2]["protocol"], "udp");
         let shares: f64 = json["patterns"]
             .as_array()
@@ -185,7 +190,7 @@ mod tests {
             .as_array()
             .unwrap()
             .iter()
-            .map(|pattern| pattern["id"].as_i64().unwrap())
+            .map(|pattern| pattern["pattern"].as_i64().unwrap())
             .collect();
         assert_eq!(ids, [0, 1]);
         assert_eq!(json["pattern_count"], 4);

@@ -18,6 +18,7 @@ const OPEN: usize = 3;
 pub(super) fn card(index: usize, pattern: &PathPattern, share: f64, palette: &Palette) -> Markup {
     let timing = Timing::of(pattern);
     let timeline = Timeline::of(pattern, &timing);
+    let drawing = Drawing::of(&timeline, palette);
     let route = route(&pattern.hops);
     let id = format!("p{}", index + 1);
     let facts = [
@@ -36,7 +37,7 @@ pub(super) fn card(index: usize, pattern: &PathPattern, share: f64, palette: &Pa
                 span.facts { @for (label, value) in &facts { span { b { (value) } " " (label) } } }
             }
             div.scroll tabindex="0" role="group" aria-label={ "Timeline of pattern " (index + 1) } {
-                (Drawing::of(&timeline, palette).markup(&id, &format!("Timeline of {route}"), &description(pattern, &timing)))
+                (drawing.markup(&id, &format!("Timeline of {route}"), &description(pattern, &timing)))
             }
             (hops::table(pattern, &timing, palette))
         }

@@ -33,7 +33,12 @@ pub(super) struct Row {
 
 /// The columns after the path, by the key that sorts them: name, explanation, and whether a phone shows them.
 const COLUMNS: [(SortKey, &str, &str, bool); 7] = [
-    (SortKey::Total, "share of time", "Duration times probability, summed over all instances", true),
+    (
+        SortKey::Total,
+        "share",
+        "Of the total time: duration times probability, summed over all instances",
+        true,
+    ),
     (SortKey::Count, "count", "Instances that were built", false),
     (SortKey::Expected, "expected", "Instances expected to be real: the sum of their probabilities", false),
     (SortKey::Confidence, "confidence", "Expected / count: the mean probability of an instance", false),
@@ -100,7 +105,8 @@ pub(super) fn section(rows: &[Row], hidden: usize, sort: SortKey) -> Markup {
             div.tools {
                 label.search {
                     span { "Search" }
-                    input #search type="search" placeholder="node, port or protocol" autocomplete="off" spellcheck="false";
+                    input #search type="search" placeholder="node, port or protocol" autocomplete="off"
+                        spellcheck="false";
                 }
                 label {
                     span { "Sort by" }
@@ -126,7 +132,8 @@ pub(super) fn section(rows: &[Row], hidden: usize, sort: SortKey) -> Markup {
             }
             @if rows.len() > STATIC_ROWS {
                 noscript { p.fine {
-                    "The first " (count(STATIC_ROWS as u64)) " of " (count(rows.len() as u64)) "; the others need scripts."
+                    "The first " (count(STATIC_ROWS as u64)) " of " (count(rows.len() as u64))
+                    "; the others need scripts."
                 } }
             }
             p #more hidden { button type="button" { "Show more" } }

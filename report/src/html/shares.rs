@@ -30,7 +30,8 @@ pub(super) fn section(patterns: &[&PathPattern], palette: &Palette) -> Markup {
                 h2 #shares { "Where the time goes" }
                 div.stack aria-hidden="true" {
                     @for segment in &segments {
-                        span class=(segment.class) style={ "width:" (format!("{:.2}%", share(segment.time, whole) * 100.0)) }
+                        @let width = format!("width:{:.2}%", share(segment.time, whole) * 100.0);
+                        span class=(segment.class) style=(width)
                             title={ (segment.label) ": " (percent_of(segment)) } {}
                     }
                 }
