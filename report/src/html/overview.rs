@@ -12,7 +12,7 @@ use super::STATIC_ROWS;
 use crate::SortKey;
 use crate::label::route;
 use crate::summary::share;
-use crate::units::{count, duration, expected, percent};
+use crate::units::{count, duration, expected, percent, plural};
 
 /// A row of the table, as shown and as sorted.
 #[derive(Debug, Serialize)]
@@ -20,7 +20,8 @@ pub(super) struct Row {
     /// The number of the pattern's card; none if it is not drawn.
     card: Option<usize>,
     route: String,
-    hops: usize,
+    /// Their number, in words.
+    hops: String,
     /// The length of its bar, from 0 to 100; the longest is that of the largest share.
     bar: f64,
     /// As shown, in the order of [`COLUMNS`].
@@ -62,7 +63,7 @@ pub(super) fn rows(ranked: &[&PathPattern], detailed: &HashSet<usize>, total_tim
         Row {
             card: detailed.contains(&index).then_some(index + 1),
             route: route(&pattern.hops),
-            hops: pattern.hops.len(),
+            hops: plural(pattern.hops.len() as u64, "hop", "hops"),
             bar: (crate::summary::share(pattern.total_time, largest) * 1000.0).round() / 10.0,
             cells: vec![
                 percent(share),
@@ -153,7 +154,7 @@ fn markup(index: usize, row: &Row) -> Markup {
                     Some(card) => a href={ "#p" (card) } { (row.route) },
                     None => span title="Its timeline is not part of this page" { (row.route) },
                 }
-                small { (row.hops) " hops" }
+                small { (row.hops) }
             }
             @for (cell, (key, _, _, narrow)) in row.cells.iter().zip(COLUMNS) {
                 @if key == SortKey::Total {

@@ -31,13 +31,14 @@ pub(super) fn head(report: &Report<'_>) -> String {
 pub(super) fn header(report: &Report<'_>) -> Markup {
     let meta = &report.meta;
     let instances: i64 = report.patterns.iter().map(|pattern| pattern.count).sum();
+    let numbered = |number: u64, one, many| (count(number), if number == 1 { one } else { many });
     let facts = [
-        (count(report.patterns.len() as u64), "path patterns"),
-        (count(instances.max(0) as u64), "instances"),
+        numbered(report.patterns.len() as u64, "path pattern", "path patterns"),
+        numbered(instances.max(0) as u64, "instance", "instances"),
         (expected(meta.expected_paths), "expected to be real"),
-        (count(meta.messages), "messages"),
-        (count(meta.processes), "processes"),
-        (count(meta.hosts), "hosts"),
+        numbered(meta.messages, "message", "messages"),
+        numbered(meta.processes, "process", "processes"),
+        numbered(meta.hosts, "host", "hosts"),
         (duration(meta.span as f64).to_string(), "traced"),
     ];
     html! {
@@ -63,8 +64,12 @@ pub(super) fn header(report: &Report<'_>) -> Markup {
 
 /// What stands in place of everything else when there are no patterns.
 pub(super) fn nothing() -> Markup {
-    html! { section.card.empty { h2 { "No path was found" }
-    p { "The trace has no message that could be the beginning of a path." } } }
+    html! {
+        section.card.empty {
+            h2 { "No path to show" }
+            p { "The analysis found no path pattern in this trace, or none was asked for." }
+        }
+    }
 }
 
 /// The opening of the list of patterns, `shown` of `all`.

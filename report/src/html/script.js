@@ -34,7 +34,7 @@
     const name = element(row.card === null ? "span" : "a", "", row.route);
     if (row.card === null) name.title = "Its timeline is not part of this page";
     else name.href = "#p" + row.card;
-    path.append(name, element("small", "", row.hops + " hops"));
+    path.append(name, element("small", "", row.hops));
     line.append(path);
     row.cells.forEach((text, column) => {
       const cell = element("td", "number" + (data.wide[column] ? " wide" : ""), text);
