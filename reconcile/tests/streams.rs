@@ -4,7 +4,7 @@ mod common;
 
 use common::{System, accept, connect, found, log};
 use socket_log::encode::{Origin, Role};
-use socket_log::testing::{TCP, TCP6, mapped};
+use socket_log::testing::{LogWriter, TCP, TCP6, mapped};
 
 const CLIENT: &str = "10.0.0.1:40000";
 const SERVER: &str = "10.0.0.2:80";
@@ -242,11 +242,11 @@ fn loopback_addresses_are_each_machines_own() {
     let system = System::new();
     let (here, there) = ("127.0.0.1:40000", "127.0.0.1:80");
     for (host, boot) in [("one", 1), ("two", 2)] {
-        let mut client = socket_log::testing::LogWriter::new(host, 10, &format!("/bin/client-{host}"));
+        let mut client = LogWriter::new(host, 10, &format!("/bin/client-{host}"));
         client.set_boot(boot);
         connect(&mut client, 100, 1, 11, here, there);
         client.send(1_000, 1, 10);
-        let mut server = socket_log::testing::LogWriter::new(host, 20, &format!("/bin/server-{host}"));
+        let mut server = LogWriter::new(host, 20, &format!("/bin/server-{host}"));
         server.set_boot(boot);
         accept(&mut server, 200, 1, 12, there, here);
         server.receive(1_100, 1, 10);
@@ -256,6 +256,37 @@ fn loopback_addresses_are_each_machines_own() {
         system.reconcile().lines(),
         ["client-one => server-one 10 1000 1100", "client-two => server-two 10 1000 1100"]
     );
+}
+
+#[test]
+fn loopback_connections_do_not_cross_machines() {
+    let system = System::new();
+    let (here, there) = ("127.0.0.1:40000", "127.0.0.1:80");
+    let mut client = LogWriter::new("one", 10, "/bin/client");
+    client.set_boot(1);
+    connect(&mut client, 100, 1, 11, here, there);
+    client.send(1_000, 1, 10);
+    let mut server = LogWriter::new("two", 20, "/bin/server");
+    server.set_boot(2);
+    accept(&mut server, 200, 1, 12, there, here);
+    server.receive(1_100, 1, 10);
+    let outcome = system.add("one", "a", &client).add("two", "b", &server).reconcile();
+    assert_eq!(outcome.lines(), ["client => 127.0.0.1:80 10 1000 -", "127.0.0.1 => server 10 - 1100"]);
+    assert_eq!(outcome.flows(), [0, 1]);
+}
+
+#[test]
+fn two_hosts_of_one_machine_share_its_loopback() {
+    let system = System::new();
+    let (here, there) = ("127.0.0.1:40000", "127.0.0.1:80");
+    let mut client = LogWriter::new("one", 10, "/bin/client");
+    connect(&mut client, 100, 1, 11, here, there);
+    client.send(1_000, 1, 10);
+    let mut server = LogWriter::new("two", 20, "/bin/server");
+    accept(&mut server, 200, 1, 12, there, here);
+    server.receive(1_100, 1, 10);
+    let outcome = system.add("one", "a", &client).add("two", "b", &server).reconcile();
+    assert_eq!(outcome.lines(), ["client => server 10 1000 1100"]);
 }
 
 #[test]
