@@ -12,7 +12,7 @@ mod nodes;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use arrow_array::RecordBatch;
+use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::SchemaRef;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
@@ -83,6 +83,13 @@ pub fn read(path: &Path) -> Result<Batches, Error> {
 pub struct Batches {
     path: PathBuf,
     reader: ParquetRecordBatchReader,
+}
+
+impl Batches {
+    /// The table's schema.
+    pub fn schema(&self) -> SchemaRef {
+        self.reader.schema()
+    }
 }
 
 impl Iterator for Batches {

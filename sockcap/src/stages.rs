@@ -14,10 +14,11 @@ use crate::progress::Terminal;
 /// Sees to it that the messages are there and as new as the logs.
 pub(crate) fn messages(data: &DataDir) -> Result<(), Error> {
     let newest_log = data.logs()?.iter().filter_map(|log| DataDir::written(log)).max();
-    match (newest_log, DataDir::written(&data.messages())) {
+    let messages = DataDir::written(&data.messages()).filter(|_| data.nodes().exists());
+    match (newest_log, messages) {
         // An imported trace has no logs.
         (None, Some(_)) => Ok(()),
-        (Some(log), Some(messages)) if log < messages && data.nodes().exists() => Ok(()),
+        (Some(log), Some(messages)) if log < messages => Ok(()),
         _ => reconcile(data, &reconcile::Options::default()).map(|_| ()),
     }
 }

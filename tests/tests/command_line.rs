@@ -160,6 +160,8 @@ fn errors_say_which_file_and_what_to_do() {
     fails(&["dump", "text.sclog"], 1, &["text.sclog", "not a sockcap log"]);
     fs::create_dir_all(directory.path().join("broken")).unwrap();
     fs::write(directory.path().join("broken/messages.parquet"), "no table").unwrap();
+    fails(&["report", "-d", "broken"], 1, &["broken: no logs here"]);
+    fs::write(directory.path().join("broken/nodes.parquet"), "no table").unwrap();
     fails(&["report", "-d", "broken"], 1, &["broken", "remove it"]);
 }
 

@@ -6,6 +6,8 @@ use std::io::Write;
 use std::path::Path;
 use std::str::FromStr;
 
+use arrow_array::RecordBatch;
+
 use crate::error::Error;
 use crate::table;
 
@@ -56,7 +58,10 @@ pub fn export(path: &Path, format: Format, mut output: impl Write, name: &Path) 
     match format {
         Format::Csv => {
             let mut writer = arrow_csv::Writer::new(&mut output);
-            for batch in table::read(path)? {
+            let batches = table::read(path)?;
+            // The header comes with the first batch, and a table without rows has none of its own.
+            let header = RecordBatch::new_empty(batches.schema());
+            for batch in std::iter::once(Ok(header)).chain(batches) {
                 writer.write(&batch?).map_err(refused)?;
             }
         }
@@ -80,5 +85,48 @@ fn into_io(error: arrow_schema::ArrowError) -> std::io::Error {
     match error {
         arrow_schema::ArrowError::IoError(_, error) => error,
         other => std::io::Error::other(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::{Node, Nodes};
+
+    fn exported(nodes: &Nodes, format: Format) -> String {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("nodes.parquet");
+        nodes.write(&path).unwrap();
+        let mut output = Vec::new();
+        export(&path, format, &mut output, Path::new("output")).unwrap();
+        String::from_utf8(output).unwrap()
+    }
+
+    #[test]
+    fn csv_has_its_header_once_also_without_rows() {
+        const HEADER: &str = "id,host,pid,start,command,executable,traced\n";
+        assert_eq!(exported(&Nodes::default(), Format::Csv), HEADER);
+        let node = Node { host: "h".into(), pid: Some(7), command: "a,b".into(), ..Node::default() };
+        let rows = exported(&Nodes(vec![node]), Format::Csv);
+        assert_eq!(rows, format!("{HEADER}0,h,7,,\"a,b\",,false\n"));
+    }
+
+    #[test]
+    fn json_is_an_object_a_line() {
+        let node = Node { host: "h".into(), traced: true, ..Node::default() };
+        let rows = exported(&Nodes(vec![node.clone(), node]), Format::Json);
+        assert_eq!(rows.lines().count(), 2);
+        assert!(
+            rows.starts_with(r#"{"id":0,"host":"h","command":"","executable":"","traced":true}"#),
+            "{rows}"
+        );
+    }
+
+    #[test]
+    fn a_format_is_known_by_its_name() {
+        for format in Format::ALL {
+            assert_eq!(format.to_string().parse(), Ok(format));
+        }
+        assert!("xml".parse::<Format>().is_err());
     }
 }
