@@ -50,6 +50,8 @@ fn begin_child() {
 
 /// What the tail jump of `vfork` needs: libc's own, and a thread that will look at who it is before it logs.
 extern "C" fn before_vfork() -> *const c_void {
+    // Attached first: the child must not be taken for the thread, even if it is the first to log.
+    let _ = log::writer();
     log::set_aside();
     crate::hooks::functions::vfork.address().cast()
 }

@@ -130,6 +130,23 @@ for n in range(20):
 }
 
 #[test]
+fn a_vfork_child_is_not_taken_for_a_parent_that_never_logged() {
+    let recording = Recording::new();
+    recording.python("import subprocess\nfor _ in range(3): subprocess.run(['/bin/true'], close_fds=True)");
+    let logs = recording.logs();
+    assert_eq!(logs.len(), 4);
+    assert_eq!(events(&logs[0]), [(ProcessEvent::Exit, 0)], "nothing that the children did");
+    assert_eq!(logs[0].log.header().state, state::EXITED);
+}
+
+#[test]
+fn a_thread_can_be_cancelled_inside_a_hook() {
+    let recording = Recording::new();
+    assert_eq!(successful(&mut recording.command(recording.compile("cancel"))), "cancelled\n");
+    assert_eq!(sent(&recording.log(), Receive), [1]);
+}
+
+#[test]
 fn signal_handlers_that_send_lose_nothing() {
     let recording = Recording::new();
     let printed = successful(&mut recording.command(recording.compile("signals")));
@@ -214,8 +231,9 @@ fn a_directory_that_cannot_be_made_harms_nobody() {
 #[test]
 fn a_log_that_may_not_grow_counts_what_it_loses() {
     let recording = Recording::new();
-    let limited =
-        format!("import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100000, 100000))\n{HARDY}");
+    let limited = format!(
+        "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_DFL); resource.setrlimit(resource.RLIMIT_FSIZE, (100000, 100000))\n{HARDY}"
+    );
     assert_eq!(recording.python(&limited), "unharmed\n");
     let log = recording.log();
     let count = log.log.header().lost;
