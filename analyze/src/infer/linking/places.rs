@@ -49,10 +49,10 @@ impl Places {
         arrival.reserve_exact(trace.len());
         departure.reserve_exact(trace.len());
         for message in 0..trace.len() {
-            arrival.push(rounds.arrival(trace, message).map_or((NOWHERE, 0), |found| found));
+            arrival.push(rounds.arrival(trace, message).unwrap_or((NOWHERE, 0)));
             let client = options.clients_start_paths && naming.nodes()[naming.src(message) as usize].client;
             let found = if client { None } else { rounds.departure(trace, message) };
-            departure.push(found.map_or((NOWHERE, 0), |found| found));
+            departure.push(found.unwrap_or((NOWHERE, 0)));
         }
         let (arrivals, arrivals_of) = by_place(&arrival, rounds.places());
         let (departures, departures_of) = by_place(&departure, rounds.places());

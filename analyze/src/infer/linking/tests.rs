@@ -60,9 +60,11 @@ fn an_arrival_at_the_very_time_of_the_sending_is_a_cause_and_a_later_one_is_not(
     let mut trace = Fixture::new();
     trace.send("a", "b", 0, 10);
     trace.send("a", "b", 1, 11);
+    trace.send("b", "c", 9, 12);
     trace.send("b", "c", 10, 12);
     let trace = trace.trace();
     let links = infer(&trace, &options());
+    assert!(parents(&links, at(&trace, 9)).is_empty());
     assert_eq!(parents(&links, at(&trace, 10)), [0]);
     // d is 0, taken as a nanosecond: 1 against exp(-4).
     let probability = links.parents(at(&trace, 10)).next().unwrap().1;
