@@ -48,18 +48,25 @@ pub(crate) fn one_at_a_time(
 }
 
 /// Pairs sockets of which many connections can exist at once: the k-th made with the k-th accepted, except where
-/// the bytes say otherwise. Both lists are sorted by `named`.
-pub(crate) fn in_order(connecting: &[Candidate], accepting: &[Candidate]) -> Vec<(u32, u32)> {
+/// the bytes say otherwise: their number, or that they would have arrived before they were sent, which `possible`
+/// denies. Both lists are sorted by `named`.
+pub(crate) fn in_order(
+    connecting: &[Candidate],
+    accepting: &[Candidate],
+    possible: impl Fn(u32, u32) -> bool,
+) -> Vec<(u32, u32)> {
     let mut made: Vec<&Candidate> = connecting.iter().take(accepting.len()).collect();
     let accepted: Vec<&Candidate> = accepting.iter().take(connecting.len()).collect();
-    // Workers that accept at the same moment may be logged in another order: where the bytes differ, take the
-    // nearest other connection whose bytes are the same and that has no better place.
+    // Workers that accept at the same moment may be logged in another order: where the bytes do not fit, take the
+    // nearest other connection whose bytes do, and that has no better place.
+    let fits = |one: &Candidate, other: &Candidate| equal(one, other) && possible(one.socket, other.socket);
     for at in 0..accepted.len() {
-        if equal(made[at], accepted[at]) {
+        // With no other to choose from there is nothing to look at.
+        if made.len() == 1 || fits(made[at], accepted[at]) {
             continue;
         }
         let better = (at + 1..made.len().min(at + NEAR))
-            .find(|other| equal(made[*other], accepted[at]) && !equal(made[*other], accepted[*other]));
+            .find(|other| fits(made[*other], accepted[at]) && !fits(made[*other], accepted[*other]));
         if let Some(other) = better {
             made[at..=other].rotate_right(1);
         }
@@ -106,6 +113,15 @@ mod tests {
     fn bytes_tell_where_order_misleads() {
         let made = [at(0, 10, 100, 7), at(1, 11, 5, 8), at(2, 12, 9, 9)];
         let accepted = [at(5, 20, 8, 5), at(6, 21, 7, 100), at(7, 22, 9, 9)];
-        assert_eq!(in_order(&made, &accepted), [(1, 5), (0, 6), (2, 7)]);
+        assert_eq!(in_order(&made, &accepted, |_, _| true), [(1, 5), (0, 6), (2, 7)]);
+    }
+
+    #[test]
+    fn times_tell_where_bytes_are_equal() {
+        let (made, accepted) = ([at(0, 10, 5, 0), at(1, 11, 5, 0)], [at(5, 20, 0, 5), at(6, 21, 0, 5)]);
+        assert_eq!(in_order(&made, &accepted, |_, _| true), [(0, 5), (1, 6)]);
+        assert_eq!(in_order(&made, &accepted, |one, other| one + other == 6), [(1, 5), (0, 6)]);
+        // Where nothing is possible, as after a step of the clock, order is the best there is.
+        assert_eq!(in_order(&made, &accepted, |_, _| false), [(0, 5), (1, 6)]);
     }
 }

@@ -13,6 +13,7 @@ use crate::capture::Capture;
 use crate::connections::candidate;
 use crate::pairing::{self, Candidate};
 use crate::socket::Socket;
+use crate::streams;
 
 /// The ends of every `socketpair`, the first made first.
 pub(crate) fn pairs(sockets: &[Socket]) -> Vec<(u32, u32)> {
@@ -22,6 +23,10 @@ pub(crate) fn pairs(sockets: &[Socket]) -> Vec<(u32, u32)> {
     });
     ends.collect()
 }
+
+/// How far apart, in nanoseconds, two processes of one machine may have read the same clock: each adds its own
+/// difference between monotonic and wall-clock time, read a moment apart.
+const SLACK: i64 = 10_000;
 
 /// What the two ends of a unix connection have in common, of the server's name and the client's process.
 type Common = (String, u32);
@@ -65,7 +70,12 @@ pub(crate) fn connected(capture: &Capture, sockets: &[Socket]) -> Vec<(u32, u32)
         for (_, [mut connecting, mut accepting]) in groups {
             connecting.sort_by_key(|candidate| (candidate.named, candidate.socket));
             accepting.sort_by_key(|candidate| (candidate.named, candidate.socket));
-            for (one, other) in pairing::in_order(&connecting, &accepting) {
+            let possible = |one: u32, other: u32| {
+                let (one, other) = (&sockets[one as usize], &sockets[other as usize]);
+                streams::possible(&one.sends, &other.receives, SLACK)
+                    && streams::possible(&other.sends, &one.receives, SLACK)
+            };
+            for (one, other) in pairing::in_order(&connecting, &accepting, possible) {
                 done[one as usize] = true;
                 done[other as usize] = true;
                 pairs.push((one, other));

@@ -57,6 +57,22 @@ fn connections_of_one_process_go_in_order() {
 }
 
 #[test]
+fn connections_accepted_out_of_order_are_told_apart_by_their_times() {
+    let system = System::new();
+    let (mut client, mut server) = (log(10, "client"), log(20, "server"));
+    for flow in 1..3 {
+        let at = u64::from(flow);
+        connect(&mut client, 100 * at, flow, at, "/run/x", 20);
+        client.send(1_000_000 * at, flow, 5);
+        // Two workers, of which the second was quicker to tell.
+        accept(&mut server, 500 - at, flow, 10 + at, "/run/x", 10);
+        server.receive(1_000_000 * at + 10, flow, 5);
+    }
+    let outcome = system.add("one", "a", &client).add("one", "b", &server).reconcile();
+    assert_eq!(outcome.lines(), ["client => server 5 1000000 1000010", "client => server 5 2000000 2000010"]);
+}
+
+#[test]
 fn a_pair_lives_on_across_fork() {
     let system = System::new();
     let mut parent = log(10, "parent");
