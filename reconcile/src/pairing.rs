@@ -57,18 +57,21 @@ pub(crate) fn in_order(
 ) -> Vec<(u32, u32)> {
     let mut made: Vec<&Candidate> = connecting.iter().take(accepting.len()).collect();
     let accepted: Vec<&Candidate> = accepting.iter().take(connecting.len()).collect();
-    // Workers that accept at the same moment may be logged in another order: where the bytes do not fit, take the
-    // nearest other connection whose bytes do, and that has no better place.
+    // Workers that accept at the same moment may be logged in another order: where the bytes do not fit, take
+    // another one nearby whose bytes do, and that is better off as well or had no place that fits either.
     let fits = |one: &Candidate, other: &Candidate| equal(one, other) && possible(one.socket, other.socket);
     for at in 0..accepted.len() {
         // With no other to choose from there is nothing to look at.
         if made.len() == 1 || fits(made[at], accepted[at]) {
             continue;
         }
-        let better = (at + 1..made.len().min(at + NEAR))
-            .find(|other| fits(made[*other], accepted[at]) && !fits(made[*other], accepted[*other]));
+        let near = at.saturating_sub(NEAR)..made.len().min(at + NEAR);
+        let better = near.filter(|other| *other != at).find(|other| {
+            let (one, two) = (made[at], made[*other]);
+            fits(two, accepted[at]) && (fits(one, accepted[*other]) || !fits(two, accepted[*other]))
+        });
         if let Some(other) = better {
-            made[at..=other].rotate_right(1);
+            made.swap(at, other);
         }
     }
     made.iter().zip(accepted).map(|(made, accepted)| (made.socket, accepted.socket)).collect()
