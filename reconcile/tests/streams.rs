@@ -3,8 +3,9 @@
 mod common;
 
 use common::{System, accept, connect, found, log};
+use proptest::prelude::*;
 use socket_log::encode::{Origin, Role};
-use socket_log::testing::{LogWriter, TCP, TCP6, mapped};
+use socket_log::testing::{EPOCH, LogWriter, TCP, TCP6, mapped};
 
 const CLIENT: &str = "10.0.0.1:40000";
 const SERVER: &str = "10.0.0.2:80";
@@ -306,4 +307,72 @@ fn equal_logs_give_equal_files() {
             .map(|p| std::fs::read(p).unwrap())
     };
     assert_eq!(read(), read());
+}
+
+/// Cuts `total` bytes into calls at the given sizes, over and over.
+fn cut(total: u64, sizes: &[u64]) -> Vec<u64> {
+    let mut left = total;
+    let mut calls = Vec::new();
+    for size in sizes.iter().cycle() {
+        if left == 0 {
+            break;
+        }
+        calls.push(left.min(*size));
+        left -= left.min(*size);
+    }
+    calls
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// A conversation in turns: however each turn is cut into writes and reads, it is one message, with the times
+    /// of its first and last write and read; and no byte is lost.
+    #[test]
+    fn every_turn_of_a_conversation_is_one_message(
+        turns in prop::collection::vec(
+            (1u64..5_000, prop::collection::vec(100u64..2_000, 1..4), prop::collection::vec(100u64..2_000, 1..4)),
+            1..12,
+        ),
+        clock in -1_000_000_000i64..1_000_000_000,
+    ) {
+        let (mut client, mut server) = (log(10, "client"), LogWriter::new("two", 20, "/bin/server"));
+        // The server is another machine, whose clock is off by up to a second.
+        server.set_boot(9).set_epoch(EPOCH + clock);
+        connect(&mut client, 100, 1, 11, CLIENT, SERVER);
+        accept(&mut server, 200, 1, 12, SERVER, CLIENT);
+        let mut at = 1_000;
+        let mut expected = Vec::new();
+        for (turn, (bytes, writes, reads)) in turns.iter().enumerate() {
+            let (from, to) = if turn % 2 == 0 { (&mut client, &mut server) } else { (&mut server, &mut client) };
+            let mut times = [Vec::new(), Vec::new()];
+            for bytes in cut(*bytes, writes) {
+                from.send(at, 1, bytes);
+                times[0].push(at);
+                at += 10;
+            }
+            for bytes in cut(*bytes, reads) {
+                to.receive(at, 1, bytes);
+                times[1].push(at);
+                at += 10;
+            }
+            let ends = [0, 1].map(|side: usize| {
+                let at_server = side != turn % 2;
+                let shift = EPOCH + if at_server { clock } else { 0 };
+                times[side].first().zip(times[side].last()).map(|(a, b)| (*a as i64 + shift, *b as i64 + shift))
+            });
+            expected.push((turn as i8 % 2, *bytes as i64, ends[0], ends[1]));
+        }
+        let outcome = System::new().add("one", "a", &client).add("two", "b", &server).reconcile();
+        let mut found: Vec<_> = outcome
+            .trace
+            .messages()
+            .map(|m| {
+                (m.direction, m.bytes, m.send_first.zip(m.send_last), m.recv_first.zip(m.recv_last))
+            })
+            .collect();
+        // In the order of the client's clock.
+        found.sort_by_key(|(direction, _, sent, received)| if *direction == 0 { *sent } else { *received });
+        prop_assert_eq!(found, expected);
+    }
 }
