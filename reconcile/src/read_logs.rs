@@ -17,6 +17,9 @@ use crate::reconciliation::{DamagedLog, Reconciliation, add};
 /// As many places of a damaged log are described; the rest is counted.
 const PLACES_SHOWN: usize = 20;
 
+/// The kernel moves less than 2 GiB in one call; what claims more is damage.
+const LARGEST_TRANSFER: u64 = 1 << 31;
+
 /// Reads all logs of `data`.
 pub(crate) fn read(
     data: &DataDir,
@@ -140,6 +143,9 @@ impl Reading<'_> {
         let Entry { tid, ticks, record } = entry;
         let (process, time, tid) = (self.process, ticks as i64, tid as i32);
         match record {
+            Record::Transfer { bytes, .. } if bytes > LARGEST_TRANSFER => {
+                add(&mut self.outcome.ignored, "impossible size", 1);
+            }
             Record::Transfer { direction, flow, bytes, .. } => {
                 let flow = self.at(flow, ticks);
                 let calls = if direction == Direction::Send { &mut flow.sends } else { &mut flow.receives };

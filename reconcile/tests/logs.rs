@@ -2,8 +2,9 @@
 
 mod common;
 
-use common::{System, accept, connect, log};
+use common::{System, accept, bind, connect, log, receive_from, send_to};
 use message_trace::DataDir;
+use proptest::prelude::*;
 use reconcile::{Clocks, Error, Options, reconcile};
 use socket_log::layout::{CHUNK_BYTES, HEADER_BYTES, lost};
 
@@ -62,4 +63,41 @@ fn the_clocks_file_names_the_reference() {
     assert_eq!(clocks.reference, "two");
     assert_eq!(clocks.hosts.iter().map(|clock| clock.offset_ns).collect::<Vec<_>>(), [0, 0]);
     assert!(clocks.hosts.iter().all(|clock| clock.source == "none"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    /// Whatever is wrong with the records, reconciliation comes to an end, and what it writes can be read.
+    #[test]
+    fn damaged_records_are_survived(
+        spots in prop::collection::vec((any::<prop::sample::Index>(), any::<[u8; 8]>(), 1..9usize), 0..12),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let system = System::new();
+        let (mut client, mut server) = (log(10, "client"), log(20, "server"));
+        connect(&mut client, 100, 1, 11, CLIENT, SERVER);
+        accept(&mut server, 200, 1, 12, SERVER, CLIENT);
+        bind(&mut client, 100, 2, 13, CLIENT);
+        bind(&mut server, 100, 2, 14, SERVER);
+        for turn in 0..20u32 {
+            let at = 1_000 * u64::from(turn + 1);
+            client.send(at, 1, 10).send(at + 1, 1, 5_000_000);
+            server.receive(at + 100, 1, 5_000_010).send(at + 200, 1, 1);
+            client.receive(at + 300, 1, 1);
+            send_to(&mut client, 2, at, turn, SERVER);
+            receive_from(&mut server, 2, at + 10, turn, CLIENT);
+        }
+        client.pair(50_000, 3, 4).close(50_001, 2);
+        let (mut bytes, end) = (client.bytes(), 1_500);
+        for (at, garbage, length) in &spots {
+            let at = HEADER_BYTES + at.index(end);
+            bytes[at..at + length].copy_from_slice(&garbage[..*length]);
+        }
+        bytes.truncate(HEADER_BYTES + cut.index(CHUNK_BYTES + 1));
+        system.add("one", "a", &client).add("one", "b", &server);
+        std::fs::write(system.path("one", "a"), &bytes).unwrap();
+        let outcome = system.reconcile();
+        prop_assert_eq!(outcome.trace.len() as u64, outcome.counts.total_messages());
+    }
 }

@@ -5,7 +5,7 @@ mod common;
 use common::{System, accept, connect, found, log};
 use proptest::prelude::*;
 use socket_log::encode::{Origin, Role};
-use socket_log::testing::{EPOCH, LogWriter, TCP, TCP6, mapped};
+use socket_log::testing::{EPOCH, LogWriter, Socket, TCP, TCP6, mapped};
 
 const CLIENT: &str = "10.0.0.1:40000";
 const SERVER: &str = "10.0.0.2:80";
@@ -288,6 +288,33 @@ fn two_hosts_of_one_machine_share_its_loopback() {
     server.receive(1_100, 1, 10);
     let outcome = system.add("one", "a", &client).add("two", "b", &server).reconcile();
     assert_eq!(outcome.lines(), ["client => server 10 1000 1100"]);
+}
+
+#[test]
+fn a_connection_that_nobody_accepted_is_counted_as_such() {
+    let system = System::new();
+    let mut client = log(10, "client");
+    connect(&mut client, 100, 1, 11, "127.0.0.1:40000", "127.0.0.1:80");
+    client.send(1_000, 1, 10);
+    let mut server = log(20, "server");
+    server.flow(1, 1, TCP, Origin::Socket, 5);
+    server.endpoints(2, 1, Role::Listen, &common::address("0.0.0.0:80"), &[], 0);
+    let outcome = system.add("one", "a", &client).add("one", "b", &server).reconcile();
+    assert_eq!(outcome.lines(), ["client => 127.0.0.1:80 10 1000 -"]);
+    assert_eq!(outcome.counts.unmatched_streams["not accepted"], 1);
+    assert_eq!(outcome.counts.send_only["not accepted"], 1);
+}
+
+#[test]
+fn a_flow_that_its_log_does_not_describe_is_counted() {
+    let system = System::new();
+    let mut client = log(10, "client");
+    client.send(1_000, 1, 10).receive(1_001, 1, 10);
+    client.flow(1, 2, Socket { domain: 16, kind: 3, protocol: 0 }, Origin::Socket, 5).send(1_002, 2, 9);
+    let outcome = system.add("one", "a", &client).reconcile();
+    assert_eq!(outcome.lines(), Vec::<String>::new());
+    assert_eq!(outcome.counts.ignored["flow not described in its log"], 2);
+    assert_eq!(outcome.counts.ignored["address family 16"], 1);
 }
 
 #[test]
