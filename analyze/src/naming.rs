@@ -20,7 +20,6 @@ pub struct Naming {
     hop: Vec<u32>,
     nodes: Vec<GrainNode>,
     hops: Vec<HopName>,
-    pairs: usize,
     texts: Vec<String>,
 }
 
@@ -49,8 +48,6 @@ pub struct HopName {
     pub dst_port: u32,
     /// What the message went over.
     pub protocol: Protocol,
-    /// The number of the pair of names, which is B->C of WAP5's d for the delays before it.
-    pub pair: u32,
 }
 
 impl Naming {
@@ -60,7 +57,7 @@ impl Naming {
         let mut texts = Interner::default();
         let mut nodes = names::GrainNodes::new(trace, options.grain);
         let labels = PortLabels::new(trace, &mut texts);
-        let (mut pairs, mut hops) = (Interner::default(), Interner::default());
+        let mut hops = Interner::default();
         let (mut src, mut dst, mut hop) = (Vec::new(), Vec::new(), Vec::new());
         for column in [&mut src, &mut dst, &mut hop] {
             column.reserve_exact(trace.len());
@@ -81,11 +78,9 @@ impl Naming {
                 src_port: labels.label(message.src_endpoint, fixed[0]),
                 dst_port: labels.label(message.dst_endpoint, fixed[1]),
                 protocol: message.protocol,
-                pair: pairs.intern((src_name, dst_name)),
             }));
         }
-        let pairs = pairs.len();
-        Naming { src, dst, hop, nodes: nodes.list, hops: hops.values, pairs, texts: texts.values }
+        Naming { src, dst, hop, nodes: nodes.list, hops: hops.values, texts: texts.values }
     }
 
     /// The node that sent the message.
@@ -116,15 +111,9 @@ impl Naming {
         self.hops[hop as usize]
     }
 
-    /// The number of the message's pair of names.
-    #[inline]
-    pub fn pair(&self, message: usize) -> u32 {
-        self.hops[self.hop[message] as usize].pair
-    }
-
-    /// How many pairs of names there are.
-    pub fn pairs(&self) -> usize {
-        self.pairs
+    /// How many different labels there are.
+    pub fn hops(&self) -> usize {
+        self.hops.len()
     }
 
     /// A name or a port's label.

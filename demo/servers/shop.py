@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""The demo's first application: an HTTP server that asks redis, a second application, or a name server.
+"""The demo's first application: an HTTP server that asks redis, a second application, or a name server, and works
+for a millisecond before and after.
 
 usage: shop.py PORT REDIS_PORT PRICES_PORT DNS_PORT
 It knows nothing of sockcap; it is here to be recorded.
@@ -9,14 +10,19 @@ import http.server
 import socket
 import struct
 import sys
+import time
 
 PORT, REDIS, PRICES, DNS = map(int, sys.argv[1:5])
 redis = socket.create_connection(("127.0.0.1", REDIS))
 redis.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
-def from_redis(key):
-    redis.sendall(f"*2\r\n$3\r\nGET\r\n${len(key)}\r\n{key}\r\n".encode())
+COUNT = "local n = 0 for i = 1, 20000 do n = n + i end return n"
+
+
+def from_redis():
+    words = ["EVAL", COUNT, "0"]
+    redis.sendall("".join([f"*{len(words)}\r\n"] + [f"${len(w)}\r\n{w}\r\n" for w in words]).encode())
     return redis.recv(4096)
 
 
@@ -39,12 +45,14 @@ def look_up(name):
 
 class Shop(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
+        time.sleep(0.001)
         if self.path == "/item":
-            body = from_redis("item")
+            body = from_redis()
         elif self.path == "/page":
-            body = from_redis("page") + price()
+            body = from_redis() + price()
         else:
             body = look_up("shop.test")
+        time.sleep(0.001)
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()

@@ -29,7 +29,10 @@ pub fn ports<const N: usize>() -> io::Result<[u16; N]> {
 ///
 /// # Errors
 /// When the port cannot be listened on.
-pub fn serve(port: u16, answer: impl Fn(&str) -> io::Result<String> + Copy + Send + 'static) -> io::Result<()> {
+pub fn serve(
+    port: u16,
+    answer: impl Fn(&str) -> io::Result<String> + Copy + Send + 'static,
+) -> io::Result<()> {
     for stream in TcpListener::bind(local(port))?.incoming() {
         let stream = stream?;
         std::thread::spawn(move || -> io::Result<()> {

@@ -37,14 +37,14 @@ impl Inference for Linking {
         let departures = places.departures();
         progress.step("estimating delays", departures as u64);
         let delays = parallel::in_parts(departures, |part| {
-            let mut delays = Delays::new(naming.pairs());
+            let mut delays = Delays::new(naming.hops());
             for chunk in places.chunks(part) {
                 delays.observe(&chunk, naming, options.window);
                 progress.advance(chunk.departures.len() as u64);
             }
             delays
         });
-        let delays = Delays::sum(delays, naming.pairs());
+        let delays = Delays::sum(delays, naming.hops());
         progress.step("linking messages", departures as u64);
         let parts = parallel::in_parts(departures, |part| {
             let mut found = Found::default();
@@ -73,7 +73,7 @@ struct Found {
 impl Found {
     fn link(&mut self, chunk: &places::Chunk<'_>, naming: &Naming, delays: &Delays, options: &Options) {
         for (departure, before) in chunk.sweep() {
-            let d = delays.mean(naming.pair(departure.message as usize));
+            let d = delays.mean(naming.hop(departure.message as usize));
             let first = self.parents.len();
             let spontaneous = parents::find(&before, departure, d, options, &mut self.parents);
             self.children.push((departure.message, (self.parents.len() - first) as u32, spontaneous));

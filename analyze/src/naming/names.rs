@@ -124,10 +124,6 @@ impl<T: Clone + Eq + Hash> Interner<T> {
         self.numbers.insert(value, number);
         number
     }
-
-    pub(super) fn len(&self) -> usize {
-        self.values.len()
-    }
 }
 
 #[cfg(test)]

@@ -5,12 +5,20 @@ use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::time::Duration;
 
+/// What the application does before it asks, and before it answers.
+const WORK: Duration = Duration::from_millis(1);
+
 fn main() -> io::Result<()> {
     let [port, store, prices, names] = demo::ports()?;
-    demo::serve(port, move |line| match line {
-        "/item" => demo::ask(store, line),
-        "/page" => Ok(demo::ask(store, line)? + &demo::ask(prices, line)?),
-        _ => look_up(names, line),
+    demo::serve(port, move |line| {
+        std::thread::sleep(WORK);
+        let answer = match line {
+            "/item" => demo::ask(store, line),
+            "/page" => Ok(demo::ask(store, line)? + &demo::ask(prices, line)?),
+            _ => look_up(names, line),
+        };
+        std::thread::sleep(WORK);
+        answer
     })
 }
 

@@ -16,11 +16,11 @@ fn infer(trace: &MessageTrace, options: &Options) -> Links {
 fn delay(trace: &MessageTrace, options: &Options, message: usize) -> f64 {
     let naming = Naming::new(trace, options);
     let places = Places::of(trace, &naming, options);
-    let mut delays = Delays::new(naming.pairs());
+    let mut delays = Delays::new(naming.hops());
     for chunk in places.chunks(0..places.departures()) {
         delays.observe(&chunk, &naming, options.window);
     }
-    delays.mean(naming.pair(message))
+    delays.mean(naming.hop(message))
 }
 
 fn parents(links: &Links, child: usize) -> Vec<u32> {
@@ -53,6 +53,19 @@ fn step_1_averages_the_smallest_delays_and_leaves_out_what_has_none_within_x() {
     // With a window of 1001 it has one: d = (10 + 30 + 1001) / 3.
     let options = Options { window: 1001, ..options };
     assert_eq!(delay(&trace, &options, at(&trace, 110)), 347.0);
+}
+
+#[test]
+fn two_services_of_one_name_are_told_apart_by_their_ports() {
+    let mut trace = Fixture::new();
+    // One program twice: on port 1 it answers after 10, on port 2 after 1000.
+    for (process, port, takes) in [("store#1", 1, 10), ("store#2", 2, 1000)] {
+        trace.send("a", process, 0, 5).ports(40_000, port);
+        trace.send(process, "a", 5 + takes, 2000).ports(port, 40_000).accepting();
+    }
+    let trace = trace.trace();
+    assert_eq!(delay(&trace, &options(), at(&trace, 15)), 10.0);
+    assert_eq!(delay(&trace, &options(), at(&trace, 1005)), 1000.0);
 }
 
 #[test]
