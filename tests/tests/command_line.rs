@@ -1,6 +1,8 @@
 //! What a user meets at the command line: exit statuses, the line after a recording, stages that run what they lack,
 //! and errors that say what to do.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

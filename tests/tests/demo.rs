@@ -3,6 +3,8 @@
 //! The demo is run as a user runs it, by its script, on real servers and on the workspace's example programs. What
 //! the trees must be is known: it is written in `demo/servers`.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::path::Path;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
