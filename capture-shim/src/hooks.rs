@@ -197,6 +197,7 @@ hooks! {
         (child: *mut pid_t, path: *const c_char, actions: *const c_void, attributes: *const c_void,
          arguments: *const *const c_char, environment: *const *const c_char) -> c_int => process::spawn;
     _exit | _Exit | quick_exit: (status: c_int) -> c_int => process::exit;
+    prctl: (option: c_int, a: c_long, b: c_long, c: c_long, d: c_long) -> c_int => process::prctl;
     setuid | seteuid: (user: uid_t) -> c_int => process::setuid;
     setreuid: (user: uid_t, effective: uid_t) -> c_int => process::setreuid;
     setresuid: (user: uid_t, effective: uid_t, saved: uid_t) -> c_int => process::setresuid;

@@ -39,6 +39,9 @@ pub(crate) fn writer() -> Option<Writer> {
 
 #[cold]
 fn attach(state: &'static State, thread: &'static Thread) -> Option<Writer> {
+    if raw::is_sealed() {
+        return None;
+    }
     if state.generation.load(Ordering::Acquire) == 0 {
         // A child made out of our sight, at its first call.
         start::begin(state);
@@ -63,7 +66,9 @@ fn attach(state: &'static State, thread: &'static Thread) -> Option<Writer> {
 
 /// Makes the calling thread look at who it is before it writes again: its child is about to run on its memory.
 pub(crate) fn set_aside() {
-    tls::current().generation.store(0, Relaxed);
+    if !raw::is_sealed() {
+        tls::current().generation.store(0, Relaxed);
+    }
 }
 
 impl Writer {

@@ -1,6 +1,6 @@
 //! What befalls the process: children, another program in its place, another user, its end.
 
-use core::ffi::{c_char, c_int, c_void};
+use core::ffi::{c_char, c_int, c_long, c_void};
 use core::sync::atomic::Ordering::Relaxed;
 
 use libc::{pid_t, uid_t};
@@ -9,7 +9,7 @@ use socket_log::layout::state as progress;
 
 use crate::environment::{self, Complete};
 use crate::hooks::{real, types};
-use crate::{clock, fds, log, raw, start, state};
+use crate::{clock, fds, log, raw, segment, start, state};
 
 fn event(event: ProcessEvent, value: c_int) {
     if let Some(writer) = log::writer() {
@@ -231,6 +231,7 @@ pub(crate) fn at_exit() {
 /// The log goes to the user as whom the process will run, which could not open it again otherwise.
 fn hand_over(user: uid_t) {
     if user != uid_t::MAX
+        && !raw::is_sealed()
         && raw::geteuid() == 0
         && let Some(writer) = log::writer()
     {
@@ -260,4 +261,43 @@ pub(crate) unsafe fn setresuid(real: types::setresuid, user: uid_t, effective: u
     hand_over(effective);
     // SAFETY: the program's own call.
     unsafe { real(user, effective, saved) }
+}
+
+/// Restricts the system calls of the process by `call`, after which the log can grow only into what it has.
+fn restrict(call: impl FnOnce() -> c_long) -> c_long {
+    if !raw::is_sealed()
+        && let Some(writer) = log::writer()
+    {
+        segment::reserve(writer.state());
+    }
+    let result = call();
+    if result >= 0 {
+        raw::seal();
+    }
+    result
+}
+
+/// # Safety
+/// As `prctl`, which is variadic like [`crate::aliases::fcntl`].
+pub(crate) unsafe fn prctl(
+    real: types::prctl,
+    option: c_int,
+    a: c_long,
+    b: c_long,
+    c: c_long,
+    d: c_long,
+) -> c_int {
+    if option == libc::PR_SET_SECCOMP {
+        // SAFETY: the program's own call.
+        restrict(|| unsafe { real(option, a, b, c, d) }.into()) as c_int
+    } else {
+        // SAFETY: the program's own call.
+        unsafe { real(option, a, b, c, d) }
+    }
+}
+
+/// `seccomp`, which libc has no function for. `call` makes the program's call.
+pub(crate) fn seccomp(operation: c_long, call: impl FnOnce() -> c_long) -> c_long {
+    // Strict mode, and a filter; other operations only ask.
+    if matches!(operation, 0 | 1) { restrict(call) } else { call() }
 }

@@ -5,6 +5,23 @@
 
 use core::ffi::{CStr, c_int, c_long};
 use core::ptr;
+use core::sync::atomic::AtomicBool;
+use core::sync::atomic::Ordering::Relaxed;
+
+/// Set once the process has given up system calls of its choice (`seccomp`). A call that the program does not
+/// make by itself may then be its death, so the shim makes none any more. A child inherits the filter and, since
+/// this lies in plain memory, the mark.
+static SEALED: AtomicBool = AtomicBool::new(false);
+
+/// Whether the shim must make no system call of its own.
+pub(crate) fn is_sealed() -> bool {
+    SEALED.load(Relaxed)
+}
+
+/// No system calls from now on.
+pub(crate) fn seal() {
+    SEALED.store(true, Relaxed);
+}
 
 /// Makes system call `number`.
 ///
@@ -235,6 +252,9 @@ pub(crate) fn nodename(buffer: &mut [u8]) -> usize {
 
 /// A socket option that is a number.
 pub(crate) fn socket_option<T: Copy + Default>(fd: c_int, option: c_int) -> Result<T, isize> {
+    if is_sealed() {
+        return Err(-libc::EPERM as isize);
+    }
     let mut value = T::default();
     let mut length = size_of::<T>() as u32;
     let arguments = [
@@ -252,6 +272,9 @@ pub(crate) fn socket_option<T: Copy + Default>(fd: c_int, option: c_int) -> Resu
 
 /// `getsockname` or `getpeername`, by the system call's number; returns the name's full length.
 pub(crate) fn socket_name(number: c_long, fd: c_int, buffer: &mut [u8]) -> Option<usize> {
+    if is_sealed() {
+        return None;
+    }
     let mut length = buffer.len() as u32;
     let arguments = [fd as usize, buffer.as_mut_ptr() as usize, ptr::from_mut(&mut length) as usize, 0, 0, 0];
     // SAFETY: the kernel writes at most the length told.

@@ -63,6 +63,9 @@ pub(crate) fn chunk(state: &State, number: u32) -> Result<*mut u8, usize> {
 }
 
 fn map(state: &State, segment: &Segment) -> Result<*mut u8, usize> {
+    if raw::is_sealed() {
+        return Err(lost::REFUSED);
+    }
     let flags = libc::O_RDWR | libc::O_CLOEXEC | libc::O_NOFOLLOW;
     let file = raw::open(state.path.as_c_str(), flags, 0).map_err(|_| lost::REFUSED)?;
     map_file(&file, segment.offset, segment.length)
@@ -84,6 +87,14 @@ pub(crate) fn map_file(file: &raw::Descriptor, offset: usize, length: usize) -> 
     // SAFETY: the mapping is new.
     unsafe { raw::advise(memory, length, libc::MADV_DONTFORK) };
     Ok(memory)
+}
+
+/// Maps the parts up to the first that is not doubled, for a process that will not be able to later.
+pub(crate) fn reserve(state: &State) {
+    let mut offset = FIRST;
+    while offset < LARGEST && chunk(state, ((offset - HEADER_BYTES) / CHUNK_BYTES) as u32).is_ok() {
+        offset *= 2;
+    }
 }
 
 /// Stops the log's growth for `cause`: a disk that is full once would be asked again at every call.

@@ -41,7 +41,9 @@ pub(crate) fn begin(state: &State) {
         return;
     }
     let generation = clock::now() | 1;
-    if let Some(header) = create(state) {
+    if !raw::is_sealed()
+        && let Some(header) = create(state)
+    {
         state.header.store(header, Relaxed);
     } else {
         fds::disable();

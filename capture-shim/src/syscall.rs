@@ -127,6 +127,10 @@ pub(crate) unsafe fn syscall(
             libc::SYS_dup3 => aliases::dup3(by_number::dup3, a as _, b as _, c as _).into(),
             libc::SYS_fcntl => aliases::fcntl(by_number::fcntl, a as _, b as _, c as _).into(),
             libc::SYS_execve => process::execve(by_number::execve, a as _, b as _, c as _).into(),
+            libc::SYS_seccomp => process::seccomp(a, || real(number, a, b, c, d, e, f)),
+            libc::SYS_prctl if a as c_int == libc::PR_SET_SECCOMP => {
+                process::seccomp(0, || real(number, a, b, c, d, e, f))
+            }
             libc::SYS_exit_group => process::exit(by_number::exit, a as _).into(),
             _ => real(number, a, b, c, d, e, f),
         }

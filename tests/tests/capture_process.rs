@@ -260,6 +260,21 @@ fn memory_that_cannot_be_mapped_harms_nobody() {
 }
 
 #[test]
+fn a_program_that_gives_up_system_calls_is_not_killed() {
+    for way in ["prctl", "seccomp"] {
+        let recording = Recording::new();
+        let printed = successful(recording.command(recording.compile("sandbox")).arg(way));
+        assert_eq!(printed, "unharmed\n", "{way}");
+        let log = recording.log();
+        let count = log.log.header().lost[lost::REFUSED];
+        let transfers =
+            log.entries.iter().filter(|entry| matches!(entry.record, Record::Transfer { .. })).count();
+        assert!(transfers > 100_000, "{way}: there was room for {transfers}");
+        assert_eq!(transfers as u64 + count, 900_001, "{way}: with the exit, nothing else is missing");
+    }
+}
+
+#[test]
 fn a_server_that_gives_up_its_rights_goes_on_logging() {
     let recording = Recording::new();
     // Only a process with rights can give them up; for another the log must simply be whole.
