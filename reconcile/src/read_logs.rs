@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use message_trace::{DataDir, Progress};
 use rustc_hash::FxHashMap;
 use socket_log::encode::{Direction, ProcessEvent};
-use socket_log::layout::{lost, tick};
+use socket_log::layout::{lost, state, tick};
 use socket_log::{Clock, Damage, Entry, Header, Log, Record};
 
 use crate::calls::{Datagram, Transfer};
@@ -44,7 +44,6 @@ pub(crate) fn read(
         let first = outcome.damaged.first().and_then(|log| log.what.first());
         return Err(Error::NothingReadable { logs: outcome.logs, first: first.cloned().unwrap_or_default() });
     }
-    outcome.processes = capture.processes.len() as u64;
     outcome.hosts = capture.hosts.len() as u64;
     Ok(capture)
 }
@@ -70,6 +69,8 @@ impl Reader {
         for (name, count) in lost::NAMES.iter().zip(header.lost) {
             add(&mut outcome.lost_records, if name.is_empty() { "other" } else { name }, count);
         }
+        // A process that became another program goes on in that one's log.
+        outcome.processes += u64::from(header.state != state::REPLACED);
         let process = self.process(header, path);
         let mut reading = Reading {
             process: self.capture.processes.len() as u32,

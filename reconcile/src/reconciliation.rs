@@ -18,7 +18,7 @@ pub struct Reconciliation {
     pub logs: u64,
     /// Their size in bytes.
     pub log_bytes: u64,
-    /// Traced processes: logs that could be read.
+    /// Traced processes: logs that could be read, without those of programs that were replaced by `exec`.
     pub processes: u64,
     /// Hosts they ran on.
     pub hosts: u64,

@@ -12,6 +12,7 @@ use message_trace::DataDir;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::{Handle, Signals};
 use socket_log::Log;
+use socket_log::layout::state;
 
 use crate::cli::Record;
 use crate::error::Error;
@@ -110,19 +111,21 @@ fn preload(library: &Path) -> OsString {
 
 /// Says what this run left in the data directory.
 fn summarise(data: &DataDir, began: i64, arguments: &Record) {
-    let (mut processes, mut records, mut lost, mut size) = (0, 0, 0, 0);
+    let (mut logs, mut processes, mut records, mut lost, mut size) = (0, 0, 0, 0, 0);
     for path in data.logs().unwrap_or_default() {
         let Ok(log) = Log::open(&path) else { continue };
         let header = log.header();
         if header.start.realtime < began {
             continue;
         }
-        processes += 1;
+        logs += 1;
+        // A process that became another program goes on in that one's log.
+        processes += u64::from(header.state != state::REPLACED);
         lost += header.lost.iter().sum::<u64>();
         size += log.length();
         log.for_each(|_| records += 1);
     }
-    if processes == 0 {
+    if logs == 0 {
         let program = arguments.command.first().map(|program| program.to_string_lossy()).unwrap_or_default();
         anstream::eprintln!(
             "sockcap: nothing was recorded: {program} did not load libsockcap.so (is it static, Go, or setuid?)"

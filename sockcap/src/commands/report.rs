@@ -57,19 +57,20 @@ fn meta(data: &DataDir, summary: &AnalysisSummary, page: &Path) -> Result<Meta, 
     let nodes = Nodes::read(&data.nodes())?;
     let mut hosts: Vec<&str> =
         nodes.0.iter().filter(|node| node.traced).map(|node| node.host.as_str()).collect();
-    let processes = hosts.len() as u64;
+    let traced = hosts.len() as u64;
     hosts.sort_unstable();
     hosts.dedup();
     let totals = &summary.totals;
+    // An imported trace was not reconciled: then its nodes are what there is to count, and nothing to note.
+    let found = Reconciliation::read(data).ok();
     Ok(Meta {
         source: data.path().display().to_string(),
         messages: totals.messages,
-        processes,
+        processes: found.as_ref().map_or(traced, |found| found.processes),
         hosts: hosts.len() as u64,
         span: totals.span,
         expected_paths: totals.instances_expected,
-        // An imported trace was not reconciled, and there is nothing to say.
-        notes: Reconciliation::read(data).map(|found| words::notes(&found)).unwrap_or_default(),
+        notes: found.as_ref().map(words::notes).unwrap_or_default(),
         next_steps: vec![format!("timelines and all patterns: {}", page.display())],
     })
 }
