@@ -17,7 +17,7 @@ pub(crate) fn write(path: &Path, value: &impl Serialize) -> Result<(), Error> {
     fs::rename(&unfinished, path).map_err(|error| Error::io(path, error))
 }
 
-/// Reads what [`write`] wrote.
+/// Reads what [`write()`] wrote.
 pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
     let text = fs::read_to_string(path).map_err(|error| Error::io(path, error))?;
     serde_json::from_str(&text).map_err(|error| Error::malformed(path, error))
