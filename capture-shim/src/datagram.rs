@@ -7,12 +7,13 @@ use core::ffi::c_int;
 
 use crc32fast::Hasher;
 use libc::sockaddr;
-use socket_log::encode::{self, Datagram, Direction, Role, datagram_flag};
+use socket_log::encode::{self, Datagram, Direction, datagram_flag};
 
 use crate::describe::{self, Name};
 use crate::fds::Entry;
 use crate::log::Writer;
 use crate::transfer::Buffers;
+use crate::watch;
 
 /// An address that the caller gave or got: null, or as long as told.
 #[derive(Clone, Copy)]
@@ -68,6 +69,10 @@ pub(crate) unsafe fn sent(
 ) {
     // SAFETY: as the caller says.
     let (checksum, peer) = unsafe { (checksum(buffers, bytes), Name::copy(to.start, to.length)) };
+    // A socket without a name of its own choice is judged by where it first sends to.
+    if !entry.is_named() && !describe::stays(writer, fd, entry, &Name::local(fd), &peer) {
+        return;
+    }
     let datagram = Datagram {
         direction: Direction::Send,
         flow: entry.flow(),
@@ -79,8 +84,11 @@ pub(crate) unsafe fn sent(
         peer: peer.as_bytes(),
     };
     writer.record(&encode::datagram(&datagram), end);
+    if entry.is_watched() {
+        watch::cpu(writer, end);
+    }
     if !entry.is_named() {
-        describe::name(writer, fd, entry, Role::Bind, &Name::local(fd), &Name::NONE);
+        describe::bound(writer, fd, entry);
     }
 }
 
@@ -116,6 +124,9 @@ pub(crate) unsafe fn received(
         peer: message.from.as_bytes(),
     };
     writer.record(&encode::datagram(&datagram), end);
+    if entry.is_watched() {
+        watch::cpu(writer, end);
+    }
 }
 
 /// The CRC-32 of the first `bytes` bytes in `buffers`, or of all that they hold.

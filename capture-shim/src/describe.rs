@@ -10,7 +10,8 @@ use socket_log::layout::lost;
 
 use crate::fds::{self, Entry, Kind};
 use crate::log::{self, Writer};
-use crate::{clock, raw};
+use crate::options::options;
+use crate::{clock, raw, watch};
 
 /// A socket's name, as the kernel wrote it.
 pub(crate) struct Name {
@@ -73,6 +74,12 @@ impl Name {
         if self.is_known() { c_int::from(u16::from_ne_bytes([low, high])) } else { 0 }
     }
 
+    /// The port of an internet address.
+    fn port(&self) -> Option<u16> {
+        let [_, _, high, low, ..] = self.bytes;
+        matches!(self.family(), libc::AF_INET | libc::AF_INET6).then_some(u16::from_be_bytes([high, low]))
+    }
+
     /// Whether it is the name of a socket that is bound: an internet address without a port is not.
     fn is_bound(&self) -> bool {
         let [_, _, high, low, ..] = self.bytes;
@@ -127,13 +134,16 @@ pub(crate) fn adopt(writer: Writer, fd: c_int, origin: Origin, listener: u32) ->
     let number = |option| raw::socket_option::<c_int>(fd, option).unwrap_or(0);
     let (domain, kind) = (number(libc::SO_DOMAIN), number(libc::SO_TYPE));
     let entry = match (domain, kind) {
+        _ if !is_selected(fd, domain, origin) => Entry::OTHER,
         (libc::AF_UNIX | libc::AF_INET | libc::AF_INET6 | libc::AF_VSOCK, libc::SOCK_STREAM) => {
-            Entry::socket(Kind::Stream, writer.next_flow())
+            let flow = writer.next_flow();
+            watch::begin(fd, flow, origin == Origin::Found);
+            watched(Entry::socket(Kind::Stream, flow))
         }
         (
             libc::AF_UNIX | libc::AF_INET | libc::AF_INET6 | libc::AF_VSOCK,
             libc::SOCK_DGRAM | libc::SOCK_SEQPACKET,
-        ) => Entry::socket(Kind::Datagram, writer.next_flow()),
+        ) => watched(Entry::socket(Kind::Datagram, writer.next_flow())),
         _ => Entry::OTHER,
     };
     if origin == Origin::Found {
@@ -162,8 +172,53 @@ pub(crate) fn adopt(writer: Writer, fd: c_int, origin: Origin, listener: u32) ->
     entry
 }
 
+/// The entry with the mark of what more the user wants to know of it.
+fn watched(entry: Entry) -> Entry {
+    if options().watches(entry.kind()) { entry.watched() } else { entry }
+}
+
+/// Whether a socket that is new here may be one that the user wants: of one without ends that decide, it is not
+/// known yet.
+fn is_selected(fd: c_int, domain: c_int, origin: Origin) -> bool {
+    if !options().filters_ports() {
+        return true;
+    }
+    if !matches!(domain, libc::AF_INET | libc::AF_INET6) {
+        return false;
+    }
+    let peer = Name::peer(fd);
+    !matches!(origin, Origin::Accept | Origin::Found) || !peer.is_known() || selects(&Name::local(fd), &peer)
+}
+
+fn selects(local: &Name, peer: &Name) -> bool {
+    [local, peer].into_iter().filter_map(Name::port).any(|port| options().selects(port))
+}
+
+/// Whether a flow of these ends is one that the user wants. One that is not becomes a plain file to the hooks.
+pub(crate) fn stays(writer: Writer, fd: c_int, entry: Entry, local: &Name, peer: &Name) -> bool {
+    let stays = !options().filters_ports() || selects(local, peer);
+    if !stays {
+        // Fails when the descriptor was closed meanwhile, and then there is nothing to do.
+        let _ = fds::replace(writer, fd, entry, Entry::OTHER);
+    }
+    stays
+}
+
 /// Logs what the ends of `fd`'s flow are called.
 pub(crate) fn name(writer: Writer, fd: c_int, entry: Entry, role: Role, local: &Name, peer: &Name) {
+    // A stream that is only bound may yet listen or connect.
+    if (role != Role::Bind || entry.kind() == Kind::Datagram) && !stays(writer, fd, entry, local, peer) {
+        return;
+    }
+    log_names(writer, fd, entry, role, local, peer);
+}
+
+/// Logs the name of a socket that its first send has bound.
+pub(crate) fn bound(writer: Writer, fd: c_int, entry: Entry) {
+    log_names(writer, fd, entry, Role::Bind, &Name::local(fd), &Name::NONE);
+}
+
+fn log_names(writer: Writer, fd: c_int, entry: Entry, role: Role, local: &Name, peer: &Name) {
     let of_unix = local.family() == libc::AF_UNIX || peer.family() == libc::AF_UNIX;
     let peer_pid = if of_unix { peer_pid(fd) } else { 0 };
     let now = clock::now();

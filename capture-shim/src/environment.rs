@@ -14,6 +14,17 @@ use crate::text::Text;
 /// The longest path or name that is taken.
 const LONGEST: usize = 4096;
 
+/// The variables of the options, which [`crate::options`] gives their meaning.
+pub(crate) const OPTIONS: [&[u8]; 7] = [
+    b"SOCKCAP_MAX_BYTES=",
+    b"SOCKCAP_WHEN_FULL=",
+    b"SOCKCAP_WAITS=",
+    b"SOCKCAP_CPU=",
+    b"SOCKCAP_FINGERPRINT=",
+    b"SOCKCAP_PORTS=",
+    b"SOCKCAP_COMMANDS=",
+];
+
 /// The choices, as whole environment strings.
 struct Settings {
     /// `SOCKCAP_DIR=`, with the absolute path of the data directory.
@@ -22,6 +33,8 @@ struct Settings {
     host: Text<256>,
     /// `LD_PRELOAD=`, with the path of this library.
     library: Text<LONGEST>,
+    /// Those of [`OPTIONS`] that were given; the others are empty.
+    options: [Text<1024>; OPTIONS.len()],
 }
 
 const DIRECTORY: &[u8] = b"SOCKCAP_DIR=";
@@ -32,8 +45,12 @@ struct Once(UnsafeCell<Settings>);
 // SAFETY: written by the constructor alone, before the program has a second thread.
 unsafe impl Sync for Once {}
 
-static SETTINGS: Once =
-    Once(UnsafeCell::new(Settings { directory: Text::new(), host: Text::new(), library: Text::new() }));
+static SETTINGS: Once = Once(UnsafeCell::new(Settings {
+    directory: Text::new(),
+    host: Text::new(),
+    library: Text::new(),
+    options: [const { Text::new() }; OPTIONS.len()],
+}));
 
 fn settings() -> &'static Settings {
     // SAFETY: nobody writes any more once the constructor has run, and it takes no reference while it writes.
@@ -71,9 +88,15 @@ pub(crate) fn read() -> bool {
     let mut library = Text::new();
     library.push(PRELOAD);
     push_own_path(&mut library);
+    let mut options = [const { Text::new() }; OPTIONS.len()];
+    for (option, name) in options.iter_mut().zip(OPTIONS) {
+        if let Some(value) = find(present(), name) {
+            option.push(name).push(value);
+        }
+    }
     let usable = directory.is_whole();
     // SAFETY: the constructor is alone.
-    unsafe { SETTINGS.0.get().write(Settings { directory, host, library }) };
+    unsafe { SETTINGS.0.get().write(Settings { directory, host, library, options }) };
     usable
 }
 
@@ -108,6 +131,12 @@ pub(crate) fn host() -> &'static [u8] {
     settings().host.as_bytes().get(HOST.len()..).unwrap_or(&[])
 }
 
+/// The value of an option, by its place in [`OPTIONS`]; `None` where it was not given.
+pub(crate) fn option(index: usize) -> Option<&'static [u8]> {
+    let option = settings().options.get(index)?;
+    option.as_bytes().strip_prefix(*OPTIONS.get(index)?)
+}
+
 /// The value of the variable that begins with `name` (which ends with `=`).
 fn find(strings: *const *const c_char, name: &[u8]) -> Option<&'static [u8]> {
     if strings.is_null() {
@@ -127,84 +156,132 @@ fn find(strings: *const *const c_char, name: &[u8]) -> Option<&'static [u8]> {
     None
 }
 
-/// How many variables an environment may have that [`Complete`] can add to.
+/// How many variables an environment may have to be completed on the stack.
 const MOST: usize = 1020;
+/// How many variables [`Complete`] may add, with the null pointer behind them.
+const ADDED: usize = 3 + OPTIONS.len() + 1;
 
 /// An environment that has all that a child of a traced program needs.
 pub(crate) struct Complete {
-    pointers: [*const c_char; MOST + 4],
+    pointers: [*const c_char; MOST + ADDED],
+    /// Stands in for [`Complete::pointers`] where there are more: a mapping and its length.
+    mapped: Option<(*mut u8, usize)>,
     library: Text<LONGEST>,
 }
 
 impl Complete {
     /// Room for one. It is large and belongs on the stack of the call that ends in the kernel.
     pub(crate) const fn new() -> Complete {
-        Complete { pointers: [ptr::null(); MOST + 4], library: Text::new() }
+        Complete { pointers: [ptr::null(); MOST + ADDED], mapped: None, library: Text::new() }
     }
 
-    /// The environment to be used in place of `given`: the same array where nothing is missing, or where there
-    /// are too many variables to add one.
+    /// The environment to be used in place of `given`: the same array where nothing is missing.
     ///
     /// # Safety
     /// `given` is null or an array of strings that ends with a null pointer.
     pub(crate) unsafe fn of(&mut self, given: *const *const c_char) -> *const *const c_char {
         let settings = settings();
         let own = settings.library.as_bytes().get(PRELOAD.len()..).unwrap_or(&[]);
-        if own.is_empty() || crate::state::current().is_none() {
+        if own.is_empty() {
             return given;
         }
         let preload = find(given, PRELOAD);
         let is_loaded = preload.is_some_and(|list| contains(list, file_name(own)));
         let is_absolute = find(given, DIRECTORY).is_some_and(|path| path.first() == Some(&b'/'));
         let has_host = find(given, HOST).is_some();
-        if is_loaded && is_absolute && has_host {
+        let missing = |index: &usize| {
+            option(*index).is_some() && OPTIONS.get(*index).is_some_and(|name| find(given, name).is_none())
+        };
+        if is_loaded && is_absolute && has_host && !(0..OPTIONS.len()).any(|index| missing(&index)) {
             return given;
         }
-        let mut count = 0;
-        if !given.is_null() {
-            // SAFETY: ends with a null pointer.
-            while let string = unsafe { *given.add(count) }
-                && !string.is_null()
-            {
-                let Some(place) = self.pointers.get_mut(count).filter(|_| count < MOST) else { return given };
-                *place = string;
-                count += 1;
-            }
+        let count = length(given);
+        let Some(pointers) = self.room(count + ADDED) else { return given };
+        for (index, place) in pointers.iter_mut().take(count).enumerate() {
+            // SAFETY: within the given array.
+            *place = unsafe { *given.add(index) };
         }
+        let mut list = List { pointers, count };
         if !is_loaded {
             self.library.push(settings.library.as_bytes());
-            if let Some(list) = preload.filter(|list| !list.is_empty()) {
-                self.library.push(b":").push(list);
+            if let Some(others) = preload.filter(|others| !others.is_empty()) {
+                self.library.push(b":").push(others);
             }
             if !self.library.is_whole() {
                 return given;
             }
-            let text = self.library.as_c_str().as_ptr();
-            self.put(&mut count, PRELOAD, text);
+            list.put(PRELOAD, self.library.as_c_str());
         }
         if !is_absolute {
-            self.put(&mut count, DIRECTORY, settings.directory.as_c_str().as_ptr());
+            list.put(DIRECTORY, settings.directory.as_c_str());
         }
         if !has_host {
-            self.put(&mut count, HOST, settings.host.as_c_str().as_ptr());
+            list.put(HOST, settings.host.as_c_str());
         }
-        self.pointers.as_ptr()
+        for index in (0..OPTIONS.len()).filter(missing) {
+            if let (Some(name), Some(text)) = (OPTIONS.get(index), settings.options.get(index)) {
+                list.put(name, text.as_c_str());
+            }
+        }
+        list.pointers.as_ptr()
     }
 
-    /// Sets the variable that begins with `name` to `string`, in its old place or behind the last.
-    fn put(&mut self, count: &mut usize, name: &[u8], string: *const c_char) {
-        let old = self.pointers.iter().take(*count).position(|pointer| {
+    /// Zeroed room for `length` pointers: the stack's, or where they are too many, a mapping. A `vfork` child whose
+    /// `exec` succeeds leaves that to its parent; it happens only to those who clear one that large.
+    fn room<'room>(&mut self, length: usize) -> Option<&'room mut [*const c_char]> {
+        let start: *mut *const c_char = if length <= self.pointers.len() {
+            self.pointers.as_mut_ptr()
+        } else {
+            let bytes = length * size_of::<*const c_char>();
+            let memory = raw::map_anonymous(bytes)?;
+            self.mapped = Some((memory, bytes));
+            memory.cast()
+        };
+        // SAFETY: as long as told, zeroed, and of this struct alone, which outlives its use by the kernel.
+        Some(unsafe { core::slice::from_raw_parts_mut(start, length) })
+    }
+}
+
+impl Drop for Complete {
+    fn drop(&mut self) {
+        if let Some((memory, length)) = self.mapped.take() {
+            // SAFETY: the call that was given it has come back.
+            unsafe { raw::unmap(memory, length) };
+        }
+    }
+}
+
+/// The environment under construction.
+struct List<'room> {
+    pointers: &'room mut [*const c_char],
+    count: usize,
+}
+
+impl List<'_> {
+    /// Sets the variable that begins with `name` to `text`, in its old place or behind the last.
+    fn put(&mut self, name: &[u8], text: &CStr) {
+        let old = self.pointers.iter().take(self.count).position(|pointer| {
             // SAFETY: the first pointers are those of the given array, whose strings end with a zero byte.
             unsafe { CStr::from_ptr(*pointer) }.to_bytes().starts_with(name)
         });
-        let index = old.unwrap_or(*count);
+        let index = old.unwrap_or(self.count);
         if let Some(place) = self.pointers.get_mut(index) {
-            *place = string;
+            *place = text.as_ptr();
         }
         if old.is_none() {
-            *count += 1;
+            self.count += 1;
         }
     }
+}
+
+/// How many variables there are.
+fn length(strings: *const *const c_char) -> usize {
+    let mut count = 0;
+    // SAFETY: null, or an array that ends with a null pointer.
+    while !strings.is_null() && unsafe { !(*strings.add(count)).is_null() } {
+        count += 1;
+    }
+    count
 }
 
 fn file_name(path: &[u8]) -> &[u8] {
@@ -224,19 +301,20 @@ pub(crate) fn complete_own() {
     if better == present() {
         return;
     }
-    let length = size_of_val(&complete.pointers);
+    let variables = length(better) + 1;
+    let bytes = variables * size_of::<*const c_char>();
     // Never given back: from now on it is the program's environment. Libc copies it before it changes it.
-    let Some(memory) = raw::map_anonymous(length + LONGEST) else { return };
+    let Some(memory) = raw::map_anonymous(bytes + LONGEST) else { return };
     // SAFETY: the mapping is new and as long as what is copied; the pointers are to strings of the program's, to
     // the settings, or to the text that is copied along.
     unsafe {
         let pointers: *mut *const c_char = memory.cast();
-        let library: *mut c_char = memory.add(length).cast();
+        let library: *mut c_char = memory.add(bytes).cast();
         let own = complete.library.as_c_str();
         library.copy_from_nonoverlapping(own.as_ptr(), own.count_bytes() + 1);
-        for (index, pointer) in complete.pointers.iter().enumerate() {
-            let is_library = *pointer == own.as_ptr();
-            pointers.add(index).write(if is_library { library } else { *pointer });
+        for index in 0..variables {
+            let pointer = *better.add(index);
+            pointers.add(index).write(if pointer == own.as_ptr() { library } else { pointer });
         }
         (&raw mut environ).write(pointers);
     }

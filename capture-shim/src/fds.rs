@@ -40,6 +40,8 @@ impl Entry {
     pub(crate) const OTHER: Entry = Entry(Kind::Other as u64);
     /// Flag: the socket's own name is in the log, or it needs none.
     const NAMED: u64 = 1 << 8;
+    /// Flag: more is recorded of it than its messages.
+    const WATCHED: u64 = 1 << 9;
 
     /// The entry of a captured socket.
     pub(crate) fn socket(kind: Kind, flow: u32) -> Entry {
@@ -72,6 +74,17 @@ impl Entry {
     /// Whether the socket's own name is in the log.
     pub(crate) fn is_named(self) -> bool {
         self.0 & Entry::NAMED != 0
+    }
+
+    /// Whether [`crate::watch`] is to be told of its messages.
+    #[inline(always)]
+    pub(crate) fn is_watched(self) -> bool {
+        self.0 & Entry::WATCHED != 0
+    }
+
+    /// The same, watched.
+    pub(crate) fn watched(self) -> Entry {
+        Entry(self.0 | Entry::WATCHED)
     }
 
     /// The same, named.

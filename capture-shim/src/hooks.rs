@@ -5,16 +5,17 @@
 //! library is loaded, before the program runs: looking for one later could land in a signal handler, or in an
 //! allocator that is not yet ready.
 
-use core::ffi::{CStr, c_char, c_int, c_long, c_uint, c_void};
+use core::ffi::{CStr, c_char, c_int, c_long, c_uint, c_ulong, c_void};
 use core::ptr;
 use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::Relaxed;
 
 use libc::{
-    iovec, loff_t, mmsghdr, msghdr, off_t, pid_t, size_t, sockaddr, socklen_t, ssize_t, timespec, uid_t,
+    epoll_event, fd_set, iovec, loff_t, mmsghdr, msghdr, off_t, pid_t, pollfd, sigset_t, size_t, sockaddr,
+    socklen_t, ssize_t, timespec, timeval, uid_t,
 };
 
-use crate::{aliases, calls, lifecycle, process, raw, receive, send, syscall};
+use crate::{aliases, calls, lifecycle, process, raw, receive, send, syscall, waits};
 
 /// A function of libc's, by name.
 pub(crate) struct Function {
@@ -176,6 +177,30 @@ hooks! {
     dup2 | __dup2: (old: c_int, new: c_int) -> c_int => aliases::dup2;
     dup3: (old: c_int, new: c_int, flags: c_int) -> c_int => aliases::dup3;
     fcntl | fcntl64 | __fcntl: (fd: c_int, command: c_int, argument: c_long) -> c_int => aliases::fcntl;
+
+    // Waiting.
+    poll | __poll: (fds: *mut pollfd, count: c_ulong, timeout: c_int) -> c_int => waits::poll;
+    __poll_chk: (fds: *mut pollfd, count: c_ulong, timeout: c_int, room: size_t) -> c_int => waits::poll_chk;
+    ppoll:
+        (fds: *mut pollfd, count: c_ulong, timeout: *const timespec, mask: *const sigset_t) -> c_int
+        => waits::ppoll;
+    __ppoll_chk:
+        (fds: *mut pollfd, count: c_ulong, timeout: *const timespec, mask: *const sigset_t, room: size_t)
+        -> c_int => waits::ppoll_chk;
+    select | __select:
+        (count: c_int, read: *mut fd_set, write: *mut fd_set, except: *mut fd_set, timeout: *mut timeval)
+        -> c_int => waits::select;
+    pselect:
+        (count: c_int, read: *mut fd_set, write: *mut fd_set, except: *mut fd_set, timeout: *const timespec,
+         mask: *const sigset_t) -> c_int => waits::pselect;
+    epoll_wait:
+        (epoll: c_int, events: *mut epoll_event, most: c_int, timeout: c_int) -> c_int => waits::epoll_wait;
+    epoll_pwait:
+        (epoll: c_int, events: *mut epoll_event, most: c_int, timeout: c_int, mask: *const sigset_t) -> c_int
+        => waits::epoll_pwait;
+    epoll_pwait2:
+        (epoll: c_int, events: *mut epoll_event, most: c_int, timeout: *const timespec,
+         mask: *const sigset_t) -> c_int => waits::epoll_pwait2;
 
     // Processes. `vfork`, `execl`, `execlp` and `execle` need hooks of their own making.
     fork | __fork | _Fork: () -> pid_t => process::fork;

@@ -8,10 +8,12 @@
 //! From the program's call to the log, a record passes these modules:
 //! - [`hooks`] lists what is interposed, [`variadic`] and [`syscall`] the calls that need special means;
 //! - [`calls`], [`receive`], [`send`], [`lifecycle`], [`aliases`] and [`process`] know each call's meaning,
-//!   [`transfer`] and [`datagram`] what is logged of bytes that moved;
+//!   [`transfer`] and [`datagram`] what is logged of bytes that moved, [`watch`] and [`waits`] what the user may want
+//!   beside that;
 //! - [`fds`] knows what each descriptor is, and [`describe`] finds it out;
 //! - [`log`] writes records, [`segment`] gives it room, [`start`] begins a log;
-//! - [`state`] and [`tls`] hold what belongs to a process and to a thread, [`environment`] what the user chose;
+//! - [`state`] and [`tls`] hold what belongs to a process and to a thread, [`environment`] and [`options`] what the user
+//!   chose;
 //! - [`raw`], [`clock`] and [`text`] stand in for the standard library.
 
 #![no_std]
@@ -26,6 +28,7 @@ mod fds;
 mod hooks;
 mod lifecycle;
 mod log;
+mod options;
 mod process;
 mod raw;
 mod receive;
@@ -38,6 +41,8 @@ mod text;
 mod tls;
 mod transfer;
 mod variadic;
+mod waits;
+mod watch;
 
 socket_log::without_std! {
     /// The last resort. Nothing here is meant to panic, and a program must not be left in an endless loop.

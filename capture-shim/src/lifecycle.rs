@@ -9,7 +9,7 @@ use crate::describe::{self, Name};
 use crate::fds::{self, Entry, Kind};
 use crate::hooks::types;
 use crate::log::{self, Writer};
-use crate::{clock, raw, transfer};
+use crate::{clock, raw, transfer, watch};
 
 /// # Safety
 /// As `socket`.
@@ -210,6 +210,9 @@ pub(crate) fn forget(fd: c_int) {
 fn closed(writer: Writer, fd: c_int, entry: Entry) {
     if matches!(entry.kind(), Kind::Stream | Kind::Datagram) {
         let now = clock::now();
+        if entry.is_watched() {
+            watch::closed(writer, entry, now);
+        }
         writer.record(&encode::close(now, entry.flow(), fd), now);
     }
 }

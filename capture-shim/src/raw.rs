@@ -231,6 +231,56 @@ pub(crate) fn file_size_limit() -> u64 {
     limit[0]
 }
 
+/// The CPU time that the calling thread has used, in nanoseconds.
+pub(crate) fn thread_cpu_time() -> Option<u64> {
+    if is_sealed() {
+        return None;
+    }
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let arguments = [libc::CLOCK_THREAD_CPUTIME_ID as usize, ptr::from_mut(&mut time) as usize, 0, 0, 0, 0];
+    // SAFETY: the kernel fills the struct.
+    let result = unsafe { call(libc::SYS_clock_gettime, arguments) };
+    (result == 0).then_some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
+/// Whether nothing was sent yet, and nothing received by a program, on a stream: only TCP can tell.
+pub(crate) fn is_fresh_stream(fd: c_int) -> (bool, bool) {
+    /// Of the kernel's `tcp_info`, as far as the last of these two fields.
+    #[repr(C)]
+    #[derive(Default)]
+    struct TcpInfo {
+        other: [u64; 15],
+        bytes_acknowledged: u64,
+        bytes_received: u64,
+    }
+    let (mut info, mut unread, mut unsent) = (TcpInfo::default(), 0u32, 0u32);
+    let mut length = size_of::<TcpInfo>() as u32;
+    let arguments = [
+        fd as usize,
+        libc::IPPROTO_TCP as usize,
+        libc::TCP_INFO as usize,
+        ptr::from_mut(&mut info) as usize,
+        ptr::from_mut(&mut length) as usize,
+        0,
+    ];
+    // SAFETY: the kernel writes at most the length told.
+    let asked = !is_sealed() && unsafe { call(libc::SYS_getsockopt, arguments) } == 0;
+    // The third argument of `ioctl` is where the number goes.
+    let count = |request: u64, to: *mut u32| {
+        // SAFETY: the kernel writes one number.
+        unsafe { call(libc::SYS_ioctl, [fd as usize, request as usize, to as usize, 0, 0, 0]) == 0 }
+    };
+    if !asked
+        || length < size_of::<TcpInfo>() as u32
+        || !count(libc::FIONREAD, &mut unread)
+        || !count(libc::TIOCOUTQ, &mut unsent)
+    {
+        return (false, false);
+    }
+    // The kernel counts the connecting side's first packet as a byte.
+    (info.bytes_acknowledged <= 1 && unsent == 0, info.bytes_received == u64::from(unread))
+}
+
 /// The host's name into `buffer`, and its length.
 pub(crate) fn nodename(buffer: &mut [u8]) -> usize {
     // SAFETY: a struct of byte arrays may be all zeros.

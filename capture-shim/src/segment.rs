@@ -10,6 +10,7 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
 use socket_log::layout::{CHUNK_BYTES, HEADER_BYTES, lost};
 
+use crate::options::options;
 use crate::raw;
 use crate::state::State;
 
@@ -48,7 +49,12 @@ fn locate(offset: usize) -> Segment {
 /// The memory of chunk `number`, or the cause ([`lost`]) for which there is none.
 pub(crate) fn chunk(state: &State, number: u32) -> Result<*mut u8, usize> {
     let offset = HEADER_BYTES + number as usize * CHUNK_BYTES;
-    let segment = locate(offset);
+    let mut segment = locate(offset);
+    let most = options().max_bytes as usize;
+    if offset + CHUNK_BYTES > most {
+        return Err(lost::LIMIT);
+    }
+    segment.length = segment.length.min(most - segment.offset);
     let place = state.segments.get(segment.index).ok_or(lost::LIMIT)?;
     let mut base = place.load(Acquire);
     if base.is_null() {

@@ -10,7 +10,7 @@ use crate::fds::{self, Kind};
 use crate::hooks::types;
 use crate::receive::vector;
 use crate::transfer;
-use crate::{clock, describe, log};
+use crate::{clock, describe, log, watch};
 
 /// # Safety
 /// As `sendmsg`.
@@ -70,6 +70,9 @@ pub(crate) unsafe fn sendmmsg(
                 datagram::sent(writer, fd, entry, vector(header), bytes, destination(header), begin, end);
             } else if bytes > 0 {
                 writer.transfer(Direction::Send, entry.flow(), begin, bytes as u64, end - begin, end);
+                if entry.is_watched() {
+                    watch::moved(writer, entry, Direction::Send, vector(header), bytes, end);
+                }
             }
         }
     }
@@ -129,6 +132,9 @@ fn move_bytes(fd: c_int, direction: Direction, call: impl FnOnce() -> ssize_t) -
     if result > 0 {
         let ticks = if direction == Direction::Send { begin } else { end };
         writer.transfer(direction, entry.flow(), ticks, result as u64, end - begin, end);
+        if entry.is_watched() {
+            watch::moved_unseen(writer, entry, direction, end);
+        }
     } else if result < 0 {
         transfer::fail(writer, fd, entry, direction, end);
     }

@@ -6,10 +6,11 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use socket_log::layout::{CHUNK_BYTES, FileHeader, HEADER_BYTES, MAGIC, VERSION, state as progress};
 
+use crate::options::options;
 use crate::raw::{self, Descriptor};
 use crate::state::{self, State};
 use crate::text::{Text, fill};
-use crate::{clock, environment, fds, hooks, process, segment};
+use crate::{clock, environment, fds, hooks, options, process, segment, watch};
 
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -17,11 +18,13 @@ static CONSTRUCTOR: extern "C" fn() = constructor;
 
 extern "C" fn constructor() {
     hooks::resolve_all();
-    if !environment::read() || !state::create() || !fds::create() {
+    let usable = environment::read();
+    options::read();
+    environment::complete_own();
+    if !usable || !options::selects_this_command() || !state::create() || !fds::create() || !watch::create() {
         fds::disable();
         return;
     }
-    environment::complete_own();
     process::at_exit();
     if let Some(state) = state::current() {
         begin(state);
@@ -90,6 +93,8 @@ fn create(state: &State) -> Option<*mut FileHeader> {
     if let Ok(file) = raw::open(c"/proc/self/cmdline", libc::O_RDONLY | libc::O_CLOEXEC, 0) {
         file.read(&mut fields.arguments);
     }
+    fields.limit = options().limit();
+    fields.keeps_newest = u32::from(options().keeps_newest);
     fields.state.store(progress::RUNNING, Relaxed);
     fields.magic.store(MAGIC, Release);
     Some(header)

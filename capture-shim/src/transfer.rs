@@ -10,7 +10,7 @@ use socket_log::encode::{self, Direction};
 
 use crate::fds::{self, Entry, Kind};
 use crate::log::{self, Writer};
-use crate::{clock, datagram, describe, raw};
+use crate::{clock, datagram, describe, raw, watch};
 
 /// The caller's buffers, which are read for a datagram's checksum and for nothing else.
 #[derive(Clone, Copy)]
@@ -101,6 +101,10 @@ unsafe fn send_on_socket(
         unsafe { datagram::sent(writer, fd, entry, buffers, result as usize, to, begin, end) };
     } else if result > 0 {
         writer.transfer(Direction::Send, entry.flow(), begin, result as u64, end - begin, end);
+        if entry.is_watched() {
+            // SAFETY: the buffers were just sent.
+            unsafe { watch::moved(writer, entry, Direction::Send, buffers, result as usize, end) };
+        }
     }
     result
 }
@@ -188,6 +192,10 @@ pub(crate) unsafe fn received(
 ) {
     if result > 0 {
         writer.transfer(Direction::Receive, entry.flow(), end, result as u64, end - begin, end);
+        if entry.is_watched() {
+            // SAFETY: the buffers were just filled.
+            unsafe { watch::moved(writer, entry, Direction::Receive, buffers, result as usize, end) };
+        }
     } else if result < 0 {
         fail(writer, fd, entry, Direction::Receive, end);
     // SAFETY: as the caller says.

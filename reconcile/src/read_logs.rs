@@ -202,6 +202,9 @@ impl Reading<'_> {
             Record::Process { .. }
             | Record::Anchor(_)
             | Record::Shutdown { .. }
+            | Record::Wait { .. }
+            | Record::Cpu { .. }
+            | Record::Fingerprint { .. }
             | Record::EndOfFile { .. } => {}
         }
     }

@@ -4,7 +4,9 @@
 use proptest::prelude::*;
 
 use crate::decode::{self, Step};
-use crate::encode::{Datagram, Direction, Flow, Origin, ProcessEvent, Role, datagram_flag, reserved};
+use crate::encode::{
+    Datagram, Direction, Flow, Origin, ProcessEvent, Role, WaitCall, datagram_flag, reserved,
+};
 use crate::layout::{ANCHOR_REACH, CHUNK_BYTES, CHUNK_HEADER_WORDS, HEADER_BYTES};
 use crate::testing::{LogWriter, TCP, inet, unix};
 use crate::{Damage, Entry, Fault, Log, OpenError, Record, SocketName, encode};
@@ -56,7 +58,7 @@ fn what() -> impl Strategy<Value = What> {
         1 => (flow.clone(), any::<i32>(), any::<u64>()).prop_map(|(flow, fd, cookie)| What::Flow(flow, fd, cookie)),
         1 => (flow.clone(), socket_name(), socket_name(), any::<u32>())
             .prop_map(|(flow, local, peer, pid)| What::Endpoints(flow, local, peer, pid)),
-        2 => (flow, 0..7u8).prop_map(|(flow, kind)| What::Small(flow, kind)),
+        2 => (flow, 0..10u8).prop_map(|(flow, kind)| What::Small(flow, kind)),
     ]
 }
 
@@ -107,6 +109,20 @@ fn written(what: What, tid: u32, ticks: u64) -> Written {
                 ),
                 4 => (encode::pair(ticks, flow, 9), Record::Pair { first: flow, second: 9 }),
                 5 => (encode::duplicate(ticks, flow, 4, 5), Record::Duplicate { flow, old: 4, new: 5 }),
+                6 => (
+                    encode::wait(ticks, WaitCall::Epoll, -1, 1 << 40),
+                    Record::Wait { call: WaitCall::Epoll, result: -1, duration: 1 << 40 },
+                ),
+                7 => (encode::cpu(ticks, 3 << 33), Record::Cpu { nanoseconds: 3 << 33 }),
+                8 => (
+                    encode::fingerprint(ticks, flow, Direction::Receive, 64, 0xcbf4_3926),
+                    Record::Fingerprint {
+                        flow,
+                        direction: Direction::Receive,
+                        bytes: 64,
+                        checksum: 0xcbf4_3926,
+                    },
+                ),
                 _ => (
                     encode::process(ticks, ProcessEvent::Fork, flow as i32),
                     Record::Process { event: ProcessEvent::Fork, value: flow as i32 },

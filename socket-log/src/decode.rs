@@ -2,7 +2,7 @@
 
 use crate::damage::Fault;
 use crate::duration;
-use crate::encode::{Direction, Flow, Origin, ProcessEvent, Role, datagram_flag};
+use crate::encode::{Direction, Flow, Origin, ProcessEvent, Role, WaitCall, datagram_flag};
 use crate::layout::{Anchor, TRANSFER_WORDS, kind};
 use crate::sockaddr::SocketName;
 
@@ -117,6 +117,31 @@ pub enum Record {
         event: ProcessEvent,
         /// The child's pid or the exit status, see [`ProcessEvent`].
         value: i32,
+    },
+    /// The thread waited for descriptors, until the record's time.
+    Wait {
+        /// By which call.
+        call: WaitCall,
+        /// What it returned: how many descriptors were ready, or -1.
+        result: i32,
+        /// How long it took, in ticks.
+        duration: u64,
+    },
+    /// How much CPU time the thread had used at the record before.
+    Cpu {
+        /// In nanoseconds.
+        nanoseconds: u64,
+    },
+    /// What a stream began with, in one direction. A later one of the same flow and direction replaces it.
+    Fingerprint {
+        /// The flow.
+        flow: u32,
+        /// Which way.
+        direction: Direction,
+        /// How many bytes from the stream's first on.
+        bytes: u32,
+        /// Their CRC-32.
+        checksum: u32,
     },
 }
 
@@ -247,6 +272,12 @@ fn fields(tag: u8, aux: u16, words: &[u32]) -> Result<(Time, Record), Fault> {
         kind::PAIR => (low, Record::Pair { first: flow, second: word(3)? }),
         kind::DUPLICATE => (low, Record::Duplicate { flow, old: word(3)? as i32, new: word(4)? as i32 }),
         kind::PROCESS => (low, Record::Process { event: process_event(aux)?, value: flow as i32 }),
+        kind::WAIT => (low, Record::Wait { call: wait_call(aux)?, result: flow as i32, duration: long(3)? }),
+        kind::CPU => (low, Record::Cpu { nanoseconds: long(2)? }),
+        kind::FINGERPRINT => {
+            let direction = if aux == 0 { Direction::Send } else { Direction::Receive };
+            (low, Record::Fingerprint { flow, direction, bytes: word(3)?, checksum: word(4)? })
+        }
         _ => return Err(Fault::BadField),
     })
 }
@@ -275,6 +306,13 @@ fn role(value: u16) -> Result<Role, Fault> {
     [Role::Unknown, Role::Connect, Role::Accept, Role::Bind, Role::Listen]
         .into_iter()
         .find(|role| *role as u16 == value)
+        .ok_or(Fault::BadField)
+}
+
+fn wait_call(value: u16) -> Result<WaitCall, Fault> {
+    [WaitCall::Poll, WaitCall::Select, WaitCall::Epoll]
+        .into_iter()
+        .find(|call| *call as u16 == value)
         .ok_or(Fault::BadField)
 }
 

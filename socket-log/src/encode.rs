@@ -60,6 +60,18 @@ pub enum ProcessEvent {
     Exit = 4,
 }
 
+/// The calls by which a thread waits for descriptors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum WaitCall {
+    /// `poll` and `ppoll`.
+    Poll = 1,
+    /// `select` and `pselect`.
+    Select = 2,
+    /// `epoll_wait` and its kin.
+    Epoll = 3,
+}
+
 /// Flags of a datagram record.
 pub mod datagram_flag {
     /// The caller's buffer was smaller than the datagram: the checksum is of the part received.
@@ -301,6 +313,31 @@ pub fn duplicate(ticks: u64, flow: u32, old: i32, new: i32) -> Words {
 #[inline]
 pub fn process(ticks: u64, event: ProcessEvent, value: i32) -> Words {
     Words::new(kind::PROCESS, event as u16, ticks, value as u32).finish()
+}
+
+/// A thread waited from `duration` ticks before `ticks` until then; `result` is what the call returned.
+#[inline]
+pub fn wait(ticks: u64, call: WaitCall, result: i32, duration: u64) -> Words {
+    let mut words = Words::new(kind::WAIT, call as u16, ticks, result as u32);
+    words.push_u64(duration);
+    words.finish()
+}
+
+/// The CPU time that the thread had used, in nanoseconds.
+#[inline]
+pub fn cpu(ticks: u64, nanoseconds: u64) -> Words {
+    let mut words = Words::new(kind::CPU, 0, ticks, nanoseconds as u32);
+    words.push((nanoseconds >> 32) as u32);
+    words.finish()
+}
+
+/// The CRC-32 of the first `bytes` bytes of one direction of a stream.
+#[inline]
+pub fn fingerprint(ticks: u64, flow: u32, direction: Direction, bytes: u32, checksum: u32) -> Words {
+    let mut words = Words::new(kind::FINGERPRINT, u16::from(direction == Direction::Receive), ticks, flow);
+    words.push(bytes);
+    words.push(checksum);
+    words.finish()
 }
 
 /// A `sockaddr` is at most 128 bytes (`sockaddr_storage`); a longer one is a caller's mistake.

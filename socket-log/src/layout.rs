@@ -117,6 +117,10 @@ pub struct FileHeader {
     pub executable: [u8; 1024],
     /// The arguments, each ended by a zero byte.
     pub arguments: [u8; 2048],
+    /// The size that the log may have, in bytes; 0 where it has no limit.
+    pub limit: u64,
+    /// Whether a full log goes on in the place of its oldest chunks (1) or ends (0).
+    pub keeps_newest: u32,
 }
 
 /// One moment on the three clocks.
@@ -181,6 +185,12 @@ pub mod kind {
     pub const DUPLICATE: u8 = 15;
     /// Something befell the process: fork, spawn, exec, exit.
     pub const PROCESS: u8 = 16;
+    /// A thread waited for descriptors (`SOCKCAP_WAITS`).
+    pub const WAIT: u8 = 18;
+    /// The thread's CPU time at the record before (`SOCKCAP_CPU`).
+    pub const CPU: u8 = 19;
+    /// The checksum of the first bytes of one direction of a stream (`SOCKCAP_FINGERPRINT`).
+    pub const FINGERPRINT: u8 = 20;
     /// A record that its writer began and did not finish; only its length is known.
     pub const RESERVED: u8 = 255;
 }

@@ -95,6 +95,17 @@ fn line(out: &mut impl Write, clock: &Clock, entry: &Entry) -> io::Result<()> {
         Record::Pair { first, second } => writeln!(out, "pair flow {first} flow {second}"),
         Record::Duplicate { flow, old, new } => writeln!(out, "duplicate flow {flow} fd {old} as {new}"),
         Record::Process { event, value } => writeln!(out, "process {event:?} {value}"),
+        Record::Wait { call, result, duration } => {
+            writeln!(out, "wait {call:?} gave {result} took {} ns", clock.nanoseconds(*duration))
+        }
+        Record::Cpu { nanoseconds } => writeln!(out, "cpu {nanoseconds} ns"),
+        Record::Fingerprint { flow, direction, bytes, checksum } => {
+            writeln!(
+                out,
+                "fingerprint flow {flow} {} first {bytes} bytes crc {checksum:08x}",
+                verb(*direction)
+            )
+        }
     }
 }
 

@@ -1,0 +1,166 @@
+//! `poll`, `select` and `epoll_wait`: how long a thread waits for descriptors, where the user wants to know
+//! (`SOCKCAP_WAITS`). Otherwise each costs one look at that choice.
+
+use core::ffi::{c_int, c_ulong};
+
+use libc::{epoll_event, fd_set, pollfd, sigset_t, size_t, timespec, timeval};
+use socket_log::encode::{self, WaitCall};
+
+use crate::hooks::types;
+use crate::options::options;
+use crate::{clock, log};
+
+/// Makes the program's call, and logs it where that is wished. One that `blocks` not is no waiting.
+#[inline(always)]
+fn timed(call: WaitCall, blocks: impl FnOnce() -> bool, wait: impl FnOnce() -> c_int) -> c_int {
+    if !options().waits {
+        return wait();
+    }
+    logged(call, blocks(), wait)
+}
+
+#[cold]
+fn logged(call: WaitCall, blocks: bool, wait: impl FnOnce() -> c_int) -> c_int {
+    let begin = clock::now();
+    let result = wait();
+    if blocks && let Some(writer) = log::writer() {
+        let end = clock::now();
+        writer.record(&encode::wait(end, call, result, end.saturating_sub(begin)), end);
+    }
+    result
+}
+
+/// Whether a time to wait is more than none; a null pointer stands for ever.
+///
+/// # Safety
+/// `timeout` is null or readable.
+unsafe fn is_some_time(timeout: *const timespec) -> bool {
+    // SAFETY: as the caller says.
+    unsafe { timeout.as_ref() }.is_none_or(|time| time.tv_sec != 0 || time.tv_nsec != 0)
+}
+
+/// # Safety
+/// As `poll`.
+#[inline(always)]
+pub(crate) unsafe fn poll(real: types::poll, fds: *mut pollfd, count: c_ulong, timeout: c_int) -> c_int {
+    // SAFETY: the program's own call.
+    timed(WaitCall::Poll, || timeout != 0, || unsafe { real(fds, count, timeout) })
+}
+
+/// # Safety
+/// As `poll`, with the array's true size, which libc checks.
+pub(crate) unsafe fn poll_chk(
+    real: types::__poll_chk,
+    fds: *mut pollfd,
+    count: c_ulong,
+    timeout: c_int,
+    room: size_t,
+) -> c_int {
+    // SAFETY: the program's own call.
+    timed(WaitCall::Poll, || timeout != 0, || unsafe { real(fds, count, timeout, room) })
+}
+
+/// # Safety
+/// As `ppoll`.
+pub(crate) unsafe fn ppoll(
+    real: types::ppoll,
+    fds: *mut pollfd,
+    count: c_ulong,
+    timeout: *const timespec,
+    mask: *const sigset_t,
+) -> c_int {
+    // SAFETY: the program's own call and timeout.
+    unsafe { timed(WaitCall::Poll, || is_some_time(timeout), || real(fds, count, timeout, mask)) }
+}
+
+/// # Safety
+/// As `ppoll`, with the array's true size, which libc checks.
+pub(crate) unsafe fn ppoll_chk(
+    real: types::__ppoll_chk,
+    fds: *mut pollfd,
+    count: c_ulong,
+    timeout: *const timespec,
+    mask: *const sigset_t,
+    room: size_t,
+) -> c_int {
+    // SAFETY: the program's own call and timeout.
+    unsafe { timed(WaitCall::Poll, || is_some_time(timeout), || real(fds, count, timeout, mask, room)) }
+}
+
+/// # Safety
+/// As `select`.
+pub(crate) unsafe fn select(
+    real: types::select,
+    count: c_int,
+    read: *mut fd_set,
+    write: *mut fd_set,
+    except: *mut fd_set,
+    timeout: *mut timeval,
+) -> c_int {
+    // Asked for before the call, which may change it.
+    let blocks = || {
+        // SAFETY: null, or the program's own.
+        unsafe { timeout.as_ref() }.is_none_or(|time| time.tv_sec != 0 || time.tv_usec != 0)
+    };
+    // SAFETY: the program's own call.
+    timed(WaitCall::Select, blocks, || unsafe { real(count, read, write, except, timeout) })
+}
+
+/// # Safety
+/// As `pselect`.
+pub(crate) unsafe fn pselect(
+    real: types::pselect,
+    count: c_int,
+    read: *mut fd_set,
+    write: *mut fd_set,
+    except: *mut fd_set,
+    timeout: *const timespec,
+    mask: *const sigset_t,
+) -> c_int {
+    // SAFETY: the program's own call and timeout.
+    unsafe {
+        timed(WaitCall::Select, || is_some_time(timeout), || real(count, read, write, except, timeout, mask))
+    }
+}
+
+/// # Safety
+/// As `epoll_wait`.
+#[inline(always)]
+pub(crate) unsafe fn epoll_wait(
+    real: types::epoll_wait,
+    epoll: c_int,
+    events: *mut epoll_event,
+    most: c_int,
+    timeout: c_int,
+) -> c_int {
+    // SAFETY: the program's own call.
+    timed(WaitCall::Epoll, || timeout != 0, || unsafe { real(epoll, events, most, timeout) })
+}
+
+/// # Safety
+/// As `epoll_pwait`.
+pub(crate) unsafe fn epoll_pwait(
+    real: types::epoll_pwait,
+    epoll: c_int,
+    events: *mut epoll_event,
+    most: c_int,
+    timeout: c_int,
+    mask: *const sigset_t,
+) -> c_int {
+    // SAFETY: the program's own call.
+    timed(WaitCall::Epoll, || timeout != 0, || unsafe { real(epoll, events, most, timeout, mask) })
+}
+
+/// # Safety
+/// As `epoll_pwait2`.
+pub(crate) unsafe fn epoll_pwait2(
+    real: types::epoll_pwait2,
+    epoll: c_int,
+    events: *mut epoll_event,
+    most: c_int,
+    timeout: *const timespec,
+    mask: *const sigset_t,
+) -> c_int {
+    // SAFETY: the program's own call and timeout.
+    unsafe { timed(WaitCall::Epoll, || is_some_time(timeout), || real(epoll, events, most, timeout, mask)) }
+}
