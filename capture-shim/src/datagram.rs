@@ -5,10 +5,10 @@
 
 use core::ffi::c_int;
 
-use crc32fast::Hasher;
 use libc::sockaddr;
-use socket_log::encode::{self, Datagram, Direction, datagram_flag};
+use socket_log::encode::{Datagram, Direction, datagram_flag};
 
+use crate::checksum;
 use crate::describe::{self, Name};
 use crate::fds::Entry;
 use crate::log::Writer;
@@ -83,7 +83,7 @@ pub(crate) unsafe fn sent(
         flags: 0,
         peer: peer.as_bytes(),
     };
-    writer.record(&encode::datagram(&datagram), end);
+    writer.datagram(&datagram, end);
     if entry.is_watched() {
         watch::cpu(writer, end);
     }
@@ -123,7 +123,7 @@ pub(crate) unsafe fn received(
         flags,
         peer: message.from.as_bytes(),
     };
-    writer.record(&encode::datagram(&datagram), end);
+    writer.datagram(&datagram, end);
     if entry.is_watched() {
         watch::cpu(writer, end);
     }
@@ -133,8 +133,9 @@ pub(crate) unsafe fn received(
 ///
 /// # Safety
 /// The buffers are readable as far as that.
+#[inline(always)]
 unsafe fn checksum(buffers: Buffers, bytes: usize) -> u32 {
-    let mut hasher = Hasher::new();
+    let mut sum = 0;
     let mut rest = bytes;
     for index in 0..buffers.count {
         if rest == 0 {
@@ -145,9 +146,10 @@ unsafe fn checksum(buffers: Buffers, bytes: usize) -> u32 {
         let length = buffer.iov_len.min(rest);
         if length > 0 {
             // SAFETY: the kernel has just read or written this many bytes here.
-            hasher.update(unsafe { core::slice::from_raw_parts(buffer.iov_base.cast(), length) });
+            let bytes = unsafe { core::slice::from_raw_parts(buffer.iov_base.cast(), length) };
+            sum = checksum::update(sum, bytes);
         }
         rest -= length;
     }
-    hasher.finalize()
+    sum
 }

@@ -15,7 +15,7 @@ use crate::text::Text;
 const LONGEST: usize = 4096;
 
 /// The variables of the options, which [`crate::options`] gives their meaning.
-pub(crate) const OPTIONS: [&[u8]; 7] = [
+pub(crate) const OPTIONS: [&[u8]; 8] = [
     b"SOCKCAP_MAX_BYTES=",
     b"SOCKCAP_WHEN_FULL=",
     b"SOCKCAP_WAITS=",
@@ -23,6 +23,7 @@ pub(crate) const OPTIONS: [&[u8]; 7] = [
     b"SOCKCAP_FINGERPRINT=",
     b"SOCKCAP_PORTS=",
     b"SOCKCAP_COMMANDS=",
+    b"SOCKCAP_CLOCK=",
 ];
 
 /// The choices, as whole environment strings.
@@ -118,6 +119,25 @@ fn push_own_path(to: &mut Text<LONGEST>) {
     if unsafe { libc::dladdr(own, &mut info) } != 0 && !info.dli_fname.is_null() {
         // SAFETY: the linker's own text, which lives as long as the library.
         absolute(to, unsafe { CStr::from_ptr(info.dli_fname) }.to_bytes());
+    }
+}
+
+/// What ticks shall be, by `SOCKCAP_CLOCK`.
+pub(crate) enum Clock {
+    /// Cycles where the kernel trusts their counter, else nanoseconds.
+    Trusted,
+    /// Nanoseconds (`monotonic`).
+    Monotonic,
+    /// Cycles wherever their counter is steady (`cycles`): for tests, since it may be out of step between processors.
+    Cycles,
+}
+
+/// The choice of the clock.
+pub(crate) fn clock() -> Clock {
+    match option(7) {
+        Some(b"monotonic") => Clock::Monotonic,
+        Some(b"cycles") => Clock::Cycles,
+        _ => Clock::Trusted,
     }
 }
 

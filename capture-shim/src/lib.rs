@@ -8,8 +8,8 @@
 //! From the program's call to the log, a record passes these modules:
 //! - [`hooks`] lists what is interposed, [`variadic`] and [`syscall`] the calls that need special means;
 //! - [`calls`], [`receive`], [`send`], [`lifecycle`], [`aliases`] and [`process`] know each call's meaning,
-//!   [`transfer`] and [`datagram`] what is logged of bytes that moved, [`watch`] and [`waits`] what the user may want
-//!   beside that;
+//!   [`transfer`] and [`datagram`] what is logged of bytes that moved, [`checksum`] what datagrams add up to, [`watch`]
+//!   and [`waits`] what the user may want beside that;
 //! - [`fds`] knows what each descriptor is, and [`describe`] finds it out;
 //! - [`log`] writes records, [`segment`] gives it room, [`start`] begins a log;
 //! - [`state`] and [`tls`] hold what belongs to a process and to a thread, [`environment`] and [`options`] what the user
@@ -20,6 +20,7 @@
 
 mod aliases;
 mod calls;
+mod checksum;
 mod clock;
 mod datagram;
 mod describe;

@@ -5,12 +5,13 @@
 //! "reserved", the others are stored, and the true first word goes in last, so that a reader finds whole records
 //! however the process ends.
 
-use core::sync::atomic::Ordering::{Relaxed, Release};
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::AtomicU32;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use socket_log::encode::{self, Direction, Words};
+use socket_log::encode::{self, DATAGRAM_WORDS, Datagram, Direction, Words};
 use socket_log::layout::{
-    ANCHOR_REACH, CHUNK_BYTES, CHUNK_MAGIC, ChunkHeader, FileHeader, LARGEST_RECORD_WORDS, lost,
+    ANCHOR_REACH, Anchor, CHUNK_BYTES, CHUNK_MAGIC, ChunkHeader, FileHeader, LARGEST_RECORD_WORDS,
+    SHORT_REACH, SHORT_WORDS, lost,
 };
 
 use crate::state::{self, State};
@@ -42,11 +43,11 @@ fn attach(state: &'static State, thread: &'static Thread) -> Option<Writer> {
     if raw::is_sealed() {
         return None;
     }
-    if state.generation.load(Ordering::Acquire) == 0 {
+    if state.generation.load(Acquire) == 0 {
         // A child made out of our sight, at its first call.
         start::begin(state);
     }
-    let generation = state.generation.load(Ordering::Acquire);
+    let generation = state.generation.load(Acquire);
     if generation == 0 || state.header.load(Relaxed).is_null() {
         return None;
     }
@@ -100,12 +101,13 @@ impl Writer {
         duration: u64,
         now: u64,
     ) {
-        if let Some(words) = encode::transfer(direction, flow, ticks, bytes, duration)
+        if let Some(words) = encode::transfer_short(direction, flow, ticks, bytes, duration)
             && self.is_near(ticks)
-            && let Some(place) = self.reserve(words.len())
+            && let Some(place) = self.reserve(SHORT_WORDS, || self.follows(ticks))
         {
             // SAFETY: the words were reserved for this record.
-            unsafe { commit(place, &words) };
+            unsafe { commit(place, SHORT_WORDS, words.into_iter()) };
+            self.thread.latest.store(ticks, Release);
         } else {
             self.transfer_with_care(direction, flow, ticks, bytes, duration, now);
         }
@@ -125,10 +127,34 @@ impl Writer {
         if !self.make_ready(now) {
             return;
         }
+        // Until this record is whole, one of a signal handler must not be read as following upon it.
+        self.thread.latest.store(0, Release);
         match encode::transfer(direction, flow, ticks, bytes, duration) {
             Some(words) if self.is_near(ticks) => self.append(&words),
             _ => self.append(encode::transfer_long(direction, flow, ticks, bytes, duration).as_slice()),
         }
+        self.thread.latest.store(ticks, Release);
+    }
+
+    /// Writes a datagram's record; `now` is the present.
+    #[inline(always)]
+    pub(crate) fn datagram(self, datagram: &Datagram, now: u64) {
+        let (head, peer) = encode::datagram_parts(datagram);
+        let length = DATAGRAM_WORDS + peer.len().div_ceil(4);
+        if self.is_near(now)
+            && let Some(place) = self.reserve(length, || true)
+        {
+            // SAFETY: as many words were reserved for this record.
+            unsafe { commit(place, length, head.into_iter().chain(encode::padded(peer))) };
+        } else {
+            self.datagram_with_care(datagram, now);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn datagram_with_care(self, datagram: &Datagram, now: u64) {
+        self.record(&encode::datagram(datagram), now);
     }
 
     /// Writes a record whose time is `now`.
@@ -150,7 +176,14 @@ impl Writer {
     #[inline(always)]
     fn is_near(self, ticks: u64) -> bool {
         let distance = ticks.wrapping_sub(self.thread.anchor.load(Relaxed));
-        distance.wrapping_add(ANCHOR_REACH) < 2 * ANCHOR_REACH
+        distance.wrapping_add(ANCHOR_REACH) < ANCHOR_REACH + u64::from(self.thread.reach.load(Relaxed))
+    }
+
+    /// Whether `ticks` is so soon after (or before) the thread's latest transfer that the shortest form will do.
+    #[inline(always)]
+    fn follows(self, ticks: u64) -> bool {
+        let distance = ticks.wrapping_sub(self.thread.latest.load(Relaxed));
+        distance.wrapping_add(SHORT_REACH) < 2 * SHORT_REACH
     }
 
     /// Sees to it that the thread has room for the longest record that is written here, behind an anchor near to
@@ -167,10 +200,19 @@ impl Writer {
         }
         if !self.is_near(now) {
             let anchor = clock::anchor();
+            self.thread.latest.store(0, Release);
             self.append(encode::anchor(&anchor).as_slice());
-            self.thread.anchor.store(anchor.ticks, Relaxed);
+            self.anchored(&anchor);
         }
         true
+    }
+
+    /// The thread's chunk has this anchor now.
+    fn anchored(self, anchor: &Anchor) {
+        let start = self.header().map_or(0, |header| header.start.ticks);
+        self.thread.reach.store(clock::reach(start, anchor.ticks), Relaxed);
+        self.thread.anchor.store(anchor.ticks, Relaxed);
+        self.thread.latest.store(anchor.ticks, Release);
     }
 
     /// Gives the thread a new chunk.
@@ -193,28 +235,31 @@ impl Writer {
             (&raw mut (*chunk).anchor).write(anchor);
             (*chunk).magic.store(CHUNK_MAGIC, Release);
         }
-        // The cursor last: a signal handler in between still writes into the old chunk.
-        self.thread.anchor.store(anchor.ticks, Relaxed);
-        self.thread.cursor.store(memory as usize + size_of::<ChunkHeader>(), Relaxed);
+        // A signal handler in between still writes into the old chunk, which has another latest record.
+        self.thread.latest.store(0, Release);
+        self.thread.cursor.store(memory as usize + size_of::<ChunkHeader>(), Release);
+        self.anchored(&anchor);
         Ok(())
     }
 
     fn append(self, words: &[u32]) {
-        match self.reserve(words.len()) {
+        match self.reserve(words.len(), || true) {
             // SAFETY: the words were reserved for this record.
-            Some(place) => unsafe { commit(place, words) },
+            Some(place) => unsafe { commit(place, words.len(), words.iter().copied()) },
             None => self.lose(lost::BUSY),
         }
     }
 
-    /// Takes `words` words of the thread's chunk, where it has them left.
+    /// Takes `words` words of the thread's chunk, where it has them left and `fits` holds of the thread as it is when
+    /// they are taken.
     #[inline(always)]
-    fn reserve(self, words: usize) -> Option<*mut u32> {
+    fn reserve(self, words: usize, fits: impl Fn() -> bool) -> Option<*mut u32> {
         let cursor = &self.thread.cursor;
         loop {
-            let at = cursor.load(Relaxed);
+            // Loaded before anything that `fits` looks at: a signal handler that changes that moves the cursor too.
+            let at = cursor.load(Acquire);
             let used = at % CHUNK_BYTES;
-            if used == 0 || used + 4 * words > CHUNK_BYTES {
+            if used == 0 || used + 4 * words > CHUNK_BYTES || !fits() {
                 return None;
             }
             if tls::replace(cursor, at, at + 4 * words) {
@@ -227,18 +272,18 @@ impl Writer {
 /// Stores a record at its reserved place, its first word last.
 ///
 /// # Safety
-/// `place` is followed by as many words as the record has, reserved for it.
+/// `words` gives `length` words, and as many at `place` are reserved for them.
 #[inline(always)]
-unsafe fn commit(place: *mut u32, words: &[u32]) {
-    let Some((&first, rest)) = words.split_first() else { return };
+unsafe fn commit(place: *mut u32, length: usize, mut words: impl Iterator<Item = u32>) {
+    let Some(first) = words.next() else { return };
     // SAFETY: the place is valid, aligned and the caller's own; readers are other processes.
     unsafe {
         let tag = AtomicU32::from_ptr(place);
-        tag.store(encode::reserved(words.len()), Relaxed);
+        tag.store(encode::reserved(length), Relaxed);
         // Neither the compiler nor (by the release below) the machine moves the tag behind the body.
         core::sync::atomic::fence(Release);
-        for (index, word) in rest.iter().enumerate() {
-            place.add(1 + index).write(*word);
+        for (index, word) in words.enumerate() {
+            place.add(1 + index).write(word);
         }
         tag.store(first, Release);
     }

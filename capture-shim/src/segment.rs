@@ -14,8 +14,8 @@ use crate::options::options;
 use crate::raw;
 use crate::state::State;
 
-/// The size of the first part, which begins with the header.
-pub(crate) const FIRST: usize = 32 * 1024;
+/// The size of the first part: the header and one chunk, which is all that most processes of a script need.
+pub(crate) const FIRST: usize = HEADER_BYTES + CHUNK_BYTES;
 /// The size that later parts have.
 const LARGEST: usize = 4 * 1024 * 1024;
 /// How many parts a log may have: about 8 GiB.
@@ -23,7 +23,7 @@ pub(crate) const SEGMENTS: usize = 2048;
 
 /// How many parts there are before the first of size [`LARGEST`] that begins at a multiple of it.
 const DOUBLING: usize = (LARGEST / FIRST).trailing_zeros() as usize + 1;
-const _: () = assert!(HEADER_BYTES == CHUNK_BYTES);
+const _: () = assert!(HEADER_BYTES == CHUNK_BYTES && FIRST.is_power_of_two());
 
 /// A part's number, its offset in the file and its length.
 struct Segment {

@@ -10,7 +10,7 @@ use crate::options::options;
 use crate::raw::{self, Descriptor};
 use crate::state::{self, State};
 use crate::text::{Text, fill};
-use crate::{clock, environment, fds, hooks, options, process, segment, watch};
+use crate::{checksum, clock, environment, fds, hooks, options, process, segment, watch};
 
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -25,6 +25,8 @@ extern "C" fn constructor() {
         fds::disable();
         return;
     }
+    clock::choose();
+    checksum::choose();
     process::at_exit();
     if let Some(state) = state::current() {
         begin(state);
@@ -82,7 +84,7 @@ fn create(state: &State) -> Option<*mut FileHeader> {
     fields.version = VERSION;
     fields.header_bytes = HEADER_BYTES as u32;
     fields.chunk_bytes = CHUNK_BYTES as u32;
-    fields.tick_clock = clock::TICK_CLOCK;
+    (fields.tick_clock, fields.tick_shift) = clock::description();
     fields.pid = pid;
     fields.parent_pid = raw::getppid();
     fields.uid = raw::geteuid();

@@ -19,10 +19,14 @@ pub(crate) struct Thread {
     pub(crate) cursor: AtomicUsize,
     /// The ticks of the latest anchor in the thread's chunk.
     pub(crate) anchor: AtomicU64,
+    /// The ticks of the latest transfer or anchor in the thread's chunk; 0 while that is not settled.
+    pub(crate) latest: AtomicU64,
     /// As [`Thread::generation`], but kept while that one is set aside for a `vfork`.
     pub(crate) attached: AtomicU64,
     /// The thread's id when it was attached.
     pub(crate) tid: AtomicU32,
+    /// How many ticks from the latest anchor on the next one is due.
+    pub(crate) reach: AtomicU32,
 }
 
 const _: () = assert!(size_of::<Thread>() == 64);

@@ -23,7 +23,7 @@ impl Clock {
     }
 
     /// The wall-clock time of `ticks`, in nanoseconds since the Unix epoch. Before the first anchor and after the
-    /// last the nearest pair of anchors is carried on. Without any anchor the ticks themselves are returned.
+    /// last the nearest rate is carried on. Without any anchor the ticks themselves are returned.
     pub fn realtime(&self, ticks: u64) -> i64 {
         let after = self.anchors.partition_point(|anchor| anchor.ticks <= ticks);
         let Some(anchor) = self.anchors.get(after.saturating_sub(1)) else { return ticks as i64 };
@@ -44,14 +44,26 @@ impl Clock {
         }
     }
 
-    /// `elapsed` ticks in nanoseconds, at the rate between the anchors around index `after`.
+    /// `elapsed` ticks from the anchor before index `after` (or from the first) in nanoseconds: at the rate between
+    /// that anchor and the next, or where there is none, at a rate measured over at least as long a time as it is
+    /// carried on, because that of two anchors close together is no better than the reading of them.
     fn scale(&self, after: usize, elapsed: i128) -> i128 {
-        if self.anchors.len() < 2 {
+        let [.., last] = self.anchors.as_slice() else { return elapsed };
+        let (a, b) = if after == 0 {
+            let reach = last.ticks.min(self.anchors[0].ticks.saturating_add(elapsed.unsigned_abs() as u64));
+            let far = self.anchors.partition_point(|anchor| anchor.ticks < reach);
+            (&self.anchors[0], &self.anchors[far])
+        } else if after == self.anchors.len() {
+            let reach = last.ticks.saturating_sub(elapsed as u64);
+            let far = self.anchors.partition_point(|anchor| anchor.ticks <= reach);
+            (&self.anchors[far.saturating_sub(1)], last)
+        } else {
+            (&self.anchors[after - 1], &self.anchors[after])
+        };
+        let span = i128::from(b.ticks) - i128::from(a.ticks);
+        if span == 0 {
             return elapsed;
         }
-        let right = after.clamp(1, self.anchors.len() - 1);
-        let (a, b) = (&self.anchors[right - 1], &self.anchors[right]);
-        let span = i128::from(b.ticks) - i128::from(a.ticks);
         elapsed.saturating_mul(i128::from(b.monotonic) - i128::from(a.monotonic)) / span
     }
 }
@@ -85,6 +97,35 @@ mod tests {
         assert_eq!(clock.realtime(1_500), 1_500);
         assert_eq!(clock.realtime(6_000), 3_000);
         assert_eq!(clock.nanoseconds(300), 100);
+    }
+
+    #[test]
+    fn two_anchors_close_together_are_not_carried_on() {
+        // A tick is half a nanosecond. The last two anchors are 10 ns apart and one was read 5 ns late.
+        let anchors = vec![
+            anchor(0, 0, 1_000_000),
+            anchor(2_000_000, 1_000_000, 2_000_000),
+            anchor(2_000_020, 1_000_015, 2_000_015),
+        ];
+        let clock = Clock::new(anchors, false);
+        assert_eq!(clock.realtime(4_000_020), 3_000_015 + 4, "and not half as much again");
+        assert_eq!(clock.realtime(2_000_010), 2_000_007, "between them it does not matter");
+    }
+
+    #[test]
+    fn before_the_first_anchor_the_rate_goes_back() {
+        let anchors =
+            vec![anchor(1_000, 500, 9_500), anchor(1_002, 502, 9_502), anchor(3_000, 1_500, 10_500)];
+        assert_eq!(Clock::new(anchors, false).realtime(200), 9_100);
+    }
+
+    #[test]
+    fn a_step_between_anchors_of_cycles_moves_no_earlier_record() {
+        let anchors = vec![anchor(0, 0, 1_000), anchor(3_000, 1_000, 90_000), anchor(6_000, 2_000, 91_000)];
+        let clock = Clock::new(anchors, false);
+        assert_eq!(clock.realtime(2_997), 1_999);
+        assert_eq!(clock.realtime(3_000), 90_000);
+        assert_eq!(clock.realtime(9_000), 92_000);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::damage::Fault;
 use crate::duration;
 use crate::encode::{Direction, Flow, Origin, ProcessEvent, Role, WaitCall, datagram_flag};
-use crate::layout::{Anchor, TRANSFER_WORDS, kind};
+use crate::layout::{Anchor, SHORT_WORDS, TRANSFER_WORDS, kind};
 use crate::sockaddr::SocketName;
 
 /// A record with its thread and its time, in the file's ticks.
@@ -147,7 +147,7 @@ pub enum Record {
 
 /// Outcome of looking at the words from one place of a chunk on.
 pub(crate) enum Step {
-    /// A record of so many words, and its time as far as it was stored: whole, or the low 32 bits.
+    /// A record of so many words, and its time as far as it was stored.
     Record { words: usize, time: Time, record: Record },
     /// Nothing was committed in this word.
     Empty,
@@ -160,6 +160,8 @@ pub(crate) enum Step {
 pub(crate) enum Time {
     Whole(u64),
     Low(u32),
+    /// The low [`SHORT_TICKS_BITS`](crate::layout::SHORT_TICKS_BITS).
+    Short(u32),
 }
 
 /// Decodes the record at the beginning of `words`, which reach to the end of the chunk.
@@ -176,6 +178,19 @@ pub(crate) fn step(words: &[u32]) -> Step {
                     direction: if tag == kind::SEND { Direction::Send } else { Direction::Receive },
                     flow: first >> 8,
                     bytes: u64::from(rest >> 10),
+                    duration: duration::unpack(rest),
+                },
+            },
+            _ => Step::Damaged { words: words.len(), fault: Fault::BadLength },
+        },
+        kind::SEND_SHORT | kind::RECEIVE_SHORT => match words.get(1..SHORT_WORDS) {
+            Some(&[rest]) => Step::Record {
+                words: SHORT_WORDS,
+                time: Time::Short(rest >> 10),
+                record: Record::Transfer {
+                    direction: if tag == kind::SEND_SHORT { Direction::Send } else { Direction::Receive },
+                    flow: first >> 8 & 0xfff,
+                    bytes: u64::from(first >> 20),
                     duration: duration::unpack(rest),
                 },
             },

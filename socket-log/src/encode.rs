@@ -1,11 +1,11 @@
 //! Records as words: what the writer calls, without allocation and without the standard library.
 //!
-//! The first word of every record holds its kind in the low eight bits. The common record (one transfer on a
-//! stream) is three words and keeps its flow in the rest of the first; every other record keeps its length in
-//! words there, so that a reader can step over kinds it does not know.
+//! The first word of every record holds its kind in the low eight bits. The common records (one transfer on a
+//! stream) are two or three words and keep other things in the rest of the first; every other record keeps its
+//! length in words there, so that a reader can step over kinds it does not know.
 
 use crate::duration;
-use crate::layout::{Anchor, SHORT_BYTES_LIMIT, SHORT_FLOW_LIMIT, kind};
+use crate::layout::{Anchor, SHORT_BYTES_LIMIT, SHORT_FLOW_LIMIT, SHORTEST_LIMIT, kind};
 
 /// Which way bytes went, seen from the process that logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -117,10 +117,8 @@ impl Words {
     /// Appends bytes, padded to whole words with zeros.
     #[inline]
     fn push_bytes(&mut self, bytes: &[u8]) {
-        for part in bytes.chunks(4) {
-            let mut word = [0; 4];
-            word[..part.len()].copy_from_slice(part);
-            self.push(u32::from_le_bytes(word));
+        for word in padded(bytes) {
+            self.push(word);
         }
     }
 
@@ -141,6 +139,29 @@ impl Words {
 #[inline]
 pub fn reserved(words: usize) -> u32 {
     u32::from(kind::RESERVED) | (words as u32) << 8
+}
+
+/// One transfer on a stream in the shortest form, or `None` when it needs [`transfer`]: a late flow, many bytes, or
+/// a long call. Only for a `ticks` within [`SHORT_REACH`](crate::layout::SHORT_REACH) of the time before it.
+#[inline(always)]
+pub fn transfer_short(
+    direction: Direction,
+    flow: u32,
+    ticks: u64,
+    bytes: u64,
+    duration: u64,
+) -> Option<[u32; 2]> {
+    if flow >= SHORTEST_LIMIT || bytes >= u64::from(SHORTEST_LIMIT) {
+        return None;
+    }
+    let kind = match direction {
+        Direction::Send => kind::SEND_SHORT,
+        Direction::Receive => kind::RECEIVE_SHORT,
+    };
+    Some([
+        u32::from(kind) | flow << 8 | (bytes as u32) << 20,
+        (ticks as u32) << 10 | duration::pack(duration)?,
+    ])
 }
 
 /// One transfer on a stream in the common form, or `None` when it needs [`transfer_long`]: a late flow, many
@@ -192,22 +213,54 @@ pub struct Datagram<'a> {
     pub peer: &'a [u8],
 }
 
-/// A datagram record. Its time is whole, so it is right however long the call took.
-#[inline]
-pub fn datagram(datagram: &Datagram) -> Words {
+/// The words of a datagram record before the peer's name.
+pub const DATAGRAM_WORDS: usize = 7;
+
+/// A datagram record in two parts: its fixed words, and the peer's name, which follows them in [`padded`] words. Its
+/// time is whole, so it is right however long the call took.
+#[inline(always)]
+pub fn datagram_parts<'a>(datagram: &Datagram<'a>) -> ([u32; DATAGRAM_WORDS], &'a [u8]) {
     let kind = match datagram.direction {
         Direction::Send => kind::SEND_DATAGRAM,
         Direction::Receive => kind::RECEIVE_DATAGRAM,
     };
     let peer = cut(datagram.peer);
-    let aux = u16::from(datagram.flags) << 8 | peer.len() as u16;
-    let mut words = Words::new(kind, aux, datagram.ticks, datagram.flow);
-    words.push((datagram.ticks >> 32) as u32);
-    words.push(datagram.bytes.min(u64::from(u32::MAX)) as u32);
-    words.push(datagram.checksum);
-    words.push(datagram.duration.min(u64::from(u32::MAX)) as u32);
-    words.push_bytes(peer);
-    words.finish()
+    let words = DATAGRAM_WORDS + peer.len().div_ceil(4);
+    let head = [
+        u32::from(kind) | (words as u32) << 8 | (peer.len() as u32) << 16 | u32::from(datagram.flags) << 24,
+        datagram.ticks as u32,
+        datagram.flow,
+        (datagram.ticks >> 32) as u32,
+        datagram.bytes.min(u64::from(u32::MAX)) as u32,
+        datagram.checksum,
+        datagram.duration.min(u64::from(u32::MAX)) as u32,
+    ];
+    (head, peer)
+}
+
+/// Bytes as words, the last padded with zeros.
+#[inline(always)]
+pub fn padded(bytes: &[u8]) -> impl Iterator<Item = u32> {
+    bytes.chunks(4).map(|part| {
+        let mut word = [0; 4];
+        match part.try_into() {
+            Ok(whole) => word = whole,
+            Err(_) => word[..part.len()].copy_from_slice(part),
+        }
+        u32::from_le_bytes(word)
+    })
+}
+
+/// A datagram record.
+#[inline]
+pub fn datagram(datagram: &Datagram) -> Words {
+    let (head, peer) = datagram_parts(datagram);
+    let mut words = Words { words: [0; CAPACITY], len: DATAGRAM_WORDS + peer.len().div_ceil(4) };
+    let record = head.into_iter().chain(padded(peer));
+    for (slot, word) in words.words.iter_mut().zip(record) {
+        *slot = word;
+    }
+    words
 }
 
 /// One moment on the three clocks.
@@ -341,7 +394,7 @@ pub fn fingerprint(ticks: u64, flow: u32, direction: Direction, bytes: u32, chec
 }
 
 /// A `sockaddr` is at most 128 bytes (`sockaddr_storage`); a longer one is a caller's mistake.
-#[inline]
+#[inline(always)]
 fn cut(address: &[u8]) -> &[u8] {
     &address[..address.len().min(128)]
 }

@@ -31,12 +31,22 @@ pub const CHUNK_WORDS: usize = CHUNK_BYTES / 4;
 pub const CHUNK_HEADER_WORDS: usize = size_of::<ChunkHeader>() / 4;
 /// The words of the common record: one transfer on a stream.
 pub const TRANSFER_WORDS: usize = 3;
+/// The words of the shortest record: one transfer on a stream soon after another of the same thread.
+pub const SHORT_WORDS: usize = 2;
 /// The longest record, in words.
 pub const LARGEST_RECORD_WORDS: usize = 255;
 /// How far, in ticks, a record's time may lie from the thread's latest anchor before the writer must set a new
 /// one. Times are stored as their low 32 bits and read back as the nearest to that anchor; the limit is half of
 /// what would be unambiguous, which leaves a signal handler a second to come between two steps of the writer.
 pub const ANCHOR_REACH: u64 = 1 << 30;
+/// How many bits of its ticks a record of the shortest form keeps. They are read back as those nearest to the time
+/// before it: that of the latest transfer or anchor in the same chunk.
+pub const SHORT_TICKS_BITS: u32 = 22;
+/// How far, in ticks, the time of a record of the shortest form may lie from the one before it: half of what would
+/// be unambiguous, since between two records of the program there may be one of a signal handler.
+pub const SHORT_REACH: u64 = 1 << (SHORT_TICKS_BITS - 2);
+/// The smallest flow number, and the smallest number of bytes, that the shortest form cannot hold.
+pub const SHORTEST_LIMIT: u32 = 1 << 12;
 /// The largest flow number in the common record; a transfer on a later flow takes the long form.
 pub const SHORT_FLOW_LIMIT: u32 = 1 << 24;
 /// The smallest number of bytes that the common record cannot hold.
@@ -191,6 +201,10 @@ pub mod kind {
     pub const CPU: u8 = 19;
     /// The checksum of the first bytes of one direction of a stream (`SOCKCAP_FINGERPRINT`).
     pub const FINGERPRINT: u8 = 20;
+    /// Bytes sent on a stream: the shortest form.
+    pub const SEND_SHORT: u8 = 22;
+    /// Bytes received on a stream: the shortest form.
+    pub const RECEIVE_SHORT: u8 = 23;
     /// A record that its writer began and did not finish; only its length is known.
     pub const RESERVED: u8 = 255;
 }

@@ -14,7 +14,7 @@ use crate::damage::{Damage, Fault, OpenError};
 use crate::decode::{self, Entry, Record, Step, Time};
 use crate::layout::{
     Anchor, CHUNK_BYTES, CHUNK_HEADER_WORDS, CHUNK_MAGIC, CHUNK_WORDS, ChunkHeader, FileHeader, HEADER_BYTES,
-    MAGIC, VERSION, lost, tick,
+    MAGIC, SHORT_TICKS_BITS, VERSION, lost, tick,
 };
 
 /// What a log's header says of the process.
@@ -227,6 +227,8 @@ impl Chunk {
     pub fn for_each(&self, mut entry: impl FnMut(Entry)) -> Vec<Damage> {
         let mut damage: Vec<Damage> = Vec::new();
         let mut anchor = self.anchor.ticks;
+        // The time that one of the shortest form is near to.
+        let mut before = anchor;
         let mut at = CHUNK_HEADER_WORDS.min(self.words.len());
         while at < self.words.len() {
             match decode::step(&self.words[at..]) {
@@ -234,10 +236,13 @@ impl Chunk {
                 Step::Record { words, time, record } => {
                     let ticks = match time {
                         Time::Whole(ticks) => ticks,
-                        Time::Low(low) => nearest(anchor, low),
+                        Time::Low(low) => nearest(anchor, low, 32),
+                        Time::Short(low) => nearest(before, low, SHORT_TICKS_BITS),
                     };
-                    if let Record::Anchor(latest) = &record {
-                        anchor = latest.ticks;
+                    match &record {
+                        Record::Anchor(latest) => (anchor, before) = (latest.ticks, latest.ticks),
+                        Record::Transfer { .. } => before = ticks,
+                        _ => {}
                     }
                     entry(Entry { tid: self.tid, ticks, record });
                     at += words;
@@ -257,10 +262,10 @@ impl Chunk {
     }
 }
 
-/// The time whose low 32 bits are `low` and that lies nearest to `anchor`.
-fn nearest(anchor: u64, low: u32) -> u64 {
-    let ahead = low.wrapping_sub(anchor as u32) as i32;
-    anchor.wrapping_add_signed(i64::from(ahead))
+/// The time whose low `bits` bits are `low` and that lies nearest to `other`.
+fn nearest(other: u64, low: u32, bits: u32) -> u64 {
+    let ahead = (low.wrapping_sub(other as u32) << (32 - bits)) as i32 >> (32 - bits);
+    other.wrapping_add_signed(i64::from(ahead))
 }
 
 enum HeaderProblem {

@@ -9,22 +9,33 @@ use std::mem::offset_of;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
+use crate::duration;
 use crate::encode::{self, Datagram, Direction, Flow, Origin, ProcessEvent, Role};
 use crate::layout::{
     ANCHOR_REACH, Anchor, CHUNK_BYTES, CHUNK_HEADER_WORDS, CHUNK_MAGIC, CHUNK_WORDS, FileHeader,
-    HEADER_BYTES, MAGIC, VERSION, tick,
+    HEADER_BYTES, MAGIC, SHORT_REACH, TRANSFER_WORDS, VERSION, kind, tick,
 };
 
 /// The wall-clock time at tick 0, in nanoseconds since the Unix epoch.
 pub const EPOCH: i64 = 1_700_000_000_000_000_000;
+
+/// Where a thread is.
+#[derive(Clone, Copy, Debug)]
+struct Thread {
+    /// Its current chunk.
+    chunk: usize,
+    /// The ticks of the latest anchor in it.
+    anchor: u64,
+    /// The ticks of the latest transfer or anchor in it.
+    latest: u64,
+}
 
 /// A log in the making: a process, its flows, and what its threads did.
 #[derive(Clone, Debug)]
 pub struct LogWriter {
     header: Vec<u8>,
     chunks: Vec<Vec<u32>>,
-    /// For each thread its current chunk and its latest anchor.
-    threads: BTreeMap<u32, (usize, u64)>,
+    threads: BTreeMap<u32, Thread>,
     tid: u32,
     epoch: i64,
 }
@@ -163,24 +174,32 @@ impl LogWriter {
         self.record(ticks, encode::process(ticks, event, value).as_slice())
     }
 
-    /// Any record, as words, of the present thread.
+    /// Any record, as words, of the present thread. A transfer soon after another takes its shortest form, as the
+    /// real writer has it.
     pub fn record(&mut self, ticks: u64, words: &[u32]) -> &mut LogWriter {
-        let room = |chunk: &Vec<u32>| chunk.len() + words.len() <= CHUNK_WORDS;
-        let current = self.threads.get(&self.tid).copied();
-        let (index, latest) = match current.filter(|(index, _)| self.chunks.get(*index).is_some_and(room)) {
-            Some(current) => current,
+        let room = |thread: &Thread| {
+            self.chunks.get(thread.chunk).is_some_and(|chunk| chunk.len() + words.len() <= CHUNK_WORDS)
+        };
+        let mut thread = match self.threads.get(&self.tid).copied().filter(room) {
+            Some(thread) => thread,
             None => {
                 self.chunks.push(self.chunk_header(ticks));
-                (self.chunks.len() - 1, ticks)
+                Thread { chunk: self.chunks.len() - 1, anchor: ticks, latest: ticks }
             }
         };
-        self.threads.insert(self.tid, (index, latest));
-        if ticks.abs_diff(latest) > ANCHOR_REACH {
+        if ticks.abs_diff(thread.anchor) > ANCHOR_REACH {
             let anchor = encode::anchor(&self.anchor(ticks));
-            self.threads.insert(self.tid, (index, ticks));
-            return self.append(index, anchor.as_slice()).record(ticks, words);
+            (thread.anchor, thread.latest) = (ticks, ticks);
+            self.threads.insert(self.tid, thread);
+            return self.append(thread.chunk, anchor.as_slice()).record(ticks, words);
         }
-        self.append(index, words)
+        let short = shortest(words, ticks).filter(|_| ticks.abs_diff(thread.latest) < SHORT_REACH);
+        let kinds = [kind::SEND, kind::RECEIVE, kind::SEND_LONG, kind::RECEIVE_LONG];
+        if words.first().is_some_and(|first| kinds.contains(&(*first as u8))) {
+            thread.latest = ticks;
+        }
+        self.threads.insert(self.tid, thread);
+        self.append(thread.chunk, short.as_ref().map_or(words, |short| short.as_slice()))
     }
 
     /// The file's bytes.
@@ -234,6 +253,17 @@ impl LogWriter {
             *slot = *byte;
         }
     }
+}
+
+/// The shortest form of a record of the common form, where it has one.
+fn shortest(words: &[u32], ticks: u64) -> Option<[u32; 2]> {
+    let &[first, _, rest]: &[u32; TRANSFER_WORDS] = words.try_into().ok()?;
+    let direction = match first as u8 {
+        kind::SEND => Direction::Send,
+        kind::RECEIVE => Direction::Receive,
+        _ => return None,
+    };
+    encode::transfer_short(direction, first >> 8, ticks, u64::from(rest >> 10), duration::unpack(rest))
 }
 
 /// What kind of socket a flow is.

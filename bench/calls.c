@@ -1,0 +1,191 @@
+// What a call costs bare and through a preloaded library, measured in one process.
+//
+// Under LD_PRELOAD the program's own names lead to the library, and libc's handle to libc itself. Slices of the two
+// alternate, on the same descriptors and the same processor, so that whatever drifts touches both alike. Without a
+// library both are the same, and the bare column is the cost of the call under whatever watches from outside.
+//
+// usage: calls ROUNDS [PROCESSOR]
+// Prints a line for each call: name, p10 bare, p10 hooked, mean bare, mean hooked, in ns a call.
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+struct functions {
+    ssize_t (*read)(int, void *, size_t);
+    ssize_t (*write)(int, const void *, size_t);
+    ssize_t (*readv)(int, const struct iovec *, int);
+    ssize_t (*writev)(int, const struct iovec *, int);
+    ssize_t (*send)(int, const void *, size_t, int);
+    ssize_t (*recv)(int, void *, size_t, int);
+    ssize_t (*sendto)(int, const void *, size_t, int, const struct sockaddr *, socklen_t);
+    ssize_t (*recvfrom)(int, void *, size_t, int, struct sockaddr *, socklen_t *);
+    int (*socket)(int, int, int);
+    int (*accept)(int, struct sockaddr *, socklen_t *);
+    int (*connect)(int, const struct sockaddr *, socklen_t);
+    int (*close)(int);
+};
+static struct functions ways[2]; // 0: libc's own; 1: what the program's names lead to.
+
+enum { SLICE = 64, MOST = 20000 };
+static char buffer[65536];
+static long rounds;
+static double slices[2][MOST];
+
+static void must(long result) {
+    if (result < 0) { perror("calls"); exit(1); }
+}
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * 1e9 + time.tv_nsec;
+}
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void report(const char *name, int size) {
+    double tenth[2], mean[2];
+    for (int way = 0; way < 2; way++) {
+        double sum = 0;
+        for (long i = 0; i < rounds; i++) sum += slices[way][i];
+        qsort(slices[way], rounds, sizeof(double), ascending);
+        tenth[way] = slices[way][rounds / 10];
+        mean[way] = sum / rounds;
+    }
+    printf("%s", name);
+    if (size) printf(" %d B", size);
+    printf("\t%.1f\t%.1f\t%.1f\t%.1f\n", tenth[0], tenth[1], mean[0], mean[1]);
+    fflush(stdout);
+}
+
+// Runs `prepare` and then CALLS times `call` (timed), and `clean` behind, in alternating ways.
+#define MEASURE(name, size, calls, prepare, call, clean)                                                              \
+    do {                                                                                                             \
+        for (long round = -20; round < rounds; round++)                                                              \
+            for (int turn = 0; turn < 2; turn++) {                                                                   \
+                int way = (turn + round) & 1;                                                                        \
+                const struct functions *bare = &ways[0], *f = &ways[way];                                            \
+                (void)bare;                                                                                          \
+                prepare;                                                                                             \
+                double begin = now();                                                                                \
+                for (int n = 0; n < (calls); n++) must(call);                                                        \
+                double end = now();                                                                                  \
+                clean;                                                                                               \
+                if (round >= 0) slices[way][round] = (end - begin) / (calls);                                        \
+            }                                                                                                        \
+        report(name, size);                                                                                          \
+    } while (0)
+
+#define MANY(call) for (int n = 0; n < SLICE; n++) must(call)
+
+static void stream(const char *kind, int to, int from, int size) {
+    char name[64];
+    struct iovec vector[2] = {{buffer, size / 2}, {buffer + size / 2, size - size / 2}};
+    // What one side has measured, the other takes away or brings by libc's own functions.
+#define SENDS(what, call)                                                                                            \
+    snprintf(name, sizeof name, "%s %s", kind, what);                                                                \
+    MEASURE(name, size, SLICE, , call, MANY(bare->read(from, buffer, size)))
+#define RECEIVES(what, call)                                                                                         \
+    snprintf(name, sizeof name, "%s %s", kind, what);                                                                \
+    MEASURE(name, size, SLICE, MANY(bare->write(to, buffer, size)), call, )
+    SENDS("send", f->send(to, buffer, size, 0));
+    SENDS("write", f->write(to, buffer, size));
+    SENDS("writev", f->writev(to, vector, 2));
+    RECEIVES("recv", f->recv(from, buffer, size, 0));
+    RECEIVES("read", f->read(from, buffer, size));
+    RECEIVES("readv", f->readv(from, vector, 2));
+}
+
+static struct sockaddr_in loopback(int fd) {
+    struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof name;
+    must(bind(fd, (struct sockaddr *)&name, length));
+    must(getsockname(fd, (struct sockaddr *)&name, &length));
+    return name;
+}
+
+static void datagrams(int size) {
+    // So that a slice of the largest fits into the receiver's buffer.
+    enum { FEW = 32 };
+    int to = socket(AF_INET, SOCK_DGRAM, 0), from = socket(AF_INET, SOCK_DGRAM, 0);
+    struct sockaddr_in name = loopback(from), peer;
+    loopback(to);
+    socklen_t length = sizeof peer;
+#define FEWER(call) for (int n = 0; n < FEW; n++) must(call)
+    MEASURE("udp sendto", size, FEW, , f->sendto(to, buffer, size, 0, (void *)&name, sizeof name),
+            FEWER(bare->recv(from, buffer, size, 0)));
+    MEASURE("udp recvfrom", size, FEW, FEWER(bare->sendto(to, buffer, size, 0, (void *)&name, sizeof name)),
+            (length = sizeof peer, f->recvfrom(from, buffer, size, 0, (void *)&peer, &length)), );
+    close(to);
+    close(from);
+}
+
+static void connections(void) {
+    enum { FEW = 16 };
+    int listener = socket(AF_INET, SOCK_STREAM, 0), clients[FEW], accepted[FEW];
+    struct sockaddr_in name = loopback(listener);
+    must(listen(listener, FEW));
+    struct linger reset = {1, 0}; // No connection may linger: there will be many.
+#define CONNECT                                                                                                      \
+    for (int n = 0; n < FEW; n++) {                                                                                  \
+        must(clients[n] = bare->socket(AF_INET, SOCK_STREAM, 0));                                                    \
+        must(bare->connect(clients[n], (void *)&name, sizeof name));                                                 \
+        must(setsockopt(clients[n], SOL_SOCKET, SO_LINGER, &reset, sizeof reset));                                   \
+    }
+#define CLOSE for (int n = 0; n < FEW; n++) must(bare->close(clients[n])), must(f->close(accepted[n]))
+    MEASURE("accept", 0, FEW, CONNECT, accepted[n] = f->accept(listener, NULL, NULL), CLOSE);
+    close(listener);
+}
+
+int main(int count, char **arguments) {
+    rounds = count > 1 ? atol(arguments[1]) : 1000;
+    if (rounds < 10 || rounds > MOST) return 2;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(count > 2 ? atoi(arguments[2]) : 0, &set);
+    must(sched_setaffinity(0, sizeof set, &set));
+    void *libc = dlopen("libc.so.6", RTLD_NOW);
+    if (!libc) return 2;
+#define FIND(name)                                                                                                   \
+    if (!(*(void **)&ways[0].name = dlsym(libc, #name))) return 2;                                                   \
+    *(void **)&ways[1].name = dlsym(RTLD_DEFAULT, #name)
+    FIND(read); FIND(write); FIND(readv); FIND(writev); FIND(send); FIND(recv); FIND(sendto); FIND(recvfrom);
+    FIND(socket); FIND(accept); FIND(connect); FIND(close);
+
+    int null = open("/dev/null", O_RDWR);
+    must(null);
+    MEASURE("read /dev/null", 0, 256, , f->read(null, buffer, 64), );
+    MEASURE("write /dev/null", 0, 256, , f->write(null, buffer, 64), );
+
+    int pair[2];
+    must(socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+    stream("socketpair", pair[0], pair[1], 64);
+
+    int listener = socket(AF_INET, SOCK_STREAM, 0), client = socket(AF_INET, SOCK_STREAM, 0), yes = 1;
+    struct sockaddr_in name = loopback(listener);
+    must(listen(listener, 1));
+    must(connect(client, (void *)&name, sizeof name));
+    int server = accept(listener, NULL, NULL);
+    must(setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes));
+    stream("tcp", client, server, 64);
+
+    datagrams(64);
+    datagrams(512);
+    datagrams(1400);
+    MEASURE("socket+close", 0, 16, , f->close(f->socket(AF_INET, SOCK_STREAM, 0)), );
+    connections();
+    return 0;
+}
