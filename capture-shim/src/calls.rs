@@ -33,11 +33,51 @@ pub(crate) unsafe fn read_chk(
 }
 
 /// # Safety
+/// As `pread`, which fails on every socket.
+pub(crate) unsafe fn pread(
+    real: types::pread,
+    fd: c_int,
+    buffer: *mut c_void,
+    size: size_t,
+    offset: off_t,
+) -> ssize_t {
+    // SAFETY: the program's own call.
+    unsafe { transfer::receive(fd, buffer.cast(), size, || real(fd, buffer, size, offset)) }
+}
+
+/// # Safety
+/// As `pread`, with the buffer's true size, which libc checks.
+pub(crate) unsafe fn pread_chk(
+    real: types::__pread_chk,
+    fd: c_int,
+    buffer: *mut c_void,
+    size: size_t,
+    offset: off_t,
+    room: size_t,
+) -> ssize_t {
+    // SAFETY: the program's own call.
+    unsafe { transfer::receive(fd, buffer.cast(), size, || real(fd, buffer, size, offset, room)) }
+}
+
+/// # Safety
 /// As `readv`.
 #[inline(always)]
 pub(crate) unsafe fn readv(real: types::readv, fd: c_int, first: *const iovec, count: c_int) -> ssize_t {
     // SAFETY: the program's own call.
     unsafe { transfer::receive_vector(fd, buffers(first, count), || real(fd, first, count)) }
+}
+
+/// # Safety
+/// As `preadv`, which fails on every socket.
+pub(crate) unsafe fn preadv(
+    real: types::preadv,
+    fd: c_int,
+    first: *const iovec,
+    count: c_int,
+    offset: off_t,
+) -> ssize_t {
+    // SAFETY: the program's own call.
+    unsafe { transfer::receive_vector(fd, buffers(first, count), || real(fd, first, count, offset)) }
 }
 
 /// # Safety
@@ -63,11 +103,39 @@ pub(crate) unsafe fn write(real: types::write, fd: c_int, buffer: *const c_void,
 }
 
 /// # Safety
+/// As `pwrite`, which fails on every socket.
+pub(crate) unsafe fn pwrite(
+    real: types::pwrite,
+    fd: c_int,
+    buffer: *const c_void,
+    size: size_t,
+    offset: off_t,
+) -> ssize_t {
+    // SAFETY: the program's own call.
+    unsafe { transfer::send(fd, buffer.cast(), size, Address::NONE, || real(fd, buffer, size, offset)) }
+}
+
+/// # Safety
 /// As `writev`.
 #[inline(always)]
 pub(crate) unsafe fn writev(real: types::writev, fd: c_int, first: *const iovec, count: c_int) -> ssize_t {
     // SAFETY: the program's own call.
     unsafe { transfer::send_vector(fd, buffers(first, count), Address::NONE, || real(fd, first, count)) }
+}
+
+/// # Safety
+/// As `pwritev`, which fails on every socket.
+pub(crate) unsafe fn pwritev(
+    real: types::pwritev,
+    fd: c_int,
+    first: *const iovec,
+    count: c_int,
+    offset: off_t,
+) -> ssize_t {
+    // SAFETY: the program's own call.
+    unsafe {
+        transfer::send_vector(fd, buffers(first, count), Address::NONE, || real(fd, first, count, offset))
+    }
 }
 
 /// # Safety
@@ -124,6 +192,34 @@ pub(crate) unsafe fn sendto(
         unsafe { crate::lifecycle::connected(fd, result >= 0, address, length) };
     }
     result
+}
+
+/// A receive into a vector by number.
+///
+/// # Safety
+/// `call` is the program's own, with these arguments.
+pub(crate) unsafe fn receive_vector(
+    fd: c_int,
+    first: *const iovec,
+    count: c_int,
+    call: impl FnOnce() -> ssize_t,
+) -> ssize_t {
+    // SAFETY: as the caller says.
+    unsafe { transfer::receive_vector(fd, buffers(first, count), call) }
+}
+
+/// A send from a vector by number.
+///
+/// # Safety
+/// `call` is the program's own, with these arguments.
+pub(crate) unsafe fn send_vector(
+    fd: c_int,
+    first: *const iovec,
+    count: c_int,
+    call: impl FnOnce() -> ssize_t,
+) -> ssize_t {
+    // SAFETY: as the caller says.
+    unsafe { transfer::send_vector(fd, buffers(first, count), Address::NONE, call) }
 }
 
 fn buffers(first: *const iovec, count: c_int) -> Buffers {

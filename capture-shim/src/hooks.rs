@@ -1,21 +1,28 @@
 //! The one list of what is interposed. It drives the exports, their resolution and the types of both.
 //!
-//! Each line is `name | its other names: (arguments) -> result => handler`. A handler gets libc's own function
-//! of the very name that was called, and then the program's arguments. Libc's functions are found when the
+//! Each line is `name | its other names: (arguments) -> result => handler`. A handler of the first part gets libc's
+//! own function of the very name that was called, and then the program's arguments; one of the second part gets the
+//! program's call as a closure, since it needs to know nothing of the arguments. Libc's functions are found when the
 //! library is loaded, before the program runs: looking for one later could land in a signal handler, or in an
-//! allocator that is not yet ready.
+//! allocator that is not yet ready. One that libc does not have (but a library loaded later may) is looked for at
+//! each call.
 
-use core::ffi::{CStr, c_char, c_int, c_long, c_uint, c_ulong, c_void};
+use core::ffi::{CStr, c_char, c_int, c_long, c_uchar, c_uint, c_ulong, c_void};
 use core::ptr;
 use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::Relaxed;
 
 use libc::{
-    epoll_event, fd_set, iovec, loff_t, mmsghdr, msghdr, off_t, pid_t, pollfd, sigset_t, size_t, sockaddr,
-    socklen_t, ssize_t, timespec, timeval, uid_t,
+    FILE, epoll_event, fd_set, iovec, loff_t, mmsghdr, msghdr, off_t, pid_t, pollfd, sigset_t, size_t,
+    sockaddr, socklen_t, ssize_t, termios, timespec, timeval, uid_t, winsize,
 };
+use socket_log::api::Api;
 
-use crate::{aliases, calls, lifecycle, process, raw, receive, send, syscall, waits};
+use crate::variadic::VaList;
+use crate::{
+    aliases, calls, descriptors, hidden, lifecycle, process, raw, receive, send, stdio, syscall, thread,
+    waits,
+};
 
 /// A function of libc's, by name.
 pub(crate) struct Function {
@@ -35,16 +42,14 @@ impl Function {
         if address.is_null() { self.resolve() } else { address }
     }
 
-    /// Finds it. Called by a hook only before this library's constructor ran: another library's did first.
+    /// Finds it. Called by a hook only before this library's constructor ran (another library's did first), and
+    /// where libc lacks the function.
     #[cold]
     fn resolve(&self) -> *mut c_void {
         // SAFETY: the name ends with a zero byte.
-        let mut address = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
-        if address.is_null() {
-            address = missing as *mut c_void;
-        }
+        let address = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
         self.address.store(address, Relaxed);
-        address
+        if address.is_null() { missing as *mut c_void } else { address }
     }
 }
 
@@ -66,6 +71,14 @@ pub(crate) use real;
 
 /// Exports one function.
 macro_rules! hook {
+    ($name:ident ($($argument:ident: $type:ty),*) -> $result:ty
+        => $module:ident::$around:ident($($about:expr)?)) => {
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name($($argument: $type),*) -> $result {
+            // SAFETY: the program's own call.
+            $module::$around($($about,)? || unsafe { real!($name)($($argument),*) })
+        }
+    };
     ($name:ident ($($argument:ident: $type:ty),*) -> $result:ty => $handler:path) => {
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name($($argument: $type),*) -> $result {
@@ -81,14 +94,20 @@ macro_rules! function_type {
 }
 
 macro_rules! hooks {
-    ($($($name:ident)|+: $arguments:tt -> $result:ty => $handler:path;)*) => {
+    (
+        handled { $($($name:ident)|+: $arguments:tt -> $result:ty => $handler:path;)* }
+        wrapped { $($($other:ident)|+: $with:tt -> $outcome:ty => $module:ident::$around:ident $about:tt;)* }
+        jumped { $($jumped:ident)* }
+    ) => {
         $($(hook!($name $arguments -> $result => $handler);)+)*
+        $($(hook!($other $with -> $outcome => $module::$around $about);)+)*
 
         /// The type of each function.
         #[allow(non_camel_case_types, reason = "called as the functions are")]
         pub(crate) mod types {
             use super::*;
             $($(pub(crate) type $name = function_type!($arguments -> $result);)+)*
+            $($(pub(crate) type $other = function_type!($with -> $outcome);)+)*
         }
 
         /// Libc's own functions.
@@ -96,14 +115,18 @@ macro_rules! hooks {
         pub(crate) mod functions {
             use super::*;
             $($(pub(crate) static $name: Function = Function::new(c_name(concat!(stringify!($name), "\0")));)+)*
-            /// Has no handler but a tail jump, see [`crate::process`].
-            pub(crate) static vfork: Function = Function::new(c"vfork");
+            $($(pub(crate) static $other: Function = Function::new(c_name(concat!(stringify!($other), "\0")));)+)*
+            $(pub(crate) static $jumped: Function = Function::new(c_name(concat!(stringify!($jumped), "\0")));)*
         }
 
         /// Finds all of them.
         pub(crate) fn resolve_all() {
             $($(functions::$name.address();)+)*
-            functions::vfork.address();
+            $($(functions::$other.address();)+)*
+            $(functions::$jumped.address();)*
+            // Not every libc has all of them, which is no error that the program should find.
+            // SAFETY: takes nothing.
+            unsafe { libc::dlerror() };
         }
     };
 }
@@ -116,13 +139,20 @@ const fn c_name(name: &'static str) -> &'static CStr {
 }
 
 hooks! {
+handled {
     // Receiving.
     read | __read: (fd: c_int, buffer: *mut c_void, size: size_t) -> ssize_t => calls::read;
     __read_chk: (fd: c_int, buffer: *mut c_void, size: size_t, room: size_t) -> ssize_t => calls::read_chk;
+    pread | pread64 | __pread64:
+        (fd: c_int, buffer: *mut c_void, size: size_t, offset: off_t) -> ssize_t => calls::pread;
+    __pread_chk | __pread64_chk:
+        (fd: c_int, buffer: *mut c_void, size: size_t, offset: off_t, room: size_t) -> ssize_t
+        => calls::pread_chk;
     readv: (fd: c_int, first: *const iovec, count: c_int) -> ssize_t => calls::readv;
+    preadv | preadv64: (fd: c_int, first: *const iovec, count: c_int, offset: off_t) -> ssize_t => calls::preadv;
     preadv2 | preadv64v2:
         (fd: c_int, first: *const iovec, count: c_int, offset: off_t, flags: c_int) -> ssize_t => calls::preadv2;
-    recv: (fd: c_int, buffer: *mut c_void, size: size_t, flags: c_int) -> ssize_t => receive::recv;
+    recv | __recv: (fd: c_int, buffer: *mut c_void, size: size_t, flags: c_int) -> ssize_t => receive::recv;
     __recv_chk:
         (fd: c_int, buffer: *mut c_void, size: size_t, room: size_t, flags: c_int) -> ssize_t
         => receive::recv_chk;
@@ -139,7 +169,11 @@ hooks! {
 
     // Sending.
     write | __write: (fd: c_int, buffer: *const c_void, size: size_t) -> ssize_t => calls::write;
+    pwrite | pwrite64 | __pwrite64:
+        (fd: c_int, buffer: *const c_void, size: size_t, offset: off_t) -> ssize_t => calls::pwrite;
     writev: (fd: c_int, first: *const iovec, count: c_int) -> ssize_t => calls::writev;
+    pwritev | pwritev64:
+        (fd: c_int, first: *const iovec, count: c_int, offset: off_t) -> ssize_t => calls::pwritev;
     pwritev2 | pwritev64v2:
         (fd: c_int, first: *const iovec, count: c_int, offset: off_t, flags: c_int) -> ssize_t
         => calls::pwritev2;
@@ -152,9 +186,11 @@ hooks! {
         (fd: c_int, messages: *mut mmsghdr, count: c_uint, flags: c_int) -> c_int => send::sendmmsg;
     sendfile | sendfile64:
         (to: c_int, from: c_int, offset: *mut off_t, size: size_t) -> ssize_t => send::sendfile;
-    splice:
+    splice | copy_file_range:
         (from: c_int, from_offset: *mut loff_t, to: c_int, to_offset: *mut loff_t, size: size_t, flags: c_uint)
         -> ssize_t => send::splice;
+    tee: (from: c_int, to: c_int, size: size_t, flags: c_uint) -> ssize_t => send::tee;
+    vmsplice: (fd: c_int, first: *const iovec, count: size_t, flags: c_uint) -> ssize_t => send::vmsplice;
 
     // The life of a flow.
     socket: (domain: c_int, kind: c_int, protocol: c_int) -> c_int => lifecycle::socket;
@@ -201,6 +237,21 @@ hooks! {
     epoll_pwait2:
         (epoll: c_int, events: *mut epoll_event, most: c_int, timeout: *const timespec,
          mask: *const sigset_t) -> c_int => waits::epoll_pwait2;
+    // Descriptors that come in pairs, and files of libc's over descriptors.
+    pipe: (fds: *mut c_int) -> c_int => descriptors::pipe;
+    pipe2: (fds: *mut c_int, flags: c_int) -> c_int => descriptors::pipe2;
+    openpty:
+        (main: *mut c_int, other: *mut c_int, name: *mut c_char, terminal: *const termios, size: *const winsize)
+        -> c_int => descriptors::openpty;
+    fdopen: (fd: c_int, mode: *const c_char) -> *mut FILE => stdio::fdopen;
+    fclose: (file: *mut FILE) -> c_int => stdio::fclose;
+    freopen | freopen64:
+        (path: *const c_char, mode: *const c_char, file: *mut FILE) -> *mut FILE => stdio::freopen;
+    popen: (command: *const c_char, mode: *const c_char) -> *mut FILE => stdio::popen;
+    pclose: (file: *mut FILE) -> c_int => stdio::pclose;
+    vdprintf: (fd: c_int, format: *const c_char, arguments: VaList) -> c_int => stdio::vdprintf;
+    __vdprintf_chk:
+        (fd: c_int, flag: c_int, format: *const c_char, arguments: VaList) -> c_int => stdio::vdprintf_chk;
 
     // Processes. `vfork`, `execl`, `execlp` and `execle` need hooks of their own making.
     fork | __fork | _Fork: () -> pid_t => process::fork;
@@ -221,6 +272,19 @@ hooks! {
     posix_spawn | posix_spawnp:
         (child: *mut pid_t, path: *const c_char, actions: *const c_void, attributes: *const c_void,
          arguments: *const *const c_char, environment: *const *const c_char) -> c_int => process::spawn;
+    pidfd_spawn | pidfd_spawnp:
+        (child: *mut c_int, path: *const c_char, actions: *const c_void, attributes: *const c_void,
+         arguments: *const *const c_char, environment: *const *const c_char) -> c_int => process::pidfd_spawn;
+    clone | __clone:
+        (entry: *const c_void, stack: *mut c_void, flags: c_int, argument: *mut c_void,
+         parent: *mut c_void, tls: *mut c_void, child: *mut c_void) -> c_int => process::clone;
+    daemon: (stay: c_int, keep: c_int) -> c_int => process::daemon;
+    forkpty:
+        (main: *mut c_int, name: *mut c_char, terminal: *const termios, size: *const winsize) -> pid_t
+        => process::forkpty;
+    pthread_create:
+        (thread: *mut c_void, attributes: *const c_void, entry: *mut c_void, argument: *mut c_void) -> c_int
+        => thread::pthread_create;
     _exit | _Exit | quick_exit: (status: c_int) -> c_int => process::exit;
     prctl: (option: c_int, a: c_long, b: c_long, c: c_long, d: c_long) -> c_int => process::prctl;
     setuid | seteuid: (user: uid_t) -> c_int => process::setuid;
@@ -231,4 +295,86 @@ hooks! {
     syscall:
         (number: c_long, a: c_long, b: c_long, c: c_long, d: c_long, e: c_long, f: c_long) -> c_long
         => syscall::syscall;
+}
+
+wrapped {
+    // Calls that give a descriptor: what the table says of its number is of another, long closed out of sight.
+    open | open64 | __open | __open64: (path: *const c_char, flags: c_int, mode: c_uint) -> c_int
+        => descriptors::made();
+    openat | openat64: (directory: c_int, path: *const c_char, flags: c_int, mode: c_uint) -> c_int
+        => descriptors::made();
+    __open_2 | __open64_2: (path: *const c_char, flags: c_int) -> c_int => descriptors::made();
+    __openat_2 | __openat64_2: (directory: c_int, path: *const c_char, flags: c_int) -> c_int
+        => descriptors::made();
+    creat | creat64: (path: *const c_char, mode: c_uint) -> c_int => descriptors::made();
+    mkstemp | mkstemp64: (path: *mut c_char) -> c_int => descriptors::made();
+    mkostemp | mkostemp64: (path: *mut c_char, flags: c_int) -> c_int => descriptors::made();
+    memfd_create: (name: *const c_char, flags: c_uint) -> c_int => descriptors::made();
+    eventfd: (value: c_uint, flags: c_int) -> c_int => descriptors::made();
+    timerfd_create: (clock: c_int, flags: c_int) -> c_int => descriptors::made();
+    signalfd: (fd: c_int, signals: *const c_void, flags: c_int) -> c_int => descriptors::made();
+    epoll_create: (size: c_int) -> c_int => descriptors::made();
+    epoll_create1: (flags: c_int) -> c_int => descriptors::made();
+    inotify_init: () -> c_int => descriptors::made();
+    inotify_init1: (flags: c_int) -> c_int => descriptors::made();
+    pidfd_open: (process: pid_t, flags: c_uint) -> c_int => descriptors::made();
+    pidfd_getfd: (process: c_int, fd: c_int, flags: c_uint) -> c_int => descriptors::made();
+    posix_openpt: (flags: c_int) -> c_int => descriptors::made();
+    fopen | fopen64: (path: *const c_char, mode: *const c_char) -> *mut FILE => stdio::opened();
+
+    // Libc's resolver, whose sends and receives never leave it.
+    getaddrinfo:
+        (host: *const c_char, service: *const c_char, hints: *const c_void, found: *mut *mut c_void) -> c_int
+        => hidden::timed(Api::GetAddrInfo);
+    getnameinfo:
+        (address: *const sockaddr, length: socklen_t, host: *mut c_char, host_size: socklen_t,
+         service: *mut c_char, service_size: socklen_t, flags: c_int) -> c_int
+        => hidden::timed(Api::GetNameInfo);
+    gethostbyname: (name: *const c_char) -> *mut c_void => hidden::timed(Api::GetHostByName);
+    gethostbyname2: (name: *const c_char, family: c_int) -> *mut c_void => hidden::timed(Api::GetHostByName);
+    gethostbyname_r:
+        (name: *const c_char, entry: *mut c_void, buffer: *mut c_char, size: size_t,
+         found: *mut *mut c_void, error: *mut c_int) -> c_int => hidden::timed(Api::GetHostByName);
+    gethostbyname2_r:
+        (name: *const c_char, family: c_int, entry: *mut c_void, buffer: *mut c_char, size: size_t,
+         found: *mut *mut c_void, error: *mut c_int) -> c_int => hidden::timed(Api::GetHostByName);
+    gethostbyaddr: (address: *const c_void, length: socklen_t, family: c_int) -> *mut c_void
+        => hidden::timed(Api::GetHostByAddr);
+    gethostbyaddr_r:
+        (address: *const c_void, length: socklen_t, family: c_int, entry: *mut c_void, buffer: *mut c_char,
+         size: size_t, found: *mut *mut c_void, error: *mut c_int) -> c_int
+        => hidden::timed(Api::GetHostByAddr);
+    res_query | __res_query:
+        (name: *const c_char, class: c_int, kind: c_int, answer: *mut c_uchar, size: c_int) -> c_int
+        => hidden::timed(Api::ResQuery);
+    res_nquery | __res_nquery:
+        (state: *mut c_void, name: *const c_char, class: c_int, kind: c_int, answer: *mut c_uchar, size: c_int)
+        -> c_int => hidden::timed(Api::ResQuery);
+    res_search | __res_search:
+        (name: *const c_char, class: c_int, kind: c_int, answer: *mut c_uchar, size: c_int) -> c_int
+        => hidden::timed(Api::ResSearch);
+    res_nsearch | __res_nsearch:
+        (state: *mut c_void, name: *const c_char, class: c_int, kind: c_int, answer: *mut c_uchar, size: c_int)
+        -> c_int => hidden::timed(Api::ResSearch);
+    res_querydomain | __res_querydomain:
+        (name: *const c_char, domain: *const c_char, class: c_int, kind: c_int, answer: *mut c_uchar,
+         size: c_int) -> c_int => hidden::timed(Api::ResQueryDomain);
+    res_nquerydomain | __res_nquerydomain:
+        (state: *mut c_void, name: *const c_char, domain: *const c_char, class: c_int, kind: c_int,
+         answer: *mut c_uchar, size: c_int) -> c_int => hidden::timed(Api::ResQueryDomain);
+    res_send | __res_send:
+        (query: *const c_uchar, length: c_int, answer: *mut c_uchar, size: c_int) -> c_int
+        => hidden::timed(Api::ResSend);
+    res_nsend | __res_nsend:
+        (state: *mut c_void, query: *const c_uchar, length: c_int, answer: *mut c_uchar, size: c_int) -> c_int
+        => hidden::timed(Api::ResSend);
+
+    // The system's log, which libc writes to over a socket of its own.
+    vsyslog: (priority: c_int, format: *const c_char, arguments: VaList) -> () => hidden::timed(Api::Syslog);
+    __vsyslog_chk: (priority: c_int, flag: c_int, format: *const c_char, arguments: VaList) -> ()
+        => hidden::timed(Api::Syslog);
+}
+
+// Hooks that are written by hand end in a jump to these.
+jumped { vfork dlopen }
 }

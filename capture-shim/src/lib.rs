@@ -10,6 +10,8 @@
 //! - [`calls`], [`receive`], [`send`], [`lifecycle`], [`aliases`] and [`process`] know each call's meaning,
 //!   [`transfer`] and [`datagram`] what is logged of bytes that moved, [`checksum`] what datagrams add up to, [`watch`]
 //!   and [`waits`] what the user may want beside that;
+//! - [`hidden`] and [`stdio`] know the calls whose bytes libc moves by itself, [`descriptors`] those that give a
+//!   descriptor, [`thread`] and [`link`] what starts threads and loads libraries;
 //! - [`fds`] knows what each descriptor is, and [`describe`] finds it out;
 //! - [`log`] writes records, [`segment`] gives it room, [`start`] begins a log;
 //! - [`state`] and [`tls`] hold what belongs to a process and to a thread, [`environment`] and [`options`] what the user
@@ -24,10 +26,13 @@ mod checksum;
 mod clock;
 mod datagram;
 mod describe;
+mod descriptors;
 mod environment;
 mod fds;
+mod hidden;
 mod hooks;
 mod lifecycle;
+mod link;
 mod log;
 mod options;
 mod process;
@@ -37,8 +42,10 @@ mod segment;
 mod send;
 mod start;
 mod state;
+mod stdio;
 mod syscall;
 mod text;
+mod thread;
 mod tls;
 mod transfer;
 mod variadic;

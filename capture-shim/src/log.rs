@@ -85,6 +85,11 @@ impl Writer {
         unsafe { self.state.header.load(Relaxed).as_ref() }
     }
 
+    /// The calling thread's id.
+    pub(crate) fn tid(self) -> u32 {
+        self.thread.tid.load(Relaxed)
+    }
+
     /// The next flow's number.
     pub(crate) fn next_flow(self) -> u32 {
         self.state.flows.fetch_add(1, Relaxed).wrapping_add(1)
@@ -239,6 +244,10 @@ impl Writer {
         self.thread.latest.store(0, Release);
         self.thread.cursor.store(memory as usize + size_of::<ChunkHeader>(), Release);
         self.anchored(&anchor);
+        let creator = self.thread.creator.swap(0, Relaxed);
+        if creator != 0 {
+            self.append(encode::thread(anchor.ticks, creator).as_slice());
+        }
         Ok(())
     }
 

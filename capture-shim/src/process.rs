@@ -3,13 +3,13 @@
 use core::ffi::{c_char, c_int, c_long, c_void};
 use core::sync::atomic::Ordering::Relaxed;
 
-use libc::{pid_t, uid_t};
+use libc::{pid_t, termios, uid_t, winsize};
 use socket_log::encode::{self, ProcessEvent};
 use socket_log::layout::state as progress;
 
 use crate::environment::{self, Complete};
 use crate::hooks::{real, types};
-use crate::{clock, fds, log, raw, segment, start, state};
+use crate::{clock, descriptors, fds, log, raw, segment, start, state, thread, tls};
 
 fn event(event: ProcessEvent, value: c_int) {
     if let Some(writer) = log::writer() {
@@ -40,6 +40,9 @@ pub(crate) unsafe fn fork(real: types::fork) -> pid_t {
 /// A child gets its log at once, so that it is seen even if it does nothing.
 fn begin_child() {
     let Some(state) = state::current() else { return };
+    // Of the threads that were about to begin, none came along; and this one is now the first of its process.
+    thread::forget_beginnings();
+    tls::current().creator.store(0, Relaxed);
     if !state::is_wiped_on_fork() {
         fds::forget_all(state.descriptors.load(Relaxed));
         // SAFETY: the child has one thread, and zeros are a valid state.
@@ -197,6 +200,102 @@ pub(crate) unsafe fn spawn(
         event(ProcessEvent::Spawn, pid);
     }
     result
+}
+
+/// # Safety
+/// As `pidfd_spawn` or `pidfd_spawnp`.
+pub(crate) unsafe fn pidfd_spawn(
+    real: types::pidfd_spawn,
+    child: *mut c_int,
+    path: *const c_char,
+    actions: *const c_void,
+    attributes: *const c_void,
+    arguments: Strings,
+    environment: Strings,
+) -> c_int {
+    let mut complete = Complete::new();
+    // SAFETY: the program's own call and environment.
+    let result = unsafe { real(child, path, actions, attributes, arguments, complete.of(environment)) };
+    match result {
+        0 => {
+            // SAFETY: libc has just written the child's descriptor.
+            descriptors::fresh(unsafe { *child });
+            // Only the descriptor names the child.
+            event(ProcessEvent::Spawn, 0);
+            0
+        }
+        // A libc without the function answers like a kernel without what it needs.
+        -1 => libc::ENOSYS,
+        error => error,
+    }
+}
+
+/// # Safety
+/// As `clone`. The child begins with its own function on its own stack, so this frame is the parent's alone; the
+/// last three arguments are any value where the program gave none.
+#[expect(clippy::too_many_arguments, reason = "as many as libc's function has, and that function")]
+pub(crate) unsafe fn clone(
+    real: types::clone,
+    entry: *const c_void,
+    stack: *mut c_void,
+    flags: c_int,
+    argument: *mut c_void,
+    parent: *mut c_void,
+    local: *mut c_void,
+    child: *mut c_void,
+) -> c_int {
+    let (shares_memory, has_own_local) = (flags & libc::CLONE_VM != 0, flags & libc::CLONE_SETTLS != 0);
+    if shares_memory && !has_own_local {
+        // As with `vfork`: the child has this thread's place in the log, and must not use it.
+        let _ = log::writer();
+        log::set_aside();
+    }
+    // SAFETY: the program's own call.
+    let pid = unsafe { real(entry, stack, flags, argument, parent, local, child) };
+    if pid > 0 && !shares_memory {
+        event(ProcessEvent::Fork, pid);
+    } else if pid > 0 && flags & libc::CLONE_VFORK != 0 {
+        event(ProcessEvent::Spawn, pid);
+    }
+    pid
+}
+
+/// # Safety
+/// As `daemon`.
+pub(crate) unsafe fn daemon(real: types::daemon, stay: c_int, keep: c_int) -> c_int {
+    // Where it succeeds, the process ends inside, and another one comes back.
+    set_progress(progress::EXITED);
+    // SAFETY: the program's own call.
+    let result = unsafe { real(stay, keep) };
+    if result == 0 {
+        begin_child();
+    } else {
+        set_progress(progress::RUNNING);
+    }
+    result
+}
+
+/// # Safety
+/// As `forkpty`.
+pub(crate) unsafe fn forkpty(
+    real: types::forkpty,
+    main: *mut c_int,
+    name: *mut c_char,
+    terminal: *const termios,
+    size: *const winsize,
+) -> pid_t {
+    // SAFETY: the program's own call.
+    let pid = unsafe { real(main, name, terminal, size) };
+    match pid {
+        0 => begin_child(),
+        1.. => {
+            // SAFETY: libc has just written the descriptor.
+            descriptors::fresh(unsafe { *main });
+            event(ProcessEvent::Fork, pid);
+        }
+        _ => {}
+    }
+    pid
 }
 
 /// # Safety

@@ -2,7 +2,7 @@
 
 use core::ffi::{c_int, c_uint};
 
-use libc::{loff_t, mmsghdr, msghdr, off_t, size_t, ssize_t};
+use libc::{iovec, loff_t, mmsghdr, msghdr, off_t, size_t, ssize_t};
 use socket_log::encode::Direction;
 
 use crate::datagram::{self, Address};
@@ -117,6 +117,34 @@ pub(crate) unsafe fn splice(
             unsafe { real(from, from_offset, to, to_offset, size, flags) }
         })
     })
+}
+
+/// # Safety
+/// As `tee`.
+pub(crate) unsafe fn tee(real: types::tee, from: c_int, to: c_int, size: size_t, flags: c_uint) -> ssize_t {
+    // Between pipes alone, for now; the kernel refuses a socket, and that is logged.
+    move_bytes(from, Direction::Receive, || {
+        // SAFETY: the program's own call.
+        move_bytes(to, Direction::Send, || unsafe { real(from, to, size, flags) })
+    })
+}
+
+/// # Safety
+/// As `vmsplice`.
+pub(crate) unsafe fn vmsplice(
+    real: types::vmsplice,
+    fd: c_int,
+    first: *const iovec,
+    count: size_t,
+    flags: c_uint,
+) -> ssize_t {
+    // SAFETY: the program's own call.
+    move_bytes(fd, Direction::Send, || unsafe { real(fd, first, count, flags) })
+}
+
+/// Text that libc prints to a stream; its result is the number of bytes.
+pub(crate) fn printed(fd: c_int, call: impl FnOnce() -> ssize_t) -> ssize_t {
+    move_bytes(fd, Direction::Send, call)
 }
 
 /// A call that moves bytes between `fd` and another descriptor, without showing them.

@@ -3,10 +3,10 @@
 
 use core::ffi::{c_char, c_int, c_long, c_uint, c_void};
 
-use libc::{iovec, mmsghdr, msghdr, off_t, size_t, sockaddr, socklen_t, ssize_t, timespec};
+use libc::{iovec, loff_t, mmsghdr, msghdr, off_t, size_t, sockaddr, socklen_t, ssize_t, timespec, uid_t};
 
 use crate::hooks::{real, types};
-use crate::{aliases, calls, lifecycle, process, receive, send};
+use crate::{aliases, calls, descriptors, lifecycle, process, receive, send};
 
 /// Functions with the types of libc's that go through libc's `syscall`.
 macro_rules! forwarded {
@@ -65,7 +65,18 @@ forwarded! {
     fn execve(
         path: *const c_char, arguments: *const *const c_char, environment: *const *const c_char
     ) -> c_int = SYS_execve;
+    fn execveat(
+        directory: c_int, path: *const c_char, arguments: *const *const c_char,
+        environment: *const *const c_char, flags: c_int
+    ) -> c_int = SYS_execveat;
     fn exit(status: c_int) -> c_int = SYS_exit_group;
+    fn splice(
+        from: c_int, from_offset: *mut loff_t, to: c_int, to_offset: *mut loff_t, size: size_t, flags: c_uint
+    ) -> ssize_t = SYS_splice;
+    fn pipe2(fds: *mut c_int, flags: c_int) -> c_int = SYS_pipe2;
+    fn setuid(user: uid_t) -> c_int = SYS_setuid;
+    fn setreuid(user: uid_t, effective: uid_t) -> c_int = SYS_setreuid;
+    fn setresuid(user: uid_t, effective: uid_t, saved: uid_t) -> c_int = SYS_setresuid;
 }
 
 /// # Safety
@@ -127,6 +138,44 @@ pub(crate) unsafe fn syscall(
             libc::SYS_dup3 => aliases::dup3(by_number::dup3, a as _, b as _, c as _).into(),
             libc::SYS_fcntl => aliases::fcntl(by_number::fcntl, a as _, b as _, c as _).into(),
             libc::SYS_execve => process::execve(by_number::execve, a as _, b as _, c as _).into(),
+            libc::SYS_execveat => {
+                process::execveat(by_number::execveat, a as _, b as _, c as _, d as _, e as _).into()
+            }
+            libc::SYS_splice => {
+                send::splice(by_number::splice, a as _, b as _, c as _, d as _, e as _, f as _) as c_long
+            }
+            // Their offset comes in two words, which makes them functions of six arguments.
+            libc::SYS_preadv2 => {
+                calls::receive_vector(a as _, b as _, c as _, || real(number, a, b, c, d, e, f) as ssize_t)
+                    as c_long
+            }
+            libc::SYS_pwritev2 => {
+                calls::send_vector(a as _, b as _, c as _, || real(number, a, b, c, d, e, f) as ssize_t)
+                    as c_long
+            }
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_open
+            | libc::SYS_creat
+            | libc::SYS_eventfd
+            | libc::SYS_epoll_create
+            | libc::SYS_inotify_init
+            | libc::SYS_signalfd => descriptors::made(|| real(number, a, b, c, d, e, f) as c_int).into(),
+            libc::SYS_openat
+            | libc::SYS_openat2
+            | libc::SYS_eventfd2
+            | libc::SYS_epoll_create1
+            | libc::SYS_timerfd_create
+            | libc::SYS_signalfd4
+            | libc::SYS_inotify_init1
+            | libc::SYS_memfd_create
+            | libc::SYS_pidfd_open
+            | libc::SYS_pidfd_getfd
+            | libc::SYS_io_uring_setup
+            | libc::SYS_userfaultfd => descriptors::made(|| real(number, a, b, c, d, e, f) as c_int).into(),
+            libc::SYS_pipe2 => descriptors::pipe2(by_number::pipe2, a as _, b as _).into(),
+            libc::SYS_setuid => process::setuid(by_number::setuid, a as _).into(),
+            libc::SYS_setreuid => process::setreuid(by_number::setreuid, a as _, b as _).into(),
+            libc::SYS_setresuid => process::setresuid(by_number::setresuid, a as _, b as _, c as _).into(),
             libc::SYS_seccomp => process::seccomp(a, || real(number, a, b, c, d, e, f)),
             libc::SYS_prctl if a as c_int == libc::PR_SET_SECCOMP => {
                 process::seccomp(0, || real(number, a, b, c, d, e, f))

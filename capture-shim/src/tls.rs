@@ -27,6 +27,8 @@ pub(crate) struct Thread {
     pub(crate) tid: AtomicU32,
     /// How many ticks from the latest anchor on the next one is due.
     pub(crate) reach: AtomicU32,
+    /// The thread that started it, until the log has that; 0 for none or not known.
+    pub(crate) creator: AtomicU32,
 }
 
 const _: () = assert!(size_of::<Thread>() == 64);

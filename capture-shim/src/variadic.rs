@@ -1,14 +1,17 @@
-//! `execl`, `execlp`, `execle`: a list of arguments instead of an array.
+//! Functions with any number of arguments: `execl`, `execlp`, `execle`; `dprintf`, `syslog`.
 //!
-//! Stable Rust cannot define such functions, but their arguments lie almost as an array already: the first ones
+//! Stable Rust cannot define such functions. The strings of an `execl` lie almost as an array already: the first ones
 //! in registers, the others in order on the stack. Pushing the registers below the others makes the array, of
-//! any length and without a copy.
+//! any length and without a copy. Those of a `dprintf` are of any type, so their registers are stored and described
+//! to the function that takes a `va_list` in their place.
 
-use core::ffi::{c_char, c_int};
+use core::ffi::{c_char, c_int, c_void};
+
+use socket_log::api::Api;
 
 use crate::environment;
 use crate::hooks::real;
-use crate::process;
+use crate::{hidden, process, stdio};
 
 type Strings = *const *const c_char;
 
@@ -85,4 +88,118 @@ unsafe extern "C" fn execle_with(path: *const c_char, arguments: Strings) -> c_i
         }
         process::execve(real!(execve), path, arguments, *end.add(1).cast::<Strings>())
     }
+}
+
+/// A `va_list` as an argument: on all architectures that Linux knows and that pass one by reference or as an array,
+/// an address.
+pub(crate) type VaList = *mut c_void;
+
+/// Defines an exported function with `$named` fixed arguments that calls `$with(the fixed arguments, the others as a
+/// va_list)`.
+macro_rules! printing {
+    ($name:ident($named:literal) => $with:ident, $list_x86_64:literal, $list_aarch64:literal) => {
+        // The registers of general arguments, then those of floating-point ones (as `al` says), then the list: how far
+        // each of the two is used up by the fixed arguments, where the rest lies on the stack, and where they are.
+        #[cfg(target_arch = "x86_64")]
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name() -> c_int {
+            core::arch::naked_asm!(
+                "sub rsp, 216",
+                "mov [rsp + 32], rdi",
+                "mov [rsp + 40], rsi",
+                "mov [rsp + 48], rdx",
+                "mov [rsp + 56], rcx",
+                "mov [rsp + 64], r8",
+                "mov [rsp + 72], r9",
+                "test al, al",
+                "je 2f",
+                "movaps [rsp + 80], xmm0",
+                "movaps [rsp + 96], xmm1",
+                "movaps [rsp + 112], xmm2",
+                "movaps [rsp + 128], xmm3",
+                "movaps [rsp + 144], xmm4",
+                "movaps [rsp + 160], xmm5",
+                "movaps [rsp + 176], xmm6",
+                "movaps [rsp + 192], xmm7",
+                "2:",
+                "mov dword ptr [rsp], {used}",
+                "mov dword ptr [rsp + 4], 48",
+                "lea rax, [rsp + 224]",
+                "mov [rsp + 8], rax",
+                "lea rax, [rsp + 32]",
+                "mov [rsp + 16], rax",
+                concat!("mov ", $list_x86_64, ", rsp"),
+                "call {with}",
+                "add rsp, 216",
+                "ret",
+                used = const 8 * $named,
+                with = sym $with,
+            )
+        }
+
+        #[cfg(target_arch = "aarch64")]
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name() -> c_int {
+            core::arch::naked_asm!(
+                "stp x29, x30, [sp, #-240]!",
+                "mov x29, sp",
+                "stp x0, x1, [sp, #48]",
+                "stp x2, x3, [sp, #64]",
+                "stp x4, x5, [sp, #80]",
+                "stp x6, x7, [sp, #96]",
+                "stp q0, q1, [sp, #112]",
+                "stp q2, q3, [sp, #144]",
+                "stp q4, q5, [sp, #176]",
+                "stp q6, q7, [sp, #208]",
+                "add x9, sp, #240",
+                "str x9, [sp, #16]",
+                "add x9, sp, #112",
+                "str x9, [sp, #24]",
+                "add x9, sp, #240",
+                "str x9, [sp, #32]",
+                "mov w9, #{general}",
+                "str w9, [sp, #40]",
+                "mov w9, #-128",
+                "str w9, [sp, #44]",
+                concat!("add ", $list_aarch64, ", sp, #16"),
+                "bl {with}",
+                "ldp x29, x30, [sp], #240",
+                "ret",
+                general = const -8 * (8 - $named),
+                with = sym $with,
+            )
+        }
+    };
+}
+
+printing!(dprintf(2) => dprintf_with, "rdx", "x2");
+printing!(__dprintf_chk(3) => dprintf_chk_with, "rcx", "x3");
+printing!(syslog(2) => syslog_with, "rdx", "x2");
+printing!(__syslog_chk(3) => syslog_chk_with, "rcx", "x3");
+
+unsafe extern "C" fn dprintf_with(fd: c_int, format: *const c_char, arguments: VaList) -> c_int {
+    // SAFETY: the program's own call, with a list of its arguments.
+    unsafe { stdio::vdprintf(real!(vdprintf), fd, format, arguments) }
+}
+
+unsafe extern "C" fn dprintf_chk_with(
+    fd: c_int,
+    flag: c_int,
+    format: *const c_char,
+    arguments: VaList,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe { stdio::vdprintf_chk(real!(__vdprintf_chk), fd, flag, format, arguments) }
+}
+
+unsafe extern "C" fn syslog_with(priority: c_int, format: *const c_char, arguments: VaList) {
+    // SAFETY: as above.
+    hidden::timed(Api::Syslog, || unsafe { real!(vsyslog)(priority, format, arguments) });
+}
+
+unsafe extern "C" fn syslog_chk_with(priority: c_int, flag: c_int, format: *const c_char, arguments: VaList) {
+    // SAFETY: as above.
+    hidden::timed(Api::Syslog, || unsafe { real!(__vsyslog_chk)(priority, flag, format, arguments) });
 }

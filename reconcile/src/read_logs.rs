@@ -205,7 +205,9 @@ impl Reading<'_> {
             | Record::Wait { .. }
             | Record::Cpu { .. }
             | Record::Fingerprint { .. }
-            | Record::EndOfFile { .. } => {}
+            | Record::EndOfFile { .. }
+            | Record::Call(_)
+            | Record::Thread { .. } => {}
         }
     }
 

@@ -3,9 +3,10 @@
 
 use proptest::prelude::*;
 
+use crate::api::Api;
 use crate::decode::{self, Step};
 use crate::encode::{
-    Datagram, Direction, Flow, Origin, ProcessEvent, Role, WaitCall, datagram_flag, reserved,
+    Call, Datagram, Direction, Flow, Origin, ProcessEvent, Role, WaitCall, datagram_flag, reserved,
 };
 use crate::layout::{ANCHOR_REACH, CHUNK_BYTES, CHUNK_HEADER_WORDS, HEADER_BYTES};
 use crate::testing::{LogWriter, TCP, inet, unix};
@@ -58,7 +59,7 @@ fn what() -> impl Strategy<Value = What> {
         1 => (flow.clone(), any::<i32>(), any::<u64>()).prop_map(|(flow, fd, cookie)| What::Flow(flow, fd, cookie)),
         1 => (flow.clone(), socket_name(), socket_name(), any::<u32>())
             .prop_map(|(flow, local, peer, pid)| What::Endpoints(flow, local, peer, pid)),
-        2 => (flow, 0..10u8).prop_map(|(flow, kind)| What::Small(flow, kind)),
+        2 => (flow, 0..12u8).prop_map(|(flow, kind)| What::Small(flow, kind)),
     ]
 }
 
@@ -123,6 +124,12 @@ fn written(what: What, tid: u32, ticks: u64) -> Written {
                         checksum: 0xcbf4_3926,
                     },
                 ),
+                9 => {
+                    let call =
+                        Call { api: Api::GetAddrInfo, flow, duration: u64::from(flow) << 20, result: -3 };
+                    (encode::call(ticks, &call), Record::Call(call))
+                }
+                10 => (encode::thread(ticks, flow), Record::Thread { creator: flow }),
                 _ => (
                     encode::process(ticks, ProcessEvent::Fork, flow as i32),
                     Record::Process { event: ProcessEvent::Fork, value: flow as i32 },

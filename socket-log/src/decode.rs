@@ -1,8 +1,9 @@
 //! Words as records: the inverse of [`encode`](crate::encode), for any bytes at all.
 
+use crate::api::Api;
 use crate::damage::Fault;
 use crate::duration;
-use crate::encode::{Direction, Flow, Origin, ProcessEvent, Role, WaitCall, datagram_flag};
+use crate::encode::{Call, Direction, Flow, Origin, ProcessEvent, Role, WaitCall, datagram_flag};
 use crate::layout::{Anchor, SHORT_WORDS, TRANSFER_WORDS, kind};
 use crate::sockaddr::SocketName;
 
@@ -142,6 +143,13 @@ pub enum Record {
         bytes: u32,
         /// Their CRC-32.
         checksum: u32,
+    },
+    /// A call of libc's that moves bytes out of sight.
+    Call(Call),
+    /// The thread was started by another.
+    Thread {
+        /// The thread that did.
+        creator: u32,
     },
 }
 
@@ -293,6 +301,16 @@ fn fields(tag: u8, aux: u16, words: &[u32]) -> Result<(Time, Record), Fault> {
             let direction = if aux == 0 { Direction::Send } else { Direction::Receive };
             (low, Record::Fingerprint { flow, direction, bytes: word(3)?, checksum: word(4)? })
         }
+        kind::CALL => {
+            let call = Call {
+                api: Api::from_number(aux).ok_or(Fault::BadField)?,
+                flow,
+                duration: long(4)?,
+                result: word(6)? as i32,
+            };
+            (Time::Whole(u64::from(word(1)?) | u64::from(word(3)?) << 32), Record::Call(call))
+        }
+        kind::THREAD => (low, Record::Thread { creator: flow }),
         _ => return Err(Fault::BadField),
     })
 }

@@ -4,6 +4,7 @@
 //! stream) are two or three words and keep other things in the rest of the first; every other record keeps its
 //! length in words there, so that a reader can step over kinds it does not know.
 
+use crate::api::Api;
 use crate::duration;
 use crate::layout::{Anchor, SHORT_BYTES_LIMIT, SHORT_FLOW_LIMIT, SHORTEST_LIMIT, kind};
 
@@ -369,6 +370,36 @@ pub fn process(ticks: u64, event: ProcessEvent, value: i32) -> Words {
 }
 
 /// A thread waited from `duration` ticks before `ticks` until then; `result` is what the call returned.
+/// A call of libc's that moves bytes out of sight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// Which.
+    pub api: Api,
+    /// The flow that it was about; 0 where that is not known.
+    pub flow: u32,
+    /// How long it took, in ticks.
+    pub duration: u64,
+    /// Its result; for a function that returns a pointer 0, and -1 for a null pointer.
+    pub result: i32,
+}
+
+/// A record of a call. Its time, when the call was made, is whole, so it is right however long the call took.
+#[inline]
+pub fn call(ticks: u64, call: &Call) -> Words {
+    let mut words = Words::new(kind::CALL, call.api as u16, ticks, call.flow);
+    words.push((ticks >> 32) as u32);
+    words.push_u64(call.duration);
+    words.push(call.result as u32);
+    words.finish()
+}
+
+/// The thread that writes this was started by the thread `creator`.
+#[inline]
+pub fn thread(ticks: u64, creator: u32) -> Words {
+    Words::new(kind::THREAD, 0, ticks, creator).finish()
+}
+
+/// A `sockaddr` is at most 128 bytes (`sockaddr_storage`); a longer one is a caller's mistake.
 #[inline]
 pub fn wait(ticks: u64, call: WaitCall, result: i32, duration: u64) -> Words {
     let mut words = Words::new(kind::WAIT, call as u16, ticks, result as u32);

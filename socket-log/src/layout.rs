@@ -205,6 +205,10 @@ pub mod kind {
     pub const SEND_SHORT: u8 = 22;
     /// Bytes received on a stream: the shortest form.
     pub const RECEIVE_SHORT: u8 = 23;
+    /// A call of libc's that moves bytes out of sight.
+    pub const CALL: u8 = 17;
+    /// The thread was started by another of its process.
+    pub const THREAD: u8 = 21;
     /// A record that its writer began and did not finish; only its length is known.
     pub const RESERVED: u8 = 255;
 }

@@ -7,6 +7,7 @@
 
 #![cfg_attr(not(feature = "reader"), no_std)]
 
+pub mod api;
 mod duration;
 pub mod encode;
 pub mod layout;

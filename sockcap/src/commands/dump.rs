@@ -106,6 +106,14 @@ fn line(out: &mut impl Write, clock: &Clock, entry: &Entry) -> io::Result<()> {
                 verb(*direction)
             )
         }
+        Record::Call(call) => {
+            write!(out, "call {}", call.api.name())?;
+            if call.flow != 0 {
+                write!(out, " flow {}", call.flow)?;
+            }
+            writeln!(out, " result {} took {} ns", call.result, clock.nanoseconds(call.duration))
+        }
+        Record::Thread { creator } => writeln!(out, "thread started by {creator}"),
     }
 }
 

@@ -1,0 +1,54 @@
+//! Calls of libc's that move bytes out of sight (its resolver, its files, the system's log): which, when, how long
+//! and with what result.
+//!
+//! Their own sends and receives go from within libc straight to the kernel. What can be known is that a thread was
+//! held up there; what was asked, and of whom, is payload and is not looked at.
+
+use core::ffi::c_int;
+
+use socket_log::api::Api;
+use socket_log::encode::{self, Call};
+
+use crate::{clock, log};
+
+/// What such a call returns.
+pub(crate) trait Outcome {
+    /// It, as the log keeps it.
+    fn as_number(&self) -> c_int;
+}
+
+impl Outcome for c_int {
+    fn as_number(&self) -> c_int {
+        *self
+    }
+}
+
+impl Outcome for () {
+    fn as_number(&self) -> c_int {
+        0
+    }
+}
+
+impl<T> Outcome for *mut T {
+    fn as_number(&self) -> c_int {
+        if self.is_null() { -1 } else { 0 }
+    }
+}
+
+/// Makes the program's call and logs it.
+pub(crate) fn timed<R: Outcome>(api: Api, call: impl FnOnce() -> R) -> R {
+    on_flow(api, 0, call)
+}
+
+/// Makes the program's call, which is about `flow`, and logs it.
+pub(crate) fn on_flow<R: Outcome>(api: Api, flow: u32, call: impl FnOnce() -> R) -> R {
+    let begin = clock::now();
+    let result = call();
+    // Behind the call: it may have given another thread or a child its turn.
+    if let Some(writer) = log::writer() {
+        let now = clock::now();
+        let what = Call { api, flow, duration: now - begin, result: result.as_number() };
+        writer.record(&encode::call(begin, &what), now);
+    }
+    result
+}

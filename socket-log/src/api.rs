@@ -1,0 +1,52 @@
+//! The functions of libc that move bytes out of sight: what a [`CALL`](crate::layout::kind::CALL) record is about.
+//!
+//! Libc's resolver and its buffered files call the kernel from within, past every function that a preloaded
+//! library can stand in for. Of these calls the log has which one it was, when, how long it took and its result;
+//! never an argument, since names of hosts and lines of a system log are payload.
+
+macro_rules! apis {
+    ($($name:ident = $number:literal, $text:literal;)*) => {
+        /// One of these functions.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u16)]
+        #[allow(missing_docs, reason = "each is named as libc's function is")]
+        pub enum Api {
+            $($name = $number,)*
+        }
+
+        impl Api {
+            /// All of them.
+            pub const ALL: &[Api] = &[$(Api::$name),*];
+
+            /// Its name in libc; members of a family share that of the first.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Api::$name => $text,)*
+                }
+            }
+
+            /// The one of this number.
+            pub fn from_number(number: u16) -> Option<Api> {
+                Api::ALL.iter().copied().find(|api| *api as u16 == number)
+            }
+        }
+    };
+}
+
+apis! {
+    GetAddrInfo = 1, "getaddrinfo";
+    GetNameInfo = 2, "getnameinfo";
+    GetHostByName = 3, "gethostbyname";
+    GetHostByAddr = 4, "gethostbyaddr";
+    ResQuery = 5, "res_query";
+    ResSearch = 6, "res_search";
+    ResQueryDomain = 7, "res_querydomain";
+    ResSend = 8, "res_send";
+    FdOpen = 9, "fdopen";
+    FClose = 10, "fclose";
+    POpen = 11, "popen";
+    PClose = 12, "pclose";
+    DPrintf = 13, "dprintf";
+    Syslog = 14, "syslog";
+    DlOpenDeepBind = 15, "dlopen(RTLD_DEEPBIND)";
+}
