@@ -133,11 +133,6 @@ impl Reconciliation {
         self.messages.values().sum()
     }
 
-    /// How many records were lost during capture.
-    pub fn total_lost_records(&self) -> u64 {
-        self.lost_records.values().sum()
-    }
-
     /// Counts a message that goes into the trace; `cause` says why it lacks an end, if it does.
     pub(crate) fn count_message(&mut self, message: &Message, cause: &str) {
         add(&mut self.messages, message.protocol.name(), 1);
@@ -155,7 +150,8 @@ pub(crate) fn add(counts: &mut Counts, name: &str, count: u64) {
         return;
     }
     match counts.get_mut(name) {
-        Some(sum) => *sum += count,
+        // A damaged header may say anything.
+        Some(sum) => *sum = sum.saturating_add(count),
         None => {
             counts.insert(name.to_owned(), count);
         }

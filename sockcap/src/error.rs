@@ -20,6 +20,8 @@ pub(crate) enum Error {
         .0.display(), .0.display()
     )]
     NoLogs(PathBuf),
+    #[error("signals cannot be received: {0}")]
+    Signals(io::Error),
     #[error("standard output: {0}")]
     Output(#[from] io::Error),
     #[error("libsockcap.so was not found beside sockcap ({}); build it with 'cargo build --release -p capture-shim' or name it in SOCKCAP_LIBRARY", .0.display())]
@@ -31,9 +33,9 @@ pub(crate) enum Error {
 }
 
 impl Error {
-    /// Says the error on standard error and gives the exit status. Whoever closed our output has read enough, so
-    /// that is no error at all.
-    pub(crate) fn report(&self) -> ExitCode {
+    /// Says the error on standard error and gives the exit status, which is `failed` unless the command to record is
+    /// to blame. Whoever closed our output has read enough, so that is no error at all.
+    pub(crate) fn report(&self, failed: u8) -> ExitCode {
         if let Error::Output(error) | Error::Table(message_trace::Error::Io { source: error, .. }) = self
             && error.kind() == io::ErrorKind::BrokenPipe
         {
@@ -43,8 +45,7 @@ impl Error {
         ExitCode::from(match self {
             Error::Command { source, .. } if source.kind() == io::ErrorKind::NotFound => 127,
             Error::Command { .. } => 126,
-            Error::NoLibrary(_) | Error::LibraryPath(_) => 125,
-            _ => 1,
+            _ => failed,
         })
     }
 }

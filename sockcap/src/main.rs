@@ -17,6 +17,8 @@ use cli::{Cli, Command};
 
 fn main() -> ExitCode {
     let Cli { command } = Cli::parse();
+    // As `env` and `timeout` have it, 125 says that it was not the command that failed.
+    let failed = if matches!(command, Command::Record(_)) { 125 } else { 1 };
     let result = match command {
         Command::Record(arguments) => commands::record::run(&arguments),
         Command::Reconcile(arguments) => commands::reconcile::run(&arguments),
@@ -26,5 +28,5 @@ fn main() -> ExitCode {
         Command::Info(arguments) => commands::info::run(&arguments),
         Command::Dump(arguments) => commands::dump::run(&arguments),
     };
-    result.unwrap_or_else(|error| error.report())
+    result.unwrap_or_else(|error| error.report(failed))
 }

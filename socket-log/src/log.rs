@@ -44,6 +44,13 @@ pub struct Header {
     pub arguments: Vec<String>,
 }
 
+impl Header {
+    /// Records lost for any cause; the largest number there is where a damaged header says more than that.
+    pub fn total_lost(&self) -> u64 {
+        self.lost.iter().fold(0, |sum: u64, lost| sum.saturating_add(*lost))
+    }
+}
+
 /// An open log.
 #[derive(Debug)]
 pub struct Log {

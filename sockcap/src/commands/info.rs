@@ -67,7 +67,7 @@ fn processes(data: &DataDir, out: &mut impl Write) -> Result<(), Error> {
             started,
             records,
             bytes(log.length()),
-            header.lost.iter().sum::<u64>(),
+            header.total_lost(),
             header.arguments.join(" "),
             remarks(header, records),
         )?;

@@ -1,16 +1,16 @@
 //! `sockcap record`: runs a command under the library, ends as it ends, and says in one line what was recorded.
 
+mod signals;
+
 use std::env;
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, ExitStatus};
+use std::process::{Command, ExitCode, ExitStatus};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use message_trace::DataDir;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
-use signal_hook::iterator::{Handle, Signals};
 use socket_log::Log;
 use socket_log::layout::state;
 
@@ -53,29 +53,12 @@ fn run_under(library: &Path, directory: &Path, arguments: &Record) -> Result<Exi
         },
         source,
     };
+    let signals = signals::Forward::begin().map_err(Error::Signals)?;
     let mut child = command.spawn().map_err(failed)?;
-    let signals = forward_signals(&child);
+    let signals = signals.to(&child);
     let status = child.wait().map_err(failed);
-    if let Some(signals) = signals {
-        signals.close();
-    }
+    signals.close();
     status
-}
-
-/// Sends on to the command what is sent to us, so that a supervisor can treat `sockcap record` as the command
-/// itself. Interrupts from a terminal reach the command without our help; they must only not end us before it.
-fn forward_signals(child: &Child) -> Option<Handle> {
-    let mut signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2]).ok()?;
-    let handle = signals.handle();
-    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).ok()?)?;
-    std::thread::spawn(move || {
-        for signal in signals.forever().filter(|signal| ![SIGINT, SIGQUIT].contains(signal)) {
-            if let Some(signal) = rustix::process::Signal::from_named_raw(signal) {
-                let _ = rustix::process::kill_process(pid, signal);
-            }
-        }
-    });
-    Some(handle)
 }
 
 /// The library: named in `SOCKCAP_LIBRARY`, or beside this program, or in the `lib` directory beside its own.
@@ -111,7 +94,7 @@ fn preload(library: &Path) -> OsString {
 
 /// Says what this run left in the data directory.
 fn summarise(data: &DataDir, began: i64, arguments: &Record) {
-    let (mut logs, mut processes, mut records, mut lost, mut size) = (0, 0, 0, 0, 0);
+    let (mut logs, mut processes, mut records, mut lost, mut size) = (0, 0, 0, 0u64, 0);
     for path in data.logs().unwrap_or_default() {
         let Ok(log) = Log::open(&path) else { continue };
         let header = log.header();
@@ -121,14 +104,16 @@ fn summarise(data: &DataDir, began: i64, arguments: &Record) {
         logs += 1;
         // A process that became another program goes on in that one's log.
         processes += u64::from(header.state != state::REPLACED);
-        lost += header.lost.iter().sum::<u64>();
+        lost = header.total_lost().saturating_add(lost);
         size += log.length();
         log.for_each(|_| records += 1);
     }
     if logs == 0 {
         let program = arguments.command.first().map(|program| program.to_string_lossy()).unwrap_or_default();
         anstream::eprintln!(
-            "sockcap: nothing was recorded: {program} did not load libsockcap.so (is it static, Go, or setuid?)"
+            "sockcap: nothing was recorded: {program} did not load libsockcap.so (is it static, Go, or setuid?), or could \
+             not write to {}",
+            data.path().display()
         );
         return;
     }
