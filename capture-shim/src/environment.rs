@@ -1,15 +1,15 @@
 //! What the user chose, and seeing to it that child processes know it too.
 //!
 //! The choices are read once, at load. A child finds them in its environment: where a program starts another
-//! with an environment of its own making, the hooks of `exec` and `spawn` add what is missing, on the stack,
-//! since a `vfork` child must leave no allocation behind in its parent.
+//! with an environment of its own making, the hooks of `exec` and `spawn` add what is missing.
 
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char, c_void};
 use core::ptr;
+use core::sync::atomic::Ordering::Relaxed;
 
-use crate::raw;
 use crate::text::Text;
+use crate::{raw, tls};
 
 /// The longest path or name that is taken.
 const LONGEST: usize = 4096;
@@ -68,7 +68,7 @@ pub(crate) fn present() -> *const *const c_char {
     unsafe { (&raw const environ).read() }
 }
 
-/// Reads the choices. False when the data directory's path is too long to be used.
+/// Reads the choices. False when there is no path of the data directory, or it is too long to be used.
 pub(crate) fn read() -> bool {
     let mut directory = Text::new();
     directory.push(DIRECTORY);
@@ -95,17 +95,29 @@ pub(crate) fn read() -> bool {
             option.push(name).push(value);
         }
     }
-    let usable = directory.is_whole();
+    let usable = directory.is_whole() && directory.as_bytes().len() > DIRECTORY.len();
+    if !usable {
+        directory = Text::new();
+    }
+    // A preload list cannot name every path.
+    if !library.is_whole() || library.as_bytes().iter().any(separates) {
+        library = Text::new();
+    }
     // SAFETY: the constructor is alone.
     unsafe { SETTINGS.0.get().write(Settings { directory, host, library, options }) };
     usable
 }
 
+/// Appends `path` as an absolute one. Nothing, where it depends on a working directory that has no path (any more).
 fn absolute(to: &mut Text<LONGEST>, path: &[u8]) {
     if path.first() != Some(&b'/') {
         let mut buffer = [0; LONGEST];
         let length = raw::getcwd(&mut buffer).saturating_sub(1);
-        to.push(buffer.get(..length).unwrap_or(&[])).push(b"/");
+        // Outside of the process's root, the kernel puts a word before the path.
+        match buffer.get(..length) {
+            Some(working @ [b'/', ..]) => to.push(working).push(b"/"),
+            _ => return,
+        };
     }
     to.push(path);
 }
@@ -141,7 +153,12 @@ pub(crate) fn clock() -> Clock {
     }
 }
 
-/// The data directory.
+/// The path of this library; empty where there is none that a preload list can name.
+fn own_path() -> &'static [u8] {
+    settings().library.as_bytes().get(PRELOAD.len()..).unwrap_or(&[])
+}
+
+/// The data directory; empty where it cannot be used.
 pub(crate) fn directory() -> &'static [u8] {
     settings().directory.as_bytes().get(DIRECTORY.len()..).unwrap_or(&[])
 }
@@ -176,23 +193,28 @@ fn find(strings: *const *const c_char, name: &[u8]) -> Option<&'static [u8]> {
     None
 }
 
-/// How many variables an environment may have to be completed on the stack.
-const MOST: usize = 1020;
 /// How many variables [`Complete`] may add, with the null pointer behind them.
 const ADDED: usize = 3 + OPTIONS.len() + 1;
 
-/// An environment that has all that a child of a traced program needs.
-pub(crate) struct Complete {
-    pointers: [*const c_char; MOST + ADDED],
-    /// Stands in for [`Complete::pointers`] where there are more: a mapping and its length.
-    mapped: Option<(*mut u8, usize)>,
-    library: Text<LONGEST>,
+/// An environment that has all that a child of a traced program needs: the given one, or one made in a mapping of its
+/// own. Not on the stack, where the program may have left little room (a handler on its alternate stack, say).
+///
+/// A `vfork` child whose `exec` succeeds leaves its mapping to its parent. The thread that they share remembers it,
+/// and [`reclaim`] gives it back.
+pub(crate) struct Complete(Option<*mut Mapping>);
+
+/// What a mapping begins with; the pointers follow, and then the text of `LD_PRELOAD`.
+#[repr(C)]
+struct Mapping {
+    length: usize,
+    /// The thread that made it.
+    tid: u32,
 }
 
 impl Complete {
-    /// Room for one. It is large and belongs on the stack of the call that ends in the kernel.
+    /// None yet.
     pub(crate) const fn new() -> Complete {
-        Complete { pointers: [ptr::null(); MOST + ADDED], mapped: None, library: Text::new() }
+        Complete(None)
     }
 
     /// The environment to be used in place of `given`: the same array where nothing is missing.
@@ -200,74 +222,158 @@ impl Complete {
     /// # Safety
     /// `given` is null or an array of strings that ends with a null pointer.
     pub(crate) unsafe fn of(&mut self, given: *const *const c_char) -> *const *const c_char {
+        if is_complete(given) || raw::is_sealed() {
+            return given;
+        }
+        self.make(given).unwrap_or(given)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make(&mut self, given: *const *const c_char) -> Option<*const *const c_char> {
         let settings = settings();
-        let own = settings.library.as_bytes().get(PRELOAD.len()..).unwrap_or(&[]);
-        if own.is_empty() {
-            return given;
-        }
-        let preload = find(given, PRELOAD);
-        let is_loaded = preload.is_some_and(|list| contains(list, file_name(own)));
-        let is_absolute = find(given, DIRECTORY).is_some_and(|path| path.first() == Some(&b'/'));
-        let has_host = find(given, HOST).is_some();
-        let missing = |index: &usize| {
-            option(*index).is_some() && OPTIONS.get(*index).is_some_and(|name| find(given, name).is_none())
-        };
-        if is_loaded && is_absolute && has_host && !(0..OPTIONS.len()).any(|index| missing(&index)) {
-            return given;
-        }
         let count = length(given);
-        let Some(pointers) = self.room(count + ADDED) else { return given };
-        for (index, place) in pointers.iter_mut().take(count).enumerate() {
+        let pointers = (count + ADDED) * size_of::<*const c_char>();
+        // The list with this library before it, or with this library's path in place of each entry.
+        let others = find(given, PRELOAD).unwrap_or(&[]);
+        let text = settings.library.as_bytes().len() * (others.len() / 2 + 2) + others.len() + 2;
+        let start = self.map(size_of::<Mapping>() + pointers + text)?;
+        // SAFETY: the mapping is new, zeroed, as long as that, and outlives its use by the kernel.
+        let (places, text) = unsafe {
+            let places = start.add(size_of::<Mapping>());
+            (
+                core::slice::from_raw_parts_mut(places.cast::<*const c_char>(), count + ADDED),
+                core::slice::from_raw_parts_mut(places.add(pointers), text),
+            )
+        };
+        for (index, place) in places.iter_mut().take(count).enumerate() {
             // SAFETY: within the given array.
             *place = unsafe { *given.add(index) };
         }
-        let mut list = List { pointers, count };
-        if !is_loaded {
-            self.library.push(settings.library.as_bytes());
-            if let Some(others) = preload.filter(|others| !others.is_empty()) {
-                self.library.push(b":").push(others);
-            }
-            if !self.library.is_whole() {
-                return given;
-            }
-            list.put(PRELOAD, self.library.as_c_str());
+        let mut list = List { pointers: places, count };
+        if !has_library(given) {
+            preload_list(text, others);
+            list.put(PRELOAD, CStr::from_bytes_until_nul(text).ok()?);
         }
-        if !is_absolute {
+        if !has_directory(given) {
             list.put(DIRECTORY, settings.directory.as_c_str());
         }
-        if !has_host {
+        if !has_host(given) {
             list.put(HOST, settings.host.as_c_str());
         }
-        for index in (0..OPTIONS.len()).filter(missing) {
-            if let (Some(name), Some(text)) = (OPTIONS.get(index), settings.options.get(index)) {
+        for (index, (name, text)) in OPTIONS.iter().zip(&settings.options).enumerate() {
+            if is_missing(given, index) {
                 list.put(name, text.as_c_str());
             }
         }
-        list.pointers.as_ptr()
+        Some(list.pointers.as_ptr())
     }
 
-    /// Zeroed room for `length` pointers: the stack's, or where they are too many, a mapping. A `vfork` child whose
-    /// `exec` succeeds leaves that to its parent; it happens only to those who clear one that large.
-    fn room<'room>(&mut self, length: usize) -> Option<&'room mut [*const c_char]> {
-        let start: *mut *const c_char = if length <= self.pointers.len() {
-            self.pointers.as_mut_ptr()
-        } else {
-            let bytes = length * size_of::<*const c_char>();
-            let memory = raw::map_anonymous(bytes)?;
-            self.mapped = Some((memory, bytes));
-            memory.cast()
-        };
-        // SAFETY: as long as told, zeroed, and of this struct alone, which outlives its use by the kernel.
-        Some(unsafe { core::slice::from_raw_parts_mut(start, length) })
+    fn map(&mut self, length: usize) -> Option<*mut u8> {
+        let memory = raw::map_anonymous(length)?;
+        let mapping: *mut Mapping = memory.cast();
+        // SAFETY: the mapping is new and longer than that.
+        unsafe { mapping.write(Mapping { length, tid: raw::gettid() }) };
+        self.0 = Some(mapping);
+        let left = &tls::current().left;
+        // One is enough: `reclaim` ran before the `vfork`.
+        let _ = left.compare_exchange(ptr::null_mut(), memory, Relaxed, Relaxed);
+        Some(memory)
     }
 }
 
 impl Drop for Complete {
     fn drop(&mut self) {
-        if let Some((memory, length)) = self.mapped.take() {
+        if let Some(mapping) = self.0.take() {
+            let _ = tls::current().left.compare_exchange(mapping.cast(), ptr::null_mut(), Relaxed, Relaxed);
             // SAFETY: the call that was given it has come back.
-            unsafe { raw::unmap(memory, length) };
+            unsafe { raw::unmap(mapping.cast(), (*mapping).length) };
         }
+    }
+}
+
+/// Gives back what a `vfork` child left to the calling thread, which is not such a child itself.
+pub(crate) fn reclaim() {
+    let left = &tls::current().left;
+    let mapping: *mut Mapping = left.load(Relaxed).cast();
+    // One of this thread's own is in use: this is a signal handler that came in between.
+    // SAFETY: null or a mapping that nobody else removes.
+    if !mapping.is_null() && !raw::is_sealed() && unsafe { (*mapping).tid } != raw::gettid() {
+        left.store(ptr::null_mut(), Relaxed);
+        // SAFETY: its maker runs another program by now, or has ended.
+        unsafe { raw::unmap(mapping.cast(), (*mapping).length) };
+    }
+}
+
+/// Whether nothing is missing in an environment.
+fn is_complete(given: *const *const c_char) -> bool {
+    has_library(given)
+        && has_directory(given)
+        && has_host(given)
+        && !(0..OPTIONS.len()).any(|index| is_missing(given, index))
+}
+
+/// Whether an environment loads this library, wherever its reader is.
+fn has_library(given: *const *const c_char) -> bool {
+    own_path().is_empty() || find(given, PRELOAD).is_some_and(is_loaded)
+}
+
+/// Whether an environment tells the host's name.
+fn has_host(given: *const *const c_char) -> bool {
+    host().is_empty() || find(given, HOST).is_some()
+}
+
+/// Whether an environment tells the data directory in a way that does not depend on where its reader is.
+fn has_directory(given: *const *const c_char) -> bool {
+    directory().is_empty() || find(given, DIRECTORY).is_some_and(|path| path.first() == Some(&b'/'))
+}
+
+/// Whether an option was given to this process and not in an environment.
+fn is_missing(given: *const *const c_char, index: usize) -> bool {
+    option(index).is_some() && OPTIONS.get(index).is_some_and(|name| find(given, name).is_none())
+}
+
+/// What a preload list has between its entries.
+fn separates(byte: &u8) -> bool {
+    matches!(byte, b':' | b' ')
+}
+
+/// Whether an entry of a preload list names this library.
+fn is_own(entry: &[u8]) -> bool {
+    file_name(entry) == file_name(own_path())
+}
+
+/// Whether an entry depends on where its reader is. A name alone does not: the dynamic linker has its own places.
+fn is_relative(entry: &[u8]) -> bool {
+    entry.first() != Some(&b'/') && entry.contains(&b'/')
+}
+
+/// Whether a preload list loads this library, wherever its reader is.
+fn is_loaded(list: &[u8]) -> bool {
+    let mut own = list.split(separates).filter(|entry| is_own(entry)).peekable();
+    own.peek().is_some() && !own.any(is_relative)
+}
+
+/// Writes `LD_PRELOAD=` and a list that loads this library beside `others` into `text`, which is zeroed and large
+/// enough.
+fn preload_list(text: &mut [u8], others: &[u8]) {
+    let mut places = text.iter_mut();
+    let mut push = |bytes: &[u8]| {
+        // In this order: the other one would take a place more than there are bytes.
+        for (byte, place) in bytes.iter().zip(places.by_ref()) {
+            *place = *byte;
+        }
+    };
+    push(PRELOAD);
+    let mut separator: &[u8] = b"";
+    if !others.split(separates).any(is_own) {
+        push(own_path());
+        separator = b":";
+    }
+    for entry in others.split(separates).filter(|entry| !entry.is_empty()) {
+        push(separator);
+        push(if is_own(entry) && is_relative(entry) { own_path() } else { entry });
+        separator = b":";
     }
 }
 
@@ -308,10 +414,6 @@ fn file_name(path: &[u8]) -> &[u8] {
     path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
 }
 
-fn contains(text: &[u8], part: &[u8]) -> bool {
-    text.windows(part.len()).any(|window| window == part)
-}
-
 /// Puts what is missing into the program's own environment, for the children that libc starts without a hook
 /// (`system`, `popen`) and for those that find the data directory only by its absolute path.
 pub(crate) fn complete_own() {
@@ -321,21 +423,9 @@ pub(crate) fn complete_own() {
     if better == present() {
         return;
     }
-    let variables = length(better) + 1;
-    let bytes = variables * size_of::<*const c_char>();
     // Never given back: from now on it is the program's environment. Libc copies it before it changes it.
-    let Some(memory) = raw::map_anonymous(bytes + LONGEST) else { return };
-    // SAFETY: the mapping is new and as long as what is copied; the pointers are to strings of the program's, to
-    // the settings, or to the text that is copied along.
-    unsafe {
-        let pointers: *mut *const c_char = memory.cast();
-        let library: *mut c_char = memory.add(bytes).cast();
-        let own = complete.library.as_c_str();
-        library.copy_from_nonoverlapping(own.as_ptr(), own.count_bytes() + 1);
-        for index in 0..variables {
-            let pointer = *better.add(index);
-            pointers.add(index).write(if pointer == own.as_ptr() { library } else { pointer });
-        }
-        (&raw mut environ).write(pointers);
-    }
+    tls::current().left.store(ptr::null_mut(), Relaxed);
+    core::mem::forget(complete);
+    // SAFETY: the constructor runs before the program has a second thread.
+    unsafe { (&raw mut environ).write(better.cast_mut()) };
 }

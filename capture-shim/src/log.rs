@@ -16,7 +16,7 @@ use socket_log::layout::{
 
 use crate::state::{self, State};
 use crate::tls::{self, Thread};
-use crate::{clock, raw, segment, start};
+use crate::{clock, environment, raw, segment, start};
 
 /// The right to write: a process with a log, and the calling thread as attached to it.
 #[derive(Clone, Copy)]
@@ -56,6 +56,7 @@ fn attach(state: &'static State, thread: &'static Thread) -> Option<Writer> {
         if thread.tid.load(Relaxed) != tid {
             return None; // A vfork child.
         }
+        environment::reclaim();
     } else {
         thread.cursor.store(0, Relaxed);
         thread.tid.store(tid, Relaxed);

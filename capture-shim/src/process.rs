@@ -56,6 +56,8 @@ extern "C" fn before_vfork() -> *const c_void {
     // Attached first: the child must not be taken for the thread, even if it is the first to log.
     let _ = log::writer();
     log::set_aside();
+    // What the last child left: this one may need the place.
+    environment::reclaim();
     crate::hooks::functions::vfork.address().cast()
 }
 
@@ -334,7 +336,7 @@ fn hand_over(user: uid_t) {
         && raw::geteuid() == 0
         && let Some(writer) = log::writer()
     {
-        raw::chown(writer.state().path.as_c_str(), user);
+        raw::chown(writer.state().path(), user);
     }
 }
 

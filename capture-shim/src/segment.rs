@@ -73,7 +73,7 @@ fn map(state: &State, segment: &Segment) -> Result<*mut u8, usize> {
         return Err(lost::REFUSED);
     }
     let flags = libc::O_RDWR | libc::O_CLOEXEC | libc::O_NOFOLLOW;
-    let file = raw::open(state.path.as_c_str(), flags, 0).map_err(|_| lost::REFUSED)?;
+    let file = raw::open(state.path(), flags, 0).map_err(|_| lost::REFUSED)?;
     map_file(&file, segment.offset, segment.length)
 }
 

@@ -60,9 +60,11 @@ pub(crate) fn begin(state: &State) {
 fn create(state: &State) -> Option<*mut FileHeader> {
     let anchor = clock::anchor();
     let pid = raw::getpid();
-    let directory = make_directories()?;
-    let mut path = Text::new();
-    path.push(directory.as_bytes()).push(b"/").push_number(u64::from(pid)).push(b"-");
+    // In its final place, since the program may have left little room on the stack.
+    // SAFETY: only the thread that starts the log writes the path, and nobody reads it before the generation.
+    let path = unsafe { &mut *state.path.get() };
+    make_directories(path)?;
+    path.push(b"/").push_number(u64::from(pid)).push(b"-");
     path.push_number(anchor.realtime as u64).push(b".sclog");
     if !path.is_whole() {
         return None;
@@ -74,8 +76,6 @@ fn create(state: &State) -> Option<*mut FileHeader> {
         return None;
     };
     drop(file);
-    // SAFETY: only the thread that starts the log writes the path, and nobody reads it before the generation.
-    unsafe { (&raw const state.path).cast_mut().write(path) };
     let first = state.segments.first()?;
     first.store(memory, Relaxed);
     let header: *mut FileHeader = memory.cast();
@@ -102,9 +102,8 @@ fn create(state: &State) -> Option<*mut FileHeader> {
     Some(header)
 }
 
-/// Makes the host's directory and those above it, and returns its path.
-fn make_directories() -> Option<Text<4352>> {
-    let mut path = Text::new();
+/// Makes the host's directory and those above it, and appends its path to the empty `path`.
+fn make_directories(path: &mut Text<4352>) -> Option<()> {
     // Every directory on the way, but nothing is said where one is there already.
     for (index, byte) in environment::directory().iter().enumerate() {
         if *byte == b'/' && index > 0 {
@@ -112,16 +111,16 @@ fn make_directories() -> Option<Text<4352>> {
         }
         path.push(&[*byte]);
     }
-    make(&path, 0o755);
+    make(path, 0o755);
     path.push(b"/hosts");
-    make(&path, 0o755);
+    make(path, 0o755);
     path.push(b"/");
     for byte in environment::host() {
         path.push(if *byte == b'/' { b"_" } else { core::slice::from_ref(byte) });
     }
     // Processes of other users, such as a server that gives up its rights, put their logs there too.
-    make(&path, 0o1777);
-    path.is_whole().then_some(path)
+    make(path, 0o1777);
+    path.is_whole().then_some(())
 }
 
 /// Makes one directory with this very mode, whatever the process's mask.

@@ -4,6 +4,8 @@
 //! the memory. A child that reads a zero generation knows that it has no log yet. What stays the same in a child
 //! (paths, names) is in [`crate::environment`] instead.
 
+use core::cell::UnsafeCell;
+use core::ffi::CStr;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
@@ -31,7 +33,15 @@ pub(crate) struct State {
     /// The log's parts, mapped, each when it is first needed.
     pub(crate) segments: [AtomicPtr<u8>; SEGMENTS],
     /// The log's path. Written by the thread that starts the log, before the generation.
-    pub(crate) path: Text<4352>,
+    pub(crate) path: UnsafeCell<Text<4352>>,
+}
+
+impl State {
+    /// The log's path.
+    pub(crate) fn path(&self) -> &CStr {
+        // SAFETY: asked by those who have seen the generation, and nobody writes it any more then.
+        unsafe { &*self.path.get() }.as_c_str()
+    }
 }
 
 static STATE: AtomicPtr<State> = AtomicPtr::new(ptr::null_mut());

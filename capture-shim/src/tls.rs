@@ -7,7 +7,7 @@
 //! `fork` copies this memory while it wipes the process's state, and a `vfork` child shares it with its parent;
 //! [`Thread::generation`] is what tells such copies apart, see [`crate::log`].
 
-use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 
 /// One thread's part. All of it begins as zeros. Only the thread itself and its signal handlers use it, so the
 /// atomics are for the handlers and cost nothing.
@@ -29,6 +29,8 @@ pub(crate) struct Thread {
     pub(crate) reach: AtomicU32,
     /// The thread that started it, until the log has that; 0 for none or not known.
     pub(crate) creator: AtomicU32,
+    /// What a `vfork` child has left in this thread's memory, see [`crate::environment`]; null for nothing.
+    pub(crate) left: AtomicPtr<u8>,
 }
 
 const _: () = assert!(size_of::<Thread>() == 64);
