@@ -12,7 +12,7 @@ use crate::calls::{Datagram, Transfer};
 use crate::capture::{Capture, Description, Flow, Naming};
 use crate::error::Error;
 use crate::process::{self, Process};
-use crate::reconciliation::{DamagedLog, Reconciliation, add};
+use crate::reconciliation::{DamagedLog, Reconciliation, UnendedLog, add};
 
 /// As many places of a damaged log are described; the rest is counted.
 const PLACES_SHOWN: usize = 20;
@@ -34,7 +34,7 @@ pub(crate) fn read(
     outcome.logs = paths.len() as u64;
     outcome.log_bytes = paths.iter().map(size).sum();
     progress.step("reading logs", outcome.log_bytes);
-    let mut reader = Reader::default();
+    let mut reader = Reader { directory: data.path().to_owned(), ..Reader::default() };
     for path in &paths {
         reader.log(path, outcome);
         progress.advance(size(path));
@@ -50,6 +50,7 @@ pub(crate) fn read(
 
 #[derive(Default)]
 struct Reader {
+    directory: PathBuf,
     capture: Capture,
     hosts: FxHashMap<String, u32>,
     machines: FxHashMap<([u8; 16], u32), u32>,
@@ -82,12 +83,16 @@ impl Reader {
         let first_flow = reading.capture.flows.len();
         let mut anchors = vec![header.start];
         let mut damage = Vec::new();
+        let mut records = 0;
         let mut chunks = log.chunks();
         for chunk in chunks.by_ref() {
             anchors.push(chunk.anchor);
-            damage.extend(chunk.for_each(|entry| match entry.record {
-                Record::Anchor(anchor) => anchors.push(anchor),
-                _ => reading.entry(entry),
+            damage.extend(chunk.for_each(|entry| {
+                records += 1;
+                match entry.record {
+                    Record::Anchor(anchor) => anchors.push(anchor),
+                    _ => reading.entry(entry),
+                }
             }));
         }
         damage.extend_from_slice(chunks.damage());
@@ -100,6 +105,10 @@ impl Reader {
         self.capture.processes.push(Process { ended, ..process });
         if !damage.is_empty() {
             outcome.damaged.push(describe(path, damage));
+        }
+        if header.state == state::RUNNING {
+            let file = path.strip_prefix(&self.directory).unwrap_or(path).to_owned();
+            outcome.unended.push(UnendedLog { file, records });
         }
     }
 

@@ -1,9 +1,12 @@
 //! What reconciliation found and what it could not match, by cause: nothing is dropped without being counted here.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use message_trace::{DataDir, Error, Message};
 use serde::{Deserialize, Serialize};
+use socket_log::Log;
+use socket_log::layout::state;
 
 use crate::json;
 
@@ -51,6 +54,18 @@ pub struct Reconciliation {
     pub lost_records: Counts,
     /// Logs with damage; what was whole in them was used.
     pub damaged: Vec<DamagedLog>,
+    /// Logs that had not ended when they were read: their processes ran on, or were killed.
+    pub unended: Vec<UnendedLog>,
+}
+
+/// A log that had not ended when it was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct UnendedLog {
+    /// The file, below the data directory.
+    pub file: PathBuf,
+    /// How many records it had.
+    pub records: u64,
 }
 
 /// The bytes of streams of which both ends were traced.
@@ -126,6 +141,19 @@ impl Reconciliation {
     /// When the file cannot be written.
     pub fn write(&self, data: &DataDir) -> Result<(), Error> {
         json::write(&data.reconciliation(), self)
+    }
+
+    /// Whether a log that had not ended when it was read has more to say now. A log is written through memory, so its
+    /// file need not look any newer.
+    pub fn is_outgrown(&self, data: &DataDir) -> bool {
+        self.unended.iter().any(|unended| match Log::open(&data.path().join(&unended.file)) {
+            Ok(log) if log.header().state == state::RUNNING => {
+                let mut records = 0;
+                log.for_each(|_| records += 1);
+                records != unended.records
+            }
+            _ => true,
+        })
     }
 
     /// How many messages were written.

@@ -33,8 +33,9 @@ The data directory (-d, default ./sockcap.data) holds what each stage leaves for
   analyze -> links, paths, patterns (.parquet)    report -> report.html
 Each stage runs the ones before it where their results are missing or out of date.
 
-Exit status: 0 done; 1 a stage failed; 2 wrong usage. `sockcap record` exits as CMD does (128 + N when signal N
-ended it), with 125 when sockcap itself failed, 126 when CMD could not be run, 127 when it was not found.";
+Exit status: 0 done; 1 a stage failed; 2 wrong usage. `sockcap record` exits as CMD does (128 + N
+when signal N ended it), with 125 when sockcap itself failed, 126 when CMD could not be run, 127
+when it was not found.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -42,6 +43,8 @@ pub(crate) enum Command {
     #[command(after_help = RECORD_HELP)]
     Record(Record),
     /// Match what was sent with what was received: logs to messages
+    ///
+    /// A later stage that has to run it again, as there are new logs, does so without options.
     Reconcile(Reconcile),
     /// Infer which message caused which: messages to links, paths and patterns
     Analyze(Analyze),
@@ -58,8 +61,8 @@ pub(crate) enum Command {
 }
 
 const RECORD_HELP: &str = "\
-Every program that CMD starts is recorded too, each process in a log of its own. Record several commands into one
-directory, one after another or at once; all of them become one trace.
+Every program that CMD starts is recorded too, each process in a log of its own. Record several
+commands into one directory, one after another or at once; all of them become one trace.
 
 Not seen: programs that load no libraries (static, most Go), setuid programs, and sockets used without libc.
 
@@ -70,8 +73,14 @@ Examples:
 By hand:  LD_PRELOAD=/path/to/libsockcap.so SOCKCAP_DIR=DIR SOCKCAP_HOST=NAME CMD";
 
 const REPORT_HELP: &str = "\
-Sort keys: total (expected count times duration), count, expected (sum of the instances' probabilities),
-confidence (expected / count), evidence (expected / sqrt(count)), mean, p99.
+Sort keys:
+  total       expected count times duration     count  instances built
+  expected    sum of their probabilities        mean   mean duration
+  confidence  expected / count                  p99    99th percentile of it
+  evidence    expected / sqrt(count)
+
+What is not said of the analysis is as in the last one of the directory; 'sockcap analyze' without
+options goes back to the defaults.
 
 Examples:
   sockcap report
@@ -148,8 +157,9 @@ pub(crate) struct Analyze {
     pub(crate) inference: Inference,
 }
 
-/// What the user may say of the analysis; what is left out is as in the last one, or the default.
+/// What the user may say of the analysis. To `report`, what is left out is as in the last one.
 #[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Analysis")]
 pub(crate) struct Inference {
     /// What a node is: host, process, command (all processes of a command on a host) or thread
     /// [default: command]
@@ -168,9 +178,9 @@ pub(crate) struct Inference {
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u8).range(0..=16))]
     try_both: Option<u8>,
     /// Let a client's request be caused by the response before it, as the paper has it, instead of starting
-    /// a path with each request
-    #[arg(long)]
-    link_clients: bool,
+    /// a path with each request [default: false]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    link_clients: Option<bool>,
 }
 
 impl Inference {
@@ -182,7 +192,7 @@ impl Inference {
             window: self.window.map_or(options.window, |window| window.as_nanos() as i64),
             spontaneous_delay: self.spontaneous_delay.unwrap_or(options.spontaneous_delay),
             try_both_limit: self.try_both.map_or(options.try_both_limit, usize::from),
-            clients_start_paths: options.clients_start_paths && !self.link_clients,
+            clients_start_paths: self.link_clients.map_or(options.clients_start_paths, |link| !link),
             ..options
         }
     }
@@ -192,8 +202,6 @@ impl Inference {
 pub(crate) struct Report {
     #[command(flatten)]
     pub(crate) data: Data,
-    #[command(flatten)]
-    pub(crate) inference: Inference,
     /// Write the HTML page to this file [default: DIR/report.html]
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
@@ -209,6 +217,8 @@ pub(crate) struct Report {
     /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: clap::ColorChoice,
+    #[command(flatten)]
+    pub(crate) inference: Inference,
 }
 
 #[derive(Debug, Args)]

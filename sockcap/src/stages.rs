@@ -18,9 +18,14 @@ pub(crate) fn messages(data: &DataDir) -> Result<(), Error> {
     match (newest_log, messages) {
         // An imported trace has no logs.
         (None, Some(_)) => Ok(()),
-        (Some(log), Some(messages)) if log < messages => Ok(()),
+        (Some(log), Some(messages)) if log < messages && !is_outgrown(data) => Ok(()),
         _ => reconcile(data, &reconcile::Options::default()).map(|_| ()),
     }
+}
+
+/// Whether a process has gone on since its log was read.
+fn is_outgrown(data: &DataDir) -> bool {
+    reconcile::Reconciliation::read(data).map_or(true, |last| last.is_outgrown(data))
 }
 
 /// Runs reconcile.

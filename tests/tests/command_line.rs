@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -46,24 +47,96 @@ fn record_exits_as_the_command_does() {
     assert_eq!(status(&["./no-such-program"]), Some(127));
     fs::write(directory.path().join("no-program"), "text").unwrap();
     assert_eq!(status(&["./no-program"]), Some(126));
+    let nowhere = run(&["record", "-d", "/proc/no/such", "--", "true"], directory.path());
+    assert_eq!(nowhere.status.code(), Some(125), "{nowhere:?}");
 }
 
 #[test]
 fn record_sends_signals_on() {
+    for (signal, name) in [("TERM", 15), ("INT", 2), ("QUIT", 3), ("HUP", 1), ("USR1", 10)] {
+        let directory = tempfile::tempdir().unwrap();
+        let script = format!(
+            "trap 'echo got it; exit 3' {signal}; echo ready; for i in $(seq 400); do sleep 0.05; done"
+        );
+        let mut child = Command::new(sockcap())
+            .args(["record", "--", "bash", "-c", &script])
+            .current_dir(directory.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        assert_eq!(lines.next().unwrap().unwrap(), "ready");
+        let sent = Command::new("kill").args([format!("-{name}"), child.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+        assert_eq!(lines.next().unwrap().unwrap(), "got it", "{signal}");
+        assert_eq!(child.wait().unwrap().code(), Some(3), "{signal}");
+    }
+}
+
+/// A client and a server in two processes: a message for each line of standard input, a line of output for each.
+const TALK: &str = r#"
+import os, socket, sys
+server = socket.create_server(("127.0.0.1", 0))
+if os.fork() == 0:
+    peer, _ = server.accept()
+    while peer.recv(100):
+        peer.sendall(b"yes")
+    os._exit(0)
+client = socket.create_connection(server.getsockname())
+for line in sys.stdin:
+    client.sendall(b"question")
+    print(client.recv(100).decode(), flush=True)
+"#;
+
+#[test]
+fn what_was_read_while_it_ran_is_out_of_date_when_it_ran_on() {
     let directory = tempfile::tempdir().unwrap();
-    let script = "trap 'echo got it; exit 3' TERM; echo ready; while :; do sleep 0.05; done";
     let mut child = Command::new(sockcap())
-        .args(["record", "--", "timeout", "20", "bash", "-c", script])
+        .args(["record", "--", "/usr/bin/python3", "-c", TALK])
         .current_dir(directory.path())
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
+        .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
-    assert_eq!(lines.next().unwrap().unwrap(), "ready");
-    Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
-    assert_eq!(lines.next().unwrap().unwrap(), "got it");
-    // `timeout` says 124 when it was told to end its command.
-    assert!([Some(3), Some(124)].contains(&child.wait().unwrap().code()));
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut input = child.stdin.take().unwrap();
+    let messages = || {
+        let exported = run(&["export", "messages"], directory.path());
+        text(&exported.stdout).lines().count() - 1
+    };
+    for round in 1..=3 {
+        writeln!(input, "more").unwrap();
+        assert_eq!(lines.next().unwrap().unwrap(), "yes");
+        assert_eq!(messages(), 2 * round);
+    }
+    drop(input);
+    assert!(child.wait().unwrap().success());
+    assert_eq!(messages(), 6);
+}
+
+#[test]
+fn a_result_that_does_not_come_leaves_the_file_as_it_was() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("old.csv"), "former").unwrap();
+    for arguments in [["export", "links", "-o", "old.csv"], ["export", "links", "-o", "new.csv"]] {
+        assert_eq!(run(&arguments, directory.path()).status.code(), Some(1));
+    }
+    assert_eq!(fs::read_to_string(directory.path().join("old.csv")).unwrap(), "former");
+    assert!(!directory.path().join("new.csv").exists());
+}
+
+#[test]
+fn the_patterns_are_shown_also_where_the_page_cannot_be_written() {
+    let directory = tempfile::tempdir().unwrap();
+    run(&["record", "--", "/usr/bin/python3", "-c", ECHO], directory.path());
+    fs::create_dir(directory.path().join("sockcap.data/report.html")).unwrap();
+    let output = run(&["report"], directory.path());
+    assert!(output.status.success() && text(&output.stdout).contains("0 messages"), "{output:?}");
+    assert!(text(&output.stderr).contains("report.html") && text(&output.stderr).contains("--html"));
+    let asked = run(&["report", "--html", "no/such/page.html"], directory.path());
+    assert_eq!((asked.status.code(), asked.stdout.len()), (Some(1), 0));
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! `sockcap export`: a stage's table in another format.
 
-use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::Path;
 use std::process::ExitCode;
@@ -9,18 +8,17 @@ use message_trace::table::export::export;
 
 use crate::cli::{Export, Inference, Table};
 use crate::error::Error;
+use crate::output::Target;
 use crate::stages;
 
 pub(crate) fn run(arguments: &Export) -> Result<ExitCode, Error> {
     let data = arguments.data.dir();
-    // The file is opened before the work, so that a wrong name is told at once.
-    let file = match &arguments.output {
-        Some(path) => {
-            let file = File::create(path).map_err(|source| Error::File { path: path.clone(), source })?;
-            Some((path, file))
-        }
-        None => None,
+    let refused = |path: &Path| {
+        let path = path.to_owned();
+        |source| Error::File { path, source }
     };
+    let output = arguments.output.as_deref();
+    let target = output.map(|path| Target::try_out(path).map_err(refused(path))).transpose()?;
     let table = match arguments.table {
         Table::Messages => data.messages(),
         Table::Nodes => data.nodes(),
@@ -34,9 +32,12 @@ pub(crate) fn run(arguments: &Export) -> Result<ExitCode, Error> {
             stages::analysis(&data, &Inference::default())?;
         }
     }
-    match file {
-        Some((path, file)) => export(&table, arguments.format, BufWriter::new(file), path)?,
-        None => {
+    match (output, target) {
+        (Some(path), Some(target)) => {
+            let file = target.create().map_err(refused(path))?;
+            export(&table, arguments.format, BufWriter::new(file), path)?;
+        }
+        _ => {
             let stdout = BufWriter::new(io::stdout().lock());
             export(&table, arguments.format, stdout, Path::new("standard output"))?;
         }

@@ -13,20 +13,18 @@ use report::{Html, Json, Meta, Options, Output, Terminal};
 
 use crate::cli::Report;
 use crate::error::Error;
+use crate::output::Target;
 use crate::{output, stages, words};
 
 pub(crate) fn run(arguments: &Report) -> Result<ExitCode, Error> {
     let data = arguments.data.dir();
     let page = arguments.html.clone().unwrap_or_else(|| data.html());
-    if arguments.html.is_some() {
-        // Tried before the work, so that a wrong name is told at once.
-        let tried = File::options().create(true).append(true).open(&page);
-        tried.map_err(|source| Error::File { path: page.clone(), source })?;
-    }
+    let refused = |source| Error::File { path: page.clone(), source };
+    let target = arguments.html.as_deref().map(Target::try_out).transpose().map_err(refused)?;
     let summary = stages::analysis(&data, &arguments.inference)?;
     let patterns = PathPattern::read_all(&data.patterns())?;
     let meta = meta(&data, &summary, &page)?;
-    let report = report::Report { patterns: &patterns, meta };
+    let mut report = report::Report { patterns: &patterns, meta };
     let options = Options {
         sort: arguments.sort,
         limit: Some(arguments.limit),
@@ -35,8 +33,19 @@ pub(crate) fn run(arguments: &Report) -> Result<ExitCode, Error> {
         unicode: output::unicode(),
     };
 
-    write_page(&page, &report, &Options { limit: None, ..options })
-        .map_err(|source| Error::File { path: page.clone(), source })?;
+    let written = match target {
+        Some(target) => target.create().and_then(|file| write_page(file, &report, &options)).map_err(refused),
+        None => File::create(&page).and_then(|file| write_page(file, &report, &options)).map_err(refused),
+    };
+    match written {
+        Err(error) if arguments.html.is_some() => return Err(error),
+        // Nobody asked for the page: the patterns are shown without it.
+        Err(error) => {
+            anstream::eprintln!("sockcap: {error}; name another place for the page with --html FILE");
+            report.meta.next_steps.clear();
+        }
+        Ok(()) => {}
+    }
     let mut out = BufWriter::new(io::stdout().lock());
     match arguments.json {
         true => Json.write(&report, &Options { limit: None, ..options }, &mut out)?,
@@ -46,9 +55,10 @@ pub(crate) fn run(arguments: &Report) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn write_page(page: &Path, report: &report::Report, options: &Options) -> io::Result<()> {
-    let mut file = BufWriter::new(File::create(page)?);
-    Html.write(report, options, &mut file)?;
+/// Writes the page, which has all patterns.
+fn write_page(file: File, report: &report::Report, options: &Options) -> io::Result<()> {
+    let mut file = BufWriter::new(file);
+    Html.write(report, &Options { limit: None, ..*options }, &mut file)?;
     file.flush()
 }
 
