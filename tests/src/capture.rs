@@ -34,8 +34,11 @@ pub fn library() -> &'static Path {
 /// The path of an installed program; a test that needs one which is not installed fails with its name.
 pub fn program(name: &str) -> PathBuf {
     let path = env::var_os("PATH").unwrap_or_default();
+    // Debian keeps the server programs of PostgreSQL apart, by version.
+    let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     env::split_paths(&path)
         .chain(["/usr/sbin".into(), "/usr/bin".into()])
+        .chain(versions.map(|version| version.path().join("bin")))
         .map(|directory| directory.join(name))
         .find(|path| path.is_file())
         .unwrap_or_else(|| panic!("this test needs the program {name}: install it"))
@@ -153,6 +156,22 @@ impl Recorded {
         self.entries.iter().map(|entry| &entry.record)
     }
 
+    /// The messages of each thread and direction, on all flows. Datagrams without payload are left out.
+    pub fn thread_traffic(&self) -> ThreadTraffic {
+        let mut traffic = BTreeMap::<_, Traffic>::new();
+        self.records().count(); // Which looks whether all is there.
+        for entry in &self.entries {
+            if let Record::Transfer { direction, bytes, .. }
+            | Record::Datagram { direction, bytes: bytes @ 1.., peeked: false, .. } = &entry.record
+            {
+                let sum = traffic.entry((entry.tid, *direction)).or_default();
+                sum.calls += 1;
+                sum.bytes += bytes;
+            }
+        }
+        traffic
+    }
+
     /// The calls and the bytes of each flow and direction, of streams and datagrams alike.
     pub fn traffic(&self) -> BTreeMap<(u32, socket_log::encode::Direction), Traffic> {
         let mut traffic = BTreeMap::<_, Traffic>::new();
@@ -168,6 +187,9 @@ impl Recorded {
         traffic
     }
 }
+
+/// What each thread sent and received.
+pub type ThreadTraffic = BTreeMap<(u32, socket_log::encode::Direction), Traffic>;
 
 /// Calls and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

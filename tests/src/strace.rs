@@ -1,20 +1,25 @@
 //! The kernel's view of a program's socket calls, by `strace`: the oracle for what the library should have seen.
 
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::process::Command;
 
 use socket_log::encode::Direction;
 
-use crate::capture::{Traffic, program};
+use crate::capture::{ThreadTraffic, Traffic, program};
 
-/// The calls that move bytes and that the tests count.
-const CALLS: &str = "trace=read,readv,recvfrom,recvmsg,write,writev,sendto,sendmsg,sendfile,splice,\
-                     sendmmsg,recvmmsg";
+/// The calls that can move bytes of a socket. (`io_uring` can, too; its set-up is in the list so that a program which
+/// goes that way is noticed.)
+const CALLS: &str = "trace=read,readv,preadv2,recvfrom,recvmsg,recvmmsg,write,writev,pwritev2,sendto,sendmsg,sendmmsg,\
+                     sendfile,splice,tee,vmsplice,io_uring_setup";
 
-/// A command that runs `traced` under strace, which writes to `output`.
+/// A command that runs `traced` under strace, which writes to `output`. Its limit on texts is also that on the messages of a
+/// batch.
 pub fn under(traced: &Command, output: &Path) -> Command {
     let mut command = Command::new(program("strace"));
-    command.args(["-f", "-yy", "-s", "0", "-e", "signal=none", "-e", CALLS, "-o"]).arg(output);
+    command
+        .args(["-f", "--seccomp-bpf", "-yy", "-s", "40", "-e", "signal=none", "-e", CALLS, "-o"])
+        .arg(output);
     // The library goes into the program, not into strace.
     for (name, value) in traced.get_envs() {
         if let Some(value) = value {
@@ -31,46 +36,73 @@ pub fn under(traced: &Command, output: &Path) -> Command {
     command
 }
 
-/// The calls with a result on sockets of a captured family, and their bytes, in one direction.
-pub fn traffic(output: &str, wanted: Direction) -> Traffic {
-    let mut traffic = Traffic::default();
-    let mut unfinished = std::collections::HashMap::new();
+/// The messages that threads sent and received on sockets of a captured family, as `output` tells of them.
+pub fn traffic(output: &str) -> ThreadTraffic {
+    let mut traffic = BTreeMap::<_, Traffic>::new();
+    let mut unfinished = HashMap::new();
     for line in output.lines() {
-        // "1234  write(5<TCP:[127.0.0.1:1->127.0.0.1:2]>, ""..., 10) = 10"; with several processes, a call may be
+        // "1234  write(5<TCP:[127.0.0.1:1->127.0.0.1:2]>, ""..., 10) = 10"; with several threads, a call may be
         // told in two lines.
-        let Some((pid, call)) = line.split_once(' ') else { continue };
+        let Some((tid, call)) = line.split_once(' ') else { continue };
         let mut call = call.trim_start().to_owned();
         if let Some(begin) = call.strip_suffix("<unfinished ...>") {
-            unfinished.insert(pid.to_owned(), begin.to_owned());
+            unfinished.insert(tid.to_owned(), begin.to_owned());
             continue;
         }
         if call.starts_with("<... ") {
             let Some((_, end)) = call.split_once(" resumed>") else { continue };
-            let Some(begin) = unfinished.remove(pid) else { continue };
+            let Some(begin) = unfinished.remove(tid) else { continue };
             call = begin + end;
         }
-        if let Some(bytes) = socket_bytes(&call, wanted) {
-            traffic.calls += 1;
-            traffic.bytes += bytes;
+        let tid: u32 = tid.parse().expect("a thread's id");
+        for (direction, bytes) in messages(&call) {
+            let sum = traffic.entry((tid, direction)).or_default();
+            sum.calls += 1;
+            sum.bytes += bytes;
         }
     }
     traffic
 }
 
-fn socket_bytes(call: &str, wanted: Direction) -> Option<u64> {
-    let (name, rest) = call.split_once('(')?;
-    let direction = match name {
-        "read" | "readv" | "recvfrom" | "recvmsg" => Direction::Receive,
-        "write" | "writev" | "sendto" | "sendmsg" | "sendfile" => Direction::Send,
-        _ => return None,
+/// The messages of one call, with their bytes.
+fn messages(call: &str) -> Vec<(Direction, u64)> {
+    let Some((name, arguments)) = call.split_once('(') else { return Vec::new() };
+    let Some(result) = call.rsplit_once(" = ").and_then(|(_, result)| result.split_whitespace().next())
+    else {
+        return Vec::new();
     };
-    if direction != wanted || call.contains("MSG_PEEK") {
-        return None;
+    let result: i64 = result.parse().unwrap_or(-1);
+    assert!(name != "io_uring_setup" || result < 0, "this program uses io_uring");
+    let of_socket = |argument: &str| {
+        argument.split_once('<').is_some_and(|(fd, what)| {
+            fd.trim().chars().all(|digit| digit.is_ascii_digit())
+                && ["TCP", "UDP", "UNIX", "socket:["].iter().any(|family| what.starts_with(family))
+        })
+    };
+    if result <= 0 || arguments.contains("MSG_PEEK") || arguments.contains("MSG_ERRQUEUE") {
+        return Vec::new();
     }
-    let descriptor = rest.split_once('<')?.1;
-    if !["TCP", "UDP", "UNIX", "socket:["].iter().any(|family| descriptor.starts_with(family)) {
-        return None;
+    let direction = match name {
+        "read" | "readv" | "preadv2" | "recvfrom" | "recvmsg" | "recvmmsg" => Direction::Receive,
+        "write" | "writev" | "pwritev2" | "sendto" | "sendmsg" | "sendmmsg" | "sendfile" => Direction::Send,
+        "splice" => {
+            // From the first descriptor to the third argument, and one of the two is a pipe.
+            let to = arguments.splitn(3, ", ").nth(2).unwrap_or("");
+            let from = of_socket(arguments).then_some((Direction::Receive, result as u64));
+            return from
+                .into_iter()
+                .chain(of_socket(to).then_some((Direction::Send, result as u64)))
+                .collect();
+        }
+        _ => return Vec::new(),
+    };
+    if !of_socket(arguments) {
+        return Vec::new();
     }
-    let bytes: i64 = call.rsplit_once(" = ")?.1.split_whitespace().next()?.parse().ok()?;
-    (bytes > 0).then_some(bytes as u64)
+    if !name.ends_with("mmsg") {
+        return vec![(direction, result as u64)];
+    }
+    let lengths = arguments.split("msg_len=").skip(1).take(result as usize);
+    let length = |text: &str| text.split(|c: char| !c.is_ascii_digit()).next().and_then(|n| n.parse().ok());
+    lengths.map(|text| (direction, length(text).expect("a message's length"))).collect()
 }

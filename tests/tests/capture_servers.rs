@@ -1,163 +1,256 @@
 //! The library against the kernel's own view: real programs run under `strace` and the library at once, and both must
-//! tell of the same calls and bytes on sockets.
+//! tell of the same messages on sockets, thread by thread. What a program does that the library cannot see is in
+//! `docs/capture.md`, and here as the exact messages that are missing. This file has the servers, each with a client.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::fs;
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::process::Command;
 
-use end_to_end::capture::{Recording, Traffic, library, program, python, successful};
-use end_to_end::strace;
-use socket_log::encode::Direction;
+use end_to_end::capture::{Recording, library, program, successful};
+use end_to_end::oracle::{Witnessed, free_port};
 
-/// What all logs together say of one direction.
-fn logged(recording: &Recording, wanted: Direction) -> Traffic {
-    let mut sum = Traffic::default();
-    for log in recording.logs() {
-        for ((_, direction), traffic) in log.traffic() {
-            if direction == wanted {
-                sum.calls += traffic.calls;
-                sum.bytes += traffic.bytes;
-            }
-        }
-    }
-    sum
+/// A command to be recorded, with arguments.
+fn command<const N: usize>(recording: &Recording, name: &str, arguments: [&str; N]) -> Command {
+    let mut command = recording.command(program(name));
+    command.args(arguments);
+    command
 }
 
-/// Compares the logs with what strace wrote into the files, and returns what was sent.
-fn compare(recording: &Recording, outputs: &[&str]) -> Traffic {
-    let text: String = outputs.iter().map(|name| fs::read_to_string(recording.file(name)).unwrap()).collect();
-    for direction in [Direction::Send, Direction::Receive] {
-        let kernel = strace::traffic(&text, direction);
-        assert_eq!(logged(recording, direction), kernel, "{direction:?}");
-        assert!(kernel.calls > 0);
-    }
-    logged(recording, Direction::Send)
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
-/// Starts a server and waits until it accepts connections.
-fn start(command: &mut Command, port: u16) -> Child {
-    let mut server = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    for _ in 0..2000 {
-        if TcpStream::connect(("127.0.0.1", port)).is_ok() {
-            return server;
-        }
-        assert!(server.try_wait().unwrap().is_none(), "{command:?} ended");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    server.kill().unwrap();
-    panic!("{command:?} does not listen on port {port}");
-}
-
-#[test]
-fn python_does_what_the_kernel_saw() {
-    let recording = Recording::new();
-    let script = r#"
-import socket, threading, subprocess, os, asyncio, sys
-async def serve(reader, writer):
-    while data := await reader.read(1000): writer.write(data); await writer.drain()
-    writer.close()
-async def main():
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    async def client(size):
-        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
-        for n in range(20): writer.write(b"m" * size); await reader.readexactly(size)
-        writer.close(); await writer.wait_closed()
-    await asyncio.gather(*(client(n * 300) for n in range(1, 8)))
-asyncio.run(main())
-def pairs():
-    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET):
-        a, b = socket.socketpair(socket.AF_UNIX, kind)
-        for n in range(1, 200): a.sendall(b"z" * n); b.recv(n)
-threads = [threading.Thread(target=pairs) for _ in range(8)]
-[t.start() for t in threads]; [t.join() for t in threads]
-a, b = socket.socketpair()
-for n in range(5):
-    if os.fork() == 0: a.send(b"from a child"); os._exit(0)
-    os.wait(); b.recv(100)
-subprocess.run([sys.executable, "-c", "import os; os.write(1, b'to a socket')"], stdout=a, env={}); b.recv(100)
-"#;
-    let mut command = recording.command(python());
-    successful(&mut strace::under(command.arg("-c").arg(script), &recording.file("trace")));
-    let sent = compare(&recording, &["trace"]);
-    assert!(sent.calls > 8 * 3 * 199 + 2 * 7 * 20 + 5);
-}
-
-#[test]
-fn nginx_and_curl_do_what_the_kernel_saw() {
-    let recording = Recording::new();
-    // The workers are another user.
+/// Lets servers that give up their rights reach the directory.
+fn open_to_all(recording: &Recording) {
     fs::set_permissions(recording.file(""), fs::Permissions::from_mode(0o755)).unwrap();
-    fs::write(recording.file("page"), "p".repeat(300_000)).unwrap();
-    let (port, backend) = (free_port(), free_port());
-    let configuration = format!(
-        "daemon off; worker_processes 2; pid {0}/pid; error_log {0}/errors; events {{}}
-         http {{ access_log off; sendfile on; client_body_temp_path {0}/a; proxy_temp_path {0}/b;
-                 fastcgi_temp_path {0}/c; uwsgi_temp_path {0}/d; scgi_temp_path {0}/e;
-           server {{ listen 127.0.0.1:{port}; root {0};
-                     location /short {{ return 200 short; }}
-                     location /proxy {{ proxy_pass http://127.0.0.1:{backend}/short; }} }}
-           server {{ listen 127.0.0.1:{backend}; location / {{ return 200 behind; }} }} }}",
-        recording.file("").display()
-    );
-    fs::write(recording.file("nginx.conf"), configuration).unwrap();
-    let arguments = |command: &mut Command| {
-        command
-            .args(["-e", "stderr", "-p"])
-            .arg(recording.file(""))
-            .arg("-c")
-            .arg(recording.file("nginx.conf"));
-    };
-    let mut command = recording.command(program("nginx"));
-    arguments(&mut command);
-    let mut server = start(&mut strace::under(&command, &recording.file("trace-nginx")), port);
-    for n in 0..6 {
-        for (path, length) in [("short", 5), ("proxy", 6), ("page", 300_000)] {
-            let mut curl = recording.command(program("curl"));
-            let curl = curl.args(["-s", &format!("http://127.0.0.1:{port}/{path}")]);
-            let output = recording.file(&format!("trace-curl-{n}-{path}"));
-            assert_eq!(successful(&mut strace::under(curl, &output)).len(), length);
-        }
-    }
-    let mut quit = Command::new(program("nginx"));
-    arguments(&mut quit);
-    successful(quit.args(["-s", "quit"]));
-    server.wait().unwrap();
-    let names: Vec<String> = fs::read_dir(recording.file(""))
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| name.starts_with("trace-"))
-        .collect();
-    let sent = compare(&recording, &names.iter().map(String::as_str).collect::<Vec<_>>());
-    assert!(sent.bytes > 6 * 300_000);
 }
 
 #[test]
-fn redis_does_what_the_kernel_saw() {
-    let recording = Recording::new();
-    let port = free_port().to_string();
-    let mut command = recording.command(program("redis-server"));
-    command.args(["--port", &port, "--save", "", "--bind", "127.0.0.1"]);
-    let mut server =
-        start(&mut strace::under(&command, &recording.file("trace-server")), port.parse().unwrap());
-    let mut benchmark = recording.command(program("redis-benchmark"));
-    benchmark.args(["-p", &port, "-n", "3000", "-c", "5", "-q", "-t", "set,get", "-d", "200"]);
-    successful(&mut strace::under(&benchmark, &recording.file("trace-benchmark")));
-    let mut stop = recording.command(program("redis-cli"));
-    successful(&mut strace::under(
-        stop.args(["-p", &port, "shutdown", "nosave"]),
-        &recording.file("trace-cli"),
-    ));
-    server.wait().unwrap();
-    let sent = compare(&recording, &["trace-server", "trace-benchmark", "trace-cli"]);
-    assert!(sent.calls > 2 * 2 * 3000);
+fn nginx_curl_and_wget() {
+    let mut witnessed = Witnessed::new();
+    let file = |name: &str| witnessed.recording.file(name).into_os_string().into_string().unwrap();
+    open_to_all(&witnessed.recording);
+    fs::write(file("page"), "p".repeat(300_000)).unwrap();
+    let (key, certificate) = (file("key"), file("certificate"));
+    successful(Command::new(program("openssl")).args([
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=localhost",
+        "-keyout",
+        &key,
+        "-out",
+        &certificate,
+    ]));
+    let (plain, tls, behind) = (free_port(), free_port(), free_port());
+    let locations = format!(
+        "root {}; location /short {{ return 200 short; }} location /proxy {{ proxy_pass http://127.0.0.1:{behind}/; }}",
+        file("")
+    );
+    let configuration = format!(
+        "daemon off; worker_processes 2; pid {0}pid; error_log {0}errors; events {{}}
+         http {{ access_log off; sendfile on; client_body_temp_path {0}a; proxy_temp_path {0}b;
+                 fastcgi_temp_path {0}c; uwsgi_temp_path {0}d; scgi_temp_path {0}e;
+           server {{ listen 127.0.0.1:{plain}; {locations} }}
+           server {{ listen 127.0.0.1:{tls} ssl; ssl_certificate {certificate}; ssl_certificate_key {key};
+                     {locations} }}
+           server {{ listen 127.0.0.1:{behind}; location / {{ return 200 behind; }} }} }}",
+        file("")
+    );
+    let (settings, prefix, output) = (file("nginx.conf"), file(""), file("output"));
+    fs::write(&settings, configuration).unwrap();
+    let nginx = command(&witnessed.recording, "nginx", ["-e", "stderr", "-p", &prefix, "-c", &settings]);
+    let server = witnessed.start("nginx", &nginx, plain);
+    for (path, length) in [("short", 5), ("proxy", 6), ("page", 300_000)] {
+        for url in [format!("http://127.0.0.1:{plain}/{path}"), format!("https://127.0.0.1:{tls}/{path}")] {
+            // Several requests on one connection.
+            let curl = command(&witnessed.recording, "curl", ["-sk", &url, &url, &url]);
+            assert_eq!(witnessed.run(&curl).len(), 3 * length);
+            let wget =
+                command(&witnessed.recording, "wget", ["-q", "--no-check-certificate", "-O", &output, &url]);
+            witnessed.run(&wget);
+            assert_eq!(fs::read(&output).unwrap().len(), length);
+        }
+    }
+    witnessed.stop(server, "QUIT");
+    assert!(witnessed.compare(&[]).bytes > 8 * 300_000);
+}
+
+#[test]
+fn redis() {
+    let mut witnessed = Witnessed::new();
+    let port = free_port();
+    let text = port.to_string();
+    let server = ["--port", &text, "--save", "", "--bind", "127.0.0.1"];
+    let server = command(&witnessed.recording, "redis-server", server);
+    let server = witnessed.start("redis", &server, port);
+    let benchmark = ["-p", &text, "-n", "1500", "-c", "5", "-q", "-t", "set,get", "-d", "200"];
+    let benchmark = command(&witnessed.recording, "redis-benchmark", benchmark);
+    witnessed.run(&benchmark);
+    witnessed.stop(server, "TERM");
+    assert!(witnessed.compare(&[]).calls > 2 * 2 * 1500);
+}
+
+#[test]
+fn memcached() {
+    let mut witnessed = Witnessed::new();
+    open_to_all(&witnessed.recording);
+    let port = free_port();
+    let server = ["-l", "127.0.0.1", "-p", &port.to_string(), "-U", "0", "-u", "nobody", "-t", "3"];
+    let server = command(&witnessed.recording, "memcached", server);
+    let server = witnessed.start("memcached", &server, port);
+    for client in 0..5 {
+        let mut connection = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let mut ask = |question: String, answer: String| {
+            connection.write_all(question.as_bytes()).unwrap();
+            let mut got = vec![0; answer.len()];
+            connection.read_exact(&mut got).unwrap();
+            assert_eq!(got, answer.as_bytes());
+        };
+        for size in [1, 100, 5000, 200_000] {
+            let value = "v".repeat(size);
+            ask(format!("set key{client} 0 0 {size}\r\n{value}\r\n"), "STORED\r\n".into());
+            ask(format!("get key{client}\r\n"), format!("VALUE key{client} 0 {size}\r\n{value}\r\nEND\r\n"));
+        }
+    }
+    witnessed.stop(server, "TERM");
+    assert!(witnessed.compare(&[]).bytes > 5 * 205_000);
+}
+
+/// Answers every connection with what it sends, until the test ends.
+fn echo() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for connection in listener.incoming() {
+            let connection = connection.unwrap();
+            std::thread::spawn(move || {
+                let mut both = (connection.try_clone().unwrap(), connection);
+                let _ = std::io::copy(&mut both.0, &mut both.1);
+            });
+        }
+    });
+    port
+}
+
+#[test]
+fn haproxy() {
+    let mut witnessed = Witnessed::new();
+    let (port, behind) = (free_port(), echo());
+    let settings = witnessed.recording.file("haproxy.cfg");
+    fs::write(
+        &settings,
+        format!(
+            "global\n nbthread 2\n\
+             defaults\n mode tcp\n timeout connect 5s\n timeout client 50s\n timeout server 50s\n option splice-auto\n\
+             listen through\n bind 127.0.0.1:{port}\n server s 127.0.0.1:{behind}\n"
+        ),
+    )
+    .unwrap();
+    let server = command(&witnessed.recording, "haproxy", ["-db", "-f", settings.to_str().unwrap()]);
+    let server = witnessed.start("haproxy", &server, port);
+    for size in [1, 1000, 100_000, 1_000_000] {
+        let mut connection = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let mut sender = connection.try_clone().unwrap();
+        let writer = std::thread::spawn(move || sender.write_all(&vec![7; size]).unwrap());
+        connection.read_exact(&mut vec![0; size]).unwrap();
+        writer.join().unwrap();
+    }
+    witnessed.stop(server, "TERM");
+    assert!(witnessed.compare(&[]).bytes >= 2 * 1_101_001);
+}
+
+#[test]
+fn dnsmasq_and_dig() {
+    let mut witnessed = Witnessed::new();
+    let port = free_port();
+    let text = port.to_string();
+    let server = [
+        "--no-daemon",
+        "--conf-file=/dev/null",
+        "--no-resolv",
+        "--no-hosts",
+        "--bind-interfaces",
+        "--user=root",
+        "--listen-address=127.0.0.1",
+        "--address=/test.example/10.1.2.3",
+        "--pid-file",
+        "--port",
+        &text,
+    ];
+    let server = command(&witnessed.recording, "dnsmasq", server);
+    let server = witnessed.start("dnsmasq", &server, port);
+    for name in ["a.test.example", "b.test.example", "nowhere.example"] {
+        for over in ["+notcp", "+tcp"] {
+            let dig = ["@127.0.0.1", "-p", &text, over, "+short", "+tries=1", name];
+            let printed = witnessed.run(&command(&witnessed.recording, "dig", dig));
+            assert_eq!(printed, if name.contains("test") { "10.1.2.3\n" } else { "" });
+        }
+    }
+    witnessed.stop(server, "TERM");
+    assert!(witnessed.compare(&[]).calls >= 12);
+}
+
+/// A command that runs as a user without rights, where the test has them: postgres refuses to run with them.
+fn without_rights(recording: &Recording, name: &str) -> Command {
+    let is_root = successful(Command::new("id").arg("-u")).trim() == "0";
+    let mut command = if is_root {
+        let mut command = recording.command(program("setpriv"));
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(program(name));
+        command
+    } else {
+        recording.command(program(name))
+    };
+    // Wherever the library was built, that user can read it here.
+    let copy = recording.file("libsockcap.so");
+    if !copy.exists() {
+        fs::copy(library(), &copy).unwrap();
+    }
+    command.env("LD_PRELOAD", copy);
+    command
+}
+
+#[test]
+fn postgres_and_psql() {
+    let mut witnessed = Witnessed::new();
+    fs::set_permissions(witnessed.recording.file(""), fs::Permissions::from_mode(0o777)).unwrap();
+    let cluster = witnessed.recording.file("cluster").into_os_string().into_string().unwrap();
+    let mut initdb = without_rights(&witnessed.recording, "initdb");
+    initdb.env_remove("LD_PRELOAD").args([
+        "-D",
+        &cluster,
+        "-U",
+        "test",
+        "-A",
+        "trust",
+        "--no-sync",
+        "-E",
+        "UTF8",
+    ]);
+    successful(&mut initdb);
+    let port = free_port();
+    let text = port.to_string();
+    let mut server = without_rights(&witnessed.recording, "postgres");
+    server.args(["-D", &cluster, "-k", &cluster, "-h", "127.0.0.1", "-p", &text, "-F"]);
+    let server = witnessed.start("postgres", &server, port);
+    for host in ["127.0.0.1", &cluster] {
+        let mut psql = without_rights(&witnessed.recording, "psql");
+        psql.args(["-h", host, "-p", &text, "-U", "test", "-d", "postgres", "-At"]);
+        psql.args(["-c", "create table if not exists t (n int, s text)"]);
+        psql.args(["-c", "insert into t select n, repeat('x', 100) from generate_series(1, 2000) n"]);
+        for _ in 0..20 {
+            psql.args(["-c", "select count(*) from t where n % 7 = 3"]);
+        }
+        psql.args(["-c", "copy t to stdout"]);
+        assert!(witnessed.run(&psql).lines().count() > 2000);
+    }
+    witnessed.stop(server, "INT");
+    assert!(witnessed.compare(&[]).bytes > 2 * 2000 * 100);
 }
 
 #[test]
@@ -173,9 +266,5 @@ fn only_hooks_are_exported() {
     let symbols = successful(Command::new(program("nm")).args(["-D", "--defined-only"]).arg(library()));
     for symbol in symbols.lines().map(|line| line.rsplit(' ').next().unwrap()) {
         assert!(!symbol.contains("rust") && !symbol.contains("sockcap"), "{symbol}");
-    }
-    for hook in ["read", "__read_chk", "recvmmsg", "sendfile64", "close_range", "vfork", "execle", "syscall"]
-    {
-        assert!(symbols.lines().any(|line| line.ends_with(&format!(" {hook}"))), "{hook}");
     }
 }

@@ -1,0 +1,124 @@
+//! Programs under `strace` and the library at once: what the kernel saw against what was logged, thread by thread.
+
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use socket_log::encode::Direction;
+
+use crate::capture::{Recording, ThreadTraffic, Traffic, successful};
+use crate::strace;
+
+/// A recording of which strace tells, too.
+#[derive(Default)]
+pub struct Witnessed {
+    /// The recording.
+    pub recording: Recording,
+    traces: Vec<PathBuf>,
+}
+
+/// A server that runs until it is told to stop.
+pub struct Server {
+    child: Child,
+    name: &'static str,
+}
+
+/// A port that nothing listens on.
+pub fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+impl Witnessed {
+    /// An empty one.
+    pub fn new() -> Witnessed {
+        Witnessed::default()
+    }
+
+    /// The command, as it runs under strace.
+    pub fn under(&mut self, command: &Command) -> Command {
+        let output = self.recording.file(&format!("trace-{}", self.traces.len()));
+        self.traces.push(output.clone());
+        strace::under(command, &output)
+    }
+
+    /// Runs a command that must succeed, and returns what it printed.
+    pub fn run(&mut self, command: &Command) -> String {
+        successful(&mut self.under(command))
+    }
+
+    /// Starts a server and waits until it accepts connections.
+    pub fn start(&mut self, name: &'static str, command: &Command, port: u16) -> Server {
+        let command = &mut self.under(command);
+        start(name, command, port)
+    }
+
+    /// Ends a server by `signal`, as the log names its process: strace is the child that the test knows.
+    pub fn stop(&self, mut server: Server, signal: &str) {
+        let of_server = |log: &crate::capture::Recorded| {
+            log.log.header().parent_pid == server.child.id()
+                || log.log.header().executable.ends_with(server.name)
+        };
+        let log = self.recording.logs().into_iter().find(of_server).expect("the server's log");
+        successful(Command::new("kill").args(["-s", signal, &log.log.header().pid.to_string()]));
+        server.child.wait().unwrap();
+    }
+
+    /// Compares the logs with what strace saw, thread by thread, and returns what was sent by all. Every difference
+    /// must be one of `hidden`: the messages which the kernel saw and the log cannot have.
+    pub fn compare(&self, hidden: &[(Direction, u64)]) -> Traffic {
+        let mut logged = ThreadTraffic::new();
+        let mut names = std::collections::BTreeMap::new();
+        for log in self.recording.logs() {
+            for (thread, traffic) in log.thread_traffic() {
+                names.insert(thread.0, log.log.header().executable.clone());
+                let sum = logged.entry(thread).or_default();
+                sum.calls += traffic.calls;
+                sum.bytes += traffic.bytes;
+            }
+        }
+        let text: String = self.traces.iter().map(|trace| fs::read_to_string(trace).unwrap()).collect();
+        let seen = strace::traffic(&text);
+        let differences: Vec<_> = seen
+            .keys()
+            .chain(logged.keys().filter(|thread| !seen.contains_key(thread)))
+            .filter(|thread| seen.get(thread) != logged.get(thread))
+            .map(|thread| (thread, seen.get(thread), logged.get(thread), names.get(&thread.0)))
+            .collect();
+        let total = |traffic: &ThreadTraffic, wanted: Direction| {
+            traffic.iter().filter(|((_, direction), _)| *direction == wanted).fold(
+                Traffic::default(),
+                |sum, (_, traffic)| Traffic {
+                    calls: sum.calls + traffic.calls,
+                    bytes: sum.bytes + traffic.bytes,
+                },
+            )
+        };
+        for direction in [Direction::Send, Direction::Receive] {
+            let mut expected = total(&logged, direction);
+            for (_, bytes) in hidden.iter().filter(|(of, _)| *of == direction) {
+                expected.calls += 1;
+                expected.bytes += bytes;
+            }
+            let kernel = total(&seen, direction);
+            assert_eq!(kernel, expected, "{direction:?}; thread, kernel, log, program: {differences:#?}");
+        }
+        assert!(!hidden.is_empty() || differences.is_empty(), "{differences:#?}");
+        total(&logged, Direction::Send)
+    }
+}
+
+/// Starts a server and waits until it accepts connections.
+pub fn start(name: &'static str, command: &mut Command, port: u16) -> Server {
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    for _ in 0..2000 {
+        if TcpStream::connect(("127.0.0.1", port)).is_ok() {
+            return Server { child, name };
+        }
+        assert!(child.try_wait().unwrap().is_none(), "{command:?} ended");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    panic!("{command:?} does not listen on port {port}");
+}
