@@ -11,7 +11,7 @@ use socket_log::layout::lost;
 use crate::fds::{self, Entry, Kind};
 use crate::log::{self, Writer};
 use crate::options::options;
-use crate::{clock, raw, watch};
+use crate::{clock, lifecycle, raw, watch};
 
 /// A socket's name, as the kernel wrote it.
 pub(crate) struct Name {
@@ -93,7 +93,29 @@ impl Name {
 /// What `entry` of `fd` is, looking now if nobody has.
 #[inline(always)]
 pub(crate) fn resolve(fd: c_int, entry: Entry) -> Entry {
-    if entry == Entry::UNKNOWN { find(fd) } else { entry }
+    if entry.is_doubtful() { verify(fd, entry) } else { entry }
+}
+
+/// What `fd` is, which is `entry` as far as the table knows: asks the kernel whether it still is that socket.
+///
+/// A number that was closed and given out again, both out of sight, looks as before. To ask at each message would
+/// cost more than all else, so it is asked where a flow begins, and where bytes come behind a stream's end.
+#[cold]
+#[inline(never)]
+pub(crate) fn verify(fd: c_int, entry: Entry) -> Entry {
+    if entry == Entry::UNKNOWN {
+        return find(fd);
+    }
+    if entry.is_other() {
+        return entry;
+    }
+    match raw::socket_option(fd, libc::SO_COOKIE) {
+        Ok(cookie) if !entry.is_of(cookie) => {}
+        Err(error) if matches!(-error as c_int, libc::EBADF | libc::ENOTSOCK) => {}
+        _ => return entry,
+    }
+    lifecycle::forget(fd);
+    find(fd)
 }
 
 /// Looks at a descriptor that is used for the first time.
@@ -133,6 +155,7 @@ fn find(fd: c_int) -> Entry {
 pub(crate) fn adopt(writer: Writer, fd: c_int, origin: Origin, listener: u32) -> Entry {
     let number = |option| raw::socket_option::<c_int>(fd, option).unwrap_or(0);
     let (domain, kind) = (number(libc::SO_DOMAIN), number(libc::SO_TYPE));
+    let cookie = raw::socket_option(fd, libc::SO_COOKIE).unwrap_or(0);
     let entry = match (domain, kind) {
         _ if !is_selected(fd, domain, origin) => Entry::OTHER,
         (libc::AF_UNIX | libc::AF_INET | libc::AF_INET6 | libc::AF_VSOCK, libc::SOCK_STREAM) => {
@@ -146,6 +169,7 @@ pub(crate) fn adopt(writer: Writer, fd: c_int, origin: Origin, listener: u32) ->
         ) => watched(Entry::socket(Kind::Datagram, writer.next_flow())),
         _ => Entry::OTHER,
     };
+    let entry = if entry.is_other() { entry } else { entry.of(cookie) };
     if origin == Origin::Found {
         if let Err(other) = fds::replace(writer, fd, Entry::UNKNOWN, entry) {
             return other; // Another thread was first.
@@ -164,7 +188,7 @@ pub(crate) fn adopt(writer: Writer, fd: c_int, origin: Origin, listener: u32) ->
         kind: kind as u8,
         protocol: number(libc::SO_PROTOCOL) as u16,
         origin,
-        cookie: raw::socket_option(fd, libc::SO_COOKIE).unwrap_or(0),
+        cookie,
         listener,
     };
     let now = clock::now();

@@ -29,7 +29,8 @@ pub(crate) enum Kind {
     Datagram = 3,
 }
 
-/// A descriptor's word: kind in the low 8 bits, flags in the next 24, flow in the high 32.
+/// A descriptor's word: kind in the low 8 bits, flags in the next 8, a part of the kernel's id of the socket in the
+/// next 16, flow in the high 32.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry(u64);
 
@@ -42,6 +43,10 @@ impl Entry {
     const NAMED: u64 = 1 << 8;
     /// Flag: more is recorded of it than its messages.
     const WATCHED: u64 = 1 << 9;
+    /// Flag: its stream has ended, so more bytes from this number mean that it names another socket now.
+    const ENDED: u64 = 1 << 10;
+    /// Where the low 16 bits of the kernel's id of the socket are.
+    const COOKIE: u32 = 16;
 
     /// The entry of a captured socket.
     pub(crate) fn socket(kind: Kind, flow: u32) -> Entry {
@@ -85,6 +90,27 @@ impl Entry {
     /// The same, watched.
     pub(crate) fn watched(self) -> Entry {
         Entry(self.0 | Entry::WATCHED)
+    }
+
+    /// Whether somebody should look before it is believed: nobody has yet, or its stream has ended.
+    #[inline(always)]
+    pub(crate) fn is_doubtful(self) -> bool {
+        self.0 == Entry::UNKNOWN.0 || self.0 & Entry::ENDED != 0
+    }
+
+    /// Whether it can be the socket of this id.
+    pub(crate) fn is_of(self, cookie: u64) -> bool {
+        (self.0 >> Entry::COOKIE) as u16 == cookie as u16
+    }
+
+    /// The same, of the socket with this id.
+    pub(crate) fn of(self, cookie: u64) -> Entry {
+        Entry(self.0 | u64::from(cookie as u16) << Entry::COOKIE)
+    }
+
+    /// The same, at its end.
+    pub(crate) fn ended(self) -> Entry {
+        Entry(self.0 | Entry::ENDED)
     }
 
     /// The same, named.

@@ -57,7 +57,7 @@ pub(crate) unsafe fn bind(
     address: *const sockaddr,
     length: socklen_t,
 ) -> c_int {
-    let entry = describe::resolve(fd, fds::get(fd));
+    let entry = describe::verify(fd, fds::get(fd));
     // SAFETY: the program's own call.
     let result = unsafe { real(fd, address, length) };
     if result == 0 {
@@ -69,7 +69,7 @@ pub(crate) unsafe fn bind(
 /// # Safety
 /// As `listen`.
 pub(crate) unsafe fn listen(real: types::listen, fd: c_int, backlog: c_int) -> c_int {
-    let entry = describe::resolve(fd, fds::get(fd));
+    let entry = describe::verify(fd, fds::get(fd));
     // SAFETY: the program's own call.
     let result = unsafe { real(fd, backlog) };
     if result == 0 {
@@ -94,7 +94,7 @@ pub(crate) unsafe fn connect(
     address: *const sockaddr,
     length: socklen_t,
 ) -> c_int {
-    let entry = describe::resolve(fd, fds::get(fd));
+    let entry = describe::verify(fd, fds::get(fd));
     // SAFETY: the program's own call.
     let result = unsafe { real(fd, address, length) };
     // SAFETY: the program's own address.

@@ -201,6 +201,8 @@ pub(crate) unsafe fn received(
     // SAFETY: as the caller says.
     } else if unsafe { buffers.capacity() } > 0 {
         writer.record(&encode::end_of_file(end, entry.flow()), end);
+        // Fails when the descriptor was closed meanwhile, and then there is nothing to do.
+        let _ = fds::replace(writer, fd, entry, entry.ended());
     }
 }
 
