@@ -120,7 +120,7 @@ pub(crate) unsafe fn pwrite(
 #[inline(always)]
 pub(crate) unsafe fn writev(real: types::writev, fd: c_int, first: *const iovec, count: c_int) -> ssize_t {
     // SAFETY: the program's own call.
-    unsafe { transfer::send_vector(fd, buffers(first, count), Address::NONE, || real(fd, first, count)) }
+    unsafe { transfer::send_vector(fd, || (buffers(first, count), Address::NONE), || real(fd, first, count)) }
 }
 
 /// # Safety
@@ -134,7 +134,11 @@ pub(crate) unsafe fn pwritev(
 ) -> ssize_t {
     // SAFETY: the program's own call.
     unsafe {
-        transfer::send_vector(fd, buffers(first, count), Address::NONE, || real(fd, first, count, offset))
+        transfer::send_vector(
+            fd,
+            || (buffers(first, count), Address::NONE),
+            || real(fd, first, count, offset),
+        )
     }
 }
 
@@ -150,9 +154,11 @@ pub(crate) unsafe fn pwritev2(
 ) -> ssize_t {
     // SAFETY: the program's own call.
     unsafe {
-        transfer::send_vector(fd, buffers(first, count), Address::NONE, || {
-            real(fd, first, count, offset, flags)
-        })
+        transfer::send_vector(
+            fd,
+            || (buffers(first, count), Address::NONE),
+            || real(fd, first, count, offset, flags),
+        )
     }
 }
 
@@ -219,7 +225,7 @@ pub(crate) unsafe fn send_vector(
     call: impl FnOnce() -> ssize_t,
 ) -> ssize_t {
     // SAFETY: as the caller says.
-    unsafe { transfer::send_vector(fd, buffers(first, count), Address::NONE, call) }
+    unsafe { transfer::send_vector(fd, || (buffers(first, count), Address::NONE), call) }
 }
 
 fn buffers(first: *const iovec, count: c_int) -> Buffers {

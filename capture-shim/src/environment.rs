@@ -222,7 +222,7 @@ impl Complete {
     /// # Safety
     /// `given` is null or an array of strings that ends with a null pointer.
     pub(crate) unsafe fn of(&mut self, given: *const *const c_char) -> *const *const c_char {
-        if is_complete(given) || raw::is_sealed() {
+        if !given.is_null() && !raw::is_readable(given) || is_complete(given) || raw::is_sealed() {
             return given;
         }
         self.make(given).unwrap_or(given)

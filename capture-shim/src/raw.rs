@@ -5,8 +5,11 @@
 
 use core::ffi::{CStr, c_int, c_long};
 use core::ptr;
-use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicBool, AtomicUsize};
+
+/// The smallest page that Linux has.
+const PAGE: usize = 4096;
 
 /// Set once the process has given up system calls of its choice (`seccomp`). A call that the program does not
 /// make by itself may then be its death, so the shim makes none any more. A child inherits the filter and, since
@@ -220,6 +223,37 @@ pub(crate) fn getcwd(buffer: &mut [u8]) -> usize {
     unsafe {
         call(libc::SYS_getcwd, [buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0, 0]).max(0) as usize
     }
+}
+
+/// Whether the program's memory at `address` can be read: what it hands to the kernel may be wrong, which is an error
+/// for the kernel to report and no reason to die for.
+pub(crate) fn is_readable<T>(address: *const T) -> bool {
+    /// The page that was found readable last. It is taken to be so still, or each datagram would cost a system call:
+    /// a program that has unmapped it since and hands it to the kernel is not told apart.
+    static LATEST: AtomicUsize = AtomicUsize::new(usize::MAX);
+    const WORD: usize = 8;
+    let own_frame = 0u8;
+    let (first, last) = (address.addr(), address.addr().wrapping_add(size_of::<T>().max(1) - 1));
+    let is_in = |page: usize| first / PAGE == page && last / PAGE == page;
+    if first < PAGE {
+        return false; // Where null pointers lead, which the kernel may take for none given.
+    }
+    if is_in(ptr::from_ref(&own_frame).addr() / PAGE) || is_in(LATEST.load(Relaxed)) || is_sealed() {
+        return true;
+    }
+    let can_read = |address: usize| {
+        // Wholly inside the page, so that its neighbour does not matter.
+        let within = address.min((address | (PAGE - 1)) - (WORD - 1));
+        // The kernel reads the set of signals before it finds that what to do with it makes no sense.
+        // SAFETY: changes nothing, since there is no such thing to do.
+        let result = unsafe { call(libc::SYS_rt_sigprocmask, [usize::MAX, within, 0, WORD, 0, 0]) };
+        result != -libc::EFAULT as isize
+    };
+    let readable = can_read(first) && (first / PAGE == last / PAGE || can_read(last));
+    if readable {
+        LATEST.store(last / PAGE, Relaxed);
+    }
+    readable
 }
 
 /// The largest size to which the process may let a file grow.

@@ -16,7 +16,7 @@ use crate::describe::{self, Name};
 use crate::fds::{self, Kind};
 use crate::hooks::{real, types};
 use crate::transfer::{self, Buffers};
-use crate::{clock, log};
+use crate::{clock, log, raw};
 
 /// # Safety
 /// As `recv`.
@@ -104,14 +104,14 @@ type Place = (*mut sockaddr, *mut socklen_t);
 
 /// The caller's place for the sender's address, where it gave one.
 fn given(address: *mut sockaddr, length: *mut socklen_t) -> Option<Place> {
-    (!address.is_null() && !length.is_null()).then_some((address, length))
+    (!address.is_null()).then_some((address, length))
 }
 
 /// A receive with flags into one buffer. `call` makes the program's call with the flags and the place for an
 /// address that it is given, or with the program's own place when it is given none.
 ///
 /// # Safety
-/// `buffer` and `size` are where `call` receives; `given` is valid.
+/// `buffer` and `size` are where `call` receives; `given` is what it gives to the kernel.
 #[inline(always)]
 unsafe fn receive(
     fd: c_int,
@@ -142,9 +142,14 @@ unsafe fn receive(
         && let Some(writer) = log::writer()
     {
         // SAFETY: the buffer's description is ours.
-        unsafe { transfer::received(writer, fd, entry, result, buffers, begin, end) };
+        unsafe { transfer::received(writer, fd, entry, result, filled(buffers, result, flags), begin, end) };
     }
     result
+}
+
+/// The buffers that a receive on a stream has filled: with this flag TCP throws the bytes away.
+fn filled(buffers: Buffers, result: ssize_t, flags: c_int) -> Buffers {
+    if flags & libc::MSG_TRUNC != 0 && result > 0 { Buffers::NONE } else { buffers }
 }
 
 /// # Safety
@@ -162,8 +167,8 @@ unsafe fn receive_datagram(
     let mut length = size_of::<sockaddr_storage>() as socklen_t;
     let own = (ptr::from_mut(&mut storage).cast::<sockaddr>(), ptr::from_mut(&mut length));
     let (start, space) = given.unwrap_or(own);
-    // SAFETY: valid, as the caller says.
-    let room = unsafe { *space };
+    // SAFETY: just found readable.
+    let room = if raw::is_readable(space) { unsafe { *space } } else { 0 };
     let begin = clock::now();
     // With this flag the kernel gives the datagram's true size.
     let result = call(flags | libc::MSG_TRUNC, given.is_none().then_some(own));
@@ -179,17 +184,41 @@ unsafe fn receive_datagram(
         bytes: result as usize,
         truncated: result as usize > size,
         peeked: flags & libc::MSG_PEEK != 0,
-        // SAFETY: the kernel wrote as much as there was room for.
-        from: unsafe { Name::copy(start, (*space).min(room) as usize) },
+        // SAFETY: the kernel wrote the length and, where there was room, the name.
+        from: unsafe { name(start, *space, room) },
     };
     // SAFETY: the buffer was just filled.
     unsafe { datagram::received(writer, entry, buffers, &message, begin, end) };
     as_asked(result, size, flags)
 }
 
+/// The sender's name, `length` bytes long; none where the program left so little room that it was cut.
+///
+/// # Safety
+/// The kernel has written the name where `length` is at most `room`.
+unsafe fn name(start: *const sockaddr, length: socklen_t, room: socklen_t) -> Name {
+    // SAFETY: as the caller says.
+    if length <= room { unsafe { Name::copy(start, length as usize) } } else { Name::NONE }
+}
+
+/// The sender's name, for which there was as much room as nobody has kept.
+///
+/// # Safety
+/// The kernel has written the name as far as there was room.
+unsafe fn name_unmeasured(start: *const sockaddr, length: socklen_t) -> Name {
+    let last = start.cast::<u8>().wrapping_add((length as usize).saturating_sub(1));
+    // SAFETY: readable to its end. What is not the name, if it was cut, is no worse than a part of it.
+    if raw::is_readable(last) { unsafe { Name::copy(start, length as usize) } } else { Name::NONE }
+}
+
 /// The result that the program gets: the size received, unless it asked for the true one.
 fn as_asked(result: ssize_t, capacity: usize, flags: c_int) -> ssize_t {
-    if flags & libc::MSG_TRUNC != 0 { result } else { result.min(capacity as ssize_t) }
+    // No object is as large as to make this negative, but the capacity told may be any number.
+    if flags & libc::MSG_TRUNC != 0 || result < 0 || result as usize <= capacity {
+        result
+    } else {
+        capacity as ssize_t
+    }
 }
 
 /// # Safety
@@ -206,7 +235,7 @@ pub(crate) unsafe fn recvmsg(real: types::recvmsg, fd: c_int, message: *mut msgh
         // SAFETY: the program's own call.
         return unsafe { real(fd, message, flags) };
     }
-    if entry.kind() == Kind::Datagram {
+    if entry.kind() == Kind::Datagram && raw::is_readable(message) {
         // SAFETY: the program's own call.
         return unsafe { recvmsg_datagram(real, fd, entry, message, flags) };
     }
@@ -214,7 +243,7 @@ pub(crate) unsafe fn recvmsg(real: types::recvmsg, fd: c_int, message: *mut msgh
     // SAFETY: the program's own call.
     let result = unsafe { real(fd, message, flags) };
     let end = clock::now();
-    // SAFETY: the call has just used the message's header.
+    // SAFETY: a call that succeeded has used the message's header.
     unsafe {
         if result >= 0 {
             aliases::passed(message);
@@ -222,14 +251,15 @@ pub(crate) unsafe fn recvmsg(real: types::recvmsg, fd: c_int, message: *mut msgh
         if flags & libc::MSG_PEEK == 0
             && let Some(writer) = log::writer()
         {
-            transfer::received(writer, fd, entry, result, vector(message), begin, end);
+            let buffers = if result < 0 { Buffers::NONE } else { filled(vector(message), result, flags) };
+            transfer::received(writer, fd, entry, result, buffers, begin, end);
         }
     }
     result
 }
 
 /// # Safety
-/// As `recvmsg`.
+/// As `recvmsg`, with a header that can be read.
 unsafe fn recvmsg_datagram(
     real: types::recvmsg,
     fd: c_int,
@@ -259,8 +289,8 @@ unsafe fn recvmsg_datagram(
             aliases::passed(message);
         }
     }
-    // SAFETY: the call has just used the buffers' descriptions.
-    let capacity = unsafe { vector(message).capacity() };
+    // SAFETY: a call that succeeded has used the buffers' descriptions.
+    let capacity = if result < 0 { 0 } else { unsafe { vector(message).capacity() } };
     let Some(writer) = log::writer() else { return as_asked(result, capacity, flags) };
     if result < 0 {
         transfer::fail(writer, fd, entry, Direction::Receive, end);
@@ -272,7 +302,7 @@ unsafe fn recvmsg_datagram(
             bytes: result as usize,
             truncated: copy.msg_flags & libc::MSG_TRUNC != 0,
             peeked: flags & libc::MSG_PEEK != 0,
-            from: Name::copy(copy.msg_name.cast(), copy.msg_namelen.min(room) as usize),
+            from: name(copy.msg_name.cast(), copy.msg_namelen, room),
         };
         datagram::received(writer, entry, vector(message), &what, begin, end);
     }
@@ -314,7 +344,7 @@ pub(crate) unsafe fn recvmmsg(
                     bytes,
                     truncated: (*header).msg_flags & libc::MSG_TRUNC != 0,
                     peeked: flags & libc::MSG_PEEK != 0,
-                    from: Name::copy((*header).msg_name.cast(), (*header).msg_namelen as usize),
+                    from: name_unmeasured((*header).msg_name.cast(), (*header).msg_namelen),
                 };
                 datagram::received(writer, entry, vector(header), &what, begin, end);
             } else if flags & libc::MSG_PEEK == 0 {

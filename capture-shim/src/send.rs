@@ -10,7 +10,7 @@ use crate::fds::{self, Kind};
 use crate::hooks::types;
 use crate::receive::vector;
 use crate::transfer;
-use crate::{clock, describe, log, watch};
+use crate::{clock, describe, log, raw, watch};
 
 /// # Safety
 /// As `sendmsg`.
@@ -25,11 +25,12 @@ pub(crate) unsafe fn sendmsg(
         // SAFETY: the program's own call.
         return unsafe { real(fd, message, flags) };
     }
-    // SAFETY: the program's own call and message.
+    // SAFETY: the program's own call and message, which is looked at once the kernel has taken it.
     unsafe {
-        let to = destination(message);
-        let result = transfer::send_vector(fd, vector(message), to, || real(fd, message, flags));
-        if flags & libc::MSG_FASTOPEN != 0 {
+        let what = || (vector(message), destination(message));
+        let result = transfer::send_vector(fd, what, || real(fd, message, flags));
+        if flags & libc::MSG_FASTOPEN != 0 && (result >= 0 || raw::errno() == libc::EINPROGRESS) {
+            let to = destination(message);
             crate::lifecycle::connected(fd, result >= 0, to.start, to.length as libc::socklen_t);
         }
         result

@@ -22,6 +22,9 @@ pub(crate) struct Buffers {
 }
 
 impl Buffers {
+    /// None at all.
+    pub(crate) const NONE: Buffers = Buffers { first: core::ptr::null(), count: 0 };
+
     /// How many bytes they have room for.
     ///
     /// # Safety
@@ -30,7 +33,7 @@ impl Buffers {
         let mut capacity = 0usize;
         for index in 0..self.count {
             // SAFETY: within the caller's array.
-            capacity = capacity.wrapping_add(unsafe { (*self.first.add(index)).iov_len });
+            capacity = capacity.saturating_add(unsafe { (*self.first.add(index)).iov_len });
         }
         capacity
     }
@@ -54,18 +57,18 @@ pub(crate) unsafe fn send(
     }
     let buffer = iovec { iov_base: buffer.cast_mut().cast(), iov_len: size };
     // SAFETY: one buffer, as the caller says.
-    unsafe { send_on_socket(fd, entry, Buffers { first: &buffer, count: 1 }, to, call) }
+    unsafe { send_on_socket(fd, entry, || (Buffers { first: &buffer, count: 1 }, to), call) }
 }
 
-/// A send from several buffers.
+/// A send from several buffers. `what` is asked for them and for their destination once the kernel has taken them: what
+/// the program hands to it may be wrong.
 ///
 /// # Safety
-/// `buffers` are what `call` sends.
+/// `what` is what `call` sends.
 #[inline(always)]
 pub(crate) unsafe fn send_vector(
     fd: c_int,
-    buffers: Buffers,
-    to: datagram::Address,
+    what: impl FnOnce() -> (Buffers, datagram::Address),
     call: impl FnOnce() -> ssize_t,
 ) -> ssize_t {
     let entry = fds::get(fd);
@@ -73,17 +76,16 @@ pub(crate) unsafe fn send_vector(
         return call();
     }
     // SAFETY: as the caller says.
-    unsafe { send_on_socket(fd, entry, buffers, to, call) }
+    unsafe { send_on_socket(fd, entry, what, call) }
 }
 
 /// # Safety
-/// `buffers` are what `call` sends.
+/// `what` is what `call` sends.
 #[inline(always)]
 unsafe fn send_on_socket(
     fd: c_int,
     entry: Entry,
-    buffers: Buffers,
-    to: datagram::Address,
+    what: impl FnOnce() -> (Buffers, datagram::Address),
     call: impl FnOnce() -> ssize_t,
 ) -> ssize_t {
     let entry = describe::resolve(fd, entry);
@@ -97,13 +99,14 @@ unsafe fn send_on_socket(
     if result < 0 {
         fail(writer, fd, entry, Direction::Send, end);
     } else if entry.kind() == Kind::Datagram {
+        let (buffers, to) = what();
         // SAFETY: the buffers were just sent.
         unsafe { datagram::sent(writer, fd, entry, buffers, result as usize, to, begin, end) };
     } else if result > 0 {
         writer.transfer(Direction::Send, entry.flow(), begin, result as u64, end - begin, end);
         if entry.is_watched() {
             // SAFETY: the buffers were just sent.
-            unsafe { watch::moved(writer, entry, Direction::Send, buffers, result as usize, end) };
+            unsafe { watch::moved(writer, entry, Direction::Send, what().0, result as usize, end) };
         }
     }
     result
@@ -192,7 +195,9 @@ pub(crate) unsafe fn received(
 ) {
     if result > 0 {
         writer.transfer(Direction::Receive, entry.flow(), end, result as u64, end - begin, end);
-        if entry.is_watched() {
+        if entry.is_watched() && buffers.count == 0 {
+            watch::moved_unseen(writer, entry, Direction::Receive, end);
+        } else if entry.is_watched() {
             // SAFETY: the buffers were just filled.
             unsafe { watch::moved(writer, entry, Direction::Receive, buffers, result as usize, end) };
         }

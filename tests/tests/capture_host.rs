@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use end_to_end::capture::{Recording, library, python, successful};
+use socket_log::Record;
 
 /// Runs a C program without the library and then with it; it must succeed and print the same.
 fn unharmed(recording: &Recording, name: &str, arguments: &[&str]) -> String {
@@ -61,4 +62,14 @@ fn a_directory_that_is_relative_to_nowhere_is_not_used() {
     command.args(["-c", script, "sh"]).arg(library()).current_dir(recording.file(""));
     assert_eq!(successful(&mut command), "\nlogs\n");
     assert!(!Path::new("/sockcap.data").exists() && !Path::new("/logs").exists());
+}
+
+#[test]
+fn wrong_pointers_are_errors_and_not_the_end() {
+    let recording = Recording::new();
+    let printed = unharmed(&recording, "wrong_pointers", &[]);
+    assert!(printed.matches("Bad address").count() > 40, "{printed}");
+    let log = recording.log();
+    let errors = log.records().filter(|record| matches!(record, Record::Failure { errno: 14, .. })).count();
+    assert!(errors > 40, "and are logged: {errors}");
 }
