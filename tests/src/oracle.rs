@@ -105,6 +105,17 @@ impl Witnessed {
             assert_eq!(kernel, expected, "{direction:?}; thread, kernel, log, program: {differences:#?}");
         }
         assert!(!hidden.is_empty() || differences.is_empty(), "{differences:#?}");
+        // For the table in docs/capture.md.
+        let mut programs = std::collections::BTreeMap::<_, Traffic>::new();
+        for ((tid, direction), traffic) in &logged {
+            let name = names[tid].rsplit('/').next().unwrap_or_default();
+            let sum = programs.entry((name, *direction)).or_default();
+            sum.calls += traffic.calls;
+            sum.bytes += traffic.bytes;
+        }
+        for ((name, direction), traffic) in programs {
+            println!("{name} {direction:?}: {} messages, {} bytes", traffic.calls, traffic.bytes);
+        }
         total(&logged, Direction::Send)
     }
 }
