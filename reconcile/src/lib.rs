@@ -7,8 +7,10 @@
 //! made fat ([`fat`]), datagrams by checksum (`datagram_match`, [`datagrams`]); `output` writes the trace. The
 //! public modules are the steps by key: pure functions of the calls of one stream direction, one flow or one
 //! datagram key. What could not be matched is counted by cause in the [`Reconciliation`].
+//! [`blind_spots`] lists whom the logs mention and who has none.
 
 mod addresses;
+pub mod blind_spots;
 mod calls;
 mod capture;
 pub mod clocks;

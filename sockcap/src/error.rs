@@ -4,6 +4,8 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use crate::visibility::Unseen;
+
 /// An error that ends the command.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
@@ -28,6 +30,8 @@ pub(crate) enum Error {
     NoLibrary(PathBuf),
     #[error("{}: the dynamic linker takes no library whose path has a space or a colon; move it, or link to it from elsewhere and name the link in SOCKCAP_LIBRARY", .0.display())]
     LibraryPath(PathBuf),
+    #[error("{0}; it was not run, as --strict demands")]
+    Unseen(Unseen),
     #[error("{command}: {source}; {hint}")]
     Command { command: String, source: io::Error, hint: &'static str },
 }

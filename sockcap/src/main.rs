@@ -7,6 +7,7 @@ mod error;
 mod output;
 mod progress;
 mod stages;
+mod visibility;
 mod words;
 
 use std::process::ExitCode;

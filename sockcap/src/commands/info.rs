@@ -6,13 +6,17 @@ use std::process::ExitCode;
 use analyze::AnalysisSummary;
 use jiff::Timestamp;
 use message_trace::DataDir;
+use reconcile::blind_spots::{BlindSpots, Missing, UnseenEnd, command_line};
 use socket_log::layout::{lost, state};
-use socket_log::{Header, Log};
+use socket_log::{Header, Log, Record};
 
 use crate::cli::Info;
 use crate::error::Error;
 use crate::output::{bytes, counted};
 use crate::words;
+
+/// How many lines a list of what was not seen has at most.
+const MOST_LISTED: usize = 20;
 
 pub(crate) fn run(arguments: &Info) -> Result<ExitCode, Error> {
     let data = arguments.data.dir();
@@ -22,6 +26,7 @@ pub(crate) fn run(arguments: &Info) -> Result<ExitCode, Error> {
         return Err(Error::NoLogs(data.path().to_owned()));
     }
     processes(&data, &mut out)?;
+    not_seen(&reconcile::blind_spots::find(&data)?, &mut out)?;
     match reconcile::Reconciliation::read(&data) {
         Ok(reconciliation) => {
             writeln!(out, "\nmessages: {}", words::reconciliation(&reconciliation))?;
@@ -56,7 +61,11 @@ fn processes(data: &DataDir, out: &mut impl Write) -> Result<(), Error> {
         };
         let header = log.header();
         let mut records = 0u64;
-        let damage = log.for_each(|_| records += 1);
+        let mut has_flows = false;
+        let damage = log.for_each(|entry| {
+            records += 1;
+            has_flows |= matches!(entry.record, Record::Flow(_));
+        });
         let started = Timestamp::from_nanosecond(i128::from(header.start.realtime))
             .map_or_else(|_| String::new(), |time| format!("{time:.0}"));
         writeln!(
@@ -68,8 +77,8 @@ fn processes(data: &DataDir, out: &mut impl Write) -> Result<(), Error> {
             records,
             bytes(log.length()),
             header.total_lost(),
-            header.arguments.join(" "),
-            remarks(header, records),
+            command_line(header),
+            remarks(header, has_flows),
         )?;
         for (cause, count) in lost::NAMES.iter().zip(header.lost).filter(|(_, count)| *count > 0) {
             writeln!(out, "  lost {}: {cause}", counted(count, "record", "records"))?;
@@ -81,10 +90,53 @@ fn processes(data: &DataDir, out: &mut impl Write) -> Result<(), Error> {
     Ok(())
 }
 
+/// What the logs mention and no log has.
+fn not_seen(spots: &BlindSpots, out: &mut impl Write) -> io::Result<()> {
+    let lists = [
+        (
+            "loaded the library and used no socket",
+            spots
+                .silent
+                .iter()
+                .map(|process| format!("pid {} on {}: {}", process.pid, process.host, process.command))
+                .collect::<Vec<_>>(),
+        ),
+        (
+            "started by a recorded process, without a log (static, Go or setuid programs, or no room for a log)",
+            spots.missing.iter().map(missing).collect(),
+        ),
+        (
+            "connections whose other end is on a recorded host and was not recorded",
+            spots.unseen_ends.iter().map(unseen_end).collect(),
+        ),
+    ];
+    for (what, list) in lists.iter().filter(|(_, list)| !list.is_empty()) {
+        writeln!(out, "\n{what}: {}", list.len())?;
+        for line in list.iter().take(MOST_LISTED) {
+            writeln!(out, "  {line}")?;
+        }
+        if list.len() > MOST_LISTED {
+            writeln!(out, "  and {} more", list.len() - MOST_LISTED)?;
+        }
+    }
+    Ok(())
+}
+
+fn missing(process: &Missing) -> String {
+    let Missing { pid, by, replaced } = process;
+    let how = if *replaced { "which was" } else { "started by" };
+    format!("pid {pid} on {}, {how} pid {}: {}", by.host, by.pid, by.command)
+}
+
+fn unseen_end(end: &UnseenEnd) -> String {
+    let UnseenEnd { name, by, flows } = end;
+    format!("{name}: {} of pid {} on {}: {}", counted(*flows, "flow", "flows"), by.pid, by.host, by.command)
+}
+
 /// What is worth knowing of a process beside its figures.
-fn remarks(header: &Header, records: u64) -> String {
+fn remarks(header: &Header, has_flows: bool) -> String {
     let mut remarks = Vec::new();
-    if records == 0 {
+    if !has_flows {
         remarks.push("used no sockets");
     }
     if header.state == state::REPLACED {

@@ -17,10 +17,19 @@ use socket_log::layout::state;
 use crate::cli::Record;
 use crate::error::Error;
 use crate::output::{bytes, counted};
+use crate::visibility;
 use crate::words::same_directory;
 
 pub(crate) fn run(arguments: &Record) -> Result<ExitCode, Error> {
     let library = library()?;
+    if let Some(program) = arguments.command.first()
+        && let Some(unseen) = visibility::look(program, arguments.command.get(1..).unwrap_or(&[]))
+    {
+        if arguments.strict {
+            return Err(Error::Unseen(unseen));
+        }
+        anstream::eprintln!("sockcap: warning: {unseen}");
+    }
     let data = arguments.data.dir();
     std::fs::create_dir_all(data.path())
         .map_err(|source| Error::File { path: data.path().to_owned(), source })?;
@@ -42,6 +51,7 @@ fn run_under(library: &Path, directory: &Path, arguments: &Record) -> Result<Exi
     let program = program.cloned().unwrap_or_default();
     let mut command = Command::new(&program);
     command.args(rest).env("LD_PRELOAD", preload(library)).env("SOCKCAP_DIR", directory);
+    command.envs(arguments.options.variables());
     if let Some(host) = &arguments.host {
         command.env("SOCKCAP_HOST", host);
     }

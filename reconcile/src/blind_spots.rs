@@ -1,0 +1,204 @@
+//! What the logs themselves tell of processes and connections that were not recorded.
+//!
+//! A log says which children its process made and with whom it talked. A child without a log, and a connection to a
+//! traced machine whose other end is in no log, were there and could not be seen: this lists them, for `sockcap info`.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+
+use message_trace::DataDir;
+use rustc_hash::{FxHashMap, FxHashSet};
+use socket_log::encode::{ProcessEvent, Role};
+use socket_log::layout::state;
+use socket_log::{Header, Log, Record, SocketName};
+
+/// The kernel's id of a boot, and so of a machine.
+type Machine = [u8; 16];
+
+/// What was not seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BlindSpots {
+    /// Processes that loaded the library and in whose logs there is no socket.
+    pub silent: Vec<ProcessName>,
+    /// Processes that a recorded one made or became, and that have no log.
+    pub missing: Vec<Missing>,
+    /// Ends of connections on traced machines that no log has, in the order of their names.
+    pub unseen_ends: Vec<UnseenEnd>,
+}
+
+/// A process, as a user would recognise it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ProcessName {
+    /// Its host.
+    pub host: String,
+    /// Its id.
+    pub pid: u32,
+    /// Its arguments, on one line.
+    pub command: String,
+}
+
+impl ProcessName {
+    fn of(header: &Header) -> ProcessName {
+        ProcessName { host: header.host.clone(), pid: header.pid, command: command_line(header) }
+    }
+}
+
+/// The arguments of a process on one line, whatever is in them.
+pub fn command_line(header: &Header) -> String {
+    header.arguments.join(" ").replace(char::is_control, " ")
+}
+
+/// A process without a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// Its id.
+    pub pid: u32,
+    /// Who made it, or what it was before.
+    pub by: ProcessName,
+    /// Whether that one became it, by `exec`.
+    pub replaced: bool,
+}
+
+/// The end of a connection that no log has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnseenEnd {
+    /// What it is called, and its process where that is known.
+    pub name: String,
+    /// Who talked to it.
+    pub by: ProcessName,
+    /// How many flows of that process did.
+    pub flows: u64,
+}
+
+/// One flow as its log has it.
+#[derive(Default)]
+struct Ends {
+    local: Option<SocketName>,
+    peer: Option<SocketName>,
+    peer_pid: u32,
+    carried: bool,
+}
+
+/// All that the logs say, before it is put together.
+#[derive(Default)]
+struct Survey {
+    logged: FxHashSet<(Machine, u32)>,
+    /// When the logs of each process began.
+    began: FxHashMap<(Machine, u32), Vec<i64>>,
+    children: Vec<(Machine, Missing, i64)>,
+    addresses: FxHashMap<IpAddr, FxHashSet<Machine>>,
+    streams: FxHashSet<(Option<Machine>, SocketAddr, SocketAddr)>,
+    flows: Vec<(Machine, ProcessName, Ends)>,
+    silent: Vec<ProcessName>,
+}
+
+/// Looks through all logs of `data`. Logs that cannot be read are passed over.
+///
+/// # Errors
+/// When the directory cannot be listed.
+pub fn find(data: &DataDir) -> Result<BlindSpots, message_trace::Error> {
+    let mut survey = Survey::default();
+    for path in data.logs()? {
+        if let Ok(log) = Log::open(&path) {
+            survey.add(&log);
+        }
+    }
+    Ok(survey.finish())
+}
+
+impl Survey {
+    fn add(&mut self, log: &Log) {
+        let header = log.header();
+        let (machine, name) = (header.boot_id, ProcessName::of(header));
+        self.logged.insert((machine, header.pid));
+        self.began.entry((machine, header.pid)).or_default().push(header.start.monotonic);
+        if header.state == state::REPLACED {
+            let missing = Missing { pid: header.pid, by: name.clone(), replaced: true };
+            self.children.push((machine, missing, header.start.monotonic));
+        }
+        let mut flows: BTreeMap<u32, Ends> = BTreeMap::new();
+        log.for_each(|entry| match entry.record {
+            Record::Flow(flow) => {
+                flows.entry(flow.flow).or_default();
+            }
+            Record::Transfer { flow, .. } => flows.entry(flow).or_default().carried = true,
+            Record::Endpoints { flow, role, local, peer, peer_pid } => {
+                let ends = flows.entry(flow).or_default();
+                if !matches!(role, Role::Listen | Role::Bind) {
+                    *ends = Ends { local: local.clone(), peer, peer_pid, carried: ends.carried };
+                }
+                if let Some(SocketName::Inet(address)) = local
+                    && !address.ip().is_unspecified()
+                    && !address.ip().is_loopback()
+                {
+                    self.addresses.entry(address.ip()).or_default().insert(machine);
+                }
+            }
+            Record::Process { event: ProcessEvent::Fork | ProcessEvent::Spawn, value } => {
+                let missing = Missing { pid: value as u32, by: name.clone(), replaced: false };
+                self.children.push((machine, missing, 0));
+            }
+            _ => {}
+        });
+        if flows.is_empty() && header.state != state::REPLACED {
+            self.silent.push(name.clone());
+        }
+        for (_, ends) in flows {
+            if let (Some(SocketName::Inet(local)), Some(SocketName::Inet(peer))) = (&ends.local, &ends.peer) {
+                self.streams.insert((scope(machine, *local), *local, *peer));
+            }
+            if ends.carried {
+                self.flows.push((machine, name.clone(), ends));
+            }
+        }
+    }
+
+    fn finish(self) -> BlindSpots {
+        let is_missing = |machine: &Machine, child: &Missing, began: i64| match child.replaced {
+            // What it became has a log that began later.
+            true => {
+                !self.began.get(&(*machine, child.pid)).is_some_and(|all| all.iter().any(|at| *at > began))
+            }
+            false => !self.logged.contains(&(*machine, child.pid)),
+        };
+        let missing = self
+            .children
+            .iter()
+            .filter(|(machine, child, began)| is_missing(machine, child, *began))
+            .map(|(_, child, _)| child.clone())
+            .collect();
+        let mut unseen: BTreeMap<(String, ProcessName), u64> = BTreeMap::new();
+        for (machine, by, ends) in &self.flows {
+            if let Some(name) = self.unseen(*machine, ends) {
+                *unseen.entry((name, by.clone())).or_default() += 1;
+            }
+        }
+        let unseen_ends =
+            unseen.into_iter().map(|((name, by), flows)| UnseenEnd { name, by, flows }).collect();
+        let mut silent = self.silent;
+        silent.sort();
+        BlindSpots { silent, missing, unseen_ends }
+    }
+
+    /// The name of a flow's other end, where that is on a traced machine and in no log.
+    fn unseen(&self, machine: Machine, ends: &Ends) -> Option<String> {
+        match (&ends.local, &ends.peer) {
+            (Some(SocketName::Inet(local)), Some(SocketName::Inet(peer))) => {
+                let traced = peer.ip().is_loopback() || self.addresses.contains_key(&peer.ip());
+                let seen = self.streams.contains(&(scope(machine, *local), *peer, *local));
+                (traced && !seen).then(|| peer.to_string())
+            }
+            (_, Some(SocketName::Inet(_))) => None,
+            _ if ends.peer_pid == 0 || self.logged.contains(&(machine, ends.peer_pid)) => None,
+            (local, peer) => {
+                let name = peer.as_ref().or(local.as_ref()).map_or_else(String::new, ToString::to_string);
+                Some(format!("{name} of process {}", ends.peer_pid))
+            }
+        }
+    }
+}
+
+/// The machine to which an address belongs that means another one on each; none where it means the same on all.
+fn scope(machine: Machine, address: SocketAddr) -> Option<Machine> {
+    address.ip().is_loopback().then_some(machine)
+}
