@@ -174,6 +174,38 @@ pub(crate) fn take(fd: c_int) -> Entry {
     }
 }
 
+/// Which of some flows live on.
+pub(crate) struct Alive([u64; 8]);
+
+impl Alive {
+    /// Whether `flow`, one of the sorted `flows` that were asked for, lives on.
+    pub(crate) fn contains(&self, flows: &[u32], flow: u32) -> bool {
+        let index = flows.partition_point(|other| *other < flow);
+        flow != 0
+            && flows.get(index) == Some(&flow)
+            && self.0.get(index / 64).is_some_and(|word| word >> (index % 64) & 1 != 0)
+    }
+}
+
+/// Which of `flows`, sorted, have a descriptor. Of more than 512 the others are taken for dead.
+pub(crate) fn alive(flows: &[u32]) -> Alive {
+    let mut alive = Alive([0; 8]);
+    let (Some(first), Some(last)) = (flows.first(), flows.last()) else { return alive };
+    let known = state::current().map_or(0, |state| state.descriptors.load(Relaxed));
+    for fd in 0..known {
+        let flow = get(fd as c_int).flow();
+        if flow >= *first && flow <= *last {
+            let index = flows.partition_point(|other| *other < flow);
+            if flows.get(index) == Some(&flow)
+                && let Some(word) = alive.0.get_mut(index / 64)
+            {
+                *word |= 1 << (index % 64);
+            }
+        }
+    }
+    alive
+}
+
 /// Forgets everything: for a child whose memory the kernel does not wipe.
 pub(crate) fn forget_all(known: u32) {
     for fd in 0..known {

@@ -13,7 +13,8 @@
 //! - [`hidden`] and [`stdio`] know the calls whose bytes libc moves by itself, [`descriptors`] those that give a
 //!   descriptor, [`thread`] and [`link`] what starts threads and loads libraries;
 //! - [`fds`] knows what each descriptor is, and [`describe`] finds it out;
-//! - [`log`] writes records, [`segment`] gives it room, [`start`] begins a log;
+//! - [`log`] writes records, [`segment`] gives it room, [`recycle`] the same room again, [`start`] begins a log and
+//!   [`ended`] sees what threads leave of it;
 //! - [`state`] and [`tls`] hold what belongs to a process and to a thread, [`environment`] and [`options`] what the user
 //!   chose;
 //! - [`raw`], [`clock`] and [`text`] stand in for the standard library.
@@ -27,6 +28,7 @@ mod clock;
 mod datagram;
 mod describe;
 mod descriptors;
+mod ended;
 mod environment;
 mod fds;
 mod hidden;
@@ -38,6 +40,7 @@ mod options;
 mod process;
 mod raw;
 mod receive;
+mod recycle;
 mod segment;
 mod send;
 mod start;

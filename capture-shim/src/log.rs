@@ -6,17 +6,18 @@
 //! however the process ends.
 
 use core::sync::atomic::AtomicU32;
-use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use socket_log::encode::{self, DATAGRAM_WORDS, Datagram, Direction, Words};
 use socket_log::layout::{
-    ANCHOR_REACH, Anchor, CHUNK_BYTES, CHUNK_MAGIC, ChunkHeader, FileHeader, LARGEST_RECORD_WORDS,
-    SHORT_REACH, SHORT_WORDS, lost,
+    ANCHOR_REACH, Anchor, CHUNK_BYTES, CHUNK_HEADER_WORDS, CHUNK_MAGIC, ChunkHeader, FileHeader,
+    LARGEST_RECORD_WORDS, SHORT_REACH, SHORT_WORDS, lost,
 };
 
+use crate::options::options;
 use crate::state::{self, State};
 use crate::tls::{self, Thread};
-use crate::{clock, environment, raw, segment, start};
+use crate::{clock, ended, environment, raw, recycle, segment, start};
 
 /// The right to write: a process with a log, and the calling thread as attached to it.
 #[derive(Clone, Copy)]
@@ -59,6 +60,8 @@ fn attach(state: &'static State, thread: &'static Thread) -> Option<Writer> {
         environment::reclaim();
     } else {
         thread.cursor.store(0, Relaxed);
+        thread.retired.store(0, Relaxed);
+        thread.ended.store(0, Relaxed);
         thread.tid.store(tid, Relaxed);
         thread.attached.store(generation, Relaxed);
     }
@@ -228,23 +231,37 @@ impl Writer {
             return Err(stopped as usize - 1);
         }
         let header = self.header().ok_or(lost::REFUSED)?;
-        let number = header.chunks.fetch_add(1, Relaxed);
-        let memory = segment::chunk(self.state, number).inspect_err(|cause| {
-            header.chunks.fetch_sub(1, Relaxed);
-            segment::stop(self.state, *cause);
-        })?;
-        let anchor = clock::anchor();
-        let chunk: *mut ChunkHeader = memory.cast();
-        // SAFETY: the chunk's number was given to nobody else, and its memory stays mapped.
-        unsafe {
-            (&raw mut (*chunk).tid).write(self.thread.tid.load(Relaxed));
-            (&raw mut (*chunk).anchor).write(anchor);
-            (*chunk).magic.store(CHUNK_MAGIC, Release);
-        }
+        let (tid, anchor) = (self.thread.tid.load(Relaxed), clock::anchor());
+        let (memory, used) = if self.thread.cursor.load(Relaxed) == 0
+            && self.thread.ended.load(Relaxed) == 0
+            && let Some(left) = ended::take(self.state)
+        {
+            let words = encode::continued(&anchor, tid);
+            let place: *mut u32 = core::ptr::with_exposed_provenance_mut(left);
+            // SAFETY: what a thread left of its chunk is now ours, and more than this record.
+            unsafe { commit(place, words.as_slice().len(), words.as_slice().iter().copied()) };
+            (place.cast(), words.as_slice().len())
+        } else if options().keeps_newest {
+            recycle::take(self.state, header, tid, &anchor)?
+        } else {
+            let number = header.chunks.fetch_add(1, Relaxed);
+            let memory = segment::chunk(self.state, number).inspect_err(|cause| {
+                header.chunks.fetch_sub(1, Relaxed);
+                segment::stop(self.state, *cause);
+            })?;
+            open_chunk(memory.cast(), tid, &anchor, &[]);
+            (memory, CHUNK_HEADER_WORDS)
+        };
         // A signal handler in between still writes into the old chunk, which has another latest record.
         self.thread.latest.store(0, Release);
-        self.thread.cursor.store(memory as usize + size_of::<ChunkHeader>(), Release);
+        let old = self.thread.cursor.swap(memory as usize + 4 * used, AcqRel);
         self.anchored(&anchor);
+        if old == 0 {
+            ended::expect_end();
+        } else if options().keeps_newest {
+            // By its last byte: the cursor of a full chunk is beyond it.
+            recycle::give(self.state, self.thread.retired.swap(old - 1, AcqRel));
+        }
         let creator = self.thread.creator.swap(0, Relaxed);
         if creator != 0 {
             self.append(encode::thread(anchor.ticks, creator).as_slice());
@@ -276,6 +293,18 @@ impl Writer {
                 return Some(core::ptr::with_exposed_provenance_mut(at));
             }
         }
+    }
+}
+
+/// Fills in a chunk's header, and the words of it that are there from the beginning.
+pub(crate) fn open_chunk(chunk: *mut ChunkHeader, tid: u32, anchor: &Anchor, words: &[u32]) {
+    // SAFETY: the chunk was given to the caller alone, and its memory stays mapped; the words fit.
+    unsafe {
+        (&raw mut (*chunk).tid).write(tid);
+        (&raw mut (*chunk).anchor).write(*anchor);
+        let body: *mut u32 = chunk.add(1).cast();
+        body.copy_from_nonoverlapping(words.as_ptr(), words.len());
+        (*chunk).magic.store(CHUNK_MAGIC, Release);
     }
 }
 

@@ -20,6 +20,8 @@ pub(crate) const FIRST: usize = HEADER_BYTES + CHUNK_BYTES;
 const LARGEST: usize = 4 * 1024 * 1024;
 /// How many parts a log may have: about 8 GiB.
 pub(crate) const SEGMENTS: usize = 2048;
+/// The size that a log cannot exceed.
+pub(crate) const MOST: usize = (SEGMENTS - DOUBLING) * LARGEST;
 
 /// How many parts there are before the first of size [`LARGEST`] that begins at a multiple of it.
 const DOUBLING: usize = (LARGEST / FIRST).trailing_zeros() as usize + 1;

@@ -10,7 +10,7 @@ use crate::options::options;
 use crate::raw::{self, Descriptor};
 use crate::state::{self, State};
 use crate::text::{Text, fill};
-use crate::{checksum, clock, environment, fds, hooks, options, process, segment, watch};
+use crate::{checksum, clock, ended, environment, fds, hooks, options, process, recycle, segment, watch};
 
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -21,13 +21,20 @@ extern "C" fn constructor() {
     let usable = environment::read();
     options::read();
     environment::complete_own();
-    if !usable || !options::selects_this_command() || !state::create() || !fds::create() || !watch::create() {
+    if !usable
+        || !options::selects_this_command()
+        || !state::create()
+        || !fds::create()
+        || !watch::create()
+        || !recycle::create()
+    {
         fds::disable();
         return;
     }
     clock::choose();
     checksum::choose();
     process::at_exit();
+    ended::watch();
     if let Some(state) = state::current() {
         begin(state);
     }

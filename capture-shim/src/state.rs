@@ -7,11 +7,13 @@
 use core::cell::UnsafeCell;
 use core::ffi::CStr;
 use core::ptr;
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use socket_log::layout::FileHeader;
 
+use crate::ended::LEAVINGS;
 use crate::raw;
+use crate::recycle::Queue;
 use crate::segment::SEGMENTS;
 use crate::text::Text;
 
@@ -32,6 +34,10 @@ pub(crate) struct State {
     pub(crate) header: AtomicPtr<FileHeader>,
     /// The log's parts, mapped, each when it is first needed.
     pub(crate) segments: [AtomicPtr<u8>; SEGMENTS],
+    /// The chunks that can be used again, where the log keeps the newest.
+    pub(crate) queue: Queue,
+    /// What threads that ended left of their chunks.
+    pub(crate) leavings: [AtomicUsize; LEAVINGS],
     /// The log's path. Written by the thread that starts the log, before the generation.
     pub(crate) path: UnsafeCell<Text<4352>>,
 }

@@ -29,21 +29,26 @@ pub(crate) struct Thread {
     pub(crate) reach: AtomicU32,
     /// The thread that started it, until the log has that; 0 for none or not known.
     pub(crate) creator: AtomicU32,
+    /// Whether the thread has begun to end, see [`crate::ended`].
+    pub(crate) ended: AtomicU32,
     /// What a `vfork` child has left in this thread's memory, see [`crate::environment`]; null for nothing.
     pub(crate) left: AtomicPtr<u8>,
+    /// The full chunk before the present one, kept from being used again while an interrupted record may still
+    /// be written into it, see [`crate::recycle`]; 0 for none.
+    pub(crate) retired: AtomicUsize,
 }
 
-const _: () = assert!(size_of::<Thread>() == 64);
+const _: () = assert!(size_of::<Thread>() == 128);
 
 core::arch::global_asm!(
     ".pushsection .tbss.sockcap_thread,\"awT\",@nobits",
     ".globl sockcap_thread",
     ".hidden sockcap_thread",
     ".type sockcap_thread, @object",
-    ".size sockcap_thread, 64",
+    ".size sockcap_thread, 128",
     ".balign 64",
     "sockcap_thread:",
-    ".zero 64",
+    ".zero 128",
     ".popsection",
 );
 

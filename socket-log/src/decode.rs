@@ -254,7 +254,8 @@ fn fields(tag: u8, aux: u16, words: &[u32]) -> Result<(Time, Record), Fault> {
                 },
             )
         }
-        kind::ANCHOR => {
+        // Whose it is from here on, the chunk's own walk sees to.
+        kind::ANCHOR | kind::CONTINUED => {
             let ticks = long(1)?;
             let anchor = Anchor { ticks, monotonic: long(3)? as i64, realtime: long(5)? as i64 };
             (Time::Whole(ticks), Record::Anchor(anchor))

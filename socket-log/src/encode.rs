@@ -273,6 +273,22 @@ pub fn anchor(anchor: &Anchor) -> Words {
     words.finish()
 }
 
+/// Behind this the chunk is written by the thread `tid`; it is an anchor too.
+#[inline]
+pub fn continued(anchor: &Anchor, tid: u32) -> Words {
+    let mut words = Words::new(kind::CONTINUED, 0, anchor.ticks, (anchor.ticks >> 32) as u32);
+    words.push_u64(anchor.monotonic as u64);
+    words.push_u64(anchor.realtime as u64);
+    words.push(tid);
+    words.finish()
+}
+
+/// The number in two words, the low one first.
+#[inline]
+pub fn join(words: &[u32]) -> u64 {
+    words.iter().rev().fold(0, |number, word| number << 32 | u64::from(*word))
+}
+
 /// What a process knows of a flow when it first has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {

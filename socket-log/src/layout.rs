@@ -25,6 +25,12 @@ pub const HEADER_BYTES: usize = 4096;
 pub const CHUNK_BYTES: usize = 4096;
 /// The first word of a committed chunk header.
 pub const CHUNK_MAGIC: u32 = u32::from_le_bytes(*b"CHNK");
+/// The first word of a chunk that is between two uses: nothing in it is to be read.
+pub const CHUNK_FREE: u32 = u32::from_le_bytes(*b"FREE");
+/// The words of an anchor's record.
+pub const ANCHOR_WORDS: usize = 7;
+/// Which word of a record of [`kind::CONTINUED`] names the thread.
+pub const CONTINUED_TID: usize = 7;
 /// The words of a chunk, header included.
 pub const CHUNK_WORDS: usize = CHUNK_BYTES / 4;
 /// The words of a chunk's header.
@@ -209,6 +215,8 @@ pub mod kind {
     pub const CALL: u8 = 17;
     /// The thread was started by another of its process.
     pub const THREAD: u8 = 21;
+    /// Another thread goes on in this chunk.
+    pub const CONTINUED: u8 = 24;
     /// A record that its writer began and did not finish; only its length is known.
     pub const RESERVED: u8 = 255;
 }

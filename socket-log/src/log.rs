@@ -13,8 +13,8 @@ use crate::clock::Clock;
 use crate::damage::{Damage, Fault, OpenError};
 use crate::decode::{self, Entry, Record, Step, Time};
 use crate::layout::{
-    Anchor, CHUNK_BYTES, CHUNK_HEADER_WORDS, CHUNK_MAGIC, CHUNK_WORDS, ChunkHeader, FileHeader, HEADER_BYTES,
-    MAGIC, SHORT_TICKS_BITS, VERSION, lost, tick,
+    Anchor, CHUNK_BYTES, CHUNK_FREE, CHUNK_HEADER_WORDS, CHUNK_MAGIC, CHUNK_WORDS, CONTINUED_TID,
+    ChunkHeader, FileHeader, HEADER_BYTES, MAGIC, SHORT_TICKS_BITS, VERSION, kind, lost, tick,
 };
 
 /// What a log's header says of the process.
@@ -36,6 +36,10 @@ pub struct Header {
     pub state: u32,
     /// Records lost, by cause, see [`lost`].
     pub lost: [u64; lost::CAUSES],
+    /// The size that the log may have, in bytes; 0 where it has no limit.
+    pub limit: u64,
+    /// Whether a full log goes on in the place of its oldest chunks.
+    pub keeps_newest: bool,
     /// The host's name.
     pub host: String,
     /// The path of the executable.
@@ -93,9 +97,28 @@ impl Log {
         &self.header
     }
 
-    /// The chunks in file order. Those of one thread are in the order in which it wrote them.
+    /// The chunks in the order in which they were begun, which is that of the file unless its chunks were used
+    /// again. Those of one thread are in the order in which it wrote them.
     pub fn chunks(&self) -> Chunks<'_> {
-        Chunks { log: self, offset: HEADER_BYTES as u64, damage: Vec::new() }
+        let order = if self.header.keeps_newest { self.order() } else { Vec::new().into_iter() };
+        Chunks { log: self, order, offset: HEADER_BYTES as u64, damage: Vec::new() }
+    }
+
+    /// The offsets of all chunks, the one begun first at the head.
+    fn order(&self) -> std::vec::IntoIter<u64> {
+        let mut all: Vec<(u64, u64)> = (HEADER_BYTES as u64..self.length)
+            .step_by(CHUNK_BYTES)
+            .map(|offset| {
+                let mut head = [0; size_of::<ChunkHeader>()];
+                let _ = read_at(&self.file, &mut head, offset);
+                let at = offset_of!(ChunkHeader, anchor) + offset_of!(Anchor, ticks);
+                let ticks =
+                    head[at..at + 8].iter().rev().fold(0, |ticks, byte| ticks << 8 | u64::from(*byte));
+                (ticks, offset)
+            })
+            .collect();
+        all.sort_unstable();
+        all.into_iter().map(|(_, offset)| offset).collect::<Vec<_>>().into_iter()
     }
 
     /// Calls `entry` with every whole record in file order, and returns the damage met on the way.
@@ -129,6 +152,8 @@ impl Log {
 #[derive(Debug)]
 pub struct Chunks<'log> {
     log: &'log Log,
+    /// Where the chunks are, unless they are in file order.
+    order: std::vec::IntoIter<u64>,
     offset: u64,
     damage: Vec<Damage>,
 }
@@ -157,6 +182,43 @@ impl Chunks<'_> {
         self.offset = offset + bytes;
     }
 
+    /// The next chunk of a log whose chunks are used again, maybe at this very moment: one that is not the same before
+    /// and behind its reading is read again.
+    fn next_in_order(&mut self) -> Option<Chunk> {
+        const TRIES: usize = 100;
+        let mut bytes = [0; CHUNK_BYTES];
+        let mut head = [0; size_of::<ChunkHeader>()];
+        for offset in self.order.by_ref() {
+            let mut read = 0;
+            for _ in 0..TRIES {
+                read = read_at(&self.log.file, &mut bytes, offset).unwrap_or(0);
+                let again = read_at(&self.log.file, &mut head, offset).unwrap_or(0);
+                if bytes[..again] == head[..again] {
+                    break;
+                }
+            }
+            let used = &bytes[..read];
+            if used.iter().all(|byte| *byte == 0) || used.starts_with(&CHUNK_FREE.to_le_bytes()) {
+                continue;
+            }
+            let fault = match Chunk::parse(offset, used) {
+                Some(chunk) if read == CHUNK_BYTES => return Some(chunk),
+                Some(chunk) => {
+                    let missing = (CHUNK_BYTES - read) as u64;
+                    self.damage.push(Damage {
+                        offset: offset + read as u64,
+                        bytes: missing,
+                        fault: Fault::Truncated,
+                    });
+                    return Some(chunk);
+                }
+                None => Fault::NotAChunk,
+            };
+            self.damage.push(Damage { offset, bytes: read as u64, fault });
+        }
+        None
+    }
+
     fn passed_over(&mut self, offset: u64, bytes: u64, fault: Fault) {
         self.damage.push(Damage { offset, bytes, fault });
     }
@@ -166,6 +228,9 @@ impl Iterator for Chunks<'_> {
     type Item = Chunk;
 
     fn next(&mut self) -> Option<Chunk> {
+        if self.log.header.keeps_newest {
+            return self.next_in_order();
+        }
         let mut bytes = [0; CHUNK_BYTES];
         while self.offset < self.log.length {
             let offset = self.offset;
@@ -236,6 +301,7 @@ impl Chunk {
         let mut anchor = self.anchor.ticks;
         // The time that one of the shortest form is near to.
         let mut before = anchor;
+        let mut tid = self.tid;
         let mut at = CHUNK_HEADER_WORDS.min(self.words.len());
         while at < self.words.len() {
             match decode::step(&self.words[at..]) {
@@ -251,7 +317,10 @@ impl Chunk {
                         Record::Transfer { .. } => before = ticks,
                         _ => {}
                     }
-                    entry(Entry { tid: self.tid, ticks, record });
+                    if self.words[at] as u8 == kind::CONTINUED {
+                        tid = self.words.get(at + CONTINUED_TID).copied().unwrap_or(tid);
+                    }
+                    entry(Entry { tid, ticks, record });
                     at += words;
                 }
                 Step::Damaged { words, fault } => {
@@ -323,6 +392,8 @@ fn parse_header(page: &[u8]) -> Result<Header, HeaderProblem> {
         boot_id,
         state: word(offset_of!(FileHeader, state)),
         lost: std::array::from_fn(|cause| long(offset_of!(FileHeader, lost) + 8 * cause)),
+        limit: long(offset_of!(FileHeader, limit)),
+        keeps_newest: word(offset_of!(FileHeader, keeps_newest)) != 0,
         host: first_text(bytes(offset_of!(FileHeader, host), 128)),
         executable: first_text(bytes(offset_of!(FileHeader, executable), 1024)),
         arguments: texts(bytes(offset_of!(FileHeader, arguments), 2048)),

@@ -1,0 +1,313 @@
+//! The flight recorder: a log that has reached its limit goes on in the place of its oldest chunk.
+//!
+//! Chunks whose threads have no more use for them stand in a queue, in the order in which they were full. A thread
+//! that needs a chunk takes the oldest out. What that says of flows that live on (their numbers, ends and
+//! descriptors) goes along into the chunk that the thread will write; everything else in it is forgotten.
+//!
+//! The reader is right at any moment, also after SIGKILL, because a chunk passes through a state in which it is
+//! nobody's: its magic says free before its old records are zeroed, and says chunk only when the new ones can be
+//! read. And what is taken along from one chunk is in another before the first is zeroed: some chunks are kept
+//! spare for that.
+
+use core::ptr;
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
+
+use socket_log::encode;
+use socket_log::layout::{
+    ANCHOR_WORDS, Anchor, CHUNK_BYTES, CHUNK_FREE, CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkHeader, FileHeader,
+    HEADER_BYTES, SHORT_WORDS, TRANSFER_WORDS, kind, lost,
+};
+
+use crate::log::open_chunk;
+use crate::options::options;
+use crate::state::{self, State};
+use crate::{fds, segment};
+
+/// How many chunks are kept to be written next.
+const SPARES: usize = 4;
+/// How many words of a chunk may be taken along. One with more is left as it is, and the next taken in its place.
+const CARRIED: usize = CHUNK_WORDS / 2;
+/// How many flows a chunk can tell of.
+const FLOWS: usize = CHUNK_WORDS / 4;
+/// How many chunks are looked at for one that can be used again.
+const TRIES: usize = 16;
+
+/// The queue's places: 36 bits of the chunk's page, 0 once it was taken; above them the ticket by which it came.
+static QUEUE: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
+const PAGE_BITS: u32 = 36;
+const PAGE_MASK: u64 = (1 << PAGE_BITS) - 1;
+
+/// How far the queue has come, in a process.
+#[repr(C)]
+pub(crate) struct Queue {
+    /// The ticket of the oldest that is in it.
+    head: AtomicU64,
+    /// How many tickets were given.
+    tail: AtomicU64,
+    /// Chunks that nobody owns and nothing is in: their addresses, or 0.
+    spares: [AtomicU64; SPARES],
+    /// How many chunks the log will not have: the disk had no room for them.
+    refused: AtomicU32,
+}
+
+/// How many chunks the log may have.
+fn capacity() -> usize {
+    ((options().max_bytes as usize).min(segment::MOST) - HEADER_BYTES) / CHUNK_BYTES
+}
+
+/// How many places the queue has: twice as many as there can be chunks in it, so that none is needed while the one
+/// that was there a round before is still being taken.
+fn places() -> usize {
+    (2 * capacity()).next_power_of_two()
+}
+
+/// Maps the queue, where it is needed; false when there is no memory.
+pub(crate) fn create() -> bool {
+    if options().keeps_newest {
+        let Some(memory) = state::private_to_process(places() * size_of::<AtomicU64>()) else { return false };
+        QUEUE.store(memory.cast(), Relaxed);
+    }
+    true
+}
+
+fn place(ticket: u64) -> Option<&'static AtomicU64> {
+    let queue = QUEUE.load(Relaxed);
+    // SAFETY: null, or as many places as this, which are never removed.
+    (!queue.is_null()).then(|| unsafe { &*queue.add(ticket as usize & (places() - 1)) })
+}
+
+/// What stands in a place: the ticket, and the page that came with it.
+fn value(ticket: u64, page: u64) -> u64 {
+    // No ticket is 0, so that an untouched place has none.
+    ticket.wrapping_add(1) << PAGE_BITS | page & PAGE_MASK
+}
+
+/// A chunk that its thread has filled, or left, by any address in it.
+pub(crate) fn give(state: &State, address: usize) {
+    let page = (address / CHUNK_BYTES) as u64;
+    if page != 0 {
+        let ticket = state.queue.tail.fetch_add(1, AcqRel);
+        if let Some(place) = place(ticket) {
+            place.store(value(ticket, page), Release);
+        }
+    }
+}
+
+/// The chunk that was given first. One that is just being given is passed over.
+fn oldest(state: &State) -> Option<*mut u32> {
+    let queue = &state.queue;
+    let mut ticket = queue.head.load(Acquire);
+    // The tail anew each time: while this thread stood still, others may have emptied what it saw and filled more.
+    while ticket < queue.tail.load(Acquire) {
+        let place = place(ticket)?;
+        let found = place.load(Acquire);
+        let page = found & PAGE_MASK;
+        if found == value(ticket, page) {
+            let is_taken = page == 0;
+            let taken = is_taken || place.compare_exchange(found, value(ticket, 0), AcqRel, Acquire).is_ok();
+            if taken {
+                // Whoever is first moves the head on.
+                let _ = queue.head.compare_exchange(ticket, ticket + 1, AcqRel, Relaxed);
+            }
+            if taken && !is_taken {
+                return Some(ptr::with_exposed_provenance_mut(page as usize * CHUNK_BYTES));
+            }
+        }
+        ticket += 1;
+    }
+    None
+}
+
+/// A chunk for the thread `tid`, with its header, and the words of it that are in use already.
+pub(crate) fn take(
+    state: &State,
+    header: &FileHeader,
+    tid: u32,
+    anchor: &Anchor,
+) -> Result<(*mut u8, usize), usize> {
+    if let Some(memory) = never_used(state, header, SPARES) {
+        open_chunk(memory.cast(), tid, anchor, &[]);
+        return Ok((memory, CHUNK_HEADER_WORDS));
+    }
+    for _ in 0..TRIES {
+        let chunk = oldest(state).ok_or(lost::LIMIT)?;
+        let mut carried = Carried::new();
+        // SAFETY: a whole chunk, and ours: it was taken out of the queue.
+        let fits = carried.collect(unsafe { core::slice::from_raw_parts(chunk, CHUNK_WORDS) });
+        if !fits {
+            give(state, chunk.expose_provenance());
+            continue;
+        }
+        carried.close(anchor);
+        let spare = spare(state).or_else(|| never_used(state, header, 0));
+        let memory = match spare {
+            Some(memory) => {
+                open_chunk(memory.cast(), tid, anchor, carried.as_slice());
+                clear(chunk);
+                keep_spare(state, chunk);
+                memory
+            }
+            None => {
+                clear(chunk);
+                open_chunk(chunk.cast(), tid, anchor, carried.as_slice());
+                chunk.cast()
+            }
+        };
+        return Ok((memory, CHUNK_HEADER_WORDS + carried.as_slice().len()));
+    }
+    Err(lost::LIMIT)
+}
+
+/// A chunk of the file that was never used, while there are more than `but` of them.
+fn never_used(state: &State, header: &FileHeader, but: usize) -> Option<*mut u8> {
+    let most = capacity().saturating_sub(but + state.queue.refused.load(Relaxed) as usize);
+    let number = header
+        .chunks
+        .fetch_update(Relaxed, Relaxed, |number| ((number as usize) < most).then_some(number + 1));
+    let number = number.ok()?;
+    match segment::chunk(state, number) {
+        Ok(memory) => Some(memory),
+        Err(_) => {
+            // The log is as large as it will be. Numbers from here on are never given.
+            state.queue.refused.store((capacity() - number as usize) as u32, Relaxed);
+            None
+        }
+    }
+}
+
+fn spare(state: &State) -> Option<*mut u8> {
+    let taken = state.queue.spares.iter().map(|spare| spare.swap(0, AcqRel)).find(|address| *address != 0)?;
+    Some(ptr::with_exposed_provenance_mut(taken as usize))
+}
+
+fn keep_spare(state: &State, chunk: *mut u32) {
+    let address = chunk.expose_provenance();
+    let kept = state
+        .queue
+        .spares
+        .iter()
+        .any(|spare| spare.compare_exchange(0, address as u64, AcqRel, Relaxed).is_ok());
+    if !kept {
+        give(state, address);
+    }
+}
+
+/// Makes a chunk nobody's, with nothing in it.
+fn clear(chunk: *mut u32) {
+    let header: *mut ChunkHeader = chunk.cast();
+    // SAFETY: a whole chunk, and ours.
+    unsafe {
+        (*header).magic.store(CHUNK_FREE, Relaxed);
+        // A reader that sees a zero of what follows sees the magic too.
+        core::sync::atomic::fence(Release);
+        chunk.add(1).write_bytes(0, CHUNK_WORDS - 1);
+    }
+    core::sync::atomic::fence(Release);
+}
+
+/// What is taken along from one chunk to another, as words of the latter.
+struct Carried {
+    words: [u32; CARRIED],
+    length: usize,
+    fits: bool,
+}
+
+impl Carried {
+    fn new() -> Carried {
+        Carried { words: [0; CARRIED], length: 0, fits: true }
+    }
+
+    fn as_slice(&self) -> &[u32] {
+        self.words.get(..self.length).unwrap_or(&[])
+    }
+
+    fn push(&mut self, words: &[u32]) {
+        match self.words.get_mut(self.length..self.length + words.len()) {
+            Some(place) => {
+                place.copy_from_slice(words);
+                self.length += words.len();
+            }
+            None => self.fits = false,
+        }
+    }
+
+    /// Takes what `chunk` says of flows that live on, each behind the anchor that its time is told by. False where
+    /// that is too much.
+    fn collect(&mut self, chunk: &[u32]) -> bool {
+        let mut flows = [0; FLOWS];
+        let mut count = 0;
+        for record in Records(chunk.get(CHUNK_HEADER_WORDS..).unwrap_or(&[])) {
+            for flow in flows_of(record).into_iter().filter(|flow| *flow != 0) {
+                if let Some(place) = flows.get_mut(count) {
+                    *place = flow;
+                    count += 1;
+                }
+            }
+        }
+        let flows = flows.get_mut(..count).unwrap_or(&mut []);
+        flows.sort_unstable();
+        let alive = fds::alive(flows);
+        let long = |at: usize| chunk.get(at..at + 2).map_or(0, encode::join);
+        let first = Anchor { ticks: long(2), monotonic: long(4) as i64, realtime: long(6) as i64 };
+        let mut anchor = Some(encode::anchor(&first));
+        for record in Records(chunk.get(CHUNK_HEADER_WORDS..).unwrap_or(&[])) {
+            let tag = record.first().map_or(0, |first| *first as u8);
+            if matches!(tag, kind::ANCHOR | kind::CONTINUED) {
+                let long = |at: usize| record.get(at..at + 2).map_or(0, encode::join);
+                let next = Anchor { ticks: long(1), monotonic: long(3) as i64, realtime: long(5) as i64 };
+                anchor = Some(encode::anchor(&next));
+            } else if flows_of(record).iter().any(|flow| alive.contains(flows, *flow)) {
+                if let Some(anchor) = anchor.take() {
+                    self.push(anchor.as_slice());
+                }
+                self.push(record);
+            }
+        }
+        // With room for the anchor that closes it.
+        self.fits && self.length + ANCHOR_WORDS <= CARRIED
+    }
+
+    /// Goes back to the time of the chunk's own records.
+    fn close(&mut self, anchor: &Anchor) {
+        if self.length > 0 {
+            self.push(encode::anchor(anchor).as_slice());
+        }
+    }
+}
+
+/// The flows that a record tells of what will be needed as long as they live; 0 for none.
+fn flows_of(record: &[u32]) -> [u32; 2] {
+    match *record {
+        [first, _, flow, ..] => match first as u8 {
+            kind::FLOW | kind::ENDPOINTS | kind::DUPLICATE | kind::CLOSE => [flow, 0],
+            kind::PAIR => [flow, record.get(3).copied().unwrap_or(0)],
+            _ => [0, 0],
+        },
+        _ => [0, 0],
+    }
+}
+
+/// The whole records of a chunk.
+struct Records<'chunk>(&'chunk [u32]);
+
+impl<'chunk> Iterator for Records<'chunk> {
+    type Item = &'chunk [u32];
+
+    fn next(&mut self) -> Option<&'chunk [u32]> {
+        loop {
+            let first = *self.0.first()?;
+            let length = match first as u8 {
+                0 => 1,
+                kind::SEND | kind::RECEIVE => TRANSFER_WORDS,
+                kind::SEND_SHORT | kind::RECEIVE_SHORT => SHORT_WORDS,
+                _ => (first >> 8 & 0xff).max(1) as usize,
+            };
+            let (record, rest) = self.0.split_at_checked(length)?;
+            self.0 = rest;
+            if !matches!(first as u8, 0 | kind::RESERVED) {
+                return Some(record);
+            }
+        }
+    }
+}
