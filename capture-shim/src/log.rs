@@ -244,11 +244,7 @@ impl Writer {
         } else if options().keeps_newest {
             recycle::take(self.state, header, tid, &anchor)?
         } else {
-            let number = header.chunks.fetch_add(1, Relaxed);
-            let memory = segment::chunk(self.state, number).inspect_err(|cause| {
-                header.chunks.fetch_sub(1, Relaxed);
-                segment::stop(self.state, *cause);
-            })?;
+            let memory = segment::next_chunk(self.state, header)?;
             open_chunk(memory.cast(), tid, &anchor, &[]);
             (memory, CHUNK_HEADER_WORDS)
         };

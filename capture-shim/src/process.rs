@@ -329,13 +329,23 @@ pub(crate) fn at_exit() {
     }
 }
 
-/// The log goes to the user as whom the process will run, which could not open it again otherwise.
+/// Makes room in the log while that is possible.
+fn reserve(writer: log::Writer) {
+    if let Some(header) = writer.header() {
+        segment::reserve(writer.state(), header);
+    }
+}
+
+/// The log goes to the user as whom the process will run, which could not open it again otherwise. And it gets room
+/// ahead, since that user may not reach it by its path.
 fn hand_over(user: uid_t) {
     if user != uid_t::MAX
+        && user != 0
         && !raw::is_sealed()
         && raw::geteuid() == 0
         && let Some(writer) = log::writer()
     {
+        reserve(writer);
         raw::chown(writer.state().path(), user);
     }
 }
@@ -369,7 +379,7 @@ fn restrict(call: impl FnOnce() -> c_long) -> c_long {
     if !raw::is_sealed()
         && let Some(writer) = log::writer()
     {
-        segment::reserve(writer.state());
+        reserve(writer);
     }
     let result = call();
     if result >= 0 {

@@ -135,7 +135,7 @@ impl Descriptor {
     }
 
     /// Maps a part of the file, shared.
-    pub(crate) fn map(&self, offset: usize, length: usize) -> Option<*mut u8> {
+    pub(crate) fn map(&self, offset: usize, length: usize) -> Result<*mut u8, isize> {
         map(length, libc::MAP_SHARED, self.0, offset)
     }
 }
@@ -147,19 +147,19 @@ impl Drop for Descriptor {
     }
 }
 
-fn map(length: usize, flags: c_int, fd: c_int, offset: usize) -> Option<*mut u8> {
+fn map(length: usize, flags: c_int, fd: c_int, offset: usize) -> Result<*mut u8, isize> {
     let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
     // SAFETY: a new mapping at an address of the kernel's choice touches no other memory.
     let result = unsafe {
         call(libc::SYS_mmap, [0, length, protection, flags as usize, fd as isize as usize, offset])
     };
     // Errors are the last page of the address space.
-    if (-4095..0).contains(&result) { None } else { Some(result as *mut u8) }
+    if (-4095..0).contains(&result) { Err(result) } else { Ok(result as *mut u8) }
 }
 
 /// Maps private memory that begins as zeros and takes room only where it is touched.
 pub(crate) fn map_anonymous(length: usize) -> Option<*mut u8> {
-    map(length, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1, 0)
+    map(length, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1, 0).ok()
 }
 
 /// Gives advice about a mapping; true when the kernel took it.
@@ -187,17 +187,20 @@ pub(crate) fn mkdir(path: &CStr, mode: u32) -> isize {
     unsafe { call(libc::SYS_mkdirat, arguments) }
 }
 
-/// Sets the mode of a file.
+/// Sets the mode of a directory, but not of what a link in its place leads to.
 pub(crate) fn chmod(path: &CStr, mode: u32) {
-    let arguments = [libc::AT_FDCWD as usize, path.as_ptr() as usize, mode as usize, 0, 0, 0];
-    // SAFETY: the path ends with a zero byte.
-    unsafe { call(libc::SYS_fchmodat, arguments) };
+    let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+    if let Ok(directory) = open(path, flags, 0) {
+        // SAFETY: takes numbers only.
+        unsafe { call(libc::SYS_fchmod, [directory.0 as usize, mode as usize, 0, 0, 0, 0]) };
+    }
 }
 
-/// Gives a file to another user.
+/// Gives a file to another user, but not what a link in its place leads to.
 pub(crate) fn chown(path: &CStr, uid: u32) {
     let group = u32::MAX as usize; // As it is.
-    let arguments = [libc::AT_FDCWD as usize, path.as_ptr() as usize, uid as usize, group, 0, 0];
+    let flags = libc::AT_SYMLINK_NOFOLLOW as usize;
+    let arguments = [libc::AT_FDCWD as usize, path.as_ptr() as usize, uid as usize, group, flags, 0];
     // SAFETY: the path ends with a zero byte.
     unsafe { call(libc::SYS_fchownat, arguments) };
 }

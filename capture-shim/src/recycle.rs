@@ -161,17 +161,25 @@ pub(crate) fn take(
 
 /// A chunk of the file that was never used, while there are more than `but` of them.
 fn never_used(state: &State, header: &FileHeader, but: usize) -> Option<*mut u8> {
-    let most = capacity().saturating_sub(but + state.queue.refused.load(Relaxed) as usize);
-    let number = header
-        .chunks
-        .fetch_update(Relaxed, Relaxed, |number| ((number as usize) < most).then_some(number + 1));
-    let number = number.ok()?;
-    match segment::chunk(state, number) {
-        Ok(memory) => Some(memory),
-        Err(_) => {
-            // The log is as large as it will be. Numbers from here on are never given.
-            state.queue.refused.store((capacity() - number as usize) as u32, Relaxed);
-            None
+    loop {
+        let most = capacity().saturating_sub(but + state.queue.refused.load(Relaxed) as usize);
+        let number = header.chunks.load(Relaxed);
+        if number as usize >= most {
+            return None;
+        }
+        match segment::chunk(state, number) {
+            // As in `segment::next_chunk`, the number is taken once there is memory for it.
+            Ok(memory) => {
+                if header.chunks.compare_exchange(number, number + 1, AcqRel, Relaxed).is_ok() {
+                    return Some(memory);
+                }
+            }
+            Err(cause) if segment::passes(cause) => return None,
+            Err(_) => {
+                // The log is as large as it will be. Numbers from here on are never given.
+                state.queue.refused.store((capacity() - number as usize) as u32, Relaxed);
+                return None;
+            }
         }
     }
 }

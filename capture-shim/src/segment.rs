@@ -8,7 +8,7 @@
 use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
-use socket_log::layout::{CHUNK_BYTES, HEADER_BYTES, lost};
+use socket_log::layout::{CHUNK_BYTES, FileHeader, HEADER_BYTES, lost};
 
 use crate::options::options;
 use crate::raw;
@@ -48,6 +48,22 @@ fn locate(offset: usize) -> Segment {
     }
 }
 
+/// Takes the next chunk, or tells the cause ([`lost`]) for which there is none.
+pub(crate) fn next_chunk(state: &State, header: &FileHeader) -> Result<*mut u8, usize> {
+    loop {
+        // The number is taken once there is memory for it: one that was given back might be another thread's as well.
+        let number = header.chunks.load(Relaxed);
+        let memory = chunk(state, number).inspect_err(|cause| {
+            if !passes(*cause) {
+                stop(state, *cause);
+            }
+        })?;
+        if header.chunks.compare_exchange(number, number + 1, AcqRel, Relaxed).is_ok() {
+            return Ok(memory);
+        }
+    }
+}
+
 /// The memory of chunk `number`, or the cause ([`lost`]) for which there is none.
 pub(crate) fn chunk(state: &State, number: u32) -> Result<*mut u8, usize> {
     let offset = HEADER_BYTES + number as usize * CHUNK_BYTES;
@@ -60,7 +76,7 @@ pub(crate) fn chunk(state: &State, number: u32) -> Result<*mut u8, usize> {
     let place = state.segments.get(segment.index).ok_or(lost::LIMIT)?;
     let mut base = place.load(Acquire);
     if base.is_null() {
-        base = map(state, &segment)?;
+        base = map_patiently(state, &segment)?;
         if let Err(first) = place.compare_exchange(ptr::null_mut(), base, AcqRel, Acquire) {
             // SAFETY: the mapping was just made and nobody has seen it.
             unsafe { raw::unmap(base, segment.length) };
@@ -70,12 +86,53 @@ pub(crate) fn chunk(state: &State, number: u32) -> Result<*mut u8, usize> {
     Ok(base.wrapping_add(offset - segment.offset))
 }
 
+/// Whether what keeps the log from growing may be over soon.
+pub(crate) fn passes(cause: usize) -> bool {
+    matches!(cause, lost::BUSY | lost::SHORTAGE)
+}
+
+/// The cause of loss that an error of the kernel is.
+fn cause(error: isize) -> usize {
+    match -error as i32 {
+        libc::ENOSPC | libc::EDQUOT | libc::EFBIG => lost::NO_SPACE,
+        libc::EMFILE | libc::ENFILE | libc::ENOMEM => lost::SHORTAGE,
+        libc::EINTR | libc::EAGAIN => lost::BUSY,
+        _ => lost::REFUSED,
+    }
+}
+
+/// How often, at most, a part is not asked for behind a failure that may pass.
+const LONGEST_PAUSE: u64 = 1024;
+
+/// Maps a part, unless that has failed just now: behind each failure twice as many records are given up before the
+/// next attempt, so that a program in trouble is not slowed down too.
+fn map_patiently(state: &State, segment: &Segment) -> Result<*mut u8, usize> {
+    // The pause that is left, the whole of it, and its cause.
+    let pack = |left: u64, whole: u64, cause: usize| left << 32 | whole << 8 | cause as u64;
+    let pause = state.pause.load(Relaxed);
+    let (left, whole, cause) = (pause >> 32, pause >> 8 & 0xff_ffff, pause as usize & 0xff);
+    if left > 0 {
+        // Where two threads count at once, one of them does.
+        let _ = state.pause.compare_exchange(pause, pack(left - 1, whole, cause), Relaxed, Relaxed);
+        return Err(cause);
+    }
+    let mapped = map(state, segment);
+    match mapped {
+        Ok(_) => state.pause.store(0, Relaxed),
+        Err(cause) => {
+            let pause = (2 * whole).clamp(1, LONGEST_PAUSE);
+            state.pause.store(pack(pause, pause, cause), Relaxed);
+        }
+    }
+    mapped
+}
+
 fn map(state: &State, segment: &Segment) -> Result<*mut u8, usize> {
     if raw::is_sealed() {
         return Err(lost::REFUSED);
     }
     let flags = libc::O_RDWR | libc::O_CLOEXEC | libc::O_NOFOLLOW;
-    let file = raw::open(state.path(), flags, 0).map_err(|_| lost::REFUSED)?;
+    let file = raw::open(state.path(), flags, 0).map_err(cause)?;
     map_file(&file, segment.offset, segment.length)
 }
 
@@ -85,27 +142,49 @@ pub(crate) fn map_file(file: &raw::Descriptor, offset: usize, length: usize) -> 
     if (offset + length) as u64 > raw::file_size_limit() {
         return Err(lost::NO_SPACE);
     }
-    match -file.allocate(offset, length) as i32 {
-        0 => {}
-        libc::ENOSPC | libc::EDQUOT | libc::EFBIG => return Err(lost::NO_SPACE),
-        _ => return Err(lost::REFUSED),
-    }
-    let memory = file.map(offset, length).ok_or(lost::REFUSED)?;
+    allocate(file, offset, length)?;
+    let memory = file.map(offset, length).map_err(cause)?;
     // A child has a log of its own and must not write into this one.
     // SAFETY: the mapping is new.
     unsafe { raw::advise(memory, length, libc::MADV_DONTFORK) };
     Ok(memory)
 }
 
-/// Maps the parts up to the first that is not doubled, for a process that will not be able to later.
-pub(crate) fn reserve(state: &State) {
-    let mut offset = FIRST;
-    while offset < LARGEST && chunk(state, ((offset - HEADER_BYTES) / CHUNK_BYTES) as u32).is_ok() {
-        offset *= 2;
+/// Gives a part of the file room. Signals interrupt that, and the longer it takes the surer.
+fn allocate(file: &raw::Descriptor, offset: usize, length: usize) -> Result<(), usize> {
+    const PIECE: usize = 64 * 1024;
+    const TRIES: usize = 16;
+    let interrupted = -libc::EINTR as isize;
+    let mut result = file.allocate(offset, length);
+    if result == interrupted {
+        for piece in (0..length).step_by(PIECE) {
+            for _ in 0..TRIES {
+                result = file.allocate(offset + piece, PIECE.min(length - piece));
+                if result != interrupted {
+                    break;
+                }
+            }
+            if result != 0 {
+                break;
+            }
+        }
+    }
+    if result == 0 { Ok(()) } else { Err(cause(result)) }
+}
+
+/// Maps some parts ahead (up to 4 MiB of the file, and always 2 MiB more than are in use), for a process that may not
+/// be able to later.
+pub(crate) fn reserve(state: &State, header: &FileHeader) {
+    let begin = HEADER_BYTES + header.chunks.load(Relaxed) as usize * CHUNK_BYTES;
+    let mut offset = begin;
+    while offset < begin + LARGEST / 2 && chunk(state, ((offset - HEADER_BYTES) / CHUNK_BYTES) as u32).is_ok()
+    {
+        let segment = locate(offset);
+        offset = segment.offset + segment.length;
     }
 }
 
 /// Stops the log's growth for `cause`: a disk that is full once would be asked again at every call.
-pub(crate) fn stop(state: &State, cause: usize) {
+fn stop(state: &State, cause: usize) {
     state.stopped.store(cause as u32 + 1, Relaxed);
 }

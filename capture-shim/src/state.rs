@@ -28,6 +28,9 @@ pub(crate) struct State {
     pub(crate) flows: AtomicU32,
     /// Why the log grows no further: a cause of [`socket_log::layout::lost`] plus one; 0 while it grows.
     pub(crate) stopped: AtomicU32,
+    /// How many times the log is not to be grown before that is tried again, and for what cause; see
+    /// [`crate::segment`].
+    pub(crate) pause: AtomicU64,
     /// One more than the largest descriptor with an entry in the table.
     pub(crate) descriptors: AtomicU32,
     /// The log's header, mapped; null without a log.

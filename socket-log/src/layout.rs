@@ -88,11 +88,21 @@ pub mod lost {
     pub const BUSY: usize = 3;
     /// The descriptor is beyond the table of descriptors.
     pub const DESCRIPTOR: usize = 4;
+    /// There was no descriptor or no memory left for growing the log; it grew later, if there was.
+    pub const SHORTAGE: usize = 5;
     /// How many causes a header has room for.
     pub const CAUSES: usize = 8;
     /// What each cause is called on screen.
-    pub const NAMES: [&str; CAUSES] =
-        ["disk full", "log limit", "system call refused", "writer busy", "descriptor too large", "", "", ""];
+    pub const NAMES: [&str; CAUSES] = [
+        "disk full",
+        "log limit",
+        "system call refused",
+        "writer busy",
+        "descriptor too large",
+        "no descriptor or memory",
+        "",
+        "",
+    ];
 }
 
 /// The header page's fixed part. Texts are UTF-8 or raw bytes as the system gave them, cut at their array's

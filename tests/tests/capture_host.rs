@@ -3,12 +3,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
-use end_to_end::capture::{Recording, library, python, successful};
+use end_to_end::capture::{Recorded, Recording, library, python, successful};
 use socket_log::Record;
+use socket_log::layout::lost;
 
 /// Runs a C program without the library and then with it; it must succeed and print the same.
 fn unharmed(recording: &Recording, name: &str, arguments: &[&str]) -> String {
@@ -72,4 +73,74 @@ fn wrong_pointers_are_errors_and_not_the_end() {
     let log = recording.log();
     let errors = log.records().filter(|record| matches!(record, Record::Failure { errno: 14, .. })).count();
     assert!(errors > 40, "and are logged: {errors}");
+}
+
+/// How many transfers of so many bytes a log has.
+fn transfers(log: &Recorded, wanted: u64) -> u64 {
+    let is_wanted = |record: &Record| matches!(record, Record::Transfer { bytes, .. } if *bytes == wanted);
+    log.entries.iter().filter(|entry| is_wanted(&entry.record)).count() as u64
+}
+
+#[test]
+fn a_log_grows_again_when_there_are_descriptors_again() {
+    let recording = Recording::new();
+    assert_eq!(unharmed(&recording, "no_descriptors", &[]), "unharmed\n");
+    let log = recording.log();
+    assert_eq!(log.damage, []);
+    let lost = log.log.header().lost;
+    assert_eq!(lost.iter().sum::<u64>(), lost[lost::SHORTAGE], "for this cause alone");
+    assert!(lost[lost::SHORTAGE] > 10_000, "{lost:?}");
+    let (without, with) = (transfers(&log, 1), transfers(&log, 2));
+    assert!(with > 40_000 - 2000, "{with}: a pause is not for ever");
+    // Each record is there or counted, also those of the descriptors: 60 or so were duplicated and closed.
+    let total = without + with + lost[lost::SHORTAGE];
+    assert!((80_000..80_200).contains(&total), "{without} + {with} + {lost:?}");
+}
+
+#[test]
+fn signals_do_not_keep_a_log_from_growing() {
+    let recording = Recording::new();
+    assert_eq!(unharmed(&recording, "interrupted", &[]), "unharmed\n");
+    let log = recording.log();
+    let lost = log.log.header().lost;
+    assert_eq!(lost.iter().sum::<u64>(), lost[lost::BUSY], "for this cause alone");
+    let total = transfers(&log, 1) + lost[lost::BUSY];
+    assert!((800_000..800_010).contains(&total), "with the few that are no transfers: {total}");
+    assert!(transfers(&log, 1) > 790_000, "{lost:?}");
+}
+
+/// Becomes another user, who is not let through to the data directory, and sends much.
+const GIVE_UP: &str = r#"
+import os, socket
+a, b = socket.socketpair()
+if os.geteuid() == 0:
+    os.chmod(os.environ["SOCKCAP_DIR"], 0o700); os.setgid(65534); os.setuid(65534)
+for n in range(50000): a.send(b"x"); b.recv(1)
+"#;
+
+#[test]
+fn a_user_who_may_not_open_the_log_again_goes_on_logging() {
+    let recording = Recording::new();
+    recording.python(GIVE_UP);
+    assert_eq!(transfers(&recording.log(), 1), 100_000);
+    assert_eq!(recording.log().records().count(), recording.log().entries.len(), "none lost");
+}
+
+/// Puts a link to the file VICTIM in the place of its own log, and becomes another user.
+const LINK: &str = r#"
+import glob, os
+[log] = glob.glob(os.environ["SOCKCAP_DIR"] + f"/hosts/host/{os.getpid()}-*.sclog")
+os.unlink(log); os.symlink(os.environ["VICTIM"], log)
+if os.geteuid() == 0: os.setuid(65534)
+"#;
+
+#[test]
+fn a_link_in_the_place_of_a_log_leads_nowhere() {
+    let recording = Recording::new();
+    let victim = recording.file("victim");
+    fs::write(&victim, "precious").unwrap();
+    let owner = fs::metadata(&victim).unwrap().uid();
+    successful(recording.command(python()).env("VICTIM", &victim).args(["-c", LINK]));
+    assert_eq!(fs::metadata(&victim).unwrap().uid(), owner);
+    assert_eq!(fs::read(&victim).unwrap(), b"precious");
 }

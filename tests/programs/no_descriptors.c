@@ -1,0 +1,23 @@
+/* Has no descriptor left while it sends much, and then has some again. */
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static int move(int *pair, const char *data, size_t size) {
+    char bytes[8];
+    for (int n = 0; n < 20000; n++) {
+        if (write(pair[0], data, size) != (ssize_t)size || read(pair[1], bytes, sizeof bytes) != (ssize_t)size) return 0;
+    }
+    return 1;
+}
+
+int main(void) {
+    int pair[2], descriptors[64], count = 0;
+    struct rlimit limit = {64, 64};
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) || setrlimit(RLIMIT_NOFILE, &limit)) return 1;
+    while ((descriptors[count] = dup(0)) >= 0) count++;
+    if (!move(pair, "x", 1)) return 1;
+    while (count > 0) close(descriptors[--count]);
+    if (!move(pair, "xx", 2)) return 1;
+    return write(1, "unharmed\n", 9) != 9;
+}
