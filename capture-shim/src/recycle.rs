@@ -120,6 +120,10 @@ fn oldest(state: &State) -> Option<*mut u32> {
 }
 
 /// A chunk for the thread `tid`, with its header, and the words of it that are in use already.
+///
+/// Apart, because it needs some KiB of stack, which only a log that keeps the newest has to have.
+#[cold]
+#[inline(never)]
 pub(crate) fn take(
     state: &State,
     header: &FileHeader,
