@@ -59,7 +59,8 @@ fn replaced(old: c_int, new: c_int) {
     }
 }
 
-fn duplicated(old: c_int, new: c_int) {
+/// `new` names what `old` does.
+pub(crate) fn duplicated(old: c_int, new: c_int) {
     if new < 0 || new == old {
         return;
     }

@@ -6,14 +6,14 @@
 use core::ffi::c_int;
 
 use libc::sockaddr;
-use socket_log::encode::{Datagram, Direction, datagram_flag};
+use socket_log::encode::{self, Datagram, Direction, datagram_flag};
 
 use crate::checksum;
 use crate::describe::{self, Name};
 use crate::fds::Entry;
 use crate::log::Writer;
 use crate::transfer::Buffers;
-use crate::watch;
+use crate::{raw, watch};
 
 /// An address that the caller gave or got: null, or as long as told.
 #[derive(Clone, Copy)]
@@ -92,19 +92,26 @@ pub(crate) unsafe fn sent(
     }
 }
 
-/// Logs a datagram that was received.
+/// Logs a datagram that was received, or the end of a connection that keeps the bounds of messages.
 ///
 /// # Safety
 /// `buffers` hold what was received of it.
 #[inline(never)]
 pub(crate) unsafe fn received(
     writer: Writer,
+    fd: c_int,
     entry: Entry,
     buffers: Buffers,
     message: &Received,
     begin: u64,
     end: u64,
 ) {
+    if message.bytes == 0 && raw::socket_option(fd, libc::SO_TYPE) == Ok(libc::SOCK_SEQPACKET) {
+        if !message.peeked {
+            writer.record(&encode::end_of_file(end, entry.flow()), end);
+        }
+        return;
+    }
     let mut flags = 0;
     if message.truncated {
         flags |= datagram_flag::TRUNCATED;

@@ -153,6 +153,16 @@ fn find(fd: c_int) -> Entry {
 
 /// Numbers the flow of a socket that is new to this process, logs it and enters it into the table.
 pub(crate) fn adopt(writer: Writer, fd: c_int, origin: Origin, listener: u32) -> Entry {
+    number_flow(writer, fd, origin, listener, true)
+}
+
+/// Numbers another flow of a socket that had one, whose connection has ended. The new one goes without the kernel's id,
+/// by which both would pass for the same.
+pub(crate) fn adopt_again(writer: Writer, fd: c_int) -> Entry {
+    number_flow(writer, fd, Origin::Socket, 0, false)
+}
+
+fn number_flow(writer: Writer, fd: c_int, origin: Origin, listener: u32, is_first: bool) -> Entry {
     let number = |option| raw::socket_option::<c_int>(fd, option).unwrap_or(0);
     let (domain, kind) = (number(libc::SO_DOMAIN), number(libc::SO_TYPE));
     let cookie = raw::socket_option(fd, libc::SO_COOKIE).unwrap_or(0);
@@ -188,7 +198,7 @@ pub(crate) fn adopt(writer: Writer, fd: c_int, origin: Origin, listener: u32) ->
         kind: kind as u8,
         protocol: number(libc::SO_PROTOCOL) as u16,
         origin,
-        cookie,
+        cookie: if is_first { cookie } else { 0 },
         listener,
     };
     let now = clock::now();

@@ -9,7 +9,7 @@ use crate::describe::{self, Name};
 use crate::fds::{self, Entry, Kind};
 use crate::hooks::types;
 use crate::log::{self, Writer};
-use crate::{clock, raw, transfer, watch};
+use crate::{aliases, clock, raw, transfer, watch};
 
 /// # Safety
 /// As `socket`.
@@ -95,8 +95,16 @@ pub(crate) unsafe fn connect(
     length: socklen_t,
 ) -> c_int {
     let entry = describe::verify(fd, fds::get(fd));
+    let before = if entry.is_named() { Name::peer(fd) } else { Name::NONE };
     // SAFETY: the program's own call.
     let result = unsafe { real(fd, address, length) };
+    // SAFETY: the kernel has taken the program's address.
+    if result == 0
+        && entry.is_named()
+        && ends_flow(fd, entry, &before, &unsafe { peer_name(address, length) })
+    {
+        begin_again(fd, entry);
+    }
     // SAFETY: the program's own address.
     unsafe { connected(fd, result == 0, address, length) };
     if result < 0
@@ -106,6 +114,37 @@ pub(crate) unsafe fn connect(
         transfer::fail(writer, fd, entry, Direction::Send, clock::now());
     }
     result
+}
+
+/// # Safety
+/// `address` is null or as long as told.
+unsafe fn peer_name(address: *const sockaddr, length: socklen_t) -> Name {
+    // SAFETY: as the caller says.
+    unsafe { Name::copy(address, length as usize) }
+}
+
+/// Whether a `connect` that succeeded has ended what was connected before: it took a socket from its peer, or gave it
+/// another one. (A second call for one connection under way does neither.)
+fn ends_flow(fd: c_int, entry: Entry, before: &Name, asked: &Name) -> bool {
+    match entry.kind() {
+        Kind::Stream => asked.is_unspecified(),
+        Kind::Datagram => before.is_known() && Name::peer(fd).as_bytes() != before.as_bytes(),
+        _ => false,
+    }
+}
+
+/// The socket begins another flow, under all of its descriptors.
+fn begin_again(fd: c_int, old: Entry) {
+    let Some(writer) = log::writer() else { return };
+    forget(fd);
+    describe::adopt_again(writer, fd);
+    let known = writer.state().descriptors.load(core::sync::atomic::Ordering::Relaxed);
+    for other in (0..known as c_int).filter(|other| *other != fd) {
+        if fds::get(other).flow() == old.flow() {
+            forget(other);
+            aliases::duplicated(fd, other);
+        }
+    }
 }
 
 /// Logs the ends of a flow on which a connection was made, or is under way.
@@ -126,6 +165,9 @@ pub(crate) unsafe fn connected(fd: c_int, success: bool, address: *const sockadd
     if !peer.is_known() {
         // SAFETY: as the caller says.
         peer = unsafe { Name::copy(address, length as usize) };
+        if peer.is_unspecified() && entry.kind() == Kind::Stream {
+            return; // It may be connected anew, or not.
+        }
         if peer.is_unspecified() {
             peer = Name::NONE; // A datagram socket taken from its peer again.
         }

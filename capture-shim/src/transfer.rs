@@ -170,7 +170,7 @@ unsafe fn receive_on_socket(
         } else if result > 0 || unsafe { buffers.capacity() } > 0 {
             let message = datagram::Received { bytes: result as usize, ..datagram::Received::default() };
             // SAFETY: the buffers were just filled.
-            unsafe { datagram::received(writer, entry, buffers, &message, begin, end) };
+            unsafe { datagram::received(writer, fd, entry, buffers, &message, begin, end) };
         }
     } else {
         // SAFETY: the buffers' descriptions were just used by the call.
