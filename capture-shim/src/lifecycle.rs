@@ -98,12 +98,12 @@ pub(crate) unsafe fn connect(
     let before = if entry.is_named() { Name::peer(fd) } else { Name::NONE };
     // SAFETY: the program's own call.
     let result = unsafe { real(fd, address, length) };
-    // SAFETY: the kernel has taken the program's address.
-    if result == 0
-        && entry.is_named()
-        && ends_flow(fd, entry, &before, &unsafe { peer_name(address, length) })
-    {
-        begin_again(fd, entry);
+    if result == 0 && entry.is_named() {
+        // SAFETY: the kernel has taken the program's address.
+        let asked = unsafe { Name::copy(address, length as usize) };
+        if ends_flow(fd, entry, &before, &asked) {
+            begin_again(fd, entry);
+        }
     }
     // SAFETY: the program's own address.
     unsafe { connected(fd, result == 0, address, length) };
@@ -114,13 +114,6 @@ pub(crate) unsafe fn connect(
         transfer::fail(writer, fd, entry, Direction::Send, clock::now());
     }
     result
-}
-
-/// # Safety
-/// `address` is null or as long as told.
-unsafe fn peer_name(address: *const sockaddr, length: socklen_t) -> Name {
-    // SAFETY: as the caller says.
-    unsafe { Name::copy(address, length as usize) }
 }
 
 /// Whether a `connect` that succeeded has ended what was connected before: it took a socket from its peer, or gave it
