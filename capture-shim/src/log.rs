@@ -195,13 +195,18 @@ impl Writer {
         distance.wrapping_add(SHORT_REACH) < 2 * SHORT_REACH
     }
 
-    /// Sees to it that the thread has room for the longest record that is written here, behind an anchor near to
-    /// `now`; otherwise the record is counted as lost.
-    fn make_ready(self, now: u64) -> bool {
+    /// Whether the thread's chunk has room for the longest record that is written here, and an anchor before it.
+    fn has_room(self) -> bool {
         const WORDS: usize = 80;
         const { assert!(WORDS <= LARGEST_RECORD_WORDS) };
         let used = self.thread.cursor.load(Relaxed) % CHUNK_BYTES;
-        if (used == 0 || used + 4 * WORDS > CHUNK_BYTES)
+        used != 0 && used + 4 * WORDS <= CHUNK_BYTES
+    }
+
+    /// Sees to it that the thread has room for the longest record that is written here, behind an anchor near to
+    /// `now`; otherwise the record is counted as lost.
+    fn make_ready(self, now: u64) -> bool {
+        if !self.has_room()
             && let Err(cause) = self.take_chunk()
         {
             self.lose(cause);
@@ -231,8 +236,9 @@ impl Writer {
             return Err(stopped as usize - 1);
         }
         let header = self.header().ok_or(lost::REFUSED)?;
+        let mut old = self.thread.cursor.load(Acquire);
         let (tid, anchor) = (self.thread.tid.load(Relaxed), clock::anchor());
-        let (memory, used) = if self.thread.cursor.load(Relaxed) == 0
+        let (memory, used) = if old == 0
             && self.thread.ended.load(Relaxed) == 0
             && let Some(left) = ended::take(self.state)
         {
@@ -250,7 +256,17 @@ impl Writer {
         };
         // A signal handler in between still writes into the old chunk, which has another latest record.
         self.thread.latest.store(0, Release);
-        let old = self.thread.cursor.swap(memory as usize + 4 * used, AcqRel);
+        while !tls::replace(&self.thread.cursor, old, memory as usize + 4 * used) {
+            old = self.thread.cursor.load(Acquire);
+            if self.has_room() {
+                // It has taken a chunk, which lies behind this one. The thread goes on there, since its records must be
+                // in order; this chunk has none.
+                if options().keeps_newest {
+                    recycle::give(self.state, memory as usize);
+                }
+                return Ok(());
+            }
+        }
         self.anchored(&anchor);
         if old == 0 {
             ended::expect_end();

@@ -1,0 +1,198 @@
+"""What recording costs: the calls one by one (bench/calls.c), and servers under load.
+
+Called by scripts/bench, which builds the library and installs what is measured. Everything is compared within one
+run, in alternation, because times drift from hour to hour by more than what is to be measured.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+REPOSITORY = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TARGET = os.environ.get("CARGO_TARGET_DIR", os.path.join(REPOSITORY, "target"))
+LIBRARY = os.path.join(TARGET, "release", "libsockcap.so")
+
+
+def run(command, **options):
+    """The output of a command that must succeed within a bounded time."""
+    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=900, **options)
+    if result.returncode != 0:
+        sys.exit(f"{' '.join(command)}: status {result.returncode}\n{result.stderr[-2000:]}")
+    return result.stdout
+
+
+def preloaded(data):
+    return {**os.environ, "LD_PRELOAD": LIBRARY, "SOCKCAP_DIR": data, "SOCKCAP_HOST": "bench"}
+
+
+def calls(program, rounds, environment=None, prefix=()):
+    """For each call of bench/calls.c: p10 bare and hooked, mean bare and hooked, in ns."""
+    processor = max(os.sched_getaffinity(0))
+    output = run([*prefix, program, str(rounds), str(processor)], env=environment)
+    rows = (line.split("\t") for line in output.splitlines() if "\t" in line)
+    return {name: [float(number) for number in numbers] for name, *numbers in rows}
+
+
+def target(name):
+    if "/dev/null" in name:
+        return "3"
+    if name.startswith("udp"):
+        return "60 + crc"
+    return "60" if name.startswith(("tcp", "socketpair")) else ""
+
+
+def watchers(work):
+    """Other tools that see the same calls, and how to start them."""
+    null = os.path.join(work, "watched")
+    yield "strace", ["strace", "-f", "-ttt", "-e", "trace=network,read,write", "-o", null]
+    yield "strace --seccomp-bpf", ["strace", "-f", "--seccomp-bpf", "-ttt", "-e", "trace=network,read,write", "-o", null]
+    yield "perf trace", ["perf", "trace", "-o", null, "-e", "read,write,readv,writev,sendto,recvfrom,socket,accept,close"]
+    yield "bpftrace", [
+        "bpftrace", "-q", "-e",
+        "tracepoint:raw_syscalls:sys_enter { @[pid] = count(); } tracepoint:raw_syscalls:sys_exit { @[pid] = count(); }",
+        "-c",
+    ]
+
+
+def measure_calls(work, rounds):
+    program = os.path.join(work, "calls")
+    run(["gcc", "-O2", "-Wall", "-o", program, os.path.join(REPOSITORY, "bench", "calls.c")])
+    hooked = calls(program, rounds, preloaded(os.path.join(work, "calls.data")))
+    few = max(rounds // 20, 10)
+    bare, others, absent = calls(program, few), {}, []
+    for name, prefix in watchers(work):
+        if not shutil.which(prefix[0]):
+            absent.append(f"{name}: not there")
+            continue
+        if prefix[0] == "bpftrace":
+            # It takes the command as one text.
+            command = [*prefix, f"{program} {few} {max(os.sched_getaffinity(0))}"]
+            result = subprocess.run(command, capture_output=True, text=True, timeout=600)
+            rows = (line.split("\t") for line in result.stdout.splitlines() if line.count("\t") == 4)
+            found = {name: [float(number) for number in numbers] for name, *numbers in rows}
+        else:
+            try:
+                found = calls(program, few, prefix=prefix)
+            except SystemExit as error:
+                absent.append(f"{name}: does not work here ({str(error).splitlines()[-1].strip()})")
+                continue
+        if found:
+            others[name] = found
+        else:
+            absent.append(f"{name}: does not work here")
+    print("## Calls\n")
+    print(f"ns; p10 (and mean) of {rounds} slices, bare and hooked in alternation, pinned. Other tools: p10 added.\n")
+    titles = ["call", "bare", "added", "added, mean", "target", *others]
+    print("| " + " | ".join(titles) + " |\n|" + "---|" * len(titles))
+    for name, (tenth, hooked_tenth, mean, hooked_mean) in hooked.items():
+        cells = [name, f"{tenth:.0f}", f"{hooked_tenth - tenth:.1f}", f"{hooked_mean - mean:.1f}", target(name)]
+        cells += [f"{found[name][0] - bare[name][0]:.0f}" if name in found else "" for found in others.values()]
+        print("| " + " | ".join(cells) + " |")
+    print()
+    for line in absent:
+        print(f"- {line}")
+    print(flush=True)
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+class Server:
+    """A server that runs while a client measures it."""
+
+    def __init__(self, command, port, environment):
+        self.process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for _ in range(1000):
+            try:
+                socket.create_connection(("127.0.0.1", port)).close()
+                return
+            except OSError:
+                time.sleep(0.01)
+        self.process.kill()
+        sys.exit(f"{command[0]} does not listen")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait(30)
+
+
+def nginx(work, seconds, environment):
+    port = free_port()
+    directory = os.path.join(work, "nginx")
+    os.makedirs(directory, exist_ok=True)
+    configuration = os.path.join(directory, "conf")
+    with open(configuration, "w") as file:
+        file.write(f"""daemon off; worker_processes 1; pid {directory}/pid; error_log {directory}/errors; events {{}}
+http {{ access_log off; client_body_temp_path {directory}/a; proxy_temp_path {directory}/b;
+fastcgi_temp_path {directory}/c; uwsgi_temp_path {directory}/d; scgi_temp_path {directory}/e;
+keepalive_requests 1000000000;
+server {{ listen 127.0.0.1:{port}; location / {{ return 200 short; }} }} }}""")
+    command = ["nginx", "-e", "stderr", "-p", directory, "-c", configuration]
+    with Server(command, port, environment):
+        output = run(["wrk", "-t1", "-c16", f"-d{seconds}s", "--latency", f"http://127.0.0.1:{port}/"])
+    throughput = float(re.search(r"Requests/sec:\s+([\d.]+)", output).group(1))
+    number, unit = re.search(r"99%\s+([\d.]+)(us|ms|s)", output).groups()
+    return throughput, float(number) * {"us": 1e-3, "ms": 1, "s": 1e3}[unit]
+
+
+def redis(work, seconds, environment):
+    port = free_port()
+    command = ["redis-server", "--port", str(port), "--save", "", "--bind", "127.0.0.1", "--dir", work]
+    with Server(command, port, environment):
+        # About 100,000 requests a second.
+        arguments = ["-p", str(port), "-n", str(80000 * seconds), "-c", "16", "-t", "get", "-d", "100", "--csv"]
+        output = run(["redis-benchmark", *arguments])
+    head, values = (line.replace('"', "").split(",") for line in output.strip().splitlines()[:2])
+    row = dict(zip(head, values))
+    return float(row["rps"]), float(row["p99_latency_ms"])
+
+
+def measure_servers(work, pairs, seconds):
+    print("## Servers\n")
+    print(f"Recorded against not: median of the ratios of {pairs} pairs of {seconds} s each, in alternation.\n")
+    print("| server | throughput, 1/s | kept | target | p99, ms | p99, ratio | target |\n|---|---|---|---|---|---|---|")
+    for name, measure in (("nginx under wrk", nginx), ("redis under redis-benchmark", redis)):
+        throughputs, latencies, plain = [], [], []
+        for pair in range(pairs):
+            found = {}
+            for recorded in (False, True) if pair % 2 else (True, False):
+                data = os.path.join(work, "servers.data")
+                found[recorded] = measure(work, seconds, preloaded(data) if recorded else None)
+                shutil.rmtree(data, ignore_errors=True)
+            throughputs.append(found[True][0] / found[False][0])
+            latencies.append(found[True][1] / found[False][1])
+            plain.append(found[False])
+        speed, latency = (statistics.median(values) for values in zip(*plain))
+        kept, ratio = statistics.median(throughputs), statistics.median(latencies)
+        print(f"| {name} | {speed:.0f} | {kept:.1%} | >= 98% | {latency:.3f} | {ratio:.3f} | <= 1.02 |", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="scripts/bench capture", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=2000, help="slices of each call (default 2000)")
+    parser.add_argument("--pairs", type=int, default=9, help="pairs of runs of each server (default 9)")
+    parser.add_argument("--seconds", type=int, default=4, help="length of each run of a server (default 4)")
+    parser.add_argument("--calls-only", action="store_true", help="leave the servers out")
+    arguments = parser.parse_args()
+    commit = run(["git", "-C", REPOSITORY, "describe", "--always", "--dirty"]).strip()
+    print(f"{time.strftime('%Y-%m-%d')}, commit {commit}, {os.cpu_count()} processors, kernel {os.uname().release}\n")
+    with tempfile.TemporaryDirectory() as work:
+        os.chmod(work, 0o755)  # nginx's workers are another user.
+        measure_calls(work, arguments.rounds)
+        if not arguments.calls_only:
+            measure_servers(work, arguments.pairs, arguments.seconds)
+
+
+main()
