@@ -223,6 +223,42 @@ print(b.getsockname()[1], to[1])
 }
 
 #[test]
+fn checksums_are_right_for_every_length_and_alignment() {
+    let recording = Recording::new();
+    recording.python(
+        r#"
+import socket
+a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+data = bytes(n * n * 7 + n // 3 & 255 for n in range(70000)); view = memoryview(data)
+lengths = [*range(1, 300), 1399, 1400, 1401, 4096, 9001, 65507]
+for n, length in enumerate(lengths):
+    start = n % 19
+    a.send(view[start:start + length]); b.recv(70000)
+# In parts, so that a checksum is carried on from one to the next.
+for cut in (1, 15, 16, 47, 48, 63, 64, 65, 130, 900):
+    a.sendmsg([view[:cut], view[cut:cut + 7], view[cut + 7:1000]])
+    b.recvmsg_into([bytearray(cut), bytearray(1000)])
+"#,
+    );
+    let data: Vec<u8> = (0..70_000u64).map(|n| (n * n * 7 + n / 3) as u8).collect();
+    let lengths = (1..300).chain([1399, 1400, 1401, 4096, 9001, 65507]);
+    let single = lengths.enumerate().map(|(n, length)| &data[n % 19..n % 19 + length]);
+    let expected: Vec<u32> =
+        single.map(crc32fast::hash).chain([crc32fast::hash(&data[..1000]); 10]).collect();
+    let log = recording.log();
+    for wanted in [Send, Receive] {
+        let found: Vec<u32> = log
+            .records()
+            .filter_map(|record| match record {
+                Record::Datagram { direction, checksum, .. } if *direction == wanted => Some(*checksum),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(found, expected, "{wanted:?}");
+    }
+}
+
+#[test]
 fn unix_sockets_name_the_process_at_the_other_end() {
     let recording = Recording::new();
     let printed = recording.python(
