@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
-use end_to_end::capture::{Recorded, Recording, library, python, successful};
+use end_to_end::capture::{Recorded, Recording, library, program, python, successful};
 use socket_log::Record;
 use socket_log::layout::lost;
 
@@ -143,4 +143,28 @@ fn a_link_in_the_place_of_a_log_leads_nowhere() {
     successful(recording.command(python()).env("VICTIM", &victim).args(["-c", LINK]));
     assert_eq!(fs::metadata(&victim).unwrap().uid(), owner);
     assert_eq!(fs::read(&victim).unwrap(), b"precious");
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn hooks_use_little_stack() {
+    let code =
+        successful(Command::new(program("objdump")).args(["-d", "-C", "--no-show-raw-insn"]).arg(library()));
+    let mut function = "";
+    let mut frames = 0;
+    for line in code.lines() {
+        if let Some(name) = line.strip_suffix(">:").and_then(|line| line.split_once(" <")) {
+            function = name.1;
+        }
+        let Some(bytes) = line.split_once("sub ").and_then(|(_, to)| to.trim().strip_prefix("$0x")) else {
+            continue;
+        };
+        let Some(bytes) = bytes.strip_suffix(",%rsp") else { continue };
+        let bytes = u64::from_str_radix(bytes, 16).unwrap();
+        frames += 1;
+        // Runs before the program does; is for a log that keeps the newest alone.
+        let may_be_large = ["start::constructor", "recycle::take"].iter().any(|name| function.contains(name));
+        assert!(bytes <= 1024 || may_be_large, "{function} uses {bytes} bytes");
+    }
+    assert!(frames > 50, "{frames}");
 }
