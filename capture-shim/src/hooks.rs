@@ -152,7 +152,7 @@ handled {
     preadv | preadv64: (fd: c_int, first: *const iovec, count: c_int, offset: off_t) -> ssize_t => calls::preadv;
     preadv2 | preadv64v2:
         (fd: c_int, first: *const iovec, count: c_int, offset: off_t, flags: c_int) -> ssize_t => calls::preadv2;
-    recv | __recv: (fd: c_int, buffer: *mut c_void, size: size_t, flags: c_int) -> ssize_t => receive::recv;
+    recv: (fd: c_int, buffer: *mut c_void, size: size_t, flags: c_int) -> ssize_t => receive::recv;
     __recv_chk:
         (fd: c_int, buffer: *mut c_void, size: size_t, room: size_t, flags: c_int) -> ssize_t
         => receive::recv_chk;

@@ -323,6 +323,9 @@ pub(crate) fn at_exit() {
     type OnExit = unsafe extern "C" fn(extern "C" fn(c_int, *mut c_void), *mut c_void) -> c_int;
     // SAFETY: asks for a name; glibc has the function, musl has not.
     let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"on_exit".as_ptr()) };
+    // That it is not there is no error which the program should find.
+    // SAFETY: takes nothing.
+    unsafe { libc::dlerror() };
     if !address.is_null() {
         // SAFETY: the function's type as documented.
         unsafe { core::mem::transmute::<*mut c_void, OnExit>(address)(on_exit, core::ptr::null_mut()) };

@@ -17,7 +17,7 @@ use socket_log::layout::state;
 const TABLE: &[(&str, &str)] = &[
     (
         "read",
-        "read __read readv pread pread64 __pread64 preadv preadv64 preadv2 preadv64v2 recv __recv recvfrom recvmsg \
+        "read __read readv pread pread64 __pread64 preadv preadv64 preadv2 preadv64v2 recv recvfrom recvmsg \
          recvmmsg __read_chk __pread_chk __pread64_chk __recv_chk __recvfrom_chk",
     ),
     (
