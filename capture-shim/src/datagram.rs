@@ -27,6 +27,19 @@ pub(crate) struct Address {
 impl Address {
     /// None given.
     pub(crate) const NONE: Address = Address { start: core::ptr::null(), length: 0 };
+
+    /// Its bytes, as many as an address has at most.
+    ///
+    /// # Safety
+    /// It is readable for as long as the bytes are used.
+    #[inline(always)]
+    unsafe fn as_bytes<'call>(self) -> &'call [u8] {
+        if self.start.is_null() {
+            return &[];
+        }
+        // SAFETY: as the caller says.
+        unsafe { core::slice::from_raw_parts(self.start.cast(), self.length.min(128)) }
+    }
 }
 
 /// What a receive said of its datagram.
@@ -55,7 +68,6 @@ impl Default for Received {
     clippy::too_many_arguments,
     reason = "the facts of one call; a struct for one use would hide nothing"
 )]
-#[cold]
 #[inline(never)]
 pub(crate) unsafe fn sent(
     writer: Writer,
@@ -68,9 +80,7 @@ pub(crate) unsafe fn sent(
     end: u64,
 ) {
     // SAFETY: as the caller says.
-    let (checksum, peer) = unsafe { (checksum(buffers, bytes), Name::copy(to.start, to.length)) };
-    // A socket without a name of its own choice is judged by where it first sends to.
-    if !entry.is_named() && !describe::stays(writer, fd, entry, &Name::local(fd), &peer) {
+    if !entry.is_named() && !unsafe { is_wanted(writer, fd, entry, to) } {
         return;
     }
     let datagram = Datagram {
@@ -79,9 +89,11 @@ pub(crate) unsafe fn sent(
         ticks: begin,
         duration: end - begin,
         bytes: bytes as u64,
-        checksum,
+        // SAFETY: as the caller says.
+        checksum: unsafe { checksum(buffers, bytes) },
         flags: 0,
-        peer: peer.as_bytes(),
+        // SAFETY: as the caller says.
+        peer: unsafe { to.as_bytes() },
     };
     writer.datagram(&datagram, end);
     if entry.is_watched() {
@@ -90,6 +102,18 @@ pub(crate) unsafe fn sent(
     if !entry.is_named() {
         describe::bound(writer, fd, entry);
     }
+}
+
+/// Whether a socket without a name of its own choice, which is judged by where it first sends to, is recorded.
+///
+/// # Safety
+/// `to` is readable.
+#[cold]
+#[inline(never)]
+unsafe fn is_wanted(writer: Writer, fd: c_int, entry: Entry, to: Address) -> bool {
+    // SAFETY: as the caller says.
+    let peer = unsafe { Name::copy(to.start, to.length) };
+    describe::stays(writer, fd, entry, &Name::local(fd), &peer)
 }
 
 /// Logs a datagram that was received, or the end of a connection that keeps the bounds of messages.
