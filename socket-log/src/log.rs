@@ -173,9 +173,17 @@ impl Chunks<'_> {
         // The magic may lie across the end of what was read.
         let mut bytes = [0; CHUNK_BYTES + 3];
         let searched = read_at(&self.log.file, &mut bytes, offset).unwrap_or(0);
-        let found = bytes[..searched].windows(4).skip(1).position(|window| window == magic);
+        let places = bytes[..searched].windows(4).enumerate().skip(1);
+        let places = places.filter(|(_, window)| *window == magic).map(|(place, _)| place as u64);
+        // A name in a record can look like the magic; where a true chunk ends, the next begins, or the file ends.
+        let followed = |place: &u64| {
+            let mut next = [0; 4];
+            let read = read_at(&self.log.file, &mut next, offset + place + CHUNK_BYTES as u64);
+            read.is_ok_and(|read| read == 0 || next == magic)
+        };
+        let found = places.clone().find(followed).or_else(|| places.clone().next());
         let bytes = match found.filter(|_| !in_place) {
-            Some(before) => before as u64 + 1,
+            Some(place) => place,
             None => read as u64,
         };
         self.passed_over(offset, bytes, Fault::NotAChunk);
