@@ -286,6 +286,7 @@ handled {
         (thread: *mut c_void, attributes: *const c_void, entry: *mut c_void, argument: *mut c_void) -> c_int
         => thread::pthread_create;
     _exit | _Exit | quick_exit: (status: c_int) -> c_int => process::exit;
+    chroot: (path: *const c_char) -> c_int => process::chroot;
     prctl: (option: c_int, a: c_long, b: c_long, c: c_long, d: c_long) -> c_int => process::prctl;
     setuid | seteuid: (user: uid_t) -> c_int => process::setuid;
     setreuid: (user: uid_t, effective: uid_t) -> c_int => process::setreuid;

@@ -377,6 +377,18 @@ pub(crate) unsafe fn setresuid(real: types::setresuid, user: uid_t, effective: u
     unsafe { real(user, effective, saved) }
 }
 
+/// # Safety
+/// As `chroot`, behind which the log has no path any more, and can grow only into what it has.
+pub(crate) unsafe fn chroot(real: types::chroot, path: *const c_char) -> c_int {
+    if !raw::is_sealed()
+        && let Some(writer) = log::writer()
+    {
+        reserve(writer);
+    }
+    // SAFETY: the program's own call.
+    unsafe { real(path) }
+}
+
 /// Restricts the system calls of the process by `call`, after which the log can grow only into what it has.
 fn restrict(call: impl FnOnce() -> c_long) -> c_long {
     if !raw::is_sealed()

@@ -174,3 +174,76 @@ print("unharmed")
     assert!(log.log.header().lost[lost::LIMIT] > 0, "what found no place is counted");
     assert_eq!(log.damage, []);
 }
+
+/// Sends and receives a byte, many times, and does something in between.
+const MEANWHILE: &str = "import os, shutil, socket, sys\n\
+                         a, b = socket.socketpair()\n\
+                         for n in range(300000):\n    \
+                             if n == 1000: exec(sys.argv[1])\n    \
+                             a.send(b'x'); b.recv(1)\n\
+                         print('unharmed')";
+
+/// A small disk, mounted as long as it lives.
+struct SmallDisk<'recording>(&'recording Recording);
+
+impl SmallDisk<'_> {
+    fn mount(recording: &Recording) -> SmallDisk<'_> {
+        fs::create_dir(recording.data()).unwrap();
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=200k,mode=0777", "none"])
+            .arg(recording.data())
+            .status();
+        assert!(mounted.unwrap().success(), "this test mounts a tmpfs, for which it must be root");
+        SmallDisk(recording)
+    }
+}
+
+impl Drop for SmallDisk<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(self.0.data()).status();
+    }
+}
+
+#[test]
+fn a_full_disk_harms_nobody_and_what_it_costs_is_shown() {
+    let recording = Recording::new();
+    let disk = SmallDisk::mount(&recording);
+    let printed = successful(recording.command(python()).args(["-c", MEANWHILE, "pass"]));
+    assert_eq!(printed, "unharmed\n");
+    let log = recording.log();
+    let count = log.log.header().lost;
+    let moved = log.entries.iter().filter(|entry| matches!(entry.record, Record::Transfer { .. })).count();
+    assert_eq!(count.iter().sum::<u64>(), count[lost::NO_SPACE], "for this cause alone");
+    assert!(moved > 1000 && count[lost::NO_SPACE] + moved as u64 >= 600_000);
+    assert_eq!(log.damage, []);
+    let info = successful(Command::new(end_to_end::sockcap()).arg("info").arg("-d").arg(recording.data()));
+    assert!(info.contains(&format!("lost {} records: disk full", count[lost::NO_SPACE])), "{info}");
+
+    // There is not even room for a header now, or only just.
+    let printed = successful(recording.command(python()).args(["-c", MEANWHILE, "pass"]));
+    assert_eq!(printed, "unharmed\n");
+    drop(disk);
+}
+
+#[test]
+fn a_flight_recorder_on_a_full_disk_goes_on_in_what_it_has() {
+    let recording = Recording::new();
+    let disk = SmallDisk::mount(&recording);
+    let mut command = recording.command(python());
+    command.envs([("SOCKCAP_MAX_BYTES", "1M"), ("SOCKCAP_WHEN_FULL", "newest")]);
+    assert_eq!(successful(command.args(["-c", MEANWHILE, "pass"])), "unharmed\n");
+    let log = recording.log();
+    assert_eq!(log.records().filter(|record| matches!(record, Record::Flow(_))).count(), 2);
+    assert!(log.entries.iter().any(|entry| matches!(entry.record, Record::Process { .. })), "its very end");
+    drop(disk);
+}
+
+#[test]
+fn a_directory_that_vanishes_harms_nobody() {
+    let recording = Recording::new();
+    let remove = format!("shutil.rmtree({:?})", recording.data());
+    let printed = successful(recording.command(python()).args(["-c", MEANWHILE, &remove]));
+    assert_eq!(printed, "unharmed\n");
+    // Only its name is gone: what a process counts on is a file that exists as long as it is mapped.
+    assert!(!recording.data().join("hosts").exists(), "and it is not made again");
+}
