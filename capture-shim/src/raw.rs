@@ -220,6 +220,17 @@ pub(crate) fn readlink(path: &CStr, buffer: &mut [u8]) -> usize {
     unsafe { call(libc::SYS_readlinkat, arguments).max(0) as usize }
 }
 
+/// The inode of what `path` leads to.
+pub(crate) fn inode(path: &CStr) -> Option<u64> {
+    // SAFETY: a struct of numbers may be all zeros.
+    let mut status: libc::stat = unsafe { core::mem::zeroed() };
+    let arguments =
+        [libc::AT_FDCWD as usize, path.as_ptr() as usize, ptr::from_mut(&mut status) as usize, 0, 0, 0];
+    // SAFETY: the path ends with a zero byte, and the kernel fills the struct.
+    let result = unsafe { call(libc::SYS_newfstatat, arguments) };
+    (result == 0).then_some(status.st_ino)
+}
+
 /// The working directory, with the zero byte that ends it; nothing on an error.
 pub(crate) fn getcwd(buffer: &mut [u8]) -> usize {
     // SAFETY: the buffer is as long as told.

@@ -104,6 +104,7 @@ fn create(state: &State) -> Option<*mut FileHeader> {
     }
     fields.limit = options().limit();
     fields.keeps_newest = u32::from(options().keeps_newest);
+    fields.namespace = raw::inode(c"/proc/self/ns/net").unwrap_or(0);
     fields.state.store(progress::RUNNING, Relaxed);
     fields.magic.store(MAGIC, Release);
     Some(header)

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use message_trace::{DataDir, Progress};
 use socket_log::encode::{Origin, Role};
-use socket_log::testing::{LogWriter, TCP, inet};
+use socket_log::write::{LogWriter, TCP, inet};
 
 const HOSTS: u64 = 115;
 /// Messages of one connection.

@@ -5,7 +5,7 @@ mod common;
 use common::{Outcome, System, bind, datagram, log, receive_from, send_to};
 use proptest::prelude::*;
 use socket_log::encode::{Datagram, Direction, Origin, Role, datagram_flag};
-use socket_log::testing::{LogWriter, UDP, UNIX_DATAGRAM, unix};
+use socket_log::write::{LogWriter, UDP, UNIX_DATAGRAM, unix};
 
 const CLIENT: &str = "10.0.0.1:40000";
 const SERVER: &str = "10.0.0.2:53";

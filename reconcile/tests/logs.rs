@@ -55,7 +55,7 @@ fn nothing_to_reconcile_is_an_error_that_says_what_to_do() {
 fn the_clocks_file_names_the_reference() {
     let system = System::new();
     for (host, pid) in [("one", 10), ("two", 11), ("two", 12)] {
-        let log = socket_log::testing::LogWriter::new(host, pid, "/bin/x");
+        let log = socket_log::write::LogWriter::new(host, pid, "/bin/x");
         system.add(host, &pid.to_string(), &log);
     }
     system.reconcile();

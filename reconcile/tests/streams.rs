@@ -5,7 +5,7 @@ mod common;
 use common::{System, accept, connect, found, log};
 use proptest::prelude::*;
 use socket_log::encode::{Origin, Role};
-use socket_log::testing::{EPOCH, LogWriter, Socket, TCP, TCP6, mapped};
+use socket_log::write::{EPOCH, LogWriter, Socket, TCP, TCP6, mapped};
 
 const CLIENT: &str = "10.0.0.1:40000";
 const SERVER: &str = "10.0.0.2:80";

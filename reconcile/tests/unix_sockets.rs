@@ -5,7 +5,7 @@ mod common;
 use common::{System, datagram, log};
 use reconcile::Options;
 use socket_log::encode::{Direction, Origin, Role};
-use socket_log::testing::{LogWriter, UNIX_SEQUENCE, UNIX_STREAM, unix};
+use socket_log::write::{LogWriter, UNIX_SEQUENCE, UNIX_STREAM, unix};
 
 fn connect(log: &mut LogWriter, at: u64, flow: u32, cookie: u64, path: &str, server: u32) {
     log.flow(at, flow, UNIX_STREAM, Origin::Socket, cookie);

@@ -4,6 +4,8 @@ use analyze::AnalysisSummary;
 use message_trace::DataDir;
 use reconcile::Reconciliation;
 use report::Note;
+use socket_log::Header;
+use socket_log::layout::source;
 
 use crate::output::{bytes, counted};
 
@@ -20,6 +22,14 @@ pub(crate) fn reconciliation(found: &Reconciliation) -> String {
         counted(found.records, "record", "records"),
         bytes(found.log_bytes),
     )
+}
+
+/// What a log was made from, where that is not the library.
+pub(crate) fn source(header: &Header) -> Option<String> {
+    (header.source != source::LIBRARY).then(|| match source::NAMES.get(header.source as usize) {
+        Some(name) => format!("from {name}"),
+        None => format!("from source {}", header.source),
+    })
 }
 
 /// What could not be seen or matched, each with its count.

@@ -9,7 +9,7 @@ use crate::encode::{
     Call, Datagram, Direction, Flow, Origin, ProcessEvent, Role, WaitCall, datagram_flag, reserved,
 };
 use crate::layout::{ANCHOR_REACH, CHUNK_BYTES, CHUNK_HEADER_WORDS, HEADER_BYTES};
-use crate::testing::{LogWriter, TCP, inet, unix};
+use crate::write::{LogWriter, TCP, inet, unix};
 use crate::{Damage, Entry, Fault, Log, OpenError, Record, SocketName, encode};
 
 /// A record to be written, and how it must come back.

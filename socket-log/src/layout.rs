@@ -76,6 +76,18 @@ pub mod state {
     pub const REPLACED: u32 = 2;
 }
 
+/// What saw the calls that a log tells of.
+pub mod source {
+    /// The library, loaded into the process.
+    pub const LIBRARY: u32 = 0;
+    /// `strace`, whose output was imported.
+    pub const STRACE: u32 = 1;
+    /// Nobody: they were inferred from captured packets.
+    pub const PACKETS: u32 = 2;
+    /// What each is called on screen.
+    pub const NAMES: [&str; 3] = ["library", "strace", "packets"];
+}
+
 /// The causes for which a record is not written, as indices of [`FileHeader::lost`].
 pub mod lost {
     /// The disk is full, or the file may not grow.
@@ -147,6 +159,10 @@ pub struct FileHeader {
     pub limit: u64,
     /// Whether a full log goes on in the place of its oldest chunks (1) or ends (0).
     pub keeps_newest: u32,
+    /// One of [`source`].
+    pub source: u32,
+    /// The process's network namespace when the log began: its inode, or 0 where it is not known.
+    pub namespace: u64,
 }
 
 /// One moment on the three clocks.

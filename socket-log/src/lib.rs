@@ -3,7 +3,8 @@
 //! This crate is the only place that knows how the file is laid out. Without its default feature it is
 //! `no_std`, allocates nothing and holds what the writer needs: [`layout`] (header and chunks) and
 //! [`encode`] (records). The feature `reader` adds decoding, recovery of damaged files and the conversion
-//! of ticks into wall-clock time. `docs/log-format.md` describes the same layout in prose.
+//! of ticks into wall-clock time; the feature `write` adds the making of logs by tools and tests.
+//! `docs/log-format.md` describes the same layout in prose.
 
 #![cfg_attr(not(feature = "reader"), no_std)]
 
@@ -22,8 +23,8 @@ mod decode;
 mod log;
 #[cfg(feature = "reader")]
 mod sockaddr;
-#[cfg(any(feature = "testing", all(test, feature = "reader")))]
-pub mod testing;
+#[cfg(any(feature = "write", all(test, feature = "reader")))]
+pub mod write;
 
 #[cfg(test)]
 #[cfg(feature = "reader")]

@@ -40,6 +40,10 @@ pub struct Header {
     pub limit: u64,
     /// Whether a full log goes on in the place of its oldest chunks.
     pub keeps_newest: bool,
+    /// What saw the calls, one of [`source`](crate::layout::source).
+    pub source: u32,
+    /// The inode of the process's network namespace when the log began; 0 where it is not known.
+    pub namespace: u64,
     /// The host's name.
     pub host: String,
     /// The path of the executable.
@@ -402,6 +406,8 @@ fn parse_header(page: &[u8]) -> Result<Header, HeaderProblem> {
         lost: std::array::from_fn(|cause| long(offset_of!(FileHeader, lost) + 8 * cause)),
         limit: long(offset_of!(FileHeader, limit)),
         keeps_newest: word(offset_of!(FileHeader, keeps_newest)) != 0,
+        source: word(offset_of!(FileHeader, source)),
+        namespace: long(offset_of!(FileHeader, namespace)),
         host: first_text(bytes(offset_of!(FileHeader, host), 128)),
         executable: first_text(bytes(offset_of!(FileHeader, executable), 1024)),
         arguments: texts(bytes(offset_of!(FileHeader, arguments), 2048)),
@@ -435,4 +441,46 @@ fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         }
     }
     Ok(read)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::layout::{source, state};
+    use crate::write::{EPOCH, LogWriter};
+
+    use super::*;
+
+    #[test]
+    fn the_header_comes_back_as_it_was_written() {
+        let mut log = LogWriter::new("alpha", 7, "/bin/x");
+        log.set_arguments(&["x", "-v"]).set_parent(3).set_boot_id(*b"0123456789abcdef");
+        log.set_source(source::PACKETS).set_namespace(0x1_0000_0002).set_state(state::EXITED);
+        log.set_start(500).set_epoch(EPOCH + 1);
+        let Ok(header) = parse_header(&log.bytes()) else { panic!("no header") };
+        let start = Anchor { ticks: 500, monotonic: 500, realtime: EPOCH + 501 };
+        let expected = Header {
+            tick_clock: tick::MONOTONIC,
+            pid: 7,
+            parent_pid: 3,
+            uid: 0,
+            start,
+            boot_id: *b"0123456789abcdef",
+            state: state::EXITED,
+            lost: [0; lost::CAUSES],
+            limit: 0,
+            keeps_newest: false,
+            source: source::PACKETS,
+            namespace: 0x1_0000_0002,
+            host: "alpha".into(),
+            executable: "/bin/x".into(),
+            arguments: vec!["x".into(), "-v".into()],
+        };
+        assert_eq!(header, expected);
+    }
+
+    #[test]
+    fn a_log_that_says_nothing_of_them_is_the_library_s_in_an_unknown_namespace() {
+        let header = parse_header(&LogWriter::new("alpha", 7, "/bin/x").bytes());
+        assert!(header.is_ok_and(|header| header.source == source::LIBRARY && header.namespace == 0));
+    }
 }

@@ -4,15 +4,15 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use end_to_end::capture::{Recorded, Recording, library, python, successful};
+use end_to_end::capture::{Recorded, Recording, library, program, python, successful};
 use socket_log::Record;
 use socket_log::encode::Direction::{Receive, Send};
 use socket_log::encode::{Direction, ProcessEvent};
-use socket_log::layout::{lost, state};
+use socket_log::layout::{lost, source, state};
 
 fn sent(log: &Recorded, wanted: Direction) -> Vec<u64> {
     let bytes = log.records().filter_map(|record| match record {
@@ -320,4 +320,19 @@ fn a_server_that_changes_its_root_goes_on_logging() {
     let recording = Recording::new();
     recording.python(&format!("import os, socket\nos.mkdir('jail'); os.chroot('jail')\n{HARDY}"));
     assert_eq!(sent(&recording.log(), Send).len(), 50_000);
+}
+
+#[test]
+fn a_log_names_the_network_namespace_that_its_program_began_in() {
+    let recording = Recording::new();
+    let script = "import os; print(os.stat('/proc/self/ns/net').st_ino)";
+    // A program that goes elsewhere and is then replaced.
+    let inside =
+        successful(recording.command(program("unshare")).arg("--net").arg(python()).args(["-c", script]));
+    let outside = fs::metadata("/proc/self/ns/net").unwrap().ino();
+    let inside: u64 = inside.trim().parse().unwrap();
+    assert_ne!(inside, outside);
+    let namespaces: Vec<u64> = recording.logs().iter().map(|log| log.log.header().namespace).collect();
+    assert_eq!(namespaces, [outside, inside]);
+    assert!(recording.logs().iter().all(|log| log.log.header().source == source::LIBRARY));
 }

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use message_trace::{DataDir, Message, MessageTrace};
 use reconcile::{Options, Reconciliation, reconcile};
 use socket_log::encode::{Datagram, Direction, Origin, Role};
-use socket_log::testing::{EPOCH, LogWriter, Socket, TCP, UDP, inet};
+use socket_log::write::{EPOCH, LogWriter, Socket, TCP, UDP, inet};
 
 /// Logs in the making, one a process.
 pub struct System {

@@ -9,6 +9,7 @@ use socket_log::{Clock, Entry, Log, Record};
 
 use crate::cli::Dump;
 use crate::error::Error;
+use crate::words;
 
 pub(crate) fn run(arguments: &Dump) -> Result<ExitCode, Error> {
     let mut out = BufWriter::new(io::stdout().lock());
@@ -17,11 +18,13 @@ pub(crate) fn run(arguments: &Dump) -> Result<ExitCode, Error> {
         let (header, clock) = (log.header(), log.clock());
         writeln!(
             out,
-            "# {} host {} pid {} parent {} started {}: {}",
+            "# {} host {} pid {} parent {}{}{} started {}: {}",
             path.display(),
             header.host,
             header.pid,
             header.parent_pid,
+            words::source(header).map_or_else(String::new, |source| format!(" {source}")),
+            if header.namespace == 0 { String::new() } else { format!(" namespace {}", header.namespace) },
             time(header.start.realtime),
             header.arguments.join(" "),
         )?;

@@ -135,12 +135,12 @@ fn unseen_end(end: &UnseenEnd) -> String {
 
 /// What is worth knowing of a process beside its figures.
 fn remarks(header: &Header, has_flows: bool) -> String {
-    let mut remarks = Vec::new();
+    let mut remarks: Vec<String> = words::source(header).into_iter().collect();
     if !has_flows {
-        remarks.push("used no sockets");
+        remarks.push("used no sockets".into());
     }
     if header.state == state::REPLACED {
-        remarks.push("replaced by another program");
+        remarks.push("replaced by another program".into());
     }
     if remarks.is_empty() { String::new() } else { format!("  ({})", remarks.join(", ")) }
 }

@@ -1,10 +1,15 @@
-//! Logs made by hand, for tests: the same bytes that the preloaded library would leave, from a few calls.
+//! Logs made from outside of the process: the same bytes that the preloaded library would leave, from a few calls.
 //!
-//! Only tests use this (feature `testing`). It goes through [`encode`] and [`layout`](crate::layout) like the real
-//! writer, so that a test of a reader is a test against the one layout there is. Ticks are nanoseconds of
-//! `CLOCK_MONOTONIC`; the wall clock is [`EPOCH`] later, unless [`LogWriter::set_epoch`] says otherwise.
+//! For tools that saw the sockets in another way (`sockcap import` of `strace` output or of packets), and for tests
+//! (feature `write`). It goes through [`encode`] and [`layout`](crate::layout) like the real writer, so that there is
+//! one layout only. Ticks are nanoseconds of `CLOCK_MONOTONIC`; the wall clock is [`EPOCH`] later, unless
+//! [`LogWriter::set_epoch`] says otherwise: with an epoch of 0 ticks are nanoseconds since the Unix epoch.
+//!
+//! The log is held in memory until it is written, four bytes a word.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::mem::offset_of;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
@@ -38,6 +43,7 @@ pub struct LogWriter {
     threads: BTreeMap<u32, Thread>,
     tid: u32,
     epoch: i64,
+    start: u64,
 }
 
 impl LogWriter {
@@ -50,6 +56,7 @@ impl LogWriter {
             threads: BTreeMap::new(),
             tid: pid,
             epoch: EPOCH,
+            start: 0,
         };
         this.put(offset_of!(FileHeader, magic), &MAGIC.to_le_bytes());
         let words = [
@@ -77,17 +84,53 @@ impl LogWriter {
         self
     }
 
-    /// Sets the kernel's id of the boot; by default all logs are of one.
+    /// Sets the kernel's id of the boot to one of equal bytes; by default all logs are of one boot.
     pub fn set_boot(&mut self, boot: u8) -> &mut LogWriter {
-        self.put(offset_of!(FileHeader, boot_id), &[boot; 16]);
+        self.set_boot_id([boot; 16])
+    }
+
+    /// Sets the kernel's id of the boot.
+    pub fn set_boot_id(&mut self, id: [u8; 16]) -> &mut LogWriter {
+        self.put(offset_of!(FileHeader, boot_id), &id);
+        self
+    }
+
+    /// Sets the parent's process id, 1 by default.
+    pub fn set_parent(&mut self, pid: u32) -> &mut LogWriter {
+        self.put(offset_of!(FileHeader, parent_pid), &pid.to_le_bytes());
+        self
+    }
+
+    /// Sets what saw the calls, one of [`source`](crate::layout::source); by default the library.
+    pub fn set_source(&mut self, source: u32) -> &mut LogWriter {
+        self.put(offset_of!(FileHeader, source), &source.to_le_bytes());
+        self
+    }
+
+    /// Sets the inode of the network namespace, 0 (not known) by default.
+    pub fn set_namespace(&mut self, inode: u64) -> &mut LogWriter {
+        self.put(offset_of!(FileHeader, namespace), &inode.to_le_bytes());
         self
     }
 
     /// Sets the wall-clock time at tick 0, of this and all further records.
     pub fn set_epoch(&mut self, epoch: i64) -> &mut LogWriter {
         self.epoch = epoch;
-        let start = offset_of!(FileHeader, start) + offset_of!(Anchor, realtime);
-        self.put(start, &epoch.to_le_bytes());
+        self.put_start()
+    }
+
+    /// Sets when the log begins, at tick 0 by default.
+    pub fn set_start(&mut self, ticks: u64) -> &mut LogWriter {
+        self.start = ticks;
+        self.put_start()
+    }
+
+    fn put_start(&mut self) -> &mut LogWriter {
+        let anchor = self.anchor(self.start);
+        let words = [anchor.ticks, anchor.monotonic as u64, anchor.realtime as u64];
+        for (index, word) in words.iter().enumerate() {
+            self.put(offset_of!(FileHeader, start) + 8 * index, &word.to_le_bytes());
+        }
         self
     }
 
@@ -204,12 +247,22 @@ impl LogWriter {
 
     /// The file's bytes.
     pub fn bytes(&self) -> Vec<u8> {
-        let mut bytes = self.header.clone();
-        for (index, chunk) in self.chunks.iter().enumerate() {
-            bytes.extend(chunk.iter().flat_map(|word| word.to_le_bytes()));
-            bytes.resize(HEADER_BYTES + (index + 1) * CHUNK_BYTES, 0);
-        }
+        let mut bytes = Vec::with_capacity(HEADER_BYTES + self.chunks.len() * CHUNK_BYTES);
+        // A vector takes all that it is given.
+        let _ = self.write_to(&mut bytes);
         bytes
+    }
+
+    fn write_to(&self, out: &mut impl Write) -> std::io::Result<()> {
+        out.write_all(&self.header)?;
+        for chunk in &self.chunks {
+            let mut bytes = [0; CHUNK_BYTES];
+            for (place, word) in bytes.chunks_exact_mut(4).zip(chunk) {
+                place.copy_from_slice(&word.to_le_bytes());
+            }
+            out.write_all(&bytes)?;
+        }
+        Ok(())
     }
 
     /// Writes the file, and the directories it is in.
@@ -220,7 +273,9 @@ impl LogWriter {
         if let Some(directory) = path.parent() {
             std::fs::create_dir_all(directory)?;
         }
-        std::fs::write(path, self.bytes())
+        let mut out = BufWriter::with_capacity(1 << 18, File::create(path)?);
+        self.write_to(&mut out)?;
+        out.flush()
     }
 
     fn append(&mut self, index: usize, words: &[u32]) -> &mut LogWriter {
