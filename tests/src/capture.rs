@@ -105,7 +105,12 @@ impl Recording {
 
     /// All logs, in the order of their beginning.
     pub fn logs(&self) -> Vec<Recorded> {
-        let hosts = self.data().join("hosts/host");
+        self.logs_of("host")
+    }
+
+    /// The logs of one host of several, in the order of their beginning.
+    pub fn logs_of(&self, host: &str) -> Vec<Recorded> {
+        let hosts = self.data().join("hosts").join(host);
         let mut logs: Vec<Recorded> = fs::read_dir(&hosts)
             .unwrap_or_else(|error| panic!("{}: {error}", hosts.display()))
             .map(|entry| Recorded::read(&entry.unwrap().path()))

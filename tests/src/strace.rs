@@ -16,10 +16,13 @@ const CALLS: &str = "trace=read,readv,preadv2,recvfrom,recvmsg,recvmmsg,write,wr
 /// A command that runs `traced` under strace, which writes to `output`. Its limit on texts is also that on the messages of a
 /// batch.
 pub fn under(traced: &Command, output: &Path) -> Command {
+    with(traced, &["-f", "--seccomp-bpf", "-yy", "-s", "40", "-e", "signal=none", "-e", CALLS], output)
+}
+
+/// A command that runs `traced` under strace with these options.
+pub fn with(traced: &Command, options: &[&str], output: &Path) -> Command {
     let mut command = Command::new(program("strace"));
-    command
-        .args(["-f", "--seccomp-bpf", "-yy", "-s", "40", "-e", "signal=none", "-e", CALLS, "-o"])
-        .arg(output);
+    command.args(options).arg("-o").arg(output);
     // The library goes into the program, not into strace.
     for (name, value) in traced.get_envs() {
         if let Some(value) = value {

@@ -1,0 +1,79 @@
+//! `tcpdump` on a host's interface, which is stopped only when everything until then is in its file.
+
+use std::net::{Ipv4Addr, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use crate::capture::program;
+use crate::lab::{Namespace, Running};
+
+/// What is sent where there is no address resolution, to port 9.
+const MARK: &[u8] = b"the capture ends here";
+
+/// A running `tcpdump`.
+pub struct Packets {
+    running: Running,
+    namespace: Namespace,
+    file: PathBuf,
+    /// The address of the interface.
+    address: Ipv4Addr,
+}
+
+impl Packets {
+    /// Starts it, and returns when it sees packets.
+    pub(super) fn start(namespace: &Namespace, interface: &str, address: Ipv4Addr, file: &Path) -> Packets {
+        let mut command = Command::new(program("tcpdump"));
+        command.args([
+            "-n",
+            "-U",
+            "-s",
+            "0",
+            "--immediate-mode",
+            "-B",
+            "65536",
+            "-Z",
+            "root",
+            "-i",
+            interface,
+        ]);
+        namespace.enter(command.arg("-w").arg(file));
+        let running = Running::start("tcpdump", &mut command);
+        running.wait_for("listening on");
+        Packets { running, namespace: namespace.clone(), file: file.to_owned(), address }
+    }
+
+    /// Ends it when it has written all packets that are older than this call, and sees to it that it lost none.
+    pub fn stop(self) {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        let (to, mark) = self.mark();
+        // A question for an address that nobody has is asked three times and then again when it is sent anew.
+        loop {
+            self.namespace
+                .inside(|| UdpSocket::bind("0.0.0.0:0").and_then(|socket| socket.send_to(MARK, to)))
+                .unwrap();
+            std::thread::sleep(Duration::from_millis(20));
+            let bytes = std::fs::read(&self.file).unwrap_or_default();
+            if bytes.windows(mark.len()).rev().any(|window| window == mark) {
+                break;
+            }
+            assert!(Instant::now() < deadline, "tcpdump does not write\n{}", self.running.output());
+        }
+        let output = self.running.stop(Signal::INT);
+        assert!(output.contains("0 packets dropped by kernel"), "{output}");
+    }
+
+    /// Where to send what shows in the file as which bytes: a question for the address of a host that is not there,
+    /// which adds no message to the capture, or on the loopback interface a datagram.
+    fn mark(&self) -> ((Ipv4Addr, u16), Vec<u8>) {
+        if self.address.is_loopback() {
+            return ((self.address, 9), MARK.to_vec());
+        }
+        let [first, second, ..] = self.address.octets();
+        let nobody = Ipv4Addr::new(first, second, 255, 254);
+        let question = [&self.address.octets()[..], &[0; 6], &nobody.octets()].concat();
+        ((nobody, 9), question)
+    }
+}

@@ -1,0 +1,97 @@
+//! Programs in the background: waited for, stopped by a signal, and killed when the test lets go of them.
+
+use std::fs::{self, File};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::NamedTempFile;
+
+/// How long a test waits for what must happen.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A program in the background.
+pub struct Running {
+    name: String,
+    child: Child,
+    output: NamedTempFile,
+}
+
+impl Running {
+    /// Starts it; what it prints is kept.
+    pub fn start(name: &str, command: &mut Command) -> Running {
+        let output = NamedTempFile::new().expect("a temporary file");
+        let open = || Stdio::from(File::options().append(true).open(output.path()).expect("the file"));
+        let child = command.stdin(Stdio::null()).stdout(open()).stderr(open()).spawn();
+        let child = child.unwrap_or_else(|error| panic!("{name}: {command:?}: {error}"));
+        Running { name: name.to_owned(), child, output }
+    }
+
+    /// What it is called in messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What it has printed so far, on both outputs.
+    pub fn output(&self) -> String {
+        String::from_utf8_lossy(&fs::read(self.output.path()).unwrap_or_default()).into_owned()
+    }
+
+    /// Fails the test if it has ended.
+    pub fn check(&mut self) {
+        let status = self.child.try_wait().expect("it is a child");
+        assert!(status.is_none(), "{} has ended: {status:?}\n{}", self.name, self.output());
+    }
+
+    /// Waits until it has printed `text`.
+    pub fn wait_for(&self, text: &str) {
+        let deadline = Instant::now() + PATIENCE;
+        while !self.output().contains(text) {
+            assert!(Instant::now() < deadline, "{} does not say {text:?}\n{}", self.name, self.output());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Sends a signal and waits for its end.
+    pub fn stop(mut self, signal: Signal) -> String {
+        self.signal(signal);
+        self.end();
+        self.output()
+    }
+
+    /// Sends a signal.
+    pub fn signal(&self, signal: Signal) {
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw).expect("a process id");
+        kill_process(pid, signal).unwrap_or_else(|error| panic!("{}: {error}", self.name));
+    }
+
+    /// Waits for its end, which must be a success, and returns what it printed.
+    pub fn finish(mut self) -> String {
+        let status = self.end();
+        assert!(status.success(), "{}: {status}\n{}", self.name, self.output());
+        self.output()
+    }
+
+    fn end(&mut self) -> ExitStatus {
+        let deadline = Instant::now() + 5 * PATIENCE;
+        loop {
+            if let Some(status) = self.child.try_wait().expect("it is a child") {
+                return status;
+            }
+            assert!(Instant::now() < deadline, "{} does not end\n{}", self.name, self.output());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
