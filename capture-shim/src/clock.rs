@@ -11,7 +11,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use socket_log::layout::{ANCHOR_REACH, Anchor, tick};
 
 use crate::environment::{self, Clock};
-use crate::raw;
+use crate::{raw, shifted};
 
 /// 0: ticks are nanoseconds of `CLOCK_MONOTONIC`. Else one more than the bits by which the counter is shifted.
 /// Chosen by the constructor and kept by all children, so that a child's ticks never mix two clocks.
@@ -23,7 +23,9 @@ const FIRST_REACH: u64 = 1 << 17;
 /// What the header says of the ticks: their clock, and by how many bits it is shifted.
 pub(crate) fn description() -> (u32, u32) {
     match CYCLES.load(Relaxed) {
-        0 => (tick::MONOTONIC, 0),
+        0 if !shifted::is_on() => (tick::MONOTONIC, 0),
+        // True nanoseconds, whose rate on a clock that runs at another is to be found like that of cycles.
+        0 => (tick::CYCLES, 0),
         shifted => (tick::CYCLES, shifted - 1),
     }
 }
@@ -59,7 +61,7 @@ pub(crate) fn anchor() -> Anchor {
             best = next;
         }
     }
-    best.0
+    shifted::apply(best.0)
 }
 
 fn try_anchor() -> (Anchor, i64) {

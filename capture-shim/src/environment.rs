@@ -15,7 +15,7 @@ use crate::{raw, tls};
 const LONGEST: usize = 4096;
 
 /// The variables of the options, which [`crate::options`] gives their meaning.
-pub(crate) const OPTIONS: [&[u8]; 8] = [
+pub(crate) const OPTIONS: [&[u8]; 9] = [
     b"SOCKCAP_MAX_BYTES=",
     b"SOCKCAP_WHEN_FULL=",
     b"SOCKCAP_WAITS=",
@@ -24,7 +24,11 @@ pub(crate) const OPTIONS: [&[u8]; 8] = [
     b"SOCKCAP_PORTS=",
     b"SOCKCAP_COMMANDS=",
     b"SOCKCAP_CLOCK=",
+    b"SOCKCAP_TEST_CLOCK=",
 ];
+
+/// Where [`crate::shifted`] finds its choice in [`OPTIONS`].
+pub(crate) const TEST_CLOCK: usize = 8;
 
 /// The choices, as whole environment strings.
 struct Settings {

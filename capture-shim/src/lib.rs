@@ -43,6 +43,7 @@ mod receive;
 mod recycle;
 mod segment;
 mod send;
+mod shifted;
 mod start;
 mod state;
 mod stdio;

@@ -10,7 +10,9 @@ use crate::options::options;
 use crate::raw::{self, Descriptor};
 use crate::state::{self, State};
 use crate::text::{Text, fill};
-use crate::{checksum, clock, ended, environment, fds, hooks, options, process, recycle, segment, watch};
+use crate::{
+    checksum, clock, ended, environment, fds, hooks, options, process, recycle, segment, shifted, watch,
+};
 
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -32,6 +34,7 @@ extern "C" fn constructor() {
         return;
     }
     clock::choose();
+    shifted::read();
     checksum::choose();
     process::at_exit();
     ended::watch();

@@ -5,6 +5,8 @@
 use std::collections::BTreeMap;
 
 use end_to_end::capture::{Recording, python, successful};
+use end_to_end::lab;
+use rustix::time::ClockId;
 use socket_log::Record;
 use socket_log::encode::Direction::{self, Receive, Send};
 use socket_log::layout::tick;
@@ -23,10 +25,36 @@ fn is_steady() -> bool {
 
 /// Runs `clocks MODE` on each of the [`CLOCKS`], and holds each transfer in the logs against what the program printed.
 fn check(mode: &str) {
+    check_on(&lab::Clock::default(), mode);
+}
+
+/// How far the wall clock is ahead of `CLOCK_MONOTONIC`.
+fn boot_time() -> i64 {
+    let now = |id| {
+        let time = rustix::time::clock_gettime(id);
+        time.tv_sec * 1_000_000_000 + time.tv_nsec
+    };
+    let readings = (0..100).map(|_| {
+        let (before, wall, after) =
+            (now(ClockId::Monotonic), now(ClockId::Realtime), now(ClockId::Monotonic));
+        (after - before, wall - before)
+    });
+    readings.min().unwrap().1
+}
+
+/// The same with a clock that is wrong on purpose, unless it is none.
+fn check_on(wrong: &lab::Clock, mode: &str) {
+    let is_wrong = *wrong != lab::Clock::default();
     for ticks in CLOCKS {
         let recording = Recording::new();
         let mut command = recording.command(recording.compile("clocks"));
-        let output = command.arg(mode).env("SOCKCAP_CLOCK", ticks).output().unwrap();
+        command.arg(mode).env("SOCKCAP_CLOCK", ticks);
+        if is_wrong {
+            command.env("SOCKCAP_TEST_CLOCK", wrong.setting());
+        }
+        let output = command.output().unwrap();
+        let boot = boot_time();
+        let shifted = |time: i64| time + wrong.ahead(time - boot);
         assert!(output.status.success() || mode == "killed", "{}", output.status);
         // By process, direction and size: each such series was made one call behind the other.
         let mut printed = BTreeMap::<(u32, Direction, u64), Vec<(i64, i64)>>::new();
@@ -36,12 +64,13 @@ fn check(mode: &str) {
             let direction = if what == "S" { Send } else { Receive };
             let series =
                 printed.entry((pid.parse().unwrap(), direction, bytes.parse().unwrap())).or_default();
-            series.push((before.parse().unwrap(), after.parse().unwrap()));
+            series.push((shifted(before.parse().unwrap()), shifted(after.parse().unwrap())));
         }
         let mut recorded = BTreeMap::<(u32, Direction, u64), Vec<i64>>::new();
         for log in recording.logs() {
             let (header, clock) = (log.log.header(), log.log.clock());
-            let expected = if ticks == "cycles" && is_steady() { tick::CYCLES } else { tick::MONOTONIC };
+            let expected =
+                if is_wrong || ticks == "cycles" && is_steady() { tick::CYCLES } else { tick::MONOTONIC };
             assert_eq!(header.tick_clock, expected);
             for entry in &log.entries {
                 if let Record::Transfer { direction, bytes, .. } = entry.record {
@@ -89,6 +118,40 @@ fn parents_and_children_have_their_times() {
 #[test]
 fn signal_handlers_have_their_times() {
     check("handled");
+}
+
+#[test]
+fn a_clock_that_is_wrong_on_purpose_is_wrong_by_just_that() {
+    let (hour, day) = (3_600_000_000_000, 86_400_000_000_000);
+    check_on(&lab::Clock::new(3 * hour, 200), "paced");
+    check_on(&lab::Clock::new(-2 * day, -200), "killed");
+    check_on(&lab::Clock::new(123_456_789, 50_000), "forked");
+}
+
+#[test]
+fn a_step_of_a_clock_that_is_wrong_on_purpose_is_seen_once() {
+    let script = r#"
+import os, socket, subprocess, sys, time
+a, b = socket.socketpair()
+if len(sys.argv) == 1:
+    at = time.monotonic_ns() + 1_500_000_000
+    subprocess.run([sys.executable, "-c", open(0).read(), "stepped"], check=True,
+                   env={"SOCKCAP_TEST_CLOCK": f"0,0,{at}:-3600000000000,{at + 10**12}:5"})
+else:
+    for n in range(35): a.send(b"x"); b.recv(1); time.sleep(0.1)
+"#;
+    let recording = Recording::new();
+    std::fs::write(recording.file("script"), script).unwrap();
+    let mut command = recording.command(python());
+    let input = std::fs::File::open(recording.file("script")).unwrap();
+    successful(command.args(["-c", script]).stdin(input));
+    let log = recording.logs().pop().unwrap();
+    let clock = log.log.clock();
+    let times = log.entries.iter().filter(|entry| matches!(entry.record, Record::Transfer { .. }));
+    let times: Vec<i64> = times.map(|entry| clock.realtime(entry.ticks)).collect();
+    let steps: Vec<i64> = times.windows(2).map(|pair| pair[1] - pair[0]).filter(|step| *step < 0).collect();
+    assert!(times.len() == 70 && steps.len() == 1, "{steps:?}");
+    assert!((-3_600_000_000_000..-3_590_000_000_000).contains(&steps[0]), "{steps:?}");
 }
 
 #[test]

@@ -36,7 +36,7 @@ impl Clock {
     }
 
     /// As `SOCKCAP_TEST_CLOCK` has it.
-    fn setting(&self) -> String {
+    pub fn setting(&self) -> String {
         let steps: String = self.steps.iter().map(|(at, by)| format!(",{at}:{by}")).collect();
         format!("{},{}{steps}", self.offset, self.skew)
     }
