@@ -26,7 +26,46 @@ impl DataDir {
         self.0.join("hosts")
     }
 
-    /// The messages, written by reconcile and by importers.
+    /// Where traces are that are messages already: `imports/NAME/messages.parquet` and `nodes.parquet`. Reconcile puts
+    /// them together with what the logs give.
+    pub fn imports(&self) -> PathBuf {
+        self.0.join("imports")
+    }
+
+    /// The import of that name, which need not exist yet.
+    pub fn import(&self, name: &str) -> Import {
+        Import { name: name.to_owned(), directory: self.imports().join(name) }
+    }
+
+    /// All imports that are whole, sorted by name.
+    ///
+    /// # Errors
+    /// When the directory cannot be read.
+    pub fn imported(&self) -> Result<Vec<Import>, Error> {
+        let mut imports: Vec<Import> = entries(&self.imports())?
+            .into_iter()
+            .filter_map(|directory| {
+                let name = directory.file_name()?.to_str().filter(|name| !name.starts_with('.'))?.to_owned();
+                Some(Import { name, directory })
+            })
+            .filter(|import| import.messages().is_file() && import.nodes().is_file())
+            .collect();
+        imports.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(imports)
+    }
+
+    /// When anything about the imports last changed; `None` when there never were any.
+    ///
+    /// # Errors
+    /// When their directory cannot be read.
+    pub fn imports_changed(&self) -> Result<Option<SystemTime>, Error> {
+        let tables = self.imported()?;
+        let tables = tables.iter().flat_map(|import| [import.messages(), import.nodes()]);
+        // One that was taken away leaves its mark on the directory.
+        Ok(tables.chain([self.imports()]).filter_map(|path| DataDir::written(&path)).max())
+    }
+
+    /// The messages, written by reconcile.
     pub fn messages(&self) -> PathBuf {
         self.0.join("messages.parquet")
     }
@@ -91,6 +130,27 @@ impl DataDir {
     /// When `path` was last written, or `None` when it is not there.
     pub fn written(path: &Path) -> Option<SystemTime> {
         path.metadata().and_then(|metadata| metadata.modified()).ok()
+    }
+}
+
+/// A trace that was imported as messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Import {
+    /// Its name.
+    pub name: String,
+    /// Where its tables are.
+    pub directory: PathBuf,
+}
+
+impl Import {
+    /// Its messages.
+    pub fn messages(&self) -> PathBuf {
+        self.directory.join("messages.parquet")
+    }
+
+    /// The nodes that they name.
+    pub fn nodes(&self) -> PathBuf {
+        self.directory.join("nodes.parquet")
     }
 }
 

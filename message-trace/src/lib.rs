@@ -15,7 +15,7 @@ pub mod stats;
 pub mod table;
 mod trace;
 
-pub use data_dir::DataDir;
+pub use data_dir::{DataDir, Import};
 pub use endpoint::Endpoint;
 pub use error::Error;
 pub use message::{FROM_ACCEPTING, FROM_CONNECTING, Message, Protocol};

@@ -20,6 +20,7 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
 use crate::error::Error;
+pub use messages::MessageWriter;
 
 /// Rows in a batch.
 pub const BATCH_ROWS: usize = 64 * 1024;
@@ -34,30 +35,74 @@ pub fn write(
     schema: SchemaRef,
     batches: impl IntoIterator<Item = RecordBatch>,
 ) -> Result<(), Error> {
-    let unfinished = unfinished(path);
-    let result = write_to(&unfinished, schema, batches)
-        .and_then(|()| fs::rename(&unfinished, path).map_err(|error| Error::io(path, error)));
-    if result.is_err() {
-        let _ = fs::remove_file(&unfinished);
+    let mut writer = Writer::create(path, schema)?;
+    for batch in batches {
+        writer.write(&batch)?;
     }
-    result
+    writer.finish()
 }
 
-fn write_to(
-    path: &Path,
-    schema: SchemaRef,
-    batches: impl IntoIterator<Item = RecordBatch>,
-) -> Result<(), Error> {
-    let wrong = |error: parquet::errors::ParquetError| Error::io(path, std::io::Error::other(error));
-    let file = File::create(path).map_err(|error| Error::io(path, error))?;
-    let properties =
-        WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build();
-    let mut writer = ArrowWriter::try_new(file, schema, Some(properties)).map_err(wrong)?;
-    for batch in batches {
-        writer.write(&batch).map_err(wrong)?;
+/// A table that is being written, batch by batch. It has its name from [`Writer::finish`] on; until then the former
+/// table stays, and one that is never finished leaves nothing behind.
+pub struct Writer {
+    path: PathBuf,
+    /// `None` once the table is finished.
+    writer: Option<ArrowWriter<File>>,
+}
+
+impl Writer {
+    /// Begins the table `path`.
+    ///
+    /// # Errors
+    /// When the file cannot be made.
+    pub fn create(path: &Path, schema: SchemaRef) -> Result<Writer, Error> {
+        let file = File::create(unfinished(path)).map_err(|error| Error::io(path, error))?;
+        let properties =
+            WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build();
+        let writer = ArrowWriter::try_new(file, schema, Some(properties));
+        Ok(Writer { path: path.to_owned(), writer: Some(writer.map_err(|error| wrong(path, error))?) })
     }
-    writer.close().map_err(wrong)?;
-    Ok(())
+
+    /// Appends the rows of `batch`.
+    ///
+    /// # Errors
+    /// When the file cannot be written, or the batch does not fit the schema.
+    pub fn write(&mut self, batch: &RecordBatch) -> Result<(), Error> {
+        match &mut self.writer {
+            Some(writer) => writer.write(batch).map_err(|error| wrong(&self.path, error)),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends the table and gives it its name.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn finish(mut self) -> Result<(), Error> {
+        if let Some(mut writer) = self.writer.take() {
+            let ended = writer.finish().map_err(|error| wrong(&self.path, error));
+            let named = ended.and_then(|_| {
+                fs::rename(unfinished(&self.path), &self.path).map_err(|error| Error::io(&self.path, error))
+            });
+            if named.is_err() {
+                let _ = fs::remove_file(unfinished(&self.path));
+            }
+            return named;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        if self.writer.take().is_some() {
+            let _ = fs::remove_file(unfinished(&self.path));
+        }
+    }
+}
+
+fn wrong(path: &Path, error: parquet::errors::ParquetError) -> Error {
+    Error::io(path, std::io::Error::other(error))
 }
 
 /// The name under which a table is written before it is whole.
@@ -77,6 +122,17 @@ pub fn read(path: &Path) -> Result<Batches, Error> {
         .and_then(|builder| builder.with_batch_size(BATCH_ROWS).build())
         .map_err(|error| Error::malformed(path, error))?;
     Ok(Batches { path: path.to_owned(), reader })
+}
+
+/// How many rows the table at `path` has, of which only the end of the file is read.
+///
+/// # Errors
+/// As for [`read`].
+pub fn rows(path: &Path) -> Result<u64, Error> {
+    let file = File::open(path).map_err(|error| Error::io(path, error))?;
+    let reader =
+        ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| Error::malformed(path, error))?;
+    Ok(reader.metadata().file_metadata().num_rows().max(0) as u64)
 }
 
 /// The batches of a table that is being read.

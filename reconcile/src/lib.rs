@@ -21,6 +21,8 @@ mod datagram_names;
 pub mod datagrams;
 mod error;
 pub mod fat;
+pub mod import;
+mod imported;
 mod json;
 mod names;
 mod options;
@@ -47,11 +49,11 @@ use crate::capture::Capture;
 use crate::connections::Listening;
 use crate::output::Output;
 
-/// Reads all logs of `data`, and writes `messages.parquet`, `nodes.parquet`, `clocks.json` and
+/// Reads all logs and imports of `data`, and writes `messages.parquet`, `nodes.parquet`, `clocks.json` and
 /// `reconciliation.json`. Equal logs give equal files.
 ///
 /// # Errors
-/// When there is no log that can be read, or a file cannot be written. Damaged logs are no error: what is whole in
+/// When there is neither a log that can be read nor an import, or a file cannot be written. Damaged logs are no error: what is whole in
 /// them is used, and the rest counted.
 pub fn reconcile(
     data: &DataDir,
@@ -59,7 +61,11 @@ pub fn reconcile(
     progress: &dyn Progress,
 ) -> Result<Reconciliation, Error> {
     let mut outcome = Reconciliation::default();
-    let mut capture = read_logs::read(data, progress, &mut outcome)?;
+    let imports = data.imported()?;
+    let mut capture = match data.logs()?.is_empty() && !imports.is_empty() {
+        true => Capture::default(),
+        false => read_logs::read(data, progress, &mut outcome)?,
+    };
 
     progress.step("matching messages", 0);
     let mut sockets = socket::sockets(&mut capture, &mut outcome);
@@ -73,6 +79,7 @@ pub fn reconcile(
     stream_flows::write(&mut output, &mut sockets, &connections, options);
     datagram_flows::write(&mut output, &sockets, addresses, &partner, &fallbacks, options);
     let mut trace = output.trace;
+    imported::append(&imports, &clocks, &mut trace, &mut outcome)?;
     trace.sort();
 
     progress.step("writing messages", 0);

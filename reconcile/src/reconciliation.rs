@@ -29,6 +29,8 @@ pub struct Reconciliation {
     pub records: u64,
     /// Flows: connections, and pairs of datagram endpoints.
     pub flows: u64,
+    /// Messages that were imported as such, by the name of the import. They are among the messages written.
+    pub imported: Counts,
     /// Messages written, fat ones counted once, by protocol.
     pub messages: Counts,
     /// Messages written with a time at both ends.

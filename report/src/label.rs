@@ -1,4 +1,4 @@
-//! What a hop is called on screen: `src → dst:port`, the protocol when it is not TCP, and a diamond at what was not
+//! What a hop is called on screen: `src → dst:port`, the protocol when it is known and not TCP, and a diamond at what was not
 //! traced; shortened where there is no room, so that both names stay recognisable.
 
 use analyze::paths::Hop;
@@ -32,7 +32,7 @@ pub(crate) struct Label {
     pub(crate) dst: String,
     /// What follows the receiver's name: `:port` or ` path`; empty for an ephemeral port.
     pub(crate) port: String,
-    /// The protocol with a space before it; empty for TCP and where the port says it.
+    /// The protocol with a space before it; empty for TCP, where the port says it, and where nothing is known of it.
     pub(crate) protocol: String,
     arrow: &'static str,
     ellipsis: char,
@@ -51,7 +51,7 @@ impl Label {
             port => format!(" {}", printable(port)),
         };
         let protocol = match hop.protocol {
-            Protocol::Tcp => String::new(),
+            Protocol::Tcp | Protocol::Other => String::new(),
             _ if is_path => String::new(),
             protocol => format!(" {protocol}"),
         };

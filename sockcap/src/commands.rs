@@ -3,6 +3,7 @@
 pub(crate) mod analyze;
 pub(crate) mod dump;
 pub(crate) mod export;
+pub(crate) mod import;
 pub(crate) mod info;
 pub(crate) mod reconcile;
 pub(crate) mod record;

@@ -14,11 +14,13 @@ pub(crate) enum Error {
     #[error(transparent)]
     Reconcile(#[from] reconcile::Error),
     #[error(transparent)]
+    Import(#[from] reconcile::import::Error),
+    #[error(transparent)]
     Log(#[from] socket_log::OpenError),
     #[error("{}: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
     #[error(
-        "{}: no logs here; record some with 'sockcap record -d {} -- CMD', or name another directory with -d",
+        "{}: no logs here and nothing imported; record some with 'sockcap record -d {} -- CMD', or name another directory with -d",
         .0.display(), .0.display()
     )]
     NoLogs(PathBuf),

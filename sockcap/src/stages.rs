@@ -11,14 +11,15 @@ use crate::cli::Inference;
 use crate::error::Error;
 use crate::progress::Terminal;
 
-/// Sees to it that the messages are there and as new as the logs.
+/// Sees to it that the messages are there and as new as the logs and imports.
 pub(crate) fn messages(data: &DataDir) -> Result<(), Error> {
     let newest_log = data.logs()?.iter().filter_map(|log| DataDir::written(log)).max();
+    let newest = newest_log.max(data.imports_changed()?);
     let messages = DataDir::written(&data.messages()).filter(|_| data.nodes().exists());
-    match (newest_log, messages) {
-        // An imported trace has no logs.
+    match (newest, messages) {
+        // Somebody put the trace itself here.
         (None, Some(_)) => Ok(()),
-        (Some(log), Some(messages)) if log < messages && !is_outgrown(data) => Ok(()),
+        (Some(newest), Some(messages)) if newest < messages && !is_outgrown(data) => Ok(()),
         _ => reconcile(data, &reconcile::Options::default()).map(|_| ()),
     }
 }
@@ -33,7 +34,7 @@ pub(crate) fn reconcile(
     data: &DataDir,
     options: &reconcile::Options,
 ) -> Result<reconcile::Reconciliation, Error> {
-    if data.logs()?.is_empty() {
+    if data.logs()?.is_empty() && data.imported()?.is_empty() {
         return Err(Error::NoLogs(data.path().to_owned()));
     }
     Ok(reconcile::reconcile(data, options, &Terminal::new())?)

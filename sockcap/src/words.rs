@@ -15,13 +15,20 @@ pub(crate) fn reconciliation(found: &Reconciliation) -> String {
         0 => 100.0,
         all => 100.0 * found.both_ends as f64 / all as f64,
     };
-    format!(
-        "{} of {} with {} in {}; {share:.1}% seen at both ends",
-        counted(found.total_messages(), "message", "messages"),
-        counted(found.processes, "process", "processes"),
-        counted(found.records, "record", "records"),
-        bytes(found.log_bytes),
-    )
+    let mut sources = Vec::new();
+    if found.logs > 0 {
+        sources.push(format!(
+            "{} with {} in {}",
+            counted(found.processes, "process", "processes"),
+            counted(found.records, "record", "records"),
+            bytes(found.log_bytes),
+        ));
+    }
+    if !found.imported.is_empty() {
+        sources.push(counted(found.imported.len() as u64, "import", "imports"));
+    }
+    let messages = counted(found.total_messages(), "message", "messages");
+    format!("{messages} of {}; {share:.1}% seen at both ends", sources.join(" and "))
 }
 
 /// What a log was made from, where that is not the library.

@@ -26,10 +26,12 @@ pub(super) fn name(node: &Node, tid: Option<i32>, grain: Grain, with_host: bool)
     let command = &node.command;
     let name = match (grain, node.pid, tid) {
         (Grain::Thread, Some(pid), Some(tid)) => format!("{command}[{pid}/{tid}]"),
+        (Grain::Thread, None, Some(tid)) => format!("{command}[{tid}]"),
         (Grain::Thread | Grain::Process, Some(pid), _) => format!("{command}[{pid}]"),
         _ => command.clone(),
     };
-    if with_host { format!("{}/{name}", node.host) } else { name }
+    // What has no other name than its host is named once.
+    if with_host && node.host != node.command { format!("{}/{name}", node.host) } else { name }
 }
 
 /// The label of a fixed endpoint: the port, or the name of another kind of endpoint. A unix socket that has no
@@ -146,6 +148,16 @@ mod tests {
         assert_eq!(name(Grain::Thread, false), "nginx[7/9]");
         assert_eq!(name(Grain::Command, true), "web1/nginx");
         assert_eq!(name(Grain::Thread, true), "web1/nginx[7/9]");
+    }
+
+    #[test]
+    fn a_node_without_a_process_is_named_without_one() {
+        let node = Node { host: "web".into(), command: "web".into(), traced: true, ..Node::default() };
+        assert_eq!(name(&node, Some(9), Grain::Command, true), "web");
+        assert_eq!(name(&node, Some(9), Grain::Process, true), "web");
+        assert_eq!(name(&node, Some(9), Grain::Thread, true), "web[9]");
+        let node = Node { host: "h".into(), ..node };
+        assert_eq!(name(&node, None, Grain::Command, true), "h/web");
     }
 
     #[test]

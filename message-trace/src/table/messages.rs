@@ -1,6 +1,6 @@
 //! `messages.parquet`: the message trace, one row a message.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, SchemaRef};
@@ -48,24 +48,26 @@ impl MessageTrace {
         let endpoints: Vec<String> = self.endpoints().iter().map(Endpoint::to_string).collect();
         let batches: Vec<RecordBatch> = (0..self.len())
             .step_by(BATCH_ROWS)
-            .map(|first| self.batch(messages, &endpoints, first, (first + BATCH_ROWS).min(self.len())))
+            .map(|first| self.batch(messages, &endpoints, first, (first + BATCH_ROWS).min(self.len()), 0))
             .collect::<Result<_, _>>()?;
         table::write(messages, schema(), batches)
     }
 
-    /// The rows from `first` to before `end` as a batch; `endpoints` are the endpoints' texts.
+    /// The rows from `first` to before `end` as a batch; `endpoints` are the endpoints' texts, and `before` messages of
+    /// the table come before this trace's.
     fn batch(
         &self,
         path: &Path,
         endpoints: &[String],
         first: usize,
         end: usize,
+        before: i64,
     ) -> Result<RecordBatch, Error> {
         let rows: Vec<Message> = (first..end).map(|row| self.message(row)).collect();
         let endpoint = |id: EndpointId| Some(endpoints.get(id as usize).map_or("", String::as_str));
         let rows = || rows.iter();
         let arrays = vec![
-            columns::int64((first..end).map(|row| Some(row as i64))),
+            columns::int64((first..end).map(|row| Some(before + row as i64))),
             columns::int64(rows().map(|m| m.send_first)),
             columns::int64(rows().map(|m| m.send_last)),
             columns::int64(rows().map(|m| m.recv_first)),
@@ -145,6 +147,62 @@ impl MessageTrace {
             }
             self.push(&message, call_id[row]);
         }
+        Ok(())
+    }
+}
+
+/// A table of messages that is written as they come, in the order in which they come: no more than a batch of them is
+/// in memory. It is not sorted, unless what comes is.
+pub struct MessageWriter {
+    path: PathBuf,
+    table: table::Writer,
+    waiting: MessageTrace,
+    written: i64,
+}
+
+impl MessageWriter {
+    /// Begins the table `path`; as for [`table::Writer`], it is there once it is finished.
+    ///
+    /// # Errors
+    /// When the file cannot be made.
+    pub fn create(path: &Path) -> Result<MessageWriter, Error> {
+        let table = table::Writer::create(path, schema())?;
+        Ok(MessageWriter { path: path.to_owned(), table, waiting: MessageTrace::default(), written: 0 })
+    }
+
+    /// The number of `endpoint` for the next message. It is good for one message only.
+    pub fn intern(&mut self, endpoint: &Endpoint) -> EndpointId {
+        self.waiting.intern(endpoint)
+    }
+
+    /// Appends a message; its nodes are rows of a table that the caller keeps.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn push(&mut self, message: &Message, call_id: Option<&str>) -> Result<(), Error> {
+        self.waiting.push(message, call_id);
+        if self.waiting.len() == BATCH_ROWS { self.write_waiting() } else { Ok(()) }
+    }
+
+    /// How many messages were appended.
+    pub fn messages(&self) -> u64 {
+        self.written as u64 + self.waiting.len() as u64
+    }
+
+    /// Ends the table and gives it its name.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn finish(mut self) -> Result<(), Error> {
+        self.write_waiting()?;
+        self.table.finish()
+    }
+
+    fn write_waiting(&mut self) -> Result<(), Error> {
+        let rows = std::mem::take(&mut self.waiting);
+        let endpoints: Vec<String> = rows.endpoints().iter().map(Endpoint::to_string).collect();
+        self.table.write(&rows.batch(&self.path, &endpoints, 0, rows.len(), self.written)?)?;
+        self.written += rows.len() as i64;
         Ok(())
     }
 }

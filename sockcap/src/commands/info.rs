@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use analyze::AnalysisSummary;
 use jiff::Timestamp;
-use message_trace::DataDir;
+use message_trace::{DataDir, Import, table};
 use reconcile::blind_spots::{BlindSpots, Missing, UnseenEnd, command_line};
 use socket_log::layout::{lost, state};
 use socket_log::{Header, Log, Record};
@@ -22,10 +22,14 @@ pub(crate) fn run(arguments: &Info) -> Result<ExitCode, Error> {
     let data = arguments.data.dir();
     let mut out = BufWriter::new(io::stdout().lock());
     let logs = data.logs()?;
-    if logs.is_empty() && !data.messages().exists() {
+    let imports = data.imported()?;
+    if logs.is_empty() && imports.is_empty() && !data.messages().exists() {
         return Err(Error::NoLogs(data.path().to_owned()));
     }
-    processes(&data, &mut out)?;
+    if !logs.is_empty() {
+        processes(&data, &mut out)?;
+    }
+    imported(&imports, &mut out)?;
     not_seen(&reconcile::blind_spots::find(&data)?, &mut out)?;
     match reconcile::Reconciliation::read(&data) {
         Ok(reconciliation) => {
@@ -86,6 +90,16 @@ fn processes(data: &DataDir, out: &mut impl Write) -> Result<(), Error> {
         for damage in damage {
             writeln!(out, "  damaged at {damage}")?;
         }
+    }
+    Ok(())
+}
+
+/// A line for each trace that was imported as messages.
+fn imported(imports: &[Import], out: &mut impl Write) -> Result<(), Error> {
+    for import in imports {
+        let (messages, nodes) = (table::rows(&import.messages())?, table::rows(&import.nodes())?);
+        let messages = counted(messages, "message", "messages");
+        writeln!(out, "imported {}: {messages} between {}", import.name, counted(nodes, "node", "nodes"))?;
     }
     Ok(())
 }

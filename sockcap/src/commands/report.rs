@@ -71,12 +71,13 @@ fn meta(data: &DataDir, summary: &AnalysisSummary, page: &Path) -> Result<Meta, 
     hosts.sort_unstable();
     hosts.dedup();
     let totals = &summary.totals;
-    // An imported trace was not reconciled: then its nodes are what there is to count, and nothing to note.
+    // Where something was imported, the nodes are what there is to count.
     let found = Reconciliation::read(data).ok();
+    let recorded = found.as_ref().filter(|found| found.imported.is_empty()).map(|found| found.processes);
     Ok(Meta {
         source: data.path().display().to_string(),
         messages: totals.messages,
-        processes: found.as_ref().map_or(traced, |found| found.processes),
+        processes: recorded.unwrap_or(traced),
         hosts: hosts.len() as u64,
         span: totals.span,
         expected_paths: totals.instances_expected,

@@ -1,0 +1,79 @@
+//! The arguments of the stages from logs to patterns: `sockcap reconcile`, `sockcap analyze`, and what the user may say
+//! of an analysis wherever one is made.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use analyze::Algorithm;
+use clap::Args;
+use message_trace::Grain;
+
+use super::Data;
+use super::values::{duration, positive};
+
+#[derive(Debug, Args)]
+pub(crate) struct Reconcile {
+    #[command(flatten)]
+    pub(crate) data: Data,
+    /// Take adjacent messages of a flow and direction as one up to this pause between them
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = duration)]
+    fat_gap: Duration,
+    /// Keep what a process sends to itself, such as an event loop's wake-ups
+    #[arg(long)]
+    keep_internal: bool,
+}
+
+impl Reconcile {
+    pub(crate) fn options(&self) -> reconcile::Options {
+        reconcile::Options { fat_gap: self.fat_gap, keep_internal: self.keep_internal }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Analyze {
+    #[command(flatten)]
+    pub(crate) data: Data,
+    #[command(flatten)]
+    pub(crate) inference: Inference,
+}
+
+/// What the user may say of the analysis. To `report`, what is left out is as in the last one.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Analysis")]
+pub(crate) struct Inference {
+    /// What a node is: host, process, command (all processes of a command on a host) or thread
+    /// [default: command]
+    #[arg(long, value_name = "GRAIN", value_parser = Grain::from_str)]
+    node: Option<Grain>,
+    /// The algorithm: linking (WAP5) [default: linking]
+    #[arg(long, value_name = "NAME", value_parser = Algorithm::from_str)]
+    algorithm: Option<Algorithm>,
+    /// The longest time for which a message may wait for its cause to take effect [default: 2s]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    window: Option<Duration>,
+    /// Take a message as spontaneous as if its cause lay this many mean delays back [default: 4]
+    #[arg(long, value_name = "Y", value_parser = positive)]
+    spontaneous_delay: Option<f64>,
+    /// How many uncertain links of one path are tried both ways [default: 4]
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u8).range(0..=16))]
+    try_both: Option<u8>,
+    /// Let a client's request be caused by the response before it, as the paper has it, instead of starting
+    /// a path with each request [default: false]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    link_clients: Option<bool>,
+}
+
+impl Inference {
+    /// `options` with what was asked for.
+    pub(crate) fn applied_to(&self, options: analyze::Options) -> analyze::Options {
+        analyze::Options {
+            grain: self.node.unwrap_or(options.grain),
+            algorithm: self.algorithm.unwrap_or(options.algorithm),
+            window: self.window.map_or(options.window, |window| window.as_nanos() as i64),
+            spontaneous_delay: self.spontaneous_delay.unwrap_or(options.spontaneous_delay),
+            try_both_limit: self.try_both.map_or(options.try_both_limit, usize::from),
+            clients_start_paths: self.link_clients.map_or(options.clients_start_paths, |link| !link),
+            ..options
+        }
+    }
+}

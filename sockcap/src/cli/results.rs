@@ -1,0 +1,95 @@
+//! The arguments of the commands that show what there is: `sockcap report`, `export`, `info` and `dump`.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::Args;
+use message_trace::table::export::Format;
+use report::SortKey;
+
+use super::{Data, Inference};
+
+pub(super) const REPORT_HELP: &str = "\
+Sort keys:
+  total       expected count times duration     count  instances built
+  expected    sum of their probabilities        mean   mean duration
+  confidence  expected / count                  p99    99th percentile of it
+  evidence    expected / sqrt(count)
+
+What is not said of the analysis is as in the last one of the directory; 'sockcap analyze' without
+options goes back to the defaults.
+
+Examples:
+  sockcap report
+  sockcap report --sort p99 --limit 5
+  sockcap report --json | jq '.patterns[0]'";
+
+pub(super) const EXPORT_HELP: &str = "\
+Examples:
+  sockcap export messages > messages.csv
+  sockcap export patterns --format json -o patterns.jsonl";
+
+#[derive(Debug, Args)]
+pub(crate) struct Report {
+    #[command(flatten)]
+    pub(crate) data: Data,
+    /// Write the HTML page to this file [default: DIR/report.html]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Print JSON instead, with all patterns and all figures
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// What to rank the patterns by
+    #[arg(long, value_name = "KEY", default_value_t = SortKey::default(), value_parser = SortKey::from_str)]
+    pub(crate) sort: SortKey,
+    /// Print at most so many patterns (the HTML page has all)
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) limit: usize,
+    /// When to use colours
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: clap::ColorChoice,
+    #[command(flatten)]
+    pub(crate) inference: Inference,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// Which table
+    #[arg(value_enum)]
+    pub(crate) table: Table,
+    #[command(flatten)]
+    pub(crate) data: Data,
+    /// The format: csv, json (an object a line) or parquet
+    #[arg(long, value_name = "FORMAT", default_value_t = Format::Csv, value_parser = Format::from_str)]
+    pub(crate) format: Format,
+    /// Write to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Table {
+    /// Who sent what to whom, with the time at both ends
+    Messages,
+    /// Who the messages went between
+    Nodes,
+    /// Which message caused which, with a probability
+    Links,
+    /// The path instances, a row a message
+    Paths,
+    /// The path patterns, a row a hop
+    Patterns,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Info {
+    #[command(flatten)]
+    pub(crate) data: Data,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Dump {
+    /// The logs (*.sclog)
+    #[arg(required = true, value_name = "LOG")]
+    pub(crate) logs: Vec<PathBuf>,
+}

@@ -1,0 +1,66 @@
+//! How single values are written: sizes, names, time spans, numbers; each error says how to write it.
+
+use std::time::Duration;
+
+use jiff::SignedDuration;
+
+/// A size as the library takes it.
+pub(super) fn size(text: &str) -> Result<String, String> {
+    let digits = text.trim_end_matches(['k', 'K', 'm', 'M', 'g', 'G']);
+    if text.len() - digits.len() > 1 || digits.parse::<u32>().is_err() {
+        return Err("a size is a number of bytes, or one with K, M or G behind, such as 64M".into());
+    }
+    Ok(text.to_owned())
+}
+
+/// A command is told by its file's name.
+pub(super) fn command_name(text: &str) -> Result<String, String> {
+    if text.is_empty() || text.contains('/') {
+        return Err("give the name of the program's file without its directory, such as nginx".into());
+    }
+    Ok(text.to_owned())
+}
+
+/// A host's name becomes the name of a directory, so it may be no path.
+pub(super) fn host_name(text: &str) -> Result<String, String> {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if text.is_empty() || text.starts_with('.') || text.len() > 127 || !text.chars().all(allowed) {
+        return Err(
+            "a host name has 1 to 127 letters, digits, '-', '_' and '.', and does not begin with '.'".into(),
+        );
+    }
+    Ok(text.to_owned())
+}
+
+/// A time span like `2s` or `100ms`, of at most a year: its nanoseconds fit an `i64` with room to spare.
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
+    const YEAR: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+    let span = text.parse().ok().and_then(|span: SignedDuration| Duration::try_from(span).ok());
+    span.filter(|span| !span.is_zero() && *span <= YEAR)
+        .ok_or_else(|| format!("'{text}' is no time span; write it like 2s, 100ms or 1m30s"))
+}
+
+pub(super) fn positive(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
+    number.ok_or_else(|| format!("'{text}' is no positive number"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_spans() {
+        assert_eq!(duration("2s"), Ok(Duration::from_secs(2)));
+        assert_eq!(duration("100ms"), Ok(Duration::from_millis(100)));
+        assert!(duration("-1s").is_err() && duration("0s").is_err() && duration("soon").is_err());
+    }
+
+    #[test]
+    fn host_names_are_no_paths() {
+        assert!(host_name("web-1.example").is_ok());
+        for wrong in ["", "..", ".x", "a/b", "a b"] {
+            assert!(host_name(wrong).is_err(), "{wrong}");
+        }
+    }
+}
