@@ -51,13 +51,7 @@ pub(crate) struct Received {
     /// Whether it stays in the queue.
     pub(crate) peeked: bool,
     /// Who sent it.
-    pub(crate) from: Name,
-}
-
-impl Default for Received {
-    fn default() -> Received {
-        Received { bytes: 0, truncated: false, peeked: false, from: Name::NONE }
-    }
+    pub(crate) from: Address,
 }
 
 /// Logs a datagram that was sent, and the socket's own name if this send was what bound it.
@@ -68,7 +62,7 @@ impl Default for Received {
     clippy::too_many_arguments,
     reason = "the facts of one call; a struct for one use would hide nothing"
 )]
-#[inline(never)]
+#[inline(always)]
 pub(crate) unsafe fn sent(
     writer: Writer,
     fd: c_int,
@@ -119,8 +113,8 @@ unsafe fn is_wanted(writer: Writer, fd: c_int, entry: Entry, to: Address) -> boo
 /// Logs a datagram that was received, or the end of a connection that keeps the bounds of messages.
 ///
 /// # Safety
-/// `buffers` hold what was received of it.
-#[inline(never)]
+/// `buffers` hold what was received of it, and the sender's name is readable.
+#[inline(always)]
 pub(crate) unsafe fn received(
     writer: Writer,
     fd: c_int,
@@ -152,7 +146,8 @@ pub(crate) unsafe fn received(
         // SAFETY: as the caller says.
         checksum: unsafe { checksum(buffers, message.bytes) },
         flags,
-        peer: message.from.as_bytes(),
+        // SAFETY: as the caller says.
+        peer: unsafe { message.from.as_bytes() },
     };
     writer.datagram(&datagram, end);
     if entry.is_watched() {

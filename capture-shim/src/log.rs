@@ -154,7 +154,7 @@ impl Writer {
             && let Some(place) = self.reserve(length, || true)
         {
             // SAFETY: as many words were reserved for this record.
-            unsafe { commit(place, length, head.into_iter().chain(encode::padded(peer))) };
+            unsafe { commit_datagram(place, length, &head, peer) };
         } else {
             self.datagram_with_care(datagram, now);
         }
@@ -337,5 +337,35 @@ unsafe fn commit(place: *mut u32, length: usize, mut words: impl Iterator<Item =
             place.add(1 + index).write(word);
         }
         tag.store(first, Release);
+    }
+}
+
+/// As [`commit`], of a datagram's fixed words and its peer's name. Names of the usual lengths are copied whole.
+///
+/// # Safety
+/// As many words as the two have are reserved at `place`, `length` in all.
+#[inline(always)]
+unsafe fn commit_datagram(place: *mut u32, length: usize, head: &[u32; DATAGRAM_WORDS], peer: &[u8]) {
+    const INET: usize = size_of::<libc::sockaddr_in>();
+    const INET6: usize = size_of::<libc::sockaddr_in6>();
+    let [first, rest @ ..] = head;
+    // SAFETY: the place is valid, aligned and the caller's own; readers are other processes.
+    unsafe {
+        let tag = AtomicU32::from_ptr(place);
+        tag.store(encode::reserved(length), Relaxed);
+        core::sync::atomic::fence(Release);
+        place.add(1).copy_from_nonoverlapping(rest.as_ptr(), rest.len());
+        let name = place.add(DATAGRAM_WORDS);
+        match peer.len() {
+            0 => {}
+            INET => name.cast::<u8>().copy_from_nonoverlapping(peer.as_ptr(), INET),
+            INET6 => name.cast::<u8>().copy_from_nonoverlapping(peer.as_ptr(), INET6),
+            _ => {
+                for (index, word) in encode::padded(peer).enumerate() {
+                    name.add(index).write(word);
+                }
+            }
+        }
+        tag.store(*first, Release);
     }
 }

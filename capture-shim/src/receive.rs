@@ -5,14 +5,15 @@
 //! missing and hide from the program what it did not want.
 
 use core::ffi::{c_int, c_uint, c_void};
+use core::mem::MaybeUninit;
 use core::ptr;
 
 use libc::{iovec, mmsghdr, msghdr, size_t, sockaddr, sockaddr_storage, socklen_t, ssize_t, timespec};
 use socket_log::encode::Direction;
 
 use crate::aliases;
-use crate::datagram::{self, Received};
-use crate::describe::{self, Name};
+use crate::datagram::{self, Address, Received};
+use crate::describe;
 use crate::fds::{self, Kind};
 use crate::hooks::{real, types};
 use crate::transfer::{self, Buffers};
@@ -162,10 +163,9 @@ unsafe fn receive_datagram(
     given: Option<Place>,
     call: impl FnOnce(c_int, Option<Place>) -> ssize_t,
 ) -> ssize_t {
-    // SAFETY: a sockaddr may be all zeros.
-    let mut storage: sockaddr_storage = unsafe { core::mem::zeroed() };
+    let mut storage = MaybeUninit::<sockaddr_storage>::uninit();
     let mut length = size_of::<sockaddr_storage>() as socklen_t;
-    let own = (ptr::from_mut(&mut storage).cast::<sockaddr>(), ptr::from_mut(&mut length));
+    let own = (storage.as_mut_ptr().cast::<sockaddr>(), ptr::from_mut(&mut length));
     let (start, space) = given.unwrap_or(own);
     // SAFETY: just found readable.
     let room = if raw::is_readable(space) { unsafe { *space } } else { 0 };
@@ -184,8 +184,8 @@ unsafe fn receive_datagram(
         bytes: result as usize,
         truncated: result as usize > size,
         peeked: flags & libc::MSG_PEEK != 0,
-        // SAFETY: the kernel wrote the length and, where there was room, the name.
-        from: unsafe { name(start, *space, room) },
+        // SAFETY: the kernel wrote the length.
+        from: name(start, unsafe { *space }, room),
     };
     // SAFETY: the buffer was just filled.
     unsafe { datagram::received(writer, fd, entry, buffers, &message, begin, end) };
@@ -193,22 +193,15 @@ unsafe fn receive_datagram(
 }
 
 /// The sender's name, `length` bytes long; none where the program left so little room that it was cut.
-///
-/// # Safety
-/// The kernel has written the name where `length` is at most `room`.
-unsafe fn name(start: *const sockaddr, length: socklen_t, room: socklen_t) -> Name {
-    // SAFETY: as the caller says.
-    if length <= room { unsafe { Name::copy(start, length as usize) } } else { Name::NONE }
+fn name(start: *const sockaddr, length: socklen_t, room: socklen_t) -> Address {
+    if length <= room { Address { start, length: length as usize } } else { Address::NONE }
 }
 
 /// The sender's name, for which there was as much room as nobody has kept.
-///
-/// # Safety
-/// The kernel has written the name as far as there was room.
-unsafe fn name_unmeasured(start: *const sockaddr, length: socklen_t) -> Name {
+fn name_unmeasured(start: *const sockaddr, length: socklen_t) -> Address {
     let last = start.cast::<u8>().wrapping_add((length as usize).saturating_sub(1));
-    // SAFETY: readable to its end. What is not the name, if it was cut, is no worse than a part of it.
-    if raw::is_readable(last) { unsafe { Name::copy(start, length as usize) } } else { Name::NONE }
+    // Readable to its end. What is not the name, if it was cut, is no worse than a part of it.
+    if raw::is_readable(last) { Address { start, length: length as usize } } else { Address::NONE }
 }
 
 /// The result that the program gets: the size received, unless it asked for the true one.
@@ -267,10 +260,11 @@ unsafe fn recvmsg_datagram(
     message: *mut msghdr,
     flags: c_int,
 ) -> ssize_t {
-    // SAFETY: a sockaddr may be all zeros; the message is the program's.
-    let (mut storage, mut copy) = unsafe { (core::mem::zeroed::<sockaddr_storage>(), *message) };
+    let mut storage = MaybeUninit::<sockaddr_storage>::uninit();
+    // SAFETY: the message is the program's.
+    let mut copy = unsafe { *message };
     if copy.msg_name.is_null() {
-        copy.msg_name = ptr::from_mut(&mut storage).cast();
+        copy.msg_name = storage.as_mut_ptr().cast();
         copy.msg_namelen = size_of::<sockaddr_storage>() as socklen_t;
     }
     let room = copy.msg_namelen;

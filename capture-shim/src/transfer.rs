@@ -168,7 +168,12 @@ unsafe fn receive_on_socket(
             fail(writer, fd, entry, Direction::Receive, end);
         // SAFETY: the buffers' descriptions were just used by the call.
         } else if result > 0 || unsafe { buffers.capacity() } > 0 {
-            let message = datagram::Received { bytes: result as usize, ..datagram::Received::default() };
+            let message = datagram::Received {
+                bytes: result as usize,
+                truncated: false,
+                peeked: false,
+                from: datagram::Address::NONE,
+            };
             // SAFETY: the buffers were just filled.
             unsafe { datagram::received(writer, fd, entry, buffers, &message, begin, end) };
         }
