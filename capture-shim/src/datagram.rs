@@ -13,7 +13,7 @@ use crate::describe::{self, Name};
 use crate::fds::Entry;
 use crate::log::Writer;
 use crate::transfer::Buffers;
-use crate::{raw, watch};
+use crate::watch;
 
 /// An address that the caller gave or got: null, or as long as told.
 #[derive(Clone, Copy)]
@@ -117,14 +117,13 @@ unsafe fn is_wanted(writer: Writer, fd: c_int, entry: Entry, to: Address) -> boo
 #[inline(always)]
 pub(crate) unsafe fn received(
     writer: Writer,
-    fd: c_int,
     entry: Entry,
     buffers: Buffers,
     message: &Received,
     begin: u64,
     end: u64,
 ) {
-    if message.bytes == 0 && raw::socket_option(fd, libc::SO_TYPE) == Ok(libc::SOCK_SEQPACKET) {
+    if message.bytes == 0 && entry.has_end() {
         if !message.peeked {
             writer.record(&encode::end_of_file(end, entry.flow()), end);
         }

@@ -176,7 +176,10 @@ fn number_flow(writer: Writer, fd: c_int, origin: Origin, listener: u32, is_firs
         (
             libc::AF_UNIX | libc::AF_INET | libc::AF_INET6 | libc::AF_VSOCK,
             libc::SOCK_DGRAM | libc::SOCK_SEQPACKET,
-        ) => watched(Entry::socket(Kind::Datagram, writer.next_flow())),
+        ) => {
+            let entry = watched(Entry::socket(Kind::Datagram, writer.next_flow()));
+            if kind == libc::SOCK_SEQPACKET { entry.with_end() } else { entry }
+        }
         _ => Entry::OTHER,
     };
     let entry = if entry.is_other() { entry } else { entry.of(cookie) };

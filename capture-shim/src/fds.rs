@@ -45,6 +45,8 @@ impl Entry {
     const WATCHED: u64 = 1 << 9;
     /// Flag: its stream has ended, so more bytes from this number mean that it names another socket now.
     const ENDED: u64 = 1 << 10;
+    /// Flag: a receive of nothing is the end of the connection (`SOCK_SEQPACKET`), and no empty datagram.
+    const ENDS: u64 = 1 << 11;
     /// Where the low 16 bits of the kernel's id of the socket are.
     const COOKIE: u32 = 16;
 
@@ -90,6 +92,17 @@ impl Entry {
     /// The same, watched.
     pub(crate) fn watched(self) -> Entry {
         Entry(self.0 | Entry::WATCHED)
+    }
+
+    /// Whether a receive of nothing is the end of its connection, though it keeps the bounds of messages.
+    #[inline(always)]
+    pub(crate) fn has_end(self) -> bool {
+        self.0 & Entry::ENDS != 0
+    }
+
+    /// The same, with an end.
+    pub(crate) fn with_end(self) -> Entry {
+        Entry(self.0 | Entry::ENDS)
     }
 
     /// Whether somebody should look before it is believed: nobody has yet, or its stream has ended.

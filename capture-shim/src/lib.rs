@@ -8,7 +8,7 @@
 //! From the program's call to the log, a record passes these modules:
 //! - [`hooks`] lists what is interposed, [`variadic`] and [`syscall`] the calls that need special means;
 //! - [`calls`], [`receive`], [`send`], [`lifecycle`], [`aliases`] and [`process`] know each call's meaning,
-//!   [`transfer`] and [`datagram`] what is logged of bytes that moved, [`checksum`] what datagrams add up to, [`watch`]
+//!   [`transfer`] and [`datagram`] what is logged of bytes that moved, [`checksum`] what datagrams add up to, [`peers`] whom they go to, [`watch`]
 //!   and [`waits`] what the user may want beside that;
 //! - [`hidden`] and [`stdio`] know the calls whose bytes libc moves by itself, [`descriptors`] those that give a
 //!   descriptor, [`thread`] and [`link`] what starts threads and loads libraries;
@@ -37,6 +37,7 @@ mod lifecycle;
 mod link;
 mod log;
 mod options;
+mod peers;
 mod process;
 mod raw;
 mod receive;

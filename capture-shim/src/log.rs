@@ -11,10 +11,11 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use socket_log::encode::{self, DATAGRAM_WORDS, Datagram, Direction, Words};
 use socket_log::layout::{
     ANCHOR_REACH, Anchor, CHUNK_BYTES, CHUNK_HEADER_WORDS, CHUNK_MAGIC, ChunkHeader, FileHeader,
-    LARGEST_RECORD_WORDS, SHORT_REACH, SHORT_WORDS, lost,
+    LARGEST_RECORD_WORDS, SHORT_DATAGRAM_WORDS, SHORT_REACH, SHORT_WORDS, lost,
 };
 
 use crate::options::options;
+use crate::peers::Peers;
 use crate::state::{self, State};
 use crate::tls::{self, Thread};
 use crate::{clock, ended, environment, raw, recycle, segment, start};
@@ -61,6 +62,8 @@ fn attach(state: &'static State, thread: &'static Thread) -> Option<Writer> {
     } else {
         thread.cursor.store(0, Relaxed);
         thread.retired.store(0, Relaxed);
+        thread.sent_to.reset();
+        thread.received_from.reset();
         thread.ended.store(0, Relaxed);
         thread.tid.store(tid, Relaxed);
         thread.attached.store(generation, Relaxed);
@@ -148,22 +151,45 @@ impl Writer {
     /// Writes a datagram's record; `now` is the present.
     #[inline(always)]
     pub(crate) fn datagram(self, datagram: &Datagram, now: u64) {
-        let (head, peer) = encode::datagram_parts(datagram);
-        let length = DATAGRAM_WORDS + peer.len().div_ceil(4);
-        if self.is_near(now)
-            && let Some(place) = self.reserve(length, || true)
+        let Datagram { flow, peer, .. } = *datagram;
+        let latest = self.peers(datagram.direction).of(flow);
+        if let Some(words) = encode::datagram_short(datagram)
+            && self.is_near(datagram.ticks)
+            && let Some(place) = self.reserve(SHORT_DATAGRAM_WORDS, || latest.is(flow, peer))
         {
-            // SAFETY: as many words were reserved for this record.
-            unsafe { commit_datagram(place, length, &head, peer) };
+            // SAFETY: the words were reserved for this record.
+            unsafe { commit(place, SHORT_DATAGRAM_WORDS, words.into_iter()) };
         } else {
-            self.datagram_with_care(datagram, now);
+            self.datagram_whole(datagram, now);
         }
     }
 
-    #[cold]
+    /// Writes a datagram's record in the long form, and notes its peer.
     #[inline(never)]
-    fn datagram_with_care(self, datagram: &Datagram, now: u64) {
-        self.record(&encode::datagram(datagram), now);
+    fn datagram_whole(self, datagram: &Datagram, now: u64) {
+        let (head, peer) = encode::datagram_parts(datagram);
+        let length = DATAGRAM_WORDS + peer.len().div_ceil(4);
+        if !(self.is_near(now) && self.has_room()) && !self.make_ready(now) {
+            return;
+        }
+        let latest = self.peers(datagram.direction).of(datagram.flow);
+        let noting = latest.begin();
+        match self.reserve(length, || true) {
+            // SAFETY: as many words were reserved for this record.
+            Some(place) => unsafe { commit_datagram(place, length, &head, peer) },
+            None => self.lose(lost::BUSY),
+        }
+        if noting {
+            latest.note(datagram.flow, peer);
+        }
+    }
+
+    #[inline(always)]
+    fn peers(self, direction: Direction) -> &'static Peers {
+        match direction {
+            Direction::Send => &self.thread.sent_to,
+            Direction::Receive => &self.thread.received_from,
+        }
     }
 
     /// Writes a record whose time is `now`.
@@ -256,7 +282,13 @@ impl Writer {
         };
         // A signal handler in between still writes into the old chunk, which has another latest record.
         self.thread.latest.store(0, Release);
-        while !tls::replace(&self.thread.cursor, old, memory as usize + 4 * used) {
+        let begin = |old| {
+            // As long as the handlers write into the old chunk, what they note is of that one.
+            self.thread.sent_to.forget();
+            self.thread.received_from.forget();
+            tls::replace(&self.thread.cursor, old, memory as usize + 4 * used)
+        };
+        while !begin(old) {
             old = self.thread.cursor.load(Acquire);
             if self.has_room() {
                 // It has taken a chunk, which lies behind this one. The thread goes on there, since its records must be

@@ -188,7 +188,7 @@ unsafe fn receive_datagram(
         from: name(start, unsafe { *space }, room),
     };
     // SAFETY: the buffer was just filled.
-    unsafe { datagram::received(writer, fd, entry, buffers, &message, begin, end) };
+    unsafe { datagram::received(writer, entry, buffers, &message, begin, end) };
     as_asked(result, size, flags)
 }
 
@@ -298,7 +298,7 @@ unsafe fn recvmsg_datagram(
             peeked: flags & libc::MSG_PEEK != 0,
             from: name(copy.msg_name.cast(), copy.msg_namelen, room),
         };
-        datagram::received(writer, fd, entry, vector(message), &what, begin, end);
+        datagram::received(writer, entry, vector(message), &what, begin, end);
     }
     as_asked(result, capacity, flags)
 }
@@ -340,7 +340,7 @@ pub(crate) unsafe fn recvmmsg(
                     peeked: flags & libc::MSG_PEEK != 0,
                     from: name_unmeasured((*header).msg_name.cast(), (*header).msg_namelen),
                 };
-                datagram::received(writer, fd, entry, vector(header), &what, begin, end);
+                datagram::received(writer, entry, vector(header), &what, begin, end);
             } else if flags & libc::MSG_PEEK == 0 {
                 transfer::received(writer, fd, entry, bytes as ssize_t, vector(header), begin, end);
             }

@@ -9,6 +9,8 @@
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 
+use crate::peers::Peers;
+
 /// One thread's part. All of it begins as zeros. Only the thread itself and its signal handlers use it, so the
 /// atomics are for the handlers and cost nothing.
 #[repr(C, align(64))]
@@ -36,19 +38,23 @@ pub(crate) struct Thread {
     /// The full chunk before the present one, kept from being used again while an interrupted record may still
     /// be written into it, see [`crate::recycle`]; 0 for none.
     pub(crate) retired: AtomicUsize,
+    /// Whom its latest datagrams went to.
+    pub(crate) sent_to: Peers,
+    /// Whom they came from.
+    pub(crate) received_from: Peers,
 }
 
-const _: () = assert!(size_of::<Thread>() == 128);
+const _: () = assert!(size_of::<Thread>() == 512);
 
 core::arch::global_asm!(
     ".pushsection .tbss.sockcap_thread,\"awT\",@nobits",
     ".globl sockcap_thread",
     ".hidden sockcap_thread",
     ".type sockcap_thread, @object",
-    ".size sockcap_thread, 128",
+    ".size sockcap_thread, 512",
     ".balign 64",
     "sockcap_thread:",
-    ".zero 128",
+    ".zero 512",
     ".popsection",
 );
 

@@ -175,7 +175,7 @@ unsafe fn receive_on_socket(
                 from: datagram::Address::NONE,
             };
             // SAFETY: the buffers were just filled.
-            unsafe { datagram::received(writer, fd, entry, buffers, &message, begin, end) };
+            unsafe { datagram::received(writer, entry, buffers, &message, begin, end) };
         }
     } else {
         // SAFETY: the buffers' descriptions were just used by the call.

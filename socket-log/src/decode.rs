@@ -4,7 +4,7 @@ use crate::api::Api;
 use crate::damage::Fault;
 use crate::duration;
 use crate::encode::{Call, Direction, Flow, Origin, ProcessEvent, Role, WaitCall, datagram_flag};
-use crate::layout::{Anchor, SHORT_WORDS, TRANSFER_WORDS, kind};
+use crate::layout::{Anchor, SHORT_DATAGRAM_WORDS, SHORT_WORDS, TRANSFER_WORDS, kind};
 use crate::sockaddr::SocketName;
 
 /// A record with its thread and its time, in the file's ticks.
@@ -204,6 +204,30 @@ pub(crate) fn step(words: &[u32]) -> Step {
             },
             _ => Step::Damaged { words: words.len(), fault: Fault::BadLength },
         },
+        kind::SEND_DATAGRAM_SHORT | kind::RECEIVE_DATAGRAM_SHORT => {
+            match words.get(1..SHORT_DATAGRAM_WORDS) {
+                Some(&[ticks, rest, checksum]) => Step::Record {
+                    words: SHORT_DATAGRAM_WORDS,
+                    time: Time::Low(ticks),
+                    record: Record::Datagram {
+                        direction: if tag == kind::SEND_DATAGRAM_SHORT {
+                            Direction::Send
+                        } else {
+                            Direction::Receive
+                        },
+                        flow: first >> 8,
+                        bytes: u64::from(rest >> 10),
+                        checksum,
+                        truncated: false,
+                        peeked: false,
+                        duration: duration::unpack(rest),
+                        // The chunk's own walk knows it.
+                        peer: None,
+                    },
+                },
+                _ => Step::Damaged { words: words.len(), fault: Fault::BadLength },
+            }
+        }
         _ => sized(tag, first, words),
     }
 }

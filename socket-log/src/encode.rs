@@ -6,7 +6,9 @@
 
 use crate::api::Api;
 use crate::duration;
-use crate::layout::{Anchor, SHORT_BYTES_LIMIT, SHORT_FLOW_LIMIT, SHORTEST_LIMIT, kind};
+use crate::layout::{
+    Anchor, SHORT_BYTES_LIMIT, SHORT_DATAGRAM_WORDS, SHORT_FLOW_LIMIT, SHORTEST_LIMIT, kind,
+};
 
 /// Which way bytes went, seen from the process that logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -212,6 +214,23 @@ pub struct Datagram<'a> {
     pub flags: u8,
     /// The peer's `sockaddr`, or empty.
     pub peer: &'a [u8],
+}
+
+/// One datagram in the common form, or `None` when it needs [`datagram`]: a late flow, a long call, anything to be said
+/// by flags, or a size that no datagram has. Only for a datagram whose peer is that of the latest record of the long form
+/// of the same flow and direction in the same chunk.
+#[inline(always)]
+pub fn datagram_short(datagram: &Datagram) -> Option<[u32; SHORT_DATAGRAM_WORDS]> {
+    let Datagram { direction, flow, ticks, duration, bytes, checksum, flags, peer: _ } = *datagram;
+    if flags != 0 || flow >= SHORT_FLOW_LIMIT || bytes >= SHORT_BYTES_LIMIT {
+        return None;
+    }
+    let kind = match direction {
+        Direction::Send => kind::SEND_DATAGRAM_SHORT,
+        Direction::Receive => kind::RECEIVE_DATAGRAM_SHORT,
+    };
+    let size = (bytes as u32) << 10 | duration::pack(duration)?;
+    Some([u32::from(kind) | flow << 8, ticks as u32, size, checksum])
 }
 
 /// The words of a datagram record before the peer's name.

@@ -39,6 +39,8 @@ pub const CHUNK_HEADER_WORDS: usize = size_of::<ChunkHeader>() / 4;
 pub const TRANSFER_WORDS: usize = 3;
 /// The words of the shortest record: one transfer on a stream soon after another of the same thread.
 pub const SHORT_WORDS: usize = 2;
+/// The words of the common record of a datagram: one whose peer is that of the one before.
+pub const SHORT_DATAGRAM_WORDS: usize = 4;
 /// The longest record, in words.
 pub const LARGEST_RECORD_WORDS: usize = 255;
 /// How far, in ticks, a record's time may lie from the thread's latest anchor before the writer must set a new
@@ -243,6 +245,10 @@ pub mod kind {
     pub const THREAD: u8 = 21;
     /// Another thread goes on in this chunk.
     pub const CONTINUED: u8 = 24;
+    /// A datagram sent to the same peer as the latest in [`SEND_DATAGRAM`] of its flow in the same chunk.
+    pub const SEND_DATAGRAM_SHORT: u8 = 25;
+    /// A datagram received from the same peer as the latest in [`RECEIVE_DATAGRAM`] of its flow in the same chunk.
+    pub const RECEIVE_DATAGRAM_SHORT: u8 = 26;
     /// A record that its writer began and did not finish; only its length is known.
     pub const RESERVED: u8 = 255;
 }

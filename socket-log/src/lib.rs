@@ -22,6 +22,8 @@ mod decode;
 #[cfg(feature = "reader")]
 mod log;
 #[cfg(feature = "reader")]
+mod peers;
+#[cfg(feature = "reader")]
 mod sockaddr;
 #[cfg(any(feature = "write", all(test, feature = "reader")))]
 pub mod write;

@@ -16,6 +16,7 @@ use crate::layout::{
     Anchor, CHUNK_BYTES, CHUNK_FREE, CHUNK_HEADER_WORDS, CHUNK_MAGIC, CHUNK_WORDS, CONTINUED_TID,
     ChunkHeader, FileHeader, HEADER_BYTES, MAGIC, SHORT_TICKS_BITS, VERSION, kind, lost, tick,
 };
+use crate::peers::Peers;
 
 /// What a log's header says of the process.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -314,11 +315,14 @@ impl Chunk {
         // The time that one of the shortest form is near to.
         let mut before = anchor;
         let mut tid = self.tid;
+        let mut peers = Peers::default();
         let mut at = CHUNK_HEADER_WORDS.min(self.words.len());
         while at < self.words.len() {
             match decode::step(&self.words[at..]) {
                 Step::Empty => at += 1,
-                Step::Record { words, time, record } => {
+                Step::Record { words, time, mut record } => {
+                    let tag = self.words[at] as u8;
+                    peers.settle(tag, &mut record);
                     let ticks = match time {
                         Time::Whole(ticks) => ticks,
                         Time::Low(low) => nearest(anchor, low, 32),
@@ -329,7 +333,8 @@ impl Chunk {
                         Record::Transfer { .. } => before = ticks,
                         _ => {}
                     }
-                    if self.words[at] as u8 == kind::CONTINUED {
+                    if tag == kind::CONTINUED {
+                        peers.forget();
                         tid = self.words.get(at + CONTINUED_TID).copied().unwrap_or(tid);
                     }
                     entry(Entry { tid, ticks, record });

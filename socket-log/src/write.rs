@@ -18,7 +18,7 @@ use crate::duration;
 use crate::encode::{self, Datagram, Direction, Flow, Origin, ProcessEvent, Role};
 use crate::layout::{
     ANCHOR_REACH, Anchor, CHUNK_BYTES, CHUNK_HEADER_WORDS, CHUNK_MAGIC, CHUNK_WORDS, FileHeader,
-    HEADER_BYTES, MAGIC, SHORT_REACH, TRANSFER_WORDS, VERSION, kind, tick,
+    HEADER_BYTES, MAGIC, SHORT_DATAGRAM_WORDS, SHORT_REACH, TRANSFER_WORDS, VERSION, kind, tick,
 };
 
 /// The wall-clock time at tick 0, in nanoseconds since the Unix epoch.
@@ -41,6 +41,8 @@ pub struct LogWriter {
     header: Vec<u8>,
     chunks: Vec<Vec<u32>>,
     threads: BTreeMap<u32, Thread>,
+    /// The peer of the latest datagram in the long form and its chunk, by thread, flow and direction.
+    peers: BTreeMap<(u32, u32, Direction), (usize, Vec<u8>)>,
     tid: u32,
     epoch: i64,
     start: u64,
@@ -54,6 +56,7 @@ impl LogWriter {
             header: vec![0; HEADER_BYTES],
             chunks: Vec::new(),
             threads: BTreeMap::new(),
+            peers: BTreeMap::new(),
             tid: pid,
             epoch: EPOCH,
             start: 0,
@@ -197,9 +200,27 @@ impl LogWriter {
         self.transfer(ticks, flow, Direction::Receive, bytes)
     }
 
-    /// A datagram.
+    /// A datagram. One to the same peer as the one before takes the common form, as the real writer has it.
     pub fn datagram(&mut self, datagram: &Datagram) -> &mut LogWriter {
-        self.record(datagram.ticks, encode::datagram(datagram).as_slice())
+        let place = (self.tid, datagram.flow, datagram.direction);
+        let fits = |thread: &&Thread| {
+            self.chunks
+                .get(thread.chunk)
+                .is_some_and(|chunk| chunk.len() + SHORT_DATAGRAM_WORDS <= CHUNK_WORDS)
+                && datagram.ticks.abs_diff(thread.anchor) <= ANCHOR_REACH
+        };
+        let chunk = self.threads.get(&self.tid).filter(fits).map(|thread| thread.chunk);
+        let is_same = |(known, peer): &(usize, Vec<u8>)| Some(*known) == chunk && peer == datagram.peer;
+        match encode::datagram_short(datagram).filter(|_| self.peers.get(&place).is_some_and(is_same)) {
+            Some(words) => self.record(datagram.ticks, &words),
+            None => {
+                self.record(datagram.ticks, encode::datagram(datagram).as_slice());
+                if let Some(thread) = self.threads.get(&self.tid) {
+                    self.peers.insert(place, (thread.chunk, datagram.peer.to_vec()));
+                }
+                self
+            }
+        }
     }
 
     /// Two flows are the ends of one `socketpair`.
@@ -369,5 +390,73 @@ pub fn unix(name: &str) -> Vec<u8> {
         _ if name.is_empty() => vec![1, 0],
         Some(name) => [&[1, 0, 0], name.as_bytes()].concat(),
         None => [&[1, 0], name.as_bytes(), &[0]].concat(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Log, Record};
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+        /// Whichever of several threads, flows and directions a datagram is of, its peer is read back, and most
+        /// records to one peer in succession go without it.
+        #[test]
+        fn the_peers_of_datagrams_are_read_back(
+            what in prop::collection::vec((1u32..3, 1u32..3, any::<bool>(), 0usize..4, 1u64..2_000_000_000), 0..400),
+        ) {
+            let names = [
+                Vec::new(),
+                inet("10.0.0.1:53".parse().unwrap()),
+                inet("[fe80::1]:53".parse().unwrap()),
+                unix("/run/log"),
+            ];
+            let mut writer = LogWriter::new("h", 1, "/x");
+            let (mut expected, mut ticks) = (Vec::new(), 0);
+            for (index, (tid, flow, sent, peer, pause)) in what.into_iter().enumerate() {
+                // Now and then so long that an anchor comes between.
+                ticks += if index % 16 == 0 { pause } else { 100 };
+                let direction = if sent { Direction::Send } else { Direction::Receive };
+                let datagram = Datagram {
+                    direction, flow, ticks, duration: 5, bytes: 70, checksum: index as u32, flags: 0, peer: &names[peer],
+                };
+                writer.thread(tid).datagram(&datagram);
+                expected.push((index as u32, tid, ticks, flow, direction, crate::SocketName::decode(&names[peer])));
+            }
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join("a.sclog");
+            writer.write(&path).unwrap();
+            let mut found = Vec::new();
+            let damage = Log::open(&path).unwrap().for_each(|entry| {
+                if let Record::Datagram { direction, flow, bytes: 70, checksum, peer, .. } = entry.record {
+                    found.push((checksum, entry.tid, entry.ticks, flow, direction, peer));
+                }
+            });
+            found.sort_by_key(|found| found.0);
+            prop_assert_eq!(damage, []);
+            prop_assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn a_datagram_to_the_same_peer_takes_sixteen_bytes() {
+        let mut writer = LogWriter::new("h", 1, "/x");
+        let peer = inet("10.0.0.1:53".parse().unwrap());
+        for ticks in 0..240 {
+            let datagram = Datagram {
+                direction: Direction::Send,
+                flow: 1,
+                ticks,
+                duration: 0,
+                bytes: 9,
+                checksum: 1,
+                flags: 0,
+                peer: &peer,
+            };
+            writer.datagram(&datagram);
+        }
+        assert_eq!(writer.bytes().len(), HEADER_BYTES + CHUNK_BYTES);
     }
 }
