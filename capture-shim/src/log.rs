@@ -169,7 +169,7 @@ impl Writer {
     fn datagram_whole(self, datagram: &Datagram, now: u64) {
         let (head, peer) = encode::datagram_parts(datagram);
         let length = DATAGRAM_WORDS + peer.len().div_ceil(4);
-        if !(self.is_near(now) && self.has_room()) && !self.make_ready(now) {
+        if !self.make_ready(now) {
             return;
         }
         let latest = self.peers(datagram.direction).of(datagram.flow);
