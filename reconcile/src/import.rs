@@ -10,6 +10,11 @@
 mod calls;
 mod columns;
 mod error;
+pub mod fuzz;
+mod lines;
+mod messages;
+mod nodes;
+mod project5;
 mod reading;
 mod rows;
 mod summary;
@@ -22,6 +27,8 @@ use message_trace::{DataDir, Progress};
 
 pub use calls::Calls;
 pub use error::Error;
+pub use messages::Messages;
+pub use project5::Project5;
 pub use summary::{At, Place, Skip, Skipped, Summary};
 pub use values::Unit;
 

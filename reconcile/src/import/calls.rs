@@ -73,7 +73,8 @@ impl Importer for Calls {
 }
 
 impl Calls {
-    fn read(&self, input: Input, target: &mut Target, summary: &mut Summary) -> Result<(), Error> {
+    /// Reads one table.
+    pub(super) fn read(&self, input: Input, target: &mut Target, summary: &mut Summary) -> Result<(), Error> {
         let check = |file: &Path, columns: &Columns<13>| {
             columns.require(file, &[CALL_ID, CALLER, CALLEE])?;
             let has_times = TIMES.iter().any(|time| columns.has(*time));
@@ -96,11 +97,11 @@ impl Calls {
         ];
         let [request, response] = [row.number(BYTES[0], "bytes")?, row.number(BYTES[1], "bytes")?];
         let call_id = Some(row.text(CALL_ID)?).filter(|id| !id.is_empty());
-        let hosts =
-            [row.text(HOSTS[0])?, row.text(HOSTS[1])?].map(|host| Some(host).filter(|host| !host.is_empty()));
-        let [caller_thread, callee_thread] = [row.text(THREADS[0])?, row.text(THREADS[1])?];
-        let caller = target.node(row.file, hosts[0], row.name(CALLER)?)?;
-        let callee = target.node(row.file, hosts[1], row.name(CALLEE)?)?;
+        let hosts = [row.word(HOSTS[0])?, row.word(HOSTS[1])?];
+        let [caller_thread, callee_thread] = [row.word(THREADS[0])?, row.word(THREADS[1])?];
+        let names = [row.name(CALLER)?, row.name(CALLEE)?];
+        let caller = target.node(row.file, hosts[0], names[0])?;
+        let callee = target.node(row.file, hosts[1], names[1])?;
         let ends = [
             (caller, target.thread(row.file, caller_thread)?),
             (callee, target.thread(row.file, callee_thread)?),

@@ -159,9 +159,19 @@ impl<R: Read, const N: usize> Row<'_, R, N> {
         values::number(self.field(column), what).map_err(|wrong| self.at(column, wrong))
     }
 
-    /// The text in `column`, which may be empty.
+    /// The text in `column` as it is, space and all; it may be empty.
     pub(super) fn text(&self, column: usize) -> Result<&str, Wrong> {
-        values::text(self.field(column)).map_err(|wrong| self.at(column, wrong))
+        let field = match self.columns.places.get(column) {
+            Some(Some(place)) => self.rows.field(*place),
+            _ => &[],
+        };
+        values::text(field).map_err(|wrong| self.at(column, wrong))
+    }
+
+    /// The word in `column`, if there is one.
+    pub(super) fn word(&self, column: usize) -> Result<Option<&str>, Wrong> {
+        let word = values::text(self.field(column)).map_err(|wrong| self.at(column, wrong))?;
+        Ok(Some(word).filter(|word| !word.is_empty()))
     }
 
     /// The name in `column`.
@@ -169,7 +179,8 @@ impl<R: Read, const N: usize> Row<'_, R, N> {
         values::name(self.field(column)).map_err(|wrong| self.at(column, wrong))
     }
 
-    fn at(&self, column: usize, wrong: Wrong) -> Wrong {
+    /// `wrong`, in `column`.
+    pub(super) fn at(&self, column: usize, wrong: Wrong) -> Wrong {
         Wrong { why: format!("column '{}': {}", self.columns.name(column), wrong.why), ..wrong }
     }
 }

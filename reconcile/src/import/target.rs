@@ -13,14 +13,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use message_trace::table::MessageWriter;
-use message_trace::{DataDir, Endpoint, Import, Message, Node, NodeId, Nodes};
+use message_trace::{
+    DataDir, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Import, Message, Node, NodeId, Nodes,
+};
 use rustc_hash::FxHashMap;
 
 use super::error::Error;
 use super::summary::{At, Summary};
 
-/// So many different names or pairs of nodes are a mistake: columns that were mixed up, mostly.
-const MOST: usize = 8 << 20;
+/// So many different nodes, threads or pairs of nodes are a mistake: columns that were mixed up, or connections that are
+/// named as nodes. With them, no import takes more than a few hundred megabytes.
+const MOST: usize = 1 << 20;
 
 /// An import in the making. It takes the place of an earlier one of its name when it is finished, and leaves nothing
 /// behind when it is not.
@@ -29,10 +32,12 @@ pub(super) struct Target {
     place: Option<(Import, PathBuf, MessageWriter)>,
     messages: u64,
     nodes: Nodes,
-    names: FxHashMap<Box<str>, NodeId>,
-    hosts: FxHashMap<(Box<str>, NodeId), NodeId>,
+    /// Nodes by command and host.
+    names: FxHashMap<Box<str>, FxHashMap<Box<str>, NodeId>>,
     threads: FxHashMap<Box<str>, i32>,
     flows: FxHashMap<(NodeId, NodeId), i64>,
+    conversations: FxHashMap<(NodeId, NodeId), (i64, NodeId)>,
+    next_flow: i64,
 }
 
 impl Target {
@@ -56,44 +61,35 @@ impl Target {
             messages: 0,
             nodes: Nodes::default(),
             names: FxHashMap::default(),
-            hosts: FxHashMap::default(),
             threads: FxHashMap::default(),
             flows: FxHashMap::default(),
+            conversations: FxHashMap::default(),
+            next_flow: 0,
         }
     }
 
     /// The node of that name: `command` on `host`, or on a host of its own name.
     pub(super) fn node(&mut self, file: &Path, host: Option<&str>, command: &str) -> Result<NodeId, Error> {
-        let named = match self.names.get(command) {
-            Some(node) => *node,
-            None => {
-                let node = self.add(file, command, command)?;
-                self.names.insert(command.into(), node);
-                node
-            }
-        };
-        let Some(host) = host.filter(|host| *host != command) else { return Ok(named) };
-        let key = (Box::from(host), named);
-        if let Some(node) = self.hosts.get(&key) {
+        let host = host.unwrap_or(command);
+        if let Some(node) = self.names.get(command).and_then(|hosts| hosts.get(host)) {
             return Ok(*node);
         }
-        let node = self.add(file, host, command)?;
-        self.hosts.insert(key, node);
+        let node = Node { host: host.to_owned(), command: command.to_owned(), ..Node::default() };
+        let node = self.add(file, node)?;
+        self.names.entry(command.into()).or_default().insert(host.into(), node);
         Ok(node)
     }
 
-    fn add(&mut self, file: &Path, host: &str, command: &str) -> Result<NodeId, Error> {
+    /// Adds a node of which more is known than its name.
+    pub(super) fn add(&mut self, file: &Path, node: Node) -> Result<NodeId, Error> {
         few(file, self.nodes.len(), "nodes")?;
-        let (host, command) = (host.to_owned(), command.to_owned());
-        Ok(self.nodes.push(Node { host, command, ..Node::default() }))
+        Ok(self.nodes.push(node))
     }
 
     /// The thread of that name: its number, or for another text a number below 0, which no thread has of itself.
-    pub(super) fn thread(&mut self, file: &Path, text: &str) -> Result<Option<i32>, Error> {
-        if text.is_empty() {
-            return Ok(None);
-        }
-        if let Some(number) = text.parse::<i32>().ok().filter(|number| *number >= 0) {
+    pub(super) fn thread(&mut self, file: &Path, text: Option<&str>) -> Result<Option<i32>, Error> {
+        let Some(text) = text else { return Ok(None) };
+        if let Some(number) = text.parse::<i32>().ok().filter(|number| *number != i32::MIN) {
             return Ok(Some(number));
         }
         let next = -1 - self.threads.len() as i32;
@@ -105,16 +101,35 @@ impl Target {
         Ok(Some(next))
     }
 
-    /// The flow from `connecting` to `accepting`.
-    pub(super) fn flow(&mut self, file: &Path, connecting: NodeId, accepting: NodeId) -> Result<i64, Error> {
-        let next = self.flows.len();
-        match self.flows.entry((connecting, accepting)) {
-            std::collections::hash_map::Entry::Occupied(known) => Ok(*known.get()),
-            std::collections::hash_map::Entry::Vacant(new) => {
-                few(file, next, "pairs of nodes")?;
-                Ok(*new.insert(next as i64))
-            }
+    /// The flow of all calls from `caller` to `callee`.
+    pub(super) fn flow(&mut self, file: &Path, caller: NodeId, callee: NodeId) -> Result<i64, Error> {
+        if let Some(flow) = self.flows.get(&(caller, callee)) {
+            return Ok(*flow);
         }
+        let flow = self.new_flow(file)?;
+        self.flows.insert((caller, callee), flow);
+        Ok(flow)
+    }
+
+    /// The flow of all messages between `src` and `dst` of which nothing is known but that, and the direction of one
+    /// from `src`: who sends the first one is the side that connected.
+    pub(super) fn conversation(&mut self, file: &Path, src: NodeId, dst: NodeId) -> Result<(i64, i8), Error> {
+        let key = (src.min(dst), src.max(dst));
+        let (flow, connecting) = match self.conversations.get(&key) {
+            Some(known) => *known,
+            None => {
+                let new = (self.new_flow(file)?, src);
+                self.conversations.insert(key, new);
+                new
+            }
+        };
+        Ok((flow, if connecting == src { FROM_CONNECTING } else { FROM_ACCEPTING }))
+    }
+
+    fn new_flow(&mut self, file: &Path) -> Result<i64, Error> {
+        few(file, self.next_flow as usize, "pairs of nodes")?;
+        self.next_flow += 1;
+        Ok(self.next_flow - 1)
     }
 
     /// The number of an endpoint, for the next message only.
@@ -138,6 +153,11 @@ impl Target {
             Some((_, _, writer)) => Ok(writer.push(message, call_id)?),
             None => Ok(()),
         }
+    }
+
+    /// How many messages there are.
+    pub(super) fn messages(&self) -> u64 {
+        self.messages
     }
 
     /// Ends the import, of `files`; `summary` is told. One without any message replaces nothing.
@@ -202,7 +222,9 @@ fn few(file: &Path, number: usize, what: &str) -> Result<(), Error> {
     if number < MOST {
         return Ok(());
     }
-    let why = format!("it names more than {MOST} {what}; are the columns what their names say?");
+    let why = format!(
+        "it names more than {MOST} {what}; are the columns what their names say? A node is a host, a process or a command; ports belong to its endpoints"
+    );
     Err(Error::malformed(file, At::File, why))
 }
 
@@ -234,12 +256,12 @@ mod tests {
     #[test]
     fn threads_that_are_no_numbers_get_some_that_no_thread_has() {
         let mut target = Target::dry();
-        let mut thread = |text| target.thread(Path::new("x"), text).unwrap();
-        assert_eq!(thread(""), None);
+        let mut thread = |text| target.thread(Path::new("x"), Some(text)).unwrap();
         assert_eq!(thread("12"), Some(12));
         assert_eq!(thread("worker-1"), Some(-1));
         assert_eq!(thread("140213000000000"), Some(-2));
         assert_eq!(thread("worker-1"), Some(-1));
+        assert_eq!(target.thread(Path::new("x"), None).unwrap(), None);
     }
 
     #[test]

@@ -62,7 +62,8 @@ pub(super) struct Wrong {
 }
 
 impl Wrong {
-    fn new(cause: &'static str, text: &[u8], what: &str) -> Wrong {
+    /// `text`, shown in a few characters, `what` is wrong with it.
+    pub(super) fn new(cause: &'static str, text: &[u8], what: &str) -> Wrong {
         const SHOWN: usize = 40;
         let text = String::from_utf8_lossy(text);
         let mut shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();

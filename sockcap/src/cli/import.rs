@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, Subcommand};
-use reconcile::import::{Calls, Unit};
+use reconcile::import::{Calls, Project5, Unit};
 
 use super::Data;
 
@@ -12,8 +12,9 @@ pub(super) const HELP: &str = "\
 Importing the same again replaces it. Recordings and imports of one directory are one trace.
 
 Examples:
-  sockcap import calls calls.csv.gz
-  sockcap report";
+  sockcap import calls calls.csv.gz && sockcap report
+  sockcap import messages messages.csv --nodes nodes.csv -d copy
+  sockcap import project5 --unit ms trace.txt";
 
 #[derive(Debug, Args)]
 pub(crate) struct Import {
@@ -24,12 +25,44 @@ pub(crate) struct Import {
 /// What is imported.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Source {
+    /// A table of messages: CSV, plain or compressed (gzip, zstd)
+    ///
+    /// Its columns, in any order, are those of 'sockcap export messages'. Needed are src, dst and a column with times:
+    /// send_ts and recv_ts are on one clock, send_first, send_last, recv_first and recv_last each on the clock of its
+    /// own host. Empty is unknown. src_host and dst_host say on which host a node is, where its name does not.
+    Messages(Messages),
     /// A table of calls: CSV, plain or compressed (gzip, zstd)
     ///
     /// Its columns, in any order: call_id, caller, callee; t_call_send, t_call_recv, t_ret_send and t_ret_recv, each
     /// on the clock of the side that read it, empty where unknown; caller_thread, callee_thread, req_bytes,
     /// resp_bytes, caller_host and callee_host where they are known.
     Calls(Table),
+    /// A trace as in the Project 5 paper: timestamp operation sender rcvr ID
+    ///
+    /// A line a message, the columns with space between them. The operation is CALL, RETURN or MESSAGE, the time (in
+    /// seconds unless --unit says otherwise) stands for both ends, and ID pairs a call with its return.
+    Project5(Table),
+}
+
+/// Tables of messages.
+#[derive(Debug, Args)]
+pub(crate) struct Messages {
+    #[command(flatten)]
+    pub(crate) table: Table,
+    /// The table of nodes ('sockcap export nodes') of which src and dst are ids, instead of names
+    #[arg(long, value_name = "FILE")]
+    pub(crate) nodes: Option<PathBuf>,
+}
+
+impl Messages {
+    /// The importer.
+    pub(crate) fn importer(&self) -> reconcile::import::Messages {
+        reconcile::import::Messages {
+            name: self.table.name.clone(),
+            unit: self.table.unit.unwrap_or(Unit::Nanoseconds),
+            nodes: self.nodes.clone(),
+        }
+    }
 }
 
 /// Tables of one kind.
@@ -43,14 +76,19 @@ pub(crate) struct Table {
     /// What to call the import [default: the first file's name without its endings]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// The unit of the times: s, ms, us or ns
-    #[arg(long, value_name = "UNIT", value_parser = Unit::from_str, default_value_t = Unit::Nanoseconds)]
-    pub(crate) unit: Unit,
+    /// The unit of the times: s, ms, us or ns [default: ns; project5: s]
+    #[arg(long, value_name = "UNIT", value_parser = Unit::from_str)]
+    pub(crate) unit: Option<Unit>,
 }
 
 impl Table {
     /// The importer of calls.
     pub(crate) fn calls(&self) -> Calls {
-        Calls { name: self.name.clone(), unit: self.unit }
+        Calls { name: self.name.clone(), unit: self.unit.unwrap_or(Unit::Nanoseconds) }
+    }
+
+    /// The importer of Project 5's traces.
+    pub(crate) fn project5(&self) -> Project5 {
+        Project5 { name: self.name.clone(), unit: self.unit.unwrap_or(Unit::Seconds) }
     }
 }

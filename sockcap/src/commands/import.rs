@@ -17,6 +17,10 @@ const MOST_LISTED: usize = 5;
 
 pub(crate) fn run(arguments: &Import) -> Result<ExitCode, Error> {
     match &arguments.source {
+        Source::Messages(messages) => {
+            import(&messages.importer(), &messages.table.files, &messages.table.data.dir())
+        }
+        Source::Project5(table) => import(&table.project5(), &table.files, &table.data.dir()),
         Source::Calls(table) => import(&table.calls(), &table.files, &table.data.dir()),
     }
 }
