@@ -1,119 +1,87 @@
-//! The clock model: how far each host's clock is from the reference host's, and the correction of times by it.
+//! The hosts' clocks, from the messages alone: each host's offset and skew against a reference host (WAP5 section 5.2,
+//! after Paxson), with steps and an uncertainty.
 //!
-//! On one machine there is one clock, so every offset is 0 and known by nothing but that ("none"). The model
-//! and its file have the form that estimates from messages between hosts will fill in.
+//! The way of the data, one concern a file: of all messages those with least delay are kept (`samples`), put together for
+//! each two clocks (`link`), and cut where one of them was set (`segments`); `attribution` says whose clock it was,
+//! and `pieces` what that makes of its times. `graph` gives each piece of a clock a first line along a tree, `refine`
+//! makes it explain all messages, `uncertainty` says how far it may be off. `region` is the geometry under all
+//! of it, `model` the result and its use, which `assemble` and `evidence` fill in. `docs/clocks.md` has the method and its limits.
 
-use std::path::Path;
-
-use message_trace::Error;
-use serde::{Deserialize, Serialize};
-
-use crate::json;
-
-/// The clocks of all hosts, `clocks.json`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Clocks {
-    /// The host whose clock is the common one.
-    pub reference: String,
-    /// Every host's clock.
-    pub hosts: Vec<HostClock>,
-}
-
-/// One host's clock against the reference's.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct HostClock {
-    /// The host.
-    pub host: String,
-    /// When the offset was as it says, in nanoseconds on the reference clock.
-    pub at: i64,
-    /// This clock minus the reference's at that time.
-    pub offset_ns: i64,
-    /// How fast it runs ahead, in parts per million.
-    pub skew_ppm: f64,
-    /// How far the offset may be from the truth.
-    pub uncertainty_ns: i64,
-    /// How it was found: `messages`, `hints` or `none`.
-    pub source: String,
-    /// Times (on the reference clock) at which it was set, and by how much.
-    pub steps: Vec<Step>,
-}
-
-/// A clock was set.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Step {
-    /// When, on the reference clock.
-    pub at: i64,
-    /// By how much it went forward, in nanoseconds.
-    pub offset_ns: i64,
-}
-
-impl Clocks {
-    /// One clock for all `hosts`, whose messages began at `at`: nothing is known of any difference.
-    pub fn identical(reference: &str, hosts: &[String], at: i64) -> Clocks {
-        let host = |host: &String| HostClock {
-            host: host.clone(),
-            at,
-            offset_ns: 0,
-            skew_ppm: 0.0,
-            uncertainty_ns: 0,
-            source: "none".to_owned(),
-            steps: Vec::new(),
-        };
-        Clocks { reference: reference.to_owned(), hosts: hosts.iter().map(host).collect() }
-    }
-
-    /// The time `time` of host number `host` on the common clock.
-    pub fn common(&self, host: usize, time: i64) -> i64 {
-        self.hosts.get(host).map_or(time, |clock| clock.common(time))
-    }
-
-    /// Reads `clocks.json`.
-    ///
-    /// # Errors
-    /// When the file cannot be read or is something else.
-    pub fn read(path: &Path) -> Result<Clocks, Error> {
-        json::read(path)
-    }
-
-    /// Writes `clocks.json`.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
-    pub fn write(&self, path: &Path) -> Result<(), Error> {
-        json::write(path, self)
-    }
-}
-
-impl HostClock {
-    /// `time` of this clock on the reference clock.
-    pub fn common(&self, time: i64) -> i64 {
-        let mut common = time.saturating_sub(self.offset_ns);
-        for step in &self.steps {
-            if step.at <= common {
-                common = common.saturating_sub(step.offset_ns);
-            }
-        }
-        if self.skew_ppm == 0.0 {
-            return common;
-        }
-        // `elapsed` was counted by a clock that runs (1 + skew) as fast.
-        let elapsed = common.saturating_sub(self.at) as f64;
-        self.at.saturating_add((elapsed / (1.0 + self.skew_ppm / 1e6)).round() as i64)
-    }
-}
-
+mod assemble;
+mod attribution;
+mod evidence;
+mod graph;
+mod identity;
+mod link;
+mod model;
+mod pieces;
+mod refine;
+mod region;
+mod samples;
+mod segments;
+mod solve;
 #[cfg(test)]
-mod tests {
-    use super::*;
+mod synthetic;
+mod uncertainty;
 
-    #[test]
-    fn offset_and_skew_are_taken_off() {
-        let mut clocks = Clocks::identical("a", &["a".to_owned(), "b".to_owned()], 1_000);
-        assert_eq!(clocks.common(1, 5), 5);
-        clocks.hosts[1].offset_ns = 50;
-        assert_eq!(clocks.common(1, 1_050), 1_000);
-        clocks.hosts[1].skew_ppm = 100.0;
-        assert_eq!(clocks.common(1, 1_050 + 1_000_100), 1_001_000);
-        assert_eq!(clocks.common(0, 7), 7);
-    }
+pub use model::{Clocks, Evidence, HostClock, Source, Step};
+pub use samples::{Sample, Samples};
+
+use pieces::{Pieces, StepTime};
+
+/// What is known of a host beside its messages.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostFacts {
+    /// Its name.
+    pub name: String,
+    /// What hosts with the same clock have in common: the kernel's id of the boot, 0 if unknown. It is believed where the
+    /// messages do not contradict.
+    pub machine: u128,
+    /// What its clock showed when its first log began or its first message came, in nanoseconds,
+    pub first: i64,
+    /// and when the last did.
+    pub last: i64,
+    /// When its clock was set, as its logs tell, in order of time.
+    pub set: Vec<ClockSet>,
+}
+
+/// A clock was set, as the host itself saw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClockSet {
+    /// What it showed just before, in nanoseconds.
+    pub at: i64,
+    /// By how much it was set forward, in nanoseconds.
+    pub offset_ns: i64,
+}
+
+/// The clocks of `hosts`, whose numbers in `samples` are their places. The reference is the host number `reference`, or
+/// else the one that is best connected. Equal input gives equal output.
+pub fn estimate(hosts: &[HostFacts], samples: &Samples, reference: Option<usize>) -> Clocks {
+    let pairs = samples.pairs();
+    let clock_of = identity::clocks(hosts, &pairs);
+    let clocks = clock_of.iter().max().map_or(0, |last| last + 1);
+    // What each clock's own logs say of its steps; times go on as if it had never been set.
+    let known: Vec<Pieces> = (0..clocks)
+        .map(|clock| {
+            let of_clock = hosts.iter().zip(&clock_of).filter(|(_, of)| **of == clock);
+            of_clock.map(|(host, _)| known(host)).max_by_key(Pieces::len).unwrap_or_default()
+        })
+        .collect();
+    let links = link::links(&pairs, &clock_of, |host, time| {
+        let pieces = &known[clock_of[host]];
+        Some(time.saturating_sub(pieces.shift(pieces.piece(time)?)))
+    });
+    let solved = solve::solve(&links, clocks, reference.and_then(|host| clock_of.get(host)).copied());
+    assemble::assemble(hosts, &clock_of, &known, &links, &solved, reference)
+}
+
+/// The steps that a host's logs tell of.
+fn known(host: &HostFacts) -> Pieces {
+    let mut shift = 0_i64;
+    let steps = host.set.iter().map(|set| {
+        let at = set.at.saturating_sub(shift);
+        shift = shift.saturating_add(set.offset_ns);
+        StepTime { between: [at, at.saturating_add(1)], jump: set.offset_ns }
+    });
+    Pieces::new([host.first, host.last], steps.collect())
 }

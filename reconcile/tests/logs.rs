@@ -62,7 +62,7 @@ fn the_clocks_file_names_the_reference() {
     let clocks = Clocks::read(&system.data().clocks()).unwrap();
     assert_eq!(clocks.reference, "two");
     assert_eq!(clocks.hosts.iter().map(|clock| clock.offset_ns).collect::<Vec<_>>(), [0, 0]);
-    assert!(clocks.hosts.iter().all(|clock| clock.source == "none"));
+    assert!(clocks.hosts.iter().all(|clock| clock.source == reconcile::clocks::Source::None));
 }
 
 proptest! {

@@ -1,0 +1,140 @@
+//! From the links between clocks to a line for each piece of each clock, one connected part of the graph at a time.
+
+use super::attribution::attribute;
+use super::graph::{Graph, Rate};
+use super::link::Link;
+use super::pieces::Pieces;
+use super::refine::refine;
+use super::segments::{Segments, segments};
+use super::uncertainty::{Uncertainty, bounded, uncertainties};
+
+/// All clocks, solved.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Solved {
+    /// The clock that is the common one.
+    pub(super) reference: usize,
+    /// Each clock; `None` where it had no message to any other.
+    pub(super) clocks: Vec<Option<SolvedClock>>,
+    /// For each link the marks that contradict the others, by their places in order.
+    pub(super) strays: Vec<Vec<usize>>,
+}
+
+/// One clock, solved.
+#[derive(Clone, Debug)]
+pub(super) struct SolvedClock {
+    /// The clock that it is compared with.
+    pub(super) against: usize,
+    /// The common time that the rates are relative to.
+    pub(super) origin: i64,
+    /// The pieces between its steps,
+    pub(super) pieces: Pieces,
+    /// and how it runs in each: a rate for each piece.
+    pub(super) rates: Vec<Rate>,
+    /// How far the worst of its lines may be off.
+    pub(super) uncertainty: Uncertainty,
+}
+
+impl SolvedClock {
+    /// A time that the clock showed, in nanoseconds since the origin on the common clock; `None` near a step.
+    pub(super) fn common(&self, time: i64) -> Option<f64> {
+        let piece = self.pieces.piece(time)?;
+        Some(self.rates.get(piece)?.common(self.origin, time))
+    }
+}
+
+/// Solves `clocks` clocks by their `links`. The reference is the one given, or else the best connected.
+pub(super) fn solve(links: &[Link], clocks: usize, reference: Option<usize>) -> Solved {
+    let ranks = ranks(links, clocks);
+    let best = |members: &mut dyn Iterator<Item = usize>| {
+        members.max_by_key(|clock| (ranks[*clock], std::cmp::Reverse(*clock)))
+    };
+    let reference = reference.or_else(|| best(&mut (0..clocks))).unwrap_or(0);
+    let mut solved = Solved { reference, clocks: vec![None; clocks], strays: vec![Vec::new(); links.len()] };
+    for part in parts(links, clocks) {
+        let root = if part.contains(&reference) { Some(reference) } else { best(&mut part.iter().copied()) };
+        if let Some(root) = root.filter(|_| part.len() > 1) {
+            solve_part(links, &part, root, &mut solved);
+        }
+    }
+    solved
+}
+
+/// How well each clock is connected: with how many others it exchanged messages in both directions, and how many.
+fn ranks(links: &[Link], clocks: usize) -> Vec<(usize, u64)> {
+    let mut ranks = vec![(0, 0); clocks];
+    for link in links {
+        for clock in [link.a, link.b] {
+            let (partners, messages) = &mut ranks[clock];
+            *partners += usize::from(link.messages[0] > 0 && link.messages[1] > 0);
+            *messages += link.messages[0] + link.messages[1];
+        }
+    }
+    ranks
+}
+
+/// The connected parts of the graph of clocks, each in order.
+fn parts(links: &[Link], clocks: usize) -> Vec<Vec<usize>> {
+    let mut neighbours = vec![Vec::new(); clocks];
+    for link in links.iter().filter(|link| !link.marks.is_empty()) {
+        neighbours[link.a].push(link.b);
+        neighbours[link.b].push(link.a);
+    }
+    let mut is_known = vec![false; clocks];
+    let mut parts = Vec::new();
+    for first in 0..clocks {
+        let mut todo = vec![first];
+        let mut part = Vec::new();
+        while let Some(clock) = todo.pop() {
+            if !std::mem::replace(&mut is_known[clock], true) {
+                part.push(clock);
+                todo.extend(&neighbours[clock]);
+            }
+        }
+        part.sort_unstable();
+        if !part.is_empty() {
+            parts.push(part);
+        }
+    }
+    parts
+}
+
+/// Solves the clocks of one connected part, against its clock `root`.
+fn solve_part(links: &[Link], part: &[usize], root: usize, solved: &mut Solved) {
+    let place = |clock: usize| part.binary_search(&clock).ok();
+    let mut numbers = Vec::new();
+    let mut own: Vec<Link> = Vec::new();
+    for (number, link) in links.iter().enumerate() {
+        if let (Some(a), Some(b)) = (place(link.a), place(link.b)) {
+            numbers.push(number);
+            own.push(Link { a, b, ..link.clone() });
+        }
+    }
+    let Some(reference) = place(root) else { return };
+    let segments: Vec<Segments> = own.iter().map(segments).collect();
+    let pieces = attribute(&own, &segments, part.len(), reference);
+    let times = own.iter().flat_map(|link| {
+        let second = (link.b == reference).then_some(true);
+        let second = second.or_else(|| (link.a == reference).then_some(false));
+        link.marks.iter().filter_map(move |mark| second.map(|second| mark.at(second)))
+    });
+    // In its first piece, where the reference itself was set.
+    let origin = if pieces[reference].steps.is_empty() { times.min() } else { Some(pieces[reference].since) };
+    let graph = Graph::new(&own, &segments, &pieces, origin.unwrap_or(0));
+    let root_node =
+        graph.nodes.iter().position(|node| node.clock == reference && node.piece == 0).unwrap_or(0);
+    let (mut rates, order) = graph.align(root_node);
+    let bounded = bounded(&graph, root_node);
+    refine(&graph, &mut rates, &order, &bounded);
+    let uncertain = uncertainties(&graph, &rates, root_node);
+    for (number, segments) in numbers.iter().zip(segments) {
+        solved.strays[*number] = segments.strays;
+    }
+    for ((clock, pieces), member) in pieces.into_iter().enumerate().zip(part) {
+        let nodes = (0..graph.nodes.len()).filter(|node| graph.nodes[*node].clock == clock);
+        let rates = nodes.clone().map(|node| rates[node].unwrap_or_default()).collect();
+        let uncertainty = nodes.clone().map(|node| uncertain[node]).reduce(Uncertainty::worst);
+        let Some(uncertainty) = uncertainty else { continue };
+        solved.clocks[*member] =
+            Some(SolvedClock { against: root, origin: graph.origin, pieces, rates, uncertainty });
+    }
+}
