@@ -6,7 +6,7 @@
 //! however the process ends.
 
 use core::sync::atomic::AtomicU32;
-use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use socket_log::encode::{self, DATAGRAM_WORDS, Datagram, Direction, Words};
 use socket_log::layout::{
@@ -58,7 +58,7 @@ fn attach(state: &'static State, thread: &'static Thread) -> Option<Writer> {
         inherit::reclaim();
     } else {
         thread.cursor.store(0, Relaxed);
-        thread.retired.store(0, Relaxed);
+        thread.retired.iter().for_each(|kept| kept.store(0, Relaxed));
         thread.sent_to.reset();
         thread.received_from.reset();
         thread.ended.store(0, Relaxed);
@@ -298,8 +298,7 @@ impl Writer {
         if old == 0 {
             ended::expect_end();
         } else if options().keeps_newest {
-            // By its last byte: the cursor of a full chunk is beyond it.
-            recycle::give(self.state, self.thread.retired.swap(old - 1, AcqRel));
+            recycle::retire(self.state, &self.thread.retired, old);
         }
         let creator = self.thread.creator.swap(0, Relaxed);
         if creator != 0 {
