@@ -1,16 +1,15 @@
 //! Logs made ahead for children that will not be able to make their own: of a process that changes its root
 //! directory, its user or the system calls that it may use, and then forks.
 //!
-//! Each is a file of its own beside the process's log, mapped so that children inherit it, with a header that lacks
-//! only what a child knows of itself. A child takes the next one by its number in memory that all descendants share. The
-//! files take 8 KiB each on the disk (256 KiB where calls are given up) and end with `.spare`; readers pass over those
-//! that nobody took.
+//! Each is a file of its own beside the process's log, mapped so that children inherit it. A child takes the next one
+//! by its number in memory that all descendants share. The files take 8 KiB each on the disk (256 KiB where calls are
+//! given up) and end with `.spare`; readers pass over those that nobody took.
 
 use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicPtr, AtomicU32};
 
-use socket_log::layout::{CHUNK_BYTES, FileHeader, HEADER_BYTES};
+use socket_log::layout::{FileHeader, HEADER_BYTES};
 
 use crate::state::State;
 use crate::text::{PATH, Text};
@@ -34,6 +33,9 @@ struct Pool {
     /// How many there are.
     count: u32,
     slots: [Slot; MANY],
+    /// What their headers say of the program. Not written into each file ahead: a first store into a page of a file is
+    /// what takes time.
+    about: FileHeader,
     /// Where paths are made.
     path: Text<PATH>,
 }
@@ -73,13 +75,26 @@ pub(crate) fn make(state: &State, header: &FileHeader, much: bool) {
     let pool: *mut Pool = memory.cast();
     // SAFETY: the mapping is new, and its zeros are a valid pool without logs.
     let fields = unsafe { &mut *pool };
+    fields.about.version = header.version;
+    fields.about.header_bytes = header.header_bytes;
+    fields.about.chunk_bytes = header.chunk_bytes;
+    fields.about.tick_clock = header.tick_clock;
+    fields.about.tick_shift = header.tick_shift;
+    fields.about.boot_id = header.boot_id;
+    fields.about.host = header.host;
+    fields.about.executable = header.executable;
+    fields.about.arguments = header.arguments;
+    fields.about.limit = header.limit;
+    fields.about.keeps_newest = header.keeps_newest;
+    fields.about.source = header.source;
+    fields.about.namespace = header.namespace;
     let (count, room) = if much { (FEW, MUCH) } else { (MANY, LITTLE) };
     for slot in fields.slots.iter_mut().take(count) {
         let stem = state.path().to_bytes();
         fields.path = Text::new();
         fields.path.push(stem.strip_suffix(b".sclog").unwrap_or(stem)).push(b"-");
         fields.path.push_number(MADE.fetch_add(1, Relaxed).into()).push(b".spare");
-        match make_one(&fields.path, header, room) {
+        match make_one(&fields.path, room) {
             Some(made) => *slot = made,
             None => break,
         }
@@ -95,17 +110,16 @@ fn deepen(pool: &mut Pool) {
     let (taken, count) = (pool.taken.load(Relaxed) as usize, pool.count as usize);
     for slot in pool.slots.iter_mut().take(count).skip(taken).take(FEW) {
         let wanted = MUCH.min(slot.length);
+        let (from, length) = (slot.memory.wrapping_add(slot.ready), wanted.saturating_sub(slot.ready));
         // SAFETY: within the mapping.
-        if slot.ready < wanted
-            && unsafe { raw::populate(slot.memory.wrapping_add(slot.ready), wanted - slot.ready) } == 0
-        {
+        if length > 0 && unsafe { raw::populate(from, length) } == 0 {
             slot.ready = wanted;
         }
     }
 }
 
 /// Makes one spare log.
-fn make_one(path: &Text<PATH>, header: &FileHeader, room: usize) -> Option<Slot> {
+fn make_one(path: &Text<PATH>, room: usize) -> Option<Slot> {
     let reach = if raw::has_boundless_space() { REACH } else { REACH_LIMITED };
     let length = reserve::bounded(reach).filter(|_| path.is_whole())?;
     let room = room.min(length);
@@ -120,24 +134,6 @@ fn make_one(path: &Text<PATH>, header: &FileHeader, room: usize) -> Option<Slot>
         raw::unlink(path.as_c_str());
         return None;
     };
-    let spare: *mut FileHeader = memory.cast();
-    // SAFETY: both are pages, the new one has room, and nobody else knows it.
-    unsafe {
-        let fields = &mut *spare;
-        fields.version = header.version;
-        fields.header_bytes = header.header_bytes;
-        fields.chunk_bytes = header.chunk_bytes;
-        fields.tick_clock = header.tick_clock;
-        fields.tick_shift = header.tick_shift;
-        fields.boot_id = header.boot_id;
-        fields.host = header.host;
-        fields.executable = header.executable;
-        fields.arguments = header.arguments;
-        fields.limit = header.limit;
-        fields.keeps_newest = header.keeps_newest;
-        fields.source = header.source;
-        fields.namespace = header.namespace;
-    }
     Some(Slot { memory, length, ready: room })
 }
 
@@ -159,6 +155,10 @@ pub(crate) fn take(state: &State) -> Option<*mut FileHeader> {
     unsafe {
         raw::advise(slot.memory.wrapping_add(HEADER_BYTES), slot.length - HEADER_BYTES, libc::MADV_DONTFORK)
     };
-    const { assert!(segment::FIRST == HEADER_BYTES + CHUNK_BYTES) };
-    Some(slot.memory.cast())
+    let header: *mut FileHeader = slot.memory.cast();
+    const { assert!(segment::FIRST >= size_of::<FileHeader>()) };
+    // SAFETY: the header has room, and is this process's alone from now on; its first word, which says that it can be
+    // read, is still zero in both.
+    unsafe { header.copy_from_nonoverlapping(&raw const pool.about, 1) };
+    Some(header)
 }

@@ -118,6 +118,15 @@ impl Recording {
         logs
     }
 
+    /// Whether the process has begun its log.
+    pub fn has_log(&self, pid: u32) -> bool {
+        let files = fs::read_dir(self.data().join("hosts/host")).into_iter().flatten().flatten();
+        let name = format!("{pid}-");
+        files
+            .filter(|file| file.file_name().to_string_lossy().starts_with(&name))
+            .any(|file| Log::open(&file.path()).is_ok())
+    }
+
     /// The one log.
     pub fn log(&self) -> Recorded {
         let mut logs = self.logs();

