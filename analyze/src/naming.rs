@@ -2,12 +2,15 @@
 //! section 2.5 keeps apart are kept apart here: the *node* at which a cause is sought, which is never coarser than
 //! a process unless the user asks for hosts, and its *name*, which many nodes may share.
 
+mod aliases;
+mod known;
 mod names;
 mod roles;
 
 use message_trace::{EndpointId, MessageTrace, Protocol};
 
 use crate::options::Options;
+pub use aliases::{Aliases, Error as AliasError};
 use names::Interner;
 pub use names::{CLIENT, EPHEMERAL};
 pub use roles::Roles;
@@ -53,9 +56,10 @@ pub struct HopName {
 impl Naming {
     /// Names the nodes and hops of `trace`.
     pub fn new(trace: &MessageTrace, options: &Options) -> Naming {
-        let roles = Roles::of(trace, options.grain, options.fixed_port_peers);
+        let known = known::nodes(trace, &options.aliases);
+        let roles = Roles::of(trace, &known, options.grain, options.fixed_port_peers);
         let mut texts = Interner::default();
-        let mut nodes = names::GrainNodes::new(trace, options.grain);
+        let mut nodes = names::GrainNodes::new(trace, &known, options.grain);
         let labels = PortLabels::new(trace, &mut texts);
         let mut hops = Interner::default();
         let (mut src, mut dst, mut hop) = (Vec::new(), Vec::new(), Vec::new());

@@ -7,6 +7,8 @@ use std::str::FromStr;
 use message_trace::Grain;
 use serde::{Deserialize, Serialize};
 
+use crate::naming::Aliases;
+
 /// The constants of an analysis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -16,6 +18,8 @@ pub struct Options {
     /// What a node is (WAP5 section 2.5).
     #[serde(with = "grain")]
     pub grain: Grain,
+    /// What the user calls the nodes.
+    pub aliases: Aliases,
     /// The window x, in nanoseconds: a message with nothing received this long before it is spontaneous. It should
     /// be longer than the longest real delay (WAP5 section 5.1, step 1).
     pub window: i64,
@@ -40,6 +44,7 @@ impl Default for Options {
         Options {
             algorithm: Algorithm::default(),
             grain: Grain::default(),
+            aliases: Aliases::default(),
             window: 2_000_000_000,
             spontaneous_delay: 4.0,
             try_both: [0.4, 0.6],

@@ -6,7 +6,6 @@
 
 pub mod columns;
 pub mod export;
-mod groups;
 mod messages;
 mod nodes;
 
@@ -21,8 +20,7 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
 use crate::error::Error;
-pub use groups::{Group, GroupEncoder, GroupWriter, Texts};
-pub use messages::{GROUP_ROWS, MessageWriter};
+pub use messages::MessageWriter;
 
 /// Rows in a batch.
 pub const BATCH_ROWS: usize = 64 * 1024;

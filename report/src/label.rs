@@ -47,6 +47,8 @@ impl Label {
         let is_path = hop.dst_port.starts_with("unix:");
         let port = match hop.dst_port.as_str() {
             "" | "*" => String::new(),
+            // A node that is known by its endpoint alone has the port in its name.
+            port if hop.dst.strip_suffix(port).is_some_and(|name| name.ends_with(':')) => String::new(),
             port if port.chars().all(|c| c.is_ascii_alphanumeric()) => format!(":{port}"),
             port => format!(" {}", printable(port)),
         };
@@ -143,6 +145,9 @@ mod tests {
         assert_eq!(text(0), "◇CLIENT → nginx:8080");
         assert_eq!(text(2), "app.py → ◇10.0.0.2:53 udp");
         assert_eq!(text(4), "app.py → nginx");
+        let mut hop = lookup.hops[2].clone();
+        hop.dst = "10.0.0.2:53".to_owned();
+        assert_eq!(Label::of(&hop, UNICODE).fitted(80), "app.py → ◇10.0.0.2:53 udp");
         assert_eq!(Label::of(&lookup.hops[2], ASCII).fitted(80), "app.py -> <>10.0.0.2:53 udp");
     }
 

@@ -16,6 +16,8 @@ pub(crate) enum Error {
     #[error(transparent)]
     Import(#[from] reconcile::import::Error),
     #[error(transparent)]
+    Aliases(#[from] analyze::naming::AliasError),
+    #[error(transparent)]
     Log(#[from] socket_log::OpenError),
     #[error("{}: {source}", path.display())]
     File { path: PathBuf, source: io::Error },

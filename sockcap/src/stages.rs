@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use analyze::AnalysisSummary;
+use analyze::naming::Aliases;
 use message_trace::{DataDir, MessageTrace};
 
 use crate::cli::Inference;
@@ -48,13 +49,44 @@ pub(crate) fn analysis(data: &DataDir, inference: &Inference) -> Result<Analysis
         let messages = DataDir::written(&data.messages());
         let current =
             [data.links(), data.paths(), data.patterns()].iter().all(|table| newer(table, messages));
-        if current && inference.applied_to(last.options.clone()) == last.options {
+        if current && with_names(data, inference, inference.applied_to(last.options.clone()))? == last.options
+        {
             return Ok(last.clone());
         }
     }
     // What is not asked for now stays as it was asked for last.
     let options = last.map(|last| last.options).unwrap_or_default();
-    analyze(data, inference.applied_to(options))
+    analyze(data, with_names(data, inference, inference.applied_to(options))?)
+}
+
+/// `options` with the user's names: those of the file that `inference` names or, as `options` are those of the last
+/// analysis, the last one named, as it is now; else those of the data directory.
+pub(crate) fn with_names(
+    data: &DataDir,
+    inference: &Inference,
+    options: analyze::Options,
+) -> Result<analyze::Options, Error> {
+    let last = options.aliases.named.as_deref();
+    let aliases = match (&inference.aliases, last) {
+        (Some(file), _) => aliases(data, Some(file))?,
+        (None, Some(last)) if last.exists() => aliases(data, Some(last))?,
+        (None, Some(_)) => return Ok(options),
+        (None, None) => aliases(data, None)?,
+    };
+    Ok(analyze::Options { aliases, ..options })
+}
+
+/// The user's names in `file` or, where none is named, in the data directory.
+pub(crate) fn aliases(data: &DataDir, file: Option<&Path>) -> Result<Aliases, Error> {
+    match file {
+        // Later commands may be run from elsewhere.
+        Some(file) => {
+            let whole = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+            Ok(Aliases::read(file)?.named(whole))
+        }
+        None if data.aliases().exists() => Ok(Aliases::read(&data.aliases())?),
+        None => Ok(Aliases::default()),
+    }
 }
 
 /// Runs analyze.

@@ -7,6 +7,7 @@ use message_trace::{Endpoint, Grain, MessageTrace, Node, NodeId};
 use rustc_hash::FxHashMap;
 
 use super::GrainNode;
+use super::known::Known;
 use super::roles::Roles;
 
 /// The one name of all clients.
@@ -16,22 +17,24 @@ pub const EPHEMERAL: &str = "*";
 
 /// The name of a process, or of its thread `tid`, at `grain`; with its host where `with_host` says that the name
 /// alone would not be clear.
-pub(super) fn name(node: &Node, tid: Option<i32>, grain: Grain, with_host: bool) -> String {
+pub(super) fn name(node: &Node, known: &Known, tid: Option<i32>, grain: Grain, with_host: bool) -> String {
     if grain == Grain::Host {
-        return if node.host.is_empty() { node.command.clone() } else { node.host.clone() };
+        return if known.host.is_empty() { known.name.clone() } else { known.host.to_owned() };
     }
-    if !node.traced {
-        return if node.command.is_empty() { node.host.clone() } else { node.command.clone() };
-    }
-    let command = &node.command;
-    let name = match (grain, node.pid, tid) {
+    let command = &known.name;
+    let name = match (grain, node.pid.filter(|_| node.traced), tid) {
         (Grain::Thread, Some(pid), Some(tid)) => format!("{command}[{pid}/{tid}]"),
-        (Grain::Thread, None, Some(tid)) => format!("{command}[{tid}]"),
+        (Grain::Thread, None, Some(tid)) if node.traced => format!("{command}[{tid}]"),
         (Grain::Thread | Grain::Process, Some(pid), _) => format!("{command}[{pid}]"),
         _ => command.clone(),
     };
-    // What has no other name than its host is named once.
-    if with_host && node.host != node.command { format!("{}/{name}", node.host) } else { name }
+    if with_host && !known.is_whole { format!("{}/{name}", known.host) } else { name }
+}
+
+/// The name of a node that is a client only: that of all clients, unless the user calls it by another.
+fn client_name(known: &Known, name: String, grain: Grain) -> String {
+    let is_alias = if grain == Grain::Host { known.host_alias.is_some() } else { known.is_alias };
+    if is_alias { name } else { CLIENT.to_owned() }
 }
 
 /// The label of a fixed endpoint: the port, or the name of another kind of endpoint. A unix socket that has no
@@ -48,6 +51,7 @@ pub(super) fn port(endpoint: &Endpoint) -> String {
 /// The nodes at a grain, numbered as they are met.
 pub(super) struct GrainNodes<'trace> {
     trace: &'trace MessageTrace,
+    known: &'trace [Known<'trace>],
     grain: Grain,
     with_host: bool,
     numbers: FxHashMap<(NodeId, Option<i32>), u32>,
@@ -56,11 +60,19 @@ pub(super) struct GrainNodes<'trace> {
 }
 
 impl<'trace> GrainNodes<'trace> {
-    pub(super) fn new(trace: &'trace MessageTrace, grain: Grain) -> GrainNodes<'trace> {
+    pub(super) fn new(
+        trace: &'trace MessageTrace,
+        known: &'trace [Known<'trace>],
+        grain: Grain,
+    ) -> GrainNodes<'trace> {
+        let mut hosts =
+            trace.nodes.0.iter().zip(known).filter(|(node, _)| node.traced).map(|(_, known)| known.host);
+        let with_host = hosts.next().is_some_and(|first| hosts.any(|host| host != first));
         GrainNodes {
             trace,
+            known,
             grain,
-            with_host: trace.nodes.on_many_hosts(),
+            with_host,
             numbers: FxHashMap::default(),
             hosts: FxHashMap::default(),
             list: Vec::new(),
@@ -75,6 +87,7 @@ impl<'trace> GrainNodes<'trace> {
         roles: &Roles,
         texts: &mut Interner<String>,
     ) -> u32 {
+        let id = self.known.get(id as usize).map_or(id, |known| known.same);
         let tid = if self.grain == Grain::Thread { tid } else { None };
         if let Some(number) = self.numbers.get(&(id, tid)) {
             return *number;
@@ -85,20 +98,22 @@ impl<'trace> GrainNodes<'trace> {
     }
 
     fn add(&mut self, id: NodeId, tid: Option<i32>, roles: &Roles, texts: &mut Interner<String>) -> u32 {
-        let unknown = Node::default();
-        let node = self.trace.nodes.get(id);
         let number = self.list.len() as u32;
-        if let (Grain::Host, Some(node)) = (self.grain, node) {
+        let client = roles.is_client(id);
+        let (Some(node), Some(known)) = (self.trace.nodes.get(id), self.known.get(id as usize)) else {
+            self.list.push(GrainNode { name: texts.intern(CLIENT.to_owned()), traced: false, client });
+            return number;
+        };
+        if self.grain == Grain::Host {
             // The processes of a host that were not traced have no times, so they are a node of their own.
-            let host = if node.host.is_empty() { &node.command } else { &node.host };
-            let known = *self.hosts.entry((host, node.traced)).or_insert(number);
-            if known != number {
-                return known;
+            let host = if known.host.is_empty() { known.name.as_str() } else { known.host };
+            let first = *self.hosts.entry((host, node.traced)).or_insert(number);
+            if first != number {
+                return first;
             }
         }
-        let node = node.unwrap_or(&unknown);
-        let client = roles.is_client(id);
-        let name = if client { CLIENT.to_owned() } else { name(node, tid, self.grain, self.with_host) };
+        let name = name(node, known, tid, self.grain, self.with_host);
+        let name = if client { client_name(known, name, self.grain) } else { name };
         self.list.push(GrainNode { name: texts.intern(name), traced: node.traced, client });
         number
     }
@@ -131,6 +146,13 @@ impl<T: Clone + Eq + Hash> Interner<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::naming::{Aliases, known};
+
+    /// The name of `node`, which is all of a trace.
+    fn named(node: &Node, tid: Option<i32>, grain: Grain, with_host: bool) -> String {
+        let trace = MessageTrace::new(message_trace::Nodes(vec![node.clone()]));
+        name(node, &known::nodes(&trace, &Aliases::default())[0], tid, grain, with_host)
+    }
 
     #[test]
     fn the_name_of_a_node_at_each_grain() {
@@ -141,7 +163,7 @@ mod tests {
             traced: true,
             ..Node::default()
         };
-        let name = |grain, with_host| name(&node, Some(9), grain, with_host);
+        let name = |grain, with_host| named(&node, Some(9), grain, with_host);
         assert_eq!(name(Grain::Host, true), "web1");
         assert_eq!(name(Grain::Process, false), "nginx[7]");
         assert_eq!(name(Grain::Command, false), "nginx");
@@ -153,18 +175,20 @@ mod tests {
     #[test]
     fn a_node_without_a_process_is_named_without_one() {
         let node = Node { host: "web".into(), command: "web".into(), traced: true, ..Node::default() };
-        assert_eq!(name(&node, Some(9), Grain::Command, true), "web");
-        assert_eq!(name(&node, Some(9), Grain::Process, true), "web");
-        assert_eq!(name(&node, Some(9), Grain::Thread, true), "web[9]");
+        assert_eq!(named(&node, Some(9), Grain::Command, true), "web");
+        assert_eq!(named(&node, Some(9), Grain::Process, true), "web");
+        assert_eq!(named(&node, Some(9), Grain::Thread, true), "web[9]");
         let node = Node { host: "h".into(), ..node };
-        assert_eq!(name(&node, None, Grain::Command, true), "h/web");
+        assert_eq!(named(&node, None, Grain::Command, true), "h/web");
     }
 
     #[test]
     fn an_untraced_node_is_named_by_what_is_known_of_it() {
         let node = Node { host: "10.0.0.1".into(), command: "10.0.0.1:53".into(), ..Node::default() };
-        assert_eq!(name(&node, None, Grain::Command, true), "10.0.0.1:53");
-        assert_eq!(name(&node, None, Grain::Host, true), "10.0.0.1");
+        assert_eq!(named(&node, None, Grain::Command, true), "10.0.0.1:53");
+        assert_eq!(named(&node, None, Grain::Host, true), "10.0.0.1");
+        let node = Node { host: "h".into(), pid: Some(7), command: "pid 7".into(), ..Node::default() };
+        assert_eq!(named(&node, None, Grain::Process, true), "pid 7");
     }
 
     #[test]

@@ -9,6 +9,8 @@
 use message_trace::{EndpointId, FROM_CONNECTING, Grain, Message, MessageTrace, NodeId, Protocol};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::known::Known;
+
 /// An endpoint where it is used: the number of the host, as loopback addresses and unix sockets are known by the
 /// same name on many hosts, and the endpoint.
 type Place = (u32, EndpointId);
@@ -18,23 +20,23 @@ type Place = (u32, EndpointId);
 pub struct Roles {
     hosts: Vec<u32>,
     fixed: FxHashSet<Place>,
-    by_host: bool,
+    /// By node, what is a server or a client: the host or the process.
+    role: Vec<u32>,
     servers: Vec<bool>,
 }
 
 impl Roles {
     /// Learns the roles from `trace`. A node is a server if it ever uses a fixed port of its own; with `grain` host
     /// a host is a node, and otherwise a process is, as a thread that only asks others is no client of its process.
-    pub fn of(trace: &MessageTrace, grain: Grain, fixed_port_peers: usize) -> Roles {
-        let mut numbers: FxHashMap<&str, u32> = FxHashMap::default();
-        let mut hosts = Vec::with_capacity(trace.nodes.len());
-        for node in &trace.nodes.0 {
-            let next = numbers.len() as u32;
-            hosts.push(*numbers.entry(&node.host).or_insert(next));
-        }
-        let by_host = grain == Grain::Host;
-        let servers = vec![false; if by_host { numbers.len() } else { hosts.len() }];
-        let mut roles = Roles { hosts, fixed: FxHashSet::default(), by_host, servers };
+    pub(super) fn of(trace: &MessageTrace, known: &[Known], grain: Grain, fixed_port_peers: usize) -> Roles {
+        // Endpoints are told apart by the hosts' own names, whatever the user calls them.
+        let hosts = numbered(trace.nodes.0.iter().map(|node| node.host.as_str()));
+        let role = match grain {
+            Grain::Host => numbered(known.iter().map(|known| known.host)),
+            _ => known.iter().map(|known| known.same as u32).collect(),
+        };
+        let servers = vec![false; trace.nodes.len()];
+        let mut roles = Roles { hosts, fixed: FxHashSet::default(), role, servers };
         roles.learn_accepting_ends(trace);
         roles.count_datagram_peers(trace, fixed_port_peers);
         for message in trace.messages() {
@@ -69,7 +71,7 @@ impl Roles {
     }
 
     fn role_of(&self, node: NodeId) -> Option<usize> {
-        if self.by_host { self.host(node).map(|host| host as usize) } else { usize::try_from(node).ok() }
+        self.role.get(usize::try_from(node).ok()?).map(|role| *role as usize)
     }
 
     fn learn_accepting_ends(&mut self, trace: &MessageTrace) {
@@ -102,6 +104,17 @@ impl Roles {
     }
 }
 
+/// The number of each text, as they are met.
+fn numbered<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<u32> {
+    let mut numbers: FxHashMap<&str, u32> = FxHashMap::default();
+    texts
+        .map(|text| {
+            let next = numbers.len() as u32;
+            *numbers.entry(text).or_insert(next)
+        })
+        .collect()
+}
+
 fn is_connection(message: &Message) -> bool {
     matches!(message.protocol, Protocol::Tcp | Protocol::UnixStream | Protocol::UnixSequence)
 }
@@ -110,7 +123,7 @@ fn is_connection(message: &Message) -> bool {
 mod tests {
     use super::*;
     use crate::fixture::Fixture;
-    use crate::naming::{CLIENT, Naming};
+    use crate::naming::{Aliases, CLIENT, Naming, known};
     use crate::options::Options;
 
     /// Two clients on hosts X and Y, each through a proxy of its own and then another, as in WAP5's Figure 3.
@@ -159,7 +172,8 @@ mod tests {
     fn a_datagram_port_seen_with_many_others_is_fixed() {
         let dns = |trace: &MessageTrace, many| {
             let message = trace.message(0);
-            let roles = Roles::of(trace, Grain::Command, many);
+            let aliases = Aliases::default();
+            let roles = Roles::of(trace, &known::nodes(trace, &aliases), Grain::Command, many);
             (roles.is_fixed(message.src, message.src_endpoint), roles.is_client(message.src))
         };
         assert_eq!(dns(&queries(15), 16), (false, true));
@@ -174,7 +188,8 @@ mod tests {
             trace.send("proxy", &format!("server{number}"), number, number + 1).ports(40_000, 80);
         }
         let trace = trace.trace();
-        let roles = Roles::of(&trace, Grain::Command, 16);
+        let aliases = Aliases::default();
+        let roles = Roles::of(&trace, &known::nodes(&trace, &aliases), Grain::Command, 16);
         assert!(!roles.is_fixed(trace.message(0).src, trace.message(0).src_endpoint));
         assert!(roles.is_client(trace.message(0).src));
     }

@@ -1,6 +1,7 @@
 //! The arguments of the stages from logs to patterns: `sockcap reconcile`, `sockcap analyze`, and what the user may say
 //! of an analysis wherever one is made.
 
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use clap::Args;
 use message_trace::Grain;
 
 use super::Data;
-use super::values::{bytes, duration, positive};
+use super::values::{duration, positive};
 
 #[derive(Debug, Args)]
 pub(crate) struct Reconcile {
@@ -21,20 +22,11 @@ pub(crate) struct Reconcile {
     /// Keep what a process sends to itself, such as an event loop's wake-ups
     #[arg(long)]
     keep_internal: bool,
-    /// Hold this much of the calls and messages in memory, and the rest in temporary files [default: 384M]
-    #[arg(long, value_name = "SIZE", value_parser = bytes)]
-    memory: Option<u64>,
 }
 
 impl Reconcile {
     pub(crate) fn options(&self) -> reconcile::Options {
-        let default = reconcile::Options::default();
-        reconcile::Options {
-            fat_gap: self.fat_gap,
-            keep_internal: self.keep_internal,
-            memory: self.memory.unwrap_or(default.memory),
-            ..default
-        }
+        reconcile::Options { fat_gap: self.fat_gap, keep_internal: self.keep_internal }
     }
 }
 
@@ -54,6 +46,10 @@ pub(crate) struct Inference {
     /// [default: command]
     #[arg(long, value_name = "GRAIN", value_parser = Grain::from_str)]
     node: Option<Grain>,
+    /// A file that says what addresses, hosts, commands and endpoints are to be called (docs/names.md)
+    /// [default: DIR/aliases, if there is one]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) aliases: Option<PathBuf>,
     /// The algorithm: linking (WAP5) [default: linking]
     #[arg(long, value_name = "NAME", value_parser = Algorithm::from_str)]
     algorithm: Option<Algorithm>,
@@ -73,6 +69,11 @@ pub(crate) struct Inference {
 }
 
 impl Inference {
+    /// Nothing is said but what the nodes are to be called.
+    pub(crate) fn named_by(aliases: Option<PathBuf>) -> Inference {
+        Inference { aliases, ..Inference::default() }
+    }
+
     /// `options` with what was asked for.
     pub(crate) fn applied_to(&self, options: analyze::Options) -> analyze::Options {
         analyze::Options {

@@ -62,6 +62,10 @@ pub(crate) struct Export {
     /// The format: csv, json (an object a line) or parquet
     #[arg(long, value_name = "FORMAT", default_value_t = Format::Csv, value_parser = Format::from_str)]
     pub(crate) format: Format,
+    /// A file that says what addresses, hosts, commands and endpoints are to be called, for links, paths and patterns
+    /// [default: DIR/aliases, if there is one]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) aliases: Option<PathBuf>,
     /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -85,6 +89,9 @@ pub(crate) enum Table {
 pub(crate) struct Info {
     #[command(flatten)]
     pub(crate) data: Data,
+    /// A file that says what hosts and commands are to be called [default: DIR/aliases, if there is one]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) aliases: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &Export) -> Result<ExitCode, Error> {
     match arguments.table {
         Table::Messages | Table::Nodes => stages::messages(&data)?,
         Table::Links | Table::Paths | Table::Patterns => {
-            stages::analysis(&data, &Inference::default())?;
+            stages::analysis(&data, &Inference::named_by(arguments.aliases.clone()))?;
         }
     }
     match (output, target) {

@@ -4,6 +4,7 @@ use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use analyze::AnalysisSummary;
+use analyze::naming::Aliases;
 use jiff::Timestamp;
 use message_trace::{DataDir, Import, table};
 use reconcile::blind_spots::{BlindSpots, Missing, UnseenEnd, command_line};
@@ -13,13 +14,14 @@ use socket_log::{Header, Log, Record};
 use crate::cli::Info;
 use crate::error::Error;
 use crate::output::{bytes, counted};
-use crate::words;
+use crate::{stages, words};
 
 /// How many lines a list of what was not seen has at most.
 const MOST_LISTED: usize = 20;
 
 pub(crate) fn run(arguments: &Info) -> Result<ExitCode, Error> {
     let data = arguments.data.dir();
+    let aliases = stages::aliases(&data, arguments.aliases.as_deref())?;
     let mut out = BufWriter::new(io::stdout().lock());
     let logs = data.logs()?;
     let imports = data.imported()?;
@@ -27,7 +29,7 @@ pub(crate) fn run(arguments: &Info) -> Result<ExitCode, Error> {
         return Err(Error::NoLogs(data.path().to_owned()));
     }
     if !logs.is_empty() {
-        processes(&data, &mut out)?;
+        processes(&data, &aliases, &mut out)?;
     }
     imported(&imports, &mut out)?;
     not_seen(&reconcile::blind_spots::find(&data)?, &mut out)?;
@@ -49,7 +51,7 @@ pub(crate) fn run(arguments: &Info) -> Result<ExitCode, Error> {
 }
 
 /// A line for each process's log.
-fn processes(data: &DataDir, out: &mut impl Write) -> Result<(), Error> {
+fn processes(data: &DataDir, aliases: &Aliases, out: &mut impl Write) -> Result<(), Error> {
     writeln!(
         out,
         "{:<16} {:>8} {:<20} {:>9} {:>9} {:>6}  COMMAND",
@@ -75,7 +77,7 @@ fn processes(data: &DataDir, out: &mut impl Write) -> Result<(), Error> {
         writeln!(
             out,
             "{:<16} {:>8} {:<20} {:>9} {:>9} {:>6}  {}{}",
-            header.host,
+            aliases.host(&header.host).unwrap_or(&header.host),
             header.pid,
             started,
             records,

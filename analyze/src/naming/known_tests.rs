@@ -1,0 +1,247 @@
+use super::*;
+use crate::naming::Naming;
+use crate::options::Options;
+use message_trace::{FROM_ACCEPTING, Grain, Nodes, Protocol};
+
+/// Nodes by host, process, command and whether they were traced.
+type NodeRow = (&'static str, Option<i32>, &'static str, bool);
+
+/// A trace in which each `(client, server, client's end, server's end)` asks and is answered.
+fn trace(nodes: &[NodeRow], asked: &[(i32, i32, &str, &str)]) -> MessageTrace {
+    let node = |(host, pid, command, traced): &NodeRow| Node {
+        host: (*host).into(),
+        pid: *pid,
+        command: (*command).into(),
+        traced: *traced,
+        ..Node::default()
+    };
+    let mut trace = MessageTrace::new(Nodes(nodes.iter().map(node).collect()));
+    for (time, (client, server, client_end, server_end)) in (0..).step_by(10).zip(asked) {
+        let [client_end, server_end] = [client_end, server_end].map(|text| {
+            let Ok(endpoint) = text.parse::<Endpoint>();
+            trace.intern(&endpoint)
+        });
+        let ends = [(*client, client_end), (*server, server_end)];
+        for (direction, at) in [(FROM_CONNECTING, time), (FROM_ACCEPTING, time + 5)] {
+            let [(src, src_endpoint), (dst, dst_endpoint)] =
+                if direction == FROM_CONNECTING { ends } else { [ends[1], ends[0]] };
+            let seen = |node: i32, time: i64| Some(time).filter(|_| nodes[node as usize].3);
+            let (sent, received) = (seen(src, at), seen(dst, at + 1));
+            let message = Message {
+                send_first: sent,
+                send_last: sent,
+                recv_first: received,
+                recv_last: received,
+                send_ts: sent,
+                recv_ts: received,
+                src,
+                dst,
+                src_endpoint,
+                dst_endpoint,
+                src_tid: None,
+                dst_tid: None,
+                flow: time,
+                direction,
+                protocol: Protocol::Tcp,
+                bytes: 1,
+                parts: 1,
+            };
+            trace.push(&message, None);
+        }
+    }
+    trace.sort();
+    trace
+}
+
+fn options(rules: &[&str], grain: Grain) -> Options {
+    let aliases = serde_json::json!({ "named": null, "rules": rules });
+    Options { grain, aliases: serde_json::from_value(aliases).unwrap(), ..Options::default() }
+}
+
+/// The hops, each once, in the order of the trace.
+fn hops(trace: &MessageTrace, rules: &[&str], grain: Grain) -> Vec<String> {
+    let naming = Naming::new(trace, &options(rules, grain));
+    let text = |text| naming.text(text).to_owned();
+    (0..naming.hops() as u32)
+        .map(|hop| naming.hop_name(hop))
+        .map(|hop| {
+            format!("{}:{} > {}:{}", text(hop.src), text(hop.src_port), text(hop.dst), text(hop.dst_port))
+        })
+        .collect()
+}
+
+/// How many nodes there are at a grain.
+fn nodes_at(trace: &MessageTrace, rules: &[&str], grain: Grain) -> usize {
+    Naming::new(trace, &options(rules, grain)).nodes().len()
+}
+
+const APP: NodeRow = ("h1", Some(7), "java", true);
+
+/// An application and two addresses that were not traced.
+fn untraced() -> MessageTrace {
+    let nodes = [
+        APP,
+        ("10.0.0.5", None, "10.0.0.5:80", false),
+        ("10.0.0.6", None, "10.0.0.6:80", false),
+        ("10.9.0.1", None, "10.9.0.1", false),
+    ];
+    trace(
+        &nodes,
+        &[
+            (3, 0, "10.9.0.1:40000", "10.0.0.1:8080"),
+            (0, 1, "10.0.0.1:40001", "10.0.0.5:80"),
+            (0, 2, "10.0.0.1:40002", "10.0.0.6:80"),
+        ],
+    )
+}
+
+#[test]
+fn two_addresses_of_one_name_are_one_node() {
+    let trace = untraced();
+    assert_eq!(
+        hops(&trace, &[], Grain::Command),
+        [
+            "CLIENT:* > java:8080",
+            "java:8080 > CLIENT:*",
+            "java:* > 10.0.0.5:80:80",
+            "10.0.0.5:80:80 > java:*",
+            "java:* > 10.0.0.6:80:80",
+            "10.0.0.6:80:80 > java:*",
+        ]
+    );
+    let rules = ["address 10.0.0.5 = web", "address 10.0.0.6 = web"];
+    assert_eq!(
+        hops(&trace, &rules, Grain::Command),
+        ["CLIENT:* > java:8080", "java:8080 > CLIENT:*", "java:* > web:80", "web:80 > java:*"]
+    );
+    for grain in Grain::ALL {
+        assert_eq!((nodes_at(&trace, &[], grain), nodes_at(&trace, &rules, grain)), (4, 3), "{grain}");
+    }
+}
+
+#[test]
+fn commands_and_hosts_have_the_names_the_user_gives_them_at_every_grain() {
+    let nodes = [APP, ("h2", Some(8), "postgres", true)];
+    let trace = trace(&nodes, &[(0, 1, "10.0.0.1:40000", "10.0.0.2:5432")]);
+    let rules = ["host h* = db", "command java = shop", "host h2 = never, as the first rule fits"];
+    let first = |rules: &[&str], grain| hops(&trace, rules, grain).swap_remove(0);
+    assert_eq!(first(&[], Grain::Command), "CLIENT:* > h2/postgres:5432");
+    let rules_of_two = ["host h1 = front", "host h2 = db", "command java = shop"];
+    assert_eq!(
+        first(&rules_of_two, Grain::Command),
+        "shop:* > db/postgres:5432".replace("shop", "front/shop")
+    );
+    assert_eq!(first(&rules_of_two, Grain::Process), "front/shop[7]:* > db/postgres[8]:5432");
+    assert_eq!(first(&rules_of_two, Grain::Thread), "front/shop[7]:* > db/postgres[8]:5432");
+    assert_eq!(first(&rules_of_two, Grain::Host), "front:* > db:5432");
+    // Both hosts are one: no name needs its host, and as hosts they are one node.
+    assert_eq!(first(&rules, Grain::Command), "shop:* > postgres:5432");
+    assert_eq!((nodes_at(&trace, &rules, Grain::Host), nodes_at(&trace, &rules, Grain::Command)), (1, 2));
+}
+
+#[test]
+fn who_accepts_at_an_endpoint_has_its_name() {
+    let nodes = [APP, ("h1", Some(8), "java", true), ("10.0.0.5", None, "10.0.0.5:80", false)];
+    let trace =
+        trace(&nodes, &[(0, 1, "10.0.0.1:40000", "10.0.0.1:8081"), (1, 2, "10.0.0.1:40001", "10.0.0.5:80")]);
+    let rules = [
+        "endpoint *:8081 = orders",
+        "endpoint 10.0.0.5:80 = stock",
+        "command java = shop",
+        "address 10.0.0.5 = other",
+    ];
+    assert_eq!(
+        hops(&trace, &rules, Grain::Command),
+        ["shop:* > orders:8081", "orders:8081 > shop:*", "orders:* > stock:80", "stock:80 > orders:*"]
+    );
+    assert_eq!(hops(&trace, &rules, Grain::Process)[0], "shop[7]:* > orders[8]:8081");
+}
+
+#[test]
+fn a_client_that_the_user_names_is_not_one_of_many() {
+    let trace = untraced();
+    assert_eq!(hops(&trace, &["address 10.9.0.0/16 = office"], Grain::Command)[0], "office:* > java:8080");
+    assert_eq!(hops(&trace, &["address 10.9.0.0/16 = office"], Grain::Host)[0], "office:* > h1:8080");
+    let naming = Naming::new(&trace, &options(&["address 10.9.0.1 = office"], Grain::Command));
+    assert!(naming.nodes()[naming.src(0) as usize].client, "and still a client");
+}
+
+#[test]
+fn an_address_of_a_traced_host_is_known_by_the_host() {
+    // h1 has 10.0.0.1; 10.0.0.1:9000 is a program there that was not traced. 10.7.0.1 is an address of both hosts.
+    let nodes = [
+        APP,
+        ("h2", Some(9), "proxy", true),
+        ("10.0.0.1", None, "10.0.0.1:9000", false),
+        ("10.7.0.1", None, "10.7.0.1:53", false),
+    ];
+    let trace = trace(
+        &nodes,
+        &[
+            (1, 0, "10.0.0.2:40000", "10.0.0.1:8080"),
+            (1, 2, "10.0.0.2:40001", "10.0.0.1:9000"),
+            (0, 1, "10.7.0.1:40000", "10.7.0.1:80"),
+            (0, 3, "10.0.0.1:40002", "10.7.0.1:53"),
+        ],
+    );
+    let names = |rules: &[&str], grain| -> Vec<String> {
+        hops(&trace, rules, grain)
+            .into_iter()
+            .filter(|hop| hop.ends_with(":9000") || hop.ends_with(":53"))
+            .collect()
+    };
+    assert_eq!(names(&[], Grain::Command), ["h2/proxy:* > h1:9000:9000", "h1/java:* > 10.7.0.1:53:53"]);
+    assert_eq!(names(&[], Grain::Host), ["h2:* > h1:9000", "h1:* > 10.7.0.1:53"]);
+    assert_eq!(names(&["host h1 = front"], Grain::Host)[0], "h2:* > front:9000");
+    assert_eq!(names(&["address 10.0.0.1 = front"], Grain::Command)[0], "h2/proxy:* > front:9000");
+}
+
+#[test]
+fn a_loopback_address_is_of_the_host_of_its_peers() {
+    let nodes = [
+        APP,
+        ("h2", Some(9), "proxy", true),
+        ("127.0.0.1", None, "127.0.0.1:6379", false),
+        ("127.0.0.1", None, "127.0.0.1:6379", false),
+    ];
+    let talk = [(0, 2, "127.0.0.1:40000", "127.0.0.1:6379"), (1, 3, "127.0.0.1:40000", "127.0.0.1:6379")];
+    let two = trace(&nodes, &talk);
+    let servers = |trace: &MessageTrace, grain| -> Vec<String> {
+        hops(trace, &[], grain).into_iter().filter(|hop| hop.ends_with(":6379")).collect()
+    };
+    assert_eq!(servers(&two, Grain::Command), ["CLIENT:* > h1:6379:6379", "CLIENT:* > h2:6379:6379"]);
+    assert_eq!(servers(&two, Grain::Host), ["h1:* > h1:6379", "h2:* > h2:6379"]);
+    // On one host there is no doubt.
+    let one = trace(
+        &[APP, nodes[1], nodes[2]].map(|node| if node.3 { (APP.0, node.1, node.2, true) } else { node }),
+        &[(0, 2, "127.0.0.1:40000", "127.0.0.1:6379")],
+    );
+    assert_eq!(servers(&one, Grain::Command), ["CLIENT:* > 127.0.0.1:6379:6379"]);
+}
+
+#[test]
+fn what_has_no_other_name_than_its_host_is_named_once() {
+    let trace = trace(&[("web-1", None, "web-1", true), ("web-2", None, "web-2", true)], &[(0, 1, "", "")]);
+    let asked = |rules: &[&str]| hops(&trace, rules, Grain::Command).swap_remove(0);
+    assert_eq!(asked(&[]), "CLIENT:* > web-2:");
+    assert_eq!(asked(&["command web-2 = web"]), "CLIENT:* > web:");
+    assert_eq!(asked(&["host web-2 = web"]), "CLIENT:* > web:");
+}
+
+#[test]
+fn a_machine_with_two_names_in_a_table_is_one_node() {
+    let nodes = [
+        ("10.0.0.1", None, "10.0.0.1", true),
+        ("10.0.0.2", None, "10.0.0.2", true),
+        ("c", None, "c", true),
+        ("d", None, "d", true),
+    ];
+    let trace = trace(&nodes, &[(2, 0, "", ""), (1, 3, "", "")]);
+    let rules = ["address 10.0.0.1 = gateway", "address 10.0.0.2 = gateway"];
+    let naming = Naming::new(&trace, &options(&rules, Grain::Command));
+    let into = (0..trace.len()).find(|row| trace.message(*row).dst == 0).unwrap();
+    let out = (0..trace.len()).find(|row| trace.message(*row).src == 1).unwrap();
+    assert_eq!(naming.dst(into), naming.src(out), "what one causes, the other sends");
+    assert_eq!(naming.text(naming.nodes()[naming.src(out) as usize].name), "gateway");
+    assert!(!naming.nodes()[naming.src(out) as usize].client, "it is asked by c");
+}
