@@ -8,7 +8,7 @@ use socket_log::encode;
 
 use crate::fds::{self, Entry};
 use crate::hooks::types;
-use crate::{clock, describe, lifecycle, log};
+use crate::{clock, describe, lifecycle, log, remembered};
 
 /// # Safety
 /// As `dup`.
@@ -67,6 +67,7 @@ pub(crate) fn duplicated(old: c_int, new: c_int) {
     let entry = describe::resolve(old, fds::get(old));
     let Some(writer) = log::writer() else { return };
     if fds::set(writer, new, entry) && !entry.is_other() {
+        remembered::copy(Some(old), new);
         let now = clock::now();
         writer.record(&encode::duplicate(now, entry.flow(), old, new), now);
     }

@@ -11,9 +11,10 @@ use socket_log::layout::lost;
 use crate::fds::{self, Entry, Kind};
 use crate::log::{self, Writer};
 use crate::options::options;
-use crate::{clock, lifecycle, raw, watch};
+use crate::{clock, lifecycle, raw, remembered, start, watch};
 
 /// A socket's name, as the kernel wrote it.
+#[derive(Clone)]
 pub(crate) struct Name {
     bytes: [u8; 128],
     length: usize,
@@ -122,9 +123,16 @@ pub(crate) fn verify(fd: c_int, entry: Entry) -> Entry {
 #[cold]
 #[inline(never)]
 fn find(fd: c_int) -> Entry {
-    let Some(writer) = log::writer() else { return Entry::OTHER };
-    match raw::socket_option::<c_int>(fd, libc::SO_TYPE) {
-        Ok(_) => {}
+    let Some(writer) = log::writer() else {
+        start::miss(fd);
+        return Entry::OTHER;
+    };
+    let known = match raw::socket_option::<c_int>(fd, libc::SO_TYPE) {
+        Ok(_) => None,
+        Err(error) if -error as c_int == libc::EPERM => match remembered::get(fd) {
+            Some(socket) => Some(socket),
+            None => return Entry::OTHER,
+        },
         Err(error) => {
             // Only a descriptor that is open and no socket is worth remembering.
             if -error as c_int == libc::ENOTSOCK
@@ -134,13 +142,20 @@ fn find(fd: c_int) -> Entry {
             }
             return Entry::OTHER;
         }
-    }
-    let entry = adopt(writer, fd, Origin::Found, 0);
+    };
+    let nature = known.as_ref().map_or(Nature::UNKNOWN, |socket| socket.nature);
+    let entry = adopt(writer, fd, Origin::Found, 0, &nature);
     if entry.is_other() {
         return entry;
     }
-    let (local, peer) = (Name::local(fd), Name::peer(fd));
-    let listens = raw::socket_option::<c_int>(fd, libc::SO_ACCEPTCONN).unwrap_or(0) != 0;
+    let (local, peer, listens) = match known {
+        None => (
+            Name::local(fd),
+            Name::peer(fd),
+            raw::socket_option::<c_int>(fd, libc::SO_ACCEPTCONN).unwrap_or(0) != 0,
+        ),
+        Some(socket) => (socket.local, socket.peer, socket.listens),
+    };
     let role = match (listens, peer.is_known(), local.is_bound()) {
         (true, _, _) => Role::Listen,
         (_, true, _) => Role::Unknown,
@@ -151,21 +166,84 @@ fn find(fd: c_int) -> Entry {
     entry
 }
 
+/// Remembers all sockets that there are, while the kernel can be asked.
+pub(crate) fn remember_all() {
+    remembered::begin();
+    for fd in 0..remembered::LIMIT as c_int {
+        let entry = resolve(fd, fds::get(fd));
+        if entry.flow() != 0 && remembered::get(fd).is_none() {
+            let ask = |option| raw::socket_option::<c_int>(fd, option).unwrap_or(0);
+            let cookie = raw::socket_option(fd, libc::SO_COOKIE).unwrap_or(0);
+            let (domain, kind) = (ask(libc::SO_DOMAIN), ask(libc::SO_TYPE));
+            remembered::put(fd, Nature { domain, kind, protocol: ask(libc::SO_PROTOCOL), cookie });
+            let listens = ask(libc::SO_ACCEPTCONN) != 0;
+            remembered::name(fd, &Name::local(fd), &Name::peer(fd), listens);
+        }
+    }
+}
+
+/// What a socket is, as far as its maker says: for where the kernel may not be asked.
+#[derive(Clone, Copy)]
+pub(crate) struct Nature {
+    /// `AF_INET` and the like.
+    pub(crate) domain: c_int,
+    /// `SOCK_STREAM` and the like.
+    pub(crate) kind: c_int,
+    /// `IPPROTO_TCP` and the like, 0 for the family's own.
+    pub(crate) protocol: c_int,
+    /// The kernel's id of it, 0 if unknown.
+    pub(crate) cookie: u64,
+}
+
+impl Nature {
+    /// Nothing is known.
+    pub(crate) const UNKNOWN: Nature = Nature { domain: 0, kind: 0, protocol: 0, cookie: 0 };
+
+    /// Of a socket made with these arguments.
+    pub(crate) fn made(domain: c_int, kind: c_int, protocol: c_int) -> Nature {
+        let kind = kind & 0xf; // The rest are flags.
+        let own = match (domain, kind) {
+            (libc::AF_INET | libc::AF_INET6, libc::SOCK_STREAM) => libc::IPPROTO_TCP,
+            (libc::AF_INET | libc::AF_INET6, libc::SOCK_DGRAM) => libc::IPPROTO_UDP,
+            _ => 0,
+        };
+        Nature { domain, kind, protocol: if protocol == 0 { own } else { protocol }, cookie: 0 }
+    }
+
+    /// Of one that was accepted on a listener.
+    pub(crate) fn accepted(listener: Entry) -> Nature {
+        let kind = match listener.kind() {
+            Kind::Stream => libc::SOCK_STREAM,
+            Kind::Datagram => libc::SOCK_SEQPACKET,
+            _ => return Nature::UNKNOWN,
+        };
+        Nature::made(listener.domain(), kind, 0)
+    }
+}
+
 /// Numbers the flow of a socket that is new to this process, logs it and enters it into the table.
-pub(crate) fn adopt(writer: Writer, fd: c_int, origin: Origin, listener: u32) -> Entry {
-    number_flow(writer, fd, origin, listener, true)
+pub(crate) fn adopt(writer: Writer, fd: c_int, origin: Origin, listener: u32, nature: &Nature) -> Entry {
+    number_flow(writer, fd, origin, listener, true, nature)
 }
 
 /// Numbers another flow of a socket that had one, whose connection has ended. The new one goes without the kernel's id,
 /// by which both would pass for the same.
 pub(crate) fn adopt_again(writer: Writer, fd: c_int) -> Entry {
-    number_flow(writer, fd, Origin::Socket, 0, false)
+    number_flow(writer, fd, Origin::Socket, 0, false, &Nature::UNKNOWN)
 }
 
-fn number_flow(writer: Writer, fd: c_int, origin: Origin, listener: u32, is_first: bool) -> Entry {
-    let number = |option| raw::socket_option::<c_int>(fd, option).unwrap_or(0);
-    let (domain, kind) = (number(libc::SO_DOMAIN), number(libc::SO_TYPE));
-    let cookie = raw::socket_option(fd, libc::SO_COOKIE).unwrap_or(0);
+fn number_flow(
+    writer: Writer,
+    fd: c_int,
+    origin: Origin,
+    listener: u32,
+    is_first: bool,
+    nature: &Nature,
+) -> Entry {
+    let ask = |option, otherwise| raw::socket_option::<c_int>(fd, option).unwrap_or(otherwise);
+    let (domain, kind) = (ask(libc::SO_DOMAIN, nature.domain), ask(libc::SO_TYPE, nature.kind));
+    let cookie = raw::socket_option(fd, libc::SO_COOKIE).unwrap_or(nature.cookie);
+    let protocol = ask(libc::SO_PROTOCOL, nature.protocol);
     let entry = match (domain, kind) {
         _ if !is_selected(fd, domain, origin) => Entry::OTHER,
         (libc::AF_UNIX | libc::AF_INET | libc::AF_INET6 | libc::AF_VSOCK, libc::SOCK_STREAM) => {
@@ -182,7 +260,7 @@ fn number_flow(writer: Writer, fd: c_int, origin: Origin, listener: u32, is_firs
         }
         _ => Entry::OTHER,
     };
-    let entry = if entry.is_other() { entry } else { entry.of(cookie) };
+    let entry = if entry.is_other() { entry } else { entry.of(cookie).in_domain(domain) };
     if origin == Origin::Found {
         if let Err(other) = fds::replace(writer, fd, Entry::UNKNOWN, entry) {
             return other; // Another thread was first.
@@ -194,12 +272,13 @@ fn number_flow(writer: Writer, fd: c_int, origin: Origin, listener: u32, is_firs
     if entry.is_other() {
         return entry;
     }
+    remembered::put(fd, Nature { domain, kind, protocol, cookie });
     let flow = Flow {
         flow: entry.flow(),
         fd,
         domain: domain as u8,
         kind: kind as u8,
-        protocol: number(libc::SO_PROTOCOL) as u16,
+        protocol: protocol as u16,
         origin,
         cookie: if is_first { cookie } else { 0 },
         listener,
@@ -258,6 +337,7 @@ pub(crate) fn bound(writer: Writer, fd: c_int, entry: Entry) {
 fn log_names(writer: Writer, fd: c_int, entry: Entry, role: Role, local: &Name, peer: &Name) {
     let of_unix = local.family() == libc::AF_UNIX || peer.family() == libc::AF_UNIX;
     let peer_pid = if of_unix { peer_pid(fd) } else { 0 };
+    remembered::name(fd, local, peer, role == Role::Listen);
     let now = clock::now();
     let words = encode::endpoints(now, entry.flow(), role, local.as_bytes(), peer.as_bytes(), peer_pid);
     writer.record(&words, now);

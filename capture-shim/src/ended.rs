@@ -64,9 +64,9 @@ unsafe extern "C" fn on_end(_: *mut c_void) {
     // Other destructors may still log, for which the thread then gets another chunk.
     thread.ended.store(1, Relaxed);
     let left = thread.cursor.swap(0, AcqRel);
-    let retired = thread.retired.swap(0, AcqRel);
     if options().keeps_newest {
-        recycle::give(state, retired);
+        // What a handler has interrupted here will not go on.
+        thread.retired.iter().for_each(|kept| recycle::give(state, kept.swap(0, AcqRel)));
         recycle::give(state, left.saturating_sub(1));
     } else {
         leave(state, left);

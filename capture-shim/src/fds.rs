@@ -29,6 +29,9 @@ pub(crate) enum Kind {
     Datagram = 3,
 }
 
+/// The address families that are captured.
+const DOMAINS: [c_int; 4] = [libc::AF_INET, libc::AF_INET6, libc::AF_UNIX, libc::AF_VSOCK];
+
 /// A descriptor's word: kind in the low 8 bits, flags in the next 8, a part of the kernel's id of the socket in the
 /// next 16, flow in the high 32.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -47,6 +50,8 @@ impl Entry {
     const ENDED: u64 = 1 << 10;
     /// Flag: a receive of nothing is the end of the connection (`SOCK_SEQPACKET`), and no empty datagram.
     const ENDS: u64 = 1 << 11;
+    /// Two bits: which of [`DOMAINS`] it is of.
+    const DOMAIN: u32 = 12;
     /// Where the low 16 bits of the kernel's id of the socket are.
     const COOKIE: u32 = 16;
 
@@ -119,6 +124,17 @@ impl Entry {
     /// The same, of the socket with this id.
     pub(crate) fn of(self, cookie: u64) -> Entry {
         Entry(self.0 | u64::from(cookie as u16) << Entry::COOKIE)
+    }
+
+    /// The address family of a captured socket.
+    pub(crate) fn domain(self) -> c_int {
+        DOMAINS.get(self.0 as usize >> Entry::DOMAIN & 3).copied().unwrap_or(0)
+    }
+
+    /// The same, of a socket of this family.
+    pub(crate) fn in_domain(self, domain: c_int) -> Entry {
+        let index = DOMAINS.iter().position(|other| *other == domain).unwrap_or(0);
+        Entry(self.0 | (index as u64) << Entry::DOMAIN)
     }
 
     /// The same, at its end.

@@ -20,8 +20,8 @@ use socket_log::api::Api;
 
 use crate::variadic::VaList;
 use crate::{
-    aliases, calls, descriptors, hidden, lifecycle, process, raw, receive, send, stdio, syscall, thread,
-    waits,
+    aliases, calls, descriptors, execute, hidden, lifecycle, process, raw, receive, rights, send, stdio,
+    syscall, thread, waits,
 };
 
 /// A function of libc's, by name.
@@ -257,24 +257,24 @@ handled {
     fork | __fork | _Fork: () -> pid_t => process::fork;
     execve:
         (path: *const c_char, arguments: *const *const c_char, environment: *const *const c_char) -> c_int
-        => process::execve;
-    execv: (path: *const c_char, arguments: *const *const c_char) -> c_int => process::execv;
-    execvp: (file: *const c_char, arguments: *const *const c_char) -> c_int => process::execvp;
+        => execute::execve;
+    execv: (path: *const c_char, arguments: *const *const c_char) -> c_int => execute::execv;
+    execvp: (file: *const c_char, arguments: *const *const c_char) -> c_int => execute::execvp;
     execvpe:
         (file: *const c_char, arguments: *const *const c_char, environment: *const *const c_char) -> c_int
-        => process::execvpe;
+        => execute::execvpe;
     fexecve:
         (fd: c_int, arguments: *const *const c_char, environment: *const *const c_char) -> c_int
-        => process::fexecve;
+        => execute::fexecve;
     execveat:
         (directory: c_int, path: *const c_char, arguments: *const *const c_char,
-         environment: *const *const c_char, flags: c_int) -> c_int => process::execveat;
+         environment: *const *const c_char, flags: c_int) -> c_int => execute::execveat;
     posix_spawn | posix_spawnp:
         (child: *mut pid_t, path: *const c_char, actions: *const c_void, attributes: *const c_void,
-         arguments: *const *const c_char, environment: *const *const c_char) -> c_int => process::spawn;
+         arguments: *const *const c_char, environment: *const *const c_char) -> c_int => execute::spawn;
     pidfd_spawn | pidfd_spawnp:
         (child: *mut c_int, path: *const c_char, actions: *const c_void, attributes: *const c_void,
-         arguments: *const *const c_char, environment: *const *const c_char) -> c_int => process::pidfd_spawn;
+         arguments: *const *const c_char, environment: *const *const c_char) -> c_int => execute::pidfd_spawn;
     clone | __clone:
         (entry: *const c_void, stack: *mut c_void, flags: c_int, argument: *mut c_void,
          parent: *mut c_void, tls: *mut c_void, child: *mut c_void) -> c_int => process::clone;
@@ -286,11 +286,16 @@ handled {
         (thread: *mut c_void, attributes: *const c_void, entry: *mut c_void, argument: *mut c_void) -> c_int
         => thread::pthread_create;
     _exit | _Exit | quick_exit: (status: c_int) -> c_int => process::exit;
-    chroot: (path: *const c_char) -> c_int => process::chroot;
-    prctl: (option: c_int, a: c_long, b: c_long, c: c_long, d: c_long) -> c_int => process::prctl;
-    setuid | seteuid: (user: uid_t) -> c_int => process::setuid;
-    setreuid: (user: uid_t, effective: uid_t) -> c_int => process::setreuid;
-    setresuid: (user: uid_t, effective: uid_t, saved: uid_t) -> c_int => process::setresuid;
+
+    // What a process gives up.
+    chroot: (path: *const c_char) -> c_int => rights::chroot;
+    pivot_root: (path: *const c_char, old: *const c_char) -> c_int => rights::pivot_root;
+    unshare: (flags: c_int) -> c_int => rights::unshare;
+    setns: (fd: c_int, kind: c_int) -> c_int => rights::setns;
+    prctl: (option: c_int, a: c_long, b: c_long, c: c_long, d: c_long) -> c_int => rights::prctl;
+    setuid | seteuid: (user: uid_t) -> c_int => rights::setuid;
+    setreuid: (user: uid_t, effective: uid_t) -> c_int => rights::setreuid;
+    setresuid: (user: uid_t, effective: uid_t, saved: uid_t) -> c_int => rights::setresuid;
 
     // Anything, by number.
     syscall:

@@ -7,16 +7,20 @@
 //!
 //! From the program's call to the log, a record passes these modules:
 //! - [`hooks`] lists what is interposed, [`variadic`] and [`syscall`] the calls that need special means;
-//! - [`calls`], [`receive`], [`send`], [`lifecycle`], [`aliases`] and [`process`] know each call's meaning,
-//!   [`transfer`] and [`datagram`] what is logged of bytes that moved, [`checksum`] what datagrams add up to, [`peers`] whom they go to, [`watch`]
+//! - [`calls`], [`receive`], [`send`], [`lifecycle`], [`aliases`], [`process`] and [`execute`] know each call's meaning,
+//!   [`transfer`] and [`datagram`] what is logged of bytes that moved, [`checksum`] what datagrams add up to, [`peers`] whom they
+//!   go to, [`watch`]
 //!   and [`waits`] what the user may want beside that;
 //! - [`hidden`] and [`stdio`] know the calls whose bytes libc moves by itself, [`descriptors`] those that give a
 //!   descriptor, [`thread`] and [`link`] what starts threads and loads libraries;
 //! - [`fds`] knows what each descriptor is, and [`describe`] finds it out;
 //! - [`log`] writes records, [`segment`] gives it room, [`recycle`] the same room again, [`start`] begins a log and
 //!   [`ended`] sees what threads leave of it;
+//! - [`rights`] sees a process give up what its log needs, for which [`reserve`] and [`spares`] make room ahead;
+//!   [`seccomp`] and [`filter`] know which system calls are left, and [`identity`] and [`remembered`] what the kernel
+//!   cannot be asked any more;
 //! - [`state`] and [`tls`] hold what belongs to a process and to a thread, [`environment`] and [`options`] what the user
-//!   chose;
+//!   chose, [`inherit`] hands it on;
 //! - [`raw`], [`clock`] and [`text`] stand in for the standard library.
 
 #![no_std]
@@ -30,9 +34,13 @@ mod describe;
 mod descriptors;
 mod ended;
 mod environment;
+mod execute;
 mod fds;
+mod filter;
 mod hidden;
 mod hooks;
+mod identity;
+mod inherit;
 mod lifecycle;
 mod link;
 mod log;
@@ -42,9 +50,14 @@ mod process;
 mod raw;
 mod receive;
 mod recycle;
+mod remembered;
+mod reserve;
+mod rights;
+mod seccomp;
 mod segment;
 mod send;
 mod shifted;
+mod spares;
 mod start;
 mod state;
 mod stdio;

@@ -5,11 +5,11 @@ use core::ffi::{c_int, c_uint};
 use libc::{sockaddr, socklen_t};
 use socket_log::encode::{self, Direction, Origin, Role};
 
-use crate::describe::{self, Name};
+use crate::describe::{self, Name, Nature};
 use crate::fds::{self, Entry, Kind};
 use crate::hooks::types;
 use crate::log::{self, Writer};
-use crate::{aliases, clock, raw, transfer, watch};
+use crate::{aliases, clock, raw, remembered, seccomp, transfer, watch};
 
 /// # Safety
 /// As `socket`.
@@ -19,7 +19,7 @@ pub(crate) unsafe fn socket(real: types::socket, domain: c_int, kind: c_int, pro
     if fd >= 0
         && let Some(writer) = log::writer()
     {
-        describe::adopt(writer, fd, Origin::Socket, 0);
+        describe::adopt(writer, fd, Origin::Socket, 0, &Nature::made(domain, kind, protocol));
     }
     fd
 }
@@ -38,9 +38,10 @@ pub(crate) unsafe fn socketpair(
     if result == 0
         && let Some(writer) = log::writer()
     {
+        let nature = Nature::made(domain, kind, protocol);
         // SAFETY: the kernel wrote two descriptors.
-        let [first, second] =
-            unsafe { [*fds, *fds.add(1)] }.map(|fd| describe::adopt(writer, fd, Origin::Pair, 0));
+        let both = unsafe { [*fds, *fds.add(1)] };
+        let [first, second] = both.map(|fd| describe::adopt(writer, fd, Origin::Pair, 0, &nature));
         if !first.is_other() && !second.is_other() {
             let now = clock::now();
             writer.record(&encode::pair(now, first.flow(), second.flow()), now);
@@ -177,7 +178,7 @@ pub(crate) unsafe fn accept(
     length: *mut socklen_t,
 ) -> c_int {
     // SAFETY: the program's own call.
-    accepted(listener, || unsafe { real(listener, address, length) })
+    unsafe { accepted(listener, (address, length), || real(listener, address, length)) }
 }
 
 /// # Safety
@@ -190,17 +191,32 @@ pub(crate) unsafe fn accept4(
     flags: c_int,
 ) -> c_int {
     // SAFETY: the program's own call.
-    accepted(listener, || unsafe { real(listener, address, length, flags) })
+    unsafe { accepted(listener, (address, length), || real(listener, address, length, flags)) }
 }
 
-fn accepted(listener: c_int, call: impl FnOnce() -> c_int) -> c_int {
+/// # Safety
+/// `call` writes the peer's name to `place`, unless that is null.
+unsafe fn accepted(
+    listener: c_int,
+    (address, length): (*mut sockaddr, *mut socklen_t),
+    call: impl FnOnce() -> c_int,
+) -> c_int {
     let by = describe::resolve(listener, fds::get(listener));
+    // Where the kernel may not be asked for the peer's name, it is the one that the program gets.
+    let is_needed = seccomp::is_active() && !address.is_null() && raw::is_readable(length);
+    // SAFETY: just found readable.
+    let room = if is_needed { unsafe { *length } } else { 0 };
     let fd = call();
     let Some(writer) = log::writer() else { return fd };
     if fd >= 0 {
-        let entry = describe::adopt(writer, fd, Origin::Accept, by.flow());
+        let entry = describe::adopt(writer, fd, Origin::Accept, by.flow(), &Nature::accepted(by));
         if !entry.is_other() {
-            describe::name(writer, fd, entry, Role::Accept, &Name::local(fd), &Name::peer(fd));
+            let mut peer = Name::peer(fd);
+            if !peer.is_known() && room > 0 {
+                // SAFETY: the kernel has just written the name where it had room.
+                peer = unsafe { Name::copy(address, (*length).min(room) as usize) };
+            }
+            describe::name(writer, fd, entry, Role::Accept, &Name::local(fd), &peer);
         }
     } else if !by.is_other() {
         transfer::fail(writer, listener, by, Direction::Receive, clock::now());
@@ -244,6 +260,7 @@ pub(crate) fn forget(fd: c_int) {
 
 fn closed(writer: Writer, fd: c_int, entry: Entry) {
     if matches!(entry.kind(), Kind::Stream | Kind::Datagram) {
+        remembered::copy(None, fd);
         let now = clock::now();
         if entry.is_watched() {
             watch::closed(writer, entry, now);

@@ -6,7 +6,7 @@
 //! however the process ends.
 
 use core::sync::atomic::AtomicU32;
-use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use socket_log::encode::{self, DATAGRAM_WORDS, Datagram, Direction, Words};
 use socket_log::layout::{
@@ -18,7 +18,7 @@ use crate::options::options;
 use crate::peers::Peers;
 use crate::state::{self, State};
 use crate::tls::{self, Thread};
-use crate::{clock, ended, environment, raw, recycle, segment, start};
+use crate::{clock, ended, identity, inherit, recycle, segment, start};
 
 /// The right to write: a process with a log, and the calling thread as attached to it.
 #[derive(Clone, Copy)]
@@ -42,9 +42,6 @@ pub(crate) fn writer() -> Option<Writer> {
 
 #[cold]
 fn attach(state: &'static State, thread: &'static Thread) -> Option<Writer> {
-    if raw::is_sealed() {
-        return None;
-    }
     if state.generation.load(Acquire) == 0 {
         // A child made out of our sight, at its first call.
         start::begin(state);
@@ -53,15 +50,15 @@ fn attach(state: &'static State, thread: &'static Thread) -> Option<Writer> {
     if generation == 0 || state.header.load(Relaxed).is_null() {
         return None;
     }
-    let tid = raw::gettid();
+    let tid = identity::tid();
     if thread.attached.load(Relaxed) == generation {
         if thread.tid.load(Relaxed) != tid {
             return None; // A vfork child.
         }
-        environment::reclaim();
+        inherit::reclaim();
     } else {
         thread.cursor.store(0, Relaxed);
-        thread.retired.store(0, Relaxed);
+        thread.retired.iter().for_each(|kept| kept.store(0, Relaxed));
         thread.sent_to.reset();
         thread.received_from.reset();
         thread.ended.store(0, Relaxed);
@@ -74,9 +71,7 @@ fn attach(state: &'static State, thread: &'static Thread) -> Option<Writer> {
 
 /// Makes the calling thread look at who it is before it writes again: its child is about to run on its memory.
 pub(crate) fn set_aside() {
-    if !raw::is_sealed() {
-        tls::current().generation.store(0, Relaxed);
-    }
+    tls::current().generation.store(0, Relaxed);
 }
 
 impl Writer {
@@ -303,8 +298,7 @@ impl Writer {
         if old == 0 {
             ended::expect_end();
         } else if options().keeps_newest {
-            // By its last byte: the cursor of a full chunk is beyond it.
-            recycle::give(self.state, self.thread.retired.swap(old - 1, AcqRel));
+            recycle::retire(self.state, &self.thread.retired, old);
         }
         let creator = self.thread.creator.swap(0, Relaxed);
         if creator != 0 {

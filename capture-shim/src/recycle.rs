@@ -11,12 +11,12 @@
 
 use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 
 use socket_log::encode;
 use socket_log::layout::{
     ANCHOR_WORDS, Anchor, CHUNK_BYTES, CHUNK_FREE, CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkHeader, FileHeader,
-    HEADER_BYTES, SHORT_WORDS, TRANSFER_WORDS, kind, lost,
+    HEADER_BYTES, SHORT_DATAGRAM_WORDS, SHORT_WORDS, TRANSFER_WORDS, kind, lost,
 };
 
 use crate::log::open_chunk;
@@ -32,6 +32,8 @@ const CARRIED: usize = CHUNK_WORDS / 2;
 const FLOWS: usize = CHUNK_WORDS / 4;
 /// How many chunks are looked at for one that can be used again.
 const TRIES: usize = 16;
+/// How many threads and signal handlers can use a chunk again at one moment; the records of others are lost.
+const SCRATCHES: usize = 64;
 
 /// The queue's places: 36 bits of the chunk's page, 0 once it was taken; above them the ticket by which it came.
 static QUEUE: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
@@ -49,6 +51,50 @@ pub(crate) struct Queue {
     spares: [AtomicU64; SPARES],
     /// How many chunks the log will not have: the disk had no room for them.
     refused: AtomicU32,
+    /// Which of the [`SCRATCHES`] are in use, bit by bit.
+    busy: AtomicU64,
+}
+
+/// Where what is taken along is gathered: too much for the stack of a program that may have left little.
+#[repr(C)]
+struct Scratch {
+    words: [u32; CARRIED],
+    flows: [u32; FLOWS],
+}
+
+static SCRATCH: AtomicPtr<Scratch> = AtomicPtr::new(ptr::null_mut());
+
+/// A [`Scratch`] of one's own, as long as this lives.
+struct Own<'state> {
+    queue: &'state Queue,
+    index: u32,
+}
+
+impl<'state> Own<'state> {
+    fn take(queue: &'state Queue) -> Option<Own<'state>> {
+        loop {
+            let busy = queue.busy.load(Relaxed);
+            let index = busy.trailing_ones();
+            if index as usize >= SCRATCHES {
+                return None;
+            }
+            if queue.busy.compare_exchange(busy, busy | 1 << index, AcqRel, Relaxed).is_ok() {
+                return Some(Own { queue, index });
+            }
+        }
+    }
+
+    fn scratch(&mut self) -> Option<&mut Scratch> {
+        let first = SCRATCH.load(Relaxed);
+        // SAFETY: null, or so many, of which this one is nobody else's; any bytes are valid.
+        (!first.is_null()).then(|| unsafe { &mut *first.add(self.index as usize) })
+    }
+}
+
+impl Drop for Own<'_> {
+    fn drop(&mut self) {
+        self.queue.busy.fetch_and(!(1 << self.index), AcqRel);
+    }
 }
 
 /// How many chunks the log may have.
@@ -66,7 +112,9 @@ fn places() -> usize {
 pub(crate) fn create() -> bool {
     if options().keeps_newest {
         let Some(memory) = state::private_to_process(places() * size_of::<AtomicU64>()) else { return false };
+        let Some(scratch) = state::private_to_process(SCRATCHES * size_of::<Scratch>()) else { return false };
         QUEUE.store(memory.cast(), Relaxed);
+        SCRATCH.store(scratch.cast(), Relaxed);
     }
     true
 }
@@ -92,6 +140,48 @@ pub(crate) fn give(state: &State, address: usize) {
             place.store(value(ticket, page), Release);
         }
     }
+}
+
+/// How many full chunks a thread keeps from being used again.
+pub(crate) const RETIRED: usize = 4;
+
+/// A thread has filled its chunk, up to before `cursor`. It is given, unless a record in it is still to be written.
+///
+/// That is so where a signal handler fills chunks while the code that it interrupted is about to write: it has a place,
+/// and would write into it whatever the chunk is by then. So such a chunk stays with the thread until it is whole. Were there
+/// ever more of them than a thread can keep (or one is never made whole, because the handler jumped out), the chunk is
+/// not used again, and the log has one less.
+pub(crate) fn retire(state: &State, retired: &[AtomicUsize; RETIRED], cursor: usize) {
+    for kept in retired {
+        let chunk = kept.load(Relaxed);
+        // Taken out first: a handler that comes in between gives it, or this does, but not both.
+        if is_whole(chunk) && chunk != 0 && kept.compare_exchange(chunk, 0, AcqRel, Relaxed).is_ok() {
+            give(state, chunk);
+        }
+    }
+    // By its last byte: the cursor of a full chunk is beyond it.
+    let last = cursor - 1;
+    if is_whole(last) {
+        give(state, last);
+    } else {
+        let _ = retired.iter().any(|kept| kept.compare_exchange(0, last, AcqRel, Relaxed).is_ok());
+    }
+}
+
+/// Whether all records of a chunk are written, up to the byte `last`.
+fn is_whole(last: usize) -> bool {
+    let used = last % CHUNK_BYTES + 1;
+    let chunk: *const u32 = ptr::with_exposed_provenance(last - last % CHUNK_BYTES);
+    let mut at = CHUNK_HEADER_WORDS;
+    while last != 0 && at < used / 4 {
+        // SAFETY: within a chunk of the calling thread's, which stays mapped.
+        let first = unsafe { AtomicU32::from_ptr(chunk.add(at).cast_mut()) }.load(Relaxed);
+        if matches!(first as u8, 0 | kind::RESERVED) {
+            return false;
+        }
+        at += length(first);
+    }
+    true
 }
 
 /// The chunk that was given first. One that is just being given is passed over.
@@ -120,8 +210,6 @@ fn oldest(state: &State) -> Option<*mut u32> {
 }
 
 /// A chunk for the thread `tid`, with its header, and the words of it that are in use already.
-///
-/// Apart, because it needs some KiB of stack, which only a log that keeps the newest has to have.
 #[cold]
 #[inline(never)]
 pub(crate) fn take(
@@ -134,9 +222,12 @@ pub(crate) fn take(
         open_chunk(memory.cast(), tid, anchor, &[]);
         return Ok((memory, CHUNK_HEADER_WORDS));
     }
+    let mut own = Own::take(&state.queue).ok_or(lost::BUSY)?;
+    let scratch = own.scratch().ok_or(lost::LIMIT)?;
     for _ in 0..TRIES {
         let chunk = oldest(state).ok_or(lost::LIMIT)?;
-        let mut carried = Carried::new();
+        let mut carried =
+            Carried { words: &mut scratch.words, flows: &mut scratch.flows, length: 0, fits: true };
         // SAFETY: a whole chunk, and ours: it was taken out of the queue.
         let fits = carried.collect(unsafe { core::slice::from_raw_parts(chunk, CHUNK_WORDS) });
         if !fits {
@@ -219,17 +310,14 @@ fn clear(chunk: *mut u32) {
 }
 
 /// What is taken along from one chunk to another, as words of the latter.
-struct Carried {
-    words: [u32; CARRIED],
+struct Carried<'scratch> {
+    words: &'scratch mut [u32; CARRIED],
+    flows: &'scratch mut [u32; FLOWS],
     length: usize,
     fits: bool,
 }
 
-impl Carried {
-    fn new() -> Carried {
-        Carried { words: [0; CARRIED], length: 0, fits: true }
-    }
-
+impl Carried<'_> {
     fn as_slice(&self) -> &[u32] {
         self.words.get(..self.length).unwrap_or(&[])
     }
@@ -247,19 +335,22 @@ impl Carried {
     /// Takes what `chunk` says of flows that live on, each behind the anchor that its time is told by. False where
     /// that is too much.
     fn collect(&mut self, chunk: &[u32]) -> bool {
-        let mut flows = [0; FLOWS];
         let mut count = 0;
         for record in Records(chunk.get(CHUNK_HEADER_WORDS..).unwrap_or(&[])) {
             for flow in flows_of(record).into_iter().filter(|flow| *flow != 0) {
-                if let Some(place) = flows.get_mut(count) {
+                if let Some(place) = self.flows.get_mut(count) {
                     *place = flow;
                     count += 1;
                 }
             }
         }
-        let flows = flows.get_mut(..count).unwrap_or(&mut []);
-        flows.sort_unstable();
-        let alive = fds::alive(flows);
+        let alive = match self.flows.get_mut(..count) {
+            Some(flows) => {
+                flows.sort_unstable();
+                fds::alive(flows)
+            }
+            None => return false,
+        };
         let long = |at: usize| chunk.get(at..at + 2).map_or(0, encode::join);
         let first = Anchor { ticks: long(2), monotonic: long(4) as i64, realtime: long(6) as i64 };
         let mut anchor = Some(encode::anchor(&first));
@@ -269,7 +360,10 @@ impl Carried {
                 let long = |at: usize| record.get(at..at + 2).map_or(0, encode::join);
                 let next = Anchor { ticks: long(1), monotonic: long(3) as i64, realtime: long(5) as i64 };
                 anchor = Some(encode::anchor(&next));
-            } else if flows_of(record).iter().any(|flow| alive.contains(flows, *flow)) {
+            } else if flows_of(record)
+                .iter()
+                .any(|flow| alive.contains(self.flows.get(..count).unwrap_or(&[]), *flow))
+            {
                 if let Some(anchor) = anchor.take() {
                     self.push(anchor.as_slice());
                 }
@@ -300,6 +394,17 @@ fn flows_of(record: &[u32]) -> [u32; 2] {
     }
 }
 
+/// How many words a record has that begins with this one; 1 where none begins.
+fn length(first: u32) -> usize {
+    match first as u8 {
+        0 => 1,
+        kind::SEND | kind::RECEIVE => TRANSFER_WORDS,
+        kind::SEND_SHORT | kind::RECEIVE_SHORT => SHORT_WORDS,
+        kind::SEND_DATAGRAM_SHORT | kind::RECEIVE_DATAGRAM_SHORT => SHORT_DATAGRAM_WORDS,
+        _ => (first >> 8 & 0xff).max(1) as usize,
+    }
+}
+
 /// The whole records of a chunk.
 struct Records<'chunk>(&'chunk [u32]);
 
@@ -309,13 +414,7 @@ impl<'chunk> Iterator for Records<'chunk> {
     fn next(&mut self) -> Option<&'chunk [u32]> {
         loop {
             let first = *self.0.first()?;
-            let length = match first as u8 {
-                0 => 1,
-                kind::SEND | kind::RECEIVE => TRANSFER_WORDS,
-                kind::SEND_SHORT | kind::RECEIVE_SHORT => SHORT_WORDS,
-                _ => (first >> 8 & 0xff).max(1) as usize,
-            };
-            let (record, rest) = self.0.split_at_checked(length)?;
+            let (record, rest) = self.0.split_at_checked(length(first))?;
             self.0 = rest;
             if !matches!(first as u8, 0 | kind::RESERVED) {
                 return Some(record);

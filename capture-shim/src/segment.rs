@@ -11,8 +11,8 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use socket_log::layout::{CHUNK_BYTES, FileHeader, HEADER_BYTES, lost};
 
 use crate::options::options;
-use crate::raw;
 use crate::state::State;
+use crate::{raw, reserve};
 
 /// The size of the first part: the header and one chunk, which is all that most processes of a script need.
 pub(crate) const FIRST: usize = HEADER_BYTES + CHUNK_BYTES;
@@ -67,6 +67,9 @@ pub(crate) fn next_chunk(state: &State, header: &FileHeader) -> Result<*mut u8, 
 /// The memory of chunk `number`, or the cause ([`lost`]) for which there is none.
 pub(crate) fn chunk(state: &State, number: u32) -> Result<*mut u8, usize> {
     let offset = HEADER_BYTES + number as usize * CHUNK_BYTES;
+    if !state.reserve.load(Acquire).is_null() {
+        return patiently(state, || reserve::chunk(state, offset).unwrap_or(Err(lost::REFUSED)));
+    }
     let mut segment = locate(offset);
     let most = options().max_bytes as usize;
     if offset + CHUNK_BYTES > most {
@@ -76,7 +79,7 @@ pub(crate) fn chunk(state: &State, number: u32) -> Result<*mut u8, usize> {
     let place = state.segments.get(segment.index).ok_or(lost::LIMIT)?;
     let mut base = place.load(Acquire);
     if base.is_null() {
-        base = map_patiently(state, &segment)?;
+        base = patiently(state, || map(state, &segment))?;
         if let Err(first) = place.compare_exchange(ptr::null_mut(), base, AcqRel, Acquire) {
             // SAFETY: the mapping was just made and nobody has seen it.
             unsafe { raw::unmap(base, segment.length) };
@@ -92,7 +95,7 @@ pub(crate) fn passes(cause: usize) -> bool {
 }
 
 /// The cause of loss that an error of the kernel is.
-fn cause(error: isize) -> usize {
+pub(crate) fn cause(error: isize) -> usize {
     match -error as i32 {
         libc::ENOSPC | libc::EDQUOT | libc::EFBIG => lost::NO_SPACE,
         libc::EMFILE | libc::ENFILE | libc::ENOMEM => lost::SHORTAGE,
@@ -104,9 +107,9 @@ fn cause(error: isize) -> usize {
 /// How often, at most, a part is not asked for behind a failure that may pass.
 const LONGEST_PAUSE: u64 = 1024;
 
-/// Maps a part, unless that has failed just now: behind each failure twice as many records are given up before the
-/// next attempt, so that a program in trouble is not slowed down too.
-fn map_patiently(state: &State, segment: &Segment) -> Result<*mut u8, usize> {
+/// Gets room for the log, unless that has failed just now: behind each failure twice as many records are given up before
+/// the next attempt, so that a program in trouble is not slowed down too.
+pub(crate) fn patiently<T>(state: &State, attempt: impl FnOnce() -> Result<T, usize>) -> Result<T, usize> {
     // The pause that is left, the whole of it, and its cause.
     let pack = |left: u64, whole: u64, cause: usize| left << 32 | whole << 8 | cause as u64;
     let pause = state.pause.load(Relaxed);
@@ -116,21 +119,19 @@ fn map_patiently(state: &State, segment: &Segment) -> Result<*mut u8, usize> {
         let _ = state.pause.compare_exchange(pause, pack(left - 1, whole, cause), Relaxed, Relaxed);
         return Err(cause);
     }
-    let mapped = map(state, segment);
-    match mapped {
+    let result = attempt();
+    match result {
+        Ok(_) if pause == 0 => {}
         Ok(_) => state.pause.store(0, Relaxed),
         Err(cause) => {
             let pause = (2 * whole).clamp(1, LONGEST_PAUSE);
             state.pause.store(pack(pause, pause, cause), Relaxed);
         }
     }
-    mapped
+    result
 }
 
 fn map(state: &State, segment: &Segment) -> Result<*mut u8, usize> {
-    if raw::is_sealed() {
-        return Err(lost::REFUSED);
-    }
     let flags = libc::O_RDWR | libc::O_CLOEXEC | libc::O_NOFOLLOW;
     let file = raw::open(state.path(), flags, 0).map_err(cause)?;
     map_file(&file, segment.offset, segment.length)
@@ -170,18 +171,6 @@ fn allocate(file: &raw::Descriptor, offset: usize, length: usize) -> Result<(), 
         }
     }
     if result == 0 { Ok(()) } else { Err(cause(result)) }
-}
-
-/// Maps some parts ahead (up to 4 MiB of the file, and always 2 MiB more than are in use), for a process that may not
-/// be able to later.
-pub(crate) fn reserve(state: &State, header: &FileHeader) {
-    let begin = HEADER_BYTES + header.chunks.load(Relaxed) as usize * CHUNK_BYTES;
-    let mut offset = begin;
-    while offset < begin + LARGEST / 2 && chunk(state, ((offset - HEADER_BYTES) / CHUNK_BYTES) as u32).is_ok()
-    {
-        let segment = locate(offset);
-        offset = segment.offset + segment.length;
-    }
 }
 
 /// Stops the log's growth for `cause`: a disk that is full once would be asked again at every call.

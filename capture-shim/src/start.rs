@@ -2,16 +2,19 @@
 //!
 //! Whatever goes wrong here, the program runs on as if the library were not there.
 
+use core::ffi::c_int;
+use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
-use socket_log::layout::{CHUNK_BYTES, FileHeader, HEADER_BYTES, MAGIC, VERSION, state as progress};
+use socket_log::layout::{CHUNK_BYTES, FileHeader, HEADER_BYTES, MAGIC, VERSION, lost, state as progress};
 
 use crate::options::options;
 use crate::raw::{self, Descriptor};
 use crate::state::{self, State};
-use crate::text::{Text, fill};
+use crate::text::{PATH, Text, fill};
 use crate::{
-    checksum, clock, ended, environment, fds, hooks, options, process, recycle, segment, shifted, watch,
+    checksum, clock, ended, environment, fds, hooks, identity, inherit, options, process, recycle, rights,
+    seccomp, segment, shifted, spares, watch,
 };
 
 #[used]
@@ -22,7 +25,7 @@ extern "C" fn constructor() {
     hooks::resolve_all();
     let usable = environment::read();
     options::read();
-    environment::complete_own();
+    inherit::complete_own();
     if !usable
         || !options::selects_this_command()
         || !state::create()
@@ -56,37 +59,74 @@ pub(crate) fn begin(state: &State) {
         return;
     }
     let generation = clock::now() | 1;
-    if !raw::is_sealed()
-        && let Some(header) = create(state)
-    {
-        state.header.store(header, Relaxed);
-    } else {
-        fds::disable();
+    match segment::patiently(state, || create(state)) {
+        Ok(header) => {
+            // SAFETY: a page of a log, which stays mapped.
+            if let Some(count) = unsafe { (*header).lost.get(lost::SHORTAGE) } {
+                count.fetch_add(state.missed.load(Relaxed), Relaxed);
+            }
+            state.header.store(header, Relaxed);
+        }
+        Err(cause) if segment::passes(cause) => {
+            // Tried again at one of the next messages.
+            state.starting.store(0, Release);
+            return;
+        }
+        Err(_) => fds::disable(),
     }
     state.generation.store(generation, Release);
 }
 
-/// Makes the file, maps its first part and fills in the header.
-fn create(state: &State) -> Option<*mut FileHeader> {
+/// A message on `fd` is not logged; it is counted where that is because the log could not be begun yet.
+pub(crate) fn miss(fd: c_int) {
+    if let Some(state) = state::current()
+        && state.generation.load(Relaxed) == 0
+        && raw::socket_option::<c_int>(fd, libc::SO_TYPE).is_ok()
+    {
+        state.missed.fetch_add(1, Relaxed);
+    }
+}
+
+/// Makes the log by its path, or of a spare one where there is no such way; or tells the cause ([`lost`]) for which
+/// there is none.
+fn create(state: &State) -> Result<*mut FileHeader, usize> {
+    let by_path = || if rights::is_uprooted() { Err(lost::REFUSED) } else { create_by_path(state) };
+    // A file that is made and cannot be mapped is of no use, so what is there already comes first where calls are given up.
+    let spare = if seccomp::is_active() || rights::is_uprooted() || is_astray(state) {
+        spares::take(state)
+    } else {
+        None
+    };
+    let made = spare.map_or_else(by_path, Ok);
+    let header = made.or_else(|cause| spares::take(state).ok_or(cause))?;
+    // SAFETY: a page of a new log, which is this process's alone and stays mapped.
+    let fields = unsafe { &mut *header };
+    let who = identity::process();
+    (fields.pid, fields.parent_pid, fields.uid) = (who.pid, who.parent, who.user);
+    fields.start = clock::anchor();
+    fields.state.store(progress::RUNNING, Relaxed);
+    fields.magic.store(MAGIC, Release);
+    Ok(header)
+}
+
+/// Makes the file, maps its first part and fills in what it says of the program.
+fn create_by_path(state: &State) -> Result<*mut FileHeader, usize> {
     let anchor = clock::anchor();
-    let pid = raw::getpid();
     // In its final place, since the program may have left little room on the stack.
     // SAFETY: only the thread that starts the log writes the path, and nobody reads it before the generation.
     let path = unsafe { &mut *state.path.get() };
-    make_directories(path)?;
-    path.push(b"/").push_number(u64::from(pid)).push(b"-");
+    *path = Text::new();
+    make_directories(path).ok_or(lost::REFUSED)?;
+    path.push(b"/").push_number(identity::process().pid.into()).push(b"-");
     path.push_number(anchor.realtime as u64).push(b".sclog");
     if !path.is_whole() {
-        return None;
+        return Err(lost::REFUSED);
     }
     let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC | libc::O_NOFOLLOW;
-    let file = raw::open(path.as_c_str(), flags, 0o644).ok()?;
-    let Ok(memory) = segment::map_file(&file, 0, segment::FIRST) else {
-        raw::unlink(path.as_c_str());
-        return None;
-    };
+    let file = raw::open(path.as_c_str(), flags, 0o644).map_err(segment::cause)?;
+    let memory = segment::map_file(&file, 0, segment::FIRST).inspect_err(|_| raw::unlink(path.as_c_str()))?;
     drop(file);
-    let first = state.segments.first()?;
+    let first = state.segments.first().ok_or(lost::REFUSED)?;
     first.store(memory, Relaxed);
     let header: *mut FileHeader = memory.cast();
     // SAFETY: the mapping is new, zeroed, aligned to a page and longer than the header; zeros are valid.
@@ -95,10 +135,6 @@ fn create(state: &State) -> Option<*mut FileHeader> {
     fields.header_bytes = HEADER_BYTES as u32;
     fields.chunk_bytes = CHUNK_BYTES as u32;
     (fields.tick_clock, fields.tick_shift) = clock::description();
-    fields.pid = pid;
-    fields.parent_pid = raw::getppid();
-    fields.uid = raw::geteuid();
-    fields.start = anchor;
     fields.boot_id = boot_id();
     fill(&mut fields.host, environment::host());
     raw::readlink(c"/proc/self/exe", &mut fields.executable);
@@ -108,13 +144,32 @@ fn create(state: &State) -> Option<*mut FileHeader> {
     fields.limit = options().limit();
     fields.keeps_newest = u32::from(options().keeps_newest);
     fields.namespace = raw::inode(c"/proc/self/ns/net").unwrap_or(0);
-    fields.state.store(progress::RUNNING, Relaxed);
-    fields.magic.store(MAGIC, Release);
-    Some(header)
+    Ok(header)
+}
+
+/// The device and the inode of the host's directory, where this process or one that it comes from has made a log.
+static HOME: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
+
+/// Whether the path of the host's directory leads elsewhere than it did before: to where it may not be found again.
+fn is_astray(state: &State) -> bool {
+    let home = HOME.each_ref().map(|word| word.load(Relaxed));
+    // SAFETY: only the thread that starts the log writes the path, and nobody reads it before the generation.
+    let path = unsafe { &mut *state.path.get() };
+    *path = Text::new();
+    path.push(environment::directory()).push(b"/hosts/");
+    push_host(path);
+    home != [0; 2] && raw::status(path.as_c_str()).is_none_or(|status| [status.st_dev, status.st_ino] != home)
+}
+
+/// Appends the name of the host, as its directory has it.
+fn push_host(path: &mut Text<PATH>) {
+    for byte in environment::host() {
+        path.push(if *byte == b'/' { b"_" } else { core::slice::from_ref(byte) });
+    }
 }
 
 /// Makes the host's directory and those above it, and appends its path to the empty `path`.
-fn make_directories(path: &mut Text<4352>) -> Option<()> {
+fn make_directories(path: &mut Text<PATH>) -> Option<()> {
     // Every directory on the way, but nothing is said where one is there already.
     for (index, byte) in environment::directory().iter().enumerate() {
         if *byte == b'/' && index > 0 {
@@ -126,16 +181,19 @@ fn make_directories(path: &mut Text<4352>) -> Option<()> {
     path.push(b"/hosts");
     make(path, 0o755);
     path.push(b"/");
-    for byte in environment::host() {
-        path.push(if *byte == b'/' { b"_" } else { core::slice::from_ref(byte) });
-    }
+    push_host(path);
     // Processes of other users, such as a server that gives up its rights, put their logs there too.
     make(path, 0o1777);
+    if let Some(status) = raw::status(path.as_c_str()) {
+        for (word, value) in HOME.iter().zip([status.st_dev, status.st_ino]) {
+            word.store(value, Relaxed);
+        }
+    }
     path.is_whole().then_some(())
 }
 
 /// Makes one directory with this very mode, whatever the process's mask.
-fn make(path: &Text<4352>, mode: u32) {
+fn make(path: &Text<PATH>, mode: u32) {
     if raw::mkdir(path.as_c_str(), mode) == 0 {
         raw::chmod(path.as_c_str(), mode);
     }

@@ -15,7 +15,7 @@ use crate::ended::LEAVINGS;
 use crate::raw;
 use crate::recycle::Queue;
 use crate::segment::SEGMENTS;
-use crate::text::Text;
+use crate::text::{PATH, Text};
 
 /// One process's state. All of it begins as zeros.
 #[repr(C)]
@@ -37,12 +37,20 @@ pub(crate) struct State {
     pub(crate) header: AtomicPtr<FileHeader>,
     /// The log's parts, mapped, each when it is first needed.
     pub(crate) segments: [AtomicPtr<u8>; SEGMENTS],
+    /// The whole log as it was mapped ahead, see [`crate::reserve`]; null without that.
+    pub(crate) reserve: AtomicPtr<u8>,
+    /// How long that is.
+    pub(crate) reserve_length: AtomicUsize,
+    /// How much of it, from its beginning, has room on the disk.
+    pub(crate) reserve_ready: AtomicUsize,
+    /// Messages that were not logged because the log could not be begun yet, see [`crate::start`].
+    pub(crate) missed: AtomicU64,
     /// The chunks that can be used again, where the log keeps the newest.
     pub(crate) queue: Queue,
     /// What threads that ended left of their chunks.
     pub(crate) leavings: [AtomicUsize; LEAVINGS],
     /// The log's path. Written by the thread that starts the log, before the generation.
-    pub(crate) path: UnsafeCell<Text<4352>>,
+    pub(crate) path: UnsafeCell<Text<PATH>>,
 }
 
 impl State {

@@ -6,7 +6,7 @@ use core::ffi::{c_char, c_int, c_long, c_uint, c_void};
 use libc::{iovec, loff_t, mmsghdr, msghdr, off_t, size_t, sockaddr, socklen_t, ssize_t, timespec, uid_t};
 
 use crate::hooks::{real, types};
-use crate::{aliases, calls, descriptors, lifecycle, process, receive, send};
+use crate::{aliases, calls, descriptors, execute, lifecycle, process, receive, rights, send};
 
 /// Functions with the types of libc's that go through libc's `syscall`.
 macro_rules! forwarded {
@@ -75,6 +75,11 @@ forwarded! {
     ) -> ssize_t = SYS_splice;
     fn pipe2(fds: *mut c_int, flags: c_int) -> c_int = SYS_pipe2;
     fn setuid(user: uid_t) -> c_int = SYS_setuid;
+    fn chroot(path: *const c_char) -> c_int = SYS_chroot;
+    fn pivot_root(path: *const c_char, old: *const c_char) -> c_int = SYS_pivot_root;
+    fn unshare(flags: c_int) -> c_int = SYS_unshare;
+    fn setns(fd: c_int, kind: c_int) -> c_int = SYS_setns;
+    fn prctl(option: c_int, a: c_long, b: c_long, c: c_long, d: c_long) -> c_int = SYS_prctl;
     fn setreuid(user: uid_t, effective: uid_t) -> c_int = SYS_setreuid;
     fn setresuid(user: uid_t, effective: uid_t, saved: uid_t) -> c_int = SYS_setresuid;
 }
@@ -137,9 +142,9 @@ pub(crate) unsafe fn syscall(
             libc::SYS_dup2 => aliases::dup2(real!(dup2), a as _, b as _).into(),
             libc::SYS_dup3 => aliases::dup3(by_number::dup3, a as _, b as _, c as _).into(),
             libc::SYS_fcntl => aliases::fcntl(by_number::fcntl, a as _, b as _, c as _).into(),
-            libc::SYS_execve => process::execve(by_number::execve, a as _, b as _, c as _).into(),
+            libc::SYS_execve => execute::execve(by_number::execve, a as _, b as _, c as _).into(),
             libc::SYS_execveat => {
-                process::execveat(by_number::execveat, a as _, b as _, c as _, d as _, e as _).into()
+                execute::execveat(by_number::execveat, a as _, b as _, c as _, d as _, e as _).into()
             }
             libc::SYS_splice => {
                 send::splice(by_number::splice, a as _, b as _, c as _, d as _, e as _, f as _) as c_long
@@ -173,13 +178,16 @@ pub(crate) unsafe fn syscall(
             | libc::SYS_io_uring_setup
             | libc::SYS_userfaultfd => descriptors::made(|| real(number, a, b, c, d, e, f) as c_int).into(),
             libc::SYS_pipe2 => descriptors::pipe2(by_number::pipe2, a as _, b as _).into(),
-            libc::SYS_setuid => process::setuid(by_number::setuid, a as _).into(),
-            libc::SYS_setreuid => process::setreuid(by_number::setreuid, a as _, b as _).into(),
-            libc::SYS_setresuid => process::setresuid(by_number::setresuid, a as _, b as _, c as _).into(),
-            libc::SYS_seccomp => process::seccomp(a, || real(number, a, b, c, d, e, f)),
-            libc::SYS_prctl if a as c_int == libc::PR_SET_SECCOMP => {
-                process::seccomp(0, || real(number, a, b, c, d, e, f))
-            }
+            libc::SYS_setuid => rights::setuid(by_number::setuid, a as _).into(),
+            libc::SYS_setreuid => rights::setreuid(by_number::setreuid, a as _, b as _).into(),
+            libc::SYS_setresuid => rights::setresuid(by_number::setresuid, a as _, b as _, c as _).into(),
+            libc::SYS_chroot => rights::chroot(by_number::chroot, a as _).into(),
+            libc::SYS_pivot_root => rights::pivot_root(by_number::pivot_root, a as _, b as _).into(),
+            libc::SYS_unshare => rights::unshare(by_number::unshare, a as _).into(),
+            libc::SYS_setns => rights::setns(by_number::setns, a as _, b as _).into(),
+            libc::SYS_prctl => rights::prctl(by_number::prctl, a as _, b, c, d, e).into(),
+            libc::SYS_seccomp => rights::seccomp(a, c, || real(number, a, b, c, d, e, f)),
+            libc::SYS_landlock_restrict_self => rights::fence(|| real(number, a, b, c, d, e, f)),
             libc::SYS_exit_group => process::exit(by_number::exit, a as _).into(),
             _ => real(number, a, b, c, d, e, f),
         }

@@ -2,6 +2,8 @@
 
 use core::ffi::CStr;
 
+use crate::raw;
+
 /// Up to `N - 1` bytes and the zero that ends them. All zeros is the empty text.
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -66,5 +68,31 @@ impl<const N: usize> Text<N> {
 pub(crate) fn fill(field: &mut [u8], bytes: &[u8]) {
     for (to, from) in field.iter_mut().zip(bytes) {
         *to = *from;
+    }
+}
+
+/// A text of a path's length in a mapping of its own, for hooks, which have little stack.
+pub(crate) struct Scratch(*mut u8);
+
+/// The longest path of a log.
+pub(crate) const PATH: usize = 4352;
+
+impl Scratch {
+    /// None where there is no memory.
+    pub(crate) fn new() -> Option<Scratch> {
+        raw::map_anonymous(size_of::<Text<PATH>>()).map(Scratch)
+    }
+
+    /// The text, empty at first.
+    pub(crate) fn text(&mut self) -> &mut Text<PATH> {
+        // SAFETY: the mapping is as large as that, and its zeros are the empty text.
+        unsafe { &mut *self.0.cast() }
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // SAFETY: nobody else has it.
+        unsafe { raw::unmap(self.0, size_of::<Text<PATH>>()) };
     }
 }

@@ -10,6 +10,7 @@
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 
 use crate::peers::Peers;
+use crate::recycle::RETIRED;
 
 /// One thread's part. All of it begins as zeros. Only the thread itself and its signal handlers use it, so the
 /// atomics are for the handlers and cost nothing.
@@ -35,9 +36,9 @@ pub(crate) struct Thread {
     pub(crate) ended: AtomicU32,
     /// What a `vfork` child has left in this thread's memory, see [`crate::environment`]; null for nothing.
     pub(crate) left: AtomicPtr<u8>,
-    /// The full chunk before the present one, kept from being used again while an interrupted record may still
-    /// be written into it, see [`crate::recycle`]; 0 for none.
-    pub(crate) retired: AtomicUsize,
+    /// Full chunks that are kept from being used again while an interrupted record is still to be written into them,
+    /// see [`crate::recycle::retire`]; 0 for none.
+    pub(crate) retired: [AtomicUsize; RETIRED],
     /// Whom its latest datagrams went to.
     pub(crate) sent_to: Peers,
     /// Whom they came from.

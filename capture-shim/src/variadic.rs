@@ -11,7 +11,7 @@ use socket_log::api::Api;
 
 use crate::environment;
 use crate::hooks::real;
-use crate::{hidden, process, stdio};
+use crate::{execute, hidden, stdio};
 
 type Strings = *const *const c_char;
 
@@ -71,12 +71,12 @@ listed!(execle => execle_with);
 
 unsafe extern "C" fn execl_with(path: *const c_char, arguments: Strings) -> c_int {
     // SAFETY: the program's own call, as an array.
-    unsafe { process::execve(real!(execve), path, arguments, environment::present()) }
+    unsafe { execute::execve(real!(execve), path, arguments, environment::present()) }
 }
 
 unsafe extern "C" fn execlp_with(file: *const c_char, arguments: Strings) -> c_int {
     // SAFETY: the program's own call, as an array.
-    unsafe { process::execvpe(real!(execvpe), file, arguments, environment::present()) }
+    unsafe { execute::execvpe(real!(execvpe), file, arguments, environment::present()) }
 }
 
 unsafe extern "C" fn execle_with(path: *const c_char, arguments: Strings) -> c_int {
@@ -86,7 +86,7 @@ unsafe extern "C" fn execle_with(path: *const c_char, arguments: Strings) -> c_i
         while !(*end).is_null() {
             end = end.add(1);
         }
-        process::execve(real!(execve), path, arguments, *end.add(1).cast::<Strings>())
+        execute::execve(real!(execve), path, arguments, *end.add(1).cast::<Strings>())
     }
 }
 

@@ -1,6 +1,7 @@
 //! The data directory: which stage keeps what under which name.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -123,9 +124,7 @@ impl DataDir {
         let mut logs = Vec::new();
         for host in entries(&self.hosts())? {
             if host.is_dir() {
-                logs.extend(
-                    entries(&host)?.into_iter().filter(|path| path.extension().is_some_and(|e| e == "sclog")),
-                );
+                logs.extend(entries(&host)?.into_iter().filter(|path| is_log(path)));
             }
         }
         logs.sort();
@@ -156,6 +155,18 @@ impl Import {
     /// The nodes that they name.
     pub fn nodes(&self) -> PathBuf {
         self.directory.join("nodes.parquet")
+    }
+}
+
+/// Whether `path` is a log: by its name, or one made ahead (`*.spare`) that a process has begun.
+fn is_log(path: &Path) -> bool {
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("sclog") => true,
+        Some("spare") => {
+            let mut first = [0];
+            File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok() && first != [0]
+        }
+        _ => false,
     }
 }
 

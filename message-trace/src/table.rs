@@ -6,6 +6,7 @@
 
 pub mod columns;
 pub mod export;
+mod groups;
 mod messages;
 mod nodes;
 
@@ -20,7 +21,8 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
 use crate::error::Error;
-pub use messages::MessageWriter;
+pub use groups::{Group, GroupEncoder, GroupWriter, Texts};
+pub use messages::{GROUP_ROWS, MessageWriter};
 
 /// Rows in a batch.
 pub const BATCH_ROWS: usize = 64 * 1024;

@@ -1,5 +1,7 @@
-//! What one call did, as compactly as matching needs it: these are the rows that all the matching works on, and
-//! there are as many of them in memory as there are records.
+//! What one call did, as compactly as matching needs it: these are the rows that all the matching works on, in
+//! memory or in temporary files.
+
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// One send or receive call on a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,8 +16,21 @@ pub struct Transfer {
     pub tid: i32,
 }
 
+/// A [`Transfer`] on its way to its connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+#[repr(C)]
+pub(crate) struct StreamCall {
+    pub(crate) time: i64,
+    pub(crate) bytes: u32,
+    pub(crate) process: u32,
+    pub(crate) tid: i32,
+    /// The socket, times two, and one more for a receive.
+    pub(crate) socket: u32,
+}
+
 /// One datagram as one side saw it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+#[repr(C)]
 pub(crate) struct Datagram {
     pub(crate) time: i64,
     pub(crate) bytes: u32,
@@ -24,8 +39,23 @@ pub(crate) struct Datagram {
     pub(crate) tid: i32,
     /// The peer that the call named, or the one that the socket is connected to.
     pub(crate) peer: crate::names::NameId,
-    pub(crate) sent: bool,
-    pub(crate) truncated: bool,
+    pub(crate) socket: u32,
+    pub(crate) flags: u32,
+    pub(crate) unused: u32,
+}
+
+impl Datagram {
+    pub(crate) fn flags(sent: bool, truncated: bool) -> u32 {
+        u32::from(sent) | u32::from(truncated) << 1
+    }
+
+    pub(crate) fn sent(&self) -> bool {
+        self.flags & 1 != 0
+    }
+
+    pub(crate) fn truncated(&self) -> bool {
+        self.flags & 2 != 0
+    }
 }
 
 /// One side of a message: when its calls were made, and by whom.

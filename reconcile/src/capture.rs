@@ -1,54 +1,81 @@
-//! Everything the logs say, in memory: processes, their flows with the calls on them, and the names.
+//! What is kept of all logs between the two readings: processes, their flows with totals, and the names. The calls
+//! themselves are not: there may be more of them than memory holds.
+
+use std::ops::Range;
+use std::path::PathBuf;
 
 use message_trace::Protocol;
 use socket_log::Clock;
 use socket_log::encode::Role;
 
-use crate::calls::{Datagram, Transfer};
 use crate::names::{NameId, Names};
 use crate::process::Process;
+
+/// No flow, no socket, no process: in tables whose entries are numbers.
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// What was captured.
 #[derive(Debug, Default)]
 pub(crate) struct Capture {
     pub(crate) hosts: Vec<String>,
+    /// The process of each log that could be read; its place is also the log's.
     pub(crate) processes: Vec<Process>,
+    pub(crate) logs: Vec<LogFile>,
+    /// The flows of all logs, those of one log in a row.
     pub(crate) flows: Vec<Flow>,
+    /// What became known of the names of flows' ends, flow by flow in the order of time.
+    pub(crate) namings: Vec<Naming>,
     pub(crate) names: Names,
 }
 
-/// A flow as one log has it: one process's view of one kernel socket. Times are the log's ticks while it is being
-/// read, and wall-clock time from [`Flow::finish`] on.
+/// A log, to be read again.
 #[derive(Debug)]
+pub(crate) struct LogFile {
+    pub(crate) path: PathBuf,
+    pub(crate) clock: Clock,
+    /// The places of its flows.
+    pub(crate) flows: Range<u32>,
+    /// How many records it had.
+    pub(crate) records: u64,
+}
+
+/// A flow as one log has it: one process's view of one kernel socket. Times are the log's ticks while it is being
+/// read, and wall-clock time from then on.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Flow {
     pub(crate) process: u32,
     pub(crate) number: u32,
     /// What the process knows of the socket; `None`: the record is missing.
-    pub(crate) described: Option<Description>,
+    pub(crate) kind: Option<Kind>,
+    /// The kernel's number of the socket; 0 if unknown.
+    pub(crate) cookie: u64,
     pub(crate) opened: i64,
     pub(crate) last_closed: i64,
+    /// The latest call that moved data.
+    pub(crate) last_call: i64,
     /// Descriptors opened less descriptors closed.
     pub(crate) descriptors: i32,
-    pub(crate) names: Vec<Naming>,
-    /// The flow (by its place) at the other end of a `socketpair`.
-    pub(crate) pair: Option<u32>,
-    pub(crate) sends: Vec<Transfer>,
-    pub(crate) receives: Vec<Transfer>,
-    pub(crate) datagrams: Vec<Datagram>,
+    /// The flow at the other end of a `socketpair`: its number in the log while that is being read, its place from
+    /// then on.
+    pub(crate) pair: u32,
+    /// Bytes sent and received on a stream.
+    pub(crate) totals: [u64; 2],
+    /// Calls that moved bytes of a stream.
+    pub(crate) transfers: u32,
+    pub(crate) datagrams: u32,
 }
 
-/// What a process knows of a socket when it first has it.
+/// What kind of socket a flow is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Description {
+pub(crate) struct Kind {
     pub(crate) domain: u8,
     pub(crate) kind: u8,
     pub(crate) protocol: u16,
-    pub(crate) cookie: u64,
 }
 
-impl Description {
+impl Kind {
     /// What messages on the socket go over; `None` for sockets that carry no messages between nodes.
-    pub(crate) fn protocol(&self) -> Option<Protocol> {
+    pub(crate) fn protocol(self) -> Option<Protocol> {
         const UNIX: u8 = 1;
         const INET: u8 = 2;
         const INET6: u8 = 10;
@@ -70,33 +97,35 @@ impl Description {
 /// The names of a flow's ends became known.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Naming {
-    pub(crate) time: i64,
+    pub(crate) flow: u32,
     pub(crate) role: Role,
+    pub(crate) time: i64,
     pub(crate) local: NameId,
     pub(crate) peer: NameId,
     pub(crate) peer_pid: u32,
 }
 
 impl Flow {
-    pub(crate) fn new(process: u32, number: u32, ticks: i64) -> Flow {
+    pub(crate) fn new(number: u32, ticks: i64) -> Flow {
         Flow {
-            process,
+            process: NONE,
             number,
-            described: None,
+            kind: None,
+            cookie: 0,
             opened: ticks,
             last_closed: i64::MIN,
+            last_call: i64::MIN,
             descriptors: 1,
-            names: Vec::new(),
-            pair: None,
-            sends: Vec::new(),
-            receives: Vec::new(),
-            datagrams: Vec::new(),
+            pair: NONE,
+            totals: [0; 2],
+            transfers: 0,
+            datagrams: 0,
         }
     }
 
     /// How many calls moved data.
     pub(crate) fn calls(&self) -> u64 {
-        (self.sends.len() + self.receives.len() + self.datagrams.len()) as u64
+        u64::from(self.transfers) + u64::from(self.datagrams)
     }
 
     /// When the process had closed its last descriptor; `None`: it did not.
@@ -104,18 +133,12 @@ impl Flow {
         Some(self.last_closed).filter(|_| self.descriptors <= 0)
     }
 
-    /// Turns all ticks into wall-clock time by the log's `clock`, and puts the names into the order of time. The
-    /// calls of one thread are in order already; those of several are put in order when sockets are made.
-    pub(crate) fn finish(&mut self, clock: &Clock) {
-        let convert = |ticks: &mut i64| *ticks = clock.realtime(*ticks as u64);
-        convert(&mut self.opened);
-        if self.last_closed != i64::MIN {
-            convert(&mut self.last_closed);
+    /// Turns all ticks into wall-clock time by the log's `clock`.
+    pub(crate) fn convert(&mut self, clock: &Clock) {
+        for time in [&mut self.opened, &mut self.last_closed, &mut self.last_call] {
+            if *time != i64::MIN {
+                *time = clock.realtime(*time as u64);
+            }
         }
-        self.names.iter_mut().for_each(|naming| convert(&mut naming.time));
-        self.names.sort_by_key(|naming| naming.time);
-        self.sends.iter_mut().for_each(|call| convert(&mut call.time));
-        self.receives.iter_mut().for_each(|call| convert(&mut call.time));
-        self.datagrams.iter_mut().for_each(|call| convert(&mut call.time));
     }
 }

@@ -3,11 +3,13 @@
 use std::net::SocketAddr;
 
 use message_trace::Protocol;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use socket_log::encode::Role;
 
 use crate::addresses::Addresses;
-use crate::capture::Capture;
+use crate::capture::{Capture, NONE};
+use crate::cause::Cause;
+use crate::first_calls::FirstCalls;
 use crate::names::NameId;
 use crate::pairing::{self, Candidate};
 use crate::socket::Socket;
@@ -16,37 +18,40 @@ use crate::unix_sockets;
 /// The two ends of a connection. At least one was traced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Connection {
-    /// The end that connected (of a `socketpair`, the first).
-    pub(crate) connecting: Option<u32>,
-    /// The end that accepted.
-    pub(crate) accepting: Option<u32>,
-    /// Why one end is missing; empty where none is.
-    pub(crate) cause: &'static str,
+    /// The end that connected (of a `socketpair`, the first); [`NONE`] where it is missing.
+    pub(crate) connecting: u32,
+    /// The end that accepted; [`NONE`] where it is missing.
+    pub(crate) accepting: u32,
+    /// Why one end is missing.
+    pub(crate) cause: Cause,
 }
 
-/// The process at the other end was not traced.
-pub(crate) const UNTRACED: &str = "peer not traced";
-/// The other end's host was traced, and listened there, but nobody was seen to accept.
-const NOT_ACCEPTED: &str = "not accepted";
-/// The socket's names are not known.
-const NO_NAMES: &str = "names not known";
-/// The socket is connected to itself.
-const ITSELF: &str = "connected to itself";
+impl Connection {
+    /// The socket that is surely there.
+    pub(crate) fn socket(&self) -> u32 {
+        if self.connecting == NONE { self.accepting } else { self.connecting }
+    }
+}
 
-/// The other end of every socket of which it was found, by the socket.
-pub(crate) fn partners(capture: &Capture, sockets: &[Socket], listening: &Listening) -> Vec<Option<u32>> {
-    let mut partner: Vec<Option<u32>> = vec![None; sockets.len()];
+/// The other end of every socket of which it was found, by the socket; [`NONE`] of the others.
+pub(crate) fn partners(
+    capture: &Capture,
+    sockets: &[Socket],
+    listening: &Listening,
+    first_calls: &FirstCalls,
+) -> Vec<u32> {
+    let mut partner: Vec<u32> = vec![NONE; sockets.len()];
     let mut pair_up = |pairs: Vec<(u32, u32)>| {
         for (connecting, accepting) in pairs {
             let (one, other) = (connecting as usize, accepting as usize);
-            if partner[one].is_none() && partner[other].is_none() {
-                (partner[one], partner[other]) = (Some(accepting), Some(connecting));
+            if partner[one] == NONE && partner[other] == NONE {
+                (partner[one], partner[other]) = (accepting, connecting);
             }
         }
     };
     pair_up(unix_sockets::pairs(sockets));
     pair_up(tcp(capture, sockets, listening));
-    pair_up(unix_sockets::connected(capture, sockets));
+    pair_up(unix_sockets::connected(capture, sockets, first_calls));
     partner
 }
 
@@ -54,24 +59,24 @@ pub(crate) fn partners(capture: &Capture, sockets: &[Socket], listening: &Listen
 pub(crate) fn connections(
     capture: &Capture,
     sockets: &[Socket],
-    partner: &[Option<u32>],
+    partner: &[u32],
     listening: &Listening,
 ) -> Vec<Connection> {
     let mut all = Vec::new();
     for (place, socket) in sockets.iter().enumerate() {
         let place = place as u32;
         match partner[place as usize] {
-            Some(other) if is_first(socket, place, &sockets[other as usize], other, listening, capture) => {
-                all.push(Connection { connecting: Some(place), accepting: Some(other), cause: "" });
-            }
-            Some(_) => {}
             // It was never used, or for datagrams.
-            None if socket.totals() == [0, 0] => {}
-            None => all.push(alone(socket, place, listening, capture)),
+            NONE if socket.totals == [0, 0] => {}
+            NONE => all.push(alone(socket, place, listening, capture)),
+            other if is_first(socket, place, &sockets[other as usize], other, listening, capture) => {
+                all.push(Connection { connecting: place, accepting: other, cause: Cause::Nothing });
+            }
+            _ => {}
         }
     }
     all.sort_by_key(|connection| {
-        let made = [connection.connecting, connection.accepting].into_iter().flatten().next().unwrap_or(0);
+        let made = connection.socket();
         (sockets[made as usize].named, made)
     });
     all
@@ -86,7 +91,7 @@ fn is_first(
     listening: &Listening,
     capture: &Capture,
 ) -> bool {
-    if socket.pair.is_some() {
+    if socket.pair != NONE {
         return place < other_place;
     }
     match (side(socket, listening, capture), side(other, listening, capture)) {
@@ -100,14 +105,16 @@ fn is_first(
 fn alone(socket: &Socket, place: u32, listening: &Listening, capture: &Capture) -> Connection {
     let peer = capture.names.get(socket.peer);
     let cause = match peer {
-        None => NO_NAMES,
-        Some(_) if socket.protocol == Protocol::Tcp && socket.peer == socket.local => ITSELF,
-        Some(_) if socket.role == Role::Connect && listening.on(capture, socket, socket.peer) => NOT_ACCEPTED,
-        Some(_) => UNTRACED,
+        None => Cause::NoNames,
+        Some(_) if socket.protocol == Protocol::Tcp && socket.peer == socket.local => Cause::Itself,
+        Some(_) if socket.role == Role::Connect && listening.on(capture, socket, socket.peer) => {
+            Cause::NotAccepted
+        }
+        Some(_) => Cause::Untraced,
     };
     match side(socket, listening, capture) {
-        Role::Accept => Connection { connecting: None, accepting: Some(place), cause },
-        _ => Connection { connecting: Some(place), accepting: None, cause },
+        Role::Accept => Connection { connecting: NONE, accepting: place, cause },
+        _ => Connection { connecting: place, accepting: NONE, cause },
     }
 }
 
@@ -181,9 +188,9 @@ impl Listening {
 /// Pairs TCP sockets by their mirrored names.
 fn tcp(capture: &Capture, sockets: &[Socket], listening: &Listening) -> Vec<(u32, u32)> {
     let names = &capture.names;
-    // The names in a fixed order, and the machine where they are its own.
+    // The names in a fixed order, the machine where they are its own, and which of the names is the socket's.
     type Key = (NameId, NameId, u32);
-    let mut groups: FxHashMap<Key, [Vec<Candidate>; 2]> = FxHashMap::default();
+    let mut ends: Vec<(Key, bool, u32)> = Vec::new();
     for (place, socket) in sockets.iter().enumerate() {
         let (local, peer) = (socket.local, socket.peer);
         if socket.protocol != Protocol::Tcp || local == peer || names.inet(local).is_none() {
@@ -193,29 +200,34 @@ fn tcp(capture: &Capture, sockets: &[Socket], listening: &Listening) -> Vec<(u32
             continue;
         }
         let machine = if names.is_of_its_machine(local) { socket.machine } else { u32::MAX };
-        let group = groups.entry((local.min(peer), local.max(peer), machine)).or_default();
-        group[usize::from(local > peer)].push(candidate(place as u32, socket));
+        ends.push(((local.min(peer), local.max(peer), machine), local > peer, place as u32));
     }
-    let mut keys: Vec<Key> = groups.keys().copied().collect();
-    keys.sort_unstable();
+    ends.sort_unstable();
     let mut pairs = Vec::new();
-    for [mut one, mut other] in keys.iter().filter_map(|key| groups.remove(key)) {
-        let (Some(first), Some(second)) = (one.first(), other.first()) else { continue };
-        let (first, second) = (&sockets[first.socket as usize], &sockets[second.socket as usize]);
-        let same_clock = first.machine == second.machine;
-        if side(first, listening, capture) == Role::Accept && side(second, listening, capture) != Role::Accept
-        {
-            std::mem::swap(&mut one, &mut other);
+    let [mut one, mut other]: [Vec<Candidate>; 2] = Default::default();
+    for group in ends.chunk_by(|one, next| one.0 == next.0) {
+        let border = group.partition_point(|(_, side, _)| !side);
+        let (Some((_, _, first)), Some((_, _, second))) = (group[..border].first(), group[border..].first())
+        else {
+            continue;
+        };
+        let (first, second) = (&sockets[*first as usize], &sockets[*second as usize]);
+        for (side, group) in [(&mut one, &group[..border]), (&mut other, &group[border..])] {
+            side.clear();
+            side.extend(group.iter().map(|(_, _, place)| candidate(*place, &sockets[*place as usize])));
+            side.sort_by_key(|candidate| (candidate.named, candidate.socket));
         }
-        one.sort_by_key(|candidate| (candidate.named, candidate.socket));
-        other.sort_by_key(|candidate| (candidate.named, candidate.socket));
-        pairs.extend(pairing::one_at_a_time(&one, &other, same_clock));
+        let same_clock = first.has_clock_of(second);
+        let swapped = side(first, listening, capture) == Role::Accept
+            && side(second, listening, capture) != Role::Accept;
+        let (connecting, accepting) = if swapped { (&other, &one) } else { (&one, &other) };
+        pairs.extend(pairing::one_at_a_time(connecting, accepting, same_clock));
     }
     pairs
 }
 
 /// A socket with what pairing wants to know of it.
 pub(crate) fn candidate(place: u32, socket: &Socket) -> Candidate {
-    let [sent, received] = socket.totals();
+    let [sent, received] = socket.totals;
     Candidate { socket: place, opened: socket.opened, named: socket.named, sent, received }
 }

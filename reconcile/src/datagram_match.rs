@@ -1,43 +1,33 @@
-//! All datagrams of all sockets, matched: which receive got which send.
+//! The datagrams of one partition, matched: which receive got which send.
 //!
-//! Both sides are sorted by a key that they share (ports or path, size, checksum), and each group of equals is
+//! Both sides are sorted by a key that they share (where it goes to, size, checksum), and each group of equals is
 //! matched in order. Addresses are not part of the key, as a socket bound to all of a host's addresses does not
 //! know which one its peer used; they must only not contradict each other.
 
-use message_trace::Protocol;
+use rustc_hash::FxHashSet;
 
-use crate::addresses::Addresses;
 use crate::calls::Datagram;
-use crate::capture::Capture;
 use crate::datagrams::match_in_order;
-use crate::names::is_for_many;
-use crate::socket::Socket;
+use crate::reach::Reach;
 
-/// A datagram in its socket.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct At {
-    pub(crate) socket: u32,
-    pub(crate) index: u32,
-}
-
-/// What became of every datagram.
+/// What became of the datagrams of a partition, by their places in it.
 #[derive(Debug, Default)]
 pub(crate) struct Matches {
     /// Those seen by both ends.
-    pub(crate) pairs: Vec<(At, At)>,
+    pub(crate) pairs: Vec<(u32, u32)>,
     /// Sends that another socket received as well: to many receivers at once.
-    pub(crate) copies: Vec<(At, At)>,
+    pub(crate) copies: Vec<(u32, u32)>,
     /// Receives of what the same socket had received already.
-    pub(crate) duplicates: Vec<At>,
+    pub(crate) duplicates: Vec<u32>,
     /// Sends that nobody was seen to receive.
-    pub(crate) sends: Vec<At>,
+    pub(crate) sends: Vec<u32>,
     /// Receives that nobody was seen to send.
-    pub(crate) receives: Vec<At>,
+    pub(crate) receives: Vec<u32>,
 }
 
 /// How exactly the two sides must agree. Each pass works on what the one before left.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Pass {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pass {
     /// Both ports or the path, the size and the checksum.
     Exact,
     /// As `Exact`, but one side does not know the sender's port.
@@ -46,251 +36,187 @@ enum Pass {
     Truncated,
 }
 
+/// A datagram with what it is sorted by.
 #[derive(Clone, Copy)]
 struct Side {
     key: (u64, u32, u32),
     time: i64,
-    at: At,
+    /// What decides on whom it reaches: the socket, the peer, and the size.
+    class: (u32, u32, u32),
+    at: u32,
     done: bool,
 }
 
-/// Matches the datagrams of all `sockets`. `partner` gives the other end of connected unix sockets.
-pub(crate) fn match_all(
-    capture: &Capture,
-    sockets: &[Socket],
-    addresses: &Addresses,
-    partner: &[Option<u32>],
-) -> Matches {
-    let matcher = Matcher { capture, sockets, addresses, partner };
-    let mut matches = Matches::default();
-    let (mut sends, mut receives) = matcher.sides();
-    for pass in [Pass::Exact, Pass::UnknownSender, Pass::Truncated] {
-        matcher.pass(pass, &mut sends, &mut receives, &mut matches);
-        sends.retain(|side| !side.done);
-        receives.retain(|side| !side.done);
+/// Matches `datagrams` in these passes.
+pub(crate) fn match_all(reach: Reach, datagrams: &[Datagram], passes: &[Pass]) -> Matches {
+    let mut matcher = Matcher { reach, datagrams, matches: Matches::default() };
+    let places = |sent: bool| {
+        (0..datagrams.len() as u32)
+            .filter(move |at| datagrams[*at as usize].sent() == sent)
+            .collect::<Vec<_>>()
+    };
+    let (mut sends, mut receives) = (places(true), places(false));
+    for pass in passes {
+        matcher.pass(*pass, &mut sends, &mut receives);
     }
-    matches.sends = sends.iter().map(|side| side.at).collect();
-    matches.receives = receives.iter().map(|side| side.at).collect();
-    matches
+    Matches { sends, receives, ..matcher.matches }
 }
 
 struct Matcher<'a> {
-    capture: &'a Capture,
-    sockets: &'a [Socket],
-    addresses: &'a Addresses,
-    partner: &'a [Option<u32>],
+    reach: Reach<'a>,
+    datagrams: &'a [Datagram],
+    matches: Matches,
 }
 
 impl Matcher<'_> {
-    fn datagram(&self, at: At) -> &Datagram {
-        &self.sockets[at.socket as usize].datagrams[at.index as usize]
+    fn datagram(&self, at: u32) -> &Datagram {
+        &self.datagrams[at as usize]
     }
 
-    fn sides(&self) -> (Vec<Side>, Vec<Side>) {
-        let (mut sends, mut receives) = (Vec::new(), Vec::new());
-        for (socket, of_socket) in self.sockets.iter().enumerate() {
-            for (index, datagram) in of_socket.datagrams.iter().enumerate() {
-                let at = At { socket: socket as u32, index: index as u32 };
-                let side = Side { key: (0, 0, 0), time: datagram.time, at, done: false };
-                if datagram.sent { &mut sends } else { &mut receives }.push(side);
+    /// Those of `places` that take part in the pass, sorted.
+    fn sides(&self, pass: Pass, places: &[u32]) -> Vec<Side> {
+        let side = |at: &u32| {
+            let datagram = self.datagram(*at);
+            if pass == Pass::Truncated && !datagram.sent() && !datagram.truncated() {
+                return None;
             }
-        }
-        (sends, receives)
-    }
-
-    /// Where a datagram goes (a send) or came to (a receive), as both sides know it; `None`: this side does not.
-    fn key(&self, pass: Pass, side: &Side) -> Option<(u64, u32, u32)> {
-        const PATH: u64 = 1 << 62;
-        const PAIR: u64 = 2 << 62;
-        let (socket, datagram) = (&self.sockets[side.at.socket as usize], self.datagram(side.at));
-        let names = &self.capture.names;
-        let place = match self.partner[side.at.socket as usize] {
-            Some(other) => PAIR | u64::from(if datagram.sent { other } else { side.at.socket }),
-            None if socket.protocol == Protocol::Udp => {
-                let port = |name| names.inet(name).map(|address| address.port()).filter(|port| *port != 0);
-                let (own, peer) = (port(socket.local), port(datagram.peer));
-                let (from, to) = if datagram.sent { (own, peer) } else { (peer, own) };
-                let from = if pass == Pass::UnknownSender { 0 } else { from? };
-                u64::from(from) << 16 | u64::from(to?)
-            }
-            None => {
-                let name = if datagram.sent { datagram.peer } else { socket.local };
-                names.unix(name)?;
-                PATH | u64::from(socket.machine) << 32 | u64::from(name)
-            }
+            let place = self.reach.place(datagram, pass != Pass::UnknownSender)?;
+            let content = if pass == Pass::Truncated { (0, 0) } else { (datagram.checksum, datagram.bytes) };
+            Some(Side {
+                key: (place, content.0, content.1),
+                time: datagram.time,
+                class: (datagram.socket, datagram.peer, datagram.bytes),
+                at: *at,
+                done: false,
+            })
         };
-        Some(match pass {
-            Pass::Exact | Pass::UnknownSender => (place, datagram.checksum, datagram.bytes),
-            Pass::Truncated => (place, 0, 0),
-        })
+        let mut sides: Vec<Side> = places.iter().filter_map(side).collect();
+        sides.sort_unstable_by_key(|side| (side.key, side.class, side.time, side.at));
+        sides
     }
 
-    fn pass(&self, pass: Pass, sends: &mut Vec<Side>, receives: &mut Vec<Side>, matches: &mut Matches) {
-        if receives.is_empty() {
+    fn pass(&mut self, pass: Pass, sends: &mut Vec<u32>, receives: &mut Vec<u32>) {
+        if sends.is_empty() || receives.is_empty() {
             return;
         }
-        let truncated = |side: &Side| self.datagram(side.at).truncated;
-        let mut keyed: [Vec<Side>; 2] = [Vec::new(), Vec::new()];
-        for (sides, keyed) in [&*sends, &*receives].into_iter().zip(&mut keyed) {
-            for side in sides {
-                if pass != Pass::Truncated || self.datagram(side.at).sent || truncated(side) {
-                    keyed.extend(self.key(pass, side).map(|key| Side { key, ..*side }));
-                }
-            }
-            keyed.sort_unstable_by_key(|side| (side.key, side.time, side.at.socket, side.at.index));
-        }
-        let [mut keyed_sends, mut keyed_receives] = keyed;
+        let [mut keyed_sends, mut keyed_receives] =
+            [&*sends, &*receives].map(|places| self.sides(pass, places));
         let (mut s, mut r) = (0, 0);
         while s < keyed_sends.len() && r < keyed_receives.len() {
             let key = keyed_sends[s].key.max(keyed_receives[r].key);
-            s += keyed_sends[s..].partition_point(|side| side.key < key);
-            r += keyed_receives[r..].partition_point(|side| side.key < key);
-            let s_end = s + keyed_sends[s..].partition_point(|side| side.key == key);
-            let r_end = r + keyed_receives[r..].partition_point(|side| side.key == key);
-            self.group(pass, &mut keyed_sends[s..s_end], &mut keyed_receives[r..r_end], matches);
+            s += run(&keyed_sends[s..], |side| side.key < key);
+            r += run(&keyed_receives[r..], |side| side.key < key);
+            let s_end = s + run(&keyed_sends[s..], |side| side.key == key);
+            let r_end = r + run(&keyed_receives[r..], |side| side.key == key);
+            if s < s_end && r < r_end {
+                self.group(pass, &mut keyed_sends[s..s_end], &mut keyed_receives[r..r_end]);
+            }
             (s, r) = (s_end, r_end);
         }
         // Only what had a key took part; the rest waits for the next pass.
-        for (sides, keyed) in [(sends, keyed_sends), (receives, keyed_receives)] {
-            let done = |side: &Side| (side.at.socket, side.at.index);
-            let mut finished: Vec<(u32, u32)> = keyed.iter().filter(|side| side.done).map(done).collect();
-            finished.sort_unstable();
-            sides.retain(|side| finished.binary_search(&done(side)).is_err());
-        }
+        let mut done = vec![false; self.datagrams.len()];
+        keyed_sends
+            .iter()
+            .chain(&keyed_receives)
+            .filter(|side| side.done)
+            .for_each(|side| done[side.at as usize] = true);
+        sends.retain(|at| !done[*at as usize]);
+        receives.retain(|at| !done[*at as usize]);
     }
 
-    /// Matches the sends and receives of one key, socket by socket.
-    fn group(&self, pass: Pass, sends: &mut [Side], receives: &mut [Side], matches: &mut Matches) {
-        let mut receivers: Vec<u32> = receives.iter().map(|side| side.at.socket).collect();
-        receivers.sort_unstable();
-        receivers.dedup();
-        for receiver in receivers {
-            let mine: Vec<usize> =
-                (0..receives.len()).filter(|at| receives[*at].at.socket == receiver).collect();
-            // Senders differ where the same ports are used on several hosts.
-            let mut senders: Vec<u32> = sends.iter().map(|side| side.at.socket).collect();
-            senders.sort_unstable();
-            senders.dedup();
-            for sender in senders {
-                let reach = |send: &Side, receive: &Side| {
-                    send.at.socket == sender && self.reaches(pass, send.at, receive.at)
-                };
-                let open: Vec<usize> = mine.iter().copied().filter(|at| !receives[*at].done).collect();
-                let Some(receive) = open.first().map(|at| receives[*at]) else { break };
-                let to: Vec<usize> =
-                    (0..sends.len()).filter(|at| !sends[*at].done && reach(&sends[*at], &receive)).collect();
-                let from: Vec<usize> = match sends.iter().find(|send| send.at.socket == sender) {
-                    Some(send) => open.into_iter().filter(|at| reach(send, &receives[*at])).collect(),
-                    None => continue,
-                };
-                let same_clock = self.same_machine(sender, receiver);
-                let times = |sides: &[Side], chosen: &[usize]| -> Vec<i64> {
-                    chosen.iter().map(|at| sides[*at].time).collect()
-                };
-                let matched = match_in_order(&times(sends, &to), &times(receives, &from), same_clock);
-                for (receive, send) in from.iter().zip(matched) {
-                    if let Some(send) = send.and_then(|send| to.get(send as usize)) {
-                        receives[*receive].done = true;
-                        sends[*send].done = true;
-                        matches.pairs.push((sends[*send].at, receives[*receive].at));
-                    }
+    /// Matches the sends and receives of one key, class by class.
+    fn group(&mut self, pass: Pass, sends: &mut [Side], receives: &mut [Side]) {
+        for receive_class in receives.chunk_by_mut(|one, next| one.class == next.class) {
+            let mut open = receive_class.len();
+            for send_class in sends.chunk_by_mut(|one, next| one.class == next.class) {
+                if open == 0 {
+                    break;
+                }
+                if self.reaches(pass, &send_class[0], &receive_class[0]) {
+                    open -= self.match_classes(send_class, receive_class);
                 }
             }
         }
-        if pass != Pass::Truncated {
-            self.second_copies(pass, sends, receives, matches);
+        if pass != Pass::Truncated && receives.iter().any(|side| !side.done) {
+            self.second_copies(pass, sends, receives);
         }
+    }
+
+    /// Matches what is left of two classes in order; how many receives found their sends.
+    fn match_classes(&mut self, sends: &mut [Side], receives: &mut [Side]) -> usize {
+        let same_clock = self.reach.same_clock(sends[0].class.0, receives[0].class.0);
+        if let ([send], [receive]) = (&mut *sends, &mut *receives) {
+            // Mostly there is one of each.
+            if send.done || receive.done || same_clock && send.time > receive.time {
+                return 0;
+            }
+            (send.done, receive.done) = (true, true);
+            self.matches.pairs.push((send.at, receive.at));
+            return 1;
+        }
+        let left = |sides: &[Side]| (0..sides.len()).filter(|at| !sides[*at].done).collect::<Vec<usize>>();
+        let (to, from) = (left(sends), left(receives));
+        let times =
+            |sides: &[Side], chosen: &[usize]| chosen.iter().map(|at| sides[*at].time).collect::<Vec<i64>>();
+        let matched = match_in_order(&times(sends, &to), &times(receives, &from), same_clock);
+        let mut found = 0;
+        for (receive, send) in from.iter().zip(matched) {
+            if let Some(send) = send.and_then(|send| to.get(send as usize)) {
+                (sends[*send].done, receives[*receive].done) = (true, true);
+                self.matches.pairs.push((sends[*send].at, receives[*receive].at));
+                found += 1;
+            }
+        }
+        found
     }
 
     /// Receives for which no send is left, though there was one: second copies.
-    fn second_copies(&self, pass: Pass, sends: &[Side], receives: &mut [Side], matches: &mut Matches) {
-        for at in 0..receives.len() {
-            if receives[at].done {
+    fn second_copies(&mut self, pass: Pass, sends: &[Side], receives: &mut [Side]) {
+        let mut received: FxHashSet<u32> =
+            receives.iter().filter(|side| side.done).map(|side| side.class.0).collect();
+        for receive_class in receives.chunk_by_mut(|one, next| one.class == next.class) {
+            if receive_class.iter().all(|side| side.done) {
                 continue;
             }
-            let receive = receives[at];
-            let origin = sends.iter().rev().find(|send| {
-                let in_time =
-                    !self.same_machine(send.at.socket, receive.at.socket) || send.time <= receive.time;
-                send.done && in_time && self.reaches(pass, send.at, receive.at)
-            });
-            let Some(origin) = origin else { continue };
-            receives[at].done = true;
-            let again = receives
-                .iter()
-                .enumerate()
-                .any(|(other, side)| other != at && side.done && side.at.socket == receive.at.socket);
-            if again {
-                matches.duplicates.push(receive.at);
-            } else {
-                matches.copies.push((origin.at, receive.at));
+            let socket = receive_class[0].class.0;
+            // The sends that arrived somewhere and could have arrived here as well, in the order of time.
+            let mut origins: Vec<(i64, u32)> = Vec::new();
+            for send_class in sends.chunk_by(|one, next| one.class == next.class) {
+                if self.reaches(pass, &send_class[0], &receive_class[0]) {
+                    // Those of another clock come before all.
+                    let same_clock = self.reach.same_clock(send_class[0].class.0, socket);
+                    let arrived = send_class.iter().filter(|side| side.done);
+                    origins
+                        .extend(arrived.map(|side| (if same_clock { side.time } else { i64::MIN }, side.at)));
+                }
+            }
+            origins.sort_unstable();
+            for receive in receive_class.iter_mut().filter(|side| !side.done) {
+                let before = origins.partition_point(|(time, _)| *time <= receive.time);
+                let Some((_, origin)) = before.checked_sub(1).and_then(|last| origins.get(last)) else {
+                    continue;
+                };
+                receive.done = true;
+                if received.insert(socket) {
+                    self.matches.copies.push((*origin, receive.at));
+                } else {
+                    self.matches.duplicates.push(receive.at);
+                }
             }
         }
     }
 
-    fn same_machine(&self, one: u32, other: u32) -> bool {
-        self.sockets[one as usize].machine == self.sockets[other as usize].machine
-    }
-
-    /// Whether nothing that is known of the two sides' names contradicts that the one is the other's.
-    fn reaches(&self, pass: Pass, send: At, receive: At) -> bool {
-        let (sender, receiver) =
-            (&self.sockets[send.socket as usize], &self.sockets[receive.socket as usize]);
-        let (sent, received) = (self.datagram(send), self.datagram(receive));
-        if pass == Pass::Truncated && sent.bytes < received.bytes {
-            return false;
-        }
-        let names = &self.capture.names;
-        if sender.protocol != Protocol::Udp {
-            let named = (names.unix(sender.local), names.unix(received.peer));
-            return !matches!(named, (Some(own), Some(seen)) if own != seen);
-        }
-        reaches_address(self.capture, self.addresses, sender, sent.peer, receiver)
-            && comes_from(self.capture, self.addresses, sender, received.peer, receiver)
+    fn reaches(&self, pass: Pass, send: &Side, receive: &Side) -> bool {
+        (pass != Pass::Truncated || send.class.2 >= receive.class.2)
+            && self.reach.reaches(self.datagram(send.at), self.datagram(receive.at))
     }
 }
 
-/// Whether what `sender` sends to `to` can arrive at `receiver`.
-pub(crate) fn reaches_address(
-    capture: &Capture,
-    addresses: &Addresses,
-    sender: &Socket,
-    to: u32,
-    receiver: &Socket,
-) -> bool {
-    let same_machine = sender.machine == receiver.machine;
-    let Some(to) = capture.names.inet(to) else { return true };
-    let own = capture.names.inet(receiver.local);
-    if own.is_some_and(|own| own.port() != to.port()) {
-        return false;
+/// How many of the first of `sides` are so. Mostly very few: it looks further ahead step by step.
+fn run(sides: &[Side], is: impl Fn(&Side) -> bool) -> usize {
+    let mut reach = 1;
+    while sides.get(reach).is_some_and(&is) {
+        reach *= 2;
     }
-    let (to, own) = (to.ip(), own.map(|own| own.ip()).filter(|ip| !ip.is_unspecified()));
-    if to.is_loopback() || to.is_unspecified() {
-        return same_machine && own.is_none_or(|own| own == to || to.is_unspecified());
-    }
-    match own {
-        _ if is_for_many(to) => true,
-        Some(own) => own == to,
-        None => addresses.may_be_on(to, receiver.machine),
-    }
-}
-
-/// Whether what `receiver` got from `from` can be of `sender`.
-fn comes_from(
-    capture: &Capture,
-    addresses: &Addresses,
-    sender: &Socket,
-    from: u32,
-    receiver: &Socket,
-) -> bool {
-    let Some(from) = capture.names.inet(from) else { return true };
-    let own = capture.names.inet(sender.local);
-    if own.is_some_and(|own| own.port() != 0 && own.port() != from.port()) {
-        return false;
-    }
-    match own.map(|own| own.ip()).filter(|ip| !ip.is_unspecified()) {
-        Some(own) => own == from.ip(),
-        None if from.ip().is_loopback() => sender.machine == receiver.machine,
-        None => addresses.may_be_on(from.ip(), sender.machine),
-    }
+    sides[..sides.len().min(reach + 1)].partition_point(is)
 }

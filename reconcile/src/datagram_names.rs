@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use socket_log::SocketName;
 
 use crate::addresses::Addresses;
-use crate::datagram_match::At;
+use crate::calls::Datagram;
 use crate::names::{NO_NAME, NameId, Names, is_for_many, loopback};
 use crate::socket::Socket;
 
@@ -40,45 +40,55 @@ pub(crate) fn fallbacks(
     all
 }
 
-/// How sockets are seen by their peers.
-pub(crate) struct Views<'a> {
-    sockets: &'a [Socket],
-    names: &'a Names,
-    fallbacks: &'a FxHashMap<u32, Fallback>,
-    /// By socket and peer.
-    by_peer: FxHashMap<(u32, NameId), NameId>,
-}
+/// The names under which peers saw sockets, by socket and peer: of several that which was used first, by the clock
+/// of the one who used it.
+#[derive(Debug, Default)]
+pub(crate) struct SeenNames(FxHashMap<(u32, NameId), (i64, NameId)>);
 
-impl<'a> Views<'a> {
-    /// What the matched datagrams tell.
-    pub(crate) fn of(
-        names: &'a Names,
-        sockets: &'a [Socket],
-        fallbacks: &'a FxHashMap<u32, Fallback>,
-        pairs: &[(At, At)],
-    ) -> Views<'a> {
-        let mut by_peer = FxHashMap::default();
-        let peer = |at: &At| sockets[at.socket as usize].datagrams[at.index as usize].peer;
-        for (send, receive) in pairs {
-            let (to, from) = (peer(send), peer(receive));
-            let sees_one =
-                names.inet(to).is_some_and(|to| !is_for_many(to.ip()) && !to.ip().is_unspecified());
-            if sees_one && fallbacks.contains_key(&receive.socket) {
-                by_peer.entry((receive.socket, from)).or_insert(to);
-            }
-            if from != NO_NAME && fallbacks.contains_key(&send.socket) {
-                by_peer.entry((send.socket, to)).or_insert(from);
-            }
+impl SeenNames {
+    /// What a datagram tells that both ends saw.
+    pub(crate) fn learn(
+        &mut self,
+        sent: &Datagram,
+        received: &Datagram,
+        address: impl Fn(NameId) -> Option<SocketAddr>,
+        nameless: &FxHashMap<u32, Fallback>,
+    ) {
+        let (to, from) = (sent.peer, received.peer);
+        let sees_one = address(to).is_some_and(|to| !is_for_many(to.ip()) && !to.ip().is_unspecified());
+        if sees_one && nameless.contains_key(&received.socket) {
+            self.add((received.socket, from), (sent.time, to));
         }
-        Views { sockets, names, fallbacks, by_peer }
+        if from != NO_NAME && nameless.contains_key(&sent.socket) {
+            self.add((sent.socket, to), (received.time, from));
+        }
     }
 
+    fn add(&mut self, key: (u32, NameId), seen: (i64, NameId)) {
+        self.0.entry(key).and_modify(|first| *first = seen.min(*first)).or_insert(seen);
+    }
+
+    /// Adds what another part of the work learned.
+    pub(crate) fn absorb(&mut self, other: SeenNames) {
+        other.0.into_iter().for_each(|(key, seen)| self.add(key, seen));
+    }
+}
+
+/// How sockets are seen by their peers.
+pub(crate) struct Views<'a> {
+    pub(crate) sockets: &'a [Socket],
+    pub(crate) names: &'a Names,
+    pub(crate) fallbacks: &'a FxHashMap<u32, Fallback>,
+    pub(crate) seen: SeenNames,
+}
+
+impl Views<'_> {
     /// The name of the socket number `socket` towards its peer `peer`.
     pub(crate) fn own(&self, socket: u32, peer: NameId) -> NameId {
         let Some(fallback) = self.fallbacks.get(&socket) else {
             return self.sockets[socket as usize].local;
         };
-        if let Some(name) = self.by_peer.get(&(socket, peer)) {
+        if let Some((_, name)) = self.seen.0.get(&(socket, peer)) {
             return *name;
         }
         match self.names.inet(peer) {

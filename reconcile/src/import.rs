@@ -17,6 +17,7 @@ mod nodes;
 mod project5;
 mod reading;
 mod rows;
+mod strace;
 mod summary;
 mod target;
 mod values;
@@ -29,6 +30,7 @@ pub use calls::Calls;
 pub use error::Error;
 pub use messages::Messages;
 pub use project5::Project5;
+pub use strace::{HOW_TO_RUN as HOW_TO_RUN_STRACE, Strace};
 pub use summary::{At, Place, Skip, Skipped, Summary};
 pub use values::Unit;
 

@@ -33,6 +33,16 @@ impl Names {
         name.map_or(NO_NAME, |name| self.intern(name))
     }
 
+    /// The names alone, in the order of their places.
+    pub(crate) fn into_values(self) -> impl Iterator<Item = SocketName> {
+        self.values.into_iter()
+    }
+
+    /// The place of `name`, where it is known.
+    pub(crate) fn find(&self, name: &SocketName) -> Option<NameId> {
+        self.ids.get(name).copied()
+    }
+
     pub(crate) fn get(&self, id: NameId) -> Option<&SocketName> {
         self.values.get(id as usize)
     }
@@ -50,6 +60,17 @@ impl Names {
         self.get(id).filter(|name| matches!(name, SocketName::Path(_) | SocketName::Abstract(_)))
     }
 
+    /// A number for a unix socket's name in the place where it means that socket: a path's is the kernel's, an
+    /// abstract name's is the machine's. Below 2^62.
+    pub(crate) fn path_place(&self, id: NameId, kernel: u32, machine: u32) -> Option<u64> {
+        let (kind, owner) = match self.get(id)? {
+            SocketName::Path(_) => (0, kernel),
+            SocketName::Abstract(_) => (1, machine),
+            _ => return None,
+        };
+        Some(kind << 61 | u64::from(owner & 0x1fff_ffff) << 32 | u64::from(id))
+    }
+
     /// Whether the name says nothing about which machine it is on: loopback addresses and unix names are each
     /// machine's own.
     pub(crate) fn is_of_its_machine(&self, id: NameId) -> bool {
@@ -57,6 +78,11 @@ impl Names {
             Some(SocketName::Inet(address)) => address.ip().is_loopback(),
             _ => true,
         }
+    }
+
+    /// Whether the name is one of a socket, so that it has an endpoint.
+    pub(crate) fn is_endpoint(&self, id: NameId) -> bool {
+        !matches!(self.get(id), None | Some(SocketName::Unnamed | SocketName::Other(_)))
     }
 
     /// The endpoint of that name; `None` where it is no name of a socket.

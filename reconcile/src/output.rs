@@ -1,42 +1,33 @@
-//! The message trace in the making: flows get their numbers, ends their endpoints, and untraced peers their nodes.
+//! What the messages' slots refer to: flows get their numbers, ends their endpoints, and untraced peers their nodes.
+//! It goes flow by flow, in the order of their numbers, so that equal input gives equal numbers.
 
-use message_trace::{Endpoint, EndpointId, Message, MessageTrace, Node, NodeId, Nodes, Protocol};
+use message_trace::{Endpoint, EndpointId, Node, NodeId, Nodes};
 use rustc_hash::FxHashMap;
 
-use crate::calls::{Part, Seen};
-use crate::capture::Capture;
-use crate::clocks::Clocks;
+use crate::capture::{Capture, NONE};
+use crate::connections::Connection;
+use crate::datagram_flows::{DatagramFlow, DatagramSlot};
+use crate::end::End;
 use crate::names::{NO_NAME, NameId};
-use crate::reconciliation::Reconciliation;
+use crate::rows::{Place, Slot};
 use crate::socket::Socket;
 
-/// One end of a flow: its node, unless a call says that another process did it, and its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    pub(crate) node: NodeId,
-    pub(crate) endpoint: EndpointId,
-}
+/// The first number of an endpoint that is no name of a socket.
+const OTHERS: EndpointId = 1 << 31;
 
-/// What the messages of one flow have in common, seen from their direction.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Heading<'a> {
-    pub(crate) flow: i64,
-    pub(crate) direction: i8,
-    pub(crate) protocol: Protocol,
-    pub(crate) src: Place,
-    pub(crate) dst: Place,
-    /// Why an end may be missing.
-    pub(crate) cause: &'a str,
-}
-
-/// The trace in the making.
+/// Flows, nodes and endpoints in the making.
 pub(crate) struct Output<'a> {
-    pub(crate) capture: &'a Capture,
-    pub(crate) outcome: &'a mut Reconciliation,
-    pub(crate) trace: MessageTrace,
-    clocks: &'a Clocks,
-    next_flow: i64,
-    endpoints: FxHashMap<NameId, EndpointId>,
+    capture: &'a Capture,
+    sockets: &'a [Socket],
+    pub(crate) nodes: Nodes,
+    pub(crate) slots: Vec<Slot>,
+    /// How many flows there are.
+    pub(crate) flows: u64,
+    /// The number of the next flow.
+    pub(crate) next_flow: i64,
+    /// Endpoints that are no names of sockets, numbered from [`OTHERS`] on.
+    others: Vec<Endpoint>,
+    other_ids: FxHashMap<Endpoint, EndpointId>,
     untraced: FxHashMap<Peer, NodeId>,
 }
 
@@ -52,127 +43,167 @@ enum Peer {
 }
 
 impl<'a> Output<'a> {
-    pub(crate) fn new(
-        capture: &'a Capture,
-        clocks: &'a Clocks,
-        outcome: &'a mut Reconciliation,
-    ) -> Output<'a> {
-        // A process's node is its place among the processes.
-        let nodes = Nodes(capture.processes.iter().map(|process| process.node.clone()).collect());
+    pub(crate) fn new(capture: &'a Capture, sockets: &'a [Socket]) -> Output<'a> {
         Output {
             capture,
-            outcome,
-            trace: MessageTrace::new(nodes),
-            clocks,
+            sockets,
+            // A process's node is its place among the processes.
+            nodes: Nodes(capture.processes.iter().map(|process| process.node.clone()).collect()),
+            slots: Vec::new(),
+            flows: 0,
             next_flow: 0,
-            endpoints: FxHashMap::default(),
+            others: Vec::new(),
+            other_ids: FxHashMap::default(),
             untraced: FxHashMap::default(),
         }
     }
 
     /// The number of the next flow.
-    pub(crate) fn flow(&mut self) -> i64 {
-        self.outcome.flows += 1;
+    fn flow(&mut self) -> i64 {
+        self.flows += 1;
         self.next_flow += 1;
         self.next_flow - 1
     }
 
-    /// The end that is `socket`, under the name `name` (its own, or as its peer sees it).
-    pub(crate) fn traced(&mut self, socket: &Socket, name: NameId) -> Place {
+    /// Adds a slot for each of `connections`; only those that are `used` get a flow.
+    pub(crate) fn connections(&mut self, connections: &[Connection], used: &[bool]) {
+        self.slots.reserve(connections.len());
+        for (connection, used) in connections.iter().zip(used) {
+            let protocol = self.sockets[connection.socket() as usize].protocol;
+            let nothing = Place { node: 0, endpoint: 0 };
+            let mut slot = Slot { flow: 0, protocol, ends: [nothing; 2] };
+            if *used {
+                slot.flow = self.flow();
+                slot.ends = self.places(connection);
+            }
+            self.slots.push(slot);
+        }
+    }
+
+    fn places(&mut self, connection: &Connection) -> [Place; 2] {
+        let local = |place: u32| self.sockets.get(place as usize).map_or(NO_NAME, |socket| socket.local);
+        let peer = |place: u32| self.sockets.get(place as usize).map_or(NO_NAME, |socket| socket.peer);
+        match (connection.connecting, connection.accepting) {
+            (NONE, only) => {
+                let (name, own) = (peer(only), local(only));
+                [self.untraced(only, name, true), self.traced(only, own)]
+            }
+            (only, NONE) => {
+                let (name, own) = (peer(only), local(only));
+                [self.traced(only, own), self.untraced(only, name, false)]
+            }
+            (one, other) => {
+                let names = [local(one), local(other)];
+                [self.traced(one, names[0]), self.traced(other, names[1])]
+            }
+        }
+    }
+
+    /// Adds the flows and slots of datagrams, partition by partition; where the slots of each partition begin.
+    pub(crate) fn datagrams(&mut self, partitions: &[(Vec<DatagramFlow>, Vec<DatagramSlot>)]) -> Vec<u32> {
+        let mut order: Vec<(&DatagramFlow, usize, usize)> = Vec::new();
+        let mut begins = Vec::with_capacity(partitions.len());
+        let mut end = self.slots.len();
+        for (partition, (flows, slots)) in partitions.iter().enumerate() {
+            order.extend(flows.iter().enumerate().map(|(place, flow)| (flow, partition, place)));
+            begins.push(end as u32);
+            end += slots.len();
+        }
+        order.sort_unstable_by_key(|(flow, partition, place)| (flow.first, *partition, *place));
+        let nothing = Place { node: 0, endpoint: 0 };
+        self.slots.resize(end, Slot { flow: 0, protocol: message_trace::Protocol::Udp, ends: [nothing; 2] });
+        for (flow, partition, place) in order {
+            let number = self.flow();
+            let (begin, slots) = (begins[partition] as usize, &partitions[partition].1);
+            let from = slots.partition_point(|slot| (slot.flow as usize) < place);
+            let of_flow = slots[from..].iter().take_while(|slot| slot.flow as usize == place);
+            for (at, slot) in of_flow.enumerate() {
+                let ends = [0, 1].map(|side| match flow.ends[side] {
+                    End::Socket(socket) => self.traced(socket, slot.names[side]),
+                    End::Untraced { of, .. } => self.untraced(of, slot.names[side], side == 0),
+                });
+                self.slots[begin + from + at] = Slot { flow: number, protocol: flow.protocol, ends };
+            }
+        }
+        begins
+    }
+
+    /// The end that is the socket number `place`, under the name `name` (its own, or as its peer sees it).
+    fn traced(&mut self, place: u32, name: NameId) -> Place {
+        let socket = &self.sockets[place as usize];
         let endpoint = match self.named(name) {
             Some(endpoint) => endpoint,
-            None => self.trace.intern(&Endpoint::Unix(format!("#{}/{}", socket.pid, socket.number))),
+            None => self.other(&Endpoint::Unix(format!("#{}/{}", socket.pid, socket.number))),
         };
         Place { node: socket.owner as NodeId, endpoint }
     }
 
-    /// The untraced end of a flow whose traced end is `socket` (number `place`), under the name `name` as that end
+    /// The untraced end of a flow whose traced end is the socket number `place`, under the name `name` as that end
     /// sees it. A `client` is the side that connected.
-    pub(crate) fn untraced(&mut self, socket: &Socket, place: u32, name: NameId, client: bool) -> Place {
-        let names = &self.capture.names;
-        let endpoint = self.named(name);
+    fn untraced(&mut self, place: u32, name: NameId, client: bool) -> Place {
+        let (socket, names) = (&self.sockets[place as usize], &self.capture.names);
         let machine = if names.is_of_its_machine(name) { socket.machine } else { u32::MAX };
-        let (peer, endpoint) = match endpoint {
+        let (peer, endpoint) = match self.named(name) {
             Some(endpoint) => (Peer::Named(name, machine), endpoint),
             None if socket.peer_pid != 0 => {
                 let endpoint = Endpoint::Unix(format!("#{}", socket.peer_pid));
-                (Peer::Process(socket.peer_pid, socket.machine), self.trace.intern(&endpoint))
+                (Peer::Process(socket.peer_pid, socket.machine), self.other(&endpoint))
             }
             None => {
                 let endpoint = Endpoint::Unix(format!("#{}/{}/peer", socket.pid, socket.number));
-                (Peer::Of(place), self.trace.intern(&endpoint))
+                (Peer::Of(place), self.other(&endpoint))
             }
         };
-        let address = self.capture.names.inet(name);
+        if let Some(node) = self.untraced.get(&peer) {
+            return Place { node: *node, endpoint };
+        }
+        let address = names.inet(name);
         let host = self.capture.hosts.get(socket.host as usize);
-        let trace = &mut self.trace;
-        let node = *self.untraced.entry(peer).or_insert_with(|| {
-            let text = trace.endpoint(endpoint).map(Endpoint::to_string).unwrap_or_default();
-            let command = match (address, peer) {
-                (Some(address), _) if client => address.ip().to_string(),
-                (_, Peer::Process(pid, _)) => format!("pid {pid}"),
-                (_, Peer::Of(_)) => "unknown".to_owned(),
-                _ => text,
-            };
-            trace.nodes.push(Node {
-                host: address
-                    .map(|address| address.ip().to_string())
-                    .or_else(|| host.cloned())
-                    .unwrap_or_default(),
-                pid: match peer {
-                    Peer::Process(pid, _) => Some(pid as i32),
-                    _ => None,
-                },
-                start: None,
-                command,
-                executable: String::new(),
-                traced: false,
-            })
+        let command = match (address, peer) {
+            (Some(address), _) if client => address.ip().to_string(),
+            (_, Peer::Process(pid, _)) => format!("pid {pid}"),
+            (_, Peer::Of(_)) => "unknown".to_owned(),
+            _ => self.endpoint(endpoint),
+        };
+        let node = self.nodes.push(Node {
+            host: address
+                .map(|address| address.ip().to_string())
+                .or_else(|| host.cloned())
+                .unwrap_or_default(),
+            pid: match peer {
+                Peer::Process(pid, _) => Some(pid as i32),
+                _ => None,
+            },
+            start: None,
+            command,
+            executable: String::new(),
+            traced: false,
         });
+        self.untraced.insert(peer, node);
         Place { node, endpoint }
     }
 
-    fn named(&mut self, name: NameId) -> Option<EndpointId> {
-        if name == NO_NAME {
-            return None;
-        }
-        if let Some(endpoint) = self.endpoints.get(&name) {
-            return Some(*endpoint);
-        }
-        let endpoint = self.trace.intern(&self.capture.names.endpoint(name)?);
-        self.endpoints.insert(name, endpoint);
-        Some(endpoint)
+    fn named(&self, name: NameId) -> Option<EndpointId> {
+        self.capture.names.is_endpoint(name).then_some(name)
     }
 
-    /// Writes one message.
-    pub(crate) fn message(&mut self, part: &Part, heading: &Heading) {
-        let Heading { flow, direction, protocol, src, dst, cause } = *heading;
-        let node = |seen: Option<Seen>, place: Place| seen.map_or(place.node, |seen| seen.process as NodeId);
-        let message = Message {
-            send_first: part.sent.map(|seen| seen.first),
-            send_last: part.sent.map(|seen| seen.last),
-            recv_first: part.received.map(|seen| seen.first),
-            recv_last: part.received.map(|seen| seen.last),
-            send_ts: part.sent.map(|seen| self.common(seen.process, seen.first)),
-            recv_ts: part.received.map(|seen| self.common(seen.process, seen.last)),
-            src: node(part.sent, src),
-            dst: node(part.received, dst),
-            src_endpoint: src.endpoint,
-            dst_endpoint: dst.endpoint,
-            src_tid: part.sent.map(|seen| seen.tid),
-            dst_tid: part.received.map(|seen| seen.tid),
-            flow,
-            direction,
-            protocol,
-            bytes: part.bytes as i64,
-            parts: part.parts as i32,
-        };
-        self.trace.push(&message, None);
-        self.outcome.count_message(&message, cause);
+    /// The number of an endpoint that is no name of a socket.
+    pub(crate) fn other(&mut self, endpoint: &Endpoint) -> EndpointId {
+        if let Some(id) = self.other_ids.get(endpoint) {
+            return *id;
+        }
+        let id = OTHERS + self.others.len() as EndpointId;
+        self.others.push(endpoint.clone());
+        self.other_ids.insert(endpoint.clone(), id);
+        id
     }
 
-    fn common(&self, process: u32, time: i64) -> i64 {
-        let host = self.capture.processes.get(process as usize).map_or(0, |process| process.host);
-        self.clocks.common(host as usize, time)
+    /// The text of an endpoint.
+    pub(crate) fn endpoint(&self, id: EndpointId) -> String {
+        match id.checked_sub(OTHERS) {
+            Some(other) => self.others.get(other as usize).map(Endpoint::to_string),
+            None => self.capture.names.endpoint(id).map(|endpoint| endpoint.to_string()),
+        }
+        .unwrap_or_default()
     }
 }

@@ -8,9 +8,15 @@ use socket_log::Header;
 pub(crate) struct Process {
     /// The host, by its place among the hosts.
     pub(crate) host: u32,
-    /// The machine (one boot of one kernel), by its place among the machines. Processes of one machine share
-    /// its clock and its loopback addresses.
+    /// The kernel (one boot of one), by its place among the kernels. It owns the paths of unix sockets.
+    pub(crate) kernel: u32,
+    /// The machine (one network namespace of a kernel), by its place among the machines. It owns loopback
+    /// addresses and abstract unix names; its processes need not have one clock, as they may be of several hosts.
     pub(crate) machine: u32,
+    /// The kernel's id of its boot; 0 if unknown.
+    pub(crate) boot: u128,
+    /// What saw its calls, one of [`source`](socket_log::layout::source).
+    pub(crate) source: u32,
     pub(crate) pid: u32,
     /// When the process ended, as far as its log knows.
     pub(crate) ended: Option<i64>,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use message_trace::{DataDir, Error, Message};
+use message_trace::{DataDir, Error};
 use serde::{Deserialize, Serialize};
 use socket_log::Log;
 use socket_log::layout::state;
@@ -47,6 +47,8 @@ pub struct Reconciliation {
     pub datagrams: Datagrams,
     /// What a process sent to itself.
     pub internal: Internal,
+    /// Sockets that another source knows more of, which were left out, by their own source.
+    pub seen_twice: Counts,
     /// Records of sockets that are no message's: other address families, and flows that the log does not
     /// describe; by cause.
     pub ignored: Counts,
@@ -163,14 +165,37 @@ impl Reconciliation {
         self.messages.values().sum()
     }
 
-    /// Counts a message that goes into the trace; `cause` says why it lacks an end, if it does.
-    pub(crate) fn count_message(&mut self, message: &Message, cause: &str) {
-        add(&mut self.messages, message.protocol.name(), 1);
-        match (message.send_first, message.recv_first) {
-            (Some(_), Some(_)) => self.both_ends += 1,
-            (Some(_), None) => add(&mut self.send_only, cause, 1),
-            (None, _) => add(&mut self.receive_only, cause, 1),
+    /// Adds what a part of the work counted.
+    pub(crate) fn absorb(&mut self, part: Reconciliation) {
+        self.records += part.records;
+        self.flows += part.flows;
+        self.both_ends += part.both_ends;
+        for (counts, more) in [
+            (&mut self.messages, part.messages),
+            (&mut self.send_only, part.send_only),
+            (&mut self.receive_only, part.receive_only),
+            (&mut self.unmatched_streams, part.unmatched_streams),
+            (&mut self.ignored, part.ignored),
+            (&mut self.failed_calls, part.failed_calls),
+        ] {
+            more.iter().for_each(|(name, count)| add(counts, name, *count));
         }
+        let (bytes, more) = (&mut self.stream_bytes, part.stream_bytes);
+        bytes.matched += more.matched;
+        bytes.sent_only += more.sent_only;
+        bytes.received_only += more.received_only;
+        let (datagrams, more) = (&mut self.datagrams, part.datagrams);
+        datagrams.sent += more.sent;
+        datagrams.received += more.received;
+        datagrams.matched += more.matched;
+        datagrams.lost += more.lost;
+        datagrams.duplicated += more.duplicated;
+        datagrams.reordered += more.reordered;
+        datagrams.copies += more.copies;
+        datagrams.truncated += more.truncated;
+        datagrams.peeked += more.peeked;
+        self.internal.flows += part.internal.flows;
+        self.internal.messages += part.internal.messages;
     }
 }
 

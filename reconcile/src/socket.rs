@@ -8,16 +8,18 @@ use message_trace::Protocol;
 use rustc_hash::FxHashMap;
 use socket_log::encode::Role;
 
-use crate::calls::{Datagram, Transfer};
-use crate::capture::{Capture, Flow, Naming};
+use crate::capture::{Capture, Flow, NONE, Naming};
 use crate::names::{NO_NAME, NameId};
 use crate::reconciliation::{Reconciliation, add};
 
 /// A kernel socket.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Socket {
     pub(crate) host: u32,
+    pub(crate) kernel: u32,
     pub(crate) machine: u32,
+    /// What saw its calls, one of [`source`](socket_log::layout::source).
+    pub(crate) source: u32,
     pub(crate) protocol: Protocol,
     pub(crate) role: Role,
     pub(crate) local: NameId,
@@ -36,74 +38,173 @@ pub(crate) struct Socket {
     pub(crate) closed: i64,
     /// The process that it belongs to, where no call says more: the last to use it, or else to have it.
     pub(crate) owner: u32,
-    /// The socket at the other end of a `socketpair`.
-    pub(crate) pair: Option<u32>,
-    pub(crate) sends: Vec<Transfer>,
-    pub(crate) receives: Vec<Transfer>,
-    pub(crate) datagrams: Vec<Datagram>,
+    /// The socket at the other end of a `socketpair`; [`NONE`] of others.
+    pub(crate) pair: u32,
+    /// Bytes of a stream sent and received.
+    pub(crate) totals: [u64; 2],
+    /// Calls that moved bytes of a stream.
+    pub(crate) transfers: u32,
+    pub(crate) datagrams: u32,
 }
 
 impl Socket {
-    /// Bytes sent and received.
-    pub(crate) fn totals(&self) -> [u64; 2] {
-        [&self.sends, &self.receives].map(|calls| calls.iter().map(|call| call.bytes).sum())
+    /// Whether the times of the two can be compared.
+    pub(crate) fn has_clock_of(&self, other: &Socket) -> bool {
+        self.host == other.host && self.kernel == other.kernel
     }
 }
 
-/// Makes sockets of the flows of `capture`, taking their calls. Flows that are no message's are counted in `outcome`.
-pub(crate) fn sockets(capture: &mut Capture, outcome: &mut Reconciliation) -> Vec<Socket> {
-    let mut flows = std::mem::take(&mut capture.flows);
-    let mut by_cookie: FxHashMap<(u32, u32, u64), u32> = FxHashMap::default();
-    let mut groups: Vec<Vec<u32>> = Vec::new();
-    // The socket of each flow.
-    let mut socket_of: Vec<Option<u32>> = Vec::with_capacity(flows.len());
-    for (place, flow) in flows.iter().enumerate() {
-        let Some(description) = flow.described else {
-            add(&mut outcome.ignored, "flow not described in its log", flow.calls());
-            socket_of.push(None);
-            continue;
-        };
-        if description.protocol().is_none() {
-            add(&mut outcome.ignored, &format!("address family {}", description.domain), flow.calls());
-            socket_of.push(None);
-            continue;
-        }
-        let next = groups.len() as u32;
-        let process = &capture.processes[flow.process as usize];
-        let group = match description.cookie {
-            // Older kernels count cookies in each network namespace, so the host belongs to the key.
-            0 => next,
-            cookie => *by_cookie.entry((process.machine, process.host, cookie)).or_insert(next),
-        };
-        match groups.get_mut(group as usize) {
-            Some(group) => group.push(place as u32),
-            None => groups.push(vec![place as u32]),
-        }
-        socket_of.push(Some(group));
-    }
-    groups.iter().map(|group| socket(capture, &mut flows, group, &socket_of)).collect()
+/// All sockets, and how the logs' calls get to them.
+#[derive(Debug, Default)]
+pub(crate) struct Sockets {
+    pub(crate) all: Vec<Socket>,
+    /// By flow: its number in its log, and the socket it is of.
+    pub(crate) of_flow: Vec<(u32, u32)>,
+    /// The peers, in the order of time, of datagram sockets that had more than one.
+    pub(crate) peers: FxHashMap<u32, Vec<(i64, NameId)>>,
 }
 
-fn socket(capture: &Capture, flows: &mut [Flow], group: &[u32], socket_of: &[Option<u32>]) -> Socket {
-    let of_group = || group.iter().map(|place| &flows[*place as usize]);
-    let protocol = of_group().find_map(|flow| flow.described?.protocol()).unwrap_or(Protocol::Other);
-    let pair = of_group().find_map(|flow| socket_of.get(flow.pair? as usize).copied()?);
+impl Sockets {
+    /// Leaves out the sockets of `places`, which are sorted, and their calls.
+    pub(crate) fn remove(&mut self, places: &[u32]) {
+        if places.is_empty() {
+            return;
+        }
+        let mut next = 0;
+        let mut number = |place: usize| {
+            let kept = places.binary_search(&(place as u32)).is_err();
+            next += u32::from(kept);
+            if kept { next - 1 } else { NONE }
+        };
+        let numbers: Vec<u32> = (0..self.all.len()).map(&mut number).collect();
+        let renumbered = |place: u32| numbers.get(place as usize).copied().unwrap_or(NONE);
+        self.of_flow.iter_mut().for_each(|(_, socket)| *socket = renumbered(*socket));
+        let peers = std::mem::take(&mut self.peers);
+        self.peers = peers.into_iter().map(|(socket, peers)| (renumbered(socket), peers)).collect();
+        let all = std::mem::take(&mut self.all).into_iter().zip(&numbers);
+        let kept = all.filter(|(_, number)| **number != NONE);
+        self.all = kept.map(|(socket, _)| Socket { pair: renumbered(socket.pair), ..socket }).collect();
+    }
+}
+
+/// Makes sockets of the flows of `capture`, which are dropped. Flows that are no message's are counted in `outcome`.
+pub(crate) fn sockets(capture: &mut Capture, outcome: &mut Reconciliation) -> Sockets {
+    let flows = std::mem::take(&mut capture.flows);
+    let namings = std::mem::take(&mut capture.namings);
+    let groups = Groups::of(capture, &flows, outcome);
+    // Sockets are numbered in the order of their first flows.
+    let mut of_flow: Vec<(u32, u32)> = flows.iter().map(|flow| (flow.number, NONE)).collect();
+    let mut count = 0;
+    for place in 0..flows.len() {
+        match groups.first[place] {
+            NONE => {}
+            first if first as usize == place => {
+                of_flow[place].1 = count;
+                count += 1;
+            }
+            first => of_flow[place].1 = of_flow[first as usize].1,
+        }
+    }
+    let mut sockets =
+        Sockets { all: Vec::with_capacity(count as usize), of_flow, peers: FxHashMap::default() };
+    let mut names: Vec<(Naming, u32, u32)> = Vec::new();
+    let mut members: Vec<u32> = Vec::new();
+    for place in 0..flows.len() as u32 {
+        if groups.first[place as usize] != place {
+            continue;
+        }
+        members.clear();
+        members.extend(std::iter::successors(Some(place), |at| {
+            Some(groups.next[*at as usize]).filter(|next| *next != NONE)
+        }));
+        names.clear();
+        for member in &members {
+            let flow = &flows[*member as usize];
+            let from = namings.partition_point(|naming| naming.flow < *member);
+            let of_flow = namings[from..].iter().take_while(|naming| naming.flow == *member);
+            names.extend(of_flow.map(|naming| (*naming, flow.process, flow.number)));
+        }
+        names.sort_by_key(|(naming, ..)| naming.time);
+        let socket = socket(capture, &flows, &members, &names, &sockets.of_flow);
+        if socket.datagrams > 0 {
+            let peers = names.iter().filter(|(naming, ..)| naming.peer != NO_NAME);
+            let peers: Vec<(i64, NameId)> = peers.map(|(naming, ..)| (naming.time, naming.peer)).collect();
+            if peers.len() > 1 {
+                sockets.peers.insert(sockets.all.len() as u32, peers);
+            }
+        }
+        sockets.all.push(socket);
+    }
+    sockets
+}
+
+/// Which flows are of one socket.
+struct Groups {
+    /// The first flow of each flow's socket; [`NONE`] of flows that carry no messages.
+    first: Vec<u32>,
+    /// The next flow of the same socket.
+    next: Vec<u32>,
+}
+
+impl Groups {
+    fn of(capture: &Capture, flows: &[Flow], outcome: &mut Reconciliation) -> Groups {
+        let mut groups = Groups { first: vec![NONE; flows.len()], next: vec![NONE; flows.len()] };
+        // Older kernels count cookies in each network namespace, so the host belongs to the key.
+        let mut by_cookie: Vec<(u32, u32, u64, u32)> = Vec::new();
+        for (place, flow) in flows.iter().enumerate() {
+            let Some(kind) = flow.kind else {
+                add(&mut outcome.ignored, "flow not described in its log", flow.calls());
+                continue;
+            };
+            if kind.protocol().is_none() {
+                add(&mut outcome.ignored, &format!("address family {}", kind.domain), flow.calls());
+                continue;
+            }
+            groups.first[place] = place as u32;
+            if flow.cookie != 0 {
+                let process = &capture.processes[flow.process as usize];
+                by_cookie.push((process.machine, process.host, flow.cookie, place as u32));
+            }
+        }
+        by_cookie.sort_unstable();
+        for pair in by_cookie.windows(2) {
+            let [one, next] = [pair[0], pair[1]];
+            if (one.0, one.1, one.2) == (next.0, next.1, next.2) {
+                groups.first[next.3 as usize] = groups.first[one.3 as usize];
+                groups.next[one.3 as usize] = next.3;
+            }
+        }
+        groups
+    }
+}
+
+fn socket(
+    capture: &Capture,
+    flows: &[Flow],
+    members: &[u32],
+    names: &[(Naming, u32, u32)],
+    of_flow: &[(u32, u32)],
+) -> Socket {
+    let of_group = || members.iter().map(|place| &flows[*place as usize]);
+    let protocol = of_group().find_map(|flow| flow.kind?.protocol()).unwrap_or(Protocol::Other);
+    let pair = of_group().find_map(|flow| {
+        of_flow.get(flow.pair as usize).map(|(_, socket)| *socket).filter(|socket| *socket != NONE)
+    });
     let opened = of_group().map(|flow| flow.opened).min().unwrap_or(0);
     let closing = |flow: &Flow| flow.closed().or(capture.processes[flow.process as usize].ended);
     let closed = of_group().map(|flow| closing(flow).unwrap_or(i64::MAX)).max().unwrap_or(i64::MAX);
-    let mut names: Vec<(Naming, u32, u32)> = of_group()
-        .flat_map(|flow| flow.names.iter().map(|naming| (*naming, flow.process, flow.number)))
-        .collect();
-    names.sort_by_key(|(naming, ..)| naming.time);
-    let mut holders: Vec<(i64, u32, u32)> =
-        of_group().map(|flow| (flow.opened, flow.process, flow.number)).collect();
-    holders.sort_unstable();
-    let (mut maker, mut number) = holders.first().map_or((0, 0), |(_, process, number)| (*process, *number));
-    let holder = holders.last().map_or(0, |(_, process, _)| *process);
-
+    let had = |flow: &Flow| (flow.opened, flow.process, flow.number);
+    let (mut maker, mut number) =
+        of_group().map(had).min().map_or((0, 0), |(_, process, number)| (process, number));
+    let holder = of_group().map(had).max().map_or(0, |(_, process, _)| process);
+    let users = of_group().filter(|flow| flow.last_call != i64::MIN);
+    let user = users.map(|flow| (flow.last_call, flow.process)).max();
+    let of_maker = &capture.processes[maker as usize];
     let mut this = Socket {
-        host: capture.processes[maker as usize].host,
-        machine: capture.processes[maker as usize].machine,
+        host: of_maker.host,
+        kernel: of_maker.kernel,
+        machine: of_maker.machine,
+        source: of_maker.source,
         protocol,
         role: Role::Unknown,
         local: NO_NAME,
@@ -114,13 +215,13 @@ fn socket(capture: &Capture, flows: &mut [Flow], group: &[u32], socket_of: &[Opt
         opened,
         named: opened,
         closed,
-        owner: holder,
-        pair,
-        sends: Vec::new(),
-        receives: Vec::new(),
-        datagrams: Vec::new(),
+        owner: user.map_or(holder, |(_, process)| process),
+        pair: pair.unwrap_or(NONE),
+        totals: [0, 1].map(|way| of_group().fold(0, |sum: u64, flow| sum.saturating_add(flow.totals[way]))),
+        transfers: of_group().fold(0, |sum: u32, flow| sum.saturating_add(flow.transfers)),
+        datagrams: of_group().fold(0, |sum: u32, flow| sum.saturating_add(flow.datagrams)),
     };
-    for (naming, process, flow) in &names {
+    for (naming, process, flow) in names {
         if naming.local != NO_NAME {
             this.local = naming.local;
         }
@@ -143,51 +244,5 @@ fn socket(capture: &Capture, flows: &mut [Flow], group: &[u32], socket_of: &[Opt
         }
     }
     (this.pid, this.number) = (capture.processes[maker as usize].pid, number);
-    for place in group {
-        let flow = &mut flows[*place as usize];
-        take(&mut this.sends, &mut flow.sends);
-        take(&mut this.receives, &mut flow.receives);
-        take(&mut this.datagrams, &mut flow.datagrams);
-    }
-    order(&mut this.sends, |call| call.time);
-    order(&mut this.receives, |call| call.time);
-    order(&mut this.datagrams, |call| call.time);
-    name_peers(&mut this.datagrams, &names);
-    let calls = [this.sends.last(), this.receives.last()].into_iter().flatten();
-    let last_call = calls.map(|call| (call.time, call.process)).max();
-    let last_datagram = this.datagrams.last().map(|call| (call.time, call.process));
-    if let Some((_, process)) = last_call.max(last_datagram) {
-        this.owner = process;
-    }
     this
-}
-
-/// Gives the datagrams of connected sockets the peer that the socket was connected to at the time.
-fn name_peers(datagrams: &mut [Datagram], names: &[(Naming, u32, u32)]) {
-    let peers: Vec<(i64, NameId)> = names
-        .iter()
-        .filter(|(naming, ..)| naming.peer != NO_NAME)
-        .map(|(naming, ..)| (naming.time, naming.peer))
-        .collect();
-    for datagram in datagrams.iter_mut().filter(|datagram| datagram.peer == NO_NAME) {
-        let after = peers.partition_point(|(time, _)| *time <= datagram.time);
-        if let Some((_, peer)) = peers.get(after.saturating_sub(1)) {
-            datagram.peer = *peer;
-        }
-    }
-}
-
-fn take<T>(all: &mut Vec<T>, more: &mut Vec<T>) {
-    if all.is_empty() {
-        std::mem::swap(all, more);
-    } else {
-        all.append(more);
-    }
-}
-
-/// Puts calls into the order of time; equal times stay as they are.
-fn order<T>(calls: &mut [T], time: impl Fn(&T) -> i64) {
-    if !calls.is_sorted_by_key(&time) {
-        calls.sort_by_key(time);
-    }
 }

@@ -1,127 +1,208 @@
-//! The messages of connections: both directions of each are matched, made fat, and written.
+//! The messages of the connections of one partition: both directions of each are matched and made fat.
 
-use message_trace::Protocol;
+use std::ops::Range;
 
-use crate::calls::Part;
+use crate::calls::{Part, StreamCall, Transfer};
+use crate::capture::{Capture, NONE};
+use crate::cause::Cause;
+use crate::clocks::Samples;
 use crate::connections::Connection;
 use crate::fat;
 use crate::options::Options;
-use crate::output::{Heading, Output, Place};
-use crate::reconciliation::add;
+use crate::reconciliation::{Reconciliation, add};
+use crate::rows::Row;
 use crate::socket::Socket;
 use crate::streams;
 
-/// The receiver did not read them.
-const UNREAD: &str = "not read by the receiver";
-/// No call was seen to send them.
-const UNSENT: &str = "sending not seen";
+/// What matching needs to know of all connections.
+pub(crate) struct StreamMatcher<'a> {
+    pub(crate) capture: &'a Capture,
+    pub(crate) sockets: &'a [Socket],
+    pub(crate) connections: &'a [Connection],
+    /// The connection of each socket.
+    pub(crate) connection_of: &'a [u32],
+    pub(crate) options: &'a Options,
+}
 
-/// Writes the messages of `connections`, and drops their calls.
-pub(crate) fn write(
-    output: &mut Output,
-    sockets: &mut [Socket],
-    connections: &[Connection],
-    options: &Options,
-) {
-    let gap = i64::try_from(options.fat_gap.as_nanos()).unwrap_or(i64::MAX);
-    for connection in connections {
-        let Some(protocol) = protocol(sockets, connection) else { continue };
-        let parts = match (connection.connecting, connection.accepting) {
-            (Some(connecting), Some(accepting)) => {
-                both_ends(output, &sockets[connecting as usize], &sockets[accepting as usize])
-            }
-            (Some(only), None) => one_end(output, &sockets[only as usize], connection.cause, 0),
-            (None, Some(only)) => one_end(output, &sockets[only as usize], connection.cause, 1),
-            (None, None) => continue,
+/// What came of the connections of one partition. The slot of a row is its connection's place.
+pub(crate) struct MatchedStreams {
+    pub(crate) rows: Vec<Row>,
+    /// Which of the connections have messages.
+    pub(crate) used: Vec<bool>,
+    pub(crate) counts: Reconciliation,
+}
+
+/// Where the sends and the receives of each direction of each connection are among the calls of a partition.
+struct Ways {
+    calls: Vec<Transfer>,
+    /// By connection and direction, first the sends, then the receives: where each ends.
+    ends: Vec<u32>,
+}
+
+impl Ways {
+    fn get(&mut self, way: usize) -> &mut [Transfer] {
+        let begin = way.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        let end = self.ends.get(way).copied().unwrap_or(begin);
+        self.calls.get_mut(begin as usize..end as usize).unwrap_or(&mut [])
+    }
+}
+
+impl StreamMatcher<'_> {
+    /// Matches the calls, in the order of logs and records, of the connections in `range`.
+    pub(crate) fn partition(
+        &self,
+        range: Range<u32>,
+        calls: Vec<Vec<StreamCall>>,
+        samples: &mut Samples,
+    ) -> MatchedStreams {
+        let mut ways = self.by_way(&range, calls);
+        let mut matched = MatchedStreams {
+            rows: Vec::with_capacity(ways.calls.len() / 2),
+            used: Vec::with_capacity(range.len()),
+            counts: Reconciliation::default(),
         };
-        let parts = fat::merge(parts, gap);
-        for place in [connection.connecting, connection.accepting].into_iter().flatten() {
-            let socket = &mut sockets[place as usize];
-            (socket.sends, socket.receives) = (Vec::new(), Vec::new());
+        for (local, connection) in range.clone().enumerate() {
+            for way in 0..4 {
+                order(ways.get(4 * local + way));
+            }
+            let used = self.connection(connection, local, &mut ways, &mut matched, samples);
+            matched.used.push(used);
         }
+        matched
+    }
+
+    /// Puts calls that belong together side by side, those of each way in their present order.
+    fn by_way(&self, range: &Range<u32>, calls: Vec<Vec<StreamCall>>) -> Ways {
+        let way = |call: &StreamCall| {
+            let socket = call.socket >> 1;
+            let connection = self.connection_of.get(socket as usize).copied().unwrap_or(NONE);
+            let accepting = self.connections.get(connection as usize).is_some_and(|c| c.accepting == socket);
+            let (received, accepting) = (call.socket as usize & 1, usize::from(accepting));
+            4 * connection.wrapping_sub(range.start) as usize + 2 * (accepting ^ received) + received
+        };
+        let mut places = vec![0u32; 4 * range.len()];
+        calls.iter().flatten().for_each(|call| {
+            if let Some(place) = places.get_mut(way(call)) {
+                *place += 1;
+            }
+        });
+        let mut sum = 0;
+        for place in &mut places {
+            sum += std::mem::replace(place, sum);
+        }
+        let nothing = Transfer { time: 0, bytes: 0, process: 0, tid: 0 };
+        let mut sorted = vec![nothing; sum as usize];
+        for call in calls.into_iter().flatten() {
+            let Some(place) = places.get_mut(way(&call)) else { continue };
+            if let Some(slot) = sorted.get_mut(*place as usize) {
+                let StreamCall { time, bytes, process, tid, .. } = call;
+                *slot = Transfer { time, bytes: u64::from(bytes), process, tid };
+            }
+            *place += 1;
+        }
+        // Each place has moved to the end of its way.
+        Ways { calls: sorted, ends: places }
+    }
+
+    /// Adds the messages of one connection; whether it has any.
+    fn connection(
+        &self,
+        place: u32,
+        local: usize,
+        ways: &mut Ways,
+        matched: &mut MatchedStreams,
+        samples: &mut Samples,
+    ) -> bool {
+        let connection = &self.connections[place as usize];
+        let both = connection.connecting != NONE && connection.accepting != NONE;
+        let parts = [0, 1].map(|direction| {
+            let sends = ways.get(4 * local + 2 * direction).to_vec();
+            let receives = ways.get(4 * local + 2 * direction + 1);
+            match both {
+                true => self.both_ends(&sends, receives, &mut matched.counts, samples),
+                false if sends.is_empty() => streams::received_only(receives),
+                false => streams::sent_only(&sends),
+            }
+        });
         if parts.iter().all(Vec::is_empty) {
-            continue;
+            return false;
         }
-        let owner = |place: Option<u32>| Some(sockets[place? as usize].owner);
-        let owners = owner(connection.connecting).zip(owner(connection.accepting)).map(|(a, b)| [a, b]);
-        if !options.keep_internal && is_internal(&parts, owners) {
-            output.outcome.internal.flows += 1;
-            output.outcome.internal.messages += parts.iter().map(|parts| parts.len() as u64).sum::<u64>();
-            continue;
+        if !both {
+            add(&mut matched.counts.unmatched_streams, connection.cause.name(), 1);
         }
-        let places = places(output, sockets, connection);
-        let flow = output.flow();
+        let gap = i64::try_from(self.options.fat_gap.as_nanos()).unwrap_or(i64::MAX);
+        let parts = fat::merge(parts, gap);
+        if both && !self.options.keep_internal && self.is_internal(&parts, connection) {
+            matched.counts.internal.flows += 1;
+            matched.counts.internal.messages += parts.iter().map(|parts| parts.len() as u64).sum::<u64>();
+            return false;
+        }
         for (direction, parts) in parts.iter().enumerate() {
-            let (src, dst) = (places[direction], places[1 - direction]);
-            for part in parts {
-                let cause = match (connection.cause, part.sent.is_some()) {
-                    ("", true) => UNREAD,
-                    ("", false) => UNSENT,
-                    (cause, _) => cause,
-                };
-                let direction = direction as i8;
-                output.message(part, &Heading { flow, direction, protocol, src, dst, cause });
+            matched.rows.extend(parts.iter().map(|part| Row::of(part, place, direction)));
+            self.count(parts, connection, &mut matched.counts);
+        }
+        true
+    }
+
+    fn both_ends(
+        &self,
+        sends: &[Transfer],
+        receives: &[Transfer],
+        counts: &mut Reconciliation,
+        samples: &mut Samples,
+    ) -> Vec<Part> {
+        let streams::Matched { parts, unread, unsent } = streams::match_stream(sends, receives);
+        let bytes = &mut counts.stream_bytes;
+        bytes.sent_only += unread;
+        bytes.received_only += unsent;
+        let all: u64 = parts.iter().map(|part| part.bytes).sum();
+        bytes.matched += all - unread - unsent;
+        let host =
+            |process: u32| self.capture.processes.get(process as usize).map_or(0, |process| process.host);
+        for part in &parts {
+            if let (Some(sent), Some(received)) = (part.sent, part.received) {
+                let (from, to) = (host(sent.process), host(received.process));
+                if from != to {
+                    samples.add(from, to, sent.first, received.first);
+                }
             }
         }
+        parts
+    }
+
+    /// Whether one process made all the sends and all the receives: it only talked to itself.
+    fn is_internal(&self, parts: &[Vec<Part>; 2], connection: &Connection) -> bool {
+        let owner = |socket: u32| self.sockets.get(socket as usize).map_or(NONE, |socket| socket.owner);
+        let owners = [owner(connection.connecting), owner(connection.accepting)];
+        let mut processes = (0..2).flat_map(|direction| {
+            parts[direction].iter().flat_map(move |part| {
+                let sender = part.sent.map_or(owners[direction], |seen| seen.process);
+                let receiver = part.received.map_or(owners[1 - direction], |seen| seen.process);
+                [sender, receiver]
+            })
+        });
+        let first = processes.next();
+        processes.all(|process| Some(process) == first)
+    }
+
+    fn count(&self, parts: &[Part], connection: &Connection, counts: &mut Reconciliation) {
+        let protocol = self.sockets[connection.socket() as usize].protocol;
+        let (sent, received) = match connection.cause {
+            Cause::Nothing => (Cause::Unread, Cause::Unsent),
+            cause => (cause, cause),
+        };
+        let both = parts.iter().filter(|part| part.sent.is_some() && part.received.is_some()).count() as u64;
+        let send_only = parts.iter().filter(|part| part.received.is_none()).count() as u64;
+        counts.both_ends += both;
+        add(&mut counts.messages, protocol.name(), parts.len() as u64);
+        add(&mut counts.send_only, sent.name(), send_only);
+        add(&mut counts.receive_only, received.name(), parts.len() as u64 - both - send_only);
     }
 }
 
-fn protocol(sockets: &[Socket], connection: &Connection) -> Option<Protocol> {
-    let place = connection.connecting.or(connection.accepting)?;
-    sockets.get(place as usize).map(|socket| socket.protocol)
-}
-
-fn both_ends(output: &mut Output, connecting: &Socket, accepting: &Socket) -> [Vec<Part>; 2] {
-    [(connecting, accepting), (accepting, connecting)].map(|(sender, receiver)| {
-        let matched = streams::match_stream(&sender.sends, &receiver.receives);
-        let bytes = &mut output.outcome.stream_bytes;
-        bytes.sent_only += matched.unread;
-        bytes.received_only += matched.unsent;
-        let all: u64 = matched.parts.iter().map(|part| part.bytes).sum();
-        bytes.matched += all - matched.unread - matched.unsent;
-        matched.parts
-    })
-}
-
-/// The messages of a connection of which only `socket` is known; `side` is its direction of sending.
-fn one_end(output: &mut Output, socket: &Socket, cause: &str, side: usize) -> [Vec<Part>; 2] {
-    let mut parts = [streams::sent_only(&socket.sends), streams::received_only(&socket.receives)];
-    if parts.iter().any(|parts| !parts.is_empty()) {
-        add(&mut output.outcome.unmatched_streams, cause, 1);
-    }
-    if side == 1 {
-        parts.swap(0, 1);
-    }
-    parts
-}
-
-/// Whether one process made all the sends and all the receives: it only talked to itself. `owners` are the
-/// processes that hold the ends, where both are traced.
-fn is_internal(parts: &[Vec<Part>; 2], owners: Option<[u32; 2]>) -> bool {
-    let Some(owners) = owners else { return false };
-    let mut processes = (0..2).flat_map(|direction| {
-        parts[direction].iter().flat_map(move |part| {
-            let sender = part.sent.map_or(owners[direction], |seen| seen.process);
-            let receiver = part.received.map_or(owners[1 - direction], |seen| seen.process);
-            [sender, receiver]
-        })
-    });
-    let first = processes.next();
-    processes.all(|process| Some(process) == first)
-}
-
-fn places(output: &mut Output, sockets: &[Socket], connection: &Connection) -> [Place; 2] {
-    let end = |place: Option<u32>| place.map(|place| (place, &sockets[place as usize]));
-    match (end(connection.connecting), end(connection.accepting)) {
-        (Some((_, connecting)), Some((_, accepting))) => {
-            [output.traced(connecting, connecting.local), output.traced(accepting, accepting.local)]
-        }
-        (Some((place, only)), None) => {
-            [output.traced(only, only.local), output.untraced(only, place, only.peer, false)]
-        }
-        (None, Some((place, only))) => {
-            [output.untraced(only, place, only.peer, true), output.traced(only, only.local)]
-        }
-        (None, None) => [Place { node: 0, endpoint: 0 }; 2],
+/// Puts calls into the order of time; equal times stay as they are.
+fn order(calls: &mut [Transfer]) {
+    if !calls.is_sorted_by_key(|call| call.time) {
+        calls.sort_by_key(|call| call.time);
     }
 }

@@ -9,19 +9,16 @@ use rustc_hash::FxHashMap;
 use socket_log::SocketName;
 use socket_log::encode::Role;
 
-use crate::capture::Capture;
+use crate::capture::{Capture, NONE};
 use crate::connections::candidate;
+use crate::first_calls::FirstCalls;
 use crate::pairing::{self, Candidate};
 use crate::socket::Socket;
-use crate::streams;
 
 /// The ends of every `socketpair`, the first made first.
 pub(crate) fn pairs(sockets: &[Socket]) -> Vec<(u32, u32)> {
-    let ends = sockets.iter().enumerate().filter_map(|(place, socket)| {
-        let place = place as u32;
-        socket.pair.filter(|other| place < *other).map(|other| (place, other))
-    });
-    ends.collect()
+    let ends = sockets.iter().enumerate().map(|(place, socket)| (place as u32, socket.pair));
+    ends.filter(|(place, other)| *other != NONE && place < other).collect()
 }
 
 /// How far apart, in nanoseconds, two processes of one machine may have read the same clock: each adds its own
@@ -43,25 +40,52 @@ const KEYS: [fn(&SocketName, u32) -> Common; 3] = [
 /// Those that connected, and those that were accepted.
 type Sides = [Vec<Candidate>; 2];
 
+/// The side of a unix stream socket, the name of the server's socket, and the client's process; `None` of sockets
+/// that are to be paired in another way or not at all.
+fn end<'a>(capture: &'a Capture, socket: &Socket) -> Option<(usize, &'a SocketName, u32)> {
+    if !matches!(socket.protocol, Protocol::UnixStream | Protocol::UnixSequence) || socket.pair != NONE {
+        return None;
+    }
+    let (side, name, client) = match socket.role {
+        Role::Connect => (0, socket.peer, socket.pid),
+        Role::Accept => (1, socket.local, socket.peer_pid),
+        _ => return None,
+    };
+    Some((side, capture.names.unix(name)?, client))
+}
+
+/// Whose the name is: a path is the kernel's, an abstract name is of one network namespace.
+fn owner(socket: &Socket, name: &SocketName) -> (bool, u32) {
+    match name {
+        SocketName::Path(_) => (true, socket.kernel),
+        _ => (false, socket.machine),
+    }
+}
+
+/// The sockets of which names and order may not tell which goes with which, so that their calls matter.
+pub(crate) fn ambiguous(capture: &Capture, sockets: &[Socket]) -> Vec<u32> {
+    let mut ends: Vec<((bool, u32), Common, usize, u32)> = Vec::new();
+    for (place, socket) in sockets.iter().enumerate() {
+        if let Some((side, name, _)) = end(capture, socket) {
+            // By the vaguest part of all keys.
+            ends.push((owner(socket, name), KEYS[1](name, 0), side, place as u32));
+        }
+    }
+    ends.sort_unstable();
+    let groups = ends.chunk_by(|one, next| (one.0, &one.1) == (next.0, &next.1));
+    let many = groups.filter(|group| (0..2).all(|side| group.iter().filter(|end| end.2 == side).count() > 1));
+    many.flatten().map(|end| end.3).collect()
+}
+
 /// Pairs the sockets that connected to a unix socket with those that were accepted there.
-pub(crate) fn connected(capture: &Capture, sockets: &[Socket]) -> Vec<(u32, u32)> {
+pub(crate) fn connected(capture: &Capture, sockets: &[Socket], first_calls: &FirstCalls) -> Vec<(u32, u32)> {
     let mut pairs: Vec<(u32, u32)> = Vec::new();
     let mut done = vec![false; sockets.len()];
     for key in KEYS {
-        let mut groups: FxHashMap<(u32, Common), Sides> = FxHashMap::default();
+        let mut groups: FxHashMap<((bool, u32), Common), Sides> = FxHashMap::default();
         for (place, socket) in sockets.iter().enumerate().filter(|(place, _)| !done[*place]) {
-            if !matches!(socket.protocol, Protocol::UnixStream | Protocol::UnixSequence)
-                || socket.pair.is_some()
-            {
-                continue;
-            }
-            let (side, name, client) = match socket.role {
-                Role::Connect => (0, socket.peer, socket.pid),
-                Role::Accept => (1, socket.local, socket.peer_pid),
-                _ => continue,
-            };
-            if let Some(name) = capture.names.unix(name) {
-                let group = groups.entry((socket.machine, key(name, client))).or_default();
+            if let Some((side, name, client)) = end(capture, socket) {
+                let group = groups.entry((owner(socket, name), key(name, client))).or_default();
                 group[side].push(candidate(place as u32, socket));
             }
         }
@@ -71,9 +95,8 @@ pub(crate) fn connected(capture: &Capture, sockets: &[Socket]) -> Vec<(u32, u32)
             connecting.sort_by_key(|candidate| (candidate.named, candidate.socket));
             accepting.sort_by_key(|candidate| (candidate.named, candidate.socket));
             let possible = |one: u32, other: u32| {
-                let (one, other) = (&sockets[one as usize], &sockets[other as usize]);
-                streams::possible(&one.sends, &other.receives, SLACK)
-                    && streams::possible(&other.sends, &one.receives, SLACK)
+                let same_clock = sockets[one as usize].has_clock_of(&sockets[other as usize]);
+                !same_clock || first_calls.possible(one, other, SLACK)
             };
             for (one, other) in pairing::in_order(&connecting, &accepting, possible) {
                 done[one as usize] = true;

@@ -5,6 +5,7 @@ mod common;
 use common::{System, accept, bind, connect, log, receive_from, send_to};
 use message_trace::DataDir;
 use proptest::prelude::*;
+use reconcile::clocks::Source;
 use reconcile::{Clocks, Error, Options, reconcile};
 use socket_log::layout::{CHUNK_BYTES, HEADER_BYTES, lost};
 
@@ -62,7 +63,11 @@ fn the_clocks_file_names_the_reference() {
     let clocks = Clocks::read(&system.data().clocks()).unwrap();
     assert_eq!(clocks.reference, "two");
     assert_eq!(clocks.hosts.iter().map(|clock| clock.offset_ns).collect::<Vec<_>>(), [0, 0]);
-    assert!(clocks.hosts.iter().all(|clock| clock.source == reconcile::clocks::Source::None));
+    // All are of one boot.
+    assert_eq!(
+        clocks.hosts.iter().map(|clock| clock.source).collect::<Vec<_>>(),
+        [Source::Machine, Source::Reference]
+    );
 }
 
 proptest! {

@@ -32,6 +32,36 @@ impl Clock {
         anchor.realtime.saturating_add(nanoseconds.clamp(i64::MIN.into(), i64::MAX.into()) as i64)
     }
 
+    /// The wall-clock times of the first and the last anchor.
+    pub fn span(&self) -> Option<(i64, i64)> {
+        Some((self.anchors.first()?.realtime, self.anchors.last()?.realtime))
+    }
+
+    /// When the wall clock was set: what it showed just before, and by how much it went forward, both in nanoseconds.
+    /// That is where it no longer runs with the monotonic clock. An anchor whose clocks were not read at one moment
+    /// is not mistaken for that, as the next is as those before.
+    pub fn settings(&self) -> Vec<(i64, i64)> {
+        const LEAST: u64 = 1_000_000;
+        let mut settings = Vec::new();
+        let ahead = |anchor: &Anchor| anchor.realtime.wrapping_sub(anchor.monotonic);
+        let mut anchors = self.anchors.iter().peekable();
+        let Some(mut now) = anchors.next().map(ahead) else { return settings };
+        while let Some(anchor) = anchors.next() {
+            let set = |anchor: &Anchor| ahead(anchor).abs_diff(now) >= LEAST;
+            if set(anchor) && anchors.peek().is_none_or(|next| set(next)) {
+                let offset = ahead(anchor).wrapping_sub(now);
+                settings.push((anchor.realtime.saturating_sub(offset), offset));
+                now = ahead(anchor);
+            }
+        }
+        settings
+    }
+
+    /// What converts many times, most of them near the one before, faster than one by one.
+    pub fn cursor(&self) -> Cursor<'_> {
+        Cursor { clock: self, stretch: None }
+    }
+
     /// How long `ticks` last at the rate of the whole log, in nanoseconds.
     pub fn nanoseconds(&self, ticks: u64) -> u64 {
         match (self.anchors.first(), self.anchors.last()) {
@@ -65,6 +95,67 @@ impl Clock {
             return elapsed;
         }
         elapsed.saturating_mul(i128::from(b.monotonic) - i128::from(a.monotonic)) / span
+    }
+}
+
+/// Converts times of a [`Clock`], with the stretch between two anchors that the last one lay in at hand.
+#[derive(Clone, Debug)]
+pub struct Cursor<'clock> {
+    clock: &'clock Clock,
+    stretch: Option<Stretch>,
+}
+
+/// The time between two anchors.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    first: u64,
+    end: u64,
+    realtime: i64,
+    /// How long it is, in ticks and in nanoseconds.
+    span: (u64, u64),
+}
+
+impl Cursor<'_> {
+    /// As [`Clock::realtime`].
+    #[inline]
+    pub fn realtime(&mut self, ticks: u64) -> i64 {
+        match &self.stretch {
+            Some(stretch) if stretch.first <= ticks && ticks < stretch.end => stretch.realtime(ticks),
+            _ => self.find(ticks),
+        }
+    }
+
+    fn find(&mut self, ticks: u64) -> i64 {
+        let anchors = &self.clock.anchors;
+        let after = anchors.partition_point(|anchor| anchor.ticks <= ticks);
+        let around = after.checked_sub(1).and_then(|before| anchors.get(before)).zip(anchors.get(after));
+        self.stretch = around.and_then(|(a, b)| Stretch::between(a, b, self.clock.ticks_are_monotonic));
+        self.clock.realtime(ticks)
+    }
+}
+
+impl Stretch {
+    /// `None` where the short way of counting would not do.
+    fn between(a: &Anchor, b: &Anchor, ticks_are_monotonic: bool) -> Option<Stretch> {
+        let ticks = b.ticks - a.ticks;
+        let nanoseconds = if ticks_are_monotonic {
+            ticks
+        } else {
+            u64::try_from(b.monotonic.checked_sub(a.monotonic)?).ok()?
+        };
+        let small = ticks < 1 << 32 && nanoseconds < 1 << 31 && a.realtime.checked_add(1 << 32).is_some();
+        small.then_some(Stretch {
+            first: a.ticks,
+            end: b.ticks,
+            realtime: a.realtime,
+            span: (ticks, nanoseconds),
+        })
+    }
+
+    fn realtime(&self, ticks: u64) -> i64 {
+        let (elapsed, (span, nanoseconds)) = (ticks - self.first, self.span);
+        let passed = if span == nanoseconds { elapsed } else { elapsed * nanoseconds / span };
+        self.realtime + passed as i64
     }
 }
 
@@ -126,6 +217,39 @@ mod tests {
         assert_eq!(clock.realtime(2_997), 1_999);
         assert_eq!(clock.realtime(3_000), 90_000);
         assert_eq!(clock.realtime(9_000), 92_000);
+    }
+
+    #[test]
+    fn settings_of_the_clock_are_found_and_late_readings_are_none() {
+        let read =
+            [(0, 0), (10, 0), (20, 3_000_000), (30, 0), (40, 0), (50, -5_000_000_000), (60, -5_000_000_000)];
+        let anchors = read.map(|(at, off)| anchor(at, at as i64, 1_000_000 + at as i64 + off));
+        let clock = Clock::new(anchors.to_vec(), true);
+        assert_eq!(clock.settings(), [(1_000_050, -5_000_000_000)]);
+        assert_eq!(clock.span(), Some((1_000_000, 1_000_060 - 5_000_000_000)));
+        assert_eq!((Clock::default().settings(), Clock::default().span()), (vec![], None));
+    }
+
+    #[test]
+    fn a_cursor_says_what_the_clock_says() {
+        let clocks = [
+            Clock::default(),
+            Clock::new(vec![anchor(100, 100, 5_000), anchor(300, 300, 90_300)], true),
+            Clock::new(
+                vec![anchor(0, 0, 1_000), anchor(3_000, 1_007, 90_000), anchor(6_000, 2_000, 91_000)],
+                false,
+            ),
+            Clock::new(
+                vec![anchor(0, 50, 1_000), anchor(3_000, 7, 90_000), anchor(1 << 40, 1 << 39, 5)],
+                false,
+            ),
+        ];
+        for clock in clocks {
+            let mut cursor = clock.cursor();
+            for ticks in (0..8_000).step_by(7).chain([5, 2_999, 3_000, 1 << 39, (1 << 40) + 9, 0]) {
+                assert_eq!(cursor.realtime(ticks), clock.realtime(ticks), "{ticks} of {clock:?}");
+            }
+        }
     }
 
     #[test]

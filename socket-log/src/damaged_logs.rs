@@ -77,9 +77,20 @@ fn written(what: What, tid: u32, ticks: u64) -> Written {
             let datagram = Datagram { direction, flow, ticks, duration, bytes, checksum, flags, peer: &raw };
             let truncated = flags & datagram_flag::TRUNCATED != 0;
             let peeked = flags & datagram_flag::PEEKED != 0;
+            let unchecked = flags & datagram_flag::NO_CHECKSUM != 0;
             (
                 encode::datagram(&datagram).as_slice().to_vec(),
-                Record::Datagram { direction, flow, bytes, checksum, truncated, peeked, duration, peer },
+                Record::Datagram {
+                    direction,
+                    flow,
+                    bytes,
+                    checksum,
+                    truncated,
+                    peeked,
+                    unchecked,
+                    duration,
+                    peer,
+                },
             )
         }
         What::Flow(flow, fd, cookie) => {

@@ -46,6 +46,8 @@ pub enum Record {
         truncated: bool,
         /// It was only looked at (`MSG_PEEK`).
         peeked: bool,
+        /// The checksum is not known; it is 0 here.
+        unchecked: bool,
         /// How long the call took, in ticks.
         duration: u64,
         /// The peer, where the call named one.
@@ -220,6 +222,7 @@ pub(crate) fn step(words: &[u32]) -> Step {
                         checksum,
                         truncated: false,
                         peeked: false,
+                        unchecked: false,
                         duration: duration::unpack(rest),
                         // The chunk's own walk knows it.
                         peer: None,
@@ -273,6 +276,7 @@ fn fields(tag: u8, aux: u16, words: &[u32]) -> Result<(Time, Record), Fault> {
                     checksum: word(5)?,
                     truncated: flags & datagram_flag::TRUNCATED != 0,
                     peeked: flags & datagram_flag::PEEKED != 0,
+                    unchecked: flags & datagram_flag::NO_CHECKSUM != 0,
                     duration: u64::from(word(6)?),
                     peer: name(words.get(7..), usize::from(aux & 0xff))?,
                 },

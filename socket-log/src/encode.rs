@@ -81,6 +81,8 @@ pub mod datagram_flag {
     pub const TRUNCATED: u8 = 1;
     /// The datagram was looked at, and stays in the queue (`MSG_PEEK`).
     pub const PEEKED: u8 = 2;
+    /// The checksum is not known, and its field is zero: whoever saw the datagram did not see all of it.
+    pub const NO_CHECKSUM: u8 = 4;
 }
 
 /// Room for the longest record made here: two names of 128 bytes each and five words before them.

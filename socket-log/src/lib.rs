@@ -33,7 +33,7 @@ pub mod write;
 mod damaged_logs;
 
 #[cfg(feature = "reader")]
-pub use clock::Clock;
+pub use clock::{Clock, Cursor};
 #[cfg(feature = "reader")]
 pub use damage::{Damage, Fault, OpenError};
 #[cfg(feature = "reader")]

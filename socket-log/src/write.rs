@@ -5,7 +5,9 @@
 //! one layout only. Ticks are nanoseconds of `CLOCK_MONOTONIC`; the wall clock is [`EPOCH`] later, unless
 //! [`LogWriter::set_epoch`] says otherwise: with an epoch of 0 ticks are nanoseconds since the Unix epoch.
 //!
-//! The log is held in memory until it is written, four bytes a word.
+//! The log is held in memory until it is written, four bytes a word, unless it is spilled ([`LogWriter::spill`]).
+
+mod spill;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -23,6 +25,9 @@ use crate::layout::{
 
 /// The wall-clock time at tick 0, in nanoseconds since the Unix epoch.
 pub const EPOCH: i64 = 1_700_000_000_000_000_000;
+
+/// The peers of so many threads, flows and directions are remembered at a time.
+const PEERS: usize = 4096;
 
 /// Where a thread is.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +51,10 @@ pub struct LogWriter {
     tid: u32,
     epoch: i64,
     start: u64,
+    /// Chunks that no thread goes on in and that are not in the file yet.
+    full: Vec<usize>,
+    /// Chunks whose thread has ended.
+    free: Vec<usize>,
 }
 
 impl LogWriter {
@@ -60,6 +69,8 @@ impl LogWriter {
             tid: pid,
             epoch: EPOCH,
             start: 0,
+            full: Vec::new(),
+            free: Vec::new(),
         };
         this.put(offset_of!(FileHeader, magic), &MAGIC.to_le_bytes());
         let words = [
@@ -215,6 +226,9 @@ impl LogWriter {
             Some(words) => self.record(datagram.ticks, &words),
             None => {
                 self.record(datagram.ticks, encode::datagram(datagram).as_slice());
+                if self.peers.len() >= PEERS {
+                    self.peers.clear();
+                }
                 if let Some(thread) = self.threads.get(&self.tid) {
                     self.peers.insert(place, (thread.chunk, datagram.peer.to_vec()));
                 }
@@ -244,11 +258,15 @@ impl LogWriter {
         let room = |thread: &Thread| {
             self.chunks.get(thread.chunk).is_some_and(|chunk| chunk.len() + words.len() <= CHUNK_WORDS)
         };
-        let mut thread = match self.threads.get(&self.tid).copied().filter(room) {
-            Some(thread) => thread,
-            None => {
-                self.chunks.push(self.chunk_header(ticks));
-                Thread { chunk: self.chunks.len() - 1, anchor: ticks, latest: ticks }
+        let mut thread = match self.threads.get(&self.tid).copied() {
+            Some(thread) if room(&thread) => thread,
+            former => {
+                let free = if former.is_none() { self.take_free(ticks, words.len()) } else { None };
+                self.full.extend(former.map(|thread| thread.chunk));
+                free.unwrap_or_else(|| {
+                    self.chunks.push(self.chunk_header(ticks));
+                    Thread { chunk: self.chunks.len() - 1, anchor: ticks, latest: ticks }
+                })
             }
         };
         if ticks.abs_diff(thread.anchor) > ANCHOR_REACH {
@@ -305,6 +323,7 @@ impl LogWriter {
             // An anchor that does not fit: the next chunk's header is one.
             None => {
                 self.threads.remove(&self.tid);
+                self.full.push(index);
             }
         }
         self

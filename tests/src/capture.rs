@@ -110,13 +110,21 @@ impl Recording {
 
     /// The logs of one host of several, in the order of their beginning.
     pub fn logs_of(&self, host: &str) -> Vec<Recorded> {
-        let hosts = self.data().join("hosts").join(host);
-        let mut logs: Vec<Recorded> = fs::read_dir(&hosts)
-            .unwrap_or_else(|error| panic!("{}: {error}", hosts.display()))
-            .map(|entry| Recorded::read(&entry.unwrap().path()))
-            .collect();
+        let host = self.data().join("hosts").join(host);
+        let paths = message_trace::DataDir::new(self.data()).logs().unwrap_or_else(|error| panic!("{error}"));
+        let of_host = paths.iter().filter(|path| path.parent() == Some(&host));
+        let mut logs: Vec<Recorded> = of_host.map(|path| Recorded::read(path)).collect();
         logs.sort_by_key(|log| log.log.header().start.monotonic);
         logs
+    }
+
+    /// Whether the process has begun its log.
+    pub fn has_log(&self, pid: u32) -> bool {
+        let files = fs::read_dir(self.data().join("hosts/host")).into_iter().flatten().flatten();
+        let name = format!("{pid}-");
+        files
+            .filter(|file| file.file_name().to_string_lossy().starts_with(&name))
+            .any(|file| Log::open(&file.path()).is_ok())
     }
 
     /// The one log.

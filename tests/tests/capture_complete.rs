@@ -35,7 +35,7 @@ const TABLE: &[(&str, &str)] = &[
         "process",
         "fork __fork _Fork vfork __vfork clone __clone daemon forkpty posix_spawn posix_spawnp pidfd_spawn \
          pidfd_spawnp execve execv execvp execvpe execl execlp execle fexecve execveat _exit _Exit quick_exit \
-         chroot prctl setuid seteuid setreuid setresuid",
+         chroot pivot_root unshare setns prctl setuid seteuid setreuid setresuid",
     ),
     ("threads", "pthread_create"),
     ("raw", "syscall"),

@@ -171,6 +171,9 @@ fn a_killed_program_loses_no_completed_record() {
         let report = recording.file(&format!("report-{round}"));
         fs::write(&report, [0; 4096]).unwrap();
         let mut child = recording.command(&busy).arg(&report).stdout(Stdio::null()).spawn().unwrap();
+        while !recording.has_log(child.id()) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         // How far it comes does not matter to what is checked.
         let deadline = Instant::now() + Duration::from_millis(u64::from(random >> 26) + 5);
@@ -335,4 +338,22 @@ fn a_log_names_the_network_namespace_that_its_program_began_in() {
     let namespaces: Vec<u64> = recording.logs().iter().map(|log| log.log.header().namespace).collect();
     assert_eq!(namespaces, [outside, inside]);
     assert!(recording.logs().iter().all(|log| log.log.header().source == source::LIBRARY));
+}
+
+#[test]
+fn a_daemon_goes_on_logging_whatever_it_keeps() {
+    for (stay, keep) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+        let recording = Recording::new();
+        // The test waits for the end of what it reads from, which neither way closes under that number.
+        let printed = recording.python(&format!(
+            "import ctypes, os, socket\na, b = socket.socketpair(); a.send(b'before'); b.recv(6)\nos.dup2(1, 9)\n\
+             assert ctypes.CDLL(None).daemon({stay}, {keep}) == 0\n\
+             for _ in range(2000): a.send(b'x'); b.recv(1)\nos.write(9, os.getcwd().encode())"
+        ));
+        assert_eq!(printed == "/", stay == 0, "{printed}");
+        let logs = recording.logs();
+        assert_eq!(logs.len(), 2, "{stay} {keep}: the process that was started, and the daemon");
+        assert_eq!((sent(&logs[0], Send), sent(&logs[1], Send)), (vec![6], vec![1; 2000]), "{stay} {keep}");
+        assert_eq!(logs[0].log.header().state, state::EXITED, "{stay} {keep}");
+    }
 }

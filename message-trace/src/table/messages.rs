@@ -1,6 +1,6 @@
 //! `messages.parquet`: the message trace, one row a message.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, SchemaRef};
@@ -10,10 +10,13 @@ use crate::error::Error;
 use crate::message::{Message, Protocol};
 use crate::node::Nodes;
 use crate::table::columns::{self, Columns, dictionary, nullable, required};
-use crate::table::{self, BATCH_ROWS};
+use crate::table::{self, Group, GroupEncoder, GroupWriter, Texts};
 use crate::trace::{EndpointId, MessageTrace};
 
-fn schema() -> SchemaRef {
+/// The rows of a group that is encoded at once.
+pub const GROUP_ROWS: usize = 128 * 1024;
+
+pub(super) fn schema() -> SchemaRef {
     let time = |name| nullable(name, DataType::Int64);
     columns::schema([
         required("id", DataType::Int64),
@@ -38,6 +41,22 @@ fn schema() -> SchemaRef {
     ])
 }
 
+/// The texts of the rows from `first` on.
+struct OfTrace<'a> {
+    trace: &'a MessageTrace,
+    first: usize,
+}
+
+impl Texts for OfTrace<'_> {
+    fn endpoint(&self, id: EndpointId) -> String {
+        self.trace.endpoint(id).map(Endpoint::to_string).unwrap_or_default()
+    }
+
+    fn call_id(&self, row: usize) -> Option<&str> {
+        self.trace.call_id(self.first + row)
+    }
+}
+
 impl MessageTrace {
     /// Writes the messages and the nodes they name.
     ///
@@ -45,49 +64,18 @@ impl MessageTrace {
     /// When a file cannot be written.
     pub fn write(&self, messages: &Path, nodes: &Path) -> Result<(), Error> {
         self.nodes.write(nodes)?;
-        let endpoints: Vec<String> = self.endpoints().iter().map(Endpoint::to_string).collect();
-        let batches: Vec<RecordBatch> = (0..self.len())
-            .step_by(BATCH_ROWS)
-            .map(|first| self.batch(messages, &endpoints, first, (first + BATCH_ROWS).min(self.len()), 0))
-            .collect::<Result<_, _>>()?;
-        table::write(messages, schema(), batches)
+        let mut writer = GroupWriter::create(messages)?;
+        for first in (0..self.len()).step_by(GROUP_ROWS) {
+            let end = (first + GROUP_ROWS).min(self.len());
+            writer.append(self.group(&writer.encoder(), first, end, 0)?)?;
+        }
+        writer.finish()
     }
 
-    /// The rows from `first` to before `end` as a batch; `endpoints` are the endpoints' texts, and `before` messages of
-    /// the table come before this trace's.
-    fn batch(
-        &self,
-        path: &Path,
-        endpoints: &[String],
-        first: usize,
-        end: usize,
-        before: i64,
-    ) -> Result<RecordBatch, Error> {
-        let rows: Vec<Message> = (first..end).map(|row| self.message(row)).collect();
-        let endpoint = |id: EndpointId| Some(endpoints.get(id as usize).map_or("", String::as_str));
-        let rows = || rows.iter();
-        let arrays = vec![
-            columns::int64((first..end).map(|row| Some(before + row as i64))),
-            columns::int64(rows().map(|m| m.send_first)),
-            columns::int64(rows().map(|m| m.send_last)),
-            columns::int64(rows().map(|m| m.recv_first)),
-            columns::int64(rows().map(|m| m.recv_last)),
-            columns::int64(rows().map(|m| m.send_ts)),
-            columns::int64(rows().map(|m| m.recv_ts)),
-            columns::int32(rows().map(|m| Some(m.src))),
-            columns::int32(rows().map(|m| Some(m.dst))),
-            columns::texts(rows().map(|m| endpoint(m.src_endpoint))),
-            columns::texts(rows().map(|m| endpoint(m.dst_endpoint))),
-            columns::int32(rows().map(|m| m.src_tid)),
-            columns::int32(rows().map(|m| m.dst_tid)),
-            columns::int64(rows().map(|m| Some(m.flow))),
-            columns::int8(rows().map(|m| m.direction)),
-            columns::texts(rows().map(|m| Some(m.protocol.name()))),
-            columns::int64(rows().map(|m| Some(m.bytes))),
-            columns::int32(rows().map(|m| Some(m.parts))),
-            columns::texts((first..end).map(|row| self.call_id(row))),
-        ];
-        columns::batch(path, &schema(), arrays)
+    /// The rows from `first` to before `end`, encoded; `before` messages of the table come before this trace's.
+    fn group(&self, encoder: &GroupEncoder, first: usize, end: usize, before: i64) -> Result<Group, Error> {
+        let texts = OfTrace { trace: self, first };
+        encoder.encode(before + first as i64, end - first, |row| self.message(first + row), &texts)
     }
 
     /// Reads the messages and the nodes they name.
@@ -97,12 +85,22 @@ impl MessageTrace {
     pub fn read(messages: &Path, nodes: &Path) -> Result<MessageTrace, Error> {
         let mut trace = MessageTrace::new(Nodes::read(nodes)?);
         for batch in table::read(messages)? {
-            trace.append(messages, &batch?)?;
+            trace.append(messages, &batch?, trace.nodes.len())?;
         }
         Ok(trace)
     }
 
-    fn append(&mut self, path: &Path, batch: &RecordBatch) -> Result<(), Error> {
+    /// The messages of one batch of the table at `path`, without their nodes, of which there are `nodes`.
+    ///
+    /// # Errors
+    /// When it is not such a table.
+    pub fn of_batch(path: &Path, batch: &RecordBatch, nodes: usize) -> Result<MessageTrace, Error> {
+        let mut trace = MessageTrace::default();
+        trace.append(path, batch, nodes)?;
+        Ok(trace)
+    }
+
+    fn append(&mut self, path: &Path, batch: &RecordBatch, nodes: usize) -> Result<(), Error> {
         let table = Columns::new(path, batch);
         let times = ["send_first", "send_last", "recv_first", "recv_last", "send_ts", "recv_ts"]
             .map(|name| table.int64(name));
@@ -141,7 +139,7 @@ impl MessageTrace {
                 parts: table.some("parts", parts[row])?,
             };
             for node in [message.src, message.dst] {
-                if self.nodes.get(node).is_none() {
+                if usize::try_from(node).map_or(true, |node| node >= nodes) {
                     return Err(Error::malformed(path, format!("node {node} is not in the table of nodes")));
                 }
             }
@@ -151,23 +149,22 @@ impl MessageTrace {
     }
 }
 
-/// A table of messages that is written as they come, in the order in which they come: no more than a batch of them is
+/// A table of messages that is written as they come, in the order in which they come: no more than a group of them is
 /// in memory. It is not sorted, unless what comes is.
 pub struct MessageWriter {
-    path: PathBuf,
-    table: table::Writer,
+    table: GroupWriter,
     waiting: MessageTrace,
     written: i64,
 }
 
 impl MessageWriter {
-    /// Begins the table `path`; as for [`table::Writer`], it is there once it is finished.
+    /// Begins the table `path`; as for [`GroupWriter`], it is there once it is finished.
     ///
     /// # Errors
     /// When the file cannot be made.
     pub fn create(path: &Path) -> Result<MessageWriter, Error> {
-        let table = table::Writer::create(path, schema())?;
-        Ok(MessageWriter { path: path.to_owned(), table, waiting: MessageTrace::default(), written: 0 })
+        let table = GroupWriter::create(path)?;
+        Ok(MessageWriter { table, waiting: MessageTrace::default(), written: 0 })
     }
 
     /// The number of `endpoint` for the next message. It is good for one message only.
@@ -181,7 +178,7 @@ impl MessageWriter {
     /// When the file cannot be written.
     pub fn push(&mut self, message: &Message, call_id: Option<&str>) -> Result<(), Error> {
         self.waiting.push(message, call_id);
-        if self.waiting.len() == BATCH_ROWS { self.write_waiting() } else { Ok(()) }
+        if self.waiting.len() == GROUP_ROWS { self.write_waiting() } else { Ok(()) }
     }
 
     /// How many messages were appended.
@@ -200,8 +197,9 @@ impl MessageWriter {
 
     fn write_waiting(&mut self) -> Result<(), Error> {
         let rows = std::mem::take(&mut self.waiting);
-        let endpoints: Vec<String> = rows.endpoints().iter().map(Endpoint::to_string).collect();
-        self.table.write(&rows.batch(&self.path, &endpoints, 0, rows.len(), self.written)?)?;
+        if !rows.is_empty() {
+            self.table.append(rows.group(&self.table.encoder(), 0, rows.len(), self.written)?)?;
+        }
         self.written += rows.len() as i64;
         Ok(())
     }

@@ -6,6 +6,7 @@
     reason = "a test helper, of which each test file uses a part"
 )]
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use message_trace::{DataDir, Message, MessageTrace};
@@ -49,7 +50,19 @@ impl System {
 
     pub fn reconcile_with(&self, options: &Options) -> Outcome {
         let data = self.data();
-        let counts = reconcile(&data, options, &()).unwrap();
+        let files = || {
+            [data.messages(), data.nodes(), data.clocks(), data.reconciliation()]
+                .map(|path| std::fs::read(path).unwrap())
+        };
+        // Nothing in memory, on several threads: the same must come out as with all in memory, on one.
+        let spilled = Options { memory: 0, threads: NonZeroUsize::new(3), ..options.clone() };
+        reconcile(&data, &spilled, &()).unwrap();
+        let from_files = files();
+        let counts =
+            reconcile(&data, &Options { threads: NonZeroUsize::new(1), ..options.clone() }, &()).unwrap();
+        assert!(files() == from_files, "the same with any number of threads and any memory");
+        let left = std::fs::read_dir(self.directory.path()).unwrap().count();
+        assert_eq!(left, 5, "four files and the hosts, and nothing temporary");
         assert_eq!(Reconciliation::read(&data).unwrap(), counts);
         Outcome { trace: MessageTrace::read(&data.messages(), &data.nodes()).unwrap(), counts }
     }

@@ -10,7 +10,7 @@ use clap::Args;
 use message_trace::Grain;
 
 use super::Data;
-use super::values::{duration, positive};
+use super::values::{bytes, duration, positive};
 
 #[derive(Debug, Args)]
 pub(crate) struct Reconcile {
@@ -22,11 +22,20 @@ pub(crate) struct Reconcile {
     /// Keep what a process sends to itself, such as an event loop's wake-ups
     #[arg(long)]
     keep_internal: bool,
+    /// Hold this much of the calls and messages in memory, and the rest in temporary files [default: 384M]
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    memory: Option<u64>,
 }
 
 impl Reconcile {
     pub(crate) fn options(&self) -> reconcile::Options {
-        reconcile::Options { fat_gap: self.fat_gap, keep_internal: self.keep_internal }
+        let default = reconcile::Options::default();
+        reconcile::Options {
+            fat_gap: self.fat_gap,
+            keep_internal: self.keep_internal,
+            memory: self.memory.unwrap_or(default.memory),
+            ..default
+        }
     }
 }
 

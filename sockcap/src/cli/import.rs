@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, Subcommand};
-use reconcile::import::{Calls, Project5, Unit};
+use reconcile::import::{Calls, HOW_TO_RUN_STRACE, Project5, Strace, Unit};
 
-use super::Data;
+use super::{Data, values::host_name};
 
 pub(super) const HELP: &str = "\
 Importing the same again replaces it. Recordings and imports of one directory are one trace.
@@ -14,7 +14,8 @@ Importing the same again replaces it. Recordings and imports of one directory ar
 Examples:
   sockcap import calls calls.csv.gz && sockcap report
   sockcap import messages messages.csv --nodes nodes.csv -d copy
-  sockcap import project5 --unit ms trace.txt";
+  sockcap import project5 --unit ms trace.txt
+  sockcap import strace --host web1 /tmp/trace";
 
 #[derive(Debug, Args)]
 pub(crate) struct Import {
@@ -42,6 +43,46 @@ pub(crate) enum Source {
     /// A line a message, the columns with space between them. The operation is CALL, RETURN or MESSAGE, the time (in
     /// seconds unless --unit says otherwise) stands for both ends, and ID pairs a call with its return.
     Project5(Table),
+    /// The output of strace, for programs that the library cannot be loaded into
+    ///
+    /// What it saw becomes logs, as 'sockcap record' writes them: programs of which some were recorded and others
+    /// traced by strace are one system. Needed are whole times (-ttt) and the sockets' names (-yy). The payloads of
+    /// datagrams tell which is which (-s 65535); of them, only checksums are kept. A file of 'strace -f', those of one
+    /// 'strace -ff', and those of several at once on one host; plain or compressed (gzip, zstd).
+    #[command(after_help = strace_help())]
+    Strace(StraceFiles),
+}
+
+/// How strace is to be run.
+fn strace_help() -> String {
+    format!(
+        "Run strace like this:\n  {HOW_TO_RUN_STRACE}\n\nand then:\n  sockcap import strace FILE && sockcap report"
+    )
+}
+
+/// Files of strace's.
+#[derive(Debug, Args)]
+pub(crate) struct StraceFiles {
+    /// The files
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) data: Data,
+    /// The host that the programs ran on, by the name it has in the trace [default: this host's own name]
+    #[arg(long, value_name = "NAME", value_parser = host_name)]
+    pub(crate) host: Option<String>,
+}
+
+impl StraceFiles {
+    /// The importer.
+    pub(crate) fn importer(&self) -> Strace {
+        Strace { host: self.host.clone().unwrap_or_else(own_name) }
+    }
+}
+
+/// This host's name, as a recording without a name for it has it.
+fn own_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
 /// Tables of messages.

@@ -13,6 +13,19 @@ pub(super) fn size(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
+/// A size in bytes.
+pub(super) fn bytes(text: &str) -> Result<u64, String> {
+    let text = size(text)?;
+    let shift = match text.chars().last().map(|unit| unit.to_ascii_uppercase()) {
+        Some('K') => 10,
+        Some('M') => 20,
+        Some('G') => 30,
+        _ => 0,
+    };
+    let number = text.trim().trim_end_matches(|unit: char| !unit.is_ascii_digit());
+    number.parse::<u64>().map(|number| number << shift).map_err(|error| error.to_string())
+}
+
 /// A command is told by its file's name.
 pub(super) fn command_name(text: &str) -> Result<String, String> {
     if text.is_empty() || text.contains('/') {

@@ -50,9 +50,22 @@ fn line(out: &mut impl Write, clock: &Clock, entry: &Entry) -> io::Result<()> {
             let duration = clock.nanoseconds(*duration);
             writeln!(out, "{} flow {flow} bytes {bytes} took {duration} ns", verb(*direction))
         }
-        Record::Datagram { direction, flow, bytes, checksum, truncated, peeked, duration, peer } => {
+        Record::Datagram {
+            direction,
+            flow,
+            bytes,
+            checksum,
+            truncated,
+            peeked,
+            unchecked,
+            duration,
+            peer,
+        } => {
             let duration = clock.nanoseconds(*duration);
-            write!(out, "{} flow {flow} datagram bytes {bytes} crc {checksum:08x}", verb(*direction))?;
+            write!(out, "{} flow {flow} datagram bytes {bytes}", verb(*direction))?;
+            if !unchecked {
+                write!(out, " crc {checksum:08x}")?;
+            }
             if let Some(peer) = peer {
                 write!(out, " peer {peer}")?;
             }

@@ -22,6 +22,7 @@ pub(crate) fn run(arguments: &Import) -> Result<ExitCode, Error> {
         }
         Source::Project5(table) => import(&table.project5(), &table.files, &table.data.dir()),
         Source::Calls(table) => import(&table.calls(), &table.files, &table.data.dir()),
+        Source::Strace(strace) => import(&strace.importer(), &strace.files, &strace.data.dir()),
     }
 }
 

@@ -1,0 +1,145 @@
+//! Other programs: in the place of this one, or in a child of its own. Each is given an environment in which it is
+//! recorded too.
+
+use core::ffi::{c_char, c_int, c_void};
+
+use libc::pid_t;
+use socket_log::encode::ProcessEvent;
+use socket_log::layout::state as progress;
+
+use crate::hooks::{real, types};
+use crate::inherit::Complete;
+use crate::process::{event, set_progress};
+use crate::{descriptors, environment};
+
+/// Runs another program in the place of this one. Comes back only if that fails.
+pub(crate) fn replace(call: impl FnOnce() -> c_int) -> c_int {
+    event(ProcessEvent::Exec, 0);
+    set_progress(progress::REPLACED);
+    let result = call();
+    set_progress(progress::RUNNING);
+    result
+}
+
+type Strings = *const *const c_char;
+
+/// # Safety
+/// As `execve`.
+pub(crate) unsafe fn execve(
+    real: types::execve,
+    path: *const c_char,
+    arguments: Strings,
+    environment: Strings,
+) -> c_int {
+    let mut complete = Complete::new();
+    // SAFETY: the program's own call and environment.
+    replace(|| unsafe { real(path, arguments, complete.of(environment)) })
+}
+
+/// # Safety
+/// As `execv`.
+pub(crate) unsafe fn execv(_: types::execv, path: *const c_char, arguments: Strings) -> c_int {
+    // SAFETY: the program's own call, with its environment said.
+    unsafe { execve(real!(execve), path, arguments, environment::present()) }
+}
+
+/// # Safety
+/// As `execvpe`.
+pub(crate) unsafe fn execvpe(
+    real: types::execvpe,
+    file: *const c_char,
+    arguments: Strings,
+    environment: Strings,
+) -> c_int {
+    let mut complete = Complete::new();
+    // SAFETY: the program's own call and environment.
+    replace(|| unsafe { real(file, arguments, complete.of(environment)) })
+}
+
+/// # Safety
+/// As `execvp`.
+pub(crate) unsafe fn execvp(_: types::execvp, file: *const c_char, arguments: Strings) -> c_int {
+    // SAFETY: the program's own call, with its environment said.
+    unsafe { execvpe(real!(execvpe), file, arguments, environment::present()) }
+}
+
+/// # Safety
+/// As `fexecve`.
+pub(crate) unsafe fn fexecve(
+    real: types::fexecve,
+    fd: c_int,
+    arguments: Strings,
+    environment: Strings,
+) -> c_int {
+    let mut complete = Complete::new();
+    // SAFETY: the program's own call and environment.
+    replace(|| unsafe { real(fd, arguments, complete.of(environment)) })
+}
+
+/// # Safety
+/// As `execveat`.
+pub(crate) unsafe fn execveat(
+    real: types::execveat,
+    directory: c_int,
+    path: *const c_char,
+    arguments: Strings,
+    environment: Strings,
+    flags: c_int,
+) -> c_int {
+    let mut complete = Complete::new();
+    // SAFETY: the program's own call and environment.
+    replace(|| unsafe { real(directory, path, arguments, complete.of(environment), flags) })
+}
+
+/// # Safety
+/// As `posix_spawn` or `posix_spawnp`.
+pub(crate) unsafe fn spawn(
+    real: types::posix_spawn,
+    child: *mut pid_t,
+    path: *const c_char,
+    actions: *const c_void,
+    attributes: *const c_void,
+    arguments: Strings,
+    environment: Strings,
+) -> c_int {
+    let mut complete = Complete::new();
+    let mut pid = 0;
+    // SAFETY: the program's own call and environment; a null place for the pid is allowed.
+    let result = unsafe { real(&mut pid, path, actions, attributes, arguments, complete.of(environment)) };
+    if result == 0 {
+        if !child.is_null() {
+            // SAFETY: the program's place for the pid.
+            unsafe { *child = pid };
+        }
+        event(ProcessEvent::Spawn, pid);
+    }
+    result
+}
+
+/// # Safety
+/// As `pidfd_spawn` or `pidfd_spawnp`.
+pub(crate) unsafe fn pidfd_spawn(
+    real: types::pidfd_spawn,
+    child: *mut c_int,
+    path: *const c_char,
+    actions: *const c_void,
+    attributes: *const c_void,
+    arguments: Strings,
+    environment: Strings,
+) -> c_int {
+    let mut complete = Complete::new();
+    // SAFETY: the program's own call and environment.
+    let result = unsafe { real(child, path, actions, attributes, arguments, complete.of(environment)) };
+    match result {
+        0 => {
+            // SAFETY: libc has just written the child's descriptor.
+            descriptors::fresh(unsafe { *child });
+            // Only the descriptor names the child.
+            event(ProcessEvent::Spawn, 0);
+            0
+        }
+        // A libc without the function answers like a kernel without what it needs.
+        -1 => libc::ENOSYS,
+        error => error,
+    }
+}

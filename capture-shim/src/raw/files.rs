@@ -1,0 +1,158 @@
+//! Files: opened, given room, mapped and closed again, and the directories and links on the way to them.
+
+use core::ffi::{CStr, c_int};
+use core::ptr;
+
+use super::{USABLE, call, map};
+
+/// Opens `path`.
+pub(crate) fn open(path: &CStr, flags: c_int, mode: u32) -> Result<Descriptor, isize> {
+    let arguments = [libc::AT_FDCWD as usize, path.as_ptr() as usize, flags as usize, mode as usize, 0, 0];
+    // SAFETY: the path ends with a zero byte, as its type says.
+    let result = unsafe { call(libc::SYS_openat, arguments) };
+    if result < 0 { Err(result) } else { Ok(Descriptor(result as c_int)) }
+}
+
+/// An open descriptor of the shim's own, closed when dropped: the shim keeps none for long, because daemons
+/// close descriptors that they do not know.
+pub(crate) struct Descriptor(c_int);
+
+impl Descriptor {
+    /// Reads once into `buffer` and returns how much came; nothing on an error.
+    pub(crate) fn read(&self, buffer: &mut [u8]) -> usize {
+        let arguments = [self.0 as usize, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0];
+        // SAFETY: the buffer is as long as told.
+        unsafe { call(libc::SYS_read, arguments).max(0) as usize }
+    }
+
+    /// Gives the file room on the disk, so that storing through a mapping cannot fail later.
+    pub(crate) fn allocate(&self, offset: usize, length: usize) -> isize {
+        // SAFETY: takes numbers only.
+        unsafe { call(libc::SYS_fallocate, [self.0 as usize, 0, offset, length, 0, 0]) }
+    }
+
+    /// Maps a part of the file, shared.
+    pub(crate) fn map(&self, offset: usize, length: usize) -> Result<*mut u8, isize> {
+        map(length, USABLE, libc::MAP_SHARED, self.0, offset)
+    }
+
+    /// Maps the beginning of the file, shared, also where it has holes, which get no room by this even if the program
+    /// has all its memory locked.
+    pub(crate) fn map_sparse(&self, length: usize) -> Result<*mut u8, isize> {
+        let memory = map(length, libc::PROT_NONE, libc::MAP_SHARED, self.0, 0)?;
+        // SAFETY: the mapping is new.
+        unsafe {
+            call(libc::SYS_munlock, [memory as usize, length, 0, 0, 0, 0]);
+            let result = call(libc::SYS_mprotect, [memory as usize, length, USABLE as usize, 0, 0, 0]);
+            if result < 0 {
+                super::unmap(memory, length);
+                return Err(result);
+            }
+        }
+        Ok(memory)
+    }
+
+    /// The file's size.
+    pub(crate) fn size(&self) -> usize {
+        // SAFETY: takes numbers only.
+        unsafe {
+            call(libc::SYS_lseek, [self.0 as usize, 0, libc::SEEK_END as usize, 0, 0, 0]).max(0) as usize
+        }
+    }
+
+    /// Sets the file's size.
+    pub(crate) fn resize(&self, size: usize) -> isize {
+        // SAFETY: takes numbers only.
+        unsafe { call(libc::SYS_ftruncate, [self.0 as usize, size, 0, 0, 0, 0]) }
+    }
+}
+
+impl Drop for Descriptor {
+    fn drop(&mut self) {
+        // SAFETY: the descriptor is ours and is not used again.
+        unsafe { call(libc::SYS_close, [self.0 as usize, 0, 0, 0, 0, 0]) };
+    }
+}
+
+/// Makes one directory.
+pub(crate) fn mkdir(path: &CStr, mode: u32) -> isize {
+    let arguments = [libc::AT_FDCWD as usize, path.as_ptr() as usize, mode as usize, 0, 0, 0];
+    // SAFETY: the path ends with a zero byte.
+    unsafe { call(libc::SYS_mkdirat, arguments) }
+}
+
+/// Sets the mode of a directory, but not of what a link in its place leads to.
+pub(crate) fn chmod(path: &CStr, mode: u32) {
+    let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+    if let Ok(directory) = open(path, flags, 0) {
+        // SAFETY: takes numbers only.
+        unsafe { call(libc::SYS_fchmod, [directory.0 as usize, mode as usize, 0, 0, 0, 0]) };
+    }
+}
+
+/// Gives a file to another user, but not what a link in its place leads to.
+pub(crate) fn chown(path: &CStr, uid: u32) {
+    let group = u32::MAX as usize; // As it is.
+    let flags = libc::AT_SYMLINK_NOFOLLOW as usize;
+    let arguments = [libc::AT_FDCWD as usize, path.as_ptr() as usize, uid as usize, group, flags, 0];
+    // SAFETY: the path ends with a zero byte.
+    unsafe { call(libc::SYS_fchownat, arguments) };
+}
+
+/// Removes a file's name.
+pub(crate) fn unlink(path: &CStr) {
+    let arguments = [libc::AT_FDCWD as usize, path.as_ptr() as usize, 0, 0, 0, 0];
+    // SAFETY: the path ends with a zero byte.
+    unsafe { call(libc::SYS_unlinkat, arguments) };
+}
+
+/// Reads a symbolic link into `buffer` and returns its length; nothing on an error.
+pub(crate) fn readlink(path: &CStr, buffer: &mut [u8]) -> usize {
+    let arguments =
+        [libc::AT_FDCWD as usize, path.as_ptr() as usize, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0];
+    // SAFETY: the path ends with a zero byte, the buffer is as long as told.
+    unsafe { call(libc::SYS_readlinkat, arguments).max(0) as usize }
+}
+
+/// The inode of what `path` leads to.
+pub(crate) fn inode(path: &CStr) -> Option<u64> {
+    status(path).map(|status| status.st_ino)
+}
+
+/// What the kernel says of the file that `path` leads to.
+pub(crate) fn status(path: &CStr) -> Option<libc::stat> {
+    // SAFETY: a struct of numbers may be all zeros.
+    let mut status: libc::stat = unsafe { core::mem::zeroed() };
+    let arguments =
+        [libc::AT_FDCWD as usize, path.as_ptr() as usize, ptr::from_mut(&mut status) as usize, 0, 0, 0];
+    // SAFETY: the path ends with a zero byte, and the kernel fills the struct.
+    let result = unsafe { call(libc::SYS_newfstatat, arguments) };
+    (result == 0).then_some(status)
+}
+
+/// The working directory, with the zero byte that ends it; nothing on an error.
+pub(crate) fn getcwd(buffer: &mut [u8]) -> usize {
+    // SAFETY: the buffer is as long as told.
+    unsafe {
+        call(libc::SYS_getcwd, [buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0, 0]).max(0) as usize
+    }
+}
+
+/// A limit of the process; nothing where it cannot be asked for.
+fn limit(resource: u32) -> u64 {
+    let mut limit = [0; 2];
+    let arguments = [0, resource as usize, 0, limit.as_mut_ptr() as usize, 0, 0];
+    // SAFETY: the kernel writes two 64-bit numbers.
+    unsafe { call(libc::SYS_prlimit64, arguments) };
+    limit[0]
+}
+
+/// The largest size to which the process may let a file grow.
+pub(crate) fn file_size_limit() -> u64 {
+    limit(libc::RLIMIT_FSIZE)
+}
+
+/// Whether the process may use as much of its address space as it likes.
+pub(crate) fn has_boundless_space() -> bool {
+    limit(libc::RLIMIT_AS) == u64::MAX
+}

@@ -1,0 +1,130 @@
+//! The datagrams of one partition (those of some contents): what was matched, what was lost, and what only one side
+//! saw, each on its way to its flow.
+
+use message_trace::Error;
+use rustc_hash::FxHashMap;
+
+use crate::calls::Datagram;
+use crate::cause::Cause;
+use crate::clocks::Samples;
+use crate::datagram_match::{Matches, Pass, match_all};
+use crate::datagram_names::{Fallback, SeenNames};
+use crate::end::DatagramMessage;
+use crate::names::NameId;
+use crate::reach::Reach;
+use crate::receivers::Receivers;
+use crate::reconciliation::Reconciliation;
+use crate::store::{Dealer, Store};
+
+/// What matching needs to know of all sockets, and where its results go.
+pub(crate) struct DatagramMatcher<'a, 'b> {
+    pub(crate) reach: Reach<'a>,
+    pub(crate) receivers: Receivers<'a>,
+    /// Sockets whose names their peers tell.
+    pub(crate) nameless: &'a FxHashMap<u32, Fallback>,
+    /// Messages by flow.
+    pub(crate) messages: &'a Store<'b, DatagramMessage>,
+    /// Where something was received in part: sends and such receives that are left, by where they go.
+    pub(crate) late: Option<&'a Store<'b, Datagram>>,
+}
+
+/// What came of one partition beside its messages.
+#[derive(Default)]
+pub(crate) struct MatchedDatagrams {
+    pub(crate) counts: Reconciliation,
+    pub(crate) names: SeenNames,
+}
+
+impl DatagramMatcher<'_, '_> {
+    /// Matches the datagrams, in the order of logs and records, of partition number `piece`.
+    pub(crate) fn partition(
+        &self,
+        piece: usize,
+        datagrams: Vec<Vec<Datagram>>,
+        samples: &mut Samples,
+    ) -> Result<MatchedDatagrams, Error> {
+        let datagrams = datagrams.concat();
+        let matches = match_all(self.reach, &datagrams, &[Pass::Exact, Pass::UnknownSender]);
+        let mut matched = MatchedDatagrams::default();
+        let sent = datagrams.iter().filter(|datagram| datagram.sent()).count() as u64;
+        matched.counts.datagrams.sent = sent;
+        matched.counts.datagrams.received = datagrams.len() as u64 - sent;
+        let Some(late) = self.late else {
+            self.messages(piece, &datagrams, &matches, samples, &mut matched)?;
+            return Ok(matched);
+        };
+        let is_late = |at: &u32| datagrams[*at as usize].sent() || datagrams[*at as usize].truncated();
+        let (waiting, receives): (Vec<u32>, Vec<u32>) =
+            matches.sends.iter().chain(&matches.receives).copied().partition(|at| is_late(at));
+        let mut dealer = Dealer::new(late, piece);
+        for at in waiting {
+            let datagram = datagrams[at as usize];
+            dealer.deal((self.reach.hash(&datagram, false) % late.partitions() as u64) as usize, datagram)?;
+        }
+        dealer.finish()?;
+        let matches = Matches { sends: Vec::new(), receives, ..matches };
+        self.messages(piece, &datagrams, &matches, samples, &mut matched)?;
+        Ok(matched)
+    }
+
+    /// Matches what was received in part with what is left of the sends to the same place.
+    pub(crate) fn late_partition(
+        &self,
+        piece: usize,
+        datagrams: Vec<Vec<Datagram>>,
+        samples: &mut Samples,
+    ) -> Result<MatchedDatagrams, Error> {
+        let datagrams = datagrams.concat();
+        let matches = match_all(self.reach, &datagrams, &[Pass::Truncated]);
+        let mut matched = MatchedDatagrams::default();
+        self.messages(piece, &datagrams, &matches, samples, &mut matched)?;
+        Ok(matched)
+    }
+
+    fn messages(
+        &self,
+        piece: usize,
+        datagrams: &[Datagram],
+        matches: &Matches,
+        samples: &mut Samples,
+        matched: &mut MatchedDatagrams,
+    ) -> Result<(), Error> {
+        let counts = &mut matched.counts.datagrams;
+        counts.matched += matches.pairs.len() as u64;
+        counts.copies += matches.copies.len() as u64;
+        counts.duplicated += matches.duplicates.len() as u64;
+        let mut dealer = Dealer::new(self.messages, piece);
+        let mut deal = |message: DatagramMessage| {
+            dealer.deal((message.hash() % self.messages.partitions() as u64) as usize, message)
+        };
+        let datagram = |at: u32| &datagrams[at as usize];
+        let all = matches.pairs.iter().map(|pair| (pair, false));
+        for ((send, receive), copy) in all.chain(matches.copies.iter().map(|pair| (pair, true))) {
+            let (sent, received) = (datagram(*send), datagram(*receive));
+            let (from, to) = (sent.socket, received.socket);
+            let [from_host, to_host] = [from, to].map(|socket| self.reach.sockets[socket as usize].host);
+            if from_host != to_host {
+                samples.add(from_host, to_host, sent.time, received.time);
+            }
+            if !copy {
+                let name = |seen: NameId| self.reach.capture.names.inet(seen);
+                matched.names.learn(sent, received, name, self.nameless);
+            }
+            deal(DatagramMessage::both(sent, received, copy))?;
+        }
+        for send in &matches.sends {
+            let sent = datagram(*send);
+            let (to, cause) = match self.receivers.find(sent) {
+                Some((receiver, true)) => (Some(receiver), Cause::Lost),
+                Some((receiver, false)) => (Some(receiver), Cause::Closed),
+                None => (None, Cause::Untraced),
+            };
+            matched.counts.datagrams.lost += u64::from(cause == Cause::Lost);
+            deal(DatagramMessage::sent(sent, to, cause))?;
+        }
+        for receive in &matches.receives {
+            deal(DatagramMessage::received(datagram(*receive)))?;
+        }
+        dealer.finish()
+    }
+}

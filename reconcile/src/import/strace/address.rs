@@ -1,0 +1,177 @@
+//! Addresses in arguments: `{sa_family=AF_INET, sin_port=htons(80), sin_addr=inet_addr("10.0.0.1")}` and its kin, made
+//! into the raw `sockaddr` that a log keeps.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use super::value::Cursor;
+
+pub(super) const UNIX: u8 = 1;
+pub(super) const INET: u8 = 2;
+pub(super) const INET6: u8 = 10;
+
+/// The longest `sockaddr` of a unix socket.
+const LONGEST_PATH: usize = 108;
+
+/// The number of an address family, by its name or as a number.
+pub(super) fn family(word: &[u8]) -> Option<u8> {
+    Some(match word {
+        b"AF_UNSPEC" | b"PF_UNSPEC" => 0,
+        b"AF_UNIX" | b"PF_UNIX" | b"AF_LOCAL" | b"PF_LOCAL" => UNIX,
+        b"AF_INET" | b"PF_INET" => INET,
+        b"AF_INET6" | b"PF_INET6" => INET6,
+        _ => Cursor::new(word).number().and_then(|number| u8::try_from(number).ok())?,
+    })
+}
+
+/// The raw `sockaddr` of a printed one. `None` where there is none (a pointer, `NULL`), or it is of another family.
+pub(super) fn sockaddr(mut cursor: Cursor) -> Option<Vec<u8>> {
+    if cursor.peek() != Some(b'{') {
+        return None;
+    }
+    let (mut of, mut port, mut ip, mut name) = (None, None, None, None);
+    cursor.fields(|field, mut value| match field {
+        b"sa_family" => of = family(value.word()),
+        b"sin_port" | b"sin6_port" => port = number_of(value),
+        b"sin_addr" | b"sin6_addr" => ip = ip.or_else(|| ip_of(value)),
+        b"sun_path" => name = path(&mut value),
+        // inet_pton(AF_INET6, "::1", &sin6_addr) stands without a name.
+        b"" => ip = ip.or_else(|| ip_of(value)),
+        _ => {}
+    })?;
+    match of? {
+        0 => Some(vec![0, 0]),
+        UNIX => Some(name.unwrap_or_else(|| vec![UNIX, 0])),
+        family @ (INET | INET6) => {
+            let ip = ip?;
+            if ip.is_ipv4() != (family == INET) {
+                return None;
+            }
+            Some(socket_log::write::inet(SocketAddr::new(ip, port?)))
+        }
+        _ => None,
+    }
+}
+
+/// `htons(80)`, or a number.
+fn number_of(mut value: Cursor) -> Option<u16> {
+    value.eat(b"htons(");
+    value.number().and_then(|port| u16::try_from(port).ok())
+}
+
+/// `inet_addr("10.0.0.1")`, `inet_pton(AF_INET6, "::1", &sin6_addr)`, or the address in quotes.
+fn ip_of(mut value: Cursor) -> Option<IpAddr> {
+    let begin = value;
+    if value.eat(b"inet_addr(") {
+    } else if value.eat(b"inet_pton(") {
+        value.next()?;
+    } else {
+        value = begin;
+    }
+    let mut text = Vec::new();
+    value.text(&mut text)?;
+    let text = std::str::from_utf8(&text).ok()?;
+    text.parse::<Ipv4Addr>().map(IpAddr::from).or_else(|_| text.parse::<Ipv6Addr>().map(IpAddr::from)).ok()
+}
+
+/// The raw `sockaddr` of a unix socket's printed name: `"/path"`, or `@"name"` in the abstract space.
+pub(super) fn path(cursor: &mut Cursor) -> Option<Vec<u8>> {
+    let mut raw = vec![UNIX, 0];
+    let is_abstract = cursor.eat(b"@");
+    if is_abstract {
+        raw.push(0);
+    }
+    cursor.text(&mut raw)?;
+    raw.truncate(2 + LONGEST_PATH);
+    if !is_abstract && raw.len() > 2 {
+        raw.push(0);
+    }
+    Some(raw)
+}
+
+/// Whether a raw `sockaddr` is no name, but the wish to have none.
+pub(super) fn is_unspecified(raw: &[u8]) -> bool {
+    raw.starts_with(&[0, 0])
+}
+
+/// The address and port of a raw `sockaddr`.
+pub(super) fn inet(raw: &[u8]) -> Option<SocketAddr> {
+    match socket_log::SocketName::decode(raw)? {
+        socket_log::SocketName::Inet(address) => Some(address),
+        _ => None,
+    }
+}
+
+/// Whether two names can be of one end: equal, or one says less than the other.
+pub(super) fn agree(one: &[u8], other: &[u8]) -> bool {
+    if one.is_empty() || other.is_empty() || one == other {
+        return true;
+    }
+    match (inet(one), inet(other)) {
+        (Some(one), Some(other)) => {
+            let any = |ip: IpAddr| ip.is_unspecified();
+            (one.port() == other.port() || one.port() == 0 || other.port() == 0)
+                && (one.ip() == other.ip() || any(one.ip()) || any(other.ip()))
+        }
+        (None, None) => is_same_path(one, other),
+        _ => false,
+    }
+}
+
+/// Names of unix sockets: strace shows an abstract one only up to a zero byte.
+fn is_same_path(one: &[u8], other: &[u8]) -> bool {
+    let (short, long) = if one.len() < other.len() { (one, other) } else { (other, one) };
+    short.len() <= 2 || (short.starts_with(&[UNIX, 0, 0]) && long.starts_with(short))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Option<Vec<u8>> {
+        sockaddr(Cursor::new(text.as_bytes()))
+    }
+
+    fn address(text: &str) -> Option<Vec<u8>> {
+        Some(socket_log::write::inet(text.parse().unwrap()))
+    }
+
+    #[test]
+    fn addresses_of_all_families() {
+        let v4 = r#"{sa_family=AF_INET, sin_port=htons(57415), sin_addr=inet_addr("127.0.0.1")}, 16)"#;
+        assert_eq!(read(v4), address("127.0.0.1:57415"));
+        let v6 = r#"{sa_family=AF_INET6, sin6_port=htons(53), sin6_flowinfo=htonl(0), inet_pton(AF_INET6, "::1", &sin6_addr), sin6_scope_id=0}"#;
+        assert_eq!(read(v6), address("[::1]:53"));
+        let raw = r#"{sa_family=0x2, sin_port=htons(7), sin_addr=inet_addr("10.0.0.9")}"#;
+        assert_eq!(read(raw), address("10.0.0.9:7"));
+        assert_eq!(read(r#"{sa_family=AF_UNIX, sun_path="/run/x\"y"}"#).unwrap(), b"\x01\0/run/x\"y\0");
+        assert_eq!(read(r#"{sa_family=AF_UNIX, sun_path=@"abs\0tract"}"#).unwrap(), b"\x01\0\0abs\0tract");
+        assert_eq!(read("{sa_family=AF_UNIX}").unwrap(), [1, 0]);
+        assert_eq!(read(r#"{sa_family=AF_UNSPEC, sa_data="\0\0"}"#).unwrap(), [0, 0]);
+    }
+
+    #[test]
+    fn what_is_no_address() {
+        for text in [
+            "NULL",
+            "0x7ffe6a272110",
+            "{sa_family=AF_NETLINK, nl_pid=0}",
+            "{sa_family=AF_INET}",
+            "{sa_family=AF_INET, ",
+        ] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn names_agree_where_neither_contradicts() {
+        let one = |text: &str| address(text).unwrap();
+        assert!(
+            agree(&one("0.0.0.0:80"), &one("127.0.0.1:80")) && agree(&one("10.0.0.1:0"), &one("10.0.0.1:9"))
+        );
+        assert!(
+            !agree(&one("10.0.0.1:80"), &one("10.0.0.2:80"))
+                && !agree(&one("10.0.0.1:80"), &one("10.0.0.1:81"))
+        );
+        assert!(agree(b"\x01\0\0abs", b"\x01\0\0abs\0tract") && !agree(b"\x01\0/a\0", b"\x01\0/b\0"));
+    }
+}

@@ -1,0 +1,316 @@
+//! One line of strace's output: whose it is, when it was, and what it tells.
+//!
+//! `4731  1795184746.055875 read(3<TCP:[...]>, "x", 1) = 1 <0.000012>`, or with `[pid  4731]` in front where strace writes to
+//! the terminal. A call during which other lines were written is in two lines: `... <unfinished ...>`, and
+//! `<... read resumed>...` later.
+
+use super::value::Cursor;
+
+/// A line, taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Line<'a> {
+    /// The thread, where the line names it.
+    pub(super) thread: Option<u32>,
+    /// The name of its program, where strace was told to show it.
+    pub(super) command: &'a [u8],
+    /// In nanoseconds since the Unix epoch. 0 in a remark of strace's own.
+    pub(super) time: i64,
+    pub(super) what: What<'a>,
+}
+
+/// What a line tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What<'a> {
+    /// A whole call: its name, and everything behind the bracket that opens.
+    Call { name: &'a [u8], rest: &'a [u8] },
+    /// A call that has begun: the same, up to where the line breaks off.
+    Begun { name: &'a [u8], rest: &'a [u8] },
+    /// The end of a call that has begun, from where its first line broke off.
+    Resumed { rest: &'a [u8] },
+    /// The thread has ended, with this status.
+    Exited(i32),
+    /// The thread was killed; the status that a shell would tell.
+    Killed(i32),
+    /// The thread has gone, and this one of its process goes on under its number, with another program.
+    Superseded(u32),
+    /// A signal, or a remark of strace's: nothing to be done.
+    Remark,
+}
+
+/// Why a line cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Problem {
+    /// It is not strace's, or cut off.
+    NotUnderstood,
+    /// It has no time.
+    NoTime,
+    /// It has the time of the day, and no date (`-t`, `-tt`).
+    TimeOfDay,
+    /// It has the time since the line before (`-r`).
+    Relative,
+}
+
+/// Takes a line apart.
+pub(super) fn parse(text: &[u8]) -> Result<Line<'_>, Problem> {
+    let text = text.strip_suffix(b"\r").unwrap_or(text);
+    let remark = Line { thread: None, command: b"", time: 0, what: What::Remark };
+    let mut cursor = Cursor::new(text);
+    // Stacks (-k) and dumps of data (-e read, -e write) are behind the line that they belong to.
+    if text.is_empty() || cursor.eat(b" > ") || cursor.eat(b" | ") || is_remark(text) {
+        return Ok(remark);
+    }
+    let (thread, command) = thread(&mut cursor);
+    let time = time(&mut cursor);
+    addresses(&mut cursor);
+    let what = what(cursor.rest())?;
+    Ok(Line { thread, command, time: time?, what })
+}
+
+/// Lines of strace's own, which it writes to the terminal.
+fn is_remark(text: &[u8]) -> bool {
+    text.starts_with(b"strace: ") || text.starts_with(b"Process ") || text.starts_with(b"[ Process PID=")
+}
+
+/// `4731`, `[pid  4731]`, and either with `<name>` behind the number.
+fn thread<'a>(cursor: &mut Cursor<'a>) -> (Option<u32>, &'a [u8]) {
+    let begin = *cursor;
+    let in_brackets = cursor.eat(b"[pid");
+    cursor.spaces();
+    let number = match cursor.peek() {
+        Some(b'0'..=b'9') => cursor.number().and_then(|number| u32::try_from(number).ok()),
+        _ => None,
+    };
+    let mut command: &[u8] = b"";
+    if number.is_some() && cursor.peek() == Some(b'<') {
+        // A program's name may have any bytes in it, but is short.
+        let end = cursor.rest().iter().take(20).position(|byte| *byte == b'>');
+        if let Some(name) = end.and_then(|end| cursor.rest().get(1..end)) {
+            command = name;
+            cursor.forward(name.len() + 2);
+        }
+    }
+    // A number that something else follows than a space is a time.
+    if number.is_none() || !(if in_brackets { cursor.eat(b"]") } else { cursor.peek() == Some(b' ') }) {
+        *cursor = begin;
+        return (None, b"");
+    }
+    cursor.spaces();
+    (number, command)
+}
+
+/// Seconds since the epoch and their fraction, in nanoseconds.
+fn time(cursor: &mut Cursor) -> Result<i64, Problem> {
+    /// Smaller numbers (years before 1973) are times since the line before.
+    const RELATIVE: i64 = 100_000_000;
+    cursor.spaces();
+    if !cursor.peek().is_some_and(|byte| byte.is_ascii_digit()) {
+        return Err(Problem::NoTime);
+    }
+    let seconds = cursor.number().ok_or(Problem::NoTime)?;
+    if cursor.peek() == Some(b':') {
+        while cursor.peek().is_some_and(|byte| byte != b' ') {
+            cursor.forward(1);
+        }
+        cursor.spaces();
+        return Err(Problem::TimeOfDay);
+    }
+    let nanoseconds = if cursor.eat(b".") { fraction(cursor).ok_or(Problem::NoTime)? } else { 0 };
+    cursor.spaces();
+    if seconds < RELATIVE {
+        return Err(Problem::Relative);
+    }
+    // With -r beside -ttt: "(+     0.000012)".
+    if cursor.eat(b"(+") {
+        cursor.skip();
+        cursor.eat(b")");
+        cursor.spaces();
+    }
+    seconds.checked_mul(1_000_000_000).and_then(|time| time.checked_add(nanoseconds)).ok_or(Problem::NoTime)
+}
+
+/// The digits behind a point, in billionths.
+fn fraction(cursor: &mut Cursor) -> Option<i64> {
+    let (mut value, mut unit) = (0, 1_000_000_000i64);
+    while let Some(byte @ b'0'..=b'9') = cursor.peek() {
+        unit /= 10;
+        value += unit * i64::from(byte - b'0');
+        cursor.forward(1);
+    }
+    (unit < 1_000_000_000).then_some(value)
+}
+
+/// The instruction's address (`-i`) and the call's number (`-n`), in brackets.
+fn addresses(cursor: &mut Cursor) {
+    while cursor.peek() == Some(b'[') {
+        let begin = *cursor;
+        cursor.forward(1);
+        if cursor.skip().is_none() || !cursor.eat(b"]") || cursor.peek() != Some(b' ') {
+            *cursor = begin;
+            return;
+        }
+        cursor.spaces();
+    }
+}
+
+fn what(text: &[u8]) -> Result<What<'_>, Problem> {
+    if let Some(ending) = text.strip_prefix(b"+++ ") {
+        return ended(ending);
+    }
+    if text.starts_with(b"--- ") {
+        return Ok(What::Remark);
+    }
+    if let Some(resumed) = text.strip_prefix(b"<... ") {
+        let behind = resumed.windows(8).take(64).position(|word| word == b"resumed>");
+        let rest = behind.and_then(|at| resumed.get(at + 8..)).ok_or(Problem::NotUnderstood)?;
+        return match without(rest, b"<unfinished ...>") {
+            // It was broken off again by the thread's end.
+            Some(_) => Ok(What::Remark),
+            None => Ok(What::Resumed { rest }),
+        };
+    }
+    let length = text.iter().position(|byte| !byte.is_ascii_alphanumeric() && !b"_?".contains(byte));
+    let (name, rest) = text.split_at_checked(length.unwrap_or(0)).ok_or(Problem::NotUnderstood)?;
+    let rest = rest.strip_prefix(b"(").filter(|_| !name.is_empty()).ok_or(Problem::NotUnderstood)?;
+    if without(rest, b"<detached ...>").is_some() {
+        return Ok(What::Remark);
+    }
+    // On the terminal, strace's remarks break lines off.
+    if attached(rest).is_some()
+        && let Some(at) = rest.windows(ATTACHED.len()).rposition(|word| word == ATTACHED)
+    {
+        return Ok(What::Begun { name, rest: rest.get(..at).unwrap_or(rest) });
+    }
+    Ok(match without(rest, b"<unfinished ...>") {
+        Some(rest) => What::Begun { name, rest },
+        None => What::Call { name, rest },
+    })
+}
+
+const ATTACHED: &[u8] = b"strace: Process ";
+
+/// The thread that strace has begun to trace, as it remarks at a line's end.
+pub(super) fn attached(text: &[u8]) -> Option<u32> {
+    let text = text.trim_ascii_end().strip_suffix(b" attached")?;
+    let digits = text.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let (before, number) = text.split_at_checked(text.len() - digits)?;
+    before
+        .ends_with(ATTACHED)
+        .then(|| Cursor::new(number).number().and_then(|child| u32::try_from(child).ok()))?
+}
+
+/// `text` without `end` and the spaces before it.
+fn without<'a>(text: &'a [u8], end: &[u8]) -> Option<&'a [u8]> {
+    text.strip_suffix(end).map(|text| text.strip_suffix(b" ").unwrap_or(text))
+}
+
+/// "exited with 3 +++", "killed by SIGKILL (core dumped) +++", "superseded by execve in pid 12 +++".
+fn ended(text: &[u8]) -> Result<What<'_>, Problem> {
+    if let Some(status) = text.strip_prefix(b"exited with ") {
+        let status = Cursor::new(status).number().and_then(|status| i32::try_from(status).ok());
+        return status.map(What::Exited).ok_or(Problem::NotUnderstood);
+    }
+    if let Some(signal) = text.strip_prefix(b"killed by ") {
+        let name = Cursor::new(signal).word();
+        let number = SIGNALS.iter().position(|known| known.as_bytes() == name).map_or(0, |at| at as i32 + 1);
+        return Ok(What::Killed(128 + number));
+    }
+    let by = text.strip_prefix(b"superseded by execve in pid ").and_then(|by| Cursor::new(by).number());
+    by.and_then(|by| u32::try_from(by).ok()).map(What::Superseded).ok_or(Problem::NotUnderstood)
+}
+
+/// The signals from 1 on, as on all machines but a few old ones.
+const SIGNALS: [&str; 15] = [
+    "SIGHUP", "SIGINT", "SIGQUIT", "SIGILL", "SIGTRAP", "SIGABRT", "SIGBUS", "SIGFPE", "SIGKILL", "SIGUSR1",
+    "SIGSEGV", "SIGUSR2", "SIGPIPE", "SIGALRM", "SIGTERM",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn call<'a>(name: &'a str, rest: &'a str) -> What<'a> {
+        What::Call { name: name.as_bytes(), rest: rest.as_bytes() }
+    }
+
+    #[test]
+    fn whose_and_when() {
+        let whole = 1_795_184_746_055_875_000;
+        let cases: &[(&str, Option<u32>, &str, i64)] = &[
+            ("4731  1795184746.055875 read(3) = 0", Some(4731), "", whole),
+            ("12345 1795184746.055875 read(3) = 0", Some(12345), "", whole),
+            ("[pid    31] 1795184746.055875 read(3) = 0", Some(31), "", whole),
+            ("[pid    31<a b>] 1795184746.055875 read(3) = 0", Some(31), "a b", whole),
+            ("31<python3> 1795184746.055875123 read(3) = 0", Some(31), "python3", whole + 123),
+            ("1795184746.055875 read(3) = 0", None, "", whole),
+            ("31 1795184746.055875 (+     0.000012) read(3) = 0", Some(31), "", whole),
+            ("31 1795184746.055875 [00007f5a] [ 0] read(3) = 0", Some(31), "", whole),
+            ("31 1795184746 read(3) = 0", Some(31), "", 1_795_184_746_000_000_000),
+        ];
+        for (text, thread, command, time) in cases {
+            let line = parse(text.as_bytes()).unwrap();
+            assert_eq!(
+                line,
+                Line {
+                    thread: *thread,
+                    command: command.as_bytes(),
+                    time: *time,
+                    what: call("read", "3) = 0")
+                },
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn times_that_are_no_whole_times() {
+        for (text, problem) in [
+            ("31 14:24:51 read(3) = 0", Problem::TimeOfDay),
+            ("14:24:51.123456 read(3) = 0", Problem::TimeOfDay),
+            ("31      0.000123 read(3) = 0", Problem::Relative),
+            ("     0.000123 read(3) = 0", Problem::Relative),
+            ("31 read(3) = 0", Problem::NoTime),
+            ("read(3) = 0", Problem::NoTime),
+        ] {
+            assert_eq!(parse(text.as_bytes()), Err(problem), "{text}");
+        }
+    }
+
+    #[test]
+    fn calls_in_two_lines_and_ends() {
+        let what = |text: &str| {
+            parse(format!("31 1795184746.5 {text}").as_bytes()).map(|line| format!("{:?}", line.what))
+        };
+        let shown = |what: What| Ok(format!("{what:?}"));
+        assert_eq!(
+            what("recvfrom(3,  <unfinished ...>"),
+            shown(What::Begun { name: b"recvfrom", rest: b"3, " })
+        );
+        assert_eq!(
+            what("<... recvfrom resumed>\"x\", 1) = 1"),
+            shown(What::Resumed { rest: b"\"x\", 1) = 1" })
+        );
+        assert_eq!(what("+++ exited with 3 +++"), shown(What::Exited(3)));
+        assert_eq!(what("+++ killed by SIGSEGV (core dumped) +++"), shown(What::Killed(139)));
+        assert_eq!(what("+++ superseded by execve in pid 31 +++"), shown(What::Superseded(31)));
+        assert_eq!(what("--- SIGCHLD {si_signo=SIGCHLD} ---"), shown(What::Remark));
+        assert_eq!(what("hello"), Err(Problem::NotUnderstood));
+        assert_eq!(what("<... recv"), Err(Problem::NotUnderstood));
+        for remark in [
+            "",
+            "strace: Process 31 attached",
+            "[ Process PID=7 runs in 32 bit mode. ]",
+            " > /lib/libc.so(read+0x7) [0x1]",
+        ] {
+            assert_eq!(parse(remark.as_bytes()).map(|line| line.what), Ok(What::Remark), "{remark}");
+        }
+    }
+
+    proptest! {
+        /// No line at all is too much.
+        #[test]
+        fn anything_is_taken(text in "[\\[\\]<>.+ 0-9:()a-z,=\"\\\\-]{0,60}") {
+            let _ = parse(text.as_bytes());
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Payloads in arguments: a text, a list of buffers, a message's header, or a list of these.
+
+use super::address;
+use super::value::Cursor;
+
+/// What a call moved, as far as the line has it.
+#[derive(Debug, Default)]
+pub(super) struct Payload {
+    /// The bytes printed.
+    pub(super) bytes: Vec<u8>,
+    /// Whether nothing was cut off before the end.
+    pub(super) is_whole: bool,
+    /// How many bytes the buffers have room for.
+    pub(super) capacity: u64,
+}
+
+impl Payload {
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+        self.is_whole = true;
+        self.capacity = 0;
+    }
+
+    /// The checksum of the first `length` bytes, if they are all there.
+    pub(super) fn checksum(&self, length: u64) -> Option<u32> {
+        let bytes = self.bytes.get(..usize::try_from(length).ok()?)?;
+        // What was cut off may be behind what counts, but where is not known once a buffer was.
+        (self.is_whole || length == 0).then(|| crc32fast::hash(bytes))
+    }
+
+    /// One text; a pointer stands where it could not be read.
+    pub(super) fn add_text(&mut self, mut value: Cursor) {
+        match value.text(&mut self.bytes) {
+            Some(whole) => self.is_whole &= whole,
+            None => self.is_whole &= value.eat(b"NULL"),
+        }
+    }
+
+    /// `[{iov_base="...", iov_len=5}, ...]`, or the elements without names.
+    pub(super) fn add_vector(&mut self, mut value: Cursor) {
+        let read = value.fields(|_, mut element| {
+            if element.eat(b"...") {
+                self.is_whole = false;
+                return;
+            }
+            let mut place = 0;
+            let done = element.fields(|name, mut field| {
+                match (name, place) {
+                    (b"iov_base", _) | (b"", 0) => self.add_text(field),
+                    (b"iov_len", _) | (b"", 1) => {
+                        let length = field.number().unwrap_or(0);
+                        self.capacity = self.capacity.saturating_add(length.max(0) as u64);
+                    }
+                    _ => {}
+                }
+                place += 1;
+            });
+            self.is_whole &= done.is_some();
+        });
+        self.is_whole &= read.is_some() || value.eat(b"NULL");
+    }
+}
+
+/// A message's header.
+#[derive(Debug, Default)]
+pub(super) struct Message<'a> {
+    /// The raw `sockaddr` of the name in it, or empty.
+    pub(super) name: Vec<u8>,
+    /// A part did not fit into the buffers.
+    pub(super) is_truncated: bool,
+    /// What is behind `msg_control=`.
+    pub(super) control: Option<Cursor<'a>>,
+}
+
+/// `{msg_name={...}, msg_namelen=16, msg_iov=[...], msg_iovlen=1, msg_controllen=0, msg_flags=0}`. `None` where it is not
+/// shown.
+pub(super) fn header<'a>(mut value: Cursor<'a>, payload: &mut Payload) -> Option<Message<'a>> {
+    let mut message = Message::default();
+    if value.peek() != Some(b'{') {
+        return None;
+    }
+    value.fields(|name, field| match name {
+        b"msg_name" => message.name = address::sockaddr(field).unwrap_or_default(),
+        b"msg_iov" => payload.add_vector(field),
+        b"msg_flags" => message.is_truncated = field.flags().has("MSG_TRUNC"),
+        b"msg_control" => message.control = Some(field),
+        _ => {}
+    })?;
+    Some(message)
+}
+
+/// `[{msg_hdr={...}, msg_len=5}, ...]`: calls `each` with each header and its number of bytes, as long as it wants
+/// more.
+pub(super) fn batch<'a>(mut value: Cursor<'a>, mut each: impl FnMut(Cursor<'a>, u64)) -> Option<()> {
+    value.fields(|_, mut element| {
+        let (mut header, mut length) = (None, None);
+        let mut place = 0;
+        element.fields(|name, mut field| {
+            match (name, place) {
+                (b"msg_hdr", _) | (b"", 0) => header = Some(field),
+                (b"msg_len", _) | (b"", 1) => length = field.number(),
+                _ => {}
+            }
+            place += 1;
+        });
+        if let (Some(header), Some(length)) = (header, length) {
+            each(header, length.max(0) as u64);
+        }
+    })
+}
+
+/// The descriptors that came with a message (`SCM_RIGHTS`).
+pub(super) fn rights(control: Cursor, mut each: impl FnMut(i32)) {
+    let mut control = control;
+    control.fields(|_, mut element| {
+        let (mut is_rights, mut data) = (false, None);
+        element.fields(|name, field| match name {
+            b"cmsg_type" => is_rights = field.flags().has("SCM_RIGHTS"),
+            b"cmsg_data" | b"" => data = Some(field),
+            _ => {}
+        });
+        if let (true, Some(mut data)) = (is_rights, data) {
+            data.fields(|_, mut fd| {
+                if let Some(fd) = fd.descriptor() {
+                    each(fd.number);
+                }
+            });
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn payload() -> Payload {
+        Payload { is_whole: true, ..Payload::default() }
+    }
+
+    #[test]
+    fn a_header_new_and_old() {
+        for text in [
+            r#"{msg_name={sa_family=AF_INET, sin_port=htons(7), sin_addr=inet_addr("10.0.0.9")}, msg_namelen=16, msg_iov=[{iov_base="ab", iov_len=2}, {iov_base="c", iov_len=80}], msg_iovlen=2, msg_control=[{cmsg_len=20, cmsg_level=SOL_SOCKET, cmsg_type=SCM_RIGHTS, cmsg_data=[20<UNIX-STREAM:[5->6]>, 21]}], msg_controllen=24, msg_flags=MSG_TRUNC}, 0) = 3"#,
+            r#"{msg_name(16)={sa_family=AF_INET, sin_port=htons(7), sin_addr=inet_addr("10.0.0.9")}, msg_iov(2)=[{"ab", 2}, {"c", 80}], msg_control(24)=[{cmsg_len=20, cmsg_level=SOL_SOCKET, cmsg_type=SCM_RIGHTS, [20, 21]}], msg_flags=MSG_TRUNC}, 0) = 3"#,
+        ] {
+            let mut payload = payload();
+            let message = header(Cursor::new(text.as_bytes()), &mut payload).unwrap();
+            assert_eq!(address::inet(&message.name), Some("10.0.0.9:7".parse().unwrap()));
+            assert_eq!(
+                (payload.bytes.as_slice(), payload.is_whole, payload.capacity),
+                (&b"abc"[..], true, 82)
+            );
+            assert!(message.is_truncated);
+            let mut fds = Vec::new();
+            rights(message.control.unwrap(), |fd| fds.push(fd));
+            assert_eq!(fds, [20, 21]);
+        }
+        assert!(header(Cursor::new(b"0x7ffe, 0) = -1"), &mut payload()).is_none());
+    }
+
+    #[test]
+    fn a_checksum_is_of_the_whole_payload_or_there_is_none() {
+        let of = |text: &str, length| {
+            let mut payload = payload();
+            payload.add_vector(Cursor::new(text.as_bytes()));
+            payload.checksum(length)
+        };
+        assert_eq!(
+            of(r#"[{iov_base="1234", iov_len=4}, {iov_base="56789", iov_len=5}]"#, 9),
+            Some(0xcbf4_3926)
+        );
+        assert_eq!(
+            of(r#"[{iov_base="1234", iov_len=4}, {iov_base="56789xyz", iov_len=8}]"#, 9),
+            Some(0xcbf4_3926)
+        );
+        assert_eq!(of(r#"[{iov_base="1234"..., iov_len=400}, {iov_base="56789", iov_len=5}]"#, 9), None);
+        assert_eq!(of(r#"[{iov_base="1234", iov_len=4}, ...]"#, 9), None);
+        assert_eq!(of(r#"[{iov_base="1234", iov_len=4}]"#, 9), None);
+        assert_eq!(of(r#"[{iov_base=0x7ffe, iov_len=4}]"#, 4), None);
+        assert_eq!(of("0x7ffe", 4), None);
+        assert_eq!(of("[]", 0), Some(0));
+    }
+
+    #[test]
+    fn batches() {
+        let text = r#"[{msg_hdr={msg_name=NULL, msg_iov=[{iov_base="a", iov_len=9}], msg_flags=0}, msg_len=1}, {msg_hdr={msg_iov=[]}, msg_len=0}, ...], 3, 0, NULL) = 3"#;
+        let mut lengths = Vec::new();
+        batch(Cursor::new(text.as_bytes()), |_, length| lengths.push(length)).unwrap();
+        assert_eq!(lengths, [1, 0]);
+        assert!(batch(Cursor::new(b"0x7ffe, 3"), |_, _| ()).is_none());
+    }
+}

@@ -1,0 +1,238 @@
+//! The steps of reconciliation, one after the other.
+
+use std::sync::Mutex;
+
+use message_trace::{DataDir, Progress};
+use socket_log::layout::source;
+
+use crate::addresses::Addresses;
+use crate::calls::Datagram;
+use crate::capture::Capture;
+use crate::clocks::Samples;
+use crate::connections::{self, Listening};
+use crate::datagram_flows;
+use crate::datagram_names::{self, SeenNames, Views};
+use crate::datagram_partition::{DatagramMatcher, MatchedDatagrams};
+use crate::deal::{self, Partitions, Stores};
+use crate::end::DatagramMessage;
+use crate::error::Error;
+use crate::first_calls::FirstCalls;
+use crate::host_facts;
+use crate::imported::{self, CallIds, Joining};
+use crate::options::Options;
+use crate::output::Output;
+use crate::parallel::{self, lock};
+use crate::reach::Reach;
+use crate::read_logs;
+use crate::receivers::Receivers;
+use crate::reconciliation::{Reconciliation, add};
+use crate::rows::Common;
+use crate::seen_twice;
+use crate::socket;
+use crate::store::{Budget, Store};
+use crate::stream_flows::{MatchedStreams, StreamMatcher};
+use crate::timeline::{Rows, Writing};
+use crate::unix_sockets;
+
+/// So many imported messages are handed on at once.
+const BLOCK: usize = 64 << 10;
+
+/// Reads all logs and imports of `data`, and writes `messages.parquet`, `nodes.parquet`, `clocks.json` and
+/// `reconciliation.json`. Equal logs and imports give equal files.
+///
+/// # Errors
+/// When there is neither a log that can be read nor an import, or a file cannot be written. Damaged logs are no error: what is whole in
+/// them is used, and the rest counted.
+pub fn reconcile(
+    data: &DataDir,
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<Reconciliation, Error> {
+    let threads = options.threads();
+    let mut outcome = Reconciliation::default();
+    let mut capture = read_logs::read(data, threads, progress, &mut outcome)?;
+    let imports = data.imported()?;
+    if imports.is_empty() {
+        something(data, &capture, &outcome)?;
+    }
+
+    progress.step("finding connections", 0);
+    let mut sockets = socket::sockets(&mut capture, &mut outcome);
+    let addresses = Addresses::of(&capture.names, &sockets.all);
+    let twice = seen_twice::find(&capture, &sockets.all, &addresses);
+    for place in &twice {
+        let source = sockets.all[*place as usize].source as usize;
+        add(&mut outcome.seen_twice, source::NAMES.get(source).unwrap_or(&"other"), 1);
+    }
+    sockets.remove(&twice);
+    let sockets = sockets;
+    let listening = Listening::of(&capture, &sockets.all);
+    let fallbacks = datagram_names::fallbacks(&mut capture.names, &sockets.all, &listening.addresses);
+    let capture = capture;
+    let ambiguous = unix_sockets::ambiguous(&capture, &sockets.all);
+    let first_calls = FirstCalls::read(&capture, &sockets, &ambiguous, threads, progress)?;
+    let partner = connections::partners(&capture, &sockets.all, &listening, &first_calls);
+    drop(first_calls);
+    let connections = connections::connections(&capture, &sockets.all, &partner, &listening);
+    let partitions = Partitions::of(&connections, &sockets.all);
+    let reach = Reach {
+        capture: &capture,
+        sockets: &sockets.all,
+        addresses: &listening.addresses,
+        partner: &partner,
+    };
+
+    let budget = Budget::new(options.memory);
+    let directory = data.path();
+    let stores = Stores::new(&budget, directory, &partitions, &sockets.all);
+    deal::deal(&sockets, &partitions, reach, &stores, threads, progress)?;
+    let Stores { transfers, datagrams } = stores;
+
+    progress.step("matching streams", partitions.ranges.len() as u64);
+    // Samples hold what is least, in whatever order they were added, so each worker takes any of those at hand.
+    let samples = Pool::new(capture.hosts.len());
+    let mut rows = Rows::new(&budget, directory);
+    let matcher = StreamMatcher {
+        capture: &capture,
+        sockets: &sockets.all,
+        connections: &connections,
+        connection_of: &partitions.connection_of,
+        options,
+    };
+    let mut used: Vec<bool> = Vec::with_capacity(connections.len());
+    let work = |piece: usize| {
+        let range = partitions.ranges[piece].clone();
+        let calls = transfers.take(piece)?;
+        Ok(samples.with(|samples| matcher.partition(range, calls, samples)))
+    };
+    parallel::in_order(threads, partitions.ranges.len(), work, |_, matched: MatchedStreams| {
+        progress.advance(1);
+        used.extend(matched.used);
+        outcome.absorb(matched.counts);
+        rows.add(matched.rows).map_err(Error::from)
+    })?;
+    let streams = rows.partitions();
+
+    progress.step("matching datagrams", 2 * datagrams.partitions() as u64);
+    let messages: Store<DatagramMessage> = Store::new(&budget, directory, datagrams.partitions());
+    let late = (outcome.datagrams.truncated > 0)
+        .then(|| Store::<Datagram>::new(&budget, directory, datagrams.partitions()));
+    let matcher = DatagramMatcher {
+        reach,
+        receivers: Receivers::of(reach),
+        nameless: &fallbacks,
+        messages: &messages,
+        late: late.as_ref(),
+    };
+    let mut seen = SeenNames::default();
+    let mut take = |_, matched: MatchedDatagrams| {
+        progress.advance(1);
+        outcome.absorb(matched.counts);
+        seen.absorb(matched.names);
+        Ok::<_, Error>(())
+    };
+    let work = |piece: usize| {
+        let calls = datagrams.take(piece)?;
+        Ok(samples.with(|samples| matcher.partition(piece, calls, samples))?)
+    };
+    parallel::in_order(threads, datagrams.partitions(), work, &mut take)?;
+    if let Some(late) = &late {
+        let first = datagrams.partitions();
+        let work = |piece: usize| {
+            let calls = late.take(piece)?;
+            Ok(samples.with(|samples| matcher.late_partition(first + piece, calls, samples))?)
+        };
+        parallel::in_order(threads, late.partitions(), work, &mut take)?;
+    }
+    let views = Views { sockets: &sockets.all, names: &capture.names, fallbacks: &fallbacks, seen };
+    let mut flows = Vec::with_capacity(messages.partitions());
+    let work = |piece: usize| Ok(datagram_flows::partition(&views, messages.take(piece)?, options));
+    parallel::in_order(threads, messages.partitions(), work, |_, matched: datagram_flows::MatchedFlows| {
+        progress.advance(1);
+        outcome.absorb(matched.counts);
+        flows.push((matched.flows, matched.slots));
+        rows.add(matched.rows).map_err(Error::from)
+    })?;
+
+    let mut output = Output::new(&capture, &sockets.all);
+    output.connections(&connections, &used);
+    for (piece, begin) in output.datagrams(&flows).into_iter().enumerate() {
+        rows.set_begin(streams + piece, begin);
+    }
+    drop(flows);
+
+    let mut hosts = host_facts::of(&capture);
+    let mut samples = samples.merged();
+    let mut host_of: Vec<u32> = capture.processes.iter().map(|process| process.host).collect();
+    let mut calls = None;
+    if !imports.is_empty() {
+        progress.step("reading imports", 0);
+        samples.merge(imported::sample(&imports, &mut hosts, progress)?);
+        let calls = calls.insert(CallIds::new(directory)?);
+        let mut joining = Joining {
+            output: &mut output,
+            hosts: &mut host_of,
+            host_names: &hosts,
+            calls,
+            outcome: &mut outcome,
+        };
+        let mut block = Vec::new();
+        joining.rows(&imports, progress, |row| {
+            block.push(row);
+            if block.len() < BLOCK { Ok(()) } else { rows.add_imported(std::mem::take(&mut block)) }
+        })?;
+        rows.add_imported(block)?;
+    }
+    outcome.flows = output.flows;
+
+    let clocks = host_facts::clocks(&capture, &hosts, &samples, progress);
+    let common = Common { clocks: &clocks, hosts: &host_of };
+    output.nodes.write(&data.nodes())?;
+    let writing = Writing { output: &output, common: &common, calls: calls.as_ref(), threads, progress };
+    rows.write(&data.messages(), &writing)?;
+    clocks.write(&data.clocks())?;
+    outcome.write(data)?;
+    Ok(outcome)
+}
+
+/// Whether there is something to reconcile.
+fn something(data: &DataDir, capture: &Capture, outcome: &Reconciliation) -> Result<(), Error> {
+    if outcome.logs == 0 {
+        return Err(Error::NoLogs { hosts: data.hosts() });
+    }
+    if capture.processes.is_empty() {
+        let first = outcome.damaged.first().and_then(|log| log.what.first());
+        return Err(Error::NothingReadable { logs: outcome.logs, first: first.cloned().unwrap_or_default() });
+    }
+    Ok(())
+}
+
+/// As many sets of samples as there are workers.
+struct Pool {
+    hosts: usize,
+    free: Mutex<Vec<Samples>>,
+}
+
+impl Pool {
+    fn new(hosts: usize) -> Pool {
+        Pool { hosts, free: Mutex::new(Vec::new()) }
+    }
+
+    /// Does `work` with a set that nobody else uses meanwhile.
+    fn with<T>(&self, work: impl FnOnce(&mut Samples) -> T) -> T {
+        let free = lock(&self.free).pop();
+        let mut samples = free.unwrap_or_else(|| Samples::new(self.hosts));
+        let result = work(&mut samples);
+        lock(&self.free).push(samples);
+        result
+    }
+
+    /// All samples in one set.
+    fn merged(self) -> Samples {
+        let all = self.free.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        all.into_iter().fold(Samples::new(self.hosts), |mut merged, samples| {
+            merged.merge(samples);
+            merged
+        })
+    }
+}

@@ -1,0 +1,274 @@
+//! Records dealt into partitions: in memory while a budget lasts, in a temporary file beyond it.
+//!
+//! Reconciliation groups more records than memory holds, several times over: calls by connection, datagrams by
+//! content and then by flow, messages by time. Each time many workers deal blocks of records into partitions, and
+//! later each partition is taken whole. A block carries a tag by which the blocks of a partition are put in order,
+//! so that neither the number of workers nor where the blocks were kept changes what comes out.
+
+use std::fs::File;
+use std::marker::PhantomData;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
+
+use message_trace::Error;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+use crate::parallel::lock;
+
+/// A record that can be kept in a file as it is in memory.
+pub(crate) trait Plain: FromBytes + IntoBytes + Immutable + Copy + Send + Sync {}
+
+impl<T: FromBytes + IntoBytes + Immutable + Copy + Send + Sync> Plain for T {}
+
+/// How many bytes of records may be in memory, for all stores together.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    left: AtomicI64,
+    spilled: AtomicU64,
+}
+
+impl Budget {
+    pub(crate) fn new(bytes: u64) -> Budget {
+        Budget { left: AtomicI64::new(i64::try_from(bytes).unwrap_or(i64::MAX)), spilled: AtomicU64::new(0) }
+    }
+
+    /// How many bytes went to temporary files so far.
+    #[cfg(test)]
+    pub(crate) fn spilled(&self) -> u64 {
+        self.spilled.load(Ordering::Relaxed)
+    }
+
+    fn take(&self, bytes: usize) -> bool {
+        let enough = self.left.fetch_sub(bytes as i64, Ordering::Relaxed) >= bytes as i64;
+        if !enough {
+            self.give(bytes);
+        }
+        enough
+    }
+
+    fn give(&self, bytes: usize) {
+        self.left.fetch_add(bytes as i64, Ordering::Relaxed);
+    }
+}
+
+/// Records of one kind in partitions.
+#[derive(Debug)]
+pub(crate) struct Store<'a, T> {
+    budget: &'a Budget,
+    /// Where the temporary file goes. It has no name, so nothing is left of it however the program ends.
+    directory: PathBuf,
+    file: OnceLock<File>,
+    end: AtomicU64,
+    partitions: Vec<Mutex<Vec<Block<T>>>>,
+}
+
+#[derive(Debug)]
+struct Block<T> {
+    tag: u64,
+    kept: Kept<T>,
+}
+
+#[derive(Debug)]
+enum Kept<T> {
+    Memory(Vec<T>),
+    File { offset: u64, records: usize, kind: PhantomData<T> },
+}
+
+impl<'a, T: Plain> Store<'a, T> {
+    pub(crate) fn new(budget: &'a Budget, directory: &Path, partitions: usize) -> Store<'a, T> {
+        Store {
+            budget,
+            directory: directory.to_owned(),
+            file: OnceLock::new(),
+            end: AtomicU64::new(0),
+            partitions: (0..partitions).map(|_| Mutex::new(Vec::new())).collect(),
+        }
+    }
+
+    /// How many partitions there are.
+    pub(crate) fn partitions(&self) -> usize {
+        self.partitions.len()
+    }
+
+    /// Adds a block to a partition; `tag` is its place among the partition's blocks.
+    pub(crate) fn push(&self, partition: usize, tag: u64, records: Vec<T>) -> Result<(), Error> {
+        let Some(blocks) = self.partitions.get(partition).filter(|_| !records.is_empty()) else {
+            return Ok(());
+        };
+        let kept = match self.budget.take(bytes(&records)) {
+            true => Kept::Memory(records),
+            false => self.spill(&records)?,
+        };
+        lock(blocks).push(Block { tag, kept });
+        Ok(())
+    }
+
+    /// Adds a partition of one block.
+    pub(crate) fn push_partition(&mut self, records: Vec<T>) -> Result<(), Error> {
+        self.partitions.push(Mutex::new(Vec::new()));
+        self.push(self.partitions.len() - 1, 0, records)
+    }
+
+    fn spill(&self, records: &[T]) -> Result<Kept<T>, Error> {
+        let file = self.file()?;
+        let length = bytes(records);
+        let offset = self.end.fetch_add(length as u64, Ordering::Relaxed);
+        self.budget.spilled.fetch_add(length as u64, Ordering::Relaxed);
+        file.write_all_at(records.as_bytes(), offset).map_err(|error| Error::io(&self.directory, error))?;
+        Ok(Kept::File { offset, records: records.len(), kind: PhantomData })
+    }
+
+    fn file(&self) -> Result<&File, Error> {
+        if let Some(file) = self.file.get() {
+            return Ok(file);
+        }
+        let file =
+            tempfile::tempfile_in(&self.directory).map_err(|error| Error::io(&self.directory, error))?;
+        // Another worker may have been quicker.
+        Ok(self.file.get_or_init(|| file))
+    }
+
+    /// Takes the records of a partition, in blocks, in the order of their tags.
+    pub(crate) fn take(&self, partition: usize) -> Result<Vec<Vec<T>>, Error> {
+        let Some(blocks) = self.partitions.get(partition) else { return Ok(Vec::new()) };
+        let mut blocks = std::mem::take(&mut *lock(blocks));
+        blocks.sort_by_key(|block| block.tag);
+        blocks.into_iter().map(|block| self.load(block.kept)).collect()
+    }
+
+    fn load(&self, kept: Kept<T>) -> Result<Vec<T>, Error> {
+        let io = |error| Error::io(&self.directory, error);
+        match kept {
+            Kept::Memory(records) => {
+                self.budget.give(bytes(&records));
+                Ok(records)
+            }
+            Kept::File { offset, records, .. } => {
+                let mut loaded = T::new_vec_zeroed(records)
+                    .map_err(|_| io(std::io::Error::from(std::io::ErrorKind::OutOfMemory)))?;
+                self.file()?.read_exact_at(loaded.as_mut_bytes(), offset).map_err(io)?;
+                Ok(loaded)
+            }
+        }
+    }
+}
+
+fn bytes<T>(records: &[T]) -> usize {
+    size_of_val(records)
+}
+
+/// One worker's way of dealing records into a store, block by block.
+pub(crate) struct Dealer<'s, 'a, T> {
+    store: &'s Store<'a, T>,
+    /// The piece of work, which comes first in the tags.
+    piece: u64,
+    blocks: u64,
+    buffers: Vec<Vec<T>>,
+}
+
+/// The bytes of a block in the making. Every worker has one for each partition.
+const BLOCK_BYTES: usize = 16 << 10;
+
+impl<'s, 'a, T: Plain> Dealer<'s, 'a, T> {
+    /// A dealer for the work of piece number `piece`.
+    pub(crate) fn new(store: &'s Store<'a, T>, piece: usize) -> Dealer<'s, 'a, T> {
+        let buffers = (0..store.partitions()).map(|_| Vec::new()).collect();
+        Dealer { store, piece: piece as u64, blocks: 0, buffers }
+    }
+
+    /// How many partitions there are.
+    pub(crate) fn partitions(&self) -> usize {
+        self.buffers.len()
+    }
+
+    #[inline]
+    pub(crate) fn deal(&mut self, partition: usize, record: T) -> Result<(), Error> {
+        let Some(buffer) = self.buffers.get_mut(partition) else { return Ok(()) };
+        buffer.push(record);
+        if size_of::<T>() * buffer.len() < BLOCK_BYTES {
+            return Ok(());
+        }
+        let full = std::mem::replace(buffer, Vec::with_capacity(BLOCK_BYTES / size_of::<T>() + 1));
+        self.push(partition, full)
+    }
+
+    fn push(&mut self, partition: usize, records: Vec<T>) -> Result<(), Error> {
+        self.blocks += 1;
+        self.store.push(partition, self.piece << 32 | self.blocks, records)
+    }
+
+    /// Hands over what is left.
+    pub(crate) fn finish(mut self) -> Result<(), Error> {
+        for partition in 0..self.buffers.len() {
+            let rest = self.buffers.get_mut(partition).map(|buffer| buffer.as_slice().to_vec());
+            self.push(partition, rest.unwrap_or_default())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What comes out of each partition when five pieces deal numbers with that budget.
+    fn dealt(budget: u64, directory: &Path, reverse: bool) -> (Vec<Vec<u64>>, u64) {
+        let budget = Budget::new(budget);
+        let store: Store<u64> = Store::new(&budget, directory, 3);
+        let mut pieces: Vec<usize> = (0..5).collect();
+        if reverse {
+            pieces.reverse();
+        }
+        for piece in pieces {
+            let mut dealer = Dealer::new(&store, piece);
+            for number in 0..5_000u64 {
+                dealer.deal((number % 3) as usize, number + 10_000 * piece as u64).unwrap();
+            }
+            dealer.finish().unwrap();
+        }
+        (0..3).map(|partition| store.take(partition).unwrap().concat()).zip(std::iter::repeat(())).fold(
+            (Vec::new(), budget.spilled()),
+            |(mut all, spilled), (one, ())| {
+                all.push(one);
+                (all, spilled)
+            },
+        )
+    }
+
+    #[test]
+    fn neither_order_of_work_nor_budget_changes_what_comes_out() {
+        let directory = tempfile::tempdir().unwrap();
+        let (in_memory, spilled) = dealt(u64::MAX, directory.path(), false);
+        assert_eq!(spilled, 0);
+        assert_eq!(in_memory[1][..2], [1, 4]);
+        assert_eq!(in_memory.iter().map(Vec::len).sum::<usize>(), 25_000);
+        for budget in [0, 50_000] {
+            let (from_file, spilled) = dealt(budget, directory.path(), true);
+            assert!(spilled > 100_000, "{spilled}");
+            assert_eq!(from_file, in_memory);
+        }
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "the file has no name");
+    }
+
+    #[test]
+    fn taking_gives_back_to_the_budget() {
+        let directory = tempfile::tempdir().unwrap();
+        let budget = Budget::new(80);
+        let store: Store<u64> = Store::new(&budget, directory.path(), 1);
+        for round in 0..4 {
+            store.push(0, 0, vec![round; 10]).unwrap();
+            assert_eq!(store.take(0).unwrap(), [vec![round; 10]]);
+        }
+        assert_eq!(budget.spilled(), 0);
+    }
+
+    #[test]
+    fn a_directory_that_is_gone_is_named() {
+        let budget = Budget::new(0);
+        let store: Store<u64> = Store::new(&budget, Path::new("/nonexistent/here"), 1);
+        let error = store.push(0, 0, vec![1]).unwrap_err().to_string();
+        assert!(error.contains("/nonexistent/here"), "{error}");
+    }
+}

@@ -1,0 +1,133 @@
+//! Logs larger than memory: chunks that are full go to the file while the log is being made.
+//!
+//! And logs of processes with many threads one after another: a chunk whose thread has ended is gone on with by the next
+//! thread that begins, as the library does it, so that a thread costs words and not a chunk.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use crate::encode;
+use crate::layout::{CHUNK_BYTES, CHUNK_WORDS, HEADER_BYTES};
+
+use super::{LogWriter, Thread};
+
+/// As many chunks of ended threads wait for another thread.
+const FREE: usize = 64;
+
+impl LogWriter {
+    /// The thread `tid` has ended, and another may go on in its chunk.
+    pub fn end_thread(&mut self, tid: u32) -> &mut LogWriter {
+        if let Some(thread) = self.threads.remove(&tid) {
+            // Who goes on in the chunk does not know whom this one's datagrams went to.
+            self.peers.retain(|(owner, ..), _| *owner != tid);
+            self.free.push(thread.chunk);
+            if self.free.len() > FREE {
+                self.full.push(self.free.remove(0));
+            }
+        }
+        self
+    }
+
+    /// The chunk of an ended thread, if there is one with room for a record of `words` words behind the one that says
+    /// who goes on.
+    pub(super) fn take_free(&mut self, ticks: u64, words: usize) -> Option<Thread> {
+        let chunk = self.free.pop()?;
+        let continued = encode::continued(&self.anchor(ticks), self.tid);
+        let place = self.chunks.get_mut(chunk)?;
+        if place.len() + continued.as_slice().len() + words > CHUNK_WORDS {
+            self.full.push(chunk);
+            return None;
+        }
+        place.extend_from_slice(continued.as_slice());
+        Some(Thread { chunk, anchor: ticks, latest: ticks })
+    }
+
+    /// How many full chunks there are in memory.
+    pub fn full_chunks(&self) -> usize {
+        self.full.len()
+    }
+
+    /// Writes the full chunks to their places in `file` and lets go of them. What is left is for
+    /// [`finish`](LogWriter::finish) to write: [`write`](LogWriter::write) has not all any more.
+    ///
+    /// # Errors
+    /// When the operating system refuses.
+    pub fn spill(&mut self, file: &File) -> io::Result<()> {
+        for index in std::mem::take(&mut self.full) {
+            if let Some(chunk) = self.chunks.get_mut(index) {
+                write_chunk(file, index, &std::mem::take(chunk))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes to `file` what was not spilled before, and the header.
+    ///
+    /// # Errors
+    /// When the operating system refuses.
+    pub fn finish(&self, file: &File) -> io::Result<()> {
+        for (index, chunk) in self.chunks.iter().enumerate().filter(|(_, chunk)| !chunk.is_empty()) {
+            write_chunk(file, index, chunk)?;
+        }
+        file.write_all_at(&self.header, 0)
+    }
+}
+
+fn write_chunk(file: &File, index: usize, chunk: &[u32]) -> io::Result<()> {
+    let mut bytes = [0; CHUNK_BYTES];
+    for (place, word) in bytes.chunks_exact_mut(4).zip(chunk) {
+        place.copy_from_slice(&word.to_le_bytes());
+    }
+    file.write_all_at(&bytes, (HEADER_BYTES + index * CHUNK_BYTES) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::encode::Direction;
+    use crate::write::LogWriter;
+    use crate::{Entry, Log, Record};
+
+    /// Threads come and go; the records of all are there, each with its thread and time.
+    fn written(spills: bool) -> (u64, Vec<Entry>) {
+        let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+        let file = std::fs::File::create(&path).unwrap();
+        let mut log = LogWriter::new("one", 7, "/bin/x");
+        let mut most = 0;
+        for thread in 0..2_000u32 {
+            for step in 0..20 {
+                log.thread(100 + thread);
+                log.transfer(u64::from(thread) * 1_000_000_000 + step, 1, Direction::Send, step + 1);
+            }
+            // Few stay.
+            if thread % 100 != 0 {
+                log.end_thread(100 + thread);
+            }
+            most = most.max(log.full_chunks());
+            if spills && log.full_chunks() > 2 {
+                log.spill(&file).unwrap();
+            }
+        }
+        assert!(spills || most > 10, "there is something to spill: {most}");
+        log.finish(&file).unwrap();
+        let log = Log::open(&path).unwrap();
+        let mut entries = Vec::new();
+        assert_eq!(log.for_each(|entry| entries.push(entry)), []);
+        (log.length(), entries)
+    }
+
+    #[test]
+    fn a_spilled_log_is_the_log() {
+        let (length, entries) = written(true);
+        assert_eq!((length, &entries), (written(false).0, &written(false).1));
+        let transfers: Vec<&Entry> =
+            entries.iter().filter(|entry| matches!(entry.record, Record::Transfer { .. })).collect();
+        assert_eq!(transfers.len(), 2_000 * 20);
+        for entry in transfers {
+            let Record::Transfer { bytes, .. } = entry.record else { continue };
+            assert_eq!(entry.ticks, u64::from(entry.tid - 100) * 1_000_000_000 + bytes - 1);
+        }
+        // Not a chunk for each thread.
+        assert!(length < 4096 * 200, "{length}");
+    }
+}

@@ -1,0 +1,63 @@
+//! A data directory that changes under a running program: removed, or made unwritable.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::os::unix::fs::chown;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use end_to_end::capture::{Recorded, Recording, python, successful};
+use socket_log::Record;
+use socket_log::layout::lost;
+
+/// Sends many messages, then changes something, forks, and sends as many in both processes.
+const SCRIPT: &str = r#"
+import os, shutil, socket, sys
+a, b = socket.socketpair()
+def move(times):
+    for _ in range(times): a.send(b"x"); b.recv(1)
+move(1000); exec(sys.argv[1])
+child = os.fork(); move(20000)
+if child: os.waitpid(child, 0); print("unharmed", child)
+else: os._exit(0)
+"#;
+
+fn moved(log: &Recorded) -> u64 {
+    log.entries.iter().filter(|entry| matches!(entry.record, Record::Transfer { .. })).count() as u64
+}
+
+#[test]
+fn a_child_behind_a_directory_that_vanished_has_a_log() {
+    let recording = Recording::new();
+    let remove = format!("shutil.rmtree({:?})", recording.data());
+    let printed = successful(recording.command(python()).args(["-c", SCRIPT, &remove]));
+    let child: u32 = printed.trim().strip_prefix("unharmed ").unwrap().parse().unwrap();
+    let log = recording.log();
+    assert_eq!(log.log.header().pid, child, "the directory is made again for it");
+    assert_eq!(moved(&log), 40_000);
+    log.records().count();
+}
+
+#[test]
+fn what_an_unwritable_directory_costs_is_shown() {
+    let recording = Recording::new();
+    // Root may write anywhere.
+    fs::create_dir_all(recording.data()).unwrap();
+    for path in [recording.file(""), recording.data()] {
+        chown(path, Some(65534), None).unwrap();
+    }
+    let close = format!("os.chmod({:?}, 0)", recording.data().join("hosts/host"));
+    let mut command = recording.command(python());
+    let printed = successful(command.uid(65534).args(["-c", SCRIPT, &close]));
+    let child = printed.trim().strip_prefix("unharmed ").unwrap().to_owned();
+    let log = recording.log();
+    let count = log.log.header().lost;
+    assert_eq!(count.iter().sum::<u64>(), count[lost::REFUSED], "for this cause alone");
+    // It may lose the record of a fork, too, and python may close sockets at its end.
+    let all = moved(&log) + count[lost::REFUSED];
+    assert!(count[lost::REFUSED] > 10_000 && (42_000..42_005).contains(&all), "{all}: {count:?}");
+    let info = successful(Command::new(end_to_end::sockcap()).arg("info").arg("-d").arg(recording.data()));
+    assert!(info.contains(&format!("lost {} records: system call refused", count[lost::REFUSED])), "{info}");
+    assert!(info.contains(&format!("pid {child} on host, started by pid")), "the child has no log: {info}");
+}
