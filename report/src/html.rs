@@ -5,6 +5,8 @@
 //! [`STATIC_ROWS`] rows and lets the script make the others from data, and timelines are drawn for the patterns that
 //! rank high by any of the metrics, up to [`DETAIL_HOPS`] hops in all.
 
+mod clock_plot;
+mod clocks;
 mod detail;
 mod drawing;
 mod flags;
@@ -69,6 +71,7 @@ impl Output for Html {
             out.write_all(page::details_end().as_bytes())?;
             out.write_all(overview::data(&rows, options.sort)?.into_string().as_bytes())?;
         }
+        out.write_all(clocks::section(&report.meta.clocks).into_string().as_bytes())?;
         out.write_all(page::tail().as_bytes())
     }
 }

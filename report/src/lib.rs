@@ -15,6 +15,7 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+pub mod clocks;
 mod html;
 mod json;
 mod label;

@@ -4,6 +4,7 @@ use analyze::paths::{Hop, PathPattern};
 use message_trace::Protocol;
 use message_trace::stats::Summary;
 
+use crate::clocks::{Clock, ClockStep};
 use crate::{Meta, Note};
 
 /// A millisecond in nanoseconds.
@@ -177,6 +178,66 @@ pub(crate) fn meta() -> Meta {
             note(2, "datagrams lost"),
             note(0, "logs with a torn tail"),
         ],
+        clocks: clocks(),
         next_steps: vec!["timelines: sockcap report --html FILE".to_owned()],
     }
+}
+
+/// A reference, a clock that is hours ahead, one that was set, one with messages in one direction only, and one
+/// that nobody talked to.
+pub(crate) fn clocks() -> Vec<Clock> {
+    const BEGIN: i64 = 1_700_000_000_000_000_000;
+    let host = |host: &str, against: &str, found: &str| Clock {
+        host: host.to_owned(),
+        against: against.to_owned(),
+        found: found.to_owned(),
+        at: BEGIN,
+        ..Clock::default()
+    };
+    // Over twelve seconds, a little slower than the fastest.
+    let messages = |least: i64, number: i64| -> Vec<[i64; 2]> {
+        (0..number)
+            .map(|index| {
+                [BEGIN + index * 12_000_000_000 / number, least + (index * 7_919) % 9_001 * (index % 5)]
+            })
+            .collect()
+    };
+    let ahead = Clock {
+        offset_ns: 3 * 3_600_000_000_000 + 123_456_789,
+        skew_ppm: 150.042,
+        uncertainty_ns: Some(46_200),
+        skew_uncertainty_ppm: Some(1.44),
+        fastest: [messages(31_000, 90), messages(28_000, 80)],
+        ..host("db", "web", "messages: 2,410")
+    };
+    let stepped = Clock {
+        offset_ns: -2_345_678,
+        skew_ppm: -12.5,
+        uncertainty_ns: Some(61_000),
+        skew_uncertainty_ppm: Some(3.1),
+        steps: vec![
+            ClockStep {
+                at: BEGIN + 4_000_000_000,
+                offset_ns: 1_500_000_000,
+                skew_ppm: -12.4,
+                within_ns: 40_000_000,
+            },
+            ClockStep { at: BEGIN + 8_000_000_000, offset_ns: 0, skew_ppm: 80.0, within_ns: 0 },
+        ],
+        fastest: [messages(40_000, 60), messages(35_000, 60)],
+        ..host("<script>alert(2)</script>", "web", "messages: 800")
+    };
+    let one_way = Clock {
+        offset_ns: 77_000,
+        skew_ppm: 3.0,
+        fastest: [messages(0, 20), Vec::new()],
+        ..host("logger", "web", "messages in one direction: 20")
+    };
+    vec![
+        host("web", "web", "the one that others are compared with"),
+        ahead,
+        stepped,
+        one_way,
+        host("alone", "alone", "no messages"),
+    ]
 }

@@ -3,6 +3,7 @@
 use analyze::paths::PathPattern;
 
 use crate::Options;
+use crate::clocks::Clock;
 
 /// Everything an output shows.
 #[derive(Clone, Debug)]
@@ -30,6 +31,8 @@ pub struct Meta {
     pub expected_paths: f64,
     /// What could not be seen: nobody shall trust a hole. Those with a count of zero are not shown.
     pub notes: Vec<Note>,
+    /// The hosts' clocks, of which the times are already corrected.
+    pub clocks: Vec<Clock>,
     /// What the reader may do next, one line each, shown at the end of the terminal output, never broken.
     pub next_steps: Vec<String>,
 }

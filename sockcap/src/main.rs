@@ -2,6 +2,7 @@
 //! turns what comes back into words and an exit status. Nothing is worked out here.
 
 mod cli;
+mod clocks;
 mod commands;
 mod error;
 mod output;

@@ -246,7 +246,7 @@ impl<'t, 'a> Drawing<'t, 'a> {
 }
 
 /// Coordinates with one decimal.
-fn r(value: f64) -> String {
+pub(super) fn r(value: f64) -> String {
     let text = format!("{value:.1}");
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
 }
@@ -305,7 +305,7 @@ fn tooltip(element: &Element<'_>) -> String {
 }
 
 /// Round times from 0 to `span`, at most eight.
-fn ticks(span: f64) -> Vec<f64> {
+pub(super) fn ticks(span: f64) -> Vec<f64> {
     if span <= 0.0 {
         return vec![0.0];
     }

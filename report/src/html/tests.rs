@@ -158,6 +158,52 @@ fn a_pattern_without_delays_is_drawn() {
     assert!(!page.contains("NaN"));
 }
 
+#[test]
+fn clocks_have_a_table_and_a_drawing_each() {
+    let page = written(&samples::some(), &Options::default());
+    let section = page.split("<section class=\"clocks\"").nth(1).unwrap().split("</section>").next().unwrap();
+    let number = |what: &str| section.matches(what).count();
+    assert_eq!(number("<th scope=\"row\">"), 5);
+    // All that have messages in one, and each of them.
+    assert_eq!(number("<polyline"), 3);
+    assert_eq!(number("role=\"img\" aria-labelledby=\"clock"), 3);
+    assert_eq!(number("<rect class=\"band\""), 2, "no band where nobody knows how far off it is");
+    for text in [
+        "+3 h 0 min 0.123457 s",
+        "±46.2 µs",
+        "+150.04 ppm",
+        "±1.44",
+        "set forward by 1.500000 s after 4.00 s ± 40.0 ms",
+        "runs +80.00 ppm from then on after 8.00 s",
+        "unknown",
+        "messages in one direction: 20",
+        "&lt;script&gt;alert(2)",
+    ] {
+        assert!(section.contains(text), "{text}");
+    }
+    assert!(!section.contains("NaN") && !section.contains("inf"), "a number is none");
+}
+
+#[test]
+fn drift_is_added_up_between_steps() {
+    let clocks = samples::clocks();
+    let known: Vec<_> = clocks.iter().enumerate().skip(2).take(1).collect();
+    let begin = clocks[0].at;
+    let drift = clock_plot::Drift { clocks: &known, begin, end: begin + 12_000_000_000 };
+    // 4 s at -12.5 ppm, 4 s at -12.4, 4 s at 80: -50 us, -99.6 us, 220.4 us.
+    let line: Vec<i64> = drift.line(&clocks[2]).iter().map(|(_, value)| value.round() as i64).collect();
+    assert_eq!(line, [0, -50_000, -99_600, 220_400]);
+}
+
+#[test]
+fn one_clock_is_no_section() {
+    let one = samples::clocks().into_iter().take(1).collect();
+    let report = Report { patterns: &samples::some(), meta: Meta { clocks: one, ..samples::meta() } };
+    let mut out = Vec::new();
+    Html.write(&report, &Options::default(), &mut out).unwrap();
+    assert!(!String::from_utf8(out).unwrap().contains("class=\"clocks\""));
+}
+
 /// Writes the pages to look at into the directory `REPORT_PAGES`, if that is set.
 #[test]
 fn pages_to_look_at() {

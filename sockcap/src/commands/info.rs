@@ -14,7 +14,7 @@ use socket_log::{Header, Log, Record};
 use crate::cli::Info;
 use crate::error::Error;
 use crate::output::{bytes, counted};
-use crate::{stages, words};
+use crate::{clocks, stages, words};
 
 /// How many lines a list of what was not seen has at most.
 const MOST_LISTED: usize = 20;
@@ -41,6 +41,9 @@ pub(crate) fn run(arguments: &Info) -> Result<ExitCode, Error> {
             }
         }
         Err(_) => writeln!(out, "\nmessages: not yet; 'sockcap reconcile' makes them")?,
+    }
+    if let Ok(found) = reconcile::Clocks::read(&data.clocks()) {
+        clocks::table(&found, &mut out)?;
     }
     match AnalysisSummary::read(&data.analysis()) {
         Ok(summary) => writeln!(out, "\nanalysis: {}", words::analysis(&summary))?,

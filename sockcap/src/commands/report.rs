@@ -8,13 +8,13 @@ use std::process::ExitCode;
 use analyze::AnalysisSummary;
 use analyze::paths::PathPattern;
 use message_trace::{DataDir, Nodes};
-use reconcile::Reconciliation;
+use reconcile::{Clocks, Reconciliation};
 use report::{Html, Json, Meta, Options, Output, Terminal};
 
 use crate::cli::Report;
 use crate::error::Error;
 use crate::output::Target;
-use crate::{output, stages, words};
+use crate::{clocks, output, stages, words};
 
 pub(crate) fn run(arguments: &Report) -> Result<ExitCode, Error> {
     let data = arguments.data.dir();
@@ -82,6 +82,7 @@ fn meta(data: &DataDir, summary: &AnalysisSummary, page: &Path) -> Result<Meta, 
         span: totals.span,
         expected_paths: totals.instances_expected,
         notes: found.as_ref().map(words::notes).unwrap_or_default(),
+        clocks: Clocks::read(&data.clocks()).map(|found| clocks::of_report(&found)).unwrap_or_default(),
         next_steps: vec![format!("timelines and all patterns: {}", page.display())],
     })
 }

@@ -1,0 +1,141 @@
+//! The hosts' clocks as reports show them: plain data, filled by the caller like all of a report, and the words for it.
+
+use crate::units::duration;
+
+/// How one host's clock differs from that of another.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Clock {
+    /// The host.
+    pub host: String,
+    /// The host whose clock it is compared with; itself, where there is no other.
+    pub against: String,
+    /// How that was found, in a few words.
+    pub found: String,
+    /// When the offset was as it says, in nanoseconds since the Unix epoch on the other clock.
+    pub at: i64,
+    /// This clock minus the other, in nanoseconds.
+    pub offset_ns: i64,
+    /// How much faster it runs, in parts per million.
+    pub skew_ppm: f64,
+    /// How far the offset may be off; `None`: nobody knows.
+    pub uncertainty_ns: Option<i64>,
+    /// How far the skew may be off.
+    pub skew_uncertainty_ppm: Option<f64>,
+    /// When it was set, in order of time.
+    pub steps: Vec<ClockStep>,
+    /// Its fastest messages: when each was sent, on the common clock, and how much later (by the corrected clocks) it
+    /// was received. First those that it received, then those that it sent.
+    pub fastest: [Vec<[i64; 2]>; 2],
+}
+
+/// A clock was set, or made to run at another rate.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ClockStep {
+    /// When, in nanoseconds on the common clock.
+    pub at: i64,
+    /// By how much it was set forward, in nanoseconds.
+    pub offset_ns: i64,
+    /// How much faster it ran from then on, in parts per million.
+    pub skew_ppm: f64,
+    /// It was somewhere within this many nanoseconds around that time.
+    pub within_ns: i64,
+}
+
+impl Clock {
+    /// Whether it is the clock that others are compared with.
+    pub(crate) fn is_reference(&self) -> bool {
+        self.host == self.against
+    }
+}
+
+impl ClockStep {
+    /// What happened, in words: "set forward by 1.500000 s".
+    pub fn what(&self) -> String {
+        if self.offset_ns.saturating_abs() < 1_000 {
+            return format!("runs {} from then on", ppm(self.skew_ppm));
+        }
+        let direction = if self.offset_ns > 0 { "forward" } else { "back" };
+        let by = offset(self.offset_ns);
+        format!("set {direction} by {}", by.trim_start_matches(['+', '−']))
+    }
+}
+
+/// An offset with its sign, as exact as such are found: to the microsecond from a millisecond on.
+pub fn offset(nanoseconds: i64) -> String {
+    let sign = if nanoseconds < 0 { "−" } else { "+" };
+    let size = nanoseconds.unsigned_abs();
+    match size {
+        0 => "0".to_owned(),
+        1..1_000_000 => format!("{sign}{}", duration(size as f64)),
+        1_000_000..1_000_000_000 => format!("{sign}{:.3} ms", size as f64 / 1e6),
+        _ => {
+            // Rounded to microseconds in whole numbers, so that hours keep them.
+            let micros = size.saturating_add(500) / 1_000;
+            let (seconds, fraction) = (micros / 1_000_000, micros % 1_000_000);
+            let (hours, minutes) = (seconds / 3_600, seconds / 60 % 60);
+            match (hours, minutes) {
+                (0, 0) => format!("{sign}{seconds}.{fraction:06} s"),
+                (0, _) => format!("{sign}{minutes} min {}.{fraction:06} s", seconds % 60),
+                _ => format!("{sign}{hours} h {minutes} min {}.{fraction:06} s", seconds % 60),
+            }
+        }
+    }
+}
+
+/// A skew with its sign.
+pub fn ppm(skew: f64) -> String {
+    let text = format!("{:.2}", skew.abs());
+    match text.as_str() {
+        "0.00" => "0 ppm".to_owned(),
+        _ if skew < 0.0 => format!("−{text} ppm"),
+        _ => format!("+{text} ppm"),
+    }
+}
+
+/// How far something may be off, or that nobody knows.
+pub fn within(nanoseconds: Option<i64>) -> String {
+    nanoseconds.map_or_else(
+        || "unknown".to_owned(),
+        |nanoseconds| match nanoseconds {
+            0 => "0".to_owned(),
+            _ => format!("±{}", duration(nanoseconds as f64)),
+        },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_keep_their_microseconds() {
+        let offsets =
+            [0, 12, -45_600, 1_234_567, -999_999_400, 1_500_000_000, -61_000_001_000, 10_799_999_999_600];
+        let texts = [
+            "0",
+            "+12.0 ns",
+            "−45.6 µs",
+            "+1.235 ms",
+            "−999.999 ms",
+            "+1.500000 s",
+            "−1 min 1.000001 s",
+            "+3 h 0 min 0.000000 s",
+        ];
+        assert_eq!(offsets.map(offset), texts);
+        assert_eq!(offset(i64::MIN).chars().next(), Some('−'));
+    }
+
+    #[test]
+    fn skews_and_uncertainties() {
+        assert_eq!([0.0, -0.004, 33.456, -200.0].map(ppm), ["0 ppm", "0 ppm", "+33.46 ppm", "−200.00 ppm"]);
+        assert_eq!([None, Some(0), Some(43_700)].map(within), ["unknown", "0", "±43.7 µs"]);
+    }
+
+    #[test]
+    fn steps_in_words() {
+        let step = |offset_ns, skew_ppm| ClockStep { offset_ns, skew_ppm, ..ClockStep::default() }.what();
+        assert_eq!(step(1_500_000_000, 3.0), "set forward by 1.500000 s");
+        assert_eq!(step(-5_000_000, 3.0), "set back by 5.000 ms");
+        assert_eq!(step(12, -500.0), "runs −500.00 ppm from then on");
+    }
+}

@@ -1,0 +1,269 @@
+//! Clocks as inline SVG: how all of them drift, and for each the messages that hold its line in its place.
+
+use maud::{Markup, html};
+
+use super::drawing::{r, ticks};
+use crate::clocks::{Clock, offset, ppm, within};
+use crate::units::{duration, plural, printable, shorten};
+
+/// The drawing of one clock, in the units of its view box, and that of all.
+const WIDTH: f64 = 560.0;
+const WIDE: f64 = 1140.0;
+const HEIGHT: f64 = 200.0;
+/// Room for the labels of the axes.
+const LEFT: f64 = 76.0;
+const BOTTOM: f64 = 26.0;
+const TOP: f64 = 8.0;
+/// Room for names at the end of lines.
+const RIGHT: f64 = 120.0;
+/// Colours that the style sheet knows.
+const COLORS: usize = 10;
+/// Longer names are shortened.
+const NAME: usize = 15;
+
+/// Where values stand.
+struct Plane {
+    width: f64,
+    right: f64,
+    begin: i64,
+    end: i64,
+    /// The least and the greatest value, in nanoseconds.
+    low: f64,
+    high: f64,
+}
+
+impl Plane {
+    fn x(&self, at: i64) -> f64 {
+        let span = self.end.saturating_sub(self.begin).max(1) as f64;
+        let part = at.saturating_sub(self.begin) as f64 / span;
+        LEFT + part.clamp(0.0, 1.0) * (self.width - self.right - LEFT)
+    }
+
+    fn y(&self, value: f64) -> f64 {
+        let part = (self.high - value.clamp(self.low, self.high)) / (self.high - self.low).max(1.0);
+        TOP + part * (HEIGHT - BOTTOM - TOP)
+    }
+
+    /// Lines and labels of both axes.
+    fn axes(&self) -> Markup {
+        let span = self.end.saturating_sub(self.begin) as f64;
+        let (base, right) = (HEIGHT - BOTTOM, self.width - self.right);
+        let step = rough_step(self.high - self.low);
+        let (first, last) = ((self.low / step).ceil() as i64, (self.high / step).floor() as i64);
+        html! {
+            g.axis {
+                // Half of them are enough for these widths.
+                @for tick in ticks(span).into_iter().step_by(2) {
+                    @let x = r(self.x(self.begin.saturating_add(tick as i64)));
+                    line x1=(x) x2=(x) y1=(TOP) y2=(r(base)) {}
+                    text.time x=(x) y=(r(base + 16.0)) { (round(tick)) }
+                }
+                @for number in first..=last {
+                    @let value = number as f64 * step;
+                    @let y = r(self.y(value));
+                    line x1=(LEFT) x2=(r(right)) y1=(y) y2=(y) {}
+                    text.value x=(r(LEFT - 6.0)) y=(r(self.y(value) + 4.0)) {
+                        @if number > 0 { "+" } @else if number < 0 { "−" }
+                        (round(value.abs()))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A round duration, without zeros behind the point.
+fn round(nanoseconds: f64) -> String {
+    let shown = duration(nanoseconds);
+    let number = if shown.number.contains('.') {
+        shown.number.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        &shown.number
+    };
+    format!("{number} {}", shown.unit).trim_end().to_owned()
+}
+
+/// A round number of which about four make `span`.
+fn rough_step(span: f64) -> f64 {
+    let rough = (span / 4.0).max(1.0);
+    let power = 10f64.powf(rough.log10().floor());
+    [1.0, 2.0, 5.0]
+        .into_iter()
+        .map(|factor| factor * power)
+        .find(|step| *step >= rough)
+        .unwrap_or(power * 10.0)
+}
+
+/// How the offsets of all clocks change while the trace lasts, steps left out.
+pub(super) struct Drift<'a> {
+    /// The clocks, with their numbers.
+    pub(super) clocks: &'a [(usize, &'a Clock)],
+    /// When the trace begins and ends, in nanoseconds on the common clock.
+    pub(super) begin: i64,
+    pub(super) end: i64,
+}
+
+impl Drift<'_> {
+    pub(super) fn markup(&self) -> Markup {
+        let lines: Vec<Vec<(i64, f64)>> = self.clocks.iter().map(|(_, clock)| self.line(clock)).collect();
+        let values = || lines.iter().flatten().map(|(_, value)| *value);
+        let (low, high) = (values().fold(0.0, f64::min), values().fold(0.0, f64::max));
+        // Lines that all but coincide shall not fill the height.
+        let least = 1_000.0;
+        let (low, high) =
+            if high - low < least { (low - least / 2.0, high + least / 2.0) } else { (low, high) };
+        let margin = 0.04 * (high - low);
+        let plane = Plane {
+            width: WIDE,
+            right: RIGHT,
+            begin: self.begin,
+            end: self.end,
+            low: low - margin,
+            high: high + margin,
+        };
+        let mut labels: Vec<f64> = Vec::new();
+        let names: Vec<Option<f64>> = lines
+            .iter()
+            .map(|line| {
+                let y = plane.y(line.last().map_or(0.0, |(_, value)| *value));
+                // Of names in each other's way the first is shown.
+                let is_free = labels.iter().all(|other| (other - y).abs() > 12.0);
+                labels.extend(is_free.then_some(y));
+                is_free.then_some(y)
+            })
+            .collect();
+        html! {
+            figure.drift {
+                figcaption { b { "Drift" } " of each clock since the trace began" }
+                div.scroll { svg.clock viewBox=(format!("0 0 {WIDE} {HEIGHT}")) role="img" aria-labelledby="drift-t drift-d" {
+                    title id="drift-t" { "How far each clock drifts from the common one" }
+                    desc id="drift-d" { (self.description()) }
+                    (plane.axes())
+                    @for (((number, clock), line), name) in self.clocks.iter().zip(&lines).zip(&names) {
+                        g class=(color(*number)) {
+                            title { (printable(&clock.host)) ": " (ppm(clock.skew_ppm)) }
+                            polyline points=(points(line.iter().map(|(at, value)| (plane.x(*at), plane.y(*value))))) {}
+                            @if let Some(y) = name {
+                                text.name x=(r(WIDE - RIGHT + 6.0)) y=(r(y + 4.0)) {
+                                    (shorten(&printable(&clock.host), NAME, '…'))
+                                }
+                            }
+                        }
+                    }
+                } }
+            }
+        }
+    }
+
+    /// The change of one clock's offset without its steps: when, and how many nanoseconds.
+    pub(super) fn line(&self, clock: &Clock) -> Vec<(i64, f64)> {
+        let mut line = vec![(self.begin, 0.0)];
+        let mut skew = clock.skew_ppm;
+        let later = clock.steps.iter().filter(|step| step.at > self.begin && step.at < self.end);
+        for (at, next) in later.map(|step| (step.at, step.skew_ppm)).chain([(self.end, 0.0)]) {
+            let (before, value) = line.last().copied().unwrap_or((self.begin, 0.0));
+            line.push((at, value + at.saturating_sub(before) as f64 * skew / 1e6));
+            skew = next;
+        }
+        line
+    }
+
+    fn description(&self) -> String {
+        let of_one =
+            |(_, clock): &(usize, &Clock)| format!("{} {}", printable(&clock.host), ppm(clock.skew_ppm));
+        self.clocks.iter().map(of_one).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// What the line of one clock rests on: the fastest messages over and under it, and the band that they leave.
+pub(super) struct Rest<'a> {
+    pub(super) clock: &'a Clock,
+    /// Its number on this page.
+    pub(super) number: usize,
+    /// When the trace begins and ends, in nanoseconds on the common clock.
+    pub(super) begin: i64,
+    pub(super) end: i64,
+}
+
+impl Rest<'_> {
+    pub(super) fn markup(&self) -> Markup {
+        let clock = self.clock;
+        let [received, sent] = &clock.fastest;
+        let mut delays: Vec<f64> = received.iter().chain(sent).map(|message| message[1] as f64).collect();
+        delays.sort_by(f64::total_cmp);
+        let usual = delays.get(delays.len() / 2).copied().unwrap_or(0.0).abs();
+        let band = clock.uncertainty_ns.map(|uncertainty| uncertainty as f64);
+        let reach = 1.5 * usual.max(band.unwrap_or(0.0)).max(1_000.0);
+        let plane =
+            Plane { width: WIDTH, right: 12.0, begin: self.begin, end: self.end, low: -reach, high: reach };
+        let beyond = delays.iter().filter(|delay| **delay > reach).count() as u64;
+        let id = format!("clock{}", self.number);
+        let name = printable(&clock.host);
+        html! {
+            figure {
+                figcaption {
+                    b { (name) } " " (offset(clock.offset_ns)) ", " (ppm(clock.skew_ppm)) ", "
+                    (within(clock.uncertainty_ns))
+                }
+                svg.clock viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img"
+                    aria-labelledby={ (id) "-t " (id) "-d" } {
+                    title id={ (id) "-t" } { "The fastest messages of " (name) ", around its line" }
+                    desc id={ (id) "-d" } {
+                        (plural(received.len() as u64, "message", "messages")) " received lie over the line by the time they took, "
+                        (plural(sent.len() as u64, "message", "messages")) " sent lie under it. The band is how far the line may be off: "
+                        (within(clock.uncertainty_ns)) "."
+                    }
+                    @if let Some(band) = band {
+                        @let (top, bottom) = (plane.y(band), plane.y(-band));
+                        rect.band x=(LEFT) y=(r(top)) width=(r(WIDTH - 12.0 - LEFT)) height=(r(bottom - top)) {}
+                    }
+                    (plane.axes())
+                    line.estimate x1=(LEFT) x2=(r(WIDTH - 12.0)) y1=(r(plane.y(0.0))) y2=(r(plane.y(0.0))) {}
+                    @for step in &clock.steps {
+                        @let x = r(plane.x(step.at));
+                        g.step { title { (step.what()) } line x1=(x) x2=(x) y1=(TOP) y2=(r(HEIGHT - BOTTOM)) {} }
+                    }
+                    g.received { (dots(&plane, received, 1.0, reach)) }
+                    g.sent { (dots(&plane, sent, -1.0, reach)) }
+                }
+                @if beyond > 0 { p.fine { (plural(beyond, "slower message", "slower messages")) " not drawn." } }
+            }
+        }
+    }
+}
+
+/// A dot for each message that is within reach: one path of lines without length, which round ends make dots.
+fn dots(plane: &Plane, messages: &[[i64; 2]], sign: f64, reach: f64) -> Markup {
+    let near = messages.iter().filter(|message| message[1] as f64 <= reach);
+    let path: String = near
+        .map(|[at, delay]| format!("M{} {}h0", r(plane.x(*at)), r(plane.y(sign * *delay as f64))))
+        .collect();
+    html! { @if !path.is_empty() { path d=(path) {} } }
+}
+
+fn points(points: impl Iterator<Item = (f64, f64)>) -> String {
+    points.map(|(x, y)| format!("{},{}", r(x), r(y))).collect::<Vec<_>>().join(" ")
+}
+
+fn color(number: usize) -> String {
+    format!("c{}", number % COLORS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_round() {
+        let labels = [0.0, 500.0, 50_000.0, 1_500_000.0, 2e9, 2e10].map(round);
+        assert_eq!(labels, ["0", "500 ns", "50 µs", "1.5 ms", "2 s", "20 s"]);
+        assert_eq!([4.0, 9.0, 2_000.0, 70_000.0].map(rough_step), [1.0, 5.0, 500.0, 20_000.0]);
+    }
+
+    #[test]
+    fn what_is_out_of_reach_stays_at_the_edge() {
+        let plane = Plane { width: 560.0, right: 12.0, begin: 100, end: 200, low: -50.0, high: 50.0 };
+        assert_eq!([100, 200, 0, 300].map(|at| plane.x(at)), [76.0, 548.0, 76.0, 548.0]);
+        assert_eq!([50.0, 0.0, -50.0, -1e9].map(|value| plane.y(value)), [8.0, 91.0, 174.0, 174.0]);
+    }
+}
