@@ -107,6 +107,11 @@ impl Lab {
         self.recording.file(name)
     }
 
+    /// Ends it and keeps what it recorded and its files.
+    pub fn into_recording(mut self) -> Recording {
+        std::mem::take(&mut self.recording)
+    }
+
     /// The logs of a host, in the order of their beginning.
     pub fn logs(&self, host: &Host) -> Vec<Recorded> {
         self.recording.logs_of(host.name())

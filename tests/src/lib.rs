@@ -6,6 +6,7 @@ pub mod capture;
 pub mod lab;
 pub mod oracle;
 pub mod strace;
+pub mod wire;
 
 use std::env;
 use std::path::{Path, PathBuf};

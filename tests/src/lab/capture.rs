@@ -24,7 +24,13 @@ pub struct Packets {
 
 impl Packets {
     /// Starts it, and returns when it sees packets.
-    pub(super) fn start(namespace: &Namespace, interface: &str, address: Ipv4Addr, file: &Path) -> Packets {
+    pub(super) fn start(
+        namespace: &Namespace,
+        interface: &str,
+        address: Ipv4Addr,
+        file: &Path,
+        filter: &str,
+    ) -> Packets {
         let mut command = Command::new(program("tcpdump"));
         command.args([
             "-n",
@@ -39,7 +45,12 @@ impl Packets {
             "-i",
             interface,
         ]);
-        namespace.enter(command.arg("-w").arg(file));
+        command.arg("-w").arg(file);
+        if !filter.is_empty() {
+            // The mark goes through as well.
+            command.arg(format!("arp or udp port 9 or ({filter})"));
+        }
+        namespace.enter(&mut command);
         let running = Running::start("tcpdump", &mut command);
         running.wait_for("listening on");
         Packets { running, namespace: namespace.clone(), file: file.to_owned(), address }

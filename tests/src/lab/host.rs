@@ -188,6 +188,11 @@ impl Host {
 
     /// Captures the packets of an interface (`eth0`, `lo`) into `file`, until it is stopped.
     pub fn tcpdump(&self, interface: &str, file: &Path) -> Packets {
+        self.tcpdump_of(interface, file, "")
+    }
+
+    /// The same for those packets that `filter` lets through; none lets all through.
+    pub fn tcpdump_of(&self, interface: &str, file: &Path, filter: &str) -> Packets {
         let index =
             interface.strip_prefix("eth").map(|number| number.parse::<usize>().expect("eth0 and so on"));
         let address = index.map_or(Ipv4Addr::LOCALHOST, |index| {
@@ -197,7 +202,7 @@ impl Host {
             });
             v4.filter(|v4| v4.octets()[3] == self.number).nth(index).expect("it has this interface")
         });
-        Packets::start(&self.namespace, interface, address, file)
+        Packets::start(&self.namespace, interface, address, file, filter)
     }
 
     /// Starts a program in the background.

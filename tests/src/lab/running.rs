@@ -77,6 +77,12 @@ impl Running {
         self.output()
     }
 
+    /// Waits for its end, whatever that is.
+    pub fn finish_by_any_status(mut self) -> String {
+        self.end();
+        self.output()
+    }
+
     fn end(&mut self) -> ExitStatus {
         let deadline = Instant::now() + 5 * PATIENCE;
         loop {
