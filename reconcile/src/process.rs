@@ -2,6 +2,7 @@
 
 use message_trace::Node;
 use socket_log::Header;
+use socket_log::layout::source;
 
 /// A traced process. Its place among the processes is also its node.
 #[derive(Clone, Debug)]
@@ -25,11 +26,16 @@ pub(crate) struct Process {
 
 /// The node of the process whose log begins with `header`.
 pub(crate) fn node(header: &Header, host: &str) -> Node {
+    // Packets know of no processes: their log says what the node is to be called, and is of none.
+    let of_packets = header.source == source::PACKETS;
     Node {
         host: host.to_owned(),
-        pid: Some(header.pid as i32),
+        pid: Some(header.pid as i32).filter(|_| !of_packets),
         start: Some(header.start.realtime),
-        command: command(&header.executable, &header.arguments),
+        command: match header.arguments.first().filter(|_| of_packets) {
+            Some(name) => name.clone(),
+            None => command(&header.executable, &header.arguments),
+        },
         executable: header.executable.clone(),
         traced: true,
     }

@@ -1,10 +1,11 @@
 //! The arguments of `sockcap import`, a subcommand for each kind of file.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, Subcommand};
-use reconcile::import::{Calls, HOW_TO_RUN_STRACE, Project5, Strace, Unit};
+use reconcile::import::{Calls, HOW_TO_RUN_STRACE, Packets, Project5, Strace, Unit};
 
 use super::{Data, values::host_name};
 
@@ -15,7 +16,8 @@ Examples:
   sockcap import calls calls.csv.gz && sockcap report
   sockcap import messages messages.csv --nodes nodes.csv -d copy
   sockcap import project5 --unit ms trace.txt
-  sockcap import strace --host web1 /tmp/trace";
+  sockcap import strace --host web1 /tmp/trace
+  sockcap import pcap --host web=web.pcap --host db=db.pcap";
 
 #[derive(Debug, Args)]
 pub(crate) struct Import {
@@ -51,6 +53,13 @@ pub(crate) enum Source {
     /// 'strace -ff', and those of several at once on one host; plain or compressed (gzip, zstd).
     #[command(after_help = strace_help())]
     Strace(StraceFiles),
+    /// Captured packets: pcap or pcapng, plain or compressed (gzip, zstd)
+    ///
+    /// TCP connections are put together from their segments, and become with the datagrams what the programs at both
+    /// ends would have logged. Name all captures of a system at once: each host's packets are timed by the sniffer that
+    /// saw most of them, and translated addresses are found by packets that several saw.
+    #[command(after_help = PCAP_HELP)]
+    Pcap(Pcap),
 }
 
 /// How strace is to be run.
@@ -83,6 +92,51 @@ impl StraceFiles {
 /// This host's name, as a recording without a name for it has it.
 fn own_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+const PCAP_HELP: &str = "\
+A file of 'tcpdump -i any' says which addresses are those of the host it was captured on; of other
+files it is found where it can be. --host names that host; without, it is called after the file.
+Hosts without a capture of their own are called by their addresses. A host that also connects to
+others is one node; of one that only answers each port is a node.
+
+Examples:
+  tcpdump -i any -s 0 -w web.pcap          on each host, and then
+  sockcap import pcap --host web=web.pcap --host db=db.pcap && sockcap report
+  sockcap import pcap switch.pcapng.zst --address web=10.0.0.1 --address web=fd00::1";
+
+/// Captures.
+#[derive(Debug, Args)]
+pub(crate) struct Pcap {
+    /// The files, each of another sniffer
+    #[arg(required_unless_present = "hosts", value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) data: Data,
+    /// On which host a file was captured; several files of one host are one sniffer's
+    #[arg(long = "host", value_name = "NAME=FILE", value_parser = host_file)]
+    pub(crate) hosts: Vec<(String, PathBuf)>,
+    /// Which host an address is of
+    #[arg(long = "address", value_name = "NAME=ADDRESS", value_parser = host_address)]
+    pub(crate) addresses: Vec<(String, IpAddr)>,
+}
+
+impl Pcap {
+    /// The importer.
+    pub(crate) fn importer(&self) -> Packets {
+        Packets { hosts: self.hosts.clone(), addresses: self.addresses.clone() }
+    }
+}
+
+fn host_file(text: &str) -> Result<(String, PathBuf), String> {
+    let (name, file) = text.split_once('=').ok_or("write it as NAME=FILE, such as web=web.pcap")?;
+    Ok((host_name(name)?, file.into()))
+}
+
+fn host_address(text: &str) -> Result<(String, IpAddr), String> {
+    let (name, address) = text.split_once('=').ok_or("write it as NAME=ADDRESS, such as web=10.0.0.1")?;
+    let address = address.parse().map_err(|_| format!("'{address}' is no IP address"))?;
+    Ok((host_name(name)?, address))
 }
 
 /// Tables of messages.

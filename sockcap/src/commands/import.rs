@@ -21,6 +21,7 @@ pub(crate) fn run(arguments: &Import) -> Result<ExitCode, Error> {
             import(&messages.importer(), &messages.table.files, &messages.table.data.dir())
         }
         Source::Project5(table) => import(&table.project5(), &table.files, &table.data.dir()),
+        Source::Pcap(pcap) => import(&pcap.importer(), &pcap.files, &pcap.data.dir()),
         Source::Calls(table) => import(&table.calls(), &table.files, &table.data.dir()),
         Source::Strace(strace) => import(&strace.importer(), &strace.files, &strace.data.dir()),
     }

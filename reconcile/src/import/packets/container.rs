@@ -1,0 +1,376 @@
+//! Capture files: pcap and pcapng of either byte order, of any resolution of time, as a stream of frames.
+//!
+//! Files are read record by record, so that their size does not matter, and each record's place is known, so that
+//! damage can be told by file and byte. The fields of headers and blocks are taken apart by pcap-parser; the walk from
+//! record to record is here, as a damaged one must neither end the file before its time nor be believed when it claims
+//! to be gigabytes long.
+
+use std::io::{self, Read};
+
+use pcap_parser::pcapng::{Block, parse_block_be, parse_block_le};
+use pcap_parser::traits::PcapNGPacketBlock;
+use pcap_parser::{OptionCode, PcapNGOption};
+
+/// A record that claims to be longer is damage. Captured packets are at most 256 KiB.
+const LONGEST_RECORD: usize = 4 << 20;
+/// More interfaces than this in one section are damage.
+const MOST_INTERFACES: usize = 1 << 16;
+/// Nanoseconds of a second.
+const SECOND: i64 = 1_000_000_000;
+
+/// Which way a frame passed the interface that it was captured on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// The file does not say, or it was for another host.
+    Unknown,
+    /// To this host, or through it.
+    In,
+    /// From this host, or through it.
+    Out,
+}
+
+/// A frame as it was captured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Frame<'a> {
+    /// When, in nanoseconds since the Unix epoch by the sniffer's clock.
+    pub(crate) time: i64,
+    /// The type of the link, one of tcpdump's `LINKTYPE_` numbers.
+    pub(crate) link: i32,
+    /// The interface, by its place in the section.
+    pub(crate) interface: u32,
+    pub(crate) way: Way,
+    /// Its size on the wire.
+    pub(crate) original: u32,
+    /// As much of it as was captured.
+    pub(crate) data: &'a [u8],
+}
+
+/// Something wrong with a file. Reading goes on behind it where it can.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Damage {
+    /// Bytes from the beginning; of a compressed file, of what it holds.
+    pub(crate) offset: u64,
+    /// For counting.
+    pub(crate) cause: &'static str,
+    /// For people.
+    pub(crate) why: String,
+}
+
+/// A capture file being read.
+pub(crate) struct Container<'a> {
+    input: Box<dyn Read + 'a>,
+    /// Bytes read so far.
+    position: u64,
+    format: Format,
+    record: Vec<u8>,
+    /// The frame that was read last, but for its data.
+    head: Option<Head>,
+    damage: Vec<Damage>,
+    ended: bool,
+}
+
+#[derive(Clone, Copy)]
+struct Head {
+    time: i64,
+    link: i32,
+    interface: u32,
+    way: Way,
+    original: u32,
+    begin: usize,
+    end: usize,
+}
+
+enum Format {
+    /// The old format.
+    Pcap { big_endian: bool, unit: i64, link: i32, head: usize },
+    /// The new one.
+    PcapNg { big_endian: bool, interfaces: Vec<Interface> },
+}
+
+#[derive(Clone, Copy)]
+struct Interface {
+    link: i32,
+    /// Units of time in a second.
+    units: u64,
+    /// Seconds to be added.
+    offset: i64,
+    snap: u32,
+}
+
+/// Why a file is no capture.
+#[derive(Debug)]
+pub(crate) enum NotACapture {
+    /// It could not be read.
+    Io(io::Error),
+    /// It holds nothing.
+    Empty,
+    /// It is something else, or its header is damaged.
+    Other,
+}
+
+impl<'a> Container<'a> {
+    /// Reads the file's header.
+    pub(crate) fn open(input: Box<dyn Read + 'a>) -> Result<Container<'a>, NotACapture> {
+        let mut this = Container {
+            input,
+            position: 0,
+            format: Format::PcapNg { big_endian: false, interfaces: Vec::new() },
+            record: Vec::new(),
+            head: None,
+            damage: Vec::new(),
+            ended: false,
+        };
+        match this.fill(0, 4).map_err(NotACapture::Io)? {
+            0 => return Err(NotACapture::Empty),
+            4 => {}
+            _ => return Err(NotACapture::Other),
+        }
+        if this.record.starts_with(&SECTION) {
+            this.section_header()?;
+        } else {
+            this.pcap_header()?;
+        }
+        Ok(this)
+    }
+
+    fn pcap_header(&mut self) -> Result<(), NotACapture> {
+        if self.fill(4, 20).map_err(NotACapture::Io)? < 20 {
+            return Err(NotACapture::Other);
+        }
+        let Ok((_, header)) = pcap_parser::parse_pcap_header(&self.record) else {
+            return Err(NotACapture::Other);
+        };
+        self.format = Format::Pcap {
+            big_endian: header.is_bigendian(),
+            unit: if header.is_nanosecond_precision() { 1 } else { 1000 },
+            // The upper bits tell of frame check sequences.
+            link: header.network.0 & 0xffff,
+            head: if header.is_modified_format() { 24 } else { 16 },
+        };
+        Ok(())
+    }
+
+    /// The first section's header, of which the block type has been read.
+    fn section_header(&mut self) -> Result<(), NotACapture> {
+        match self.block(4) {
+            Ok(true) if self.damage.is_empty() => Ok(()),
+            Ok(_) => Err(NotACapture::Other),
+            Err(error) => Err(NotACapture::Io(error)),
+        }
+    }
+
+    /// Goes on to the next frame. `false`: there is none.
+    pub(crate) fn advance(&mut self) -> bool {
+        self.head = None;
+        while !self.ended && self.head.is_none() {
+            let begin = self.position;
+            let more = match self.format {
+                Format::Pcap { .. } => self.pcap_record(),
+                Format::PcapNg { .. } => self.block(0),
+            };
+            match more {
+                Ok(more) => self.ended |= !more,
+                Err(error) => {
+                    self.damaged(begin, "cannot be read further", format!("it cannot be read: {error}"));
+                    self.ended = true;
+                }
+            }
+        }
+        self.head.is_some()
+    }
+
+    /// The frame that [`Container::advance`] went to.
+    pub(crate) fn frame(&self) -> Option<Frame<'_>> {
+        let Head { time, link, interface, way, original, begin, end } = self.head?;
+        let data = self.record.get(begin..end)?;
+        Some(Frame { time, link, interface, way, original, data })
+    }
+
+    /// The time of that frame.
+    pub(crate) fn time(&self) -> i64 {
+        self.head.map_or(i64::MAX, |head| head.time)
+    }
+
+    /// What was wrong since this was last called.
+    pub(crate) fn take_damage(&mut self) -> Vec<Damage> {
+        std::mem::take(&mut self.damage)
+    }
+
+    /// Reads `more` bytes behind the first `have` of the record; says how many there were.
+    fn fill(&mut self, have: usize, more: usize) -> io::Result<usize> {
+        self.record.resize(have, 0);
+        let read = self.input.by_ref().take(more as u64).read_to_end(&mut self.record)?;
+        self.position += read as u64;
+        Ok(read)
+    }
+
+    fn damaged(&mut self, offset: u64, cause: &'static str, why: String) {
+        self.damage.push(Damage { offset, cause, why });
+    }
+
+    fn cut_off(&mut self, begin: u64) -> io::Result<bool> {
+        self.damaged(begin, "cut off", "the file ends inside a record".into());
+        Ok(false)
+    }
+
+    fn pcap_record(&mut self) -> io::Result<bool> {
+        let Format::Pcap { big_endian, unit, link, head } = self.format else { return Ok(false) };
+        let begin = self.position;
+        match self.fill(0, head)? {
+            0 => return Ok(false),
+            read if read < head => return self.cut_off(begin),
+            _ => {}
+        }
+        let word = |at: usize| number(&self.record, at, big_endian);
+        let [seconds, fraction, captured, original] = [word(0), word(4), word(8), word(12)];
+        if captured as usize > LONGEST_RECORD {
+            let why = format!("a packet of {captured} bytes; the rest of the file is not read");
+            self.damaged(begin, "impossible length", why);
+            return Ok(false);
+        }
+        if self.fill(head, captured as usize)? < captured as usize {
+            return self.cut_off(begin);
+        }
+        let fraction = i64::from(fraction) * unit;
+        if fraction >= SECOND {
+            self.damaged(begin, "impossible time", "a fraction of more than a second".into());
+            return Ok(true);
+        }
+        let end = head + captured as usize;
+        let time = i64::from(seconds) * SECOND + fraction;
+        let original = original.max(captured);
+        self.head = Some(Head { time, link, interface: 0, way: Way::Unknown, original, begin: head, end });
+        Ok(true)
+    }
+
+    /// Reads a block of pcapng, of which `have` bytes have been read. `false`: there is none.
+    fn block(&mut self, have: usize) -> io::Result<bool> {
+        const HEAD: usize = 12;
+        let begin = self.position - have as u64;
+        let read = have + self.fill(have, HEAD - have)?;
+        if read < HEAD {
+            return if read == 0 { Ok(false) } else { self.cut_off(begin) };
+        }
+        let Format::PcapNg { big_endian, interfaces } = &mut self.format else { return Ok(false) };
+        if self.record.starts_with(&SECTION) {
+            *big_endian = match self.record.get(8..12) {
+                Some([0x1a, 0x2b, 0x3c, 0x4d]) => true,
+                Some([0x4d, 0x3c, 0x2b, 0x1a]) => false,
+                _ => {
+                    let why = "a section of no byte order; the rest of the file is not read";
+                    self.damaged(begin, "damaged block", why.into());
+                    return Ok(false);
+                }
+            };
+            interfaces.clear();
+        }
+        let big_endian = *big_endian;
+        let length = number(&self.record, 4, big_endian) as usize;
+        if length < HEAD || !length.is_multiple_of(4) || length > LONGEST_RECORD {
+            let why = format!("a block of {length} bytes; the rest of the file is not read");
+            self.damaged(begin, "impossible length", why);
+            return Ok(false);
+        }
+        if self.fill(HEAD, length - HEAD)? < length - HEAD {
+            return self.cut_off(begin);
+        }
+        let parse = if big_endian { parse_block_be } else { parse_block_le };
+        let record = std::mem::take(&mut self.record);
+        let damage = match parse(&record) {
+            Ok((_, block)) => self.use_block(&block, &record, big_endian).err(),
+            Err(_) => Some(("damaged block", "a block that is not what it should be".to_owned())),
+        };
+        self.record = record;
+        if let Some((cause, why)) = damage {
+            self.damaged(begin, cause, why);
+        }
+        Ok(true)
+    }
+
+    fn use_block(&mut self, block: &Block, record: &[u8], big_endian: bool) -> Result<(), Fault> {
+        let Format::PcapNg { interfaces, .. } = &mut self.format else { return Ok(()) };
+        match block {
+            Block::InterfaceDescription(described) => {
+                if interfaces.len() >= MOST_INTERFACES {
+                    return Err(("damaged block", "too many interfaces".into()));
+                }
+                interfaces.push(Interface {
+                    link: described.linktype.0 & 0xffff,
+                    units: units(described.if_tsresol)
+                        .ok_or(("damaged block", "a resolution of time that cannot be".to_owned()))?,
+                    offset: seconds(&described.options, big_endian),
+                    snap: described.snaplen,
+                });
+            }
+            Block::EnhancedPacket(packet) => {
+                let interface = interfaces.get(packet.if_id as usize).copied();
+                let interface = interface
+                    .ok_or(("unknown interface", format!("a packet of interface {}", packet.if_id)))?;
+                let ticks = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
+                let time =
+                    interface.time(ticks).ok_or(("impossible time", "a time beyond all".to_owned()))?;
+                let way = flags(&packet.options, big_endian);
+                let (begin, length) = (28, packet.packet_data().len());
+                self.head = Some(Head {
+                    time,
+                    link: interface.link,
+                    interface: packet.if_id,
+                    way,
+                    original: packet.origlen.max(length as u32),
+                    begin,
+                    end: (begin + length).min(record.len()),
+                });
+            }
+            Block::SimplePacket(_) => {
+                let snap = interfaces.first().map_or(0, |interface| interface.snap);
+                return Err(("no time", format!("a packet without a time (of at most {snap} bytes)")));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+type Fault = (&'static str, String);
+
+/// The type of a section header: the same in both byte orders.
+const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
+
+impl Interface {
+    fn time(&self, ticks: u64) -> Option<i64> {
+        let (whole, rest) = (ticks / self.units, ticks % self.units);
+        let nanoseconds = u128::from(rest) * SECOND as u128 / u128::from(self.units);
+        let seconds = i64::try_from(whole).ok()?.checked_add(self.offset)?;
+        seconds.checked_mul(SECOND)?.checked_add(nanoseconds as i64)
+    }
+}
+
+/// Units in a second by the option `if_tsresol`: a negative power of ten or, with the top bit, of two.
+fn units(resolution: u8) -> Option<u64> {
+    let power = u32::from(resolution & 0x7f);
+    if resolution & 0x80 == 0 { 10u64.checked_pow(power) } else { 1u64.checked_shl(power) }
+}
+
+/// The option `if_tsoffset`.
+fn seconds(options: &[PcapNGOption], big_endian: bool) -> i64 {
+    let value = options.iter().find(|option| option.code == OptionCode::IfTsoffset);
+    let bytes = value.and_then(|option| <[u8; 8]>::try_from(option.value().get(..8)?).ok());
+    bytes.map_or(0, |bytes| if big_endian { i64::from_be_bytes(bytes) } else { i64::from_le_bytes(bytes) })
+}
+
+/// The way that the option `epb_flags` tells.
+fn flags(options: &[PcapNGOption], big_endian: bool) -> Way {
+    const FLAGS: OptionCode = OptionCode(2);
+    let Some(option) = options.iter().find(|option| option.code == FLAGS) else { return Way::Unknown };
+    match number(option.value(), 0, big_endian) & 3 {
+        1 => Way::In,
+        2 => Way::Out,
+        _ => Way::Unknown,
+    }
+}
+
+/// The 32-bit number at `at`; 0 where there is none.
+fn number(bytes: &[u8], at: usize, big_endian: bool) -> u32 {
+    let bytes = bytes.get(at..at + 4).and_then(|bytes| <[u8; 4]>::try_from(bytes).ok()).unwrap_or_default();
+    if big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
+}

@@ -1,0 +1,103 @@
+//! What a flow of packets is called, and how copies of one packet are known.
+
+use std::hash::{Hash, Hasher};
+use std::net::IpAddr;
+
+use rustc_hash::FxHasher;
+
+use super::container::Way;
+use super::headers::{End, Packet, Transport};
+
+/// Both ends of a flow in a fixed order, whichever way a packet goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Key {
+    pub(crate) ends: [End; 2],
+    pub(crate) udp: bool,
+}
+
+impl Key {
+    /// The flow of a packet, and which of its ends sent it.
+    pub(crate) fn of(packet: &Packet) -> (Key, usize) {
+        let udp = packet.transport == Transport::Udp;
+        let (source, destination) = (packet.source, packet.destination);
+        if source <= destination {
+            (Key { ends: [source, destination], udp }, 0)
+        } else {
+            (Key { ends: [destination, source], udp }, 1)
+        }
+    }
+}
+
+/// Whether packets to `ip` may reach many.
+pub(crate) fn is_for_many(ip: IpAddr) -> bool {
+    ip.is_multicast() || matches!(ip, IpAddr::V4(ip) if ip.is_broadcast() || ip.octets()[3] == 255)
+}
+
+/// Remembers the packets of the last second, by their hashes, as far as room allows: a sniffer that listens on several
+/// interfaces, or on both directions of a switch's port, sees one packet several times.
+pub(crate) struct Copies {
+    slots: Vec<Slot>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Slot {
+    hash: u64,
+    time: i64,
+    interface: u32,
+    out: bool,
+    used: bool,
+}
+
+/// Copies of a packet are captured this close together, in nanoseconds.
+const CLOSE: i64 = 1_000_000_000;
+const SLOTS: usize = 1 << 15;
+
+impl Copies {
+    pub(crate) fn new() -> Copies {
+        Copies { slots: vec![Slot::default(); SLOTS] }
+    }
+
+    /// Whether `packet` is a copy of one that was seen just now. Without a number of its own from IP it may be as well a
+    /// second packet with the same bytes, unless it is seen in another place or passing the other way.
+    pub(crate) fn is_copy(&mut self, packet: &Packet, checksum: u32) -> bool {
+        let mut hasher = FxHasher::default();
+        (packet.source, packet.destination, packet.id, packet.bytes, checksum).hash(&mut hasher);
+        if let Transport::Tcp(tcp) = packet.transport {
+            (tcp.sequence, tcp.acknowledged, tcp.flags).hash(&mut hasher);
+        }
+        let hash = hasher.finish();
+        let Some(slot) = self.slots.get_mut((hash >> 32) as usize % SLOTS) else { return false };
+        let (interface, out) = (packet.interface, packet.way == Way::Out);
+        let elsewhere = slot.interface != interface || slot.out != out;
+        let close = packet.time.saturating_sub(slot.time).abs() <= CLOSE;
+        if slot.used && slot.hash == hash && close && (elsewhere || packet.id != 0) {
+            return true;
+        }
+        *slot = Slot { hash, time: packet.time, interface, out, used: true };
+        false
+    }
+}
+
+/// So much of a segment's body is compared.
+const BODY: u32 = 16;
+
+/// A packet's fields as they stay on the whole way, so that copies of it have equal values wherever they are seen and
+/// whatever their addresses are. `None`: there is too little in it to tell it from others.
+pub(crate) fn signature(packet: &Packet, checksum: u32) -> Option<u64> {
+    use super::headers::Tcp;
+    let mut hasher = FxHasher::default();
+    match packet.transport {
+        // The two numbers are as good as random. Of the body the beginning is compared, which all have that cut packets.
+        Transport::Tcp(tcp) if tcp.has(Tcp::ACK) && (tcp.has(Tcp::SYN) || packet.bytes > 0) => {
+            let flags = tcp.flags & (Tcp::SYN | Tcp::FIN);
+            let body = packet.payload.get(..packet.bytes.min(BODY) as usize)?;
+            (6u8, tcp.sequence, tcp.acknowledged, flags, packet.bytes, body).hash(&mut hasher);
+        }
+        Transport::Udp if packet.bytes >= 8 && packet.payload.len() as u32 == packet.bytes => {
+            (17u8, packet.bytes, checksum, packet.id).hash(&mut hasher);
+        }
+        _ => return None,
+    }
+    // The hasher's lower bits are weak, and the samples are chosen by them.
+    Some(hasher.finish().wrapping_mul(0x9e37_79b9_7f4a_7c15))
+}

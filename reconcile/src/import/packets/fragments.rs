@@ -1,0 +1,164 @@
+//! Packets of IP that were sent in fragments, put together again. How many are held at once is limited: what does not
+//! become whole is forgotten when its place is needed.
+
+use std::collections::VecDeque;
+use std::net::IpAddr;
+
+use rustc_hash::FxHashMap;
+
+use super::headers::Fragment;
+
+/// As many packets are held in parts, of at most 64 KiB each.
+const MOST_HELD: usize = 256;
+/// IP cannot count further.
+const LONGEST: u32 = 65_535;
+/// More pieces of one packet than any link makes.
+const MOST_PIECES: usize = 512;
+
+type Key = (IpAddr, IpAddr, u8, u32);
+
+/// The parts of packets that are not whole yet.
+#[derive(Debug, Default)]
+pub(crate) struct Fragments {
+    held: FxHashMap<Key, Partial>,
+    order: VecDeque<Key>,
+    /// Packets that never became whole.
+    pub(crate) incomplete: u64,
+    /// Fragments seen.
+    pub(crate) seen: u64,
+}
+
+#[derive(Debug, Default)]
+struct Partial {
+    bytes: Vec<u8>,
+    /// Which of them are there: in order, apart.
+    there: Vec<(u32, u32)>,
+    total: Option<u32>,
+}
+
+impl Fragments {
+    /// Takes a fragment; gives the payload of the packet if it is whole now.
+    pub(crate) fn add(&mut self, fragment: &Fragment) -> Option<Vec<u8>> {
+        self.seen += 1;
+        let end = fragment.offset.saturating_add(fragment.bytes);
+        // What the sniffer cut off cannot be put together.
+        if end > LONGEST || (fragment.data.len() as u32) < fragment.bytes {
+            return None;
+        }
+        let key = (fragment.source, fragment.destination, fragment.protocol, fragment.id);
+        if !self.held.contains_key(&key) {
+            if self.order.len() >= MOST_HELD {
+                let oldest = self.order.pop_front()?;
+                self.incomplete += u64::from(self.held.remove(&oldest).is_some());
+            }
+            self.order.push_back(key);
+        }
+        let partial = self.held.entry(key).or_default();
+        partial.add(fragment, end);
+        if !partial.is_whole() {
+            return None;
+        }
+        let whole = self.held.remove(&key)?;
+        self.order.retain(|held| *held != key);
+        Some(whole.bytes)
+    }
+
+    /// How many packets did not become whole.
+    pub(crate) fn lost(&self) -> u64 {
+        self.incomplete + self.held.len() as u64
+    }
+}
+
+impl Partial {
+    fn add(&mut self, fragment: &Fragment, end: u32) {
+        if !fragment.more {
+            self.total = Some(end);
+        }
+        if self.there.len() >= MOST_PIECES {
+            return;
+        }
+        if self.bytes.len() < end as usize {
+            self.bytes.resize(end as usize, 0);
+        }
+        if let Some(place) = self.bytes.get_mut(fragment.offset as usize..end as usize) {
+            place.copy_from_slice(fragment.data.get(..place.len()).unwrap_or_default());
+        }
+        self.there.push((fragment.offset, end));
+        self.there.sort_unstable();
+        self.there.dedup_by(|next, last| {
+            let touch = next.0 <= last.1;
+            if touch {
+                last.1 = last.1.max(next.1);
+            }
+            touch
+        });
+    }
+
+    fn is_whole(&self) -> bool {
+        self.total.is_some_and(|total| self.there.first() == Some(&(0, total)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::net::Ipv4Addr;
+
+    fn fragment(id: u32, offset: u32, more: bool, data: &[u8]) -> Fragment<'_> {
+        let ip = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let bytes = data.len() as u32;
+        Fragment { source: ip, destination: ip, ttl: 64, protocol: 17, id, offset, more, bytes, data }
+    }
+
+    #[test]
+    fn what_was_cut_off_is_no_packet() {
+        let mut fragments = Fragments::default();
+        let cut = Fragment { bytes: 100, ..fragment(1, 0, false, b"abc") };
+        assert!(fragments.add(&cut).is_none());
+        assert!(fragments.add(&fragment(1, 65_000, false, &[0; 1000])).is_none());
+        assert_eq!((fragments.seen, fragments.lost()), (2, 0));
+    }
+
+    #[test]
+    fn few_are_held_at_once() {
+        let mut fragments = Fragments::default();
+        for id in 0..MOST_HELD as u32 + 10 {
+            assert!(fragments.add(&fragment(id, 0, true, b"abcdefgh")).is_none());
+        }
+        assert_eq!(fragments.held.len(), MOST_HELD);
+        assert_eq!(fragments.lost(), MOST_HELD as u64 + 10);
+        // The oldest is forgotten, the latest is not.
+        assert!(fragments.add(&fragment(0, 8, false, b"x")).is_none());
+        assert!(fragments.add(&fragment(MOST_HELD as u32 + 9, 8, false, b"x")).is_some());
+    }
+
+    proptest! {
+        /// In any order, and some twice: the packet is whole with its last missing fragment, and equal.
+        #[test]
+        fn any_order_gives_the_packet(
+            whole in prop::collection::vec(any::<u8>(), 1..4000),
+            cut in 1usize..100,
+            order in any::<prop::sample::Index>(),
+            twice in any::<prop::sample::Index>(),
+        ) {
+            let pieces: Vec<_> = whole.chunks(cut * 8).collect();
+            let mut fragments = Fragments::default();
+            let mut places: Vec<usize> = (0..pieces.len()).collect();
+            places.rotate_left(order.index(pieces.len()));
+            places.insert(0, twice.index(pieces.len()));
+            let last = *places.last().unwrap();
+            let twice_is_last = places[0] == last;
+            let mut got = None;
+            for (step, place) in places.iter().enumerate() {
+                let more = place + 1 < pieces.len();
+                let piece = fragment(7, (place * cut * 8) as u32, more, pieces[*place]);
+                let whole = fragments.add(&piece);
+                prop_assert!(whole.is_none() || got.is_none() || pieces.len() == 1);
+                prop_assert!(whole.is_none() || step + 1 == places.len() || twice_is_last || pieces.len() == 1);
+                got = got.or(whole);
+            }
+            prop_assert_eq!(got, Some(whole));
+        }
+    }
+}

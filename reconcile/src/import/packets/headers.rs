@@ -1,0 +1,340 @@
+//! From a frame to a TCP segment or a datagram: the headers of the link, of IP, and of TCP and UDP.
+//!
+//! IP and UDP headers are taken apart by etherparse. Those of links are a few bytes each and differ in what they
+//! tell of the way that a packet went; of a TCP header the first twenty bytes are enough, where a capture was cut.
+
+use std::net::IpAddr;
+
+use etherparse::{
+    IpNumber, Ipv4HeaderSlice, Ipv6ExtensionSlice, Ipv6ExtensionsSlice, Ipv6HeaderSlice, UdpHeaderSlice,
+};
+
+use super::container::{Frame, Way};
+
+/// One end of a flow.
+pub(crate) type End = (IpAddr, u16);
+
+/// A TCP segment or a datagram.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packet<'a> {
+    pub(crate) time: i64,
+    pub(crate) source: End,
+    pub(crate) destination: End,
+    /// How many hops it may still go.
+    pub(crate) ttl: u8,
+    /// IPv4's number of the packet, 0 for none.
+    pub(crate) id: u16,
+    pub(crate) interface: u32,
+    pub(crate) way: Way,
+    /// It was captured on a loopback interface.
+    pub(crate) loopback: bool,
+    pub(crate) transport: Transport,
+    /// The size of its payload.
+    pub(crate) bytes: u32,
+    /// As much of the payload as was captured.
+    pub(crate) payload: &'a [u8],
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Transport {
+    Tcp(Tcp),
+    Udp,
+}
+
+/// What a TCP header says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tcp {
+    pub(crate) sequence: u32,
+    pub(crate) acknowledged: u32,
+    pub(crate) flags: u8,
+}
+
+impl Tcp {
+    pub(crate) const FIN: u8 = 1;
+    pub(crate) const SYN: u8 = 2;
+    pub(crate) const RST: u8 = 4;
+    pub(crate) const PUSH: u8 = 8;
+    pub(crate) const ACK: u8 = 16;
+
+    pub(crate) fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+}
+
+/// A piece of a packet that was sent in fragments.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fragment<'a> {
+    pub(crate) source: IpAddr,
+    pub(crate) destination: IpAddr,
+    pub(crate) ttl: u8,
+    pub(crate) protocol: u8,
+    pub(crate) id: u32,
+    /// Where in the whole payload of IP it belongs, in bytes.
+    pub(crate) offset: u32,
+    pub(crate) more: bool,
+    /// Its size.
+    pub(crate) bytes: u32,
+    pub(crate) data: &'a [u8],
+}
+
+/// What a frame is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Decoded<'a> {
+    Packet(Packet<'a>),
+    Fragment(Fragment<'a>),
+    /// Nothing that carries messages, and what it is.
+    Other(&'static str),
+}
+
+mod link {
+    pub(super) const NULL: i32 = 0;
+    pub(super) const ETHERNET: i32 = 1;
+    pub(super) const RAW_BSD: [i32; 2] = [12, 14];
+    pub(super) const RAW: i32 = 101;
+    pub(super) const LOOP: i32 = 108;
+    pub(super) const SLL: i32 = 113;
+    pub(super) const IPV4: i32 = 228;
+    pub(super) const IPV6: i32 = 229;
+    pub(super) const SLL2: i32 = 276;
+}
+
+const IPV4: u16 = 0x0800;
+const IPV6: u16 = 0x86dd;
+const VLAN: [u16; 3] = [0x8100, 0x88a8, 0x9100];
+const ARPHRD_LOOPBACK: u16 = 772;
+const CUT: Decoded = Decoded::Other("headers cut off");
+
+/// Where the payload of IP begins, and all that the headers before it say.
+struct Network<'a> {
+    source: IpAddr,
+    destination: IpAddr,
+    ttl: u8,
+    id: u16,
+    protocol: u8,
+    bytes: u32,
+    data: &'a [u8],
+}
+
+/// Takes `frame` apart.
+pub(crate) fn decode<'a>(frame: &Frame<'a>) -> Decoded<'a> {
+    let Link { ip, way, loopback } = match strip_link(frame) {
+        Ok(link) => link,
+        Err(other) => return other,
+    };
+    let wire = frame.original.saturating_sub((frame.data.len() - ip.len()) as u32);
+    let network = match ip.first().map(|first| first >> 4) {
+        Some(4) => ipv4(ip, wire),
+        Some(6) => ipv6(ip, wire),
+        None => Err(CUT),
+        _ => Err(Decoded::Other("not IP")),
+    };
+    match network.and_then(|network| transport(&network, frame, way, loopback)) {
+        Ok(packet) => Decoded::Packet(packet),
+        Err(other) => other,
+    }
+}
+
+/// Takes the payload of IP apart, which was put together from fragments; `last` is the frame with the last of them.
+pub(crate) fn reassembled<'a>(fragment: &Fragment, whole: &'a [u8], last: &Frame) -> Decoded<'a> {
+    let network = Network {
+        source: fragment.source,
+        destination: fragment.destination,
+        ttl: fragment.ttl,
+        id: fragment.id as u16,
+        protocol: fragment.protocol,
+        bytes: whole.len() as u32,
+        data: whole,
+    };
+    match transport(&network, last, last.way, false) {
+        Ok(packet) => Decoded::Packet(packet),
+        Err(other) => other,
+    }
+}
+
+struct Link<'a> {
+    ip: &'a [u8],
+    way: Way,
+    loopback: bool,
+}
+
+fn strip_link<'a>(frame: &Frame<'a>) -> Result<Link<'a>, Decoded<'a>> {
+    let data = frame.data;
+    let plain = |ip| Link { ip, way: frame.way, loopback: false };
+    match frame.link {
+        link::ETHERNET => Ok(plain(ethertype(data, 12)?)),
+        link::RAW | link::IPV4 | link::IPV6 => Ok(plain(data)),
+        raw if link::RAW_BSD.contains(&raw) => Ok(plain(data)),
+        link::NULL | link::LOOP => data.get(4..).map(plain).ok_or(CUT),
+        link::SLL => {
+            let way = cooked(word(data, 0), frame.way);
+            Ok(Link { ip: ethertype(data, 14)?, way, loopback: word(data, 2) == Some(ARPHRD_LOOPBACK) })
+        }
+        link::SLL2 => {
+            let way = cooked(data.get(10).map(|kind| u16::from(*kind)), frame.way);
+            let loopback = word(data, 8) == Some(ARPHRD_LOOPBACK);
+            let ip = data.get(20..).ok_or(CUT)?;
+            let ip = match word(data, 0) {
+                Some(IPV4 | IPV6) => ip,
+                Some(tag) if VLAN.contains(&tag) => ethertype(ip, 2)?,
+                _ => return Err(Decoded::Other("not IP")),
+            };
+            Ok(Link { ip, way, loopback })
+        }
+        _ => Err(Decoded::Other("unknown link type")),
+    }
+}
+
+/// What the kernel calls the packet in a cooked capture: for this host, for all, for some, for another host, or from
+/// this host.
+fn cooked(kind: Option<u16>, otherwise: Way) -> Way {
+    match kind {
+        Some(0..=2) => Way::In,
+        Some(4) => Way::Out,
+        _ => otherwise,
+    }
+}
+
+/// What is behind the type of the payload, which is at `at`, and behind the tags of virtual networks.
+fn ethertype(data: &[u8], mut at: usize) -> Result<&[u8], Decoded<'static>> {
+    // A frame has at most two tags; a few more do no harm.
+    for _ in 0..4 {
+        match word(data, at).ok_or(CUT)? {
+            IPV4 | IPV6 => return data.get(at + 2..).ok_or(CUT),
+            tag if VLAN.contains(&tag) => at += 4,
+            _ => return Err(Decoded::Other("not IP")),
+        }
+    }
+    Err(Decoded::Other("not IP"))
+}
+
+fn ipv4(ip: &[u8], wire: u32) -> Result<Network<'_>, Decoded<'_>> {
+    let header = Ipv4HeaderSlice::from_slice(ip).map_err(|_| CUT)?;
+    let head = header.slice().len();
+    // Packets that the network card is to cut may be longer than the field can tell.
+    let total = match header.total_len() {
+        0 => wire,
+        total => u32::from(total),
+    };
+    let bytes = total.saturating_sub(head as u32);
+    let data = ip.get(head..).unwrap_or_default();
+    let data = data.get(..bytes as usize).unwrap_or(data);
+    let (source, destination) = (header.source_addr().into(), header.destination_addr().into());
+    if header.is_fragmenting_payload() {
+        return Err(Decoded::Fragment(Fragment {
+            source,
+            destination,
+            ttl: header.ttl(),
+            protocol: header.protocol().0,
+            id: u32::from(header.identification()),
+            offset: u32::from(header.fragments_offset().byte_offset()),
+            more: header.more_fragments(),
+            bytes,
+            data,
+        }));
+    }
+    let (ttl, id) = (header.ttl(), header.identification());
+    Ok(Network { source, destination, ttl, id, protocol: header.protocol().0, bytes, data })
+}
+
+fn ipv6(ip: &[u8], wire: u32) -> Result<Network<'_>, Decoded<'_>> {
+    let header = Ipv6HeaderSlice::from_slice(ip).map_err(|_| CUT)?;
+    let head = header.slice().len();
+    let payload = match header.payload_length() {
+        0 => wire.saturating_sub(head as u32),
+        payload => u32::from(payload),
+    };
+    let data = ip.get(head..).unwrap_or_default();
+    let data = data.get(..payload as usize).unwrap_or(data);
+    let (extensions, protocol, rest, _) = Ipv6ExtensionsSlice::from_slice_lax(header.next_header(), data);
+    let bytes = payload.saturating_sub((data.len() - rest.len()) as u32);
+    let (source, destination) = (header.source_addr().into(), header.destination_addr().into());
+    for extension in extensions {
+        if let Ipv6ExtensionSlice::Fragment(fragment) = extension
+            && fragment.is_fragmenting_payload()
+        {
+            return Err(Decoded::Fragment(Fragment {
+                source,
+                destination,
+                ttl: header.hop_limit(),
+                protocol: protocol.0,
+                id: fragment.identification(),
+                offset: u32::from(fragment.fragment_offset().byte_offset()),
+                more: fragment.more_fragments(),
+                bytes,
+                data: rest,
+            }));
+        }
+    }
+    Ok(Network {
+        source,
+        destination,
+        ttl: header.hop_limit(),
+        id: 0,
+        protocol: protocol.0,
+        bytes,
+        data: rest,
+    })
+}
+
+fn transport<'a>(
+    network: &Network<'a>,
+    frame: &Frame,
+    way: Way,
+    loopback: bool,
+) -> Result<Packet<'a>, Decoded<'a>> {
+    let &Network { source, destination, ttl, id, protocol, bytes, data } = network;
+    let packet = |ports: [u16; 2], transport, head: usize, bytes: u32| {
+        let payload = data.get(head..).unwrap_or_default();
+        Packet {
+            time: frame.time,
+            source: (source, ports[0]),
+            destination: (destination, ports[1]),
+            ttl,
+            id,
+            interface: frame.interface,
+            way,
+            loopback,
+            transport,
+            bytes,
+            payload: payload.get(..bytes as usize).unwrap_or(payload),
+        }
+    };
+    match IpNumber(protocol) {
+        IpNumber::TCP => {
+            let header: &[u8; 20] = data.first_chunk().ok_or(CUT)?;
+            let [s0, s1, d0, d1, q0, q1, q2, q3, a0, a1, a2, a3, offset, flags, ..] = *header;
+            let head = usize::from(offset >> 4) * 4;
+            if head < header.len() || head as u32 > bytes {
+                return Err(Decoded::Other("damaged TCP header"));
+            }
+            let tcp = Tcp {
+                sequence: u32::from_be_bytes([q0, q1, q2, q3]),
+                acknowledged: u32::from_be_bytes([a0, a1, a2, a3]),
+                flags,
+            };
+            let ports = [u16::from_be_bytes([s0, s1]), u16::from_be_bytes([d0, d1])];
+            Ok(packet(ports, Transport::Tcp(tcp), head, bytes - head as u32))
+        }
+        IpNumber::UDP => {
+            let header = UdpHeaderSlice::from_slice(data).map_err(|_| CUT)?;
+            let head = header.slice().len();
+            let bytes = match header.length() {
+                // A jumbogram, or one that the network card is to cut.
+                0 => bytes.saturating_sub(head as u32),
+                length if u32::from(length) < head as u32 => {
+                    return Err(Decoded::Other("damaged UDP header"));
+                }
+                length => u32::from(length) - head as u32,
+            };
+            let ports = [header.source_port(), header.destination_port()];
+            Ok(packet(ports, Transport::Udp, head, bytes))
+        }
+        IpNumber::ICMP | IpNumber::IPV6_ICMP => Err(Decoded::Other("ICMP")),
+        _ => Err(Decoded::Other("other protocol than TCP and UDP")),
+    }
+}
+
+fn word(data: &[u8], at: usize) -> Option<u16> {
+    let bytes = data.get(at..at + 2)?;
+    Some(u16::from_be_bytes(bytes.try_into().ok()?))
+}

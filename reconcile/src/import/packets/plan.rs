@@ -1,0 +1,328 @@
+//! Who is who: which host each address is, by which sniffer's clock its packets are timed (WAP5 section 7), and which of
+//! its ports are services. Made from what all sniffers saw, between the two passes over the captures.
+//!
+//! A sniffer on a node's own host or switch sees all of its packets, so of all sniffers the one with most packets of a
+//! node has its clock. Where two see them all, copies of the same packets tell which is nearer: what the node sends
+//! passes the nearer one first, what it receives last, whatever the clocks of the two.
+
+use std::net::IpAddr;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::flow::{Key, is_for_many};
+use super::sniffer::Sniffer;
+use super::survey::{Seenness, Survey};
+use super::translation::{Delay, Found, Translations};
+
+/// Two sniffers see as much of a node if one has this share of what the other has: a few packets are lost.
+const AS_MUCH: f64 = 0.98;
+/// A host whose ports are more is one node: they are no services, but ends of its own.
+const MOST_SERVICES: usize = 32;
+/// As many hosts get logs. The others are peers that were not traced.
+const MOST_HOSTS: usize = 10_000;
+
+/// What was decided.
+#[derive(Debug, Default)]
+pub(crate) struct Plan {
+    pub(crate) hosts: Vec<Host>,
+    /// The host of each address but loopback ones.
+    addresses: FxHashMap<IpAddr, u32>,
+    /// The host that each sniffer is on, which has its loopback addresses.
+    own: Vec<u32>,
+    pub(crate) translations: Translations,
+    /// Where connections begin for both ends, by the sequence numbers of each, where a sniffer joined them late.
+    pub(crate) starts: FxHashMap<Key, [Option<u32>; 2]>,
+    /// Addresses that have no host, as there are too many.
+    pub(crate) left_out: u64,
+}
+
+/// A host: one clock, and one or several nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Host {
+    pub(crate) name: String,
+    /// By whose clock its packets are timed.
+    pub(crate) sniffer: u32,
+    /// That sniffer is on the host itself: what it sees coming in has arrived.
+    pub(crate) near: bool,
+    /// Those of its services that are nodes each.
+    pub(crate) services: Vec<u16>,
+    /// The only service of the rest of it.
+    pub(crate) service: Option<u16>,
+}
+
+impl Plan {
+    /// The host of `address` as the sniffer number `sniffer` sees it.
+    pub(crate) fn host_of(&self, address: IpAddr, sniffer: u32) -> Option<u32> {
+        if address.is_loopback() {
+            return self.own.get(sniffer as usize).copied();
+        }
+        self.addresses.get(&address).copied()
+    }
+
+    /// That host, if it is timed by that sniffer.
+    pub(crate) fn timed_by(&self, address: IpAddr, sniffer: u32) -> Option<(u32, &Host)> {
+        let host = self.host_of(address, sniffer)?;
+        self.hosts.get(host as usize).filter(|known| known.sniffer == sniffer).map(|known| (host, known))
+    }
+}
+
+/// Decides. `named` gives names to addresses that the user knows.
+pub(crate) fn plan(
+    sniffers: &[Sniffer],
+    surveys: &[Survey],
+    found: Found,
+    named: &[(String, IpAddr)],
+) -> Plan {
+    let chooser = Chooser::new(surveys, &found.delays);
+    let mut plan = Plan { translations: found.translations, ..Plan::default() };
+    let host = |name: &str, sniffer, near| Host {
+        name: name.to_owned(),
+        sniffer,
+        near,
+        services: Vec::new(),
+        service: None,
+    };
+    for (number, sniffer) in (0..).zip(sniffers) {
+        plan.own.push(number);
+        plan.hosts.push(host(&sniffer.name, number, true));
+    }
+    let mut addresses: Vec<(u64, IpAddr)> = chooser.addresses();
+    addresses.sort_by_key(|(packets, address)| (std::cmp::Reverse(*packets), *address));
+    let names: FxHashMap<IpAddr, &str> = named.iter().map(|(name, ip)| (*ip, name.as_str())).collect();
+    let mut by_name: FxHashMap<String, u32> =
+        (0..).zip(sniffers).map(|(number, sniffer)| (sniffer.name.clone(), number)).collect();
+    let choices: Vec<(IpAddr, Choice)> =
+        addresses.iter().filter_map(|(_, address)| Some((*address, chooser.choose(*address)?))).collect();
+    let own = own_addresses(&chooser, &choices, &plan.translations);
+    for (address, choice) in &choices {
+        let name = match names.get(address) {
+            Some(name) => (*name).to_owned(),
+            None if own.contains(address) => {
+                sniffers.get(choice.sniffer as usize).map_or_else(String::new, |sniffer| sniffer.name.clone())
+            }
+            None => address.to_string(),
+        };
+        let next = plan.hosts.len() as u32;
+        let number = match by_name.get(&name) {
+            Some(number) => *number,
+            None if plan.hosts.len() >= MOST_HOSTS => {
+                plan.left_out += 1;
+                continue;
+            }
+            None => {
+                plan.hosts.push(host(&name, choice.sniffer, choice.near));
+                by_name.insert(name, next);
+                next
+            }
+        };
+        plan.addresses.insert(*address, number);
+    }
+    services(&mut plan, surveys);
+    starts(&mut plan, surveys);
+    plan
+}
+
+/// The sniffer of an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Choice {
+    sniffer: u32,
+    /// Its frames say that the address is this sniffer's own.
+    certain: bool,
+    near: bool,
+}
+
+/// The addresses that are those of the very hosts that sniffers are on: their frames say so or, where they say nothing,
+/// all packets of a family are one address's, which has no nearer sniffer.
+fn own_addresses(
+    chooser: &Chooser,
+    choices: &[(IpAddr, Choice)],
+    translations: &Translations,
+) -> FxHashSet<IpAddr> {
+    let aliases = translations.aliases();
+    let mut own: FxHashSet<IpAddr> =
+        choices.iter().filter(|(_, choice)| choice.certain).map(|(address, _)| *address).collect();
+    for sniffer in 0..chooser.surveys.len() as u32 {
+        let mine = |choice: &Choice| choice.sniffer == sniffer;
+        let certain = choices.iter().any(|(_, choice)| mine(choice) && choice.certain);
+        if certain || chooser.tells_ways(sniffer) || translations.is_between(sniffer) {
+            continue;
+        }
+        for v6 in [false, true] {
+            let mut everywhere = choices
+                .iter()
+                .filter(|(address, choice)| mine(choice) && address.is_ipv6() == v6)
+                .filter(|(address, _)| !aliases.contains(address))
+                .filter(|(address, _)| chooser.share(*address, sniffer) >= AS_MUCH)
+                .map(|(address, _)| *address);
+            if let (Some(only), None) = (everywhere.next(), everywhere.next()) {
+                own.insert(only);
+            }
+        }
+    }
+    own
+}
+
+/// What the choice of sniffers is made from.
+struct Chooser<'a> {
+    surveys: &'a [Survey],
+    /// By address and two sniffers: for how much of what both saw the first is nearer, less the contrary.
+    nearer: FxHashMap<(IpAddr, u32, u32), i64>,
+}
+
+impl Chooser<'_> {
+    fn new<'a>(surveys: &'a [Survey], delays: &[Delay]) -> Chooser<'a> {
+        Chooser { surveys, nearer: nearer(delays) }
+    }
+
+    /// All addresses, with their packets.
+    fn addresses(&self) -> Vec<(u64, IpAddr)> {
+        let mut all: FxHashMap<IpAddr, u64> = FxHashMap::default();
+        for survey in self.surveys {
+            for (address, seen) in &survey.addresses {
+                if !address.is_loopback() && !address.is_unspecified() && !is_for_many(*address) {
+                    *all.entry(*address).or_default() += seen.packets;
+                }
+            }
+        }
+        all.into_iter().map(|(address, packets)| (packets, address)).collect()
+    }
+
+    fn seen(&self, address: IpAddr, sniffer: u32) -> Seenness {
+        let survey = self.surveys.get(sniffer as usize);
+        survey.and_then(|survey| survey.addresses.get(&address).copied()).unwrap_or_default()
+    }
+
+    /// Whether the sniffer's frames say which way they went.
+    fn tells_ways(&self, sniffer: u32) -> bool {
+        let survey = self.surveys.get(sniffer as usize);
+        survey.is_some_and(|survey| survey.addresses.values().any(|seen| seen.own + seen.other > 0))
+    }
+
+    /// How much of the sniffer's packets, of the address's family, are the address's.
+    fn share(&self, address: IpAddr, sniffer: u32) -> f64 {
+        let survey = self.surveys.get(sniffer as usize);
+        let all = survey.map_or(0, |survey| survey.packets[usize::from(address.is_ipv6())]);
+        self.seen(address, sniffer).packets as f64 / all.max(1) as f64
+    }
+
+    fn choose(&self, address: IpAddr) -> Option<Choice> {
+        let sniffers = 0..self.surveys.len() as u32;
+        let with = |sniffer: u32| (sniffer, self.seen(address, sniffer));
+        let mut all: Vec<(u32, Seenness)> = sniffers.map(with).filter(|(_, seen)| seen.packets > 0).collect();
+        let is_own = |seen: &Seenness| seen.own > 0 && seen.other == 0;
+        let certain = all.iter().any(|(_, seen)| is_own(seen));
+        if certain {
+            all.retain(|(_, seen)| is_own(seen));
+        }
+        let most = all.iter().map(|(_, seen)| seen.packets).max()?;
+        all.retain(|(_, seen)| seen.packets as f64 >= most as f64 * AS_MUCH);
+        let mut best = all.first()?.0;
+        let mut near = certain;
+        for (sniffer, _) in all.iter().skip(1) {
+            let votes = self.nearer.get(&(address, best, *sniffer)).copied().unwrap_or(0);
+            let better = match votes {
+                0 => self.share(address, *sniffer) > self.share(address, best),
+                votes => votes < 0,
+            };
+            if better {
+                best = *sniffer;
+            }
+        }
+        // All of its packets are the node's, so it is at the node, or would see others as well.
+        near |= self.share(address, best) >= AS_MUCH && self.surveys.len() > 1;
+        Some(Choice { sniffer: best, certain, near })
+    }
+}
+
+/// Counts for each address and two sniffers which is nearer. What an address sends passes the nearer sniffer first, so by
+/// the second's clock it is later by the difference of clocks and the way between; what it receives is later by
+/// the difference less the way. Only neighbours in time are compared, as clocks drift.
+fn nearer(delays: &[Delay]) -> FxHashMap<(IpAddr, u32, u32), i64> {
+    /// When the first sniffer saw a packet, how much later the second, whether the address sent it, and how many hops
+    /// more it had been at the second.
+    type Crossing = (i64, i64, bool, i64);
+    let mut by_pair: FxHashMap<(IpAddr, u32, u32), Vec<Crossing>> = FxHashMap::default();
+    for delay in delays {
+        let Delay { source, destination, sniffers: [one, other], times, ttls } = *delay;
+        let later = times[1].saturating_sub(times[0]);
+        // With fewer hops left it is further from where it came from.
+        let hops = (i64::from(ttls[0]) - i64::from(ttls[1])).signum();
+        for (address, out) in [(source, true), (destination, false)] {
+            let hops = if out { hops } else { -hops };
+            by_pair.entry((address, one, other)).or_default().push((times[0], later, out, hops));
+        }
+    }
+    let mut nearer = FxHashMap::default();
+    for (pair, mut seen) in by_pair {
+        seen.sort_unstable();
+        let hops: i64 = seen.iter().map(|(.., hops)| hops).sum();
+        let turns = seen.windows(2).filter_map(|two| match two {
+            [(_, first, true, _), (_, second, false, _)] => Some(first.saturating_sub(*second)),
+            [(_, first, false, _), (_, second, true, _)] => Some(second.saturating_sub(*first)),
+            _ => None,
+        });
+        let times: i64 = turns.map(i64::signum).sum();
+        nearer.insert(pair, if hops != 0 { hops } else { times });
+    }
+    nearer
+}
+
+/// Finds the services of the hosts. Where a host also connects to others, packets do not say which of its services did,
+/// so they are one node: to take them apart would cut every path through it. But a service that the host itself
+/// connects to is another program than the one that does.
+fn services(plan: &mut Plan, surveys: &[Survey]) {
+    let mut ports: Vec<FxHashMap<u16, bool>> = vec![FxHashMap::default(); plan.hosts.len()];
+    let mut connects = vec![false; plan.hosts.len()];
+    for (sniffer, survey) in (0..).zip(surveys) {
+        for (((address, port), _), inner) in &survey.servers {
+            if let Some(host) = plan.host_of(*address, sniffer) {
+                *ports[host as usize].entry(*port).or_default() |= *inner;
+            }
+        }
+        for client in &survey.clients {
+            if let Some(host) = plan.host_of(*client, sniffer) {
+                connects[host as usize] = true;
+            }
+        }
+    }
+    for ((host, ports), connects) in plan.hosts.iter_mut().zip(ports).zip(connects) {
+        let apart = !connects && ports.len() > 1 && ports.len() <= MOST_SERVICES;
+        let (nodes, rest): (Vec<_>, Vec<_>) = ports.into_iter().partition(|(_, inner)| apart || *inner);
+        host.services = nodes.into_iter().map(|(port, _)| port).collect();
+        host.services.sort_unstable();
+        host.service = rest.first().map(|(port, _)| *port).filter(|_| rest.len() == 1);
+    }
+}
+
+/// Where connections begin that a sniffer joined in their middle: at the byte from which on both ends' sniffers have them,
+/// so that the bytes of both ends can be counted together.
+fn starts(plan: &mut Plan, surveys: &[Survey]) {
+    let mut starts: FxHashMap<Key, [Option<u32>; 2]> = FxHashMap::default();
+    for (sniffer, survey) in (0..).zip(surveys) {
+        for (key, first) in &survey.joined {
+            let [one, other] = key.ends;
+            let names = plan.translations.of(&(one, other, key.udp)).unwrap_or((one, other));
+            let swapped = names.0 > names.1;
+            let (ends, first) = match swapped {
+                true => ([names.1, names.0], [first[1], first[0]]),
+                false => ([names.0, names.1], *first),
+            };
+            let timed: Vec<u32> = ends
+                .iter()
+                .filter_map(|end| Some(plan.hosts.get(plan.host_of(end.0, sniffer)? as usize)?.sniffer))
+                .collect();
+            let apart = timed.first() != timed.last();
+            if !apart || !timed.contains(&sniffer) || ends.iter().any(|end| end.0.is_loopback()) {
+                continue;
+            }
+            let known = starts.entry(Key { ends, udp: false }).or_default();
+            for (known, first) in known.iter_mut().zip(first) {
+                *known = match (*known, first) {
+                    (Some(one), Some(other)) if (other.wrapping_sub(one) as i32) < 0 => Some(one),
+                    (one, other) => other.or(one),
+                };
+            }
+        }
+    }
+    plan.starts = starts;
+}

@@ -1,0 +1,342 @@
+//! One direction of a TCP connection, put together from its segments as one sniffer saw them.
+//!
+//! What matters is when which bytes went out and came in, never what they were; so a stream is its sequence numbers.
+//! Of every byte the first sight is when it was sent, since what the sender repeats it had already. It has arrived when
+//! all before it have. Segments come twice, out of order, overlapping, or not at all where the sniffer was too slow: what
+//! the receiver acknowledges was sent and did arrive, whether it was seen or not.
+
+use std::collections::VecDeque;
+
+/// No window is larger, so what lies further ahead belongs to another connection, or to none.
+const FARTHEST: i64 = 1 << 30;
+/// Bytes that were acknowledged and not seen are given up after so many packets of the connection, or so many
+/// nanoseconds: until then they may be in the file, a little out of order.
+const PATIENCE_PACKETS: u32 = 8;
+const PATIENCE: i64 = 10_000_000;
+/// At most so many separate pieces are held ahead of a gap, and so many arrivals until they are acknowledged.
+const MOST_AHEAD: usize = 512;
+const MOST_ARRIVALS: usize = 4096;
+/// A longer pause between two segments is the end of a message, in nanoseconds.
+const PAUSE: i64 = 100_000_000;
+
+/// What became known of the stream. Times are nanoseconds by the sniffer's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// The sender sent a message of so many bytes.
+    Sent { time: i64, bytes: u64 },
+    /// So many bytes arrived.
+    Arrived { time: i64, bytes: u64 },
+}
+
+/// What was odd, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Oddities {
+    /// Seen more than once.
+    pub(crate) repeated: u64,
+    /// Not seen, though acknowledged.
+    pub(crate) missed: u64,
+    /// Seen, but never acknowledged.
+    pub(crate) unacknowledged: u64,
+    /// In segments of impossible sequence numbers.
+    pub(crate) impossible: u64,
+}
+
+/// One direction of a connection. Offsets count the stream's bytes from the first one that is known.
+#[derive(Debug, Default)]
+pub(crate) struct Half {
+    /// The sequence number at offset 0.
+    origin: Option<u32>,
+    /// All bytes before it have been seen, or were given up.
+    next: u64,
+    /// What was seen beyond, in order, without overlaps.
+    ahead: Vec<Piece>,
+    /// The receiver has all bytes before it.
+    acknowledged: u64,
+    /// Since when bytes are acknowledged that have not been seen.
+    hole: Option<Hole>,
+    /// Where the stream ends.
+    end: Option<u64>,
+    /// The message that is being sent.
+    open: Option<Message>,
+    /// What has arrived and is not acknowledged yet.
+    arrivals: VecDeque<Arrival>,
+    pub(crate) odd: Oddities,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    start: u64,
+    end: u64,
+    time: i64,
+    push: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Hole {
+    since: i64,
+    packets: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Message {
+    first: i64,
+    last: i64,
+    bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    bytes: u64,
+    end: u64,
+    time: i64,
+}
+
+/// A segment with data.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Segment {
+    pub(crate) time: i64,
+    pub(crate) sequence: u32,
+    pub(crate) bytes: u32,
+    pub(crate) push: bool,
+    /// The sniffer is at the receiver: what it sees has arrived. Elsewhere only what is acknowledged has.
+    pub(crate) near: bool,
+}
+
+impl Half {
+    /// The stream begins at `sequence`; what came before is not looked at. Only the first call counts.
+    pub(crate) fn begin(&mut self, sequence: u32) {
+        self.origin.get_or_insert(sequence);
+    }
+
+    /// Whether the beginning is known, and is another than `sequence`.
+    pub(crate) fn begins_elsewhere(&self, sequence: u32) -> bool {
+        self.origin.is_some_and(|origin| origin != sequence)
+    }
+
+    /// Whether all of the stream was seen, and its end.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.end.is_some_and(|end| self.next >= end)
+    }
+
+    /// A segment with data was seen. Says whether it brought anything new in order.
+    pub(crate) fn segment(&mut self, segment: &Segment, out: &mut Vec<Event>) -> bool {
+        self.begin(segment.sequence);
+        let Some(start) = self.offset(segment.sequence) else {
+            self.odd.impossible += u64::from(segment.bytes);
+            return false;
+        };
+        let (next, end) = (self.next as i64, start + i64::from(segment.bytes));
+        if start < next {
+            self.repeated(start, end.min(next), segment);
+        }
+        if end <= next {
+            return false;
+        }
+        let (start, end) = (start.max(next) as u64, end as u64);
+        let Segment { time, push, near, .. } = *segment;
+        if start == self.next {
+            let sent = self.first_sight(0).min(time);
+            self.deliver(Piece { start, end, time: sent, push }, time, near, out);
+            self.absorb(time, near, out);
+            return true;
+        }
+        self.hold(Piece { start, end, time, push });
+        if self.ahead.len() > MOST_AHEAD {
+            self.give_up(u64::MAX, time, near, out);
+        }
+        false
+    }
+
+    /// The receiver acknowledged all bytes before `sequence`.
+    pub(crate) fn acknowledge(&mut self, sequence: u32, time: i64, out: &mut Vec<Event>) {
+        self.begin(sequence);
+        let Some(offset) = self.offset(sequence).and_then(|offset| u64::try_from(offset).ok()) else {
+            return;
+        };
+        // The end of the stream counts as a byte.
+        let offset = self.end.map_or(offset, |end| offset.min(end));
+        if offset <= self.acknowledged {
+            return;
+        }
+        self.acknowledged = offset;
+        if offset > self.next && self.hole.is_none() {
+            self.hole = Some(Hole { since: time, packets: 0 });
+        }
+        self.release(out);
+    }
+
+    /// Any packet of the connection was seen: time goes on.
+    pub(crate) fn tick(&mut self, time: i64, near: bool, out: &mut Vec<Event>) {
+        let Some(hole) = &mut self.hole else { return };
+        hole.packets += 1;
+        let Hole { since, packets } = *hole;
+        if self.next >= self.acknowledged {
+            self.hole = None;
+        } else if packets > PATIENCE_PACKETS || time.saturating_sub(since) > PATIENCE {
+            self.fill_holes(since, near, out);
+        }
+    }
+
+    /// The stream ends behind the segment that ends with `sequence`.
+    pub(crate) fn finish(&mut self, sequence: u32) {
+        self.begin(sequence);
+        if let Some(end) = self.offset(sequence).and_then(|end| u64::try_from(end).ok()) {
+            self.end.get_or_insert(end);
+            self.acknowledged = self.acknowledged.min(end.max(self.next));
+        }
+    }
+
+    /// The other direction has its turn: what is being sent is a message.
+    pub(crate) fn turn(&mut self, out: &mut Vec<Event>) {
+        if let Some(message) = self.open.take() {
+            out.push(Event::Sent { time: message.first, bytes: message.bytes });
+        }
+    }
+
+    /// No more will be seen. `answered`: packets of the other direction were seen, which acknowledge.
+    pub(crate) fn close(&mut self, near: bool, answered: bool, out: &mut Vec<Event>) {
+        if let Some(Hole { since, .. }) = self.hole {
+            self.fill_holes(since, near, out);
+        }
+        // Pieces behind a gap that was never acknowledged were sent all the same.
+        if !self.ahead.is_empty() && !answered {
+            while let Some(piece) = self.ahead.first() {
+                let (start, time) = (piece.start, piece.time);
+                self.give_up(start, time, near, out);
+            }
+        }
+        self.turn(out);
+        for arrival in std::mem::take(&mut self.arrivals) {
+            if answered {
+                self.odd.unacknowledged += arrival.bytes;
+            } else {
+                out.push(Event::Arrived { time: arrival.time, bytes: arrival.bytes });
+            }
+        }
+        self.odd.unacknowledged += self.ahead.iter().map(|piece| piece.end - piece.start).sum::<u64>();
+        self.ahead.clear();
+    }
+
+    /// Where `sequence` is; the nearest such place to what comes next. `None`: too far from it to be true.
+    fn offset(&self, sequence: u32) -> Option<i64> {
+        let next = self.origin?.wrapping_add(self.next as u32);
+        let distance = i64::from(sequence.wrapping_sub(next) as i32);
+        (distance.abs() <= FARTHEST).then(|| self.next as i64 + distance)
+    }
+
+    /// The bytes from `start` to `end` were seen once more. Where the sniffer is not at the receiver, the first copy may
+    /// not have got there: as long as nothing is acknowledged, the latest counts, for all that waited for it.
+    fn repeated(&mut self, start: i64, end: i64, segment: &Segment) {
+        self.odd.repeated += u64::try_from(end - start).unwrap_or(0);
+        let first = self.arrivals.iter().position(|arrival| arrival.end as i64 > start);
+        if let Some(first) = first.filter(|_| start < end && end > self.acknowledged as i64) {
+            for arrival in self.arrivals.iter_mut().skip(first) {
+                arrival.time = arrival.time.max(segment.time);
+            }
+        }
+    }
+
+    /// When the first of the pieces from `from` on was seen.
+    fn first_sight(&self, from: usize) -> i64 {
+        self.ahead.iter().skip(from).map(|piece| piece.time).min().unwrap_or(i64::MAX)
+    }
+
+    /// Holds a piece that lies ahead, but for what is held already.
+    fn hold(&mut self, mut piece: Piece) {
+        let mut at = self.ahead.partition_point(|held| held.end <= piece.start);
+        while piece.start < piece.end {
+            match self.ahead.get(at).copied() {
+                Some(held) if held.start <= piece.start => {
+                    self.odd.repeated += held.end.min(piece.end) - piece.start;
+                    piece.start = held.end;
+                }
+                Some(held) if held.start < piece.end => {
+                    self.ahead.insert(at, Piece { end: held.start, push: false, ..piece });
+                    piece.start = held.start;
+                }
+                _ => {
+                    self.ahead.insert(at, piece);
+                    break;
+                }
+            }
+            at += 1;
+        }
+    }
+
+    /// Takes what was held and is in order now. It has arrived at `time`, when what was missing came.
+    fn absorb(&mut self, time: i64, near: bool, out: &mut Vec<Event>) {
+        let mut taken = 0;
+        while let Some(piece) = self.ahead.get(taken).copied().filter(|piece| piece.start <= self.next) {
+            let sent = self.first_sight(taken);
+            taken += 1;
+            if piece.end > self.next {
+                let rest = Piece { start: self.next, time: sent, ..piece };
+                self.deliver(rest, time.max(piece.time), near, out);
+            }
+        }
+        self.ahead.drain(..taken);
+    }
+
+    /// The next bytes of the stream: sent at the piece's time, arrived at `arrived`.
+    fn deliver(&mut self, piece: Piece, arrived: i64, near: bool, out: &mut Vec<Event>) {
+        let bytes = piece.end - piece.start;
+        self.next = piece.end;
+        match &mut self.open {
+            Some(message) if piece.time.saturating_sub(message.last) <= PAUSE => {
+                message.bytes += bytes;
+                message.last = piece.time;
+            }
+            _ => {
+                self.turn(out);
+                self.open = Some(Message { first: piece.time, last: piece.time, bytes });
+            }
+        }
+        if piece.push {
+            self.turn(out);
+        }
+        if near {
+            out.push(Event::Arrived { time: arrived, bytes });
+        } else {
+            self.arrivals.push_back(Arrival { bytes, end: piece.end, time: arrived });
+            self.release(out);
+        }
+    }
+
+    /// Passes on what is acknowledged of what has arrived.
+    fn release(&mut self, out: &mut Vec<Event>) {
+        while let Some(arrival) = self.arrivals.front() {
+            if arrival.end > self.acknowledged && self.arrivals.len() <= MOST_ARRIVALS {
+                break;
+            }
+            out.push(Event::Arrived { time: arrival.time, bytes: arrival.bytes });
+            self.arrivals.pop_front();
+        }
+    }
+
+    /// Gives up waiting for what was acknowledged and not seen: by `since` it had been sent, and had arrived.
+    fn fill_holes(&mut self, since: i64, near: bool, out: &mut Vec<Event>) {
+        while self.next < self.acknowledged {
+            // A single byte with nothing behind it is the end of the stream, which counts as one.
+            if self.next + 1 == self.acknowledged && self.ahead.is_empty() {
+                break;
+            }
+            self.give_up(self.acknowledged, since, near, out);
+        }
+        self.hole = None;
+    }
+
+    /// Takes the bytes up to `limit`, or to the first piece that is held, for sent and arrived at `time`.
+    fn give_up(&mut self, limit: u64, time: i64, near: bool, out: &mut Vec<Event>) {
+        let end = self.ahead.first().map_or(limit, |piece| piece.start.min(limit));
+        if end > self.next && end != u64::MAX {
+            self.odd.missed += end - self.next;
+            let sent = self.first_sight(0).min(time);
+            self.deliver(Piece { start: self.next, end, time: sent, push: false }, time, near, out);
+        }
+        self.absorb(time, near, out);
+    }
+}
+
+#[cfg(test)]
+#[path = "tcp_tests.rs"]
+mod tests;

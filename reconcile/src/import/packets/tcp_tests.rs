@@ -1,0 +1,334 @@
+//! Tests of putting a stream together: by hand, and for any way of cutting, repeating and shuffling it.
+
+use super::*;
+use proptest::prelude::*;
+
+fn data(time: i64, sequence: u32, bytes: u32, push: bool) -> Segment {
+    Segment { time, sequence, bytes, push, near: true }
+}
+
+fn sent(out: &[Event]) -> Vec<(i64, u64)> {
+    let sent = |event: &Event| match event {
+        Event::Sent { time, bytes } => Some((*time, *bytes)),
+        Event::Arrived { .. } => None,
+    };
+    out.iter().filter_map(sent).collect()
+}
+
+fn arrived(out: &[Event]) -> Vec<(i64, u64)> {
+    let arrived = |event: &Event| match event {
+        Event::Arrived { time, bytes } => Some((*time, *bytes)),
+        Event::Sent { .. } => None,
+    };
+    out.iter().filter_map(arrived).collect()
+}
+
+fn run(origin: u32, segments: &[Segment]) -> (Half, Vec<Event>) {
+    let (mut half, mut out) = (Half::default(), Vec::new());
+    half.begin(origin);
+    for segment in segments {
+        half.segment(segment, &mut out);
+    }
+    (half, out)
+}
+
+#[test]
+fn segments_up_to_a_push_are_a_message() {
+    let (mut half, mut out) = run(
+        7,
+        &[data(1, 7, 100, false), data(2, 107, 50, true), data(3, 157, 10, true), data(4, 167, 5, false)],
+    );
+    half.close(true, true, &mut out);
+    assert_eq!(sent(&out), [(1, 150), (3, 10), (4, 5)]);
+    assert_eq!(arrived(&out), [(1, 100), (2, 50), (3, 10), (4, 5)]);
+}
+
+#[test]
+fn a_pause_and_a_turn_end_a_message() {
+    let (mut half, mut out) = run(0, &[data(0, 0, 10, false), data(PAUSE + 1, 10, 10, false)]);
+    half.turn(&mut out);
+    half.segment(&data(PAUSE + 2, 20, 10, false), &mut out);
+    half.close(true, true, &mut out);
+    assert_eq!(sent(&out), [(0, 10), (PAUSE + 1, 10), (PAUSE + 2, 10)]);
+}
+
+#[test]
+fn sequence_numbers_wrap_around() {
+    let origin = u32::MAX - 9;
+    let (half, out) = run(
+        origin,
+        &[data(1, origin, 8, true), data(2, origin.wrapping_add(8), 8, true), data(3, 6, 4, true)],
+    );
+    assert_eq!(sent(&out), [(1, 8), (2, 8), (3, 4)]);
+    assert_eq!(half.next, 20);
+}
+
+#[test]
+fn more_than_four_gigabytes_are_one_stream() {
+    let (mut half, mut out) = (Half::default(), Vec::new());
+    half.begin(5);
+    let mut sequence = 5u32;
+    for _ in 0..5 {
+        half.segment(&data(1, sequence, 1 << 30, true), &mut out);
+        sequence = sequence.wrapping_add(1 << 30);
+    }
+    assert_eq!(half.next, 5 << 30);
+    assert_eq!(half.odd, Oddities::default());
+}
+
+#[test]
+fn out_of_order_bytes_were_sent_at_first_sight_and_arrive_with_what_was_missing() {
+    // The second of three is seen last: it was sent before the third was seen.
+    let (_, out) = run(0, &[data(1, 0, 10, true), data(3, 20, 10, true), data(5, 10, 10, true)]);
+    assert_eq!(sent(&out), [(1, 10), (3, 10), (3, 10)]);
+    assert_eq!(arrived(&out), [(1, 10), (5, 10), (5, 10)]);
+}
+
+#[test]
+fn what_overlaps_is_taken_once() {
+    let (half, out) = run(
+        0,
+        &[
+            data(1, 20, 10, true),
+            data(2, 15, 20, true),
+            data(3, 40, 5, true),
+            data(4, 0, 50, true),
+            data(5, 45, 10, true),
+        ],
+    );
+    let bytes: u64 = sent(&out).iter().map(|(_, bytes)| bytes).sum();
+    assert_eq!(bytes, 55);
+    assert_eq!(half.odd.repeated, 10 + 5);
+    assert_eq!(half.next, 55);
+}
+
+#[test]
+fn keep_alives_and_old_probes_are_no_data() {
+    let (half, out) =
+        run(0, &[data(1, 0, 10, true), data(2, 9, 1, false), data(3, 9, 0, false), data(4, 10, 1, true)]);
+    assert_eq!(sent(&out), [(1, 10), (4, 1)]);
+    assert_eq!(half.odd.repeated, 1);
+}
+
+#[test]
+fn what_the_sniffer_dropped_is_known_from_the_acknowledgement() {
+    let (mut half, mut out) = run(0, &[data(1, 0, 10, true)]);
+    half.segment(&data(8, 30, 10, true), &mut out);
+    half.acknowledge(40, 9, &mut out);
+    half.tick(9 + PATIENCE, true, &mut out);
+    assert_eq!(sent(&out), [(1, 10)]);
+    half.tick(10 + PATIENCE, true, &mut out);
+    // What was lost went out before what came behind it, and in one message with it, as nothing else is known.
+    assert_eq!(sent(&out), [(1, 10), (8, 30)]);
+    assert_eq!(arrived(&out), [(1, 10), (9, 20), (9, 10)]);
+    assert_eq!(half.odd.missed, 20);
+}
+
+#[test]
+fn an_acknowledgement_that_overtakes_its_data_drops_nothing() {
+    let (mut half, mut out) = run(0, &[]);
+    half.acknowledge(10, 1, &mut out);
+    half.tick(2, true, &mut out);
+    half.segment(&data(2, 0, 10, true), &mut out);
+    half.tick(PATIENCE * 2, true, &mut out);
+    assert_eq!((sent(&out), half.odd.missed), (vec![(2, 10)], 0));
+}
+
+#[test]
+fn the_end_of_a_stream_is_no_byte_of_it() {
+    for fin_seen in [true, false] {
+        let (mut half, mut out) = run(0, &[data(1, 0, 10, true)]);
+        if fin_seen {
+            half.finish(10);
+        }
+        half.acknowledge(11, 2, &mut out);
+        half.tick(PATIENCE * 2, true, &mut out);
+        half.close(true, true, &mut out);
+        assert_eq!((sent(&out), half.odd.missed), (vec![(1, 10)], 0), "{fin_seen}");
+        assert_eq!(half.is_finished(), fin_seen);
+    }
+}
+
+#[test]
+fn away_from_the_receiver_a_lost_segment_arrives_with_its_repetition() {
+    let far = |time, sequence, bytes| Segment { near: false, ..data(time, sequence, bytes, true) };
+    let (mut half, mut out) = run(0, &[far(1, 0, 10), far(2, 10, 10), far(3, 20, 10)]);
+    half.acknowledge(10, 4, &mut out);
+    // The second was lost behind the sniffer; the third waits for it at the receiver.
+    half.segment(&far(9, 10, 10), &mut out);
+    half.acknowledge(30, 10, &mut out);
+    // A needless repetition changes nothing any more.
+    half.segment(&far(12, 20, 10), &mut out);
+    assert_eq!(sent(&out), [(1, 10), (2, 10), (3, 10)]);
+    assert_eq!(arrived(&out), [(1, 10), (9, 10), (9, 10)]);
+}
+
+#[test]
+fn away_from_the_receiver_what_is_never_acknowledged_has_not_arrived() {
+    let far = |time, sequence| Segment { near: false, ..data(time, sequence, 10, true) };
+    for (answered, arrivals) in [(true, vec![]), (false, vec![(1, 10)])] {
+        let (mut half, mut out) = run(0, &[far(1, 0)]);
+        half.close(false, answered, &mut out);
+        assert_eq!(sent(&out), [(1, 10)]);
+        assert_eq!(arrived(&out), arrivals);
+        assert_eq!(half.odd.unacknowledged, if answered { 10 } else { 0 });
+    }
+}
+
+#[test]
+fn a_stream_joined_in_its_middle_begins_with_what_is_seen_first() {
+    let (mut half, mut out) = (Half::default(), Vec::new());
+    half.segment(&data(1, 5000, 10, true), &mut out);
+    half.segment(&data(2, 4000, 10, true), &mut out);
+    half.segment(&data(3, 4990, 30, true), &mut out);
+    assert_eq!(sent(&out), [(1, 10), (3, 10)]);
+}
+
+#[test]
+fn impossible_numbers_are_counted() {
+    let (half, out) = run(0, &[data(1, 0, 10, true), data(2, 0x6000_0000, 10, true)]);
+    assert_eq!((sent(&out), half.odd.impossible), (vec![(1, 10)], 10));
+}
+
+/// A stream of messages, and the segments by which it may be seen: cut anywhere, some twice, overlapping, shuffled
+/// within a distance.
+#[derive(Clone, Debug)]
+struct Wire {
+    origin: u32,
+    messages: Vec<u32>,
+    segments: Vec<(u32, u32, usize)>,
+}
+
+fn wire() -> impl Strategy<Value = Wire> {
+    let messages = prop::collection::vec(1u32..3000, 1..12);
+    let cuts = prop::collection::vec((1u32..1500, 0u32..400, 0usize..6, any::<bool>()), 1..60);
+    (any::<u32>(), messages, cuts).prop_map(|(origin, messages, cuts)| {
+        let mut cuts = cuts.into_iter().cycle();
+        let mut segments = Vec::new();
+        let mut start = 0;
+        for message in &messages {
+            let end = start + message;
+            let mut at = start;
+            while at < end {
+                let (bytes, before, delay, twice) = cuts.next().unwrap_or((1, 0, 0, false));
+                let bytes = bytes.min(end - at);
+                // It may begin before, with what was sent already.
+                let from = at - before.min(at);
+                let order = segments.len() + delay;
+                segments.push((from, at + bytes - from, order));
+                if twice {
+                    segments.push((from, at + bytes - from, order + 9));
+                }
+                at += bytes;
+            }
+            start = end;
+        }
+        segments.sort_by_key(|(.., order)| *order);
+        Wire { origin, messages, segments }
+    })
+}
+
+/// Where each message of `wire` ends.
+fn ends(wire: &Wire) -> Vec<u64> {
+    let mut end = 0;
+    wire.messages
+        .iter()
+        .map(|message| {
+            end += u64::from(*message);
+            end
+        })
+        .collect()
+}
+
+proptest! {
+    /// However a stream is cut up, repeated and shuffled: each message is sent when the first byte of it or of any
+    /// behind it was seen, and each byte arrives when all before it have been seen.
+    #[test]
+    fn any_segments_give_the_messages_of_the_stream(wire in wire()) {
+        let ends = ends(&wire);
+        let total = *ends.last().unwrap() as usize;
+        let (mut half, mut out) = (Half::default(), Vec::new());
+        half.begin(wire.origin);
+        let (mut first, mut whole) = (vec![i64::MAX; total], vec![i64::MAX; total]);
+        for (time, (start, bytes, _)) in wire.segments.iter().enumerate() {
+            let time = time as i64;
+            let (from, to) = (*start as usize, (start + bytes) as usize);
+            first[from..to].iter_mut().for_each(|seen| *seen = time.min(*seen));
+            let missing = first.iter().position(|seen| *seen == i64::MAX).unwrap_or(total);
+            whole[..missing].iter_mut().for_each(|seen| *seen = time.min(*seen));
+            let push = ends.contains(&(to as u64));
+            half.segment(&data(time, wire.origin.wrapping_add(*start), *bytes, push), &mut out);
+        }
+        half.close(true, true, &mut out);
+        prop_assert_eq!(half.odd.missed, 0);
+        // A border that a segment hides which was seen first, as of a repetition that holds two messages, is not seen.
+        let hidden = |end: u64| wire.segments.iter().any(|(start, bytes, _)| {
+            u64::from(*start) < end && end < u64::from(start + bytes)
+        });
+        let mut start = 0;
+        let mut borders = Vec::new();
+        for (time, bytes) in sent(&out) {
+            prop_assert_eq!(time, *first[start as usize..].iter().min().unwrap());
+            start += bytes;
+            borders.push(start);
+        }
+        prop_assert_eq!(start, total as u64);
+        prop_assert!(borders.iter().all(|border| ends.contains(border)));
+        prop_assert!(ends.iter().all(|end| borders.contains(end) || hidden(*end)));
+        let mut at = 0;
+        for (time, bytes) in arrived(&out) {
+            for seen in &whole[at..at + bytes as usize] {
+                prop_assert_eq!(*seen, time);
+            }
+            at += bytes as usize;
+        }
+        prop_assert_eq!(at, total);
+    }
+
+    /// Whatever the sniffer dropped, the acknowledgements make up for: every byte is accounted for, seen or missed.
+    #[test]
+    fn losses_of_the_sniffer_are_made_up_for(wire in wire(), dropped in prop::collection::vec(any::<bool>(), 60)) {
+        let total = *ends(&wire).last().unwrap();
+        let (mut half, mut out) = (Half::default(), Vec::new());
+        half.begin(wire.origin);
+        let mut seen = vec![false; total as usize];
+        let mut time = 0;
+        for ((start, bytes, _), dropped) in wire.segments.iter().zip(dropped.into_iter().cycle()) {
+            time += 1;
+            if !dropped {
+                seen[*start as usize..(start + bytes) as usize].fill(true);
+                half.segment(&data(time, wire.origin.wrapping_add(*start), *bytes, true), &mut out);
+            }
+        }
+        half.finish(wire.origin.wrapping_add(total as u32));
+        half.acknowledge(wire.origin.wrapping_add(total as u32).wrapping_add(1), time, &mut out);
+        half.close(true, true, &mut out);
+        let sum = |calls: Vec<(i64, u64)>| calls.iter().map(|(_, bytes)| bytes).sum::<u64>();
+        prop_assert_eq!(sum(sent(&out)), total);
+        prop_assert_eq!(sum(arrived(&out)), total);
+        prop_assert_eq!(half.odd.missed, seen.iter().filter(|seen| !**seen).count() as u64);
+        prop_assert!(sent(&out).is_sorted_by_key(|(time, _)| *time));
+        prop_assert!(arrived(&out).is_sorted_by_key(|(time, _)| *time));
+    }
+
+    /// No segments, however wild, make it panic, or count a byte twice.
+    #[test]
+    fn wild_segments_do_no_harm(
+        packets in prop::collection::vec((any::<u32>(), 0u32..100_000, any::<u32>(), any::<bool>(), 0u8..8), 0..60),
+    ) {
+        let (mut half, mut out) = (Half::default(), Vec::new());
+        for (time, (sequence, bytes, acknowledged, near, what)) in packets.into_iter().enumerate() {
+            let time = time as i64 * 3_000_000;
+            half.tick(time, near, &mut out);
+            match what {
+                0 => half.finish(sequence),
+                1 => half.acknowledge(acknowledged, time, &mut out),
+                _ => { half.segment(&Segment { near, ..data(time, sequence, bytes, true) }, &mut out); }
+            }
+        }
+        half.close(true, true, &mut out);
+        let sum = |calls: Vec<(i64, u64)>| calls.iter().map(|(_, bytes)| bytes).sum::<u64>();
+        prop_assert!(sum(sent(&out)) >= sum(arrived(&out)));
+        prop_assert_eq!(sum(sent(&out)), half.next);
+    }
+}

@@ -1,0 +1,272 @@
+//! Translated addresses (WAP5 section 7.1): packets with equal bodies and headers but other addresses are one packet,
+//! before and behind a translation. The one that may still go more hops is nearer to its sender; so the sender's own
+//! name is the one before the translation, and the receiver's own the one behind.
+//!
+//! The numbers of a TCP segment are as good as random, so one pair is proof. Equal datagrams may be accidental: it
+//! takes several of a flow. The same copies tell which of two sniffers is nearer to a node.
+
+use std::net::IpAddr;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::headers::End;
+use super::survey::{Sample, Survey};
+
+/// As many different datagrams of a flow must have been seen under other names.
+const ENOUGH_DATAGRAMS: u32 = 3;
+/// More packets with one signature are repetitions of something, and prove nothing.
+const MOST_ALIKE: usize = 8;
+/// As many observations of two sniffers are kept.
+const MOST_DELAYS: usize = 1 << 19;
+
+/// A packet's ends, from sender to receiver, and whether it is a datagram.
+pub(crate) type Names = (End, End, bool);
+
+/// What the flows are called whose names are translated: by the names of their packets, the ends' own names.
+#[derive(Debug, Default)]
+pub(crate) struct Translations {
+    canonical: FxHashMap<Names, (End, End)>,
+    /// The sniffers that saw packets both before and behind a translation.
+    both_sides: FxHashSet<u32>,
+}
+
+/// When two sniffers saw the same packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Delay {
+    pub(crate) source: IpAddr,
+    pub(crate) destination: IpAddr,
+    /// The sniffers by their numbers, the smaller first.
+    pub(crate) sniffers: [u32; 2],
+    pub(crate) times: [i64; 2],
+    pub(crate) ttls: [u8; 2],
+}
+
+/// What copies of packets tell.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) translations: Translations,
+    pub(crate) delays: Vec<Delay>,
+}
+
+#[derive(Clone, Copy)]
+struct Evidence {
+    canonical: (End, End),
+    /// By how many hops the copies differ.
+    hops: u8,
+    /// How many different packets say so, and the latest of them.
+    packets: u32,
+    latest: u64,
+}
+
+impl Translations {
+    /// The ends' own names of a packet between these.
+    pub(crate) fn of(&self, names: &Names) -> Option<(End, End)> {
+        self.canonical.get(names).copied()
+    }
+
+    /// Whether that sniffer is where names are translated: what it sees is mostly not its own host's.
+    pub(crate) fn is_between(&self, sniffer: u32) -> bool {
+        self.both_sides.contains(&sniffer)
+    }
+
+    /// The addresses that stand for others, and are nobody's own.
+    pub(crate) fn aliases(&self) -> FxHashSet<IpAddr> {
+        let (mut all, mut own) = (FxHashSet::default(), FxHashSet::default());
+        for ((source, destination, _), (from, to)) in &self.canonical {
+            all.extend([source.0, destination.0]);
+            own.extend([from.0, to.0]);
+        }
+        all.difference(&own).copied().collect()
+    }
+
+    /// How many flows go by other names than those of their packets.
+    pub(crate) fn flows(&self) -> usize {
+        let ends: FxHashSet<(End, End)> =
+            self.canonical.values().map(|(from, to)| (*from.min(to), *from.max(to))).collect();
+        ends.len()
+    }
+}
+
+/// Compares the samples of all sniffers.
+pub(crate) fn find(surveys: &[Survey]) -> Found {
+    let mut samples: Vec<(u32, Sample)> = Vec::new();
+    for (sniffer, survey) in (0..).zip(surveys) {
+        samples.extend(survey.samples.all.iter().map(|sample| (sniffer, *sample)));
+    }
+    samples.sort_unstable_by_key(|(sniffer, sample)| (sample.signature, *sniffer, sample.time));
+    let mut found = Found::default();
+    let mut evidence: FxHashMap<Names, Evidence> = FxHashMap::default();
+    for alike in samples.chunk_by(|(_, one), (_, other)| one.signature == other.signature) {
+        if alike.len() < 2 || alike.len() > MOST_ALIKE {
+            continue;
+        }
+        translated(alike, &mut evidence);
+        for two in alike.windows(2) {
+            if let [(one, first), (other, second)] = two
+                && one == other
+                && (first.source, first.destination) != (second.source, second.destination)
+            {
+                found.translations.both_sides.insert(*one);
+            }
+        }
+        if found.delays.len() < MOST_DELAYS {
+            delays(alike, &mut found.delays);
+        }
+    }
+    // Both directions of a flow have the same names, whichever of them packets proved.
+    for ((source, destination, udp), evidence) in evidence {
+        if !udp || evidence.packets >= ENOUGH_DATAGRAMS {
+            let (from, to) = evidence.canonical;
+            let canonical = &mut found.translations.canonical;
+            canonical.insert((source, destination, udp), (from, to));
+            canonical.entry((destination, source, udp)).or_insert((to, from));
+        }
+    }
+    found
+}
+
+/// Notes the own names of both ends of a packet that was seen under several.
+fn translated(alike: &[(u32, Sample)], evidence: &mut FxHashMap<Names, Evidence>) {
+    let names = |sample: &Sample| (sample.source, sample.destination, sample.udp);
+    let Some((first_sniffer, first)) = alike.first() else { return };
+    if alike.iter().all(|(_, sample)| names(sample) == names(first)) {
+        return;
+    }
+    let ttl = |sample: &Sample| sample.ttl;
+    let (Some(most), Some(least)) =
+        (alike.iter().map(|(_, s)| ttl(s)).max(), alike.iter().map(|(_, s)| ttl(s)).min())
+    else {
+        return;
+    };
+    let (before, behind) = if most > least {
+        let with = |wanted| alike.iter().find(|(_, sample)| sample.ttl == wanted).map(|(_, sample)| sample);
+        (with(most), with(least))
+    } else if alike.iter().all(|(sniffer, _)| sniffer == first_sniffer) {
+        // One clock: it goes from the earlier to the later.
+        let by_time = |(_, sample): &&(u32, Sample)| sample.time;
+        let samples = || alike.iter();
+        (samples().min_by_key(by_time).map(|(_, s)| s), samples().max_by_key(by_time).map(|(_, s)| s))
+    } else {
+        return;
+    };
+    let (Some(before), Some(behind)) = (before, behind) else { return };
+    let (canonical, hops) = ((before.source, behind.destination), most - least);
+    for (_, sample) in alike {
+        let none = Evidence { canonical, hops, packets: 0, latest: !sample.signature };
+        let known = evidence.entry(names(sample)).or_insert(none);
+        if hops > known.hops {
+            (known.canonical, known.hops) = (canonical, hops);
+        }
+        known.packets += u32::from(known.latest != sample.signature);
+        known.latest = sample.signature;
+    }
+}
+
+/// Notes when each two sniffers saw a packet under the same names.
+fn delays(alike: &[(u32, Sample)], delays: &mut Vec<Delay>) {
+    for (place, (one, first)) in alike.iter().enumerate() {
+        for (other, second) in alike.iter().skip(place + 1) {
+            let same = first.source == second.source && first.destination == second.destination;
+            if one == other || !same {
+                continue;
+            }
+            delays.push(Delay {
+                source: first.source.0,
+                destination: first.destination.0,
+                sniffers: [*one, *other],
+                times: [first.time, second.time],
+                ttls: [first.ttl, second.ttl],
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn end(text: &str) -> End {
+        let address: std::net::SocketAddr = text.parse().unwrap();
+        (address.ip(), address.port())
+    }
+
+    fn sample(signature: u64, time: i64, source: &str, destination: &str, ttl: u8, udp: bool) -> Sample {
+        Sample { signature, time, source: end(source), destination: end(destination), ttl, udp }
+    }
+
+    fn seen(samples: &[Sample]) -> Survey {
+        let mut survey = Survey::default();
+        survey.samples.all = samples.to_vec();
+        survey
+    }
+
+    const CLIENT: &str = "10.0.0.9:40000";
+    const VIRTUAL: &str = "10.0.0.1:80";
+    const GATEWAY: &str = "10.1.0.1:50000";
+    const SERVER: &str = "10.1.0.2:8080";
+
+    fn assert_canonical(found: &Found) {
+        let canonical = Some((end(CLIENT), end(SERVER)));
+        assert_eq!(found.translations.of(&(end(CLIENT), end(VIRTUAL), false)), canonical);
+        assert_eq!(found.translations.of(&(end(GATEWAY), end(SERVER), false)), canonical);
+        let back = canonical.map(|(client, server)| (server, client));
+        assert_eq!(found.translations.of(&(end(VIRTUAL), end(CLIENT), false)), back);
+        assert_eq!(found.translations.of(&(end(SERVER), end(GATEWAY), false)), back);
+    }
+
+    #[test]
+    fn hops_tell_the_own_names_of_both_ends() {
+        // The request alone, the answer alone, and both.
+        let requests = [sample(1, 100, CLIENT, VIRTUAL, 64, false), sample(1, 5, GATEWAY, SERVER, 63, false)];
+        let answers = [sample(2, 110, VIRTUAL, CLIENT, 63, false), sample(2, 7, SERVER, GATEWAY, 64, false)];
+        assert_canonical(&find(&[seen(&requests[..1]), seen(&requests[1..])]));
+        assert_canonical(&find(&[seen(&answers[..1]), seen(&answers[1..])]));
+        let both = [0, 1].map(|side| seen(&[requests[side], answers[side]]));
+        assert_canonical(&find(&both));
+    }
+
+    #[test]
+    fn of_one_sniffer_times_tell_where_hops_do_not() {
+        let of_one = [sample(1, 5, CLIENT, VIRTUAL, 64, false), sample(1, 6, GATEWAY, SERVER, 64, false)];
+        assert_canonical(&find(&[seen(&of_one)]));
+        // The clocks of two are not compared.
+        let found = find(&[seen(&of_one[..1]), seen(&of_one[1..])]);
+        assert_eq!(found.translations.flows(), 0);
+    }
+
+    #[test]
+    fn a_chain_of_translations_is_taken_from_its_ends() {
+        let samples = [
+            sample(1, 5, CLIENT, VIRTUAL, 64, false),
+            sample(1, 6, "10.5.0.1:6000", "10.5.0.2:6001", 63, false),
+            sample(1, 7, GATEWAY, SERVER, 62, false),
+        ];
+        let found = find(&[seen(&samples)]);
+        assert_canonical(&found);
+        let middle = (end("10.5.0.1:6000"), end("10.5.0.2:6001"), false);
+        assert_eq!(found.translations.of(&middle), Some((end(CLIENT), end(SERVER))));
+    }
+
+    #[test]
+    fn few_equal_datagrams_are_an_accident() {
+        let pair = |signature| {
+            [sample(signature, 1, CLIENT, VIRTUAL, 64, true), sample(signature, 2, CLIENT, SERVER, 63, true)]
+        };
+        let few: Vec<Sample> = (1..3).flat_map(pair).collect();
+        assert_eq!(find(&[seen(&few)]).translations.flows(), 0);
+        let enough: Vec<Sample> = (1..4).flat_map(pair).collect();
+        let found = find(&[seen(&enough)]);
+        let canonical = found.translations.of(&(end(CLIENT), end(VIRTUAL), true));
+        assert_eq!(canonical, Some((end(CLIENT), end(SERVER))));
+    }
+
+    #[test]
+    fn copies_under_one_name_are_delays() {
+        let one = [sample(1, 100, CLIENT, VIRTUAL, 64, false)];
+        let other = [sample(1, 5, CLIENT, VIRTUAL, 64, false)];
+        let found = find(&[seen(&one), seen(&other)]);
+        assert_eq!(found.translations.flows(), 0);
+        assert_eq!(found.delays.len(), 1);
+        assert_eq!(found.delays[0].times, [100, 5]);
+    }
+}
