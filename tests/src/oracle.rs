@@ -16,7 +16,10 @@ use crate::strace;
 pub struct Witnessed {
     /// The recording.
     pub recording: Recording,
-    traces: Vec<PathBuf>,
+    /// strace's output, a file for each command.
+    pub traces: Vec<PathBuf>,
+    /// strace's options, if they are not those of the comparison.
+    options: Option<Vec<String>>,
 }
 
 /// A server that runs until it is told to stop.
@@ -36,11 +39,22 @@ impl Witnessed {
         Witnessed::default()
     }
 
+    /// An empty one, for which strace is run with `options`.
+    pub fn with(options: &[&str]) -> Witnessed {
+        let options = options.iter().map(|option| (*option).to_owned()).collect();
+        Witnessed { options: Some(options), ..Witnessed::default() }
+    }
+
     /// The command, as it runs under strace.
     pub fn under(&mut self, command: &Command) -> Command {
         let output = self.recording.file(&format!("trace-{}", self.traces.len()));
         self.traces.push(output.clone());
-        strace::under(command, &output)
+        match &self.options {
+            Some(options) => {
+                strace::with(command, &options.iter().map(String::as_str).collect::<Vec<_>>(), &output)
+            }
+            None => strace::under(command, &output),
+        }
     }
 
     /// Runs a command that must succeed, and returns what it printed.
