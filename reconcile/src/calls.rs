@@ -45,8 +45,8 @@ pub(crate) struct Datagram {
 }
 
 impl Datagram {
-    pub(crate) fn flags(sent: bool, truncated: bool) -> u32 {
-        u32::from(sent) | u32::from(truncated) << 1
+    pub(crate) fn flags(sent: bool, truncated: bool, unchecked: bool) -> u32 {
+        u32::from(sent) | u32::from(truncated) << 1 | u32::from(unchecked) << 2
     }
 
     pub(crate) fn sent(&self) -> bool {
@@ -55,6 +55,11 @@ impl Datagram {
 
     pub(crate) fn truncated(&self) -> bool {
         self.flags & 2 != 0
+    }
+
+    /// Whether its checksum is not known.
+    pub(crate) fn unchecked(&self) -> bool {
+        self.flags & 4 != 0
     }
 }
 

@@ -32,8 +32,46 @@ pub(crate) enum Pass {
     Exact,
     /// As `Exact`, but one side does not know the sender's port.
     UnknownSender,
+    /// The sends without checksum: where it goes to and the size.
+    UncheckedSend,
+    /// The receives without checksum: likewise.
+    UncheckedReceive,
     /// Only a part was received, so neither size nor checksum are the sender's.
     Truncated,
+}
+
+impl Pass {
+    /// Those that do not go by the checksum.
+    pub(crate) const LATE: &[Pass] = &[Pass::UncheckedSend, Pass::UncheckedReceive, Pass::Truncated];
+
+    /// Whether a datagram takes part.
+    fn takes(self, datagram: &Datagram) -> bool {
+        match self {
+            Pass::Exact | Pass::UnknownSender => !datagram.unchecked(),
+            Pass::UncheckedSend => !datagram.sent() || datagram.unchecked(),
+            Pass::UncheckedReceive => datagram.sent() || datagram.unchecked(),
+            Pass::Truncated => datagram.sent() || datagram.truncated(),
+        }
+    }
+
+    /// Checksum and size, as far as both sides have them.
+    fn content(self, datagram: &Datagram) -> (u32, u32) {
+        match self {
+            Pass::Exact | Pass::UnknownSender => (datagram.checksum, datagram.bytes),
+            Pass::UncheckedSend | Pass::UncheckedReceive => (0, datagram.bytes),
+            Pass::Truncated => (0, 0),
+        }
+    }
+
+    /// Whether both sides know the sender's port. Where one does not, that which is known must not contradict.
+    fn knows_source(self) -> bool {
+        matches!(self, Pass::Exact | Pass::Truncated)
+    }
+
+    /// Whether a datagram and its second copy can be told from two of one size.
+    fn tells_copies(self) -> bool {
+        matches!(self, Pass::Exact | Pass::UnknownSender)
+    }
 }
 
 /// A datagram with what it is sorted by.
@@ -77,11 +115,11 @@ impl Matcher<'_> {
     fn sides(&self, pass: Pass, places: &[u32]) -> Vec<Side> {
         let side = |at: &u32| {
             let datagram = self.datagram(*at);
-            if pass == Pass::Truncated && !datagram.sent() && !datagram.truncated() {
+            if !pass.takes(datagram) {
                 return None;
             }
-            let place = self.reach.place(datagram, pass != Pass::UnknownSender)?;
-            let content = if pass == Pass::Truncated { (0, 0) } else { (datagram.checksum, datagram.bytes) };
+            let place = self.reach.place(datagram, pass.knows_source())?;
+            let content = pass.content(datagram);
             Some(Side {
                 key: (place, content.0, content.1),
                 time: datagram.time,
@@ -137,7 +175,7 @@ impl Matcher<'_> {
                 }
             }
         }
-        if pass != Pass::Truncated && receives.iter().any(|side| !side.done) {
+        if pass.tells_copies() && receives.iter().any(|side| !side.done) {
             self.second_copies(pass, sends, receives);
         }
     }

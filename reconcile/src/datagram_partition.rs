@@ -24,8 +24,11 @@ pub(crate) struct DatagramMatcher<'a, 'b> {
     pub(crate) nameless: &'a FxHashMap<u32, Fallback>,
     /// Messages by flow.
     pub(crate) messages: &'a Store<'b, DatagramMessage>,
-    /// Where something was received in part: sends and such receives that are left, by where they go.
+    /// Where something was received in part or is without checksum: sends and such receives that are left, by where
+    /// they go.
     pub(crate) late: Option<&'a Store<'b, Datagram>>,
+    /// Whether some are without checksum: then any receive that is left may be of one.
+    pub(crate) unchecked: bool,
 }
 
 /// What came of one partition beside its messages.
@@ -53,7 +56,9 @@ impl DatagramMatcher<'_, '_> {
             self.messages(piece, &datagrams, &matches, samples, &mut matched)?;
             return Ok(matched);
         };
-        let is_late = |at: &u32| datagrams[*at as usize].sent() || datagrams[*at as usize].truncated();
+        let is_late = |at: &u32| {
+            self.unchecked || datagrams[*at as usize].sent() || datagrams[*at as usize].truncated()
+        };
         let (waiting, receives): (Vec<u32>, Vec<u32>) =
             matches.sends.iter().chain(&matches.receives).copied().partition(|at| is_late(at));
         let mut dealer = Dealer::new(late, piece);
@@ -67,7 +72,7 @@ impl DatagramMatcher<'_, '_> {
         Ok(matched)
     }
 
-    /// Matches what was received in part with what is left of the sends to the same place.
+    /// Matches what is without checksum, or was received in part, with what is left to the same place.
     pub(crate) fn late_partition(
         &self,
         piece: usize,
@@ -75,7 +80,7 @@ impl DatagramMatcher<'_, '_> {
         samples: &mut Samples,
     ) -> Result<MatchedDatagrams, Error> {
         let datagrams = datagrams.concat();
-        let matches = match_all(self.reach, &datagrams, &[Pass::Truncated]);
+        let matches = match_all(self.reach, &datagrams, Pass::LATE);
         let mut matched = MatchedDatagrams::default();
         self.messages(piece, &datagrams, &matches, samples, &mut matched)?;
         Ok(matched)

@@ -115,7 +115,8 @@ pub fn reconcile(
 
     progress.step("matching datagrams", 2 * datagrams.partitions() as u64);
     let messages: Store<DatagramMessage> = Store::new(&budget, directory, datagrams.partitions());
-    let late = (outcome.datagrams.truncated > 0)
+    let unchecked = outcome.datagrams.unchecked > 0;
+    let late = (unchecked || outcome.datagrams.truncated > 0)
         .then(|| Store::<Datagram>::new(&budget, directory, datagrams.partitions()));
     let matcher = DatagramMatcher {
         reach,
@@ -123,6 +124,7 @@ pub fn reconcile(
         nameless: &fallbacks,
         messages: &messages,
         late: late.as_ref(),
+        unchecked,
     };
     let mut seen = SeenNames::default();
     let mut take = |_, matched: MatchedDatagrams| {

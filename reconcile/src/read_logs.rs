@@ -43,6 +43,7 @@ pub(crate) fn read(
             Ok(())
         },
     )?;
+    reader.settle_machines();
     outcome.hosts = reader.capture.hosts.len() as u64;
     Ok(reader.capture)
 }
@@ -106,6 +107,25 @@ impl Reader {
         capture.processes.push(process);
     }
 
+    /// Gives processes whose log has no boot (imported ones) to the machine that the others of their host are on,
+    /// where that is one.
+    fn settle_machines(&mut self) {
+        let processes = &mut self.capture.processes;
+        let mut known: FxHashMap<u32, Option<(u32, u32)>> = FxHashMap::default();
+        for process in processes.iter().filter(|process| process.boot != 0) {
+            let machine = Some((process.kernel, process.machine));
+            let of_host = known.entry(process.host).or_insert(machine);
+            if *of_host != machine {
+                *of_host = None;
+            }
+        }
+        for process in processes.iter_mut().filter(|process| process.boot == 0) {
+            if let Some(Some((kernel, machine))) = known.get(&process.host) {
+                (process.kernel, process.machine) = (*kernel, *machine);
+            }
+        }
+    }
+
     fn process(&mut self, header: &Header, path: &Path) -> Process {
         // The directory is named after the host as well; it stands in where the header has no name.
         let directory = path.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
@@ -115,7 +135,7 @@ impl Reader {
             hosts.push(name.to_owned());
             (hosts.len() - 1) as u32
         });
-        // Without the kernel's id a host is a kernel of its own.
+        // Without the kernel's id a host is a kernel of its own, unless others say which it is.
         let unknown = if header.boot_id == [0; 16] { host } else { NONE };
         let next = self.kernels.len() as u32;
         let kernel = *self.kernels.entry((header.boot_id, unknown)).or_insert(next);

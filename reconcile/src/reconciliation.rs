@@ -104,6 +104,8 @@ pub struct Datagrams {
     pub copies: u64,
     /// Received in part.
     pub truncated: u64,
+    /// Sent or received without a checksum: who saw it did not see the whole payload.
+    pub unchecked: u64,
     /// Looked at and left in the queue. They are no messages.
     pub peeked: u64,
 }
@@ -193,6 +195,7 @@ impl Reconciliation {
         datagrams.reordered += more.reordered;
         datagrams.copies += more.copies;
         datagrams.truncated += more.truncated;
+        datagrams.unchecked += more.unchecked;
         datagrams.peeked += more.peeked;
         self.internal.flows += part.internal.flows;
         self.internal.messages += part.internal.messages;

@@ -75,6 +75,7 @@ impl<'a> SecondReading<'a> {
                         checksum,
                         truncated,
                         peeked: false,
+                        unchecked,
                         peer,
                         ..
                     } => {
@@ -89,7 +90,7 @@ impl<'a> SecondReading<'a> {
                                 tid,
                                 peer: named.unwrap_or_else(|| self.connected_to(socket, time)),
                                 socket,
-                                flags: Datagram::flags(direction == Direction::Send, truncated),
+                                flags: Datagram::flags(direction == Direction::Send, truncated, unchecked),
                                 unused: 0,
                             }));
                         }

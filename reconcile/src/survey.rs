@@ -85,8 +85,9 @@ impl Reading {
                 flow.last_call = flow.last_call.max(time);
             }
             Record::Datagram { peeked: true, .. } => self.counts.datagrams.peeked += 1,
-            Record::Datagram { flow, truncated, peer, .. } => {
+            Record::Datagram { flow, truncated, unchecked, peer, .. } => {
                 self.counts.datagrams.truncated += u64::from(truncated);
+                self.counts.datagrams.unchecked += u64::from(unchecked);
                 if let Some(peer) = peer {
                     self.names.intern(peer);
                 }

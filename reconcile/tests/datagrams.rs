@@ -237,3 +237,56 @@ proptest! {
         prop_assert_eq!(counts.matched, count(&|copies| copies.min(1)));
     }
 }
+
+/// A datagram of `bytes` bytes, whose checksum is not known where it is `None`.
+fn sized<'a>(
+    direction: Direction,
+    flow: u32,
+    ticks: u64,
+    (bytes, checksum): (u64, Option<u32>),
+    peer: &'a [u8],
+) -> Datagram<'a> {
+    let flags = if checksum.is_some() { 0 } else { datagram_flag::NO_CHECKSUM };
+    Datagram { direction, flow, ticks, duration: 0, bytes, checksum: checksum.unwrap_or(0), flags, peer }
+}
+
+#[test]
+fn without_checksums_ends_size_and_order_tell() {
+    let known = Some(7);
+    // The sender's, the receiver's, or both checksums are missing.
+    for (at_sender, at_receiver) in [(None, known), (known, None), (None, None)] {
+        let mut client = log(1, "client");
+        bind(&mut client, 0, 1, 1, CLIENT);
+        let mut server = log(2, "server");
+        bind(&mut server, 0, 1, 2, SERVER);
+        let (to, from) = (common::address(SERVER), common::address(CLIENT));
+        for (ticks, bytes) in [(10, 100), (20, 200), (30, 100), (40, 300)] {
+            client.datagram(&sized(Direction::Send, 1, ticks, (bytes, at_sender), &to));
+        }
+        // The third is lost; another of a size that nobody sent comes out of the blue.
+        for (ticks, bytes) in [(15, 100), (25, 200), (45, 300), (50, 400)] {
+            server.datagram(&sized(Direction::Receive, 1, ticks, (bytes, at_receiver), &from));
+        }
+        // Checksums that are known on both sides go before.
+        client.datagram(&sized(Direction::Send, 1, 60, (100, Some(1)), &to));
+        client.datagram(&sized(Direction::Send, 1, 70, (100, Some(2)), &to));
+        server.datagram(&sized(Direction::Receive, 1, 80, (100, Some(2)), &from));
+        server.datagram(&sized(Direction::Receive, 1, 90, (100, Some(1)), &from));
+        let system = System::new();
+        system.add("one", "1", &client).add("one", "2", &server);
+        let outcome = system.reconcile();
+        let expected = [
+            "client => server 100 10 15",
+            "client => server 200 20 25",
+            "client => server 100 30 -",
+            "client => server 300 40 45",
+            "10.0.0.1 => server 400 - 50",
+            "client => server 100 60 90",
+            "client => server 100 70 80",
+        ];
+        assert_eq!(outcome.lines(), expected, "{at_sender:?} {at_receiver:?}");
+        let missing = 4 * u64::from(at_sender.is_none()) + 4 * u64::from(at_receiver.is_none());
+        assert_eq!(outcome.counts.datagrams.unchecked, missing);
+        assert_eq!((outcome.counts.datagrams.lost, outcome.counts.datagrams.duplicated), (1, 0));
+    }
+}

@@ -106,3 +106,23 @@ proptest! {
         prop_assert_eq!(outcome.trace.len() as u64, outcome.counts.total_messages());
     }
 }
+
+/// An imported log does not tell the boot: it is of the machine that its host's others are on, and loopback is one.
+#[test]
+fn logs_without_boot_are_of_their_host_s_machine() {
+    use socket_log::write::LogWriter;
+    let messages = |host_of_imported: &str| {
+        let system = System::new();
+        let mut client = LogWriter::new("one", 1, "/bin/client");
+        common::connect(&mut client, 0, 1, 1, "127.0.0.1:5000", "127.0.0.1:80");
+        client.send(10, 1, 100);
+        let mut server = LogWriter::new(host_of_imported, 2, "/bin/server");
+        server.set_boot_id([0; 16]);
+        common::accept(&mut server, 5, 1, 2, "127.0.0.1:80", "127.0.0.1:5000");
+        server.receive(20, 1, 100);
+        system.add("one", "1", &client).add(host_of_imported, "2", &server);
+        system.reconcile().trace.messages().count()
+    };
+    assert_eq!(messages("one"), 1, "both ends are known");
+    assert_eq!(messages("two"), 2, "two machines, each with half a connection of its own");
+}
