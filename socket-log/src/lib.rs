@@ -20,6 +20,8 @@ mod damage;
 #[cfg(feature = "reader")]
 mod decode;
 #[cfg(feature = "reader")]
+pub mod fuzz;
+#[cfg(feature = "reader")]
 mod log;
 #[cfg(feature = "reader")]
 mod peers;

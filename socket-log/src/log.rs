@@ -64,9 +64,16 @@ impl Header {
 #[derive(Debug)]
 pub struct Log {
     path: PathBuf,
-    file: File,
+    bytes: Bytes,
     length: u64,
     header: Header,
+}
+
+/// Where a log's bytes are.
+#[derive(Debug)]
+enum Bytes {
+    File(File),
+    Memory(Vec<u8>),
 }
 
 impl Log {
@@ -78,13 +85,27 @@ impl Log {
         let io = |source| OpenError::Io { path: path.to_owned(), source };
         let file = File::open(path).map_err(io)?;
         let length = file.metadata().map_err(io)?.len();
+        Log::of(path, Bytes::File(file), length)
+    }
+
+    /// The log of these bytes, by the name of `path` in errors.
+    ///
+    /// # Errors
+    /// When they are no log, or one of another version.
+    pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<Log, OpenError> {
+        let length = bytes.len() as u64;
+        Log::of(path, Bytes::Memory(bytes), length)
+    }
+
+    fn of(path: &Path, bytes: Bytes, length: u64) -> Result<Log, OpenError> {
+        let io = |source| OpenError::Io { path: path.to_owned(), source };
         let mut page = [0; HEADER_BYTES];
-        let read = read_at(&file, &mut page, 0).map_err(io)?;
+        let read = read_at(&bytes, &mut page, 0).map_err(io)?;
         let header = parse_header(page.get(..read).unwrap_or(&[])).map_err(|problem| match problem {
             HeaderProblem::NotALog(why) => OpenError::NotALog { path: path.to_owned(), why },
             HeaderProblem::Version(found) => OpenError::Version { path: path.to_owned(), found },
         })?;
-        Ok(Log { path: path.to_owned(), file, length, header })
+        Ok(Log { path: path.to_owned(), bytes, length, header })
     }
 
     /// The file.
@@ -115,7 +136,7 @@ impl Log {
             .step_by(CHUNK_BYTES)
             .map(|offset| {
                 let mut head = [0; size_of::<ChunkHeader>()];
-                let _ = read_at(&self.file, &mut head, offset);
+                let _ = read_at(&self.bytes, &mut head, offset);
                 let at = offset_of!(ChunkHeader, anchor) + offset_of!(Anchor, ticks);
                 let ticks =
                     head[at..at + 8].iter().rev().fold(0, |ticks, byte| ticks << 8 | u64::from(*byte));
@@ -174,16 +195,16 @@ impl Chunks<'_> {
     fn resume(&mut self, offset: u64, read: usize) {
         let magic = CHUNK_MAGIC.to_le_bytes();
         let mut next = [0; 4];
-        let in_place = read_at(&self.log.file, &mut next, offset + read as u64).is_ok() && next == magic;
+        let in_place = read_at(&self.log.bytes, &mut next, offset + read as u64).is_ok() && next == magic;
         // The magic may lie across the end of what was read.
         let mut bytes = [0; CHUNK_BYTES + 3];
-        let searched = read_at(&self.log.file, &mut bytes, offset).unwrap_or(0);
+        let searched = read_at(&self.log.bytes, &mut bytes, offset).unwrap_or(0);
         let places = bytes[..searched].windows(4).enumerate().skip(1);
         let places = places.filter(|(_, window)| *window == magic).map(|(place, _)| place as u64);
         // A name in a record can look like the magic; where a true chunk ends, the next begins, or the file ends.
         let followed = |place: &u64| {
             let mut next = [0; 4];
-            let read = read_at(&self.log.file, &mut next, offset + place + CHUNK_BYTES as u64);
+            let read = read_at(&self.log.bytes, &mut next, offset + place + CHUNK_BYTES as u64);
             read.is_ok_and(|read| read == 0 || next == magic)
         };
         let found = places.clone().find(followed).or_else(|| places.clone().next());
@@ -204,8 +225,8 @@ impl Chunks<'_> {
         for offset in self.order.by_ref() {
             let mut read = 0;
             for _ in 0..TRIES {
-                read = read_at(&self.log.file, &mut bytes, offset).unwrap_or(0);
-                let again = read_at(&self.log.file, &mut head, offset).unwrap_or(0);
+                read = read_at(&self.log.bytes, &mut bytes, offset).unwrap_or(0);
+                let again = read_at(&self.log.bytes, &mut head, offset).unwrap_or(0);
                 if bytes[..again] == head[..again] {
                     break;
                 }
@@ -247,7 +268,7 @@ impl Iterator for Chunks<'_> {
         let mut bytes = [0; CHUNK_BYTES];
         while self.offset < self.log.length {
             let offset = self.offset;
-            let read = match read_at(&self.log.file, &mut bytes, offset) {
+            let read = match read_at(&self.log.bytes, &mut bytes, offset) {
                 Ok(read) => read,
                 Err(_) => {
                     self.passed_over(offset, self.log.length - offset, Fault::Unreadable);
@@ -435,7 +456,16 @@ fn texts(bytes: &[u8]) -> Vec<String> {
 }
 
 /// Reads as much of `buffer` as the file holds from `offset` on.
-fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+fn read_at(bytes: &Bytes, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    let file = match bytes {
+        Bytes::File(file) => file,
+        Bytes::Memory(bytes) => {
+            let rest = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..)).unwrap_or(&[]);
+            let read = rest.len().min(buffer.len());
+            buffer[..read].copy_from_slice(&rest[..read]);
+            return Ok(read);
+        }
+    };
     let mut read = 0;
     while read < buffer.len() {
         match file.read_at(&mut buffer[read..], offset + read as u64) {

@@ -34,7 +34,7 @@ type Messages = BTreeMap<(String, String, String, i8), (i64, i64, i64)>;
 
 fn messages(data: &DataDir) -> (Messages, Reconciliation) {
     // Apart: which are made fat depends on times.
-    let options = Options { fat_gap: Duration::from_nanos(1), keep_internal: true };
+    let options = Options { fat_gap: Duration::from_nanos(1), keep_internal: true, ..Options::default() };
     let outcome = reconcile(data, &options, &()).unwrap();
     let trace = MessageTrace::read(&data.messages(), &data.nodes()).unwrap();
     let mut all = Messages::new();

@@ -47,6 +47,18 @@ pub fn pcap(bytes: &[u8]) {
     }
 }
 
+/// `import strace` of one file, whatever it begins with.
+pub fn strace(bytes: &[u8]) {
+    let lines = bytes.split_inclusive(|byte| *byte == b'\n').count() as u64;
+    match super::strace::import_bytes(bytes) {
+        Ok((read, skipped)) => {
+            assert_eq!(read, lines, "every line is read");
+            assert!(skipped <= read, "{read} lines, {skipped} skipped");
+        }
+        Err(error) => assert!(error.to_string().contains("input"), "{error}"),
+    }
+}
+
 fn input_of(bytes: &[u8]) -> Result<Input<'_>, Error> {
     let file = Path::new("input");
     Input::of(file, Cursor::new(bytes)).map_err(|error| Error::io(file, error))
@@ -85,6 +97,8 @@ mod tests {
         "id,host,pid,start,command,executable,traced\na,h,1,2,c,/c,true\nb,h,,,d,,false\nc,,,,e,,true\n";
     const CALLS: &str = "call_id,caller,callee,t_call_send,t_call_recv,t_ret_send,t_ret_recv,caller_thread,callee_thread,req_bytes,resp_bytes\n\
         0,client,a,0,5,6,9,,,,\n1,a,b,1,,4,,t1,12,100,2\n2,a,b,,,,7,,,,\n";
+    const STRACE: &str = include_str!("../../tests/strace/every_call.strace");
+    const BATCHES: &str = include_str!("../../tests/strace/batches.strace");
     const PROJECT5: &str =
         "timestamp operation sender rcvr ID\n1.5 CALL a b 1\n1.75\tRETURN  b a 1\n2 MESSAGE a c\n# end\n";
 
@@ -188,6 +202,28 @@ mod tests {
         encoder.finish().unwrap()
     }
 
+    /// Where `scripts/fuzz` wants them, these files become seeds of their targets.
+    #[test]
+    fn seeds_for_fuzzing() {
+        let seeds = [
+            ("messages", MESSAGES),
+            ("calls", CALLS),
+            ("project5", PROJECT5),
+            ("strace", STRACE),
+            ("strace", BATCHES),
+        ];
+        let targets: [(&str, fn(&[u8])); 4] =
+            [("messages", messages), ("calls", calls), ("project5", project5), ("strace", strace)];
+        for (number, (target, seed)) in seeds.into_iter().enumerate() {
+            targets.iter().filter(|(name, _)| *name == target).for_each(|(_, run)| run(seed.as_bytes()));
+            if let Some(corpus) = std::env::var_os("FUZZ_SEEDS") {
+                let directory = Path::new(&corpus).join(target);
+                std::fs::create_dir_all(&directory).unwrap();
+                std::fs::write(directory.join(format!("seed-{number}")), seed).unwrap();
+            }
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -210,6 +246,12 @@ mod tests {
         fn damaged_captures_of_the_new_format(bytes in mutated(capture(true))) { pcap(&bytes) }
 
         #[test]
+        fn damaged_output_of_strace(bytes in mutated(STRACE.into())) { strace(&bytes) }
+
+        #[test]
+        fn damaged_batches(bytes in mutated(BATCHES.into())) { strace(&bytes) }
+
+        #[test]
         fn damaged_gzip(bytes in mutated(gzip(CALLS.as_bytes()))) { calls(&bytes) }
 
         #[test]
@@ -221,6 +263,7 @@ mod tests {
             calls(&bytes);
             project5(&bytes);
             pcap(&bytes);
+            strace(&bytes);
         }
     }
 }

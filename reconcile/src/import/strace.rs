@@ -70,26 +70,34 @@ impl Importer for Strace {
         let bytes = files.iter().map(|path| path.metadata().map_or(0, |metadata| metadata.len())).sum();
         progress.step("reading strace's output", bytes);
         let directory = data.hosts().join(&self.host);
-        let place =
-            Place { host: self.host.clone(), directory: directory.clone(), salt: salt(files, &heads) };
-        let imported = import(files, &heads, place, progress)?;
+        let salt = salt(files, &heads);
+        let place = Place { host: self.host.clone(), directory: Some(directory.clone()), salt };
+        let mut lines = Lines::open(files).map_err(|(path, source)| Error::io(&path, source))?;
+        for (file, head) in heads.iter().enumerate() {
+            lines.set_thread(file, head.thread.unwrap_or(file as u32));
+        }
+        let imported = import(files, lines, place, progress)?;
         let written = if imported.logs > 0 { vec![directory] } else { Vec::new() };
         Ok(Summary { files: files.len() as u64, bytes, written, ..imported.summary() })
     }
 }
 
-/// Imports files that have been looked at.
+/// `import strace` of a file with these bytes, of which nothing is written, for fuzzing: how many lines there were, and how
+/// many of them were not understood.
+pub(super) fn import_bytes(bytes: &[u8]) -> Result<(u64, u64), Error> {
+    let place = Place { host: "host".into(), directory: None, salt: 0 };
+    let imported = import(&[PathBuf::from("input")], Lines::of(bytes.to_vec()), place, &())?;
+    Ok((imported.lines, imported.skipped.total()))
+}
+
+/// Imports the lines of files that have been looked at.
 fn import(
     files: &[PathBuf],
-    heads: &[Head],
+    mut lines: Lines,
     place: Place,
     progress: &dyn Progress,
 ) -> Result<Imported, Error> {
     let read = |(path, source): (PathBuf, _)| Error::io(&path, source);
-    let mut lines = Lines::open(files).map_err(read)?;
-    for (file, head) in heads.iter().enumerate() {
-        lines.set_thread(file, head.thread.unwrap_or(file as u32));
-    }
     let mut import = Import { world: World::new(place), tasks: Tasks::default(), latest: 0 };
     let mut waiting = 0;
     let ended = loop {
@@ -246,7 +254,7 @@ impl Import {
             let pid = self.world.pid(process);
             self.world.end(Who { thread: pid, process, time: self.latest }, End::Unknown);
         }
-        let failed = self.world.failed.take().map(|(path, source)| Error::io(&path, source));
+        let failed = self.world.failed.take();
         if let Err(error) = ended.and_then(|()| failed.map_or(Ok(()), Err)) {
             for log in self.world.logs() {
                 // What cannot be removed either is a log without a header, and no reader takes it for one.

@@ -69,9 +69,14 @@ pub(super) trait Next {
 
 impl Reader {
     fn open(path: &Path, step: usize, keeps_open: bool) -> io::Result<Reader> {
+        let file = Some(open(path)?).filter(|_| keeps_open);
+        Reader::of(path, file, step, keeps_open)
+    }
+
+    fn of(path: &Path, file: Option<Box<dyn Read>>, step: usize, keeps_open: bool) -> io::Result<Reader> {
         let mut this = Reader {
             path: path.to_owned(),
-            file: Some(open(path)?).filter(|_| keeps_open),
+            file,
             keeps_open,
             offset: 0,
             step,
@@ -201,6 +206,7 @@ fn order(line: &Line) -> i64 {
 }
 
 /// All files.
+#[derive(Default)]
 pub(super) struct Lines {
     readers: Vec<Reader>,
     /// Of the other files than the present: the time of their line, and which.
@@ -215,23 +221,34 @@ impl Lines {
     /// Opens `paths`. The error names the file.
     pub(super) fn open(paths: &[PathBuf]) -> Result<Lines, (PathBuf, io::Error)> {
         let step = (READ_AHEAD / paths.len().max(1)).clamp(4 << 10, 1 << 20);
-        let mut this = Lines {
-            readers: Vec::with_capacity(paths.len()),
-            waiting: BinaryHeap::new(),
-            present: None,
-            times: vec![0; paths.len()],
-            read: 0,
-        };
-        for (file, path) in paths.iter().enumerate() {
+        let mut this = Lines::default();
+        for path in paths {
             let failed = |error| (path.clone(), error);
-            let mut reader = Reader::open(path, step, paths.len() <= OPEN_FILES).map_err(failed)?;
-            if reader.advance().map_err(failed)? {
-                this.times[file] = reader.order();
-                this.waiting.push(Reverse((this.times[file], file)));
-            }
-            this.readers.push(reader);
+            let reader = Reader::open(path, step, paths.len() <= OPEN_FILES).map_err(failed)?;
+            this.add(reader).map_err(failed)?;
         }
         Ok(this)
+    }
+
+    /// The lines of these bytes.
+    pub(super) fn of(bytes: Vec<u8>) -> Lines {
+        let mut this = Lines::default();
+        // Memory gives what it has.
+        if let Ok(reader) = Reader::of(Path::new(""), Some(Box::new(io::Cursor::new(bytes))), 4 << 10, true) {
+            let _ = this.add(reader);
+        }
+        this
+    }
+
+    fn add(&mut self, mut reader: Reader) -> io::Result<()> {
+        let file = self.readers.len();
+        let is_empty = !reader.advance()?;
+        self.times.push(if is_empty { 0 } else { reader.order() });
+        if !is_empty {
+            self.waiting.push(Reverse((self.times[file], file)));
+        }
+        self.readers.push(reader);
+        Ok(())
     }
 
     /// Sets the thread of a file's lines that name none, where the file's name does not.

@@ -5,12 +5,14 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashMap;
 use socket_log::encode::{self, Flow, Origin, ProcessEvent, Role, Words};
 use socket_log::layout::{source, state};
 use socket_log::write::LogWriter;
+
+use crate::import::error::Error;
 
 use super::sockets::{Socket, SocketId};
 
@@ -42,7 +44,8 @@ struct View {
 #[derive(Debug)]
 pub(super) struct Log {
     writer: LogWriter,
-    path: PathBuf,
+    /// `None`: nothing is written.
+    path: Option<PathBuf>,
     file: Option<File>,
     views: FxHashMap<SocketId, View>,
     flows: u32,
@@ -70,7 +73,7 @@ impl Log {
         (pid, parent): (u32, u32),
         program: &Program,
         start: i64,
-        path: PathBuf,
+        path: Option<PathBuf>,
         salt: u64,
     ) -> Log {
         let mut writer = LogWriter::new(cut(host, ROOM.0 - 1), pid, cut(&program.executable, ROOM.1 - 1));
@@ -213,21 +216,26 @@ impl Log {
     }
 
     /// Writes what is full, when there is much of it.
-    pub(super) fn relieve(&mut self) -> io::Result<()> {
+    pub(super) fn relieve(&mut self) -> Result<(), Error> {
         if self.writer.full_chunks() < FULL_CHUNKS {
             return Ok(());
         }
+        self.write(LogWriter::spill)
+    }
+
+    fn write(&mut self, write: impl FnOnce(&mut LogWriter, &File) -> io::Result<()>) -> Result<(), Error> {
+        let Some(path) = &self.path else { return Ok(()) };
         let file = match self.file.take() {
             Some(file) => file,
-            None => create(&self.path)?,
+            None => create(path).map_err(|error| Error::io(path, error))?,
         };
-        self.writer.spill(&file)?;
+        write(&mut self.writer, &file).map_err(|error| Error::io(path, error))?;
         self.file = Some(file);
         Ok(())
     }
 
     /// The process has ended or gone on as another program, or the trace is over.
-    pub(super) fn finish(mut self, at: At, end: End) -> io::Result<()> {
+    pub(super) fn finish(mut self, at: At, end: End) -> Result<(), Error> {
         let (event, ending) = match end {
             End::Exited(status) => (Some((ProcessEvent::Exit, status)), state::EXITED),
             End::Killed(status) => (Some((ProcessEvent::Exit, status)), state::RUNNING),
@@ -238,16 +246,7 @@ impl Log {
             self.record(at, &encode::process(at.ticks(), event, value));
         }
         self.writer.set_state(ending);
-        let file = match self.file.take() {
-            Some(file) => file,
-            None => create(&self.path)?,
-        };
-        self.writer.finish(&file)
-    }
-
-    /// The file.
-    pub(super) fn path(&self) -> &PathBuf {
-        &self.path
+        self.write(|writer, file| writer.finish(file))
     }
 }
 
@@ -264,7 +263,7 @@ pub(super) enum End {
     Unknown,
 }
 
-fn create(path: &PathBuf) -> io::Result<File> {
+fn create(path: &Path) -> io::Result<File> {
     if let Some(directory) = path.parent() {
         fs::create_dir_all(directory)?;
     }

@@ -183,7 +183,6 @@ impl Tasks {
         if self.all.contains_key(&thread) {
             return;
         }
-        world.imported.found_threads += u64::from(!self.all.is_empty());
         let name = match line.command {
             b"" => format!("pid {thread}"),
             name => String::from_utf8_lossy(name).into_owned(),
@@ -191,6 +190,7 @@ impl Tasks {
         // What is about to become another program was none of the traced ones before.
         let counts =
             !matches!(line.what, What::Call { name, .. } | What::Begun { name, .. } if runs_a_program(name));
+        world.imported.found_threads += u64::from(counts && !self.all.is_empty());
         let table = world.tables.make();
         let program = Program { executable: name.clone(), arguments: vec![name] };
         let process = world.add(thread, 0, table, program, line.time, counts);

@@ -1,11 +1,12 @@
 //! What the trace tells of, at the moment that has been reached: threads, processes, their descriptors and sockets, and
 //! the logs that are being written of them.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use socket_log::encode::{self, Origin};
+
+use crate::import::error::Error;
 
 use super::descriptor::{self, Descriptor};
 use super::log::{At, End, Log, Program};
@@ -38,7 +39,8 @@ pub(super) struct Process {
 #[derive(Debug)]
 pub(super) struct Place {
     pub(super) host: String,
-    pub(super) directory: PathBuf,
+    /// `None`: nothing is written.
+    pub(super) directory: Option<PathBuf>,
     /// Sets apart the socket numbers of this import from those of others.
     pub(super) salt: u64,
 }
@@ -54,7 +56,7 @@ pub(super) struct World {
     pub(super) imported: Imported,
     names: FxHashSet<PathBuf>,
     /// The first log that could not be written.
-    pub(super) failed: Option<(PathBuf, io::Error)>,
+    pub(super) failed: Option<Error>,
 }
 
 /// Who makes a call, and when.
@@ -120,8 +122,9 @@ impl World {
         let (place, names) = (&self.place, &mut self.names);
         let process = self.processes.get_mut(&process)?;
         if process.log.is_none() {
-            let path = file_name(&place.directory, process.pid, process.started, names);
-            self.imported.replaced |= path.exists();
+            let directory = place.directory.as_deref();
+            let path = directory.map(|directory| file_name(directory, process.pid, process.started, names));
+            self.imported.replaced |= path.as_ref().is_some_and(|path| path.exists());
             let pids = (process.pid, process.parent);
             process.log =
                 Some(Log::new(&place.host, pids, &process.program, process.started, path, place.salt));
@@ -212,7 +215,7 @@ impl World {
         if let Some(log) = log
             && let Err(error) = log.relieve()
         {
-            self.failed.get_or_insert((log.path().clone(), error));
+            self.failed.get_or_insert(error);
         }
     }
 
@@ -226,10 +229,9 @@ impl World {
         let Some(log) = self.processes.get_mut(&who.process).and_then(|process| process.log.take()) else {
             return;
         };
-        let path = log.path().clone();
         self.imported.logs += 1;
         if let Err(error) = log.finish(who.at(), end) {
-            self.failed.get_or_insert((path, error));
+            self.failed.get_or_insert(error);
         }
     }
 

@@ -1,0 +1,107 @@
+//! The reader on any bytes: what fuzzing and property tests run. It panics where the reader breaks its word, which is to
+//! return what is whole and to say where the rest is.
+
+use std::path::Path;
+
+use crate::{Log, Record};
+
+/// Reads `bytes` as a log, in every way that there is.
+pub fn log(bytes: &[u8]) {
+    let Ok(log) = Log::from_bytes(Path::new("input"), bytes.to_vec()) else { return };
+    let header = log.header();
+    let _ = (header.total_lost(), format!("{header:?}"));
+    let clock = log.clock();
+    let mut cursor = clock.cursor();
+    let mut records = 0u64;
+    let damage = log.for_each(|entry| {
+        records += 1;
+        assert_eq!(cursor.realtime(entry.ticks), clock.realtime(entry.ticks), "a cursor is the clock");
+        if let Record::Transfer { duration, .. } | Record::Datagram { duration, .. } = entry.record {
+            let _ = clock.nanoseconds(duration);
+        }
+    });
+    assert!(records * 4 <= bytes.len() as u64, "{records} records of {} bytes", bytes.len());
+    for place in &damage {
+        assert!(place.offset <= bytes.len() as u64, "{place} is behind the end");
+        let _ = place.to_string();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::log;
+    use crate::encode::{Datagram, Direction, Origin, ProcessEvent, Role};
+    use crate::write::{LogWriter, TCP, UDP, inet, unix};
+
+    /// A log with records of most kinds, of several threads and chunks.
+    fn seed() -> Vec<u8> {
+        let mut log = LogWriter::new("host", 7, "/bin/x");
+        log.set_arguments(&["x", "-v"]);
+        let (one, other) = (inet("10.0.0.1:80".parse().unwrap()), inet("[::1]:53".parse().unwrap()));
+        log.flow(1, 1, TCP, Origin::Socket, 11).endpoints(2, 1, Role::Connect, &one, &other, 0);
+        log.flow(3, 2, UDP, Origin::Socket, 12).endpoints(4, 2, Role::Bind, &unix("@name"), &[], 9);
+        for step in 0..600u64 {
+            log.thread(7 + (step % 3) as u32);
+            let ticks = 1_000 + step * step * 100_000;
+            log.send(ticks, 1, step * step).receive(ticks + 5, 1, 1 << (step % 30));
+            let (direction, checksum, flags) = (Direction::Send, step as u32, (step % 8) as u8);
+            log.datagram(&Datagram {
+                direction,
+                flow: 2,
+                ticks,
+                duration: step,
+                bytes: step,
+                checksum,
+                flags,
+                peer: &one,
+            });
+        }
+        log.close(1 << 40, 1).process(1 << 41, ProcessEvent::Exit, 3);
+        log.bytes()
+    }
+
+    /// Where `scripts/fuzz` wants it, the log becomes a seed of its target.
+    #[test]
+    fn seeds_for_fuzzing() {
+        log(&seed());
+        if let Some(corpus) = std::env::var_os("FUZZ_SEEDS") {
+            let directory = std::path::Path::new(&corpus).join("log");
+            std::fs::create_dir_all(&directory).unwrap();
+            std::fs::write(directory.join("seed"), &seed()[..4096 * 6]).unwrap();
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn damaged_logs(
+            changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u32>(), 0u8..5), 0..8),
+        ) {
+            let mut bytes = seed();
+            for (at, word, kind) in changes {
+                let at = at.index(bytes.len());
+                match kind {
+                    0 => bytes.truncate(at.max(4096)),
+                    1 => drop(bytes.splice(at..at, word.to_le_bytes())),
+                    2 => drop(bytes.drain(at..(at + word as usize % 5000).min(bytes.len()))),
+                    // Where whole words are.
+                    3 => bytes.iter_mut().skip(at & !3).zip(word.to_le_bytes()).for_each(|(old, new)| *old = new),
+                    _ => bytes.iter_mut().skip(at).take(1).for_each(|old| *old = word as u8),
+                }
+            }
+            log(&bytes);
+        }
+
+        #[test]
+        fn any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..9000)) {
+            let mut whole = seed();
+            whole.truncate(4096);
+            whole.extend(&bytes);
+            log(&whole);
+            log(&bytes);
+        }
+    }
+}
