@@ -42,7 +42,7 @@ mod tests {
         let (one, other) = (inet("10.0.0.1:80".parse().unwrap()), inet("[::1]:53".parse().unwrap()));
         log.flow(1, 1, TCP, Origin::Socket, 11).endpoints(2, 1, Role::Connect, &one, &other, 0);
         log.flow(3, 2, UDP, Origin::Socket, 12).endpoints(4, 2, Role::Bind, &unix("@name"), &[], 9);
-        for step in 0..600u64 {
+        for step in 0..300u64 {
             log.thread(7 + (step % 3) as u32);
             let ticks = 1_000 + step * step * 100_000;
             log.send(ticks, 1, step * step).receive(ticks + 5, 1, 1 << (step % 30));
@@ -69,12 +69,12 @@ mod tests {
         if let Some(corpus) = std::env::var_os("FUZZ_SEEDS") {
             let directory = std::path::Path::new(&corpus).join("log");
             std::fs::create_dir_all(&directory).unwrap();
-            std::fs::write(directory.join("seed"), &seed()[..4096 * 6]).unwrap();
+            std::fs::write(directory.join("seed"), &seed()[..4096 * 4]).unwrap();
         }
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
         fn damaged_logs(

@@ -205,17 +205,16 @@ mod tests {
     /// Where `scripts/fuzz` wants them, these files become seeds of their targets.
     #[test]
     fn seeds_for_fuzzing() {
-        let seeds = [
-            ("messages", MESSAGES),
-            ("calls", CALLS),
-            ("project5", PROJECT5),
-            ("strace", STRACE),
-            ("strace", BATCHES),
+        type Run = fn(&[u8]);
+        let seeds: [(&str, Run, &str); 5] = [
+            ("messages", messages, MESSAGES),
+            ("calls", calls, CALLS),
+            ("project5", project5, PROJECT5),
+            ("strace", strace, STRACE),
+            ("strace", strace, BATCHES),
         ];
-        let targets: [(&str, fn(&[u8])); 4] =
-            [("messages", messages), ("calls", calls), ("project5", project5), ("strace", strace)];
-        for (number, (target, seed)) in seeds.into_iter().enumerate() {
-            targets.iter().filter(|(name, _)| *name == target).for_each(|(_, run)| run(seed.as_bytes()));
+        for (number, (target, run, seed)) in seeds.into_iter().enumerate() {
+            run(seed.as_bytes());
             if let Some(corpus) = std::env::var_os("FUZZ_SEEDS") {
                 let directory = Path::new(&corpus).join(target);
                 std::fs::create_dir_all(&directory).unwrap();
