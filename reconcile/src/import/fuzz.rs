@@ -206,15 +206,17 @@ mod tests {
     #[test]
     fn seeds_for_fuzzing() {
         type Run = fn(&[u8]);
-        let seeds: [(&str, Run, &str); 5] = [
-            ("messages", messages, MESSAGES),
-            ("calls", calls, CALLS),
-            ("project5", project5, PROJECT5),
-            ("strace", strace, STRACE),
-            ("strace", strace, BATCHES),
+        let seeds: [(&str, Run, Vec<u8>); 7] = [
+            ("messages", messages, MESSAGES.into()),
+            ("calls", calls, CALLS.into()),
+            ("project5", project5, PROJECT5.into()),
+            ("pcap", pcap, capture(false)),
+            ("pcap", pcap, capture(true)),
+            ("strace", strace, STRACE.into()),
+            ("strace", strace, BATCHES.into()),
         ];
         for (number, (target, run, seed)) in seeds.into_iter().enumerate() {
-            run(seed.as_bytes());
+            run(&seed);
             if let Some(corpus) = std::env::var_os("FUZZ_SEEDS") {
                 let directory = Path::new(&corpus).join(target);
                 std::fs::create_dir_all(&directory).unwrap();
