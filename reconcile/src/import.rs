@@ -30,7 +30,7 @@ use message_trace::{DataDir, Progress};
 pub use calls::Calls;
 pub use error::Error;
 pub use messages::Messages;
-pub use packets::{Packets, Sniffer};
+pub use packets::{Captured, Packets, Sniffer};
 pub use project5::Project5;
 pub use strace::{HOW_TO_RUN as HOW_TO_RUN_STRACE, Strace};
 pub use summary::{At, Place, Skip, Skipped, Summary};

@@ -45,7 +45,26 @@ pub(crate) fn read(
     )?;
     reader.settle_machines();
     outcome.hosts = reader.capture.hosts.len() as u64;
+    find_machines(&mut reader.capture.processes);
     Ok(reader.capture)
+}
+
+/// Packets tell nothing of the machine that a host is. Where other logs of it tell of just one it is that, with its
+/// loopback addresses.
+fn find_machines(processes: &mut [Process]) {
+    let mut machines: FxHashMap<u32, Option<(u32, u32)>> = FxHashMap::default();
+    for process in processes.iter().filter(|process| process.boot != 0) {
+        let machine = (process.kernel, process.machine);
+        machines
+            .entry(process.host)
+            .and_modify(|known| *known = known.filter(|known| *known == machine))
+            .or_insert(Some(machine));
+    }
+    for process in processes.iter_mut().filter(|process| process.boot == 0) {
+        if let Some(Some((kernel, machine))) = machines.get(&process.host) {
+            (process.kernel, process.machine) = (*kernel, *machine);
+        }
+    }
 }
 
 #[derive(Default)]

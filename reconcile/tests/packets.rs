@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use message_trace::{DataDir, MessageTrace};
-use reconcile::import::{Importer, Packets, Summary};
+use reconcile::import::{Captured, Importer, Packets, Summary};
 use reconcile::{Options, Reconciliation, reconcile};
 use wire::*;
 
@@ -322,7 +322,11 @@ fn translated_addresses_are_found_by_equal_packets() {
         ]
     );
     assert_eq!(outcome.endpoints()[0], format!("{CLIENT} > {BEHIND}"));
-    assert!(outcome.has_note("1 flows have translated addresses"), "{:?}", outcome.summary.notes);
+    assert!(
+        outcome.has_note("flows with translated addresses, which go by their ends' own: 1"),
+        "{:?}",
+        outcome.summary.notes
+    );
 }
 
 #[test]
@@ -460,7 +464,7 @@ fn cut_packets_keep_their_sizes() {
     server.see(2 * MS, &udp("10.0.0.1:5000", "10.0.0.7:5000", &[5; 500]));
     let outcome = Bench::of(&[("client.pcap", &client), ("server.pcap", &server)]).run();
     assert_eq!(outcome.summary.skipped.causes["headers cut off"], 10);
-    assert!(outcome.has_note("3 datagrams were not captured as a whole"), "{:?}", outcome.summary.notes);
+    assert!(outcome.has_note("datagrams not captured as a whole: 3"), "{:?}", outcome.summary.notes);
 }
 
 #[test]
@@ -479,7 +483,7 @@ fn a_connection_joined_in_its_middle_by_one_sniffer_has_the_bytes_of_both() {
         assert!(outcome.lines().contains(&expected), "{expected} {:#?}", outcome.lines());
     }
     assert_eq!(outcome.counts.stream_bytes.sent_only + outcome.counts.stream_bytes.received_only, 0);
-    assert!(outcome.has_note("joined after their beginning"), "{:?}", outcome.summary.notes);
+    assert!(outcome.has_note("connections joined after their beginning: "), "{:?}", outcome.summary.notes);
 }
 
 #[test]
@@ -650,7 +654,7 @@ fn several_files_of_a_host_are_put_together_by_time() {
     let outcome = bench.run();
     assert_eq!(outcome.lines(), EXCHANGE);
     assert!(
-        outcome.summary.notes.iter().all(|note| !note.contains("seen more than once")),
+        outcome.summary.notes.iter().all(|note| !note.contains("more than once")),
         "{:?}",
         outcome.summary
     );
@@ -721,12 +725,17 @@ fn what_carries_no_messages_is_counted() {
     sniffer.see(80_000, &ping);
     sniffer.see(80_000, &Packet { protocol: 132, ..ping.clone() });
     sniffer.see(80_000, &Packet { body: vec![0; 20], ..tcp(CLIENT, SERVER, 1, 1, ACK, b"") });
-    let outcome = Bench::of(&[("x.pcap", &sniffer)]).run();
+    let bench = Bench::of(&[("x.pcap", &sniffer)]);
+    let outcome = bench.run();
     assert_eq!(outcome.lines(), EXCHANGE);
     let causes = outcome.summary.skipped.causes;
     for cause in ["not IP", "ICMP", "other protocol than TCP and UDP", "damaged TCP header"] {
         assert_eq!(causes.get(cause), Some(&1), "{cause}");
     }
+    let captured = Captured::all(&bench.data()).unwrap();
+    assert_eq!(captured[0].skipped.get("ICMP"), Some(&1));
+    assert_eq!((captured[0].frames, captured[0].packets, captured.len()), (14, 10, 1));
+    assert_eq!((captured[0].sniffer.as_str(), captured[0].hosts.len()), ("x", 2));
     let unknown = PLAIN.file(105, &sniffer.frames);
     let mut bench = Bench::new();
     bench.add("wireless.pcap", &unknown);

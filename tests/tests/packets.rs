@@ -118,6 +118,14 @@ fn packets_give_the_messages_that_the_library_saw() {
     // Requests and answers: of the client, on loopback, to the store as datagrams, and on connections.
     assert_eq!((messages, times), (2 * 4 * 4 * 35, 2 * 4 * 4 * 35));
     assert_eq!(counts.stream_bytes.sent_only + counts.stream_bytes.received_only, 0);
+    // Both in one directory: what two saw is one, with the times of the library.
+    let (data, _) = import(&packets, &[], &lab.recording.data());
+    let (mut both, counts) = flows(&data);
+    both.retain(|(_, _, to), _| !to.ends_with(":9"));
+    assert_eq!(both, seen);
+    // Three connections for each of the client's, of two ends each; as many sockets for datagrams as connections of the
+    // client, and the store's.
+    assert_eq!(counts.seen_twice["packets"], 8 * 3 * 2 + 8 + 1);
     assert_eq!(
         summary.skipped.causes.keys().filter(|cause| cause.contains("cut")).count(),
         0,

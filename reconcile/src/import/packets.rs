@@ -6,6 +6,7 @@
 //! each sniffer's packets are put together to streams and datagrams ([`replay`], [`tcp`]), which become [`logs`]. Neither
 //! pass holds more than what is going on at one time, so captures may be larger than memory.
 
+mod captured;
 mod container;
 mod flow;
 mod fragments;
@@ -18,7 +19,7 @@ mod survey;
 mod tcp;
 mod translation;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -28,10 +29,12 @@ use message_trace::{DataDir, Progress};
 
 use self::plan::Plan;
 use self::replay::Replayed;
+use self::sniffer::Counts;
 use self::survey::Survey;
 use super::Importer;
 use super::error::Error;
 use super::summary::{At, Summary};
+pub use captured::Captured;
 pub use sniffer::Sniffer;
 
 /// All samples of packets together are at most so many, of 96 bytes each.
@@ -71,7 +74,7 @@ impl Importer for Packets {
             return Err(Error::malformed(file, At::File, format!("nothing can be used: {why}")));
         }
         let plan = plan::plan(&sniffers, &surveys, translation::find(&surveys), &self.addresses);
-        drop(surveys);
+        let counts: Vec<Counts> = surveys.into_iter().map(|survey| survey.counts).collect();
 
         progress.step("putting packets together", summary.bytes);
         let mut earlier = BTreeSet::new();
@@ -89,7 +92,12 @@ impl Importer for Packets {
             summary.replaced = true;
             std::fs::remove_file(&log).map_err(|error| Error::io(&log, error))?;
         }
-        conclude(&sniffers, &plan, &replayed, &mut summary);
+        let sides = sniffers.iter().zip(0..).zip(counts.iter().zip(&replayed));
+        let captured: Vec<Captured> = sides
+            .map(|((sniffer, number), (counts, made))| Captured::of(sniffer, number, counts, made, &plan))
+            .collect();
+        captured.iter().try_for_each(|captured| captured.write(data))?;
+        conclude(&captured, &replayed, &plan, &mut summary);
         Ok(summary)
     }
 }
@@ -187,63 +195,47 @@ fn in_parallel<T: Send>(
 
 /// Puts what the first pass read and skipped into the summary.
 fn tell(surveys: &[Survey], summary: &mut Summary) {
-    let mut truncated = 0;
     for survey in surveys {
         let counts = &survey.counts;
         summary.read += counts.frames;
-        truncated += counts.truncated;
         for (cause, count) in &counts.skipped.causes {
             *summary.skipped.causes.entry(cause).or_default() += count;
         }
         summary.skipped.first.extend_from_slice(&counts.skipped.first);
     }
-    if truncated > 0 {
-        summary.notes.push(format!(
-            "{truncated} datagrams were not captured as a whole; they are matched by their ends and order alone \
-             (capture with 'tcpdump -s 0')"
-        ));
-    }
 }
 
 /// Says what the second pass made, and what was decided.
-fn conclude(sniffers: &[Sniffer], plan: &Plan, replayed: &[Replayed], summary: &mut Summary) {
-    let mut written = BTreeSet::new();
-    for (replayed, number) in replayed.iter().zip(0..) {
-        summary.made += replayed.records;
-        written.extend(replayed.logs.iter().filter_map(|log| log.parent()).map(Path::to_owned));
-        let timed: Vec<&str> = plan
-            .hosts
-            .iter()
-            .filter(|host| host.sniffer == number)
-            .map(|host| host.name.as_str())
-            .filter(|host| {
-                replayed.logs.iter().any(|log| log.parent().is_some_and(|dir| dir.ends_with(host)))
-            })
-            .collect();
-        if let Some(sniffer) = sniffers.get(number as usize).filter(|_| !timed.is_empty()) {
-            summary.notes.push(format!("by the clock of {}: {}", sniffer.name, shortened(&timed)));
+fn conclude(captured: &[Captured], replayed: &[Replayed], plan: &Plan, summary: &mut Summary) {
+    let directories = replayed.iter().flat_map(|replayed| &replayed.logs).filter_map(|log| log.parent());
+    summary.written = directories.map(Path::to_owned).collect::<BTreeSet<_>>().into_iter().collect();
+    let mut odd: BTreeMap<&str, u64> = BTreeMap::new();
+    for captured in captured {
+        summary.made += captured.records;
+        if !captured.hosts.is_empty() {
+            summary.notes.push(format!(
+                "by the clock of {}: {}",
+                captured.sniffer,
+                shortened(&captured.hosts)
+            ));
+        }
+        for (what, count) in &captured.odd {
+            *odd.entry(what).or_default() += count;
         }
     }
-    summary.written.extend(written);
-    let mut note = |count: u64, what: &str| {
-        if count > 0 {
-            summary.notes.push(format!("{count} {what}"));
-        }
-    };
-    let sum = |of: fn(&Replayed) -> u64| replayed.iter().map(of).sum::<u64>();
-    note(plan.translations.flows() as u64, "flows have translated addresses and go by their ends' own");
-    note(sum(|replayed| replayed.odd.repeated), "bytes of streams were seen more than once");
-    note(sum(|replayed| replayed.odd.missed), "bytes of streams were not captured, but acknowledged");
-    note(sum(|replayed| replayed.odd.unacknowledged), "bytes of streams were never acknowledged");
-    note(sum(|replayed| replayed.odd.impossible), "bytes are of impossible sequence numbers");
-    note(sum(|replayed| replayed.joined), "connections were joined after their beginning");
-    note(sum(|replayed| replayed.given_up), "connections were given up, as too many were open at once");
-    note(plan.left_out, "addresses have no log, as there are too many");
+    let translated = plan.translations.flows() as u64;
+    let more = [
+        ("flows with translated addresses, which go by their ends' own", translated),
+        ("addresses without a log, as there are too many", plan.left_out),
+    ];
+    for (what, count) in odd.into_iter().chain(more).filter(|(_, count)| *count > 0) {
+        summary.notes.push(format!("{what}: {count}"));
+    }
 }
 
-fn shortened(names: &[&str]) -> String {
+fn shortened(names: &[String]) -> String {
     const SHOWN: usize = 8;
-    let shown = names.iter().take(SHOWN).copied().collect::<Vec<_>>().join(", ");
+    let shown = names.get(..SHOWN).unwrap_or(names).join(", ");
     match names.len().checked_sub(SHOWN) {
         None | Some(0) => shown,
         Some(more) => format!("{shown} and {more} more"),

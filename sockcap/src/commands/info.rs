@@ -8,6 +8,7 @@ use analyze::naming::Aliases;
 use jiff::Timestamp;
 use message_trace::{DataDir, Import, table};
 use reconcile::blind_spots::{BlindSpots, Missing, UnseenEnd, command_line};
+use reconcile::import::Captured;
 use socket_log::layout::{lost, state};
 use socket_log::{Header, Log, Record};
 
@@ -32,6 +33,7 @@ pub(crate) fn run(arguments: &Info) -> Result<ExitCode, Error> {
         processes(&data, &aliases, &mut out)?;
     }
     imported(&imports, &mut out)?;
+    captured(&Captured::all(&data)?, &mut out)?;
     not_seen(&reconcile::blind_spots::find(&data)?, &mut out)?;
     match reconcile::Reconciliation::read(&data) {
         Ok(reconciliation) => {
@@ -105,6 +107,24 @@ fn imported(imports: &[Import], out: &mut impl Write) -> Result<(), Error> {
         let (messages, nodes) = (table::rows(&import.messages())?, table::rows(&import.nodes())?);
         let messages = counted(messages, "message", "messages");
         writeln!(out, "imported {}: {messages} between {}", import.name, counted(nodes, "node", "nodes"))?;
+    }
+    Ok(())
+}
+
+/// Some lines for each sniffer whose packets were imported.
+fn captured(all: &[Captured], out: &mut impl Write) -> Result<(), Error> {
+    for captured in all {
+        let Captured { sniffer, frames, hosts, files, .. } = captured;
+        let (packets, files) = (counted(*frames, "packet", "packets"), files.len() as u64);
+        let hosts = counted(hosts.len() as u64, "host", "hosts");
+        let files = counted(files, "file", "files");
+        writeln!(out, "captured by {sniffer}: {packets} in {files}, the clock of {hosts}")?;
+        for (what, count) in captured.skipped.iter().chain(&captured.odd) {
+            writeln!(out, "  {what}: {count}")?;
+        }
+        for place in captured.damaged.iter().take(MOST_LISTED) {
+            writeln!(out, "  {place}")?;
+        }
     }
     Ok(())
 }

@@ -134,6 +134,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
         /// In any order, and some twice: the packet is whole with its last missing fragment, and equal.
         #[test]
         fn any_order_gives_the_packet(

@@ -241,6 +241,8 @@ fn ends(wire: &Wire) -> Vec<u64> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     /// However a stream is cut up, repeated and shuffled: each message is sent when the first byte of it or of any
     /// behind it was seen, and each byte arrives when all before it have been seen.
     #[test]
