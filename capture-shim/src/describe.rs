@@ -26,19 +26,23 @@ impl Name {
 
     /// This end's name.
     pub(crate) fn local(fd: c_int) -> Name {
-        Name::ask(libc::SYS_getsockname, fd)
+        let mut name = Name::NONE;
+        name.ask(libc::SYS_getsockname, fd);
+        name
     }
 
     /// The other end's name, where the socket is connected.
     pub(crate) fn peer(fd: c_int) -> Name {
-        Name::ask(libc::SYS_getpeername, fd)
+        let mut name = Name::NONE;
+        name.ask(libc::SYS_getpeername, fd);
+        name
     }
 
-    fn ask(number: core::ffi::c_long, fd: c_int) -> Name {
-        let mut name = Name::NONE;
-        let length = raw::socket_name(number, fd, &mut name.bytes).unwrap_or(0);
-        name.length = length.min(name.bytes.len());
-        name
+    // In its place, since names returned through several functions would lie on the stack as often.
+    #[inline(never)]
+    fn ask(&mut self, number: core::ffi::c_long, fd: c_int) {
+        let length = raw::socket_name(number, fd, &mut self.bytes).unwrap_or(0);
+        self.length = length.min(self.bytes.len());
     }
 
     /// A copy of the name that a caller gave or got.
@@ -47,12 +51,21 @@ impl Name {
     /// `address` is null or points to `length` bytes.
     pub(crate) unsafe fn copy(address: *const libc::sockaddr, length: usize) -> Name {
         let mut name = Name::NONE;
-        if !address.is_null() {
-            name.length = length.min(name.bytes.len());
-            // SAFETY: the length is within both.
-            unsafe { name.bytes.as_mut_ptr().copy_from_nonoverlapping(address.cast(), name.length) };
-        }
+        // SAFETY: as the caller says.
+        unsafe { name.set(address, length) };
         name
+    }
+
+    /// Makes it a copy of the name that a caller gave or got; as it is, where that is null.
+    ///
+    /// # Safety
+    /// As [`Name::copy`].
+    pub(crate) unsafe fn set(&mut self, address: *const libc::sockaddr, length: usize) {
+        if !address.is_null() {
+            self.length = length.min(self.bytes.len());
+            // SAFETY: the length is within both.
+            unsafe { self.bytes.as_mut_ptr().copy_from_nonoverlapping(address.cast(), self.length) };
+        }
     }
 
     /// The bytes; empty without a name.
@@ -127,10 +140,10 @@ fn find(fd: c_int) -> Entry {
         start::miss(fd);
         return Entry::OTHER;
     };
-    let known = match raw::socket_option::<c_int>(fd, libc::SO_TYPE) {
-        Ok(_) => None,
+    let nature = match raw::socket_option::<c_int>(fd, libc::SO_TYPE) {
+        Ok(_) => Nature::UNKNOWN,
         Err(error) if -error as c_int == libc::EPERM => match remembered::get(fd) {
-            Some(socket) => Some(socket),
+            Some(nature) => nature,
             None => return Entry::OTHER,
         },
         Err(error) => {
@@ -143,27 +156,29 @@ fn find(fd: c_int) -> Entry {
             return Entry::OTHER;
         }
     };
-    let nature = known.as_ref().map_or(Nature::UNKNOWN, |socket| socket.nature);
     let entry = adopt(writer, fd, Origin::Found, 0, &nature);
-    if entry.is_other() {
-        return entry;
+    if !entry.is_other() {
+        name_found(writer, fd, entry);
     }
-    let (local, peer, listens) = match known {
-        None => (
-            Name::local(fd),
-            Name::peer(fd),
-            raw::socket_option::<c_int>(fd, libc::SO_ACCEPTCONN).unwrap_or(0) != 0,
-        ),
-        Some(socket) => (socket.local, socket.peer, socket.listens),
-    };
+    entry
+}
+
+/// Logs what the ends of a socket are called that was found in use.
+#[cold]
+#[inline(never)]
+fn name_found(writer: Writer, fd: c_int, entry: Entry) {
+    let (mut local, mut peer) = (Name::local(fd), Name::peer(fd));
+    let mut listens = raw::socket_option::<c_int>(fd, libc::SO_ACCEPTCONN).unwrap_or(0) != 0;
+    if !local.is_known() {
+        listens |= remembered::fill(fd, &mut local, &mut peer);
+    }
     let role = match (listens, peer.is_known(), local.is_bound()) {
         (true, _, _) => Role::Listen,
         (_, true, _) => Role::Unknown,
         (_, _, true) => Role::Bind,
-        _ => return entry,
+        _ => return,
     };
     name(writer, fd, entry, role, &local, &peer);
-    entry
 }
 
 /// Remembers all sockets that there are, while the kernel can be asked.
@@ -339,8 +354,10 @@ fn log_names(writer: Writer, fd: c_int, entry: Entry, role: Role, local: &Name, 
     let peer_pid = if of_unix { peer_pid(fd) } else { 0 };
     remembered::name(fd, local, peer, role == Role::Listen);
     let now = clock::now();
-    let words = encode::endpoints(now, entry.flow(), role, local.as_bytes(), peer.as_bytes(), peer_pid);
-    writer.record(&words, now);
+    writer.names(
+        encode::endpoints_parts(now, entry.flow(), role, local.as_bytes(), peer.as_bytes(), peer_pid),
+        now,
+    );
     // Fails when the descriptor was closed or named meanwhile, and then there is nothing to do.
     let _ = fds::replace(writer, fd, entry, entry.named());
 }

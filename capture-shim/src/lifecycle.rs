@@ -145,6 +145,7 @@ fn begin_again(fd: c_int, old: Entry) {
 ///
 /// # Safety
 /// `address` is null or as long as told; `errno` is that of the call unless it was a success.
+#[inline(never)]
 pub(crate) unsafe fn connected(fd: c_int, success: bool, address: *const sockaddr, length: socklen_t) {
     let entry = fds::get(fd);
     if entry.is_other() || entry == Entry::UNKNOWN || address.is_null() {
@@ -211,17 +212,34 @@ unsafe fn accepted(
     if fd >= 0 {
         let entry = describe::adopt(writer, fd, Origin::Accept, by.flow(), &Nature::accepted(by));
         if !entry.is_other() {
-            let mut peer = Name::peer(fd);
-            if !peer.is_known() && room > 0 {
-                // SAFETY: the kernel has just written the name where it had room.
-                peer = unsafe { Name::copy(address, (*length).min(room) as usize) };
-            }
-            describe::name(writer, fd, entry, Role::Accept, &Name::local(fd), &peer);
+            // SAFETY: as this function's caller says.
+            unsafe { name_accepted(writer, fd, entry, (address, length), room) };
         }
     } else if !by.is_other() {
         transfer::fail(writer, listener, by, Direction::Receive, clock::now());
     }
     fd
+}
+
+/// Logs the ends of a connection that was accepted.
+///
+/// # Safety
+/// The kernel has written the peer's name to `place`, where there is some `room`.
+#[inline(never)]
+unsafe fn name_accepted(
+    writer: Writer,
+    fd: c_int,
+    entry: Entry,
+    (address, length): (*mut sockaddr, *mut socklen_t),
+    room: socklen_t,
+) {
+    let local = Name::local(fd);
+    let mut peer = Name::peer(fd);
+    if !peer.is_known() && room > 0 {
+        // SAFETY: as the caller says.
+        unsafe { peer.set(address, (*length).min(room) as usize) };
+    }
+    describe::name(writer, fd, entry, Role::Accept, &local, &peer);
 }
 
 /// # Safety

@@ -8,7 +8,7 @@
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use socket_log::encode::{self, DATAGRAM_WORDS, Datagram, Direction, Words};
+use socket_log::encode::{self, DATAGRAM_WORDS, Datagram, Direction, ENDPOINTS_WORDS, Words};
 use socket_log::layout::{
     ANCHOR_REACH, Anchor, CHUNK_BYTES, CHUNK_HEADER_WORDS, CHUNK_MAGIC, ChunkHeader, FileHeader,
     LARGEST_RECORD_WORDS, SHORT_DATAGRAM_WORDS, SHORT_REACH, SHORT_WORDS, lost,
@@ -188,9 +188,39 @@ impl Writer {
     }
 
     /// Writes a record whose time is `now`.
-    pub(crate) fn record(self, words: &Words, now: u64) {
+    #[inline]
+    pub(crate) fn record<const CAPACITY: usize>(self, words: &Words<CAPACITY>, now: u64) {
+        self.record_words(words.as_slice(), now);
+    }
+
+    #[inline(never)]
+    fn record_words(self, words: &[u32], now: u64) {
         if self.make_ready(now) {
-            self.append(words.as_slice());
+            self.append(words);
+        }
+    }
+
+    /// Writes what a flow's ends are called, in the parts of [`encode::endpoints_parts`].
+    #[inline(never)]
+    pub(crate) fn names(self, parts: ([u32; ENDPOINTS_WORDS], &[u8], &[u8]), now: u64) {
+        let (head, local, peer) = parts;
+        let length = head.len() + local.len().div_ceil(4) + peer.len().div_ceil(4);
+        if !self.make_ready(now) {
+            return;
+        }
+        let Some(place) = self.reserve(length, || true) else { return self.lose(lost::BUSY) };
+        // SAFETY: as many words were reserved for this record, and what pads the names is zero already.
+        unsafe {
+            let tag = AtomicU32::from_ptr(place);
+            tag.store(encode::reserved(length), Relaxed);
+            // As in `commit`.
+            core::sync::atomic::fence(Release);
+            place.add(1).copy_from_nonoverlapping(head.as_ptr().add(1), head.len() - 1);
+            let names = place.add(head.len());
+            names.cast::<u8>().copy_from_nonoverlapping(local.as_ptr(), local.len());
+            let rest = names.add(local.len().div_ceil(4));
+            rest.cast::<u8>().copy_from_nonoverlapping(peer.as_ptr(), peer.len());
+            tag.store(head[0], Release);
         }
     }
 

@@ -16,16 +16,15 @@ pub(crate) const LIMIT: usize = 1024;
 
 /// What is known of a socket. Zeros are of none.
 #[repr(C)]
-#[derive(Clone)]
-pub(crate) struct Socket {
+struct Socket {
     /// What it is, and the kernel's id of it.
-    pub(crate) nature: Nature,
+    nature: Nature,
     /// What this end is called.
-    pub(crate) local: Name,
+    local: Name,
     /// What the other end is called.
-    pub(crate) peer: Name,
+    peer: Name,
     /// Whether it listens.
-    pub(crate) listens: bool,
+    listens: bool,
 }
 
 /// A word for each descriptor is not enough, and two threads rarely change one descriptor at once; what is torn then is
@@ -47,17 +46,31 @@ fn place(fd: c_int) -> Option<*mut Socket> {
 }
 
 /// What `fd` is, where it is remembered as a socket.
-pub(crate) fn get(fd: c_int) -> Option<Socket> {
+pub(crate) fn get(fd: c_int) -> Option<Nature> {
     // SAFETY: within the mapping, which is never removed; any bytes that were stored there are valid.
-    let socket = unsafe { (*place(fd)?).clone() };
-    (socket.nature.kind != 0).then_some(socket)
+    let nature = unsafe { (*place(fd)?).nature };
+    (nature.kind != 0).then_some(nature)
+}
+
+/// What the ends of the socket `fd` are called, as far as that is remembered, and whether it listens.
+pub(crate) fn fill(fd: c_int, local: &mut Name, peer: &mut Name) -> bool {
+    let Some(place) = place(fd) else { return false };
+    // SAFETY: as above.
+    unsafe {
+        local.clone_from(&(*place).local);
+        peer.clone_from(&(*place).peer);
+        (*place).listens
+    }
 }
 
 /// `fd` is a socket from now on.
 pub(crate) fn put(fd: c_int, nature: Nature) {
     if let Some(place) = place(fd) {
         // SAFETY: as above.
-        unsafe { place.write(Socket { nature, local: Name::NONE, peer: Name::NONE, listens: false }) };
+        unsafe {
+            place.write_bytes(0, 1);
+            (*place).nature = nature;
+        }
     }
 }
 
@@ -82,7 +95,7 @@ pub(crate) fn copy(old: Option<c_int>, new: c_int) {
     if let Some(to) = place(new) {
         match old.and_then(place) {
             // SAFETY: as above.
-            Some(from) => unsafe { to.write((*from).clone()) },
+            Some(from) => unsafe { ptr::copy(from, to, 1) },
             // SAFETY: as above.
             None => unsafe { (*to).nature = Nature::UNKNOWN },
         }

@@ -1,0 +1,111 @@
+//! What befalls processes and threads, and when.
+
+use super::transfers::Direction;
+use super::words::Words;
+use crate::api::Api;
+use crate::layout::{Anchor, kind};
+
+/// What befell a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum ProcessEvent {
+    /// It made a child with a copy of its memory; the value is the child's pid.
+    Fork = 1,
+    /// It made a child that begins with another program; the value is the child's pid.
+    Spawn = 2,
+    /// It is about to become another program; the value is 0.
+    Exec = 3,
+    /// It ends; the value is its status.
+    Exit = 4,
+}
+
+/// The calls by which a thread waits for descriptors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum WaitCall {
+    /// `poll` and `ppoll`.
+    Poll = 1,
+    /// `select` and `pselect`.
+    Select = 2,
+    /// `epoll_wait` and its kin.
+    Epoll = 3,
+}
+
+/// One moment on the three clocks.
+#[inline]
+pub fn anchor(anchor: &Anchor) -> Words {
+    let mut words = Words::new(kind::ANCHOR, 0, anchor.ticks, (anchor.ticks >> 32) as u32);
+    words.push_u64(anchor.monotonic as u64);
+    words.push_u64(anchor.realtime as u64);
+    words.finish()
+}
+
+/// Behind this the chunk is written by the thread `tid`; it is an anchor too.
+#[inline]
+pub fn continued(anchor: &Anchor, tid: u32) -> Words {
+    let mut words = Words::new(kind::CONTINUED, 0, anchor.ticks, (anchor.ticks >> 32) as u32);
+    words.push_u64(anchor.monotonic as u64);
+    words.push_u64(anchor.realtime as u64);
+    words.push(tid);
+    words.finish()
+}
+
+/// Something befell the process; for the meaning of `value` see [`ProcessEvent`].
+#[inline]
+pub fn process(ticks: u64, event: ProcessEvent, value: i32) -> Words {
+    Words::new(kind::PROCESS, event as u16, ticks, value as u32).finish()
+}
+
+/// A call of libc's that moves bytes out of sight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// Which.
+    pub api: Api,
+    /// The flow that it was about; 0 where that is not known.
+    pub flow: u32,
+    /// How long it took, in ticks.
+    pub duration: u64,
+    /// Its result; for a function that returns a pointer 0, and -1 for a null pointer.
+    pub result: i32,
+}
+
+/// A record of a call. Its time, when the call was made, is whole, so it is right however long the call took.
+#[inline]
+pub fn call(ticks: u64, call: &Call) -> Words {
+    let mut words = Words::new(kind::CALL, call.api as u16, ticks, call.flow);
+    words.push((ticks >> 32) as u32);
+    words.push_u64(call.duration);
+    words.push(call.result as u32);
+    words.finish()
+}
+
+/// The thread that writes this was started by the thread `creator`.
+#[inline]
+pub fn thread(ticks: u64, creator: u32) -> Words {
+    Words::new(kind::THREAD, 0, ticks, creator).finish()
+}
+
+/// A thread waited from `duration` ticks before `ticks` until then; `result` is what the call returned.
+#[inline]
+pub fn wait(ticks: u64, call: WaitCall, result: i32, duration: u64) -> Words {
+    let mut words = Words::new(kind::WAIT, call as u16, ticks, result as u32);
+    words.push_u64(duration);
+    words.finish()
+}
+
+/// The CPU time that the thread had used, in nanoseconds.
+#[inline]
+pub fn cpu(ticks: u64, nanoseconds: u64) -> Words {
+    let mut words = Words::new(kind::CPU, 0, ticks, nanoseconds as u32);
+    words.push((nanoseconds >> 32) as u32);
+    words.finish()
+}
+
+/// The CRC-32 of the first `bytes` bytes of one direction of a stream.
+#[inline]
+pub fn fingerprint(ticks: u64, flow: u32, direction: Direction, bytes: u32, checksum: u32) -> Words {
+    let mut words = Words::new(kind::FINGERPRINT, u16::from(direction == Direction::Receive), ticks, flow);
+    words.push(bytes);
+    words.push(checksum);
+    words.finish()
+}

@@ -1,0 +1,145 @@
+//! Bytes that moved: transfers on streams, and datagrams.
+
+use super::words::{LongWords, Words, cut, padded};
+use crate::duration;
+use crate::layout::{SHORT_BYTES_LIMIT, SHORT_DATAGRAM_WORDS, SHORT_FLOW_LIMIT, SHORTEST_LIMIT, kind};
+
+/// Which way bytes went, seen from the process that logs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Direction {
+    /// Out of the process.
+    Send,
+    /// Into the process.
+    Receive,
+}
+
+/// Flags of a datagram record.
+pub mod datagram_flag {
+    /// The caller's buffer was smaller than the datagram: the checksum is of the part received.
+    pub const TRUNCATED: u8 = 1;
+    /// The datagram was looked at, and stays in the queue (`MSG_PEEK`).
+    pub const PEEKED: u8 = 2;
+    /// The checksum is not known, and its field is zero: whoever saw the datagram did not see all of it.
+    pub const NO_CHECKSUM: u8 = 4;
+}
+
+/// One transfer on a stream in the shortest form, or `None` when it needs [`transfer`]: a late flow, many bytes, or
+/// a long call. Only for a `ticks` within [`SHORT_REACH`](crate::layout::SHORT_REACH) of the time before it.
+#[inline(always)]
+pub fn transfer_short(
+    direction: Direction,
+    flow: u32,
+    ticks: u64,
+    bytes: u64,
+    duration: u64,
+) -> Option<[u32; 2]> {
+    if flow >= SHORTEST_LIMIT || bytes >= u64::from(SHORTEST_LIMIT) {
+        return None;
+    }
+    let kind = match direction {
+        Direction::Send => kind::SEND_SHORT,
+        Direction::Receive => kind::RECEIVE_SHORT,
+    };
+    Some([
+        u32::from(kind) | flow << 8 | (bytes as u32) << 20,
+        (ticks as u32) << 10 | duration::pack(duration)?,
+    ])
+}
+
+/// One transfer on a stream in the common form, or `None` when it needs [`transfer_long`]: a late flow, many
+/// bytes, or a long call. `ticks` is when a send was called or when a receive returned.
+#[inline]
+pub fn transfer(direction: Direction, flow: u32, ticks: u64, bytes: u64, duration: u64) -> Option<[u32; 3]> {
+    if flow >= SHORT_FLOW_LIMIT || bytes >= SHORT_BYTES_LIMIT {
+        return None;
+    }
+    let kind = match direction {
+        Direction::Send => kind::SEND,
+        Direction::Receive => kind::RECEIVE,
+    };
+    Some([u32::from(kind) | flow << 8, ticks as u32, (bytes as u32) << 10 | duration::pack(duration)?])
+}
+
+/// One transfer on a stream in the long form: whole ticks, any flow, any size, any duration.
+#[inline]
+pub fn transfer_long(direction: Direction, flow: u32, ticks: u64, bytes: u64, duration: u64) -> Words {
+    let kind = match direction {
+        Direction::Send => kind::SEND_LONG,
+        Direction::Receive => kind::RECEIVE_LONG,
+    };
+    let mut words = Words::new(kind, 0, ticks, flow);
+    words.push((ticks >> 32) as u32);
+    words.push_u64(bytes);
+    words.push_u64(duration);
+    words.finish()
+}
+
+/// One datagram: its size, the CRC-32 of its payload, and the peer's raw `sockaddr` where the call named one.
+#[derive(Clone, Copy, Debug)]
+pub struct Datagram<'a> {
+    /// Which way it went.
+    pub direction: Direction,
+    /// The flow of the descriptor.
+    pub flow: u32,
+    /// When the send was called or the receive returned.
+    pub ticks: u64,
+    /// How long the call took, in ticks.
+    pub duration: u64,
+    /// The payload's size.
+    pub bytes: u64,
+    /// The CRC-32 (IEEE) of the payload.
+    pub checksum: u32,
+    /// See [`datagram_flag`].
+    pub flags: u8,
+    /// The peer's `sockaddr`, or empty.
+    pub peer: &'a [u8],
+}
+
+/// One datagram in the common form, or `None` when it needs [`datagram`]: a late flow, a long call, anything to be said
+/// by flags, or a size that no datagram has. Only for a datagram whose peer is that of the latest record of the long form
+/// of the same flow and direction in the same chunk.
+#[inline(always)]
+pub fn datagram_short(datagram: &Datagram) -> Option<[u32; SHORT_DATAGRAM_WORDS]> {
+    let Datagram { direction, flow, ticks, duration, bytes, checksum, flags, peer: _ } = *datagram;
+    if flags != 0 || flow >= SHORT_FLOW_LIMIT || bytes >= SHORT_BYTES_LIMIT {
+        return None;
+    }
+    let kind = match direction {
+        Direction::Send => kind::SEND_DATAGRAM_SHORT,
+        Direction::Receive => kind::RECEIVE_DATAGRAM_SHORT,
+    };
+    let size = (bytes as u32) << 10 | duration::pack(duration)?;
+    Some([u32::from(kind) | flow << 8, ticks as u32, size, checksum])
+}
+
+/// The words of a datagram record before the peer's name.
+pub const DATAGRAM_WORDS: usize = 7;
+
+/// A datagram record in two parts: its fixed words, and the peer's name, which follows them in [`padded`] words. Its
+/// time is whole, so it is right however long the call took.
+#[inline(always)]
+pub fn datagram_parts<'a>(datagram: &Datagram<'a>) -> ([u32; DATAGRAM_WORDS], &'a [u8]) {
+    let kind = match datagram.direction {
+        Direction::Send => kind::SEND_DATAGRAM,
+        Direction::Receive => kind::RECEIVE_DATAGRAM,
+    };
+    let peer = cut(datagram.peer);
+    let words = DATAGRAM_WORDS + peer.len().div_ceil(4);
+    let head = [
+        u32::from(kind) | (words as u32) << 8 | (peer.len() as u32) << 16 | u32::from(datagram.flags) << 24,
+        datagram.ticks as u32,
+        datagram.flow,
+        (datagram.ticks >> 32) as u32,
+        datagram.bytes.min(u64::from(u32::MAX)) as u32,
+        datagram.checksum,
+        datagram.duration.min(u64::from(u32::MAX)) as u32,
+    ];
+    (head, peer)
+}
+
+/// A datagram record.
+#[inline]
+pub fn datagram(datagram: &Datagram) -> LongWords {
+    let (head, peer) = datagram_parts(datagram);
+    LongWords::of(head.into_iter().chain(padded(peer)))
+}

@@ -1,0 +1,95 @@
+//! Records built word by word, and what they are built of.
+
+use crate::layout::kind;
+
+/// Room for the longest record made here: two names of 128 bytes each and five words before them.
+const LONG: usize = 72;
+/// Room for a record without names.
+pub const SHORT: usize = 8;
+
+/// A record with names.
+pub type LongWords = Words<LONG>;
+
+/// A record of any kind but the common one, built word by word in a buffer of its own. What it may take of the stack
+/// counts, since hooks run where there is little.
+#[derive(Clone, Copy)]
+pub struct Words<const CAPACITY: usize = SHORT> {
+    pub(super) words: [u32; CAPACITY],
+    pub(super) len: usize,
+}
+
+impl<const CAPACITY: usize> Words<CAPACITY> {
+    #[inline]
+    pub(super) fn new(kind: u8, aux: u16, ticks: u64, flow: u32) -> Words<CAPACITY> {
+        let mut this = Words { words: [0; CAPACITY], len: 3 };
+        this.words[0] = u32::from(kind) | u32::from(aux) << 16;
+        this.words[1] = ticks as u32;
+        this.words[2] = flow;
+        this
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, word: u32) {
+        if let Some(slot) = self.words.get_mut(self.len) {
+            *slot = word;
+            self.len += 1;
+        }
+    }
+
+    #[inline]
+    pub(super) fn push_u64(&mut self, value: u64) {
+        self.push(value as u32);
+        self.push((value >> 32) as u32);
+    }
+
+    /// The words as they are, as many as there is room for.
+    #[inline]
+    pub(super) fn of(words: impl Iterator<Item = u32>) -> Words<CAPACITY> {
+        let mut this = Words { words: [0; CAPACITY], len: 0 };
+        words.for_each(|word| this.push(word));
+        this
+    }
+
+    #[inline]
+    pub(super) fn finish(mut self) -> Words<CAPACITY> {
+        self.words[0] |= (self.len as u32) << 8;
+        self
+    }
+
+    /// The record. Its first word commits it and is to be stored last.
+    #[inline]
+    pub fn as_slice(&self) -> &[u32] {
+        &self.words[..self.len]
+    }
+}
+
+/// The word to store first in the place of a record of `words` words, see [`layout`](crate::layout).
+#[inline]
+pub fn reserved(words: usize) -> u32 {
+    u32::from(kind::RESERVED) | (words as u32) << 8
+}
+
+/// Bytes as words, the last padded with zeros.
+#[inline(always)]
+pub fn padded(bytes: &[u8]) -> impl Iterator<Item = u32> {
+    bytes.chunks(4).map(|part| {
+        let mut word = [0; 4];
+        match part.try_into() {
+            Ok(whole) => word = whole,
+            Err(_) => word[..part.len()].copy_from_slice(part),
+        }
+        u32::from_le_bytes(word)
+    })
+}
+
+/// The number in two words, the low one first.
+#[inline]
+pub fn join(words: &[u32]) -> u64 {
+    words.iter().rev().fold(0, |number, word| number << 32 | u64::from(*word))
+}
+
+/// A `sockaddr` is at most 128 bytes (`sockaddr_storage`); a longer one is a caller's mistake.
+#[inline(always)]
+pub(super) fn cut(address: &[u8]) -> &[u8] {
+    &address[..address.len().min(128)]
+}
