@@ -1,0 +1,78 @@
+/* Sends 7 bytes and is interrupted by a handler that sends 2 bytes so often that the log of a flight recorder goes round
+ * before it comes back. A child for every third instruction of the library's on the way is interrupted just there, in
+ * single step. Prints how many. (From the reservation of a record to its end there are more than ten.) */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+static int from_program[2], from_handler[2];
+/* The library's instructions that were passed, and behind how many to strike. */
+static volatile long passed, wanted;
+static char *begin, *end;
+
+#ifdef __x86_64__
+#define TRAP 0x100
+static void step(int on) {
+    if (on)
+        __asm__ volatile("pushfq; orq $0x100, (%%rsp); popfq" ::: "memory", "cc");
+    else
+        __asm__ volatile("pushfq; andq $~0x100, (%%rsp); popfq" ::: "memory", "cc");
+}
+static char *place(ucontext_t *context) { return (char *)context->uc_mcontext.gregs[REG_RIP]; }
+static void run_on(ucontext_t *context) { context->uc_mcontext.gregs[REG_EFL] &= ~TRAP; }
+#else
+#error "single step is made for x86-64"
+#endif
+
+static void handle(int number, siginfo_t *information, void *context) {
+    char buffer[8], *at = place(context);
+    (void)number, (void)information;
+    if (at < begin || at >= end || passed++ != wanted) return;
+    run_on(context);
+    for (int n = 0; n < 4500; n++)
+        if (send(from_handler[0], "ab", 2, 0) != 2 || recv(from_handler[1], buffer, 8, 0) != 2) abort();
+}
+
+static void find_library(void) {
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char line[4096];
+    while (maps && fgets(line, sizeof line, maps)) {
+        void *from, *to;
+        if (strstr(line, " r-xp ") && strstr(line, "libsockcap.so") && sscanf(line, "%p-%p", &from, &to) == 2)
+            begin = from, end = to;
+    }
+    if (maps) fclose(maps);
+}
+
+int main(void) {
+    struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_RESTART | SA_SIGINFO};
+    if (sigaction(SIGTRAP, &action, NULL)) return 1;
+    find_library();
+    if (!begin) return 2;
+    for (;; wanted += 3) {
+        int status;
+        pid_t pid = fork();
+        if (pid == 0) {
+            if (socketpair(AF_UNIX, SOCK_STREAM, 0, from_program) || socketpair(AF_UNIX, SOCK_STREAM, 0, from_handler))
+                _exit(4);
+            if (send(from_program[0], "abcdefg", 7, 0) != 7) _exit(5);
+            step(1);
+            ssize_t sent = send(from_program[0], "abcdefg", 7, 0);
+            step(0);
+            if (sent != 7) _exit(5);
+            /* 1 where it was not interrupted any more. */
+            _exit(passed <= wanted);
+        }
+        if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status) || WEXITSTATUS(status) > 1) return 3;
+        if (WEXITSTATUS(status)) break;
+    }
+    printf("%ld\n", wanted / 3);
+    return 0;
+}

@@ -1,0 +1,36 @@
+//! A flight recorder under signals: what a handler writes while it interrupts the writing of a record.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+use end_to_end::capture::{Recording, successful};
+use socket_log::Record;
+use socket_log::encode::Direction::Send;
+
+#[test]
+fn a_handler_that_goes_round_the_log_harms_no_record() {
+    let recording = Recording::new();
+    let mut command = recording.command(recording.compile("flood"));
+    command.envs([("SOCKCAP_MAX_BYTES", "64K"), ("SOCKCAP_WHEN_FULL", "newest")]);
+    let instructions: usize = successful(&mut command).trim().parse().unwrap();
+    let logs = recording.logs();
+    assert_eq!(logs.len(), instructions + 2, "the parent, a child for each, and one that got through");
+    assert!(instructions > 30, "{instructions}");
+    let mut went_round = 0;
+    for (child, log) in logs[1..].iter().enumerate() {
+        assert_eq!(log.damage, [], "interrupted at {child}");
+        let (mut of_program, mut of_handler) = (0, 0);
+        for record in log.records() {
+            if let Record::Transfer { direction, bytes, .. } = record {
+                let count = match bytes {
+                    7 => &mut of_program,
+                    2 => &mut of_handler,
+                    _ => panic!("interrupted at {child}: {record:?}"),
+                };
+                *count += usize::from(*direction == Send);
+            }
+        }
+        went_round += usize::from(of_handler < 4500 && of_handler > 1000);
+        assert!(of_program <= 2, "interrupted at {child}: {of_program}");
+    }
+    assert_eq!(went_round, instructions, "and each log went round");
+}
