@@ -92,7 +92,7 @@ impl Log {
     }
 
     /// A record.
-    pub(super) fn record(&mut self, at: At, words: &Words) {
+    pub(super) fn record<const CAPACITY: usize>(&mut self, at: At, words: &Words<CAPACITY>) {
         self.writer.thread(at.thread).record(at.ticks(), words.as_slice());
     }
 

@@ -149,7 +149,7 @@ impl World {
     }
 
     /// A record in the process's log.
-    pub(super) fn record(&mut self, who: Who, words: &encode::Words) {
+    pub(super) fn record<const CAPACITY: usize>(&mut self, who: Who, words: &encode::Words<CAPACITY>) {
         if let Some(log) = self.log(who.process) {
             log.record(who.at(), words);
         }
