@@ -1,4 +1,5 @@
 //! Hosts with clocks of their own, from their logs to the times of the messages.
+#![allow(clippy::unwrap_used, reason = "in the tests' own functions, which fail by it")]
 
 mod common;
 
