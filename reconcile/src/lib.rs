@@ -53,7 +53,6 @@ mod rows;
 mod second_reading;
 mod seen_twice;
 mod socket;
-mod steady;
 mod store;
 mod stream_flows;
 pub mod streams;

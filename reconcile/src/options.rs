@@ -18,9 +18,9 @@ pub struct Options {
     pub threads: Option<NonZeroUsize>,
 }
 
-/// [`Options::memory`] where nobody chose: what 4.7 million messages need without a temporary file, and what leaves
+/// [`Options::memory`] where nobody chose: what holds the calls of five million messages, and what leaves
 /// the whole of 25 million below 1 GB.
-const MEMORY: u64 = 384 << 20;
+const MEMORY: u64 = 256 << 20;
 
 impl Default for Options {
     fn default() -> Self {

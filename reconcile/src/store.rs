@@ -146,8 +146,7 @@ impl<'a, T: Plain> Store<'a, T> {
                 Ok(records)
             }
             Kept::File { offset, records, .. } => {
-                let mut loaded = T::new_vec_zeroed(records)
-                    .map_err(|_| io(std::io::Error::from(std::io::ErrorKind::OutOfMemory)))?;
+                let mut loaded = vec![T::new_zeroed(); records];
                 self.file()?.read_exact_at(loaded.as_mut_bytes(), offset).map_err(io)?;
                 Ok(loaded)
             }

@@ -43,7 +43,13 @@ impl Fixture {
     }
 
     fn trace(&self) -> MessageTrace {
-        reconcile::reconcile(&self.data(), &reconcile::Options::default(), &Silent).unwrap();
+        let default = reconcile::Options::default();
+        // Nothing in memory: the same must come out.
+        reconcile::reconcile(&self.data(), &reconcile::Options { memory: 0, ..default.clone() }, &Silent)
+            .unwrap();
+        let from_files = fs::read(self.data().messages()).unwrap();
+        reconcile::reconcile(&self.data(), &default, &Silent).unwrap();
+        assert!(fs::read(self.data().messages()).unwrap() == from_files, "the same with any memory");
         MessageTrace::read(&self.data().messages(), &self.data().nodes()).unwrap()
     }
 

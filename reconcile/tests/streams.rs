@@ -291,6 +291,27 @@ fn two_hosts_of_one_machine_share_its_loopback() {
 }
 
 #[test]
+fn network_namespaces_of_one_kernel_have_loopback_addresses_of_their_own() {
+    let system = System::new();
+    let (here, there) = ("127.0.0.1:40000", "127.0.0.1:80");
+    for namespace in [1u32, 2] {
+        let mut client = log(10 + namespace, &format!("client{namespace}"));
+        client.set_namespace(u64::from(namespace));
+        connect(&mut client, 100, 1, 10 + u64::from(namespace), here, there);
+        client.send(1_000 + u64::from(namespace), 1, 10);
+        let mut server = log(20 + namespace, &format!("server{namespace}"));
+        server.set_namespace(u64::from(namespace));
+        accept(&mut server, 200, 1, 20 + u64::from(namespace), there, here);
+        server.receive(1_100, 1, 10);
+        system.add("one", &format!("c{namespace}"), &client).add("one", &format!("s{namespace}"), &server);
+    }
+    assert_eq!(
+        system.reconcile().lines(),
+        ["client1 => server1 10 1001 1100", "client2 => server2 10 1002 1100"]
+    );
+}
+
+#[test]
 fn a_connection_that_nobody_accepted_is_counted_as_such() {
     let system = System::new();
     let mut client = log(10, "client");

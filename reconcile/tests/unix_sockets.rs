@@ -73,6 +73,43 @@ fn connections_accepted_out_of_order_are_told_apart_by_their_times() {
 }
 
 #[test]
+fn a_path_is_the_kernel_s_and_an_abstract_name_is_a_namespace_s() {
+    for (name, reached) in [("/run/x", true), ("@x", false)] {
+        let (mut client, mut server) = (log(10, "client"), log(20, "server"));
+        connect(&mut client, 100, 1, 1, name, 20);
+        client.set_namespace(1).send(1_000, 1, 5);
+        accept(&mut server, 200, 1, 2, name, 10);
+        server.set_namespace(2).receive(1_100, 1, 5);
+        let outcome = System::new().add("one", "a", &client).add("one", "b", &server).reconcile();
+        assert_eq!(outcome.counts.both_ends, u64::from(reached), "{name}");
+    }
+}
+
+#[test]
+fn many_connections_that_look_alike_are_told_apart_by_their_first_calls() {
+    let system = System::new();
+    let (mut client, mut server) = (log(10, "client"), log(20, "server"));
+    // So many calls that not all of them are looked at.
+    const EACH: u64 = 5_000;
+    for flow in 1..3u32 {
+        let at = u64::from(flow);
+        connect(&mut client, 100 * at, flow, at, "/run/x", 20);
+        accept(&mut server, 500 - at, flow, 10 + at, "/run/x", 10);
+    }
+    for flow in 1..3u32 {
+        for call in 0..EACH {
+            let at = 10_000_000 * u64::from(flow) + 1_000 * call;
+            client.send(at, flow, 5);
+            server.receive(at + 10, flow, 5);
+        }
+    }
+    let outcome = system.add("one", "a", &client).add("one", "b", &server).reconcile();
+    assert_eq!(outcome.counts.stream_bytes.matched, 10 * EACH);
+    let late = outcome.trace.messages().filter(|m| m.recv_last < m.send_last).count();
+    assert_eq!((late, outcome.flows().iter().max()), (0, Some(&1)));
+}
+
+#[test]
 fn a_pair_lives_on_across_fork() {
     let system = System::new();
     let mut parent = log(10, "parent");
