@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use message_trace::Protocol;
-use socket_log::Clock;
 use socket_log::encode::Role;
+use socket_log::{Clock, Setting};
 
 use crate::names::{NameId, Names};
 use crate::process::Process;
@@ -32,7 +32,10 @@ pub(crate) struct Capture {
 #[derive(Debug)]
 pub(crate) struct LogFile {
     pub(crate) path: PathBuf,
+    /// As if it had never been set, so that a process's times are in the order of what it did.
     pub(crate) clock: Clock,
+    /// When it was set.
+    pub(crate) settings: Vec<Setting>,
     /// The places of its flows.
     pub(crate) flows: Range<u32>,
     /// How many records it had.
@@ -138,6 +141,15 @@ impl Flow {
         for time in [&mut self.opened, &mut self.last_closed, &mut self.last_call] {
             if *time != i64::MIN {
                 *time = clock.realtime(*time as u64);
+            }
+        }
+    }
+
+    /// Makes all times later by so many nanoseconds.
+    pub(crate) fn shift(&mut self, by: i64) {
+        for time in [&mut self.opened, &mut self.last_closed, &mut self.last_call] {
+            if *time != i64::MIN {
+                *time = time.saturating_add(by);
             }
         }
     }

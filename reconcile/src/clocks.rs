@@ -75,6 +75,19 @@ pub fn estimate(hosts: &[HostFacts], samples: &Samples, reference: Option<usize>
     assemble::assemble(hosts, &clock_of, &known, &links, &solved, reference)
 }
 
+impl Clocks {
+    /// The same clocks with the steps that `hosts` tell of, where this is an estimate from times that were made
+    /// steady before: for times as the clocks showed them.
+    #[must_use]
+    pub fn as_set(&self, hosts: &[HostFacts]) -> Clocks {
+        let mut clocks = self.clone();
+        for (clock, host) in clocks.hosts.iter_mut().zip(hosts) {
+            *clock = assemble::with_known(std::mem::take(clock), &known(host));
+        }
+        clocks
+    }
+}
+
 /// The steps that a host's logs tell of.
 fn known(host: &HostFacts) -> Pieces {
     let mut shift = 0_i64;

@@ -1,9 +1,11 @@
 //! What is known of the hosts' clocks beside their messages, and the one place where the clocks are estimated.
 
 use message_trace::Progress;
+use socket_log::Setting;
 
 use crate::capture::Capture;
 use crate::clocks::{ClockSet, Clocks, HostFacts, Samples, estimate};
+use crate::steady;
 
 /// The facts of the hosts of `capture`.
 pub(crate) fn of(capture: &Capture) -> Vec<HostFacts> {
@@ -18,11 +20,19 @@ pub(crate) fn of(capture: &Capture) -> Vec<HostFacts> {
         for time in span.chain(process.ended).chain(process.node.start) {
             saw(host, time);
         }
-        for (at, offset_ns) in log.clock.settings() {
-            set(host, ClockSet { at, offset_ns });
-        }
     }
     facts
+}
+
+/// The clocks as they were, for whoever has a time that one of them showed: in `clocks` no log's clock was ever set
+/// (see `steady`).
+pub(crate) fn as_set(clocks: &Clocks, capture: &Capture, hosts: &[HostFacts]) -> Clocks {
+    let mut hosts = hosts.to_vec();
+    for (host, settings) in hosts.iter_mut().zip(steady::settings_of_hosts(capture)) {
+        let set = |setting: &Setting| ClockSet { at: setting.shown, offset_ns: setting.offset };
+        host.set = settings.iter().map(set).collect();
+    }
+    clocks.as_set(&hosts)
 }
 
 /// The clock of `host` showed `time`.
@@ -31,22 +41,6 @@ pub(crate) fn saw(host: &mut HostFacts, time: i64) {
     let none = (host.first, host.last) == (0, 0);
     host.first = if none { time } else { host.first.min(time) };
     host.last = if none { time } else { host.last.max(time) };
-}
-
-/// A log of `host` tells that its clock was set. Others may have told, too, each when it next looked.
-fn set(host: &mut HostFacts, told: ClockSet) {
-    const LOOKS_APART: u64 = 10_000_000_000;
-    const READ_APART: u64 = 1_000_000;
-    let same = |other: &&mut ClockSet| {
-        other.at.abs_diff(told.at) < LOOKS_APART && other.offset_ns.abs_diff(told.offset_ns) < READ_APART
-    };
-    match host.set.iter_mut().find(same) {
-        Some(known) => known.at = known.at.min(told.at),
-        None => {
-            host.set.push(told);
-            host.set.sort_by_key(|set| set.at);
-        }
-    }
 }
 
 /// The clocks of `hosts`. The reference is the host that is best connected or, where no message tells of two clocks,

@@ -53,6 +53,7 @@ mod rows;
 mod second_reading;
 mod seen_twice;
 mod socket;
+mod steady;
 mod store;
 mod stream_flows;
 pub mod streams;

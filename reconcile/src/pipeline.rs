@@ -192,7 +192,7 @@ pub fn reconcile(
     output.nodes.write(&data.nodes())?;
     let writing = Writing { output: &output, common: &common, calls: calls.as_ref(), threads, progress };
     rows.write(&data.messages(), &writing)?;
-    clocks.write(&data.clocks())?;
+    host_facts::as_set(&clocks, &capture, &hosts).write(&data.clocks())?;
     outcome.write(data)?;
     Ok(outcome)
 }

@@ -14,6 +14,7 @@ use crate::names::NO_NAME;
 use crate::parallel;
 use crate::process::{self, Process};
 use crate::reconciliation::{DamagedLog, Reconciliation, UnendedLog, add};
+use crate::steady;
 use crate::survey::{Places, Survey, survey};
 
 /// As many places of a damaged log are described; the rest is counted.
@@ -46,6 +47,7 @@ pub(crate) fn read(
     reader.settle_machines();
     outcome.hosts = reader.capture.hosts.len() as u64;
     find_machines(&mut reader.capture.processes);
+    steady::align(&mut reader.capture);
     Ok(reader.capture)
 }
 
@@ -86,7 +88,7 @@ impl Reader {
                 return;
             }
         };
-        let Survey { header, clock, mut flows, namings, names, ended, damage, counts } = survey;
+        let Survey { header, clock, settings, mut flows, namings, names, ended, damage, counts } = survey;
         for (name, count) in lost::NAMES.iter().zip(header.lost) {
             add(&mut outcome.lost_records, if name.is_empty() { "other" } else { name }, count);
         }
@@ -122,7 +124,13 @@ impl Reader {
         }));
         let flows_end = first + flows.len() as u32;
         capture.flows.append(&mut flows);
-        capture.logs.push(LogFile { path: path.to_owned(), clock, flows: first..flows_end, records });
+        capture.logs.push(LogFile {
+            path: path.to_owned(),
+            clock,
+            settings,
+            flows: first..flows_end,
+            records,
+        });
         capture.processes.push(process);
     }
 

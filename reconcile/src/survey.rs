@@ -5,7 +5,7 @@ use std::path::Path;
 use rustc_hash::FxHashMap;
 use socket_log::encode::{Direction, ProcessEvent};
 use socket_log::layout::tick;
-use socket_log::{Clock, Damage, Entry, Header, Log, OpenError, Record};
+use socket_log::{Clock, Damage, Entry, Header, Log, OpenError, Record, Setting};
 
 use crate::capture::{Flow, Kind, NONE, Naming};
 use crate::names::Names;
@@ -17,7 +17,10 @@ pub(crate) const LARGEST_TRANSFER: u64 = 1 << 31;
 /// What one log says, without its calls. Names, and flows in namings, are numbered within it.
 pub(crate) struct Survey {
     pub(crate) header: Header,
+    /// As if it had never been set.
     pub(crate) clock: Clock,
+    /// When it was set.
+    pub(crate) settings: Vec<Setting>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) namings: Vec<Naming>,
     pub(crate) names: Names,
@@ -51,11 +54,13 @@ pub(crate) fn survey(path: &Path) -> Result<Survey, OpenError> {
     damage.extend_from_slice(chunks.damage());
     let Reading { mut flows, mut namings, names, ended, counts, .. } = reading;
     let clock = Clock::new(anchors, header.tick_clock == tick::MONOTONIC);
+    let settings = clock.settings();
+    let clock = clock.never_set(&settings);
     flows.iter_mut().for_each(|flow| flow.convert(&clock));
     namings.iter_mut().for_each(|naming| naming.time = clock.realtime(naming.time as u64));
     namings.sort_by_key(|naming| (naming.flow, naming.time));
     let ended = ended.map(|ticks| clock.realtime(ticks));
-    Ok(Survey { header, clock, flows, namings, names, ended, damage, counts })
+    Ok(Survey { header, clock, settings, flows, namings, names, ended, damage, counts })
 }
 
 /// One log being read.

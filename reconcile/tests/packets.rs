@@ -661,6 +661,23 @@ fn several_files_of_a_host_are_put_together_by_time() {
 }
 
 #[test]
+fn logs_that_are_written_piece_by_piece_are_whole() {
+    let (mut client, mut server) =
+        (Sniffer::new(Link::Sll).on(&["10.0.0.9"]), Sniffer::new(Link::Sll).on(&["10.0.0.1"]));
+    const MANY: u16 = 12_000;
+    for number in 0..MANY {
+        let packet = Packet { id: number, ..udp("10.0.0.9:4000", "10.0.0.1:5000", &number.to_be_bytes()) };
+        client.see(i64::from(number) * MS, &packet);
+        server.see(i64::from(number) * MS + MS / 2, &packet);
+    }
+    let bench = Bench::of(&[("client.pcap", &client), ("server.pcap", &server)]);
+    let outcome = bench.run();
+    // More than is held at once, so that it was written in several pieces.
+    assert!(bench.data().logs().unwrap().iter().all(|log| log.metadata().unwrap().len() > 150_000));
+    assert_eq!((outcome.counts.damaged.len(), outcome.counts.both_ends), (0, MANY.into()));
+}
+
+#[test]
 fn what_is_no_capture_is_an_error_and_what_is_empty_a_warning() {
     let mut sniffer = Sniffer::new(Link::Ethernet);
     exchange(&mut sniffer, CLIENT, SERVER);

@@ -13,6 +13,22 @@ pub struct Clock {
     ticks_are_monotonic: bool,
 }
 
+/// The wall clock was set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// What the monotonic clock showed when that was first seen, in nanoseconds.
+    pub monotonic: i64,
+    /// What the wall clock would have shown then, in nanoseconds since the Unix epoch,
+    pub shown: i64,
+    /// and by how much it went forward.
+    pub offset: i64,
+}
+
+/// By how much the wall clock is ahead of the monotonic one.
+fn ahead(anchor: &Anchor) -> i64 {
+    anchor.realtime.wrapping_sub(anchor.monotonic)
+}
+
 impl Clock {
     /// A clock from the anchors of a log, in any order. `ticks_are_monotonic` says that a tick is a nanosecond of
     /// `CLOCK_MONOTONIC`, so that nothing need be interpolated.
@@ -37,24 +53,45 @@ impl Clock {
         Some((self.anchors.first()?.realtime, self.anchors.last()?.realtime))
     }
 
-    /// When the wall clock was set: what it showed just before, and by how much it went forward, both in nanoseconds.
-    /// That is where it no longer runs with the monotonic clock. An anchor whose clocks were not read at one moment
-    /// is not mistaken for that, as the next is as those before.
-    pub fn settings(&self) -> Vec<(i64, i64)> {
+    /// When the wall clock was set, in order of time. That is where it no longer runs with the monotonic clock. An
+    /// anchor whose clocks were not read at one moment is not mistaken for that, as the next is as those before.
+    pub fn settings(&self) -> Vec<Setting> {
         const LEAST: u64 = 1_000_000;
         let mut settings = Vec::new();
-        let ahead = |anchor: &Anchor| anchor.realtime.wrapping_sub(anchor.monotonic);
         let mut anchors = self.anchors.iter().peekable();
         let Some(mut now) = anchors.next().map(ahead) else { return settings };
         while let Some(anchor) = anchors.next() {
             let set = |anchor: &Anchor| ahead(anchor).abs_diff(now) >= LEAST;
             if set(anchor) && anchors.peek().is_none_or(|next| set(next)) {
                 let offset = ahead(anchor).wrapping_sub(now);
-                settings.push((anchor.realtime.saturating_sub(offset), offset));
+                let shown = anchor.realtime.saturating_sub(offset);
+                settings.push(Setting { monotonic: anchor.monotonic, shown, offset });
                 now = ahead(anchor);
             }
         }
         settings
+    }
+
+    /// The same clock, as if the wall clock had never been set: what it shows goes on as before each of `settings`,
+    /// which are this clock's.
+    #[must_use]
+    pub fn never_set(mut self, settings: &[Setting]) -> Clock {
+        for anchor in &mut self.anchors {
+            let since = settings.iter().filter(|setting| setting.monotonic <= anchor.monotonic);
+            let offset = since.fold(0_i64, |sum, setting| sum.wrapping_add(setting.offset));
+            anchor.realtime = anchor.realtime.wrapping_sub(offset);
+        }
+        self
+    }
+
+    /// Makes the wall clock show so many nanoseconds more.
+    pub fn shift(&mut self, by: i64) {
+        self.anchors.iter_mut().for_each(|anchor| anchor.realtime = anchor.realtime.wrapping_add(by));
+    }
+
+    /// What the monotonic clock showed when the log began, and by how much the wall clock was ahead of it.
+    pub fn begin(&self) -> Option<(i64, i64)> {
+        self.anchors.first().map(|anchor| (anchor.monotonic, ahead(anchor)))
     }
 
     /// What converts many times, most of them near the one before, faster than one by one.
@@ -225,9 +262,19 @@ mod tests {
             [(0, 0), (10, 0), (20, 3_000_000), (30, 0), (40, 0), (50, -5_000_000_000), (60, -5_000_000_000)];
         let anchors = read.map(|(at, off)| anchor(at, at as i64, 1_000_000 + at as i64 + off));
         let clock = Clock::new(anchors.to_vec(), true);
-        assert_eq!(clock.settings(), [(1_000_050, -5_000_000_000)]);
+        let setting = Setting { monotonic: 50, shown: 1_000_050, offset: -5_000_000_000 };
+        assert_eq!(clock.settings(), [setting]);
         assert_eq!(clock.span(), Some((1_000_000, 1_000_060 - 5_000_000_000)));
         assert_eq!((Clock::default().settings(), Clock::default().span()), (vec![], None));
+        // As if it had never been set: 50 ns in, it shows 50 ns more, also with the one that was read late.
+        let mut steady = clock.never_set(&[setting]);
+        assert_eq!(
+            [0, 20, 40, 50, 65].map(|ticks| steady.realtime(ticks)),
+            [1_000_000, 4_000_020, 1_000_040, 1_000_050, 1_000_065]
+        );
+        assert!(steady.settings().is_empty());
+        steady.shift(-40);
+        assert_eq!((steady.realtime(50), steady.begin()), (1_000_010, Some((0, 999_960))));
     }
 
     #[test]

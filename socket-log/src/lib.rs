@@ -35,7 +35,7 @@ pub mod write;
 mod damaged_logs;
 
 #[cfg(feature = "reader")]
-pub use clock::{Clock, Cursor};
+pub use clock::{Clock, Cursor, Setting};
 #[cfg(feature = "reader")]
 pub use damage::{Damage, Fault, OpenError};
 #[cfg(feature = "reader")]

@@ -104,7 +104,7 @@ fn unknown_steps(line: &SolvedClock, clock: usize) -> HostClock {
 }
 
 /// The same with the steps that its logs tell of, after which it ran at the same rate.
-fn with_known(mut model: HostClock, known: &Pieces) -> HostClock {
+pub(super) fn with_known(mut model: HostClock, known: &Pieces) -> HostClock {
     if known.steps.is_empty() {
         return model;
     }

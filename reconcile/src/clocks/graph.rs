@@ -100,10 +100,15 @@ impl Graph {
         }
         let mut edges: Vec<Edge> = Vec::new();
         for (link, segments) in links.iter().zip(segments) {
+            let [a, b] = [link.a, link.b];
+            if pieces[a].len() == 1 && pieces[b].len() == 1 && !segments.holding.is_empty() {
+                edges.push(Edge { nodes: [first[a], first[b]], marks: segments.holding.clone() });
+                continue;
+            }
             let begin = edges.len();
             for (place, mark) in link.marks.iter().enumerate() {
                 let piece = |clock: usize, time| Some(first[clock] + pieces[clock].piece(time)?);
-                let (Some(a), Some(b)) = (piece(link.a, mark.a), piece(link.b, mark.b)) else { continue };
+                let (Some(a), Some(b)) = (piece(a, mark.a), piece(b, mark.b)) else { continue };
                 if segments.strays.binary_search(&place).is_ok() {
                     continue;
                 }

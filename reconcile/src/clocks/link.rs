@@ -49,6 +49,22 @@ impl Mark {
     }
 }
 
+impl Mark {
+    /// The mark whose point that is, on the first clock's axis. Both are whole nanoseconds.
+    fn of(point: Point, above: bool, origin: Origin) -> Mark {
+        let a = origin.at.saturating_add(point.at as i64);
+        let difference = origin.difference.saturating_add(point.value as i64);
+        Mark { a, b: a.saturating_add(difference), above }
+    }
+}
+
+/// Those marks of a line over the first clock's time that hold it in its place.
+pub(super) fn holding(fit: &Fit, origin: Origin) -> Vec<Mark> {
+    let [above, below] = fit.holding();
+    let above = above.iter().map(|point| Mark::of(*point, true, origin));
+    above.chain(below.iter().map(|point| Mark::of(*point, false, origin))).collect()
+}
+
 /// What times and differences are relative to, so that they fit into an `f64`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Origin {
@@ -104,6 +120,5 @@ pub(super) fn links(
             Some(Mark { a, b, above })
         }));
     }
-    links.iter_mut().for_each(|link| link.marks.sort_unstable());
     links
 }

@@ -186,6 +186,11 @@ impl Fit {
         })
     }
 
+    /// The points that hold the line where it is: no others matter. First those above, then those below.
+    pub(super) fn holding(&self) -> [&[Point]; 2] {
+        [&self.bounds.above, &self.bounds.below]
+    }
+
     /// Whether there are bounds on both sides.
     pub(super) fn is_two_sided(&self) -> bool {
         !self.corners.is_empty()

@@ -13,9 +13,9 @@ use rustc_hash::FxHashMap;
 /// Oscillators differ by up to 200 ppm, and a clock that is being adjusted runs up to 500 ppm off.
 pub(super) const SLOPE: i128 = 1_000;
 /// Buckets of all pairs together.
-const BUCKETS: usize = 1 << 18;
+const BUCKETS: usize = 1 << 17;
 /// The most and the fewest buckets of one pair.
-const BUCKETS_A_PAIR: [usize; 2] = [1_024, 32];
+const BUCKETS_A_PAIR: [usize; 2] = [512, 16];
 /// The narrowest bucket is 2 to this many nanoseconds wide, a millisecond.
 const NARROWEST: u32 = 20;
 /// Buckets never get wider than this, which leaves some for all times that there are.

@@ -7,7 +7,7 @@
 //! A clock that is set makes its own time jump, so the marks are put in order by the clock of the two on which they fall
 //! into the fewest pieces and, of equals, the least time.
 
-use super::link::{Link, Mark, Origin, SKEW, fit};
+use super::link::{Link, Mark, Origin, SKEW, fit, holding};
 use super::region::{Line, cut};
 
 /// By how much messages may contradict a line before it is taken to be two, in nanoseconds. Clocks wander by some
@@ -41,27 +41,26 @@ pub(super) struct Segments {
     pub(super) breaks: Vec<[f64; 2]>,
     /// Marks that contradict the others, by their place in the link.
     pub(super) strays: Vec<usize>,
+    /// Where there is one line only, the marks that hold it in its place; else empty.
+    pub(super) holding: Vec<Mark>,
     /// From the first to the last mark.
     span: f64,
 }
 
 /// The pieces of a link.
 pub(super) fn segments(link: &Link) -> Segments {
-    let whole = |second: bool| {
-        let origin = Origin::of(&link.marks, second);
-        let fit = fit(link.marks.iter(), second, origin)?;
-        (fit.slack <= MISFIT).then(|| Segments {
-            second,
+    let origin = Origin::of(&link.marks, false);
+    if let Some(fit) = fit(link.marks.iter(), false, origin).filter(|fit| fit.slack <= MISFIT) {
+        return Segments {
+            second: false,
             is_sure: false,
             origin,
             lines: vec![fit.line],
             breaks: Vec::new(),
             strays: Vec::new(),
+            holding: holding(&fit, origin),
             span: 0.0,
-        })
-    };
-    if let Some(one) = whole(false) {
-        return one;
+        };
     }
     let [first, second] = [false, true].map(|second| by_axis(&link.marks, second));
     let [one, other] = [&first, &second].map(|axis| axis.lines.len() + axis.strays.len());
@@ -129,7 +128,7 @@ fn by_axis(marks: &[Mark], second: bool) -> Segments {
     }
     let breaks = breaks.iter().map(|places| places.map(|place| at(order[place]))).collect();
     strays.sort_unstable();
-    Segments { second, is_sure: false, origin, lines, breaks, strays, span }
+    Segments { second, is_sure: false, origin, lines, breaks, strays, holding: Vec::new(), span }
 }
 
 fn piece_range(breaks: &[[usize; 2]], piece: usize, all: usize) -> std::ops::Range<usize> {

@@ -64,6 +64,15 @@ fn sequence_numbers_wrap_around() {
 }
 
 #[test]
+fn what_is_ahead_of_the_wrap_or_behind_it_is_in_its_place() {
+    let origin = u32::MAX - 9;
+    let (half, out) =
+        run(origin, &[data(1, 6, 4, true), data(2, origin, 16, true), data(3, origin, 4, false)]);
+    assert_eq!(sent(&out), [(1, 16), (1, 4)]);
+    assert_eq!((half.next, half.odd.repeated, half.odd.impossible), (20, 4, 0));
+}
+
+#[test]
 fn more_than_four_gigabytes_are_one_stream() {
     let (mut half, mut out) = (Half::default(), Vec::new());
     half.begin(5);
@@ -202,7 +211,9 @@ struct Wire {
 fn wire() -> impl Strategy<Value = Wire> {
     let messages = prop::collection::vec(1u32..3000, 1..12);
     let cuts = prop::collection::vec((1u32..1500, 0u32..400, 0usize..6, any::<bool>()), 1..60);
-    (any::<u32>(), messages, cuts).prop_map(|(origin, messages, cuts)| {
+    // Mostly such that the numbers wrap around on the way.
+    let origin = prop_oneof![any::<u32>(), u32::MAX - 8000..=u32::MAX];
+    (origin, messages, cuts).prop_map(|(origin, messages, cuts)| {
         let mut cuts = cuts.into_iter().cycle();
         let mut segments = Vec::new();
         let mut start = 0;

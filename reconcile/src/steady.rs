@@ -1,0 +1,96 @@
+//! One steady clock a host: all its logs as if its clock had never been set.
+//!
+//! A log tells when the wall clock was set, because it holds the monotonic clock as well, and its own times already
+//! go on as if that had not been (`survey`). What is left are the logs that began later: their wall clock was set
+//! before they began, which only the logs that were there know of. Their times are put back by as much, if the difference
+//! between their two clocks is what it must be after that. So the times of a host are in order, and a time that
+//! the clock showed twice is told apart, which it could not be by the messages.
+
+use std::collections::BTreeMap;
+
+use socket_log::Setting;
+
+use crate::capture::Capture;
+
+/// Two logs tell of one setting if they saw it within so many nanoseconds of each other: each looks when it writes.
+const LOOKS_APART: u64 = 10_000_000_000;
+/// How exactly both clocks were read at one moment, in nanoseconds.
+const READ_APART: u64 = 1_000_000;
+
+/// Puts back the times of the logs that began after their host's clock had been set.
+pub(crate) fn align(capture: &mut Capture) {
+    for logs in by_boot(capture).into_values() {
+        let settings = settings(capture, &logs);
+        if settings.is_empty() {
+            continue;
+        }
+        let begin = |log: &usize| capture.logs[*log].clock.begin();
+        let Some((_, first)) = logs.iter().filter_map(begin).min() else { continue };
+        // By how much the clock was set before each of the moments at which nothing was set.
+        let mut sums = vec![0_i64];
+        sums.extend(settings.iter().scan(0_i64, |sum, setting| {
+            *sum = sum.wrapping_add(setting.offset);
+            Some(*sum)
+        }));
+        for log in logs {
+            let Some((_, ahead)) = capture.logs[log].clock.begin() else { continue };
+            let fits = |sum: &&i64| ahead.wrapping_sub(first).abs_diff(**sum) < READ_APART;
+            if let Some(sum) = sums.iter().find(fits).filter(|sum| **sum != 0) {
+                shift(capture, log, sum.wrapping_neg());
+            }
+        }
+    }
+}
+
+/// When the clock of each host was set, in order of time.
+pub(crate) fn settings_of_hosts(capture: &Capture) -> Vec<Vec<Setting>> {
+    let mut all = vec![Vec::new(); capture.hosts.len()];
+    for ((host, _), logs) in by_boot(capture) {
+        if let Some(of_host) = all.get_mut(host as usize) {
+            of_host.extend(settings(capture, &logs));
+        }
+    }
+    all
+}
+
+/// The logs of each host and boot.
+fn by_boot(capture: &Capture) -> BTreeMap<(u32, u128), Vec<usize>> {
+    let mut logs: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+    for (place, process) in capture.processes.iter().enumerate().take(capture.logs.len()) {
+        logs.entry((process.host, process.boot)).or_default().push(place);
+    }
+    logs
+}
+
+/// When the clock was set, as all of `logs` saw, each time once.
+fn settings(capture: &Capture, logs: &[usize]) -> Vec<Setting> {
+    let mut all: Vec<Setting> =
+        logs.iter().flat_map(|log| capture.logs[*log].settings.iter().copied()).collect();
+    all.sort_by_key(|setting| (setting.monotonic, setting.shown));
+    let mut settings: Vec<Setting> = Vec::new();
+    for setting in all {
+        let is_known = settings.iter().any(|known| {
+            known.monotonic.abs_diff(setting.monotonic) < LOOKS_APART
+                && known.offset.abs_diff(setting.offset) < READ_APART
+        });
+        if !is_known {
+            settings.push(setting);
+        }
+    }
+    settings
+}
+
+/// Makes all times of a log later by so many nanoseconds.
+fn shift(capture: &mut Capture, log: usize, by: i64) {
+    let file = &mut capture.logs[log];
+    file.clock.shift(by);
+    let flows = file.flows.clone();
+    capture.flows[flows.start as usize..flows.end as usize].iter_mut().for_each(|flow| flow.shift(by));
+    for naming in capture.namings.iter_mut().filter(|naming| flows.contains(&naming.flow)) {
+        naming.time = naming.time.saturating_add(by);
+    }
+    let process = &mut capture.processes[log];
+    for time in process.ended.iter_mut().chain(&mut process.node.start) {
+        *time = time.saturating_add(by);
+    }
+}
