@@ -290,3 +290,16 @@ fn without_checksums_ends_size_and_order_tell() {
         assert_eq!((outcome.counts.datagrams.lost, outcome.counts.datagrams.duplicated), (1, 0));
     }
 }
+
+/// A field of zero is not the checksum zero.
+#[test]
+fn no_checksum_is_not_the_checksum_zero() {
+    let (mut client, mut server) = pair();
+    let (to, from) = (common::address(SERVER), common::address(CLIENT));
+    client.datagram(&sized(Direction::Send, 1, 1_010, (100, Some(0)), &to));
+    client.datagram(&sized(Direction::Send, 1, 1_020, (100, None), &to));
+    server.datagram(&sized(Direction::Receive, 1, 1_030, (100, Some(0)), &from));
+    server.datagram(&sized(Direction::Receive, 1, 1_040, (100, Some(7)), &from));
+    let lines = reconcile(&client, &server).lines();
+    assert_eq!(lines, ["client => server 100 1010 1030", "client => server 100 1020 1040"]);
+}

@@ -316,3 +316,63 @@ fn files_that_are_something_else_are_refused_with_what_to_do() {
         assert!(message.contains("strace -f -ttt -T -yy -s 65535"), "{message}");
     }
 }
+
+/// A child has its parent's descriptors, also where strace does not say what they are; one that was closed before is none.
+#[test]
+fn a_child_inherits_descriptors() {
+    let text = r#"5 1700000000.000001 socketpair(AF_UNIX, SOCK_STREAM, 0, [3, 4]) = 0 <0.000001>
+5 1700000000.000002 socketpair(AF_UNIX, SOCK_STREAM|SOCK_CLOEXEC, 0, [5, 6]) = 0 <0.000001>
+5 1700000000.000003 dup2(3, 9) = 9 <0.000001>
+5 1700000000.000004 close(4) = 0 <0.000001>
+5 1700000000.000005 fork() = 8 <0.000001>
+8 1700000000.000006 write(3, "a", 1) = 1 <0.000001>
+8 1700000000.000007 write(4, "bb", 2) = -1 EBADF (Bad file descriptor) <0.000001>
+8 1700000000.000008 write(9, "ccc", 3) = 3 <0.000001>
+8 1700000000.000009 write(5, "dddd", 4) = 4 <0.000001>
+8 1700000000.000010 execve("/bin/b", ["b"], 0x7ffe /* 3 vars */) = 0 <0.000001>
+8 1700000000.000011 write(5, "to a file", 9) = 9 <0.000001>
+8 1700000000.000012 write(9, "eeeee", 5) = 5 <0.000001>
+"#;
+    let dump = lines(text).dump();
+    let sent: Vec<&str> = dump
+        .lines()
+        .filter(|line| line.contains("Send"))
+        .map(|line| line.split(", duration").next().unwrap())
+        .collect();
+    let expected = [
+        "8 5 Transfer { direction: Send, flow: 1, bytes: 1",
+        "8 7 Transfer { direction: Send, flow: 1, bytes: 3",
+        "8 8 Transfer { direction: Send, flow: 2, bytes: 4",
+        "8 11 Transfer { direction: Send, flow: 1, bytes: 5",
+    ];
+    assert_eq!(sent, expected, "{dump}");
+}
+
+/// A socket that is connected to another peer has another flow, without the kernel's id.
+#[test]
+fn a_socket_that_is_connected_anew() {
+    let text = r#"5 1700000000.000001 socket(AF_INET, SOCK_DGRAM, IPPROTO_IP) = 3<UDP:[7]> <0.000001>
+5 1700000000.000002 connect(3<UDP:[7]>, {sa_family=AF_INET, sin_port=htons(53), sin_addr=inet_addr("10.0.0.2")}, 16) = 0 <0.000001>
+5 1700000000.000003 sendto(3<UDP:[10.0.0.1:5000]>, "a", 1, 0, NULL, 0) = 1 <0.000001>
+5 1700000000.000004 connect(3<UDP:[10.0.0.1:5000]>, {sa_family=AF_INET, sin_port=htons(53), sin_addr=inet_addr("10.0.0.3")}, 16) = 0 <0.000001>
+5 1700000000.000005 sendto(3<UDP:[10.0.0.1:5000]>, "bb", 2, 0, NULL, 0) = 2 <0.000001>
+5 1700000000.000006 connect(3<UDP:[10.0.0.1:5000]>, {sa_family=AF_INET, sin_port=htons(53), sin_addr=inet_addr("10.0.0.3")}, 16) = 0 <0.000001>
+5 1700000000.000007 sendto(3<UDP:[10.0.0.1:5000]>, "ccc", 3, 0, NULL, 0) = 3 <0.000001>
+"#;
+    let dump = lines(text).dump();
+    let sends = dump.lines().filter(|line| line.contains("Send"));
+    let flows: Vec<&str> = sends.filter_map(|line| line.split(", ").nth(1)).collect();
+    assert_eq!(flows, ["flow: 1", "flow: 2", "flow: 2"], "{dump}");
+    assert!(
+        dump.contains(
+            "flow: 2, role: Connect, local: Some(Inet(10.0.0.1:5000)), peer: Some(Inet(10.0.0.3:53))"
+        ),
+        "{dump}"
+    );
+    assert!(dump.contains("Close { flow: 1, fd: 3 }"), "{dump}");
+    // The dump numbers kernel's ids in the order of their appearance: the second flow's is none.
+    assert!(
+        dump.contains("flow: 2, fd: 3, domain: 2, kind: 2, protocol: 17, origin: Socket, cookie: 2"),
+        "{dump}"
+    );
+}
