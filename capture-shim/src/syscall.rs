@@ -6,7 +6,7 @@ use core::ffi::{c_char, c_int, c_long, c_uint, c_void};
 use libc::{iovec, loff_t, mmsghdr, msghdr, off_t, size_t, sockaddr, socklen_t, ssize_t, timespec, uid_t};
 
 use crate::hooks::{real, types};
-use crate::{aliases, calls, descriptors, execute, lifecycle, process, receive, rights, send};
+use crate::{aliases, calls, descriptors, execute, lifecycle, process, receive, rights, send, waits};
 
 /// Functions with the types of libc's that go through libc's `syscall`.
 macro_rules! forwarded {
@@ -181,6 +181,13 @@ pub(crate) unsafe fn syscall(
             libc::SYS_setuid => rights::setuid(by_number::setuid, a as _).into(),
             libc::SYS_setreuid => rights::setreuid(by_number::setreuid, a as _, b as _).into(),
             libc::SYS_setresuid => rights::setresuid(by_number::setresuid, a as _, b as _, c as _).into(),
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_poll | libc::SYS_select | libc::SYS_epoll_wait => {
+                waits::by_number(number, [a, b, c, d, e, f], || real(number, a, b, c, d, e, f))
+            }
+            libc::SYS_ppoll | libc::SYS_pselect6 | libc::SYS_epoll_pwait | libc::SYS_epoll_pwait2 => {
+                waits::by_number(number, [a, b, c, d, e, f], || real(number, a, b, c, d, e, f))
+            }
             libc::SYS_chroot => rights::chroot(by_number::chroot, a as _).into(),
             libc::SYS_pivot_root => rights::pivot_root(by_number::pivot_root, a as _, b as _).into(),
             libc::SYS_unshare => rights::unshare(by_number::unshare, a as _).into(),

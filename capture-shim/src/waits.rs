@@ -1,14 +1,14 @@
 //! `poll`, `select` and `epoll_wait`: how long a thread waits for descriptors, where the user wants to know
 //! (`SOCKCAP_WAITS`). Otherwise each costs one look at that choice.
 
-use core::ffi::{c_int, c_ulong};
+use core::ffi::{c_int, c_long, c_ulong};
 
 use libc::{epoll_event, fd_set, pollfd, sigset_t, size_t, timespec, timeval};
 use socket_log::encode::{self, WaitCall};
 
 use crate::hooks::types;
 use crate::options::options;
-use crate::{clock, log};
+use crate::{clock, log, raw};
 
 /// Makes the program's call, and logs it where that is wished. One that `blocks` not is no waiting.
 #[inline(always)]
@@ -32,11 +32,51 @@ fn logged(call: WaitCall, blocks: bool, wait: impl FnOnce() -> c_int) -> c_int {
 
 /// Whether a time to wait is more than none; a null pointer stands for ever.
 ///
+/// A pointer that leads nowhere is for the kernel to refuse.
+fn is_some_time(timeout: *const timespec) -> bool {
+    // SAFETY: null, or found readable.
+    unsafe { readable(timeout) }.is_none_or(|time| time.tv_sec != 0 || time.tv_nsec != 0)
+}
+
+/// As [`is_some_time`], for `select`.
+fn is_some_short_time(timeout: *const timeval) -> bool {
+    // SAFETY: null, or found readable.
+    unsafe { readable(timeout) }.is_none_or(|time| time.tv_sec != 0 || time.tv_usec != 0)
+}
+
+/// What a pointer of the program's leads to, where it can be read.
+///
 /// # Safety
-/// `timeout` is null or readable.
-unsafe fn is_some_time(timeout: *const timespec) -> bool {
-    // SAFETY: as the caller says.
-    unsafe { timeout.as_ref() }.is_none_or(|time| time.tv_sec != 0 || time.tv_nsec != 0)
+/// Nobody changes it meanwhile.
+unsafe fn readable<'call, T>(pointer: *const T) -> Option<&'call T> {
+    // SAFETY: just found readable; of plain numbers, so that any bytes are valid.
+    if pointer.is_null() || !raw::is_readable(pointer) { None } else { unsafe { pointer.as_ref() } }
+}
+
+/// A wait that the program asks for by the number of its system call. `words` are the arguments.
+#[inline(always)]
+pub(crate) fn by_number(number: c_long, words: [c_long; 6], wait: impl FnOnce() -> c_long) -> c_long {
+    if !options().waits {
+        return wait();
+    }
+    let [_, _, third, fourth, fifth, _] = words;
+    let address = |word: c_long| core::ptr::with_exposed_provenance::<timespec>(word as usize);
+    let (call, blocks) = match number {
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_poll => (WaitCall::Poll, third as c_int != 0),
+        libc::SYS_ppoll => (WaitCall::Poll, is_some_time(address(third))),
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_select => (WaitCall::Select, is_some_short_time(address(fifth).cast())),
+        libc::SYS_pselect6 => (WaitCall::Select, is_some_time(address(fifth))),
+        libc::SYS_epoll_pwait2 => (WaitCall::Epoll, is_some_time(address(fourth))),
+        _ => (WaitCall::Epoll, fourth as c_int != 0),
+    };
+    let mut result = 0;
+    logged(call, blocks, || {
+        result = wait();
+        result as c_int
+    });
+    result
 }
 
 /// # Safety
@@ -98,10 +138,7 @@ pub(crate) unsafe fn select(
     timeout: *mut timeval,
 ) -> c_int {
     // Asked for before the call, which may change it.
-    let blocks = || {
-        // SAFETY: null, or the program's own.
-        unsafe { timeout.as_ref() }.is_none_or(|time| time.tv_sec != 0 || time.tv_usec != 0)
-    };
+    let blocks = || is_some_short_time(timeout);
     // SAFETY: the program's own call.
     timed(WaitCall::Select, blocks, || unsafe { real(count, read, write, except, timeout) })
 }

@@ -58,6 +58,41 @@ fn waits_are_recorded_where_they_are_wanted() {
     assert_eq!(count(&plain.log(), |record| matches!(record, Record::Wait { .. })), 0);
 }
 
+/// Two waits each by the numbers of ppoll, pselect6 and epoll_pwait, the second of which waits for nothing.
+const WAITS_BY_NUMBER: &str = r#"
+import ctypes, os, select, socket, struct
+syscall = ctypes.CDLL(None).syscall; syscall.restype = ctypes.c_long
+ppoll, pselect6, epoll_pwait = {"x86_64": (271, 270, 281), "aarch64": (73, 72, 22)}[os.uname().machine]
+a, b = socket.socketpair(); e = select.epoll(); e.register(b, select.EPOLLIN)
+buffer = ctypes.create_string_buffer(64); long = ctypes.c_long
+for nanoseconds in (30_000_000, 0):
+    time = ctypes.create_string_buffer(struct.pack("qq", 0, nanoseconds))
+    polled = ctypes.create_string_buffer(struct.pack("ihh", b.fileno(), select.POLLIN, 0))
+    assert syscall(long(ppoll), polled, long(1), time, None, long(8)) == 0
+    time = ctypes.create_string_buffer(struct.pack("qq", 0, nanoseconds))
+    assert syscall(long(pselect6), long(0), None, None, None, time, None) == 0
+    assert syscall(long(epoll_pwait), long(e.fileno()), buffer, long(1), long(nanoseconds // 1_000_000), None, long(8)) == 0
+assert syscall(long(ppoll), polled, long(1), ctypes.c_void_p(8), None, long(8)) == -1, "no such time"
+"#;
+
+#[test]
+fn waits_by_the_numbers_of_their_calls_are_recorded_too() {
+    let recording = Recording::new();
+    recorded(&recording, &[("SOCKCAP_WAITS", "1")], WAITS_BY_NUMBER);
+    let log = recording.log();
+    let clock = log.log.clock();
+    let waits: Vec<_> = log
+        .records()
+        .filter_map(|record| match record {
+            Record::Wait { call, result, duration } if *result >= 0 => {
+                Some((*call, clock.nanoseconds(*duration) >= 29_000_000))
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(waits, [(WaitCall::Poll, true), (WaitCall::Select, true), (WaitCall::Epoll, true)]);
+}
+
 const MESSAGES: &str = r#"
 import socket
 for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
