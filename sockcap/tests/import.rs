@@ -1,0 +1,186 @@
+//! Traces of other tools and the user's names, from the command line to the report.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn run(arguments: &[&str], directory: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_sockcap"))
+        .args(arguments)
+        .current_dir(directory)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+/// What a command that must work prints.
+fn works(arguments: &[&str], directory: &Path) -> String {
+    let output = run(arguments, directory);
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// What a command that must fail says.
+fn fails(arguments: &[&str], directory: &Path) -> String {
+    let output = run(arguments, directory);
+    assert_eq!(output.status.code(), Some(1), "{arguments:?}: {output:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+/// What is on the screen, as it was looked at last; rewritten by `UPDATE_GOLDEN=1`.
+fn assert_golden(name: &str, text: &str) {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
+    if std::env::var_os("UPDATE_GOLDEN").is_some_and(|value| value == "1") {
+        fs::write(golden, text).unwrap();
+        return;
+    }
+    assert_eq!(fs::read_to_string(golden).unwrap(), text, "{name}");
+}
+
+/// Fifty calls of a client to web-1, which asks 10.0.0.5 and 10.0.0.6 in turn.
+fn calls() -> String {
+    let mut table = "call_id,caller,callee,t_call_send,t_call_recv,t_ret_send,t_ret_recv\n".to_owned();
+    for call in 0..50 {
+        let at = call * 1_000_000_000;
+        let db = 5 + call % 2;
+        let time = |after: i64| at + after * 1_000_000;
+        table += &format!("{call}a,client,web-1,{},{},{},{}\n", at, time(1), time(9), time(10));
+        table += &format!("{call}b,web-1,10.0.0.{db},{},{},{},{}\n", time(2), time(3), time(6), time(7));
+    }
+    table
+}
+
+#[test]
+fn imported_calls_are_reported_and_their_ids_are_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    fs::write(path.join("calls.csv"), calls()).unwrap();
+    let said = run(&["import", "calls", "calls.csv"], path);
+    assert!(said.status.success() && !path.join("sockcap.data/messages.parquet").exists(), "{said:?}");
+    let said = String::from_utf8(said.stderr).unwrap();
+    assert!(said.contains("200 messages of 100 calls in 1 file") && said.contains("imports/calls"), "{said}");
+    let report = works(&["report"], path);
+    assert!(report.contains("200 messages") && report.contains("CLIENT → web-1"), "{report}");
+    assert!(report.contains("web-1 → 10.0.0.5") && report.contains("50"), "{report}");
+    let messages = works(&["export", "messages"], path);
+    let ids = |id: &str| messages.lines().filter(|line| line.ends_with(&format!(",{id}"))).count();
+    assert_eq!((ids("0a"), ids("0b"), ids("49b")), (2, 2, 2));
+    let info = works(&["info"], path);
+    assert!(info.contains("imported calls: 200 messages between 4 nodes"), "{info}");
+
+    // Importing more makes what is there out of date.
+    fs::write(path.join("more.csv"), "send_ts,recv_ts,src,dst\n1,2,x,y\n").unwrap();
+    works(&["import", "messages", "more.csv"], path);
+    assert_eq!(works(&["export", "messages"], path).lines().count(), 202);
+    fs::remove_dir_all(path.join("sockcap.data/imports/more")).unwrap();
+    assert_eq!(works(&["export", "messages"], path).lines().count(), 201);
+}
+
+#[test]
+fn an_exported_trace_comes_back_as_it_was() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    fs::write(path.join("calls.csv"), calls()).unwrap();
+    works(&["import", "calls", "calls.csv"], path);
+    works(&["export", "messages", "-o", "messages.csv"], path);
+    works(&["export", "nodes", "-o", "nodes.csv"], path);
+    works(&["import", "messages", "messages.csv", "--nodes", "nodes.csv", "-d", "copy"], path);
+    let read = |name: &str| fs::read_to_string(path.join(name)).unwrap();
+    assert_eq!(works(&["export", "messages", "-d", "copy"], path), read("messages.csv"));
+    assert_eq!(works(&["export", "nodes", "-d", "copy"], path), read("nodes.csv"));
+    let patterns = works(&["export", "patterns"], path);
+    assert_eq!(works(&["export", "patterns", "-d", "copy"], path), patterns);
+}
+
+#[test]
+fn a_trace_of_project_5_is_reported() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let trace: String = (0..20)
+        .map(|call| {
+            format!(
+                "{call}.0 CALL a b {call}\n{call}.1 CALL b c {call}c\n{call}.3 RETURN c b {call}c\n{call}.35 RETURN b a {call}\n"
+            )
+        })
+        .collect();
+    fs::write(path.join("trace.txt"), trace + "nonsense\n").unwrap();
+    let said = run(&["import", "project5", "trace.txt"], path);
+    let said = String::from_utf8(said.stderr).unwrap();
+    assert!(
+        said.contains("80 messages of 81 lines") && said.contains("trace.txt:81: it has too few columns"),
+        "{said}"
+    );
+    let report = works(&["report"], path);
+    assert!(
+        report.contains("CLIENT → b") && report.contains("b → c") && report.contains("200ms"),
+        "{report}"
+    );
+}
+
+#[test]
+fn names_are_the_users_and_need_no_reconciling() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    fs::write(path.join("calls.csv"), calls()).unwrap();
+    works(&["import", "calls", "calls.csv"], path);
+    let hops = |more: &[&str]| works(&[&["report", "--json"], more].concat(), path);
+    assert!(hops(&[]).contains("\"10.0.0.5\""));
+    let reconciled = fs::metadata(path.join("sockcap.data/messages.parquet")).unwrap().modified().unwrap();
+
+    fs::write(path.join("sockcap.data/aliases"), "address 10.0.0.0/24 = db # both\nhost web-* = shop\n")
+        .unwrap();
+    let report = hops(&[]);
+    assert!(
+        report.contains("\"db\"") && report.contains("\"shop\"") && !report.contains("10.0.0."),
+        "{report}"
+    );
+    for grain in ["host", "process", "command", "thread"] {
+        let report = hops(&["--node", grain]);
+        assert!(
+            report.contains("\"db\"") && report.contains("\"shop\"") && !report.contains("10.0.0."),
+            "{grain}: {report}"
+        );
+    }
+    assert!(works(&["export", "patterns"], path).contains("shop"));
+    assert_golden("names.txt", &works(&["report", "--node", "command"], path));
+
+    fs::write(path.join("other"), "command web-1 = front").unwrap();
+    let report = hops(&["--aliases", "other"]);
+    assert!(report.contains("\"front\"") && report.contains("\"10.0.0.6\""), "{report}");
+    assert!(hops(&[]).contains("\"front\""), "what is not said is as in the last analysis");
+    works(&["analyze"], path);
+    assert!(hops(&[]).contains("\"shop\""), "and an analysis without options goes back");
+    let now = fs::metadata(path.join("sockcap.data/messages.parquet")).unwrap().modified().unwrap();
+    assert_eq!(now, reconciled, "nothing was reconciled again");
+
+    fs::write(path.join("sockcap.data/aliases"), "address 10.0.0.0/24 = db\nhots web-1 = shop\n").unwrap();
+    for command in [&["report"][..], &["analyze"], &["export", "patterns"], &["info"]] {
+        let said = fails(command, path);
+        assert!(said.contains("aliases:2: 'hots' names nothing") && said.contains("WHICH = NAME"), "{said}");
+    }
+    let said = fails(&["report", "--aliases", "nowhere"], path);
+    assert!(said.contains("nowhere") && said.contains("No such file"), "{said}");
+}
+
+#[test]
+fn what_cannot_be_imported_is_told_with_what_to_do() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    fs::write(path.join("empty.csv"), "").unwrap();
+    fs::write(path.join("other.csv"), "from,to\na,b\n").unwrap();
+    for (arguments, words) in [
+        (["import", "calls", "none.csv"], ["none.csv", "No such file"]),
+        (["import", "calls", "empty.csv"], ["empty.csv:1", "no header"]),
+        (["import", "messages", "other.csv"], ["other.csv:1", "no column 'src'"]),
+        (["import", "project5", "other.csv"], ["other.csv:1", "timestamp operation sender rcvr ID"]),
+        (["import", "calls", "."], [".", "name the files in it"]),
+    ] {
+        let said = fails(&arguments, path);
+        assert!(words.iter().all(|word| said.contains(word)), "{arguments:?}: {said}");
+    }
+    assert_eq!(run(&["import", "calls", "other.csv", "--unit", "h"], path).status.code(), Some(2));
+    let said = fails(&["report"], path);
+    assert!(said.contains("no logs here and nothing imported"), "{said}");
+}
