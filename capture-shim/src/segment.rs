@@ -132,7 +132,7 @@ pub(crate) fn patiently<T>(state: &State, attempt: impl FnOnce() -> Result<T, us
 }
 
 fn map(state: &State, segment: &Segment) -> Result<*mut u8, usize> {
-    let flags = libc::O_RDWR | libc::O_CLOEXEC | libc::O_NOFOLLOW;
+    let flags = libc::O_RDWR | libc::O_APPEND | libc::O_CLOEXEC | libc::O_NOFOLLOW;
     let file = raw::open(state.path(), flags, 0).map_err(cause)?;
     map_file(&file, segment.offset, segment.length)
 }
@@ -169,6 +169,9 @@ fn allocate(file: &raw::Descriptor, offset: usize, length: usize) -> Result<(), 
                 break;
             }
         }
+    }
+    if matches!(-result as i32, libc::EOPNOTSUPP | libc::ENOSYS) {
+        result = file.extend(offset + length);
     }
     if result == 0 { Ok(()) } else { Err(cause(result)) }
 }

@@ -122,7 +122,8 @@ fn create_by_path(state: &State) -> Result<*mut FileHeader, usize> {
     if !path.is_whole() {
         return Err(lost::REFUSED);
     }
-    let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC | libc::O_NOFOLLOW;
+    let flags =
+        libc::O_RDWR | libc::O_APPEND | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC | libc::O_NOFOLLOW;
     let file = raw::open(path.as_c_str(), flags, 0o644).map_err(segment::cause)?;
     let memory = segment::map_file(&file, 0, segment::FIRST).inspect_err(|_| raw::unlink(path.as_c_str()))?;
     drop(file);

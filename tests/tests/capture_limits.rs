@@ -239,6 +239,24 @@ fn a_flight_recorder_on_a_full_disk_goes_on_in_what_it_has() {
 }
 
 #[test]
+fn a_file_system_that_cannot_be_asked_for_room_has_whole_logs() {
+    let recording = Recording::new();
+    fs::create_dir(recording.data()).unwrap();
+    let mounted = Command::new("mount").args(["-t", "ramfs", "none"]).arg(recording.data()).status();
+    assert!(mounted.unwrap().success(), "this test mounts a ramfs, for which it must be root");
+    let disk = SmallDisk(&recording);
+    let printed = successful(recording.command(python()).args(["-c", MEANWHILE, "os.fork()"]));
+    assert_eq!(printed, "unharmed\n".repeat(2));
+    let logs = recording.logs();
+    assert_eq!(logs.len(), 2);
+    for (log, sends) in logs.iter().zip([300_000, 299_000]) {
+        let sent = |record: &&Record| matches!(record, Record::Transfer { direction: Send, .. });
+        assert_eq!(log.records().filter(sent).count(), sends);
+    }
+    drop(disk);
+}
+
+#[test]
 fn a_directory_that_vanishes_harms_nobody() {
     let recording = Recording::new();
     let remove = format!("shutil.rmtree({:?})", recording.data());

@@ -52,6 +52,22 @@ impl Descriptor {
         Ok(memory)
     }
 
+    /// Makes a file that was opened for appending at least so large, by writing zeros behind its end: for file systems
+    /// that cannot be asked for room. What several threads write here at once makes it larger, and overwrites nothing.
+    pub(crate) fn extend(&self, size: usize) -> isize {
+        static ZEROS: [u8; super::PAGE] = [0; super::PAGE];
+        while self.size() < size {
+            // SAFETY: as long as told.
+            let result = unsafe {
+                call(libc::SYS_write, [self.0 as usize, ZEROS.as_ptr() as usize, ZEROS.len(), 0, 0, 0])
+            };
+            if result <= 0 {
+                return if result == 0 { -libc::ENOSPC as isize } else { result };
+            }
+        }
+        0
+    }
+
     /// The file's size.
     pub(crate) fn size(&self) -> usize {
         // SAFETY: takes numbers only.
