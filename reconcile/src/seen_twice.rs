@@ -24,6 +24,7 @@ pub(crate) fn find(capture: &Capture, sockets: &[Socket], addresses: &Addresses)
     }
     streams(capture, sockets, &mut second);
     datagrams(capture, sockets, addresses, &mut second);
+    unix(capture, sockets, &mut second);
     second.sort_unstable();
     second
 }
@@ -89,6 +90,29 @@ fn datagrams(capture: &Capture, sockets: &[Socket], addresses: &Addresses, secon
             })
         });
         if known {
+            second.push(place as u32);
+        }
+    }
+}
+
+/// Unix sockets have few names, and no id that all sources know. But the library sees all of a process's.
+fn unix(capture: &Capture, sockets: &[Socket], second: &mut Vec<u32>) {
+    let mut recorded: FxHashMap<(u32, u32), Vec<(i64, i64)>> = FxHashMap::default();
+    for process in capture.processes.iter().filter(|process| process.source == source::LIBRARY) {
+        let span = (process.node.start.unwrap_or(i64::MIN), process.ended.unwrap_or(i64::MAX));
+        recorded.entry((process.host, process.pid)).or_default().push(span);
+    }
+    let is_unix =
+        |protocol| matches!(protocol, Protocol::UnixStream | Protocol::UnixDatagram | Protocol::UnixSequence);
+    for (place, socket) in sockets.iter().enumerate() {
+        let overlaps = |(start, end): &(i64, i64)| {
+            *start <= socket.closed.saturating_add(SLACK) && socket.opened <= end.saturating_add(SLACK)
+        };
+        let spans = recorded.get(&(socket.host, socket.pid));
+        if socket.source != source::LIBRARY
+            && is_unix(socket.protocol)
+            && spans.is_some_and(|spans| spans.iter().any(overlaps))
+        {
             second.push(place as u32);
         }
     }

@@ -149,8 +149,9 @@ struct Groups {
 impl Groups {
     fn of(capture: &Capture, flows: &[Flow], outcome: &mut Reconciliation) -> Groups {
         let mut groups = Groups { first: vec![NONE; flows.len()], next: vec![NONE; flows.len()] };
-        // Older kernels count cookies in each network namespace, so the host belongs to the key.
-        let mut by_cookie: Vec<(u32, u32, u64, u32)> = Vec::new();
+        // Older kernels count cookies in each network namespace, so the host belongs to the key; and another source
+        // may have taken the socket's id from elsewhere.
+        let mut by_cookie: Vec<([u32; 3], u64, u32)> = Vec::new();
         for (place, flow) in flows.iter().enumerate() {
             let Some(kind) = flow.kind else {
                 add(&mut outcome.ignored, "flow not described in its log", flow.calls());
@@ -163,15 +164,16 @@ impl Groups {
             groups.first[place] = place as u32;
             if flow.cookie != 0 {
                 let process = &capture.processes[flow.process as usize];
-                by_cookie.push((process.machine, process.host, flow.cookie, place as u32));
+                let place_of_id = [process.machine, process.host, process.source];
+                by_cookie.push((place_of_id, flow.cookie, place as u32));
             }
         }
         by_cookie.sort_unstable();
         for pair in by_cookie.windows(2) {
             let [one, next] = [pair[0], pair[1]];
-            if (one.0, one.1, one.2) == (next.0, next.1, next.2) {
-                groups.first[next.3 as usize] = groups.first[one.3 as usize];
-                groups.next[one.3 as usize] = next.3;
+            if (one.0, one.1) == (next.0, next.1) {
+                groups.first[next.2 as usize] = groups.first[one.2 as usize];
+                groups.next[one.2 as usize] = next.2;
             }
         }
         groups

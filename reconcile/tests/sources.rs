@@ -5,7 +5,7 @@ mod common;
 use common::{System, accept, address, bind, connect, log, receive_from, send_to};
 use socket_log::encode::{Origin, Role};
 use socket_log::layout::source;
-use socket_log::write::{LogWriter, TCP};
+use socket_log::write::{LogWriter, TCP, UNIX_STREAM, unix};
 
 const CLIENT: &str = "10.0.0.1:40000";
 const SERVER: &str = "10.0.0.2:80";
@@ -87,4 +87,57 @@ fn datagrams_of_a_socket_bound_to_all_addresses_are_not_taken_twice() {
     assert_eq!(outcome.lines(), ["client => server 100 1000 1100"]);
     let datagrams = outcome.counts.datagrams;
     assert_eq!((datagrams.received, datagrams.copies, outcome.counts.seen_twice["packets"]), (1, 0, 1));
+}
+
+/// A log that is not recorded, of host `one`, without the kernel's id.
+fn traced(pid: u32, name: &str) -> LogWriter {
+    let mut log = LogWriter::new("one", pid, &format!("/{name}"));
+    log.set_source(source::STRACE).set_boot(0);
+    log
+}
+
+#[test]
+fn a_recorded_program_and_a_traced_one_are_on_one_machine() {
+    const OWN: [&str; 2] = ["127.0.0.1:40000", "127.0.0.1:80"];
+    let (mut client, mut server) = (log(10, "client"), traced(20, "server"));
+    client.set_namespace(77);
+    connect(&mut client, 100, 1, 11, OWN[0], OWN[1]);
+    client.send(1_000, 1, 10).close(3_000, 1);
+    // strace has its own ids for sockets.
+    accept(&mut server, 200, 1, 11, OWN[1], OWN[0]);
+    server.receive(1_100, 1, 10).close(3_000, 1);
+    let system = System::new();
+    system.add("one", "a", &client).add("one", "b", &server);
+    assert_eq!(system.reconcile().lines(), ["client => server 10 1000 1100"]);
+
+    // With another recorded program in another namespace nobody knows where the traced one is.
+    let mut other = log(30, "other");
+    other.set_namespace(78);
+    let outcome = system.add("one", "c", &other).reconcile();
+    assert_eq!(outcome.counts.both_ends, 0);
+}
+
+#[test]
+fn unix_sockets_that_the_library_saw_are_not_taken_from_strace_again() {
+    let system = System::new();
+    for (source, name) in [(source::LIBRARY, "recorded"), (source::STRACE, "traced")] {
+        let program = |pid, program: &str| match source {
+            source::LIBRARY => log(pid, program),
+            _ => traced(pid, program),
+        };
+        let (mut client, mut server) = (program(10, "client"), program(20, "server"));
+        for (flow, cookie) in [(1, 100), (2, 200)] {
+            let id = cookie + u64::from(source);
+            client.flow(100 * u64::from(flow), flow, UNIX_STREAM, Origin::Socket, id);
+            client.endpoints(100 * u64::from(flow) + 1, flow, Role::Connect, &unix(""), &unix("/s"), 20);
+            server.flow(100 * u64::from(flow) + 2, flow, UNIX_STREAM, Origin::Accept, id + 7);
+            server.endpoints(100 * u64::from(flow) + 3, flow, Role::Accept, &unix("/s"), &unix(""), 10);
+            client.send(1_000 * u64::from(flow), flow, 5);
+            server.receive(1_000 * u64::from(flow) + 100, flow, 5);
+        }
+        system.add("one", &format!("{name}-client"), &client).add("one", &format!("{name}-server"), &server);
+    }
+    let outcome = system.reconcile();
+    assert_eq!(outcome.lines(), ["client => server 5 1000 1100", "client => server 5 2000 2100"]);
+    assert_eq!(outcome.counts.seen_twice["strace"], 4);
 }
