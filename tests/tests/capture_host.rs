@@ -98,6 +98,18 @@ fn a_log_grows_again_when_there_are_descriptors_again() {
 }
 
 #[test]
+fn a_log_grows_in_pieces_where_all_else_is_interrupted() {
+    let recording = Recording::new();
+    let program = recording.compile("interrupted");
+    let mut command = recording.command(recording.compile("eintr"));
+    assert_eq!(successful(command.arg(program)), "unharmed\n");
+    let logs = recording.logs();
+    assert_eq!(logs.len(), 2, "before and behind exec");
+    assert_eq!(logs[1].log.header().lost, [0; 8]);
+    assert_eq!(transfers(&logs[1], 1), 800_000);
+}
+
+#[test]
 fn signals_do_not_keep_a_log_from_growing() {
     let recording = Recording::new();
     assert_eq!(unharmed(&recording, "interrupted", &[]), "unharmed\n");
