@@ -38,6 +38,12 @@ impl Names {
         self.values.into_iter()
     }
 
+    /// About how many bytes of memory they take.
+    pub(crate) fn bytes(&self) -> usize {
+        const ENTRY: usize = size_of::<SocketName>() + size_of::<(SocketName, NameId)>() + 1;
+        self.values.len() * (ENTRY + ENTRY / 3)
+    }
+
     /// The place of `name`, where it is known.
     pub(crate) fn find(&self, name: &SocketName) -> Option<NameId> {
         self.ids.get(name).copied()

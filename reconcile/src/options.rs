@@ -11,16 +11,16 @@ pub struct Options {
     /// Whether to keep messages that a process sends to itself (an event loop's wake-up socket, mostly). They
     /// say nothing of the system's structure and would be taken for causes, so they are only counted by default.
     pub keep_internal: bool,
-    /// How many bytes of calls and messages are held in memory before more go to temporary files in the data
-    /// directory. The tables of flows and names come on top of it (see `docs/reconciliation.md`).
+    /// How many bytes of calls and messages, with the tables of sockets and names, are held in memory before more
+    /// calls and messages go to temporary files in the data directory (see `docs/reconciliation.md`).
     pub memory: u64,
     /// How many threads work at once; `None`: as many as there are processors. The result is the same with any.
     pub threads: Option<NonZeroUsize>,
 }
 
-/// [`Options::memory`] where nobody chose: what holds the calls of five million messages, and what leaves
-/// the whole of 25 million below 1 GB.
-const MEMORY: u64 = 256 << 20;
+/// [`Options::memory`] where nobody chose: what holds the calls of five million messages, and leaves the whole of 25
+/// million below 1 GB.
+const MEMORY: u64 = 384 << 20;
 
 impl Default for Options {
     fn default() -> Self {

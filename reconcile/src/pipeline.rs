@@ -82,7 +82,12 @@ pub fn reconcile(
         partner: &partner,
     };
 
-    let budget = Budget::new(options.memory);
+    let tables = size_of_val(sockets.all.as_slice())
+        + size_of_val(sockets.of_flow.as_slice())
+        + size_of_val(connections.as_slice())
+        + size_of_val(partner.as_slice())
+        + capture.names.bytes();
+    let budget = Budget::beside(options.memory, tables);
     let directory = data.path();
     let stores = Stores::new(&budget, directory, &partitions, &sockets.all);
     deal::deal(&sockets, &partitions, reach, &stores, threads, progress)?;

@@ -34,6 +34,12 @@ impl Budget {
         Budget { left: AtomicI64::new(i64::try_from(bytes).unwrap_or(i64::MAX)), spilled: AtomicU64::new(0) }
     }
 
+    /// What is left of `memory` beside tables of so many bytes, and at least an eighth of it: with less, what is
+    /// written comes in ever smaller pieces.
+    pub(crate) fn beside(memory: u64, tables: usize) -> Budget {
+        Budget::new(memory.saturating_sub(tables as u64).max(memory / 8))
+    }
+
     /// How many bytes went to temporary files so far.
     #[cfg(test)]
     pub(crate) fn spilled(&self) -> u64 {

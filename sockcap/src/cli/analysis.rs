@@ -22,7 +22,7 @@ pub(crate) struct Reconcile {
     /// Keep what a process sends to itself, such as an event loop's wake-ups
     #[arg(long)]
     keep_internal: bool,
-    /// Hold this much of the calls and messages in memory, and the rest in temporary files [default: 256M]
+    /// Hold this much of the calls and messages in memory, and the rest in temporary files [default: 384M]
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     memory: Option<u64>,
 }
