@@ -59,6 +59,7 @@ mod stream_flows;
 pub mod streams;
 mod survey;
 mod timeline;
+pub mod translation;
 mod unix_sockets;
 
 pub use calls::{Part, Seen, Transfer};

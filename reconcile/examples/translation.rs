@@ -1,0 +1,31 @@
+//! How well the ends of translated flows are found, on made-up systems of which the truth is known, and how long it takes:
+//! `cargo run --release -p reconcile --example translation -- SYSTEMS`.
+
+#[path = "../tests/translated/mod.rs"]
+mod translated;
+
+use std::time::Instant;
+
+use reconcile::translation::pairs;
+use translated::{Judgement, Wanted, system};
+
+fn main() {
+    let systems = std::env::args().nth(1).and_then(|count| count.parse().ok()).unwrap_or(200);
+    for fingerprints in [false, true] {
+        let mut all = Judgement::default();
+        for seed in 0..systems {
+            let system = system(Wanted { seed, fingerprints, connections: 120, clients: 6 });
+            all.judge(&system, &pairs(&system.halves, &[], 0.0));
+        }
+        println!("fingerprints: {fingerprints}\n{all}");
+    }
+    println!("many at once:");
+    for seed in 0..8 {
+        let big = system(Wanted { seed, fingerprints: false, connections: 2_000, clients: 200 });
+        let start = Instant::now();
+        let found = pairs(&big.halves, &[], translated::LEAST);
+        let took = start.elapsed();
+        let truths = big.truth.iter().flatten().count() / 2;
+        println!("  {} half flows, {} pairs of {truths}: {took:?}", big.halves.len(), found.len());
+    }
+}

@@ -1,0 +1,126 @@
+//! From how likely each pair would be alone to how likely it is among its rivals, where each end can be in one pair only:
+//! belief propagation on the graph of candidates (exact where that has no circles, and near it otherwise).
+
+/// Rounds of passing messages each time: those of the time before are where they begin.
+const ROUNDS: usize = 3;
+/// A candidate is clearly ahead of rivals that are less likely by this factor.
+const CLEAR: f64 = 3.0;
+/// Logarithms of odds are kept within this.
+const LARGEST: f64 = 40.0;
+
+/// The candidates by either end.
+#[derive(Debug)]
+pub(super) struct Rivals {
+    /// For each candidate, its connecting and its accepting end, numbered from 0.
+    ends: Vec<[u32; 2]>,
+    counts: [usize; 2],
+    /// What each candidate's connecting end tells its accepting one, and the other way round: how good it looks from
+    /// there, with what else that end could be in.
+    told: [Vec<f64>; 2],
+}
+
+impl Rivals {
+    /// `ends` are the connecting and the accepting half of each candidate, out of `halves`.
+    pub(super) fn new(ends: Vec<[u32; 2]>, halves: usize) -> Rivals {
+        Rivals { ends, counts: [halves, halves], told: [Vec::new(), Vec::new()] }
+    }
+
+    /// How likely each candidate is, given the logarithm of its odds against chance.
+    pub(super) fn beliefs(&mut self, odds: &[f64]) -> Vec<f64> {
+        let weights: Vec<f64> = odds.iter().map(|odds| odds.clamp(-LARGEST, LARGEST).exp()).collect();
+        let mut told = std::mem::take(&mut self.told);
+        told.iter_mut().filter(|told| told.is_empty()).for_each(|told| told.clone_from(&weights));
+        let mut sums = [vec![0.0; self.counts[0]], vec![0.0; self.counts[1]]];
+        for _ in 0..ROUNDS {
+            self.sum(&told, &mut sums);
+            for (place, ends) in self.ends.iter().enumerate() {
+                let weight = weights[place];
+                let from = [told[0][place], told[1][place]];
+                // The connecting end weighs against what its other candidates' accepting ends have told it.
+                let others = [sums[0][ends[0] as usize] - from[1], sums[1][ends[1] as usize] - from[0]];
+                for (side, others) in others.into_iter().enumerate() {
+                    let next = weight / (1.0 + others.max(0.0));
+                    // Damped, so that circles settle.
+                    told[side][place] = (next * from[side]).sqrt().max(f64::MIN_POSITIVE);
+                }
+            }
+        }
+        self.sum(&told, &mut sums);
+        let belief = |(place, ends): (usize, &[u32; 2])| {
+            let by_one = told[1][place] / (1.0 + sums[0][ends[0] as usize]);
+            let by_other = told[0][place] / (1.0 + sums[1][ends[1] as usize]);
+            by_one.min(by_other).clamp(0.0, 1.0)
+        };
+        let beliefs = self.ends.iter().enumerate().map(belief).collect();
+        self.told = told;
+        beliefs
+    }
+
+    /// By how much each candidate is clearly ahead of the likeliest of its rivals; 0 where it is not.
+    pub(super) fn leads(&self, beliefs: &[f64]) -> Vec<f64> {
+        // The two likeliest of each end.
+        let mut best = [vec![[0.0f64; 2]; self.counts[0]], vec![[0.0f64; 2]; self.counts[1]]];
+        for (ends, belief) in self.ends.iter().zip(beliefs) {
+            for (best, end) in best.iter_mut().zip(ends) {
+                let best = &mut best[*end as usize];
+                if *belief > best[0] {
+                    *best = [*belief, best[0]];
+                } else {
+                    best[1] = best[1].max(*belief);
+                }
+            }
+        }
+        let lead = |(ends, belief): (&[u32; 2], &f64)| {
+            let rivals = best.iter().zip(ends).map(|(best, end)| {
+                let [first, second] = best[*end as usize];
+                if *belief < first { first } else { second }
+            });
+            (belief - CLEAR * rivals.fold(0.0, f64::max)).max(0.0)
+        };
+        self.ends.iter().zip(beliefs).map(lead).collect()
+    }
+
+    fn sum(&self, told: &[Vec<f64>; 2], sums: &mut [Vec<f64>; 2]) {
+        sums.iter_mut().for_each(|sums| sums.fill(0.0));
+        for (place, ends) in self.ends.iter().enumerate() {
+            sums[0][ends[0] as usize] += told[1][place];
+            sums[1][ends[1] as usize] += told[0][place];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settled(ends: Vec<[u32; 2]>, halves: usize, odds: &[f64]) -> Vec<f64> {
+        let mut rivals = Rivals::new(ends, halves);
+        (0..5).for_each(|_| drop(rivals.beliefs(odds)));
+        rivals.beliefs(odds)
+    }
+
+    fn near(beliefs: &[f64], expected: &[f64]) {
+        for (belief, expected) in beliefs.iter().zip(expected) {
+            assert!((belief - expected).abs() < 0.01, "{beliefs:?}");
+        }
+    }
+
+    #[test]
+    fn alone_it_is_as_likely_as_its_odds() {
+        near(&settled(vec![[0, 1]], 2, &[9.0f64.ln()]), &[0.9]);
+    }
+
+    #[test]
+    fn rivals_share() {
+        let ends = vec![[0, 1], [0, 2]];
+        near(&settled(ends.clone(), 3, &[99.0f64.ln(), 99.0f64.ln()]), &[99.0 / 199.0, 99.0 / 199.0]);
+        near(&settled(ends, 3, &[1e6f64.ln(), 1e3f64.ln()]), &[0.999, 0.001]);
+    }
+
+    #[test]
+    fn what_another_surely_has_is_not_to_be_had() {
+        // 0 and 1 both look like 2; 1 has nothing else, 0 also looks like 3.
+        let beliefs = settled(vec![[0, 2], [1, 2], [0, 3]], 4, &[8.0, 8.0, 8.0]);
+        assert!(beliefs[1] > 0.95 && beliefs[2] > 0.95 && beliefs[0] < 0.05, "{beliefs:?}");
+    }
+}

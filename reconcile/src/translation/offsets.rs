@@ -1,0 +1,458 @@
+//! How far two hosts' clocks are apart, learned from the candidates themselves: each would be true for a short stretch of
+//! differences only, and the true ones agree on one. Others agree by chance, and what is periodic agrees on many: so the
+//! place where most agree counts as far as it stands out from the second best.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::candidates::{Crowd, Edge, Field, forth};
+use super::stabbing::{Stretch, deepest};
+use super::timing::{LARGEST_SKEW, SLACK};
+use super::{HalfFlow, Side, signature};
+
+/// As many are asked for the skew, which takes longest.
+const MOST_FOR_SKEW: usize = 512;
+/// As many pairs of one crowd are tried on two hosts whose clocks nothing rarer tells.
+const MOST_OF_A_CROWD: usize = 20_000;
+/// So many accepting ends of it are tried with all that could have connected.
+const OF_A_CROWD: usize = 48;
+/// As many pairs of crowds are tried in all.
+const MOST_OF_CROWDS: usize = 1_000_000;
+/// What one pair more than the second best place has says, in nats.
+const A_VOTE: f64 = 3.0;
+/// What it takes to believe a difference, in nats.
+const BELIEVED: f64 = 12.0;
+/// What a kept port adds at most, and what it would say of a single pair.
+const MOST_OF_A_PORT: f64 = 4.0;
+const A_PORT: f64 = 10.0;
+/// Trust above this rules out what does not agree.
+const CERTAIN: f64 = 0.999;
+/// Trust above this makes a difference known.
+const TRUSTED: f64 = 0.9;
+
+/// The difference of two hosts' clocks, known from elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Offset {
+    /// The one host.
+    pub from: u32,
+    /// The other.
+    pub to: u32,
+    /// When, on the clock of `from`, in nanoseconds.
+    pub at: i64,
+    /// The other's clock minus the one's at that time, in nanoseconds.
+    pub nanoseconds: i64,
+    /// By how many parts per million the other runs ahead.
+    pub skew_ppm: f64,
+    /// How far `nanoseconds` may be wrong.
+    pub uncertainty: i64,
+}
+
+/// What is known of the difference of two hosts' clocks, as a line over the time of the lower-numbered host's clock.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Difference {
+    at: i64,
+    offset: f64,
+    skew: f64,
+    uncertainty: f64,
+    trust: f64,
+    /// How wide a true pair's window is, usually.
+    scale: f64,
+    /// How many pairs agree.
+    support: u32,
+}
+
+/// What the clocks say of a candidate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Verdict {
+    /// How sure it is that the difference is known.
+    pub(super) trust: f64,
+    /// How many nanoseconds the candidate is outside of what is possible, beyond all uncertainty; 0: it is possible.
+    pub(super) outside: f64,
+    /// How wide a true pair's window is, usually.
+    pub(super) scale: f64,
+    /// How many pairs of these hosts agree.
+    pub(super) support: u32,
+}
+
+/// The differences of all clocks, as far as they are known.
+#[derive(Debug, Default)]
+pub(super) struct Clocks {
+    differences: FxHashMap<(u32, u32), Difference>,
+}
+
+/// A candidate's vote.
+#[derive(Clone, Copy, Debug)]
+struct Vote {
+    time: i64,
+    low: f64,
+    high: f64,
+    weight: f64,
+    connecting: u32,
+    accepting: u32,
+    information: f64,
+    kept_port: bool,
+}
+
+impl Clocks {
+    pub(super) fn new(halves: &[HalfFlow], known: &[Offset]) -> Clocks {
+        let mut differences = FxHashMap::default();
+        for half in halves {
+            // One host has one clock.
+            differences.entry((half.host, half.host)).or_insert(Difference {
+                at: half.made,
+                offset: 0.0,
+                skew: 0.0,
+                uncertainty: 0.0,
+                trust: 1.0,
+                scale: 1e6,
+                support: 0,
+            });
+        }
+        for offset in known {
+            let (ahead, skew) = (offset.nanoseconds as f64, offset.skew_ppm / 1e6);
+            let (key, at, offset_ns, skew) = if offset.from <= offset.to {
+                ((offset.from, offset.to), offset.at, ahead, skew)
+            } else {
+                ((offset.to, offset.from), offset.at + offset.nanoseconds, -ahead, -skew)
+            };
+            let uncertainty = offset.uncertainty as f64;
+            let known =
+                Difference { at, offset: offset_ns, skew, uncertainty, trust: 1.0, scale: 1e6, support: 0 };
+            differences.insert(key, known);
+        }
+        Clocks { differences }
+    }
+
+    /// The clock of `accepting` minus that of `connecting` when the latter shows `time`, and how far it may be wrong;
+    /// `None`: it is not known.
+    pub(super) fn difference(&self, connecting: u32, accepting: u32, time: i64) -> Option<(i64, i64)> {
+        let known = self.differences.get(&key(connecting, accepting))?;
+        if known.trust < TRUSTED {
+            return None;
+        }
+        // The line is over the lower-numbered host's time, which is not far from right by the other's offset.
+        let (time, sign) =
+            if connecting <= accepting { (time, 1.0) } else { (time - known.offset as i64, -1.0) };
+        Some(((sign * known.line(time)) as i64, known.uncertainty as i64 + SLACK))
+    }
+
+    /// What is known of the clocks of an edge's hosts; `None`: nothing.
+    pub(super) fn verdict(&self, field: &Field, edge: &Edge) -> Option<Verdict> {
+        let (one, other) = (field.half(edge.connecting), field.half(edge.accepting));
+        let known = self.differences.get(&key(one.host, other.host))?;
+        let vote = vote(field, edge);
+        let line = known.line(vote.time);
+        let outside = (vote.low - line).max(line - vote.high) - known.uncertainty - SLACK as f64;
+        Some(Verdict {
+            trust: known.trust,
+            outside: outside.max(0.0),
+            scale: known.scale,
+            support: known.support,
+        })
+    }
+
+    /// Whether the clocks allow that the edge's ends are of one flow, as far as they are known.
+    pub(super) fn allow(&self, field: &Field, edge: &Edge) -> bool {
+        self.verdict(field, edge).is_none_or(|verdict| verdict.trust < CERTAIN || verdict.outside == 0.0)
+    }
+
+    /// Learns the differences that are not known yet from the candidates.
+    pub(super) fn vote(&mut self, field: &Field, edges: &[Edge], crowds: &[Crowd]) {
+        let mut by_hosts: FxHashMap<(u32, u32), Vec<Vote>> = FxHashMap::default();
+        for edge in edges {
+            by_hosts.entry(hosts(field, edge)).or_default().push(vote(field, edge));
+        }
+        let mut left = MOST_OF_CROWDS;
+        let mut keys: Vec<(u32, u32)> = by_hosts.keys().copied().collect();
+        keys.sort_unstable();
+        for hosts in &keys {
+            self.learn(field, *hosts, by_hosts.get(hosts).cloned().unwrap_or_default());
+        }
+        let mut more: FxHashMap<(u32, u32), Vec<Vote>> = FxHashMap::default();
+        for crowd in crowds {
+            self.try_crowd(field, crowd, &mut left, &mut more);
+        }
+        let mut keys: Vec<(u32, u32)> = more.keys().copied().collect();
+        keys.sort_unstable();
+        for hosts in keys {
+            let mut votes = more.remove(&hosts).unwrap_or_default();
+            votes.extend(by_hosts.get(&hosts).into_iter().flatten());
+            self.learn(field, hosts, votes);
+        }
+        self.spread();
+    }
+
+    /// Pairs some of a crowd, of hosts whose clocks are not known, with all that they could go with.
+    fn try_crowd(
+        &self,
+        field: &Field,
+        crowd: &Crowd,
+        left: &mut usize,
+        votes: &mut FxHashMap<(u32, u32), Vec<Vote>>,
+    ) {
+        let by_host = |places: &[u32], side: Side| {
+            let mut lists: FxHashMap<u32, Vec<(i64, u32)>> = FxHashMap::default();
+            for place in places {
+                let half = field.half(*place);
+                lists.entry(half.host).or_default().push((forth(half, side), *place));
+            }
+            let mut lists: Vec<(u32, Vec<(i64, u32)>)> = lists.into_iter().collect();
+            lists.sort_unstable_by_key(|(host, _)| *host);
+            lists.iter_mut().for_each(|(_, list)| list.sort_unstable());
+            lists
+        };
+        let (connecting, accepting) =
+            (by_host(&crowd.connecting, Side::Connecting), by_host(&crowd.accepting, Side::Accepting));
+        for (one, made) in &connecting {
+            for (other, accepted) in &accepting {
+                if self.differences.get(&key(*one, *other)).is_some_and(|known| known.trust >= TRUSTED) {
+                    continue;
+                }
+                let all = votes.entry(key(*one, *other)).or_default();
+                let tried = OF_A_CROWD.min(accepted.len());
+                let each = (MOST_OF_A_CROWD / tried).min(made.len());
+                if all.len() > 2 * MOST_OF_A_CROWD || tried * each > *left {
+                    continue;
+                }
+                *left -= tried * each;
+                // The first of those who connected are sought among the first who were accepted.
+                let among = (accepted.len() * each / made.len()).max(tried);
+                for step in 0..tried {
+                    let Some((_, accepting)) = accepted.get(step * among / tried) else { continue };
+                    for (_, connecting) in made.iter().take(each) {
+                        if let Some(edge) = field.edge(*connecting, *accepting) {
+                            all.push(vote(field, &edge));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The difference of two hosts' clocks that most of `votes` agree on.
+    fn learn(&mut self, field: &Field, hosts: (u32, u32), mut votes: Vec<Vote>) {
+        if let Some(known) = self.differences.get_mut(&hosts).filter(|known| known.trust >= TRUSTED) {
+            // The difference is known; what is not is how wide the windows are.
+            let agrees = |vote: &&Vote| known.agrees(vote, known.uncertainty + SLACK as f64);
+            let mut widths: Vec<f64> = votes.iter().filter(agrees).map(|vote| vote.high - vote.low).collect();
+            known.support = widths.len() as u32;
+            known.scale = median(&mut widths).unwrap_or(known.scale).max(SLACK as f64);
+            return;
+        }
+        if votes.len() > 2 * MOST_OF_A_CROWD {
+            votes.sort_unstable_by(|one, other| other.weight.total_cmp(&one.weight));
+            votes.truncate(2 * MOST_OF_A_CROWD);
+        }
+        // What is rare says more, but much of what is common can say it together.
+        let by_rarity = fit(field, &votes);
+        votes.iter_mut().for_each(|vote| vote.weight = 1.0);
+        let found = [by_rarity, fit(field, &votes)].into_iter().flatten();
+        if let Some(found) = found.max_by(|one, other| one.trust.total_cmp(&other.trust)) {
+            self.differences.insert(hosts, found);
+        }
+    }
+
+    /// Where the differences of two clocks to a third are known, so is theirs.
+    fn spread(&mut self) {
+        let mut near: FxHashMap<u32, Vec<(u32, Difference)>> = FxHashMap::default();
+        for ((one, other), known) in &self.differences {
+            if one != other && known.trust >= TRUSTED {
+                near.entry(*one).or_default().push((*other, *known));
+                near.entry(*other).or_default().push((*one, known.reversed()));
+            }
+        }
+        let mut hosts: Vec<u32> = near.keys().copied().collect();
+        hosts.sort_unstable();
+        near.values_mut().for_each(|list| list.sort_unstable_by_key(|(host, _)| *host));
+        for from in &hosts {
+            let mut reached: FxHashMap<u32, Difference> = FxHashMap::default();
+            let mut queue = std::collections::VecDeque::new();
+            for (host, known) in near.get(from).into_iter().flatten() {
+                reached.insert(*host, *known);
+                queue.push_back(*host);
+            }
+            while let Some(via) = queue.pop_front() {
+                let Some(here) = reached.get(&via).copied() else { continue };
+                for (host, known) in near.get(&via).into_iter().flatten() {
+                    if host != from && !reached.contains_key(host) {
+                        reached.insert(*host, here.and(known));
+                        queue.push_back(*host);
+                    }
+                }
+            }
+            for (host, known) in reached.into_iter().filter(|(host, _)| host > from) {
+                let place = self.differences.entry((*from, host)).or_insert(known);
+                if place.trust < TRUSTED {
+                    *place = known;
+                }
+            }
+        }
+    }
+}
+
+impl Difference {
+    fn line(&self, time: i64) -> f64 {
+        self.offset + self.skew * (time - self.at) as f64
+    }
+
+    fn agrees(&self, vote: &Vote, slack: f64) -> bool {
+        let line = self.line(vote.time);
+        vote.low - slack <= line && line <= vote.high + slack
+    }
+
+    /// The same, seen from the other host.
+    fn reversed(&self) -> Difference {
+        Difference { at: self.at + self.offset as i64, offset: -self.offset, skew: -self.skew, ..*self }
+    }
+
+    /// This difference and, from the host that it leads to, another.
+    fn and(&self, next: &Difference) -> Difference {
+        let at = self.at + self.offset as i64;
+        Difference {
+            at: self.at,
+            offset: self.offset + next.line(at),
+            skew: self.skew + next.skew,
+            uncertainty: self.uncertainty + next.uncertainty,
+            trust: self.trust * next.trust,
+            scale: self.scale.max(next.scale),
+            support: self.support.min(next.support),
+        }
+    }
+}
+
+fn key(one: u32, other: u32) -> (u32, u32) {
+    (one.min(other), one.max(other))
+}
+
+fn hosts(field: &Field, edge: &Edge) -> (u32, u32) {
+    key(field.half(edge.connecting).host, field.half(edge.accepting).host)
+}
+
+/// What an edge says about the two hosts' clocks: the higher-numbered host's minus the other's.
+fn vote(field: &Field, edge: &Edge) -> Vote {
+    let (one, other) = (field.half(edge.connecting), field.half(edge.accepting));
+    let (low, high) = (edge.window.low as f64, edge.window.high as f64);
+    let (time, low, high) =
+        if one.host <= other.host { (one.made, low, high) } else { (other.made, -high, -low) };
+    let alike = field.alike(edge);
+    let information = edge.likeness.information + edge.pauses;
+    let kept_port = one.local.port() == other.peer.port();
+    let rare = 1.0 / (1.0 + f64::from(alike[0].max(alike[1])));
+    let weight = rare * (information / 8.0).clamp(0.1, 1.0);
+    let (connecting, accepting) = (edge.connecting, edge.accepting);
+    Vote { time, low, high, weight, connecting, accepting, information, kept_port }
+}
+
+/// The line that most weight agrees on, with how far it stands out.
+fn fit(field: &Field, votes: &[Vote]) -> Option<Difference> {
+    let first = votes.iter().map(|vote| vote.time).min()?;
+    let last = votes.iter().map(|vote| vote.time).max()?;
+    let (middle, half) = (first + (last - first) / 2, (last - first) as f64 / 2.0);
+    let slack = SLACK as f64;
+    let mut ends = Vec::with_capacity(2 * votes.len());
+    // At first any skew is possible, which blurs what is far from the middle.
+    let blurred = votes.iter().map(|vote| {
+        let blur = slack + LARGEST_SKEW * (vote.time - middle).unsigned_abs() as f64;
+        Stretch { low: vote.low - blur, high: vote.high + blur, weight: vote.weight }
+    });
+    let coarse = deepest(blurred, &mut ends)?;
+    let near = |vote: &&Vote| {
+        let blur = slack + LARGEST_SKEW * half * 2.0;
+        vote.low - blur <= coarse.high && coarse.low <= vote.high + blur
+    };
+    let mut asked: Vec<Vote> = votes.iter().filter(near).copied().collect();
+    // Of equal weight, some of all times.
+    let spread = |vote: &Vote| (vote.connecting.wrapping_mul(0x9E37_79B1), vote.accepting);
+    asked.sort_unstable_by(|one, other| {
+        other.weight.total_cmp(&one.weight).then_with(|| spread(one).cmp(&spread(other)))
+    });
+    asked.truncate(MOST_FOR_SKEW);
+    let along = |vote: &Vote, skew: f64, slack: f64| {
+        let drift = skew * (vote.time - middle) as f64;
+        Stretch { low: vote.low - drift - slack, high: vote.high - drift + slack, weight: vote.weight }
+    };
+    let (mut skew, mut step, mut best) = (0.0, LARGEST_SKEW / 3.0, coarse);
+    loop {
+        let blur = slack + step * half / 2.0;
+        let tries = (-4..=4).map(|steps| skew + f64::from(steps) * step);
+        let tries = tries.filter(|skew| skew.abs() <= LARGEST_SKEW);
+        let tried: Vec<(f64, Stretch)> = tries
+            .filter_map(|skew| {
+                Some((skew, deepest(asked.iter().map(|vote| along(vote, skew, blur)), &mut ends)?))
+            })
+            .collect();
+        // The middle one of those that are as good.
+        let most = tried.iter().map(|(_, found)| found.weight).fold(0.0, f64::max);
+        let as_good: Vec<&(f64, Stretch)> =
+            tried.iter().filter(|(_, found)| found.weight >= most - 1e-6).collect();
+        let Some(found) = as_good.get(as_good.len() / 2) else { break };
+        (skew, best) = **found;
+        if step * half < slack || step < 1e-9 {
+            break;
+        }
+        step /= 4.0;
+    }
+    let best = deepest(votes.iter().map(|vote| along(vote, skew, slack)), &mut ends).unwrap_or(best);
+    let offset = (best.low + best.high) / 2.0;
+    let uncertainty = (best.high - best.low) / 2.0;
+    let mut found = Difference {
+        at: middle,
+        offset,
+        skew,
+        uncertainty: uncertainty.min(1e9),
+        trust: 0.0,
+        scale: 1e6,
+        support: 0,
+    };
+    let (agreeing, others): (Vec<Vote>, Vec<Vote>) =
+        votes.iter().partition(|vote| found.agrees(vote, uncertainty.min(slack) + slack));
+    let second = deepest(others.iter().map(|vote| along(vote, skew, slack)), &mut ends);
+    let second: Vec<Vote> = others
+        .iter()
+        .filter(|vote| {
+            let here = along(vote, skew, slack);
+            second.is_some_and(|second| here.low <= second.low && second.low <= here.high)
+        })
+        .copied()
+        .collect();
+    let (support, rival) = (pairs_in(&agreeing), pairs_in(&second));
+    let mut widths: Vec<f64> = agreeing.iter().map(|vote| vote.high - vote.low).collect();
+    found.scale = median(&mut widths).unwrap_or(1e6).max(slack);
+    found.support = support;
+    found.trust = trust(field, votes.len(), &agreeing, support, rival);
+    Some(found)
+}
+
+/// How many pairs there can be among votes.
+fn pairs_in(votes: &[Vote]) -> u32 {
+    let distinct = |end: fn(&Vote) -> u32| votes.iter().map(end).collect::<FxHashSet<u32>>().len() as u32;
+    distinct(|vote| vote.connecting).min(distinct(|vote| vote.accepting))
+}
+
+/// How sure a difference is that `agreeing` of the `asked` votes are for, with `support` pairs, while the second best
+/// has `rival` pairs.
+fn trust(field: &Field, asked: usize, agreeing: &[Vote], support: u32, rival: u32) -> f64 {
+    if support < 2 {
+        return 0.0;
+    }
+    // What is alike is no further evidence.
+    let mut seen = FxHashSet::default();
+    let mut said = 0.0;
+    for vote in agreeing {
+        if seen.insert(signature::looks(field.half(vote.connecting), Side::Connecting)) {
+            said += (vote.information / 2.0).min(8.0);
+        }
+    }
+    // Among many pairs some have the same port by chance.
+    let port = (A_PORT - (asked.max(1) as f64).ln()).clamp(0.0, MOST_OF_A_PORT);
+    let kept = agreeing.iter().filter(|vote| vote.kept_port).count().min(8) as f64 * port;
+    let (support, rival) = (f64::from(support), f64::from(rival));
+    let votes = A_VOTE * (support - rival) / (1.0 + rival / 4.0).sqrt();
+    1.0 / (1.0 + (BELIEVED - votes - said.min(votes.max(0.0) * 2.0) - kept).clamp(-40.0, 40.0).exp())
+}
+
+fn median(values: &mut [f64]) -> Option<f64> {
+    let middle = values.len() / 2;
+    let (_, median, _) =
+        values.get(middle).is_some().then(|| values.select_nth_unstable_by(middle, f64::total_cmp))?;
+    Some(*median)
+}

@@ -1,0 +1,172 @@
+//! What two ends of one flow share whatever their names are: sizes and checksums. How much it says depends on how
+//! common it is; here is what it says by itself, in nats, were nothing else like it.
+
+use rustc_hash::FxHasher;
+use std::hash::{Hash, Hasher};
+
+use super::{HalfFlow, Side, TURNS};
+
+/// Sizes up to about this many bytes are common by themselves: pings, acknowledgements, short headers.
+const COMMON_SIZE: f64 = 16.0;
+/// One size says no more than this.
+const MOST_OF_A_SIZE: f64 = 6.0;
+/// What a turn of the same size as the one before it in its direction says.
+const REPEATED: f64 = 0.05;
+/// One equal checksum says no more than this: the same programs send the same beginnings.
+const MOST_OF_A_FINGERPRINT: f64 = 4.0;
+/// What is taken off where the turns differ, as they may where both ends send at once.
+const TURNS_DIFFER: f64 = 2.0;
+/// What is taken off where a receiver left bytes unread.
+const UNREAD: f64 = 2.0;
+
+/// What two ends have in common.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Likeness {
+    /// How unlikely it would be by chance, in nats.
+    pub(super) information: f64,
+    /// How many of the first turns have the same size at both ends.
+    pub(super) turns: u8,
+    /// Whether both totals are equal and final.
+    pub(super) totals: bool,
+    /// How many directions have the same checksum.
+    pub(super) fingerprints: u8,
+}
+
+/// What `one`, which would have connected, has in common with `other`, which would have accepted; `None`: they cannot be
+/// two ends of one flow.
+pub(super) fn compare(one: &HalfFlow, other: &HalfFlow) -> Option<Likeness> {
+    let ways = [(&one.sent, &other.received, one, other), (&other.sent, &one.received, other, one)];
+    let (mut information, mut fingerprints, mut unread) = (0.0, 0, false);
+    for (sent, received, sender, receiver) in ways {
+        if received.bytes > sent.bytes && sender.whole {
+            return None;
+        }
+        if received.bytes < sent.bytes && receiver.whole {
+            unread = true;
+        }
+        if let (Some(at_sender), Some(at_receiver)) = (sent.fingerprint, received.fingerprint)
+            && at_sender.bytes == at_receiver.bytes
+        {
+            if at_sender.crc != at_receiver.crc {
+                return None;
+            }
+            fingerprints += 1;
+            information += says(u64::from(at_sender.bytes)).min(MOST_OF_A_FINGERPRINT);
+        }
+    }
+    let totals = one.whole
+        && other.whole
+        && one.sent.bytes == other.received.bytes
+        && one.received.bytes == other.sent.bytes;
+    let (turns, differ) = equal_turns(one, other);
+    // Without all the bytes there is nothing but turns to go by, and bytes left unread are rare.
+    if !totals && (turns < 2 || differ) {
+        return None;
+    }
+    let mut covered = [0, 0];
+    for (place, turn) in one.turns.iter().enumerate().take(turns) {
+        covered[usize::from(turn.sent)] += turn.bytes;
+        information += match place.checked_sub(2).and_then(|before| one.turns.get(before)) {
+            None => says(turn.bytes),
+            Some(before) if before.bytes == turn.bytes => REPEATED,
+            Some(_) => says(turn.bytes) / 2.0,
+        };
+    }
+    if totals {
+        let rest = [one.received.bytes - covered[0].min(one.received.bytes), one.sent.bytes - covered[1]];
+        let weight = if turns == 0 { 1.0 } else { 0.5 };
+        // Beyond equal turns the rest goes on in their way, mostly.
+        let varied = turns < 2 || varies(one);
+        information += rest.into_iter().filter(|_| varied).map(|bytes| says(bytes) * weight).sum::<f64>();
+    }
+    if differ {
+        information -= TURNS_DIFFER;
+    }
+    if unread {
+        information -= UNREAD;
+    }
+    Some(Likeness { information: information.max(0.0), turns: turns as u8, totals, fingerprints })
+}
+
+/// What the equality of one size says.
+fn says(bytes: u64) -> f64 {
+    (1.0 + bytes as f64 / COMMON_SIZE).ln().min(MOST_OF_A_SIZE)
+}
+
+fn varies(flow: &HalfFlow) -> bool {
+    flow.turns.iter().zip(flow.turns.iter().skip(2)).any(|(turn, next)| turn.bytes != next.bytes)
+}
+
+/// How many turns at the beginning are complete and the same at both ends, and whether the next one contradicts.
+fn equal_turns(one: &HalfFlow, other: &HalfFlow) -> (usize, bool) {
+    let mut equal = 0;
+    for (turn, mirrored) in one.turns.iter().zip(&other.turns) {
+        if turn.sent == mirrored.sent {
+            return (equal, true);
+        }
+        match (is_complete(one, equal), is_complete(other, equal)) {
+            (true, true) if turn.bytes == mirrored.bytes => equal += 1,
+            (true, true) => return (equal, true),
+            (true, false) => return (equal, mirrored.bytes > turn.bytes),
+            (false, true) => return (equal, turn.bytes > mirrored.bytes),
+            (false, false) => return (equal, false),
+        }
+    }
+    (equal, false)
+}
+
+/// Whether nothing can have come to that turn after what is known of it.
+fn is_complete(flow: &HalfFlow, turn: usize) -> bool {
+    turn + 1 < flow.turns.len() || (flow.whole && flow.all_turns)
+}
+
+/// The keys by which a half flow, seen as `side`, is sought: equal for the two ends of a flow, each for some kind of flow.
+/// The last is the most telling one.
+pub(super) fn keys(flow: &HalfFlow, side: Side, mut found: impl FnMut(u64)) {
+    let connects = side == Side::Connecting;
+    let [forward, backward] = if connects { [flow.sent, flow.received] } else { [flow.received, flow.sent] };
+    // The client's port, which source translation keeps if it can.
+    let port = if connects { flow.local.port() } else { flow.peer.port() };
+    let complete = (0..flow.turns.len()).take_while(|turn| is_complete(flow, *turn)).count();
+    let mut hasher = FxHasher::default();
+    let mut turns = Vec::with_capacity(4);
+    for (place, turn) in flow.turns.iter().enumerate().take(complete.min(TURNS)) {
+        (turn.sent == connects, turn.bytes).hash(&mut hasher);
+        if place == 1 || place == 3 || place == 7 || place == 15 {
+            turns.push((place, hasher.finish()));
+        }
+    }
+    if let (Some(out), Some(back)) = (forward.fingerprint, backward.fingerprint) {
+        found(hash(&(1u8, out, back)));
+    }
+    for turns in &turns {
+        found(hash(&(2u8, turns)));
+        found(hash(&(3u8, turns, port)));
+    }
+    if flow.whole {
+        found(hash(&(4u8, forward.bytes, backward.bytes, port)));
+        found(hash(&(5u8, forward.bytes, backward.bytes)));
+    }
+}
+
+/// A number that equal flows share: what a half flow looks like as far as it is known.
+pub(super) fn looks(flow: &HalfFlow, side: Side) -> u64 {
+    let connects = side == Side::Connecting;
+    let [forward, backward] = if connects { [flow.sent, flow.received] } else { [flow.received, flow.sent] };
+    if flow.whole {
+        return hash(&(forward.bytes, backward.bytes, forward.fingerprint, backward.fingerprint));
+    }
+    let complete = (0..flow.turns.len()).take_while(|turn| is_complete(flow, *turn));
+    let turns: Vec<(bool, u64)> = complete
+        .filter_map(|turn| flow.turns.get(turn))
+        .take(2)
+        .map(|turn| (turn.sent == connects, turn.bytes))
+        .collect();
+    hash(&(turns, forward.fingerprint, backward.fingerprint))
+}
+
+fn hash(what: &impl Hash) -> u64 {
+    let mut hasher = FxHasher::default();
+    what.hash(&mut hasher);
+    hasher.finish()
+}

@@ -1,0 +1,84 @@
+//! What the times of two ends say about their clocks, if the two are one flow: no byte arrives before it is sent. Each byte
+//! that went forth bounds the difference of the clocks from above, each that came back bounds it from below.
+
+use super::{HalfFlow, Side};
+
+/// The clocks of two hosts drift apart by no more than this fraction; corrected ones by less.
+pub(super) const LARGEST_SKEW: f64 = 400e-6;
+/// How far times of one machine may be off, in nanoseconds.
+pub(super) const SLACK: i64 = 20_000;
+/// How long a byte is taken to be on its way at most, where nothing came back, in nanoseconds.
+const LONGEST_WAY: i64 = 50_000_000;
+/// A pause between turns says no more than this, in nats.
+const MOST_OF_A_PAUSE: f64 = 3.0;
+
+/// The accepting host's clock minus the connecting host's lies between `low` and `high` nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Window {
+    pub(super) low: i64,
+    pub(super) high: i64,
+}
+
+impl Window {
+    pub(super) fn width(self) -> i64 {
+        self.high - self.low
+    }
+}
+
+/// The window of two ends whose first `turns` turns are the same; `None`: in no way can these be the times of one flow.
+/// With `totals` the last bytes are the same as well.
+pub(super) fn window(connecting: &HalfFlow, accepting: &HalfFlow, turns: u8, totals: bool) -> Option<Window> {
+    let (mut low, mut high) = (i64::MIN, i64::MAX);
+    if connecting.side == Side::Connecting && accepting.side == Side::Accepting {
+        high = accepting.made - connecting.made;
+    }
+    // Clocks drift while the flow goes on.
+    let drift = |time: i64| ((time - connecting.made).max(0) as f64 * LARGEST_SKEW) as i64;
+    let (sent, got) = (connecting.sent, accepting.received);
+    if sent.bytes > 0 && got.bytes > 0 {
+        high = high.min(got.first - sent.first + drift(sent.first));
+        if totals {
+            high = high.min(got.last - sent.last + drift(sent.last));
+        }
+    }
+    let (sent, got) = (accepting.sent, connecting.received);
+    if sent.bytes > 0 && got.bytes > 0 {
+        low = low.max(sent.first - got.first - drift(got.first));
+        if totals {
+            low = low.max(sent.last - got.last - drift(got.last));
+        }
+    }
+    for (here, there) in connecting.turns.iter().zip(&accepting.turns).take(usize::from(turns)) {
+        let difference = there.first - here.first;
+        if here.sent {
+            high = high.min(difference + drift(here.first));
+        } else {
+            low = low.max(difference - drift(here.first));
+        }
+    }
+    match (low, high) {
+        (i64::MIN, i64::MAX) => return None,
+        (i64::MIN, _) => low = high - LONGEST_WAY,
+        (_, i64::MAX) => high = low + LONGEST_WAY,
+        _ => {}
+    }
+    (low <= high + SLACK).then_some(Window { low: low.min(high), high: high.max(low) })
+}
+
+/// What the pauses between the turns say, in nats, if they are the same at both ends: nothing where they are regular,
+/// as those of unrelated timers can be equal too.
+pub(super) fn pauses(connecting: &HalfFlow, turns: u8, window: Window) -> f64 {
+    let width = (window.width() + 2 * SLACK) as f64;
+    let starts: Vec<i64> = connecting
+        .turns
+        .iter()
+        .take(usize::from(turns))
+        .filter(|turn| turn.sent)
+        .map(|turn| turn.first)
+        .collect();
+    let irregular = |times: &[i64]| match times {
+        [first, second, third] => ((third - second) - (second - first)).unsigned_abs() as f64,
+        _ => 0.0,
+    };
+    starts.windows(3).map(|times| (irregular(times) / width).max(1.0).ln().min(MOST_OF_A_PAUSE) / 2.0).sum()
+}
