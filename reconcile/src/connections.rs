@@ -24,6 +24,8 @@ pub(crate) struct Connection {
     pub(crate) accepting: u32,
     /// Why one end is missing.
     pub(crate) cause: Cause,
+    /// Whether the two ends are too unsure to tell of clocks.
+    pub(crate) doubtful: bool,
 }
 
 impl Connection {
@@ -70,7 +72,12 @@ pub(crate) fn connections(
             NONE if socket.totals == [0, 0] => {}
             NONE => all.push(alone(socket, place, listening, capture)),
             other if is_first(socket, place, &sockets[other as usize], other, listening, capture) => {
-                all.push(Connection { connecting: place, accepting: other, cause: Cause::Nothing });
+                all.push(Connection {
+                    connecting: place,
+                    accepting: other,
+                    cause: Cause::Nothing,
+                    doubtful: false,
+                });
             }
             _ => {}
         }
@@ -113,8 +120,8 @@ fn alone(socket: &Socket, place: u32, listening: &Listening, capture: &Capture) 
         Some(_) => Cause::Untraced,
     };
     match side(socket, listening, capture) {
-        Role::Accept => Connection { connecting: NONE, accepting: place, cause },
-        _ => Connection { connecting: place, accepting: NONE, cause },
+        Role::Accept => Connection { connecting: NONE, accepting: place, cause, doubtful: false },
+        _ => Connection { connecting: place, accepting: NONE, cause, doubtful: false },
     }
 }
 

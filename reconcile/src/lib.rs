@@ -6,7 +6,8 @@
 //!
 //! 1. for what there is: processes, flows with their totals, names (`survey`, `read_logs`, `capture`). The flows of
 //!    all processes that hold one kernel socket become one (`socket`), and the two ends of each connection find each
-//!    other (`connections`, `pairing`, `unix_sockets`);
+//!    other (`connections`, `pairing`, `unix_sockets`), where their names differ by what they share ([`translation`],
+//!    `half_flows`, `translated`);
 //! 2. for the calls (`second_reading`), which are dealt into partitions (`deal`), in memory or in temporary files
 //!    (`store`): those of one connection, or of one content of datagrams, meet in one.
 //!
@@ -34,6 +35,7 @@ mod end;
 mod error;
 pub mod fat;
 mod first_calls;
+mod half_flows;
 mod host_facts;
 pub mod import;
 mod imported;
@@ -59,6 +61,7 @@ mod stream_flows;
 pub mod streams;
 mod survey;
 mod timeline;
+mod translated;
 pub mod translation;
 mod unix_sockets;
 
@@ -67,4 +70,6 @@ pub use clocks::Clocks;
 pub use error::Error;
 pub use options::Options;
 pub use pipeline::reconcile;
-pub use reconciliation::{Counts, DamagedLog, Datagrams, Internal, Reconciliation, StreamBytes};
+pub use reconciliation::{
+    Counts, DamagedLog, Datagrams, Internal, Reconciliation, StreamBytes, TranslatedEnd, Translation,
+};

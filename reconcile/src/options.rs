@@ -4,13 +4,16 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 /// Choices of [`reconcile`](crate::reconcile()).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// Adjacent messages of one flow and direction are one fat message when at most this time lies between them.
     pub fat_gap: Duration,
     /// Whether to keep messages that a process sends to itself (an event loop's wake-up socket, mostly). They
     /// say nothing of the system's structure and would be taken for causes, so they are only counted by default.
     pub keep_internal: bool,
+    /// How sure two sockets with different names must be the ends of one connection, from 0 to 1, to be taken for
+    /// them (see [`translation`](crate::translation)); `None`: they never are.
+    pub translation: Option<f64>,
     /// How many bytes of calls and messages, with the tables of sockets and names, are held in memory before more
     /// calls and messages go to temporary files in the data directory (see `docs/reconciliation.md`).
     pub memory: u64,
@@ -22,9 +25,18 @@ pub struct Options {
 /// million below 1 GB.
 const MEMORY: u64 = 384 << 20;
 
+/// [`Options::translation`] where nobody chose: see `docs/decisions/0311-translation-by-odds.md`.
+const TRANSLATION: f64 = 0.8;
+
 impl Default for Options {
     fn default() -> Self {
-        Options { fat_gap: Duration::from_millis(100), keep_internal: false, memory: MEMORY, threads: None }
+        Options {
+            fat_gap: Duration::from_millis(100),
+            keep_internal: false,
+            translation: Some(TRANSLATION),
+            memory: MEMORY,
+            threads: None,
+        }
     }
 }
 

@@ -32,6 +32,7 @@ use crate::socket;
 use crate::store::{Budget, Store};
 use crate::stream_flows::{MatchedStreams, StreamMatcher};
 use crate::timeline::{Rows, Writing};
+use crate::translated;
 use crate::unix_sockets;
 
 /// So many imported messages are handed on at once.
@@ -71,9 +72,12 @@ pub fn reconcile(
     let capture = capture;
     let ambiguous = unix_sockets::ambiguous(&capture, &sockets.all);
     let first_calls = FirstCalls::read(&capture, &sockets, &ambiguous, threads, progress)?;
-    let partner = connections::partners(&capture, &sockets.all, &listening, &first_calls);
+    let mut partner = connections::partners(&capture, &sockets.all, &listening, &first_calls);
     drop(first_calls);
-    let connections = connections::connections(&capture, &sockets.all, &partner, &listening);
+    let doubtful = translated::pair_up(&capture, &sockets, &mut partner, options, progress, &mut outcome)?;
+    let mut connections = connections::connections(&capture, &sockets.all, &partner, &listening);
+    doubtful.mark(&mut connections);
+    let (partner, connections) = (partner, connections);
     let partitions = Partitions::of(&connections, &sockets.all);
     let reach = Reach {
         capture: &capture,

@@ -16,7 +16,7 @@ pub(crate) struct Process {
     pub(crate) machine: u32,
     /// The kernel's id of its boot; 0 if unknown.
     pub(crate) boot: u128,
-    /// What saw its calls, one of [`source`](socket_log::layout::source).
+    /// What saw its calls, one of [`socket_log::layout::source`].
     pub(crate) source: u32,
     pub(crate) pid: u32,
     /// When the process ended, as far as its log knows.

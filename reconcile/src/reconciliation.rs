@@ -14,7 +14,7 @@ use crate::json;
 pub type Counts = BTreeMap<String, u64>;
 
 /// The outcome of a reconciliation, `reconciliation.json`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Reconciliation {
     /// Log files found.
@@ -41,6 +41,8 @@ pub struct Reconciliation {
     pub receive_only: Counts,
     /// Streams (connections) whose other end was not found, by cause.
     pub unmatched_streams: Counts,
+    /// Names that address translation stands behind, as found by connections whose ends have different names.
+    pub translations: Vec<Translation>,
     /// The bytes of streams of which both ends were traced.
     pub stream_bytes: StreamBytes,
     /// Datagrams.
@@ -70,6 +72,33 @@ pub struct UnendedLog {
     pub file: PathBuf,
     /// How many records it had.
     pub records: u64,
+}
+
+/// What one end of connections is called by the other end, and what it calls itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Translation {
+    /// Which end.
+    pub end: TranslatedEnd,
+    /// Of a server, the name that clients connect to; of a client, its own address.
+    pub from: String,
+    /// Of a server, its own name; of a client, the address by which servers see it.
+    pub to: String,
+    /// Connections.
+    pub flows: u64,
+    /// How sure their ends belong together: the mean, up to 1.
+    pub confidence: f64,
+}
+
+/// Which end of a connection has another name for its peer than for itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TranslatedEnd {
+    /// The one that accepted: the server.
+    #[default]
+    Destination,
+    /// The one that connected: the client.
+    Source,
 }
 
 /// The bytes of streams of which both ends were traced.

@@ -19,6 +19,17 @@ pub(crate) enum Call {
     Transfer(Transfer),
     /// A datagram.
     Datagram(Datagram),
+    /// The checksum of what a direction of a stream began with.
+    Fingerprint {
+        /// The socket.
+        socket: u32,
+        /// Of what it sent, or of what it received.
+        sent: bool,
+        /// Of so many bytes.
+        bytes: u32,
+        /// Their CRC-32.
+        crc: u32,
+    },
 }
 
 /// Bytes of a stream went out or came in.
@@ -93,6 +104,12 @@ impl<'a> SecondReading<'a> {
                                 flags: Datagram::flags(direction == Direction::Send, truncated, unchecked),
                                 unused: 0,
                             }));
+                        }
+                    }
+                    Record::Fingerprint { flow, direction, bytes, checksum } => {
+                        if let Some(socket) = self.places.get(flow) {
+                            let sent = direction == Direction::Send;
+                            each(Call::Fingerprint { socket, sent, bytes, crc: checksum });
                         }
                     }
                     _ => {}

@@ -115,6 +115,8 @@ impl StreamMatcher<'_> {
     ) -> bool {
         let connection = &self.connections[place as usize];
         let both = connection.connecting != NONE && connection.accepting != NONE;
+        let mut nobody = Samples::new(0);
+        let samples = if connection.doubtful { &mut nobody } else { samples };
         let parts = [0, 1].map(|direction| {
             let sends = ways.get(4 * local + 2 * direction).to_vec();
             let receives = ways.get(4 * local + 2 * direction + 1);

@@ -38,6 +38,8 @@ pub struct HalfFlow {
     pub peer: SocketAddr,
     /// The host whose clock its times are of.
     pub host: u32,
+    /// The machine whose loopback addresses it has.
+    pub machine: u32,
     /// The process that used it.
     pub process: u32,
     /// When it asked for the connection (at the latest) or had accepted it, in nanoseconds on its host's clock, as all

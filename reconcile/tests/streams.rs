@@ -4,6 +4,7 @@ mod common;
 
 use common::{System, accept, connect, found, log};
 use proptest::prelude::*;
+use reconcile::Options;
 use socket_log::encode::{Origin, Role};
 use socket_log::write::{EPOCH, LogWriter, Socket, TCP, TCP6, mapped};
 
@@ -54,6 +55,37 @@ fn turns_part_messages_and_pauses_do() {
     assert_eq!(lines.len(), 8);
     assert_eq!(lines[..2], ["client => server 5 1000 1010", "server -> client 3/2 1020..1030 1040"]);
     assert_eq!(lines[6..], ["client => server 1 10000 200000100", "client => server 1 200000000 200000100"]);
+}
+
+#[test]
+fn a_server_behind_a_name_of_another_has_its_own() {
+    let system = System::new();
+    let (behind, real) = ("10.9.9.9:80", "10.0.1.1:8080");
+    let mut client = log(10, "client");
+    let mut server = log(20, "server");
+    for flow in 1..=6 {
+        let at = 100_000 * u64::from(flow * flow);
+        let (mine, cookie) = (format!("10.0.0.1:{}", 40_000 + flow), u64::from(flow));
+        connect(&mut client, at, flow, cookie, &mine, behind);
+        client.send(at + 10, flow, 200).receive(at + 90, flow, 900).close(at + 100, flow);
+        accept(&mut server, at + 5, flow, 50 + cookie, real, &format!("10.8.8.8:{}", 40_000 + flow));
+        server.receive(at + 20, flow, 200).send(at + 70, flow, 900).close(at + 95, flow);
+    }
+    let outcome = system.add("one", "a", &client).add("one", "b", &server).reconcile();
+    assert_eq!(outcome.trace.nodes.len(), 2);
+    assert_eq!(outcome.lines()[0], "client => server 200 100010 100020");
+    assert_eq!(outcome.endpoints()[0], format!("10.0.0.1:40001 > {real}"));
+    assert_eq!((outcome.counts.both_ends, outcome.counts.unmatched_streams.len()), (12, 0));
+    let found = &outcome.counts.translations;
+    let names: Vec<_> =
+        found.iter().map(|found| (found.from.as_str(), found.to.as_str(), found.flows)).collect();
+    assert_eq!(names, [(behind, real, 6), ("10.0.0.1", "10.8.8.8", 6)]);
+    assert!(found.iter().all(|found| found.confidence >= 0.8), "{found:?}");
+
+    let alone = system.reconcile_with(&Options { translation: None, ..Options::default() });
+    assert_eq!(alone.trace.nodes.len(), 9);
+    assert_eq!((alone.counts.both_ends, alone.counts.unmatched_streams["peer not traced"]), (0, 12));
+    assert!(alone.counts.translations.is_empty());
 }
 
 #[test]

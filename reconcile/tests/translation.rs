@@ -38,6 +38,7 @@ fn half(
         local: name(names[0]),
         peer: name(names[1]),
         host,
+        machine: host,
         process: host,
         made: begin,
         sent,
@@ -121,6 +122,11 @@ fn what_cannot_have_been_is_not_paired_whatever_speaks_for_it() {
     refused(|halves| {
         halves[0].sent.fingerprint = Some(Fingerprint { bytes: 64, crc: 1 });
         halves[1].received.fingerprint = Some(Fingerprint { bytes: 64, crc: 2 });
+    });
+    // Each has its peer on its own machine.
+    refused(|halves| {
+        halves[0].peer = name("127.0.0.1:80");
+        halves[1].peer = name("127.0.0.1:40000");
     });
     // The clocks are known to differ by something else.
     let known =

@@ -2,7 +2,7 @@
 
 use analyze::AnalysisSummary;
 use message_trace::DataDir;
-use reconcile::Reconciliation;
+use reconcile::{Reconciliation, TranslatedEnd, Translation};
 use report::Note;
 use socket_log::Header;
 use socket_log::layout::source;
@@ -37,6 +37,18 @@ pub(crate) fn source(header: &Header) -> Option<String> {
         Some(name) => format!("from {name}"),
         None => format!("from source {}", header.source),
     })
+}
+
+/// What a name was found to stand for.
+pub(crate) fn translation(translation: &Translation) -> String {
+    let Translation { end, from, to, flows, confidence } = translation;
+    let how = match end {
+        TranslatedEnd::Destination => "leads to",
+        TranslatedEnd::Source => "is seen as",
+    };
+    let connections = counted(*flows, "connection", "connections");
+    // What is as good as sure is not said to be sure.
+    format!("{from} {how} {to}: {connections}, {:.1}% sure", (100.0 * confidence).min(99.9))
 }
 
 /// What could not be seen or matched, each with its count.

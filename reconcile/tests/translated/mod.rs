@@ -392,6 +392,7 @@ impl Maker {
             local,
             peer,
             host,
+            machine: host,
             process,
             made: clock(made),
             sent: Way::default(),

@@ -10,7 +10,7 @@ use clap::Args;
 use message_trace::Grain;
 
 use super::Data;
-use super::values::{bytes, duration, positive};
+use super::values::{bytes, duration, positive, share};
 
 #[derive(Debug, Args)]
 pub(crate) struct Reconcile {
@@ -22,6 +22,13 @@ pub(crate) struct Reconcile {
     /// Keep what a process sends to itself, such as an event loop's wake-ups
     #[arg(long)]
     keep_internal: bool,
+    /// Leave connections whose two ends have different names as two, each seen at one end
+    #[arg(long)]
+    no_translation: bool,
+    /// Make one of ends with different names (a load balancer is between them, or a container's network) where it
+    /// is at least this sure, from 0 to 1 [default: 0.8]
+    #[arg(long, value_name = "CONFIDENCE", value_parser = share, conflicts_with = "no_translation")]
+    translation: Option<f64>,
     /// Hold this much of the calls and messages in memory, and the rest in temporary files [default: 384M]
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     memory: Option<u64>,
@@ -33,6 +40,7 @@ impl Reconcile {
         reconcile::Options {
             fat_gap: self.fat_gap,
             keep_internal: self.keep_internal,
+            translation: self.translation.or(default.translation).filter(|_| !self.no_translation),
             memory: self.memory.unwrap_or(default.memory),
             ..default
         }

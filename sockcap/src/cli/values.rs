@@ -58,6 +58,12 @@ pub(super) fn positive(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| format!("'{text}' is no positive number"))
 }
 
+/// A share of one.
+pub(super) fn share(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| (0.0..=1.0).contains(number));
+    number.ok_or_else(|| format!("'{text}' is no number from 0 to 1, such as 0.9"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

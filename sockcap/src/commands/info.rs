@@ -7,6 +7,7 @@ use analyze::AnalysisSummary;
 use analyze::naming::Aliases;
 use jiff::Timestamp;
 use message_trace::{DataDir, Import, table};
+use reconcile::Reconciliation;
 use reconcile::blind_spots::{BlindSpots, Missing, UnseenEnd, command_line};
 use reconcile::import::Captured;
 use socket_log::layout::{lost, state};
@@ -35,12 +36,13 @@ pub(crate) fn run(arguments: &Info) -> Result<ExitCode, Error> {
     imported(&imports, &mut out)?;
     captured(&Captured::all(&data)?, &mut out)?;
     not_seen(&reconcile::blind_spots::find(&data)?, &mut out)?;
-    match reconcile::Reconciliation::read(&data) {
+    match Reconciliation::read(&data) {
         Ok(reconciliation) => {
             writeln!(out, "\nmessages: {}", words::reconciliation(&reconciliation))?;
             for note in words::notes(&reconciliation) {
                 writeln!(out, "  {}: {}", note.label, note.count)?;
             }
+            translations(&reconciliation, &mut out)?;
         }
         Err(_) => writeln!(out, "\nmessages: not yet; 'sockcap reconcile' makes them")?,
     }
@@ -125,6 +127,20 @@ fn captured(all: &[Captured], out: &mut impl Write) -> Result<(), Error> {
         for place in captured.damaged.iter().take(MOST_LISTED) {
             writeln!(out, "  {place}")?;
         }
+    }
+    Ok(())
+}
+
+/// The names that were found to be others' as well.
+fn translations(found: &Reconciliation, out: &mut impl Write) -> io::Result<()> {
+    if !found.translations.is_empty() {
+        writeln!(out, "\ntranslated addresses: {}", found.translations.len())?;
+    }
+    for translation in found.translations.iter().take(MOST_LISTED) {
+        writeln!(out, "  {}", words::translation(translation))?;
+    }
+    if found.translations.len() > MOST_LISTED {
+        writeln!(out, "  and {} more", found.translations.len() - MOST_LISTED)?;
     }
     Ok(())
 }

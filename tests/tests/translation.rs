@@ -1,0 +1,196 @@
+//! A service whose clients and whose application know the servers by other names than these have themselves: behind a
+//! router that translates addresses, and behind a load balancer that passes bytes on and is not traced. All connections
+//! are found, each server has its own name, and the causal paths are whole.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::Command;
+
+use analyze::paths::PathPattern;
+use end_to_end::capture::{program, python};
+use end_to_end::lab::{Clock, Host, Lab, Running};
+use end_to_end::repository;
+use message_trace::{DataDir, MessageTrace};
+use reconcile::{Counts, Options, Reconciliation, TranslatedEnd};
+use rustix::process::Signal;
+
+/// Questions of each of the two clients.
+const QUESTIONS: u64 = 120;
+
+const HOUR: i64 = 3_600_000_000_000;
+
+/// The hosts: clients on one side, servers on the other, and what is between them, on both networks.
+struct System {
+    lab: Lab,
+    clients: [Host; 2],
+    apps: [Host; 2],
+    store: Host,
+    middle: Host,
+}
+
+fn role(host: &Host, arguments: &[&str]) -> Command {
+    let mut command = host.recorded(python());
+    command.arg(repository().join("tests/programs/translated.py")).args(arguments);
+    command
+}
+
+impl System {
+    fn new() -> System {
+        let mut lab = Lab::new();
+        let (outer, inner) = (lab.network(5), lab.network(6));
+        let mut host = |name: &str, network, clock: Clock| {
+            let mut host = lab.host(name, network);
+            host.set_clock(clock);
+            host
+        };
+        let clients = [
+            host("client", outer, Clock::new(3 * HOUR, 120)),
+            host("other", outer, Clock::new(-HOUR / 3, -40)),
+        ];
+        let apps = [
+            host("app1", inner, Clock::new(-2 * HOUR + 11, -150)),
+            host("app2", inner, Clock::new(HOUR / 7, 60)),
+        ];
+        let store = host("store", inner, Clock::new(5 * HOUR, 0));
+        let mut middle = lab.host("middle", outer);
+        lab.join(&mut middle, inner);
+        System { lab, clients, apps, store, middle }
+    }
+
+    /// The address of what is in the middle, as clients see it (0) and as servers do (1).
+    fn middle(&self, network: usize) -> String {
+        let v4: Vec<String> = self
+            .middle
+            .addresses()
+            .iter()
+            .filter(|address| address.is_ipv4())
+            .map(ToString::to_string)
+            .collect();
+        v4[network].clone()
+    }
+
+    /// Runs the service to its end, with its clients asking `server`, and its applications asking `store`.
+    fn run(&self, server: &str, store: &str) {
+        let mut servers: Vec<Running> = Vec::new();
+        servers.push(self.store.serve(&mut role(&self.store, &["store", "7000"]), &["tcp:7000"]));
+        for app in &self.apps {
+            servers.push(app.serve(&mut role(app, &["app", "8000", store]), &["tcp:8000"]));
+        }
+        let count = QUESTIONS.to_string();
+        let asking: Vec<Running> = (self.clients.iter().zip(["1", "2"]))
+            .map(|(client, seed)| client.start(&mut role(client, &["client", server, &count, seed])))
+            .collect();
+        for client in asking {
+            client.finish();
+        }
+        for server in servers {
+            server.stop(Signal::INT);
+        }
+    }
+
+    /// What reconciliation and analysis make of the whole.
+    fn outcome(self) -> (Reconciliation, Vec<PathPattern>) {
+        let recording = self.lab.into_recording();
+        let data = DataDir::new(recording.data());
+        let outcome = reconcile::reconcile(&data, &Options::default(), &()).unwrap();
+        let trace = MessageTrace::read(&data.messages(), &data.nodes()).unwrap();
+        let analysis = analyze::analyze(&trace, &analyze::Options::default(), &());
+        (outcome, analysis.patterns)
+    }
+}
+
+/// The connections by what was translated into what: `10.0.0.1:80 leads to 10.0.0.2:80`.
+fn translations(outcome: &Reconciliation) -> BTreeMap<String, u64> {
+    let found = outcome.translations.iter().map(|found| {
+        assert!(found.confidence >= 0.8, "{found:?}");
+        let how = if found.end == TranslatedEnd::Destination { "leads to" } else { "is seen as" };
+        (format!("{} {how} {}", found.from, found.to), found.flows)
+    });
+    found.collect()
+}
+
+/// Everything was seen at both ends, and each question went from a client by an application to the store and back.
+fn assert_whole(outcome: &Reconciliation, patterns: &[PathPattern]) {
+    let lacking = [&outcome.unmatched_streams, &outcome.send_only, &outcome.receive_only];
+    assert!(lacking.into_iter().all(Counts::is_empty), "{outcome:#?}");
+    let mut whole = 0.0;
+    for pattern in patterns {
+        let parents: Vec<Option<usize>> = pattern.hops.iter().map(|hop| hop.parent).collect();
+        assert!(pattern.hops.iter().all(|hop| hop.src_traced && hop.dst_traced), "{pattern:#?}");
+        if parents == [None, Some(0), Some(1), Some(2)] {
+            whole += pattern.expected;
+        }
+    }
+    // Two clients ask at once, so that analysis is not sure of each.
+    assert!(whole > 0.6 * 2.0 * QUESTIONS as f64, "{whole} whole paths\n{patterns:#?}");
+}
+
+#[test]
+fn behind_a_router_that_translates() {
+    let system = System::new();
+    let [outside, inside] = [0, 1].map(|network| system.middle(network));
+    system.middle.forward();
+    let apps = [0, 1].map(|app: usize| system.apps[app].v4().to_string());
+    let store = system.store.v4();
+    system.middle.nft("add table ip nat; add chain ip nat in { type nat hook prerouting priority -100; }");
+    system.middle.nft("add chain ip nat out { type nat hook postrouting priority 100; }");
+    // Clients ask one name for two applications, these ask a name for the store, and nobody sees who asks.
+    system.middle.nft(&format!(
+        "add rule ip nat in iifname eth0 tcp dport 80 dnat to numgen inc mod 2 map {{ 0 : {}, 1 : {} }}:8000",
+        apps[0], apps[1]
+    ));
+    system.middle.nft(&format!("add rule ip nat in iifname eth1 tcp dport 81 dnat to {store}:7000"));
+    system.middle.nft("add rule ip nat out oifname eth1 masquerade");
+    system.run(&format!("{outside}:80"), &format!("{inside}:81"));
+    let clients = [0, 1].map(|client: usize| system.clients[client].v4());
+    let (outcome, patterns) = system.outcome();
+    let found = translations(&outcome);
+    let to =
+        |app: usize| found.get(&format!("{outside}:80 leads to {}:8000", apps[app])).copied().unwrap_or(0);
+    assert_eq!(to(0) + to(1), 2 * QUESTIONS, "{found:#?}");
+    assert!(to(0) >= QUESTIONS - 2 && to(1) >= QUESTIONS - 2, "{found:#?}");
+    assert_eq!(found.get(&format!("{inside}:81 leads to {store}:7000")), Some(&(2 * QUESTIONS)));
+    for client in clients {
+        assert_eq!(found.get(&format!("{client} is seen as {inside}")), Some(&QUESTIONS), "{found:#?}");
+    }
+    for app in &apps {
+        assert!(found.contains_key(&format!("{app} is seen as {inside}")), "{found:#?}");
+    }
+    assert_eq!(found.len(), 7, "{found:#?}");
+    assert_whole(&outcome, &patterns);
+}
+
+#[test]
+fn behind_a_load_balancer_that_is_not_traced() {
+    let system = System::new();
+    let [outside, inside] = [0, 1].map(|network| system.middle(network));
+    let apps = [0, 1].map(|app: usize| system.apps[app].at(8000).to_string());
+    let store = system.store.at(7000).to_string();
+    let configuration = system.lab.file("haproxy.conf");
+    let text = format!(
+        "global\n maxconn 200\ndefaults\n mode tcp\n timeout connect 30s\n timeout client 30s\n timeout server 30s\n\
+         frontend clients\n bind {outside}:80\n default_backend apps\n\
+         backend apps\n balance roundrobin\n server one {}\n server two {}\n\
+         frontend apps\n bind {inside}:81\n default_backend store\n\
+         backend store\n server store {store}\n",
+        apps[0], apps[1]
+    );
+    fs::write(&configuration, text).unwrap();
+    let mut haproxy = system.middle.plain(program("haproxy"));
+    let haproxy = system.middle.serve(haproxy.arg("-f").arg(&configuration), &["tcp:80", "tcp:81"]);
+    system.run(&format!("{outside}:80"), &format!("{inside}:81"));
+    haproxy.stop(Signal::TERM);
+    let clients = [0, 1].map(|client: usize| system.clients[client].v4());
+    let (outcome, patterns) = system.outcome();
+    let found = translations(&outcome);
+    let to = |app: &String| found.get(&format!("{outside}:80 leads to {app}")).copied().unwrap_or(0);
+    assert_eq!(to(&apps[0]) + to(&apps[1]), 2 * QUESTIONS, "{found:#?}");
+    assert_eq!(to(&apps[0]), QUESTIONS, "they take turns: {found:#?}");
+    assert_eq!(found.get(&format!("{inside}:81 leads to {store}")), Some(&(2 * QUESTIONS)), "{found:#?}");
+    for client in clients {
+        assert_eq!(found.get(&format!("{client} is seen as {inside}")), Some(&QUESTIONS), "{found:#?}");
+    }
+    assert_whole(&outcome, &patterns);
+}
