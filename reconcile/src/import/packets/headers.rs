@@ -5,9 +5,7 @@
 
 use std::net::IpAddr;
 
-use etherparse::{
-    IpNumber, Ipv4HeaderSlice, Ipv6ExtensionSlice, Ipv6ExtensionsSlice, Ipv6HeaderSlice, UdpHeaderSlice,
-};
+use etherparse::{IpNumber, Ipv4HeaderSlice, Ipv6FragmentHeaderSlice, Ipv6HeaderSlice, UdpHeaderSlice};
 
 use super::container::{Frame, Way};
 
@@ -245,35 +243,61 @@ fn ipv6(ip: &[u8], wire: u32) -> Result<Network<'_>, Decoded<'_>> {
     };
     let data = ip.get(head..).unwrap_or_default();
     let data = data.get(..payload as usize).unwrap_or(data);
-    let (extensions, protocol, rest, _) = Ipv6ExtensionsSlice::from_slice_lax(header.next_header(), data);
+    let Extensions { protocol, rest, fragment } = extensions(header.next_header().0, data)?;
     let bytes = payload.saturating_sub((data.len() - rest.len()) as u32);
-    let (source, destination) = (header.source_addr().into(), header.destination_addr().into());
-    for extension in extensions {
-        if let Ipv6ExtensionSlice::Fragment(fragment) = extension
-            && fragment.is_fragmenting_payload()
-        {
-            return Err(Decoded::Fragment(Fragment {
-                source,
-                destination,
-                ttl: header.hop_limit(),
-                protocol: protocol.0,
-                id: fragment.identification(),
-                offset: u32::from(fragment.fragment_offset().byte_offset()),
-                more: fragment.more_fragments(),
-                bytes,
-                data: rest,
-            }));
-        }
+    let (source, destination, ttl) =
+        (header.source_addr().into(), header.destination_addr().into(), header.hop_limit());
+    if let Some(fragment) = fragment {
+        return Err(Decoded::Fragment(Fragment {
+            source,
+            destination,
+            ttl,
+            protocol,
+            id: fragment.identification(),
+            offset: u32::from(fragment.fragment_offset().byte_offset()),
+            more: fragment.more_fragments(),
+            bytes,
+            data: rest,
+        }));
     }
-    Ok(Network {
-        source,
-        destination,
-        ttl: header.hop_limit(),
-        id: 0,
-        protocol: protocol.0,
-        bytes,
-        data: rest,
-    })
+    Ok(Network { source, destination, ttl, id: 0, protocol, bytes, data: rest })
+}
+
+/// What is behind the extension headers of IPv6.
+struct Extensions<'a> {
+    protocol: u8,
+    rest: &'a [u8],
+    /// The header that says that only a part follows.
+    fragment: Option<Ipv6FragmentHeaderSlice<'a>>,
+}
+
+/// Steps over the extension headers. Each tells its length and what is next; they are walked here, as etherparse's own
+/// walk reads beyond headers that were cut off.
+fn extensions(mut next: u8, mut data: &[u8]) -> Result<Extensions<'_>, Decoded<'_>> {
+    // Nobody makes more; each is taken off, so it ends anyway.
+    for _ in 0..16 {
+        let length = match IpNumber(next) {
+            IpNumber::IPV6_FRAGMENTATION_HEADER => {
+                let fragment = Ipv6FragmentHeaderSlice::from_slice(data).map_err(|_| CUT)?;
+                let (protocol, rest) = (fragment.next_header().0, data.get(8..).unwrap_or_default());
+                if fragment.is_fragmenting_payload() {
+                    return Ok(Extensions { protocol, rest, fragment: Some(fragment) });
+                }
+                8
+            }
+            IpNumber::AUTHENTICATION_HEADER => (usize::from(*data.get(1).ok_or(CUT)?) + 2) * 4,
+            IpNumber::IPV6_HEADER_HOP_BY_HOP
+            | IpNumber::IPV6_ROUTE_HEADER
+            | IpNumber::IPV6_DESTINATION_OPTIONS
+            | IpNumber::MOBILITY_HEADER
+            | IpNumber::HIP
+            | IpNumber::SHIM6 => (usize::from(*data.get(1).ok_or(CUT)?) + 1) * 8,
+            _ => break,
+        };
+        next = *data.first().ok_or(CUT)?;
+        data = data.get(length..).ok_or(CUT)?;
+    }
+    Ok(Extensions { protocol: next, rest: data, fragment: None })
 }
 
 fn transport<'a>(
