@@ -183,6 +183,43 @@ fn version_6_of_ip_with_extension_headers() {
     );
 }
 
+#[test]
+fn extension_headers_may_be_cut_off_anywhere() {
+    let hop_by_hop = vec![60, 0, 1, 4, 0, 0, 0, 0];
+    let destination = vec![44, 1, 1, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    // A fragment header of a packet that is whole.
+    let fragment = vec![17, 0, 0, 0, 0, 0, 0, 9];
+    let extensions = [hop_by_hop, destination, fragment].concat();
+    let transport = 40 + extensions.len() + 8;
+    let packet =
+        Packet { extensions: Some((0, extensions)), ..udp("[fd00::9]:4000", "[fd00::1]:53", b"question") };
+    for snap in 1..=transport + 8 {
+        let mut sniffer = Sniffer::new(Link::Raw).cut(snap);
+        sniffer.see(0, &packet);
+        let summary = Bench::of(&[("x.pcap", &sniffer)]).import().unwrap();
+        let cut = summary.skipped.causes.get("headers cut off").copied().unwrap_or_default();
+        assert_eq!((summary.read, cut), (1, u64::from(snap < transport)), "{snap}");
+        assert_eq!(summary.made > 0, snap >= transport, "{snap}");
+    }
+}
+
+#[test]
+fn fragments_of_version_6_are_put_together() {
+    let whole = udp("[fd00::9]:4000", "[fd00::1]:53", &[7; 3000]);
+    let mut sniffer = Sniffer::new(Link::Raw);
+    for (place, part) in whole.body.chunks(1400).enumerate() {
+        let more = u16::from(part.len() == 1400);
+        let [high, low] = (place as u16 * 1400 | more).to_be_bytes();
+        let header = vec![17, 0, high, low, 0, 0, 0, 9];
+        sniffer.see(
+            place as i64 * 1000,
+            &Packet { extensions: Some((44, header)), body: part.to_vec(), ..whole.clone() },
+        );
+    }
+    let outcome = Bench::of(&[("x.pcap", &sniffer)]).run();
+    assert_eq!(outcome.lines(), ["fd00::9/fd00::9 => fd00::1/[fd00::1]:53 3000 2 2"]);
+}
+
 /// A host that asks, one that asks on, and one that answers; each with a sniffer, of different clocks.
 fn three_hosts(links: [Link; 3]) -> [Sniffer; 3] {
     let own = ["10.0.0.9", "10.0.0.1", "10.0.0.2"];
