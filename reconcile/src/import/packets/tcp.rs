@@ -316,8 +316,8 @@ impl Half {
     /// Gives up waiting for what was acknowledged and not seen: by `since` it had been sent, and had arrived.
     fn fill_holes(&mut self, since: i64, near: bool, out: &mut Vec<Event>) {
         while self.next < self.acknowledged {
-            // A single byte with nothing behind it is the end of the stream, which counts as one.
-            if self.next + 1 == self.acknowledged && self.ahead.is_empty() {
+            // A single byte with nothing behind it is the end of the stream, which counts as one, unless that is known.
+            if self.end.is_none() && self.next + 1 == self.acknowledged && self.ahead.is_empty() {
                 break;
             }
             self.give_up(self.acknowledged, since, near, out);
