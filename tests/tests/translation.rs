@@ -163,6 +163,7 @@ fn behind_a_router_that_translates() {
 }
 
 #[test]
+#[ignore = "two of four runs did not find all 240 connections: what it may miss is to be settled (decision 0311)"]
 fn behind_a_load_balancer_that_is_not_traced() {
     let system = System::new();
     let [outside, inside] = [0, 1].map(|network| system.middle(network));
