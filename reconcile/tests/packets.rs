@@ -209,7 +209,7 @@ fn fragments_of_version_6_are_put_together() {
     let mut sniffer = Sniffer::new(Link::Raw);
     for (place, part) in whole.body.chunks(1400).enumerate() {
         let more = u16::from(part.len() == 1400);
-        let [high, low] = (place as u16 * 1400 | more).to_be_bytes();
+        let [high, low] = ((place as u16 * 1400) | more).to_be_bytes();
         let header = vec![17, 0, high, low, 0, 0, 0, 9];
         sniffer.see(
             place as i64 * 1000,
