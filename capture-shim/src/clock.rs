@@ -46,7 +46,8 @@ pub(crate) fn now() -> u64 {
 #[inline]
 pub(crate) fn reach(start: u64, ticks: u64) -> u32 {
     match CYCLES.load(Relaxed) {
-        0 => ANCHOR_REACH as u32,
+        // A shifted clock runs at a rate of its own, which is to be found as that of cycles is.
+        0 if !shifted::is_on() => ANCHOR_REACH as u32,
         _ => ticks.saturating_sub(start).clamp(FIRST_REACH, ANCHOR_REACH) as u32,
     }
 }
