@@ -224,11 +224,11 @@ fn tcp(capture: &Capture, sockets: &[Socket], listening: &Listening) -> Vec<(u32
             side.extend(group.iter().map(|(_, _, place)| candidate(*place, &sockets[*place as usize])));
             side.sort_by_key(|candidate| (candidate.named, candidate.socket));
         }
-        let same_clock = first.has_clock_of(second);
+        let apart = first.clock_apart(second);
         let swapped = side(first, listening, capture) == Role::Accept
             && side(second, listening, capture) != Role::Accept;
         let (connecting, accepting) = if swapped { (&other, &one) } else { (&one, &other) };
-        pairs.extend(pairing::one_at_a_time(connecting, accepting, same_clock));
+        pairs.extend(pairing::one_at_a_time(connecting, accepting, apart));
     }
     pairs
 }

@@ -182,10 +182,11 @@ impl Matcher<'_> {
 
     /// Matches what is left of two classes in order; how many receives found their sends.
     fn match_classes(&mut self, sends: &mut [Side], receives: &mut [Side]) -> usize {
-        let same_clock = self.reach.same_clock(sends[0].class.0, receives[0].class.0);
+        let apart = self.reach.clock_apart(sends[0].class.0, receives[0].class.0);
         if let ([send], [receive]) = (&mut *sends, &mut *receives) {
             // Mostly there is one of each.
-            if send.done || receive.done || same_clock && send.time > receive.time {
+            let too_early = apart.is_some_and(|apart| send.time > receive.time.saturating_add(apart));
+            if send.done || receive.done || too_early {
                 return 0;
             }
             (send.done, receive.done) = (true, true);
@@ -196,7 +197,7 @@ impl Matcher<'_> {
         let (to, from) = (left(sends), left(receives));
         let times =
             |sides: &[Side], chosen: &[usize]| chosen.iter().map(|at| sides[*at].time).collect::<Vec<i64>>();
-        let matched = match_in_order(&times(sends, &to), &times(receives, &from), same_clock);
+        let matched = match_in_order(&times(sends, &to), &times(receives, &from), apart);
         let mut found = 0;
         for (receive, send) in from.iter().zip(matched) {
             if let Some(send) = send.and_then(|send| to.get(send as usize)) {
@@ -222,10 +223,10 @@ impl Matcher<'_> {
             for send_class in sends.chunk_by(|one, next| one.class == next.class) {
                 if self.reaches(pass, &send_class[0], &receive_class[0]) {
                     // Those of another clock come before all.
-                    let same_clock = self.reach.same_clock(send_class[0].class.0, socket);
+                    let apart = self.reach.clock_apart(send_class[0].class.0, socket);
                     let arrived = send_class.iter().filter(|side| side.done);
-                    origins
-                        .extend(arrived.map(|side| (if same_clock { side.time } else { i64::MIN }, side.at)));
+                    let time = |side: &Side| apart.map_or(i64::MIN, |apart| side.time.saturating_sub(apart));
+                    origins.extend(arrived.map(|side| (time(side), side.at)));
                 }
             }
             origins.sort_unstable();

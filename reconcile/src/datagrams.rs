@@ -7,11 +7,33 @@
 /// For each receive the send that it got, by its place; `None`: it got a second copy of one, or one that was not
 /// seen being sent. Both lists are in the order of time.
 ///
-/// With `same_clock` no datagram is received before it was sent, and the pairs are those that take least time
-/// without crossing: after a loss and a repetition it is the later send that arrived. Of two receives for one
-/// send the first has it. Without, times of the two lists are not compared.
-pub fn match_in_order(sends: &[i64], receives: &[i64], same_clock: bool) -> Vec<Option<u32>> {
-    let possible = |send: i64, receive: i64| !same_clock || send <= receive;
+/// Where both lists are by one clock, no datagram is received before it was sent, and the pairs are those that take
+/// least time without crossing: after a loss and a repetition it is the later send that arrived. Of two receives for
+/// one send the first has it. Only what is left then may seem received before it was sent, by as many nanoseconds as
+/// the two may have read that clock `apart`. With `None` times of the two lists are not compared.
+pub fn match_in_order(sends: &[i64], receives: &[i64], apart: Option<i64>) -> Vec<Option<u32>> {
+    let mut matched = in_order(sends, receives, apart.map(|_| 0));
+    let open = |matched: &[Option<u32>]| -> Vec<usize> {
+        (0..receives.len()).filter(|receive| matched[*receive].is_none()).collect()
+    };
+    let late = open(&matched);
+    if apart.is_none_or(|apart| apart == 0) || late.is_empty() {
+        return matched;
+    }
+    let mut arrived = vec![false; sends.len()];
+    matched.iter().flatten().for_each(|send| arrived[*send as usize] = true);
+    let left: Vec<usize> = (0..sends.len()).filter(|send| !arrived[*send]).collect();
+    let times = |all: &[i64], chosen: &[usize]| chosen.iter().map(|at| all[*at]).collect::<Vec<i64>>();
+    let again = in_order(&times(sends, &left), &times(receives, &late), apart);
+    for (receive, send) in late.into_iter().zip(again) {
+        matched[receive] = send.map(|send| left[send as usize] as u32);
+    }
+    matched
+}
+
+/// The same, where receives may seem to be before their sends by so much.
+fn in_order(sends: &[i64], receives: &[i64], apart: Option<i64>) -> Vec<Option<u32>> {
+    let possible = |send: i64, receive: i64| apart.is_none_or(|apart| send <= receive.saturating_add(apart));
     let mut matched: Vec<Option<u32>> = vec![None; receives.len()];
     // From the end: each receive takes the latest send that is left. That leaves the most to those before it, and
     // tells which sends arrived.
@@ -55,18 +77,23 @@ mod tests {
     #[test]
     fn by_hand() {
         // The first was lost, the repetition arrived.
-        assert_eq!(match_in_order(&[0, 100], &[101], true), [Some(1)]);
+        assert_eq!(match_in_order(&[0, 100], &[101], Some(0)), [Some(1)]);
         // The second was lost.
-        assert_eq!(match_in_order(&[0, 100], &[50], true), [Some(0)]);
+        assert_eq!(match_in_order(&[0, 100], &[50], Some(0)), [Some(0)]);
         // Arrived twice; then the next one.
-        assert_eq!(match_in_order(&[0, 100], &[5, 6, 105], true), [Some(0), None, Some(1)]);
+        assert_eq!(match_in_order(&[0, 100], &[5, 6, 105], Some(0)), [Some(0), None, Some(1)]);
         // Two in flight.
-        assert_eq!(match_in_order(&[0, 1], &[5, 6], true), [Some(0), Some(1)]);
+        assert_eq!(match_in_order(&[0, 1], &[5, 6], Some(0)), [Some(0), Some(1)]);
         // Nobody was seen to send the first.
-        assert_eq!(match_in_order(&[10], &[5, 15], true), [None, Some(0)]);
+        assert_eq!(match_in_order(&[10], &[5, 15], Some(0)), [None, Some(0)]);
         // Hours apart.
-        assert_eq!(match_in_order(&[1_000, 2_000], &[5, 6], false), [Some(0), Some(1)]);
-        assert_eq!(match_in_order(&[], &[5], true), [None]);
+        assert_eq!(match_in_order(&[1_000, 2_000], &[5, 6], None), [Some(0), Some(1)]);
+        assert_eq!(match_in_order(&[], &[5], Some(0)), [None]);
+        // Read by two that may be 3 ns apart.
+        assert_eq!(match_in_order(&[10, 100], &[7, 102], Some(3)), [Some(0), Some(1)]);
+        assert_eq!(match_in_order(&[10, 100], &[6, 102], Some(3)), [None, Some(1)]);
+        // That explains nothing that is possible without.
+        assert_eq!(match_in_order(&[10, 30], &[15], Some(20)), [Some(0)]);
     }
 
     #[test]
@@ -88,7 +115,7 @@ mod tests {
                     truth.push((copy == 0).then_some(at as u32));
                 }
             }
-            let matched = match_in_order(&sends, &receives, true);
+            let matched = match_in_order(&sends, &receives, Some(0));
             // Second copies may take the place of a lost one before them, as nothing tells equal datagrams
             // apart: without losses the matching is exact, with them it is as large as can be and in order.
             if fates.iter().all(|fate| *fate > 0) || fates.iter().all(|fate| *fate < 2) {

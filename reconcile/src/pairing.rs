@@ -20,11 +20,11 @@ pub(crate) struct Candidate {
 }
 
 /// Pairs sockets of which only one connection can exist at a time (the same two addresses and ports). Both lists
-/// are sorted by `named`. With `same_clock` their times can be compared.
+/// are sorted by `named`. Their times can be compared where they are known to be at most so many nanoseconds `apart`.
 pub(crate) fn one_at_a_time(
     connecting: &[Candidate],
     accepting: &[Candidate],
-    same_clock: bool,
+    apart: Option<i64>,
 ) -> Vec<(u32, u32)> {
     if connecting.len() == accepting.len() {
         return connecting.iter().zip(accepting).map(|(c, a)| (c.socket, a.socket)).collect();
@@ -34,8 +34,10 @@ pub(crate) fn one_at_a_time(
     let mut next = 0;
     for accepted in accepting {
         let later = connecting.get(next..).unwrap_or(&[]);
-        let found = if same_clock {
-            later.iter().take_while(|made| made.opened <= accepted.named).count().checked_sub(1)
+        let found = if let Some(apart) = apart {
+            let before =
+                |time: i64| later.iter().take_while(|made| made.opened <= time).count().checked_sub(1);
+            before(accepted.named).or_else(|| before(accepted.named.saturating_add(apart)).map(|_| 0))
         } else {
             later.iter().position(|made| compatible(made, accepted))
         };
@@ -100,7 +102,7 @@ mod tests {
         let pairs = one_at_a_time(
             &[at(0, 10, 1, 2), at(1, 20, 3, 4)],
             &[at(5, 1_000_010, 2, 1), at(6, 1_000_020, 4, 3)],
-            false,
+            None,
         );
         assert_eq!(pairs, [(0, 5), (1, 6)]);
     }
@@ -108,8 +110,11 @@ mod tests {
     #[test]
     fn a_connection_that_was_never_accepted_is_left_out() {
         let made = [at(0, 10, 1, 0), at(1, 20, 3, 4), at(2, 30, 3, 4)];
-        assert_eq!(one_at_a_time(&made, &[at(5, 21, 4, 3), at(6, 31, 4, 3)], true), [(1, 5), (2, 6)]);
-        assert_eq!(one_at_a_time(&made, &[at(5, 1_021, 4, 3), at(6, 1_031, 4, 3)], false), [(1, 5), (2, 6)]);
+        assert_eq!(one_at_a_time(&made, &[at(5, 21, 4, 3), at(6, 31, 4, 3)], Some(0)), [(1, 5), (2, 6)]);
+        // Clocks read 3 ns apart: the accepting side seems to be early.
+        assert_eq!(one_at_a_time(&made, &[at(5, 7, 4, 3), at(6, 31, 4, 3)], Some(3)), [(0, 5), (2, 6)]);
+        assert_eq!(one_at_a_time(&made, &[at(5, 5, 4, 3), at(6, 31, 4, 3)], Some(3)), [(2, 6)]);
+        assert_eq!(one_at_a_time(&made, &[at(5, 1_021, 4, 3), at(6, 1_031, 4, 3)], None), [(1, 5), (2, 6)]);
     }
 
     #[test]

@@ -75,9 +75,9 @@ impl Reach<'_> {
         hasher.finish()
     }
 
-    /// Whether the times of the two sockets can be compared.
-    pub(crate) fn same_clock(&self, one: u32, other: u32) -> bool {
-        self.sockets[one as usize].has_clock_of(&self.sockets[other as usize])
+    /// As [`Socket::clock_apart`].
+    pub(crate) fn clock_apart(&self, one: u32, other: u32) -> Option<i64> {
+        self.sockets[one as usize].clock_apart(&self.sockets[other as usize])
     }
 
     /// Whether nothing that is known of the two sides' names contradicts that the one is the other's.

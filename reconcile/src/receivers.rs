@@ -45,7 +45,9 @@ impl<'a> Receivers<'a> {
         let from = &self.reach.sockets[sender as usize];
         let open = |place: u32| {
             let to = &self.reach.sockets[place as usize];
-            !to.has_clock_of(from) || (to.opened <= sent.time && sent.time <= to.closed)
+            to.clock_apart(from).is_none_or(|apart| {
+                to.opened <= sent.time.saturating_add(apart) && sent.time <= to.closed.saturating_add(apart)
+            })
         };
         if let Some(other) = self.reach.partner.get(sender as usize).filter(|other| **other != NONE) {
             return Some((*other, open(*other)));

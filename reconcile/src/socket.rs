@@ -7,10 +7,19 @@
 use message_trace::Protocol;
 use rustc_hash::FxHashMap;
 use socket_log::encode::Role;
+use socket_log::layout::source;
 
 use crate::capture::{Capture, Flow, NONE, Naming};
 use crate::names::{NO_NAME, NameId};
 use crate::reconciliation::{Reconciliation, add};
+
+/// How far apart, in nanoseconds, two processes of one machine may have read the same clock: each adds its own
+/// difference between monotonic and wall-clock time, read a moment apart.
+const APART: i64 = 10_000;
+
+/// The same where one of them is strace: it tells how long a call took from where its beginning has been printed, so that
+/// a return seems earlier than it was by that printing, which a busy machine may interrupt.
+const STRACE_APART: i64 = 1_000_000;
 
 /// A kernel socket.
 #[derive(Clone, Copy, Debug)]
@@ -48,9 +57,12 @@ pub(crate) struct Socket {
 }
 
 impl Socket {
-    /// Whether the times of the two can be compared.
-    pub(crate) fn has_clock_of(&self, other: &Socket) -> bool {
-        self.host == other.host && self.kernel == other.kernel
+    /// How far apart, in nanoseconds, the two may have read one moment of their common clock; `None` where they have
+    /// not one clock, so that their times cannot be compared.
+    pub(crate) fn clock_apart(&self, other: &Socket) -> Option<i64> {
+        let common = self.host == other.host && self.kernel == other.kernel;
+        let straced = [self, other].into_iter().any(|socket| socket.source == source::STRACE);
+        common.then_some(if straced { STRACE_APART } else { APART })
     }
 }
 

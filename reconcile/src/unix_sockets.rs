@@ -21,10 +21,6 @@ pub(crate) fn pairs(sockets: &[Socket]) -> Vec<(u32, u32)> {
     ends.filter(|(place, other)| *other != NONE && place < other).collect()
 }
 
-/// How far apart, in nanoseconds, two processes of one machine may have read the same clock: each adds its own
-/// difference between monotonic and wall-clock time, read a moment apart.
-const SLACK: i64 = 10_000;
-
 /// What the two ends of a unix connection have in common, of the server's name and the client's process.
 type Common = (String, u32);
 
@@ -95,8 +91,8 @@ pub(crate) fn connected(capture: &Capture, sockets: &[Socket], first_calls: &Fir
             connecting.sort_by_key(|candidate| (candidate.named, candidate.socket));
             accepting.sort_by_key(|candidate| (candidate.named, candidate.socket));
             let possible = |one: u32, other: u32| {
-                let same_clock = sockets[one as usize].has_clock_of(&sockets[other as usize]);
-                !same_clock || first_calls.possible(one, other, SLACK)
+                let apart = sockets[one as usize].clock_apart(&sockets[other as usize]);
+                apart.is_none_or(|apart| first_calls.possible(one, other, apart))
             };
             for (one, other) in pairing::in_order(&connecting, &accepting, possible) {
                 done[one as usize] = true;

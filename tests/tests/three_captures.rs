@@ -231,7 +231,6 @@ fn copy(from: &Path, to: &Path) {
 }
 
 #[test]
-#[ignore = "in one run of two a datagram that strace saw at both ends came out as two messages: cause not found yet"]
 fn library_strace_and_packets_tell_the_same() {
     let captured = run();
     let library = DataDir::new(captured.recording.data());

@@ -150,7 +150,8 @@ impl Tasks {
                 self.making.retain(|maker| *maker != thread);
                 let (rest, duration) = result::duration(rest);
                 begun.text.extend_from_slice(rest);
-                let end = duration.map_or(line.time, |duration| begun.time.saturating_add(duration));
+                // The line was written when it returned; what it took is counted from a moment after it began.
+                let end = duration.map_or(0, |duration| begun.time.saturating_add(duration)).max(line.time);
                 let (name, rest) = begun.text.split_at_checked(begun.name)?;
                 let who = Who { time: begun.time, ..who };
                 self.call(world, Call { name, rest, who, end: Some(end), next })
