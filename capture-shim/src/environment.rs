@@ -116,13 +116,16 @@ pub(crate) fn read() -> bool {
 /// Appends `path` as an absolute one. Nothing, where it depends on a working directory that has no path (any more).
 fn absolute(to: &mut Text<LONGEST>, path: &[u8]) {
     if path.first() != Some(&b'/') {
-        let mut buffer = [0; LONGEST];
-        let length = raw::getcwd(&mut buffer).saturating_sub(1);
-        // Outside of the process's root, the kernel puts a word before the path.
-        match buffer.get(..length) {
-            Some(working @ [b'/', ..]) => to.push(working).push(b"/"),
-            _ => return,
-        };
+        let before = to.as_bytes().len();
+        to.push_with(|room| {
+            let length = raw::getcwd(room).saturating_sub(1);
+            // Outside of the process's root, the kernel puts a word before the path.
+            if room.first() == Some(&b'/') { length } else { 0 }
+        });
+        if to.as_bytes().len() == before {
+            return;
+        }
+        to.push(b"/");
     }
     to.push(path);
 }

@@ -48,6 +48,19 @@ impl<const N: usize> Text<N> {
         self.push(digits.get(first..).unwrap_or(&[]))
     }
 
+    /// Appends what `fill` puts into the room that is left and says to keep, with no buffer between: a path takes too
+    /// much of a stack to lie there twice.
+    pub(crate) fn push_with(&mut self, fill: impl FnOnce(&mut [u8]) -> usize) -> &mut Text<N> {
+        let Some(room) = self.bytes.get_mut(self.length..N - 1) else { return self };
+        let kept = fill(room).min(room.len());
+        // Behind the text there are zeros, as everywhere in one that nothing was taken back from.
+        if let Some(rest) = room.get_mut(kept..) {
+            rest.fill(0);
+        }
+        self.length += kept;
+        self
+    }
+
     /// Whether everything that was appended fitted.
     pub(crate) fn is_whole(&self) -> bool {
         !self.overflown
