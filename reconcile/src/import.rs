@@ -20,6 +20,7 @@ mod reading;
 mod rows;
 mod strace;
 mod summary;
+mod tables;
 mod target;
 mod values;
 

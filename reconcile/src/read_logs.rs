@@ -44,15 +44,14 @@ pub(crate) fn read(
             Ok(())
         },
     )?;
-    reader.settle_machines();
     outcome.hosts = reader.capture.hosts.len() as u64;
     find_machines(&mut reader.capture.processes);
     steady::align(&mut reader.capture);
     Ok(reader.capture)
 }
 
-/// Packets tell nothing of the machine that a host is. Where other logs of it tell of just one it is that, with its
-/// loopback addresses.
+/// Gives processes whose log has no boot (packets and strace tell nothing of the machine) to the machine that the others of
+/// their host are on, with its loopback addresses, where that is one.
 fn find_machines(processes: &mut [Process]) {
     let mut machines: FxHashMap<u32, Option<(u32, u32)>> = FxHashMap::default();
     for process in processes.iter().filter(|process| process.boot != 0) {
@@ -132,25 +131,6 @@ impl Reader {
             records,
         });
         capture.processes.push(process);
-    }
-
-    /// Gives processes whose log has no boot (imported ones) to the machine that the others of their host are on,
-    /// where that is one.
-    fn settle_machines(&mut self) {
-        let processes = &mut self.capture.processes;
-        let mut known: FxHashMap<u32, Option<(u32, u32)>> = FxHashMap::default();
-        for process in processes.iter().filter(|process| process.boot != 0) {
-            let machine = Some((process.kernel, process.machine));
-            let of_host = known.entry(process.host).or_insert(machine);
-            if *of_host != machine {
-                *of_host = None;
-            }
-        }
-        for process in processes.iter_mut().filter(|process| process.boot == 0) {
-            if let Some(Some((kernel, machine))) = known.get(&process.host) {
-                (process.kernel, process.machine) = (*kernel, *machine);
-            }
-        }
     }
 
     fn process(&mut self, header: &Header, path: &Path) -> Process {

@@ -15,7 +15,8 @@ use super::columns::{self, Columns, Row, Unused};
 use super::error::Error;
 use super::reading::Input;
 use super::summary::{Skip, Summary};
-use super::target::{self, Target};
+use super::tables::Tables;
+use super::target::Target;
 use super::values::Unit;
 
 /// The importer of calls.
@@ -60,15 +61,8 @@ impl Importer for Calls {
     }
 
     fn import(&self, files: &[PathBuf], data: &DataDir, progress: &dyn Progress) -> Result<Summary, Error> {
-        let name = self.name.clone().unwrap_or_else(|| target::name_of(files));
-        let mut target = Target::create(data, &name)?;
-        let mut summary = Summary::default();
-        for file in files {
-            summary.begin(file, progress);
-            self.read(Input::open(file, progress)?, &mut target, &mut summary)?;
-        }
-        target.finish(files, &mut summary)?;
-        Ok(summary)
+        Tables::begin(self.name.as_deref(), files, data, progress)?
+            .import(|input, target, summary| self.read(input, target, summary))
     }
 }
 

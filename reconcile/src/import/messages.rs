@@ -19,7 +19,8 @@ use super::error::Error;
 use super::nodes::NodeTable;
 use super::reading::Input;
 use super::summary::Summary;
-use super::target::{self, Target};
+use super::tables::Tables;
+use super::target::Target;
 use super::values::{Unit, Wrong};
 
 /// The importer of messages.
@@ -80,17 +81,10 @@ impl Importer for Messages {
     }
 
     fn import(&self, files: &[PathBuf], data: &DataDir, progress: &dyn Progress) -> Result<Summary, Error> {
-        let name = self.name.clone().unwrap_or_else(|| target::name_of(files));
-        let mut target = Target::create(data, &name)?;
-        let mut summary = Summary::default();
-        let nodes =
-            self.nodes.as_deref().map(|file| NodeTable::read(file, &mut target, progress)).transpose()?;
-        for file in files {
-            summary.begin(file, progress);
-            self.read(Input::open(file, progress)?, nodes.as_ref(), &mut target, &mut summary)?;
-        }
-        target.finish(files, &mut summary)?;
-        Ok(summary)
+        let mut tables = Tables::begin(self.name.as_deref(), files, data, progress)?;
+        let nodes = self.nodes.as_deref();
+        let nodes = nodes.map(|file| NodeTable::read(file, &mut tables.target, progress)).transpose()?;
+        tables.import(|input, target, summary| self.read(input, nodes.as_ref(), target, summary))
     }
 }
 

@@ -19,7 +19,8 @@ use super::error::Error;
 use super::lines::{Lines, Next};
 use super::reading::Input;
 use super::summary::{At, Place, Skip, Summary};
-use super::target::{self, Target};
+use super::tables::Tables;
+use super::target::Target;
 use super::values::{self, Unit, Wrong};
 
 /// The importer of Project 5's traces.
@@ -49,15 +50,8 @@ impl Importer for Project5 {
     }
 
     fn import(&self, files: &[PathBuf], data: &DataDir, progress: &dyn Progress) -> Result<Summary, Error> {
-        let name = self.name.clone().unwrap_or_else(|| target::name_of(files));
-        let mut target = Target::create(data, &name)?;
-        let mut summary = Summary::default();
-        for file in files {
-            summary.begin(file, progress);
-            self.read(Input::open(file, progress)?, &mut target, &mut summary)?;
-        }
-        target.finish(files, &mut summary)?;
-        Ok(summary)
+        Tables::begin(self.name.as_deref(), files, data, progress)?
+            .import(|input, target, summary| self.read(input, target, summary))
     }
 }
 
