@@ -12,8 +12,7 @@ use socket_log::encode::{ProcessEvent, Role};
 use socket_log::layout::state;
 use socket_log::{Header, Log, Record, SocketName};
 
-/// The kernel's id of a boot, and so of a machine.
-type Machine = [u8; 16];
+use crate::machines::{self, Home, Machines};
 
 /// What was not seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -82,13 +81,12 @@ struct Ends {
 /// All that the logs say, before it is put together.
 #[derive(Default)]
 struct Survey {
-    logged: FxHashSet<(Machine, u32)>,
-    /// When the logs of each process began.
-    began: FxHashMap<(Machine, u32), Vec<i64>>,
-    children: Vec<(Machine, Missing, i64)>,
-    addresses: FxHashMap<IpAddr, FxHashSet<Machine>>,
-    streams: FxHashSet<(Option<Machine>, SocketAddr, SocketAddr)>,
-    flows: Vec<(Machine, ProcessName, Ends)>,
+    /// When the logs of each process began, by kernel and id: children may be in other namespaces.
+    began: FxHashMap<(u32, u32), Vec<i64>>,
+    children: Vec<(u32, Missing, i64)>,
+    addresses: FxHashSet<IpAddr>,
+    streams: FxHashSet<(Option<u32>, SocketAddr, SocketAddr)>,
+    flows: Vec<(Home, ProcessName, Ends)>,
     silent: Vec<ProcessName>,
 }
 
@@ -97,24 +95,31 @@ struct Survey {
 /// # Errors
 /// When the directory cannot be listed.
 pub fn find(data: &DataDir) -> Result<BlindSpots, message_trace::Error> {
+    // Where a process ran may be known from the logs of others only, so all headers are read first.
+    let (mut machines, mut paths, mut homes) = (Machines::default(), data.logs()?, Vec::new());
+    paths.retain(|path| {
+        let home = Log::open(path).map(|log| machines.home(log.header(), path));
+        homes.extend(&home);
+        home.is_ok()
+    });
+    machines::settle(&mut homes);
     let mut survey = Survey::default();
-    for path in data.logs()? {
-        if let Ok(log) = Log::open(&path) {
-            survey.add(&log);
+    for (path, home) in paths.iter().zip(homes) {
+        if let Ok(log) = Log::open(path) {
+            survey.add(&log, home);
         }
     }
     Ok(survey.finish())
 }
 
 impl Survey {
-    fn add(&mut self, log: &Log) {
+    fn add(&mut self, log: &Log, home: Home) {
         let header = log.header();
-        let (machine, name) = (header.boot_id, ProcessName::of(header));
-        self.logged.insert((machine, header.pid));
-        self.began.entry((machine, header.pid)).or_default().push(header.start.monotonic);
+        let (kernel, name) = (home.kernel, ProcessName::of(header));
+        self.began.entry((kernel, header.pid)).or_default().push(header.start.monotonic);
         if header.state == state::REPLACED {
             let missing = Missing { pid: header.pid, by: name.clone(), replaced: true };
-            self.children.push((machine, missing, header.start.monotonic));
+            self.children.push((kernel, missing, header.start.monotonic));
         }
         let mut flows: BTreeMap<u32, Ends> = BTreeMap::new();
         log.for_each(|entry| match entry.record {
@@ -131,12 +136,12 @@ impl Survey {
                     && !address.ip().is_unspecified()
                     && !address.ip().is_loopback()
                 {
-                    self.addresses.entry(address.ip()).or_default().insert(machine);
+                    self.addresses.insert(address.ip());
                 }
             }
             Record::Process { event: ProcessEvent::Fork | ProcessEvent::Spawn, value } => {
                 let missing = Missing { pid: value as u32, by: name.clone(), replaced: false };
-                self.children.push((machine, missing, 0));
+                self.children.push((kernel, missing, 0));
             }
             _ => {}
         });
@@ -145,31 +150,29 @@ impl Survey {
         }
         for (_, ends) in flows {
             if let (Some(SocketName::Inet(local)), Some(SocketName::Inet(peer))) = (&ends.local, &ends.peer) {
-                self.streams.insert((scope(machine, *local), *local, *peer));
+                self.streams.insert((scope(home, *local), *local, *peer));
             }
             if ends.carried {
-                self.flows.push((machine, name.clone(), ends));
+                self.flows.push((home, name.clone(), ends));
             }
         }
     }
 
     fn finish(self) -> BlindSpots {
-        let is_missing = |machine: &Machine, child: &Missing, began: i64| match child.replaced {
-            // What it became has a log that began later.
-            true => {
-                !self.began.get(&(*machine, child.pid)).is_some_and(|all| all.iter().any(|at| *at > began))
-            }
-            false => !self.logged.contains(&(*machine, child.pid)),
+        let is_missing = |kernel: u32, child: &Missing, began: i64| {
+            let logs = self.began.get(&(kernel, child.pid));
+            // What another became has a log that began later.
+            !logs.is_some_and(|all| !child.replaced || all.iter().any(|at| *at > began))
         };
         let missing = self
             .children
             .iter()
-            .filter(|(machine, child, began)| is_missing(machine, child, *began))
+            .filter(|(kernel, child, began)| is_missing(*kernel, child, *began))
             .map(|(_, child, _)| child.clone())
             .collect();
         let mut unseen: BTreeMap<(String, ProcessName), u64> = BTreeMap::new();
-        for (machine, by, ends) in &self.flows {
-            if let Some(name) = self.unseen(*machine, ends) {
+        for (home, by, ends) in &self.flows {
+            if let Some(name) = self.unseen(*home, ends) {
                 *unseen.entry((name, by.clone())).or_default() += 1;
             }
         }
@@ -181,15 +184,15 @@ impl Survey {
     }
 
     /// The name of a flow's other end, where that is on a traced machine and in no log.
-    fn unseen(&self, machine: Machine, ends: &Ends) -> Option<String> {
+    fn unseen(&self, home: Home, ends: &Ends) -> Option<String> {
         match (&ends.local, &ends.peer) {
             (Some(SocketName::Inet(local)), Some(SocketName::Inet(peer))) => {
-                let traced = peer.ip().is_loopback() || self.addresses.contains_key(&peer.ip());
-                let seen = self.streams.contains(&(scope(machine, *local), *peer, *local));
+                let traced = peer.ip().is_loopback() || self.addresses.contains(&peer.ip());
+                let seen = self.streams.contains(&(scope(home, *local), *peer, *local));
                 (traced && !seen).then(|| peer.to_string())
             }
             (_, Some(SocketName::Inet(_))) => None,
-            _ if ends.peer_pid == 0 || self.logged.contains(&(machine, ends.peer_pid)) => None,
+            _ if ends.peer_pid == 0 || self.began.contains_key(&(home.kernel, ends.peer_pid)) => None,
             (local, peer) => {
                 let name = peer.as_ref().or(local.as_ref()).map_or_else(String::new, ToString::to_string);
                 Some(format!("{name} of process {}", ends.peer_pid))
@@ -199,6 +202,6 @@ impl Survey {
 }
 
 /// The machine to which an address belongs that means another one on each; none where it means the same on all.
-fn scope(machine: Machine, address: SocketAddr) -> Option<Machine> {
-    address.ip().is_loopback().then_some(machine)
+fn scope(home: Home, address: SocketAddr) -> Option<u32> {
+    address.ip().is_loopback().then_some(home.machine)
 }

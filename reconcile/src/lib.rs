@@ -40,6 +40,7 @@ mod host_facts;
 pub mod import;
 mod imported;
 mod json;
+mod machines;
 mod names;
 mod options;
 mod output;

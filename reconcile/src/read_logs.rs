@@ -4,12 +4,12 @@
 use std::path::{Path, PathBuf};
 
 use message_trace::{DataDir, Progress};
-use rustc_hash::FxHashMap;
 use socket_log::layout::{lost, state};
 use socket_log::{Damage, Header, OpenError};
 
 use crate::capture::{Capture, LogFile, NONE};
 use crate::error::Error;
+use crate::machines::{self, Home, Machines};
 use crate::names::NO_NAME;
 use crate::parallel;
 use crate::process::{self, Process};
@@ -44,37 +44,19 @@ pub(crate) fn read(
             Ok(())
         },
     )?;
-    outcome.hosts = reader.capture.hosts.len() as u64;
-    find_machines(&mut reader.capture.processes);
-    steady::align(&mut reader.capture);
-    Ok(reader.capture)
-}
-
-/// Gives processes whose log has no boot (packets and strace tell nothing of the machine) to the machine that the others of
-/// their host are on, with its loopback addresses, where that is one.
-fn find_machines(processes: &mut [Process]) {
-    let mut machines: FxHashMap<u32, Option<(u32, u32)>> = FxHashMap::default();
-    for process in processes.iter().filter(|process| process.boot != 0) {
-        let machine = (process.kernel, process.machine);
-        machines
-            .entry(process.host)
-            .and_modify(|known| *known = known.filter(|known| *known == machine))
-            .or_insert(Some(machine));
-    }
-    for process in processes.iter_mut().filter(|process| process.boot == 0) {
-        if let Some(Some((kernel, machine))) = machines.get(&process.host) {
-            (process.kernel, process.machine) = (*kernel, *machine);
-        }
-    }
+    let mut capture = reader.finish();
+    outcome.hosts = capture.hosts.len() as u64;
+    steady::align(&mut capture);
+    Ok(capture)
 }
 
 #[derive(Default)]
 struct Reader {
     directory: PathBuf,
     capture: Capture,
-    hosts: FxHashMap<String, u32>,
-    kernels: FxHashMap<([u8; 16], u32), u32>,
-    machines: FxHashMap<(u32, u64), u32>,
+    machines: Machines,
+    /// Where each process ran.
+    homes: Vec<Home>,
 }
 
 impl Reader {
@@ -103,7 +85,9 @@ impl Reader {
         }
         outcome.absorb(counts);
 
-        let process = Process { ended, ..self.process(&header, path) };
+        let home = self.machines.home(&header, path);
+        self.homes.push(home);
+        let process = Process { ended, ..process(&header, path, home) };
         let capture = &mut self.capture;
         let (place, first) = (capture.processes.len() as u32, capture.flows.len() as u32);
         let names: Vec<u32> = names.into_values().map(|name| capture.names.intern(name)).collect();
@@ -133,32 +117,28 @@ impl Reader {
         capture.processes.push(process);
     }
 
-    fn process(&mut self, header: &Header, path: &Path) -> Process {
-        // The directory is named after the host as well; it stands in where the header has no name.
-        let directory = path.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
-        let name = if header.host.is_empty() { directory.as_ref() } else { header.host.as_str() };
-        let hosts = &mut self.capture.hosts;
-        let host = *self.hosts.entry(name.to_owned()).or_insert_with(|| {
-            hosts.push(name.to_owned());
-            (hosts.len() - 1) as u32
-        });
-        // Without the kernel's id a host is a kernel of its own, unless others say which it is.
-        let unknown = if header.boot_id == [0; 16] { host } else { NONE };
-        let next = self.kernels.len() as u32;
-        let kernel = *self.kernels.entry((header.boot_id, unknown)).or_insert(next);
-        let next = self.machines.len() as u32;
-        let machine = *self.machines.entry((kernel, header.namespace)).or_insert(next);
-        let (boot, source) = (u128::from_le_bytes(header.boot_id), header.source);
-        Process {
-            host,
-            kernel,
-            machine,
-            boot,
-            source,
-            pid: header.pid,
-            ended: None,
-            node: process::node(header, name),
+    /// Puts each process where it ran.
+    fn finish(self) -> Capture {
+        let Reader { mut capture, machines, mut homes, .. } = self;
+        machines::settle(&mut homes);
+        for (process, home) in capture.processes.iter_mut().zip(homes) {
+            (process.kernel, process.machine) = (home.kernel, home.machine);
         }
+        capture.hosts = machines.hosts();
+        capture
+    }
+}
+
+fn process(header: &Header, path: &Path, home: Home) -> Process {
+    Process {
+        host: home.host,
+        kernel: home.kernel,
+        machine: home.machine,
+        boot: u128::from_le_bytes(header.boot_id),
+        source: header.source,
+        pid: header.pid,
+        ended: None,
+        node: process::node(header, &machines::host_name(header, path)),
     }
 }
 

@@ -1,0 +1,75 @@
+//! Where a log's process ran: its host, the kernel, and the machine, which is a network namespace of a kernel. One place for
+//! it, because loopback addresses, process ids and paths mean something only within one of these.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use rustc_hash::FxHashMap;
+use socket_log::Header;
+
+/// Where a process ran, each by its place among all of its kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Home {
+    pub(crate) host: u32,
+    /// One boot of a kernel. It owns process ids and the paths of unix sockets.
+    pub(crate) kernel: u32,
+    /// A network namespace of a kernel. It owns loopback addresses and abstract unix names.
+    pub(crate) machine: u32,
+    /// Whether the log says which kernel that is.
+    told: bool,
+}
+
+/// All hosts, kernels and machines that there are.
+#[derive(Default)]
+pub(crate) struct Machines {
+    names: FxHashMap<String, u32>,
+    kernels: FxHashMap<([u8; 16], Option<u32>), u32>,
+    machines: FxHashMap<(u32, u64), u32>,
+}
+
+impl Machines {
+    /// Where the process of the log at `path` ran.
+    pub(crate) fn home(&mut self, header: &Header, path: &Path) -> Home {
+        let next = self.names.len() as u32;
+        let host = *self.names.entry(host_name(header, path).into_owned()).or_insert(next);
+        // Without the kernel's id a host is a kernel of its own, unless others say which it is.
+        let told = header.boot_id != [0; 16];
+        let next = self.kernels.len() as u32;
+        let kernel = *self.kernels.entry((header.boot_id, (!told).then_some(host))).or_insert(next);
+        let next = self.machines.len() as u32;
+        let machine = *self.machines.entry((kernel, header.namespace)).or_insert(next);
+        Home { host, kernel, machine, told }
+    }
+
+    /// The names of the hosts, in their order.
+    pub(crate) fn hosts(self) -> Vec<String> {
+        let mut hosts: Vec<(String, u32)> = self.names.into_iter().collect();
+        hosts.sort_by_key(|(_, place)| *place);
+        hosts.into_iter().map(|(name, _)| name).collect()
+    }
+}
+
+/// Puts processes whose log does not say where they ran (packets and strace tell nothing of the machine) on the machine that
+/// the others of their host are on, with its loopback addresses, where that is one.
+pub(crate) fn settle(homes: &mut [Home]) {
+    let mut known: FxHashMap<u32, Option<Home>> = FxHashMap::default();
+    for home in homes.iter().filter(|home| home.told) {
+        known
+            .entry(home.host)
+            .and_modify(|known| *known = known.filter(|known| known == home))
+            .or_insert(Some(*home));
+    }
+    for home in homes.iter_mut().filter(|home| !home.told) {
+        if let Some(Some(known)) = known.get(&home.host) {
+            (home.kernel, home.machine) = (known.kernel, known.machine);
+        }
+    }
+}
+
+/// The name of the host. The log's directory is named after it as well and stands in where the header has no name.
+pub(crate) fn host_name<'a>(header: &'a Header, path: &'a Path) -> Cow<'a, str> {
+    if header.host.is_empty() {
+        return path.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+    }
+    Cow::Borrowed(&header.host)
+}

@@ -1,0 +1,72 @@
+//! What the logs tell of ends and processes that were not recorded: a loopback address is its machine's, which is a network
+//! namespace of a kernel, and a process id its kernel's.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use common::{System, accept, connect, log};
+use reconcile::blind_spots::{BlindSpots, find};
+use socket_log::encode::ProcessEvent;
+use socket_log::layout::source;
+use socket_log::write::LogWriter;
+
+const HERE: &str = "127.0.0.1:40000";
+const THERE: &str = "127.0.0.1:80";
+
+fn client() -> LogWriter {
+    let mut client = log(10, "client");
+    connect(&mut client, 100, 1, 11, HERE, THERE);
+    client.send(1_000, 1, 10);
+    client
+}
+
+fn server() -> LogWriter {
+    let mut server = log(20, "server");
+    accept(&mut server, 110, 1, 12, THERE, HERE);
+    server.receive(1_100, 1, 10);
+    server
+}
+
+fn unseen(found: &BlindSpots) -> Vec<(&str, u32)> {
+    found.unseen_ends.iter().map(|end| (end.name.as_str(), end.by.pid)).collect()
+}
+
+#[test]
+fn loopback_ends_are_looked_for_in_their_own_network_namespace() {
+    for (namespaces, expected) in [([7, 7], vec![]), ([7, 8], vec![(HERE, 20), (THERE, 10)])] {
+        let system = System::new();
+        system.add("one", "a", client().set_namespace(namespaces[0]));
+        system.add("one", "b", server().set_namespace(namespaces[1]));
+        assert_eq!(unseen(&find(&system.data()).unwrap()), expected, "{namespaces:?}");
+    }
+}
+
+#[test]
+fn what_tells_nothing_of_its_machine_is_where_the_others_of_its_host_are() {
+    // What packets and strace saw has no boot id: hosts without one are not all the same machine.
+    for (host, expected) in [("one", vec![]), ("two", vec![(HERE, 20), (THERE, 10)])] {
+        let system = System::new();
+        let mut server = LogWriter::new(host, 20, "/usr/bin/server");
+        accept(&mut server, 110, 1, 0, THERE, HERE);
+        server.receive(1_100, 1, 10).set_boot_id([0; 16]).set_source(source::STRACE);
+        for boot in [false, true] {
+            let mut client = client();
+            if !boot {
+                client.set_boot_id([0; 16]);
+            }
+            system.add("one", "a", client.set_namespace(7 * u64::from(boot)));
+            system.add(host, "b", &server);
+            assert_eq!(unseen(&find(&system.data()).unwrap()), expected, "{host} {boot}");
+        }
+    }
+}
+
+#[test]
+fn a_child_is_found_in_whatever_network_namespace_it_went_to() {
+    let system = System::new();
+    let mut parent = client();
+    parent.set_namespace(7).process(2_000, ProcessEvent::Fork, 20).process(2_100, ProcessEvent::Fork, 30);
+    system.add("one", "a", &parent).add("one", "b", server().set_namespace(8));
+    let found = find(&system.data()).unwrap();
+    assert_eq!(found.missing.iter().map(|missing| missing.pid).collect::<Vec<_>>(), [30]);
+}
