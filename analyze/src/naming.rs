@@ -11,6 +11,7 @@ use message_trace::{EndpointId, MessageTrace, Protocol};
 
 use crate::options::Options;
 pub use aliases::{Aliases, Error as AliasError};
+pub use known::called;
 use names::Interner;
 pub use names::{CLIENT, EPHEMERAL};
 pub use roles::Roles;

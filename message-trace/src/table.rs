@@ -59,9 +59,7 @@ impl Writer {
     /// When the file cannot be made.
     pub fn create(path: &Path, schema: SchemaRef) -> Result<Writer, Error> {
         let file = File::create(unfinished(path)).map_err(|error| Error::io(path, error))?;
-        let properties =
-            WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build();
-        let writer = ArrowWriter::try_new(file, schema, Some(properties));
+        let writer = ArrowWriter::try_new(file, schema, Some(properties()));
         Ok(Writer { path: path.to_owned(), writer: Some(writer.map_err(|error| wrong(path, error))?) })
     }
 
@@ -101,6 +99,11 @@ impl Drop for Writer {
             let _ = fs::remove_file(unfinished(&self.path));
         }
     }
+}
+
+/// How tables are stored.
+fn properties() -> WriterProperties {
+    WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build()
 }
 
 fn wrong(path: &Path, error: parquet::errors::ParquetError) -> Error {

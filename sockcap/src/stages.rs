@@ -76,6 +76,14 @@ pub(crate) fn with_names(
     Ok(analyze::Options { aliases, ..options })
 }
 
+/// The user's names for tables that need no analysis: those of `file` or, where none is named, of the last analysis or of the
+/// data directory.
+pub(crate) fn names(data: &DataDir, file: Option<&Path>) -> Result<Aliases, Error> {
+    let last =
+        AnalysisSummary::read(&data.analysis()).map_or_else(|_| Default::default(), |last| last.options);
+    Ok(with_names(data, &Inference::named_by(file.map(Path::to_owned)), last)?.aliases)
+}
+
 /// The user's names in `file` or, where none is named, in the data directory.
 pub(crate) fn aliases(data: &DataDir, file: Option<&Path>) -> Result<Aliases, Error> {
     match file {

@@ -165,6 +165,58 @@ fn names_are_the_users_and_need_no_reconciling() {
 }
 
 #[test]
+fn exported_messages_and_nodes_have_the_users_names() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let table = "send_ts,recv_ts,src,dst,src_host,dst_host,src_endpoint,dst_endpoint\n\
+        1,2,shop.py,10.0.0.5:80,ip-7,10.0.0.5,10.0.0.7:999,10.0.0.5:80\n\
+        3,4,shop.py,10.0.0.9:443,ip-7,10.0.0.9,10.0.0.7:998,10.0.0.9:443\n\
+        5,6,shop.py,log,ip-7,ip-8,unix:#7/3,unix:/run/log\n";
+    fs::write(path.join("table.csv"), table).unwrap();
+    works(&["import", "messages", "table.csv"], path);
+    // The nodes without their ids, and the ends of the messages.
+    let nodes = |more: &[&str]| {
+        let table = works(&[&["export", "nodes"], more].concat(), path);
+        let row = |row: &str| [1, 4].map(|at| row.split(',').nth(at).unwrap().to_owned()).join(" ");
+        table.lines().skip(1).map(row).collect::<Vec<_>>()
+    };
+    let ends = |more: &[&str]| {
+        let table = works(&[&["export", "messages"], more].concat(), path);
+        let row = |row: &str| [9, 10].map(|at| row.split(',').nth(at).unwrap().to_owned()).join(" ");
+        table.lines().skip(1).map(row).collect::<Vec<_>>()
+    };
+    let captured_nodes =
+        ["ip-7 shop.py", "10.0.0.5 10.0.0.5:80", "10.0.0.9 10.0.0.9:443", "ip-8 log"].map(str::to_owned);
+    let captured_ends = ["10.0.0.7:999 10.0.0.5:80", "10.0.0.7:998 10.0.0.9:443", "unix:#7/3 unix:/run/log"]
+        .map(str::to_owned);
+    assert_eq!((nodes(&[]), ends(&[])), (captured_nodes.to_vec(), captured_ends.to_vec()));
+
+    let aliases = "host ip-7 = web\ncommand shop.py = shop\naddress 10.0.0.5 = db\naddress 10.0.0.7 = gate\n\
+        endpoint 10.0.0.9:443 = front\nendpoint unix:/run/* = journal\n";
+    fs::write(path.join("sockcap.data/aliases"), aliases).unwrap();
+    assert_eq!(nodes(&[]), ["web shop", "db db", "10.0.0.9 front", "ip-8 journal"]);
+    assert_eq!(ends(&[]), ["gate:999 db:80", "gate:998 front", "unix:#7/3 journal"]);
+    // A file that was named for the last analysis holds until another one is, and one without rules gives all as captured.
+    fs::write(path.join("other"), "host ip-7 = other").unwrap();
+    assert_eq!(nodes(&["--aliases", "other"])[0], "other shop.py");
+    works(&["analyze", "--aliases", "other"], path);
+    assert_eq!(nodes(&[])[0], "other shop.py");
+    let none = ["--aliases", "/dev/null"];
+    assert_eq!((nodes(&none), ends(&none)), (captured_nodes.to_vec(), captured_ends.to_vec()));
+    works(&["analyze"], path);
+
+    // What was written before stays when the names cannot be read.
+    works(&["export", "nodes", "-o", "nodes.csv"], path);
+    let before = fs::read_to_string(path.join("nodes.csv")).unwrap();
+    fs::write(path.join("sockcap.data/aliases"), "nonsense").unwrap();
+    for table in ["nodes", "messages"] {
+        let said = fails(&["export", table, "-o", "nodes.csv"], path);
+        assert!(said.contains("aliases:1:"), "{said}");
+    }
+    assert_eq!(fs::read_to_string(path.join("nodes.csv")).unwrap(), before);
+}
+
+#[test]
 fn what_cannot_be_imported_is_told_with_what_to_do() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();

@@ -14,7 +14,7 @@
 
 mod rule;
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashMap;
@@ -133,6 +133,16 @@ impl Aliases {
     /// The name of whoever is at that endpoint.
     pub fn endpoint(&self, endpoint: &str) -> Option<&str> {
         self.find(What::Endpoint, endpoint, None)
+    }
+
+    /// What to call that endpoint in a table of messages: the name of whoever is there, or else that of the address, with
+    /// the port.
+    pub fn endpoint_text(&self, endpoint: &str) -> Option<String> {
+        if let Some(name) = self.endpoint(endpoint) {
+            return Some(name.to_owned());
+        }
+        let address: SocketAddr = endpoint.parse().ok()?;
+        self.address(address.ip()).map(|name| format!("{name}:{}", address.port()))
     }
 
     /// Whether any endpoint has a name.

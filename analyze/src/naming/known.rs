@@ -6,7 +6,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use message_trace::{Endpoint, FROM_CONNECTING, Message, MessageTrace, Node, NodeId};
+use message_trace::{Endpoint, FROM_CONNECTING, Message, MessageTrace, Node, NodeId, Nodes};
 use rustc_hash::FxHashMap;
 
 use super::Aliases;
@@ -50,6 +50,18 @@ pub(super) fn nodes<'a>(trace: &'a MessageTrace, aliases: &'a Aliases) -> Vec<Kn
         known.push(of_node);
     }
     known
+}
+
+/// The nodes of `trace` with their hosts and commands as the user calls them; what the user does not name stays as it was
+/// captured.
+pub fn called(trace: &MessageTrace, aliases: &Aliases) -> Nodes {
+    let known = nodes(trace, aliases);
+    let called = |(node, known): (&Node, Known)| Node {
+        host: known.host_alias.map_or_else(|| node.host.clone(), str::to_owned),
+        command: if known.is_alias { known.name } else { node.command.clone() },
+        ..node.clone()
+    };
+    Nodes(trace.nodes.0.iter().zip(known).map(called).collect())
 }
 
 /// What is known of `node`, whose endpoint the user calls `of_endpoint`; `owner` is the host that has an address. Also

@@ -98,6 +98,40 @@ pub fn texts<S: AsRef<str>>(values: impl IntoIterator<Item = Option<S>>) -> Arra
     }
 }
 
+/// `batch`, which was read from `path`, with the texts of these columns as `call` calls them; others stay.
+///
+/// # Errors
+/// When there is no such column, or it has no texts.
+pub fn renamed(
+    path: &Path,
+    batch: RecordBatch,
+    columns: &[&str],
+    call: impl Fn(&str) -> Option<String>,
+) -> Result<RecordBatch, Error> {
+    let table = Columns::new(path, &batch);
+    let mut arrays = batch.columns().to_vec();
+    let called = |texts: &StringArray| -> ArrayRef {
+        let names = texts.iter().map(|text| text.map(|text| call(text).unwrap_or_else(|| text.to_owned())));
+        Arc::new(names.collect::<StringArray>())
+    };
+    for name in columns {
+        let wrong = || table.mistyped(name, "Utf8");
+        let array = table.column(name)?;
+        // In a dictionary each text is looked up once, however many rows have it.
+        let other = match (array.as_dictionary_opt::<Int32Type>(), array.as_string_opt::<i32>()) {
+            (Some(dictionary), _) => {
+                let texts = dictionary.values().as_string_opt::<i32>().ok_or_else(wrong)?;
+                Arc::new(dictionary.with_values(called(texts)))
+            }
+            (None, Some(texts)) => called(texts),
+            (None, None) => return Err(wrong()),
+        };
+        let place = batch.schema().index_of(name).map_err(|error| Error::malformed(path, error))?;
+        arrays[place] = other;
+    }
+    self::batch(path, &batch.schema(), arrays)
+}
+
 /// The columns of one batch, by name; the errors tell the file and the column.
 pub struct Columns<'batch> {
     path: PathBuf,

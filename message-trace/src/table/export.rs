@@ -1,5 +1,5 @@
 //! A stage's table in the format that somebody else wants: the same columns by name as CSV, as JSON (an object a
-//! line), or as Parquet again.
+//! line), or as Parquet again; if wanted, with other names in it.
 
 use std::fmt;
 use std::io::Write;
@@ -7,9 +7,13 @@ use std::path::Path;
 use std::str::FromStr;
 
 use arrow_array::RecordBatch;
+use arrow_schema::{ArrowError, SchemaRef};
+use parquet::arrow::ArrowWriter;
+use parquet::errors::ParquetError;
 
 use crate::error::Error;
-use crate::table;
+use crate::node::Nodes;
+use crate::table::{self, columns};
 
 /// The formats of [`export`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -53,45 +57,110 @@ impl FromStr for Format {
 ///
 /// # Errors
 /// When the table cannot be read or the output not written.
-pub fn export(path: &Path, format: Format, mut output: impl Write, name: &Path) -> Result<(), Error> {
-    let refused = |error: arrow_schema::ArrowError| Error::io(name, into_io(error));
+pub fn export(path: &Path, format: Format, mut output: impl Write + Send, name: &Path) -> Result<(), Error> {
+    if format != Format::Parquet {
+        let batches = table::read(path)?;
+        return export_batches(batches.schema(), batches, format, output, name);
+    }
+    let mut file = std::fs::File::open(path).map_err(|error| Error::io(path, error))?;
+    let copied = std::io::copy(&mut file, &mut output).and_then(|_| output.flush());
+    copied.map_err(|error| Error::io(name, error))
+}
+
+/// Writes the table at `path` as [`export`] does, with the texts of these columns as `call` calls them, where it does.
+///
+/// # Errors
+/// As for [`export`].
+pub fn export_renamed(
+    path: &Path,
+    columns: &[&str],
+    call: impl Fn(&str) -> Option<String>,
+    format: Format,
+    output: impl Write + Send,
+    name: &Path,
+) -> Result<(), Error> {
+    let batches = table::read(path)?;
+    let schema = batches.schema();
+    let batches = batches.map(|batch| columns::renamed(path, batch?, columns, &call));
+    export_batches(schema, batches, format, output, name)
+}
+
+/// Writes `nodes` as [`export`] writes the table at `path`, which they come from.
+///
+/// # Errors
+/// As for [`export`].
+pub fn export_nodes(
+    nodes: &Nodes,
+    path: &Path,
+    format: Format,
+    output: impl Write + Send,
+    name: &Path,
+) -> Result<(), Error> {
+    let batch = nodes.batch(path)?;
+    export_batches(batch.schema(), [Ok(batch)], format, output, name)
+}
+
+fn export_batches(
+    schema: SchemaRef,
+    batches: impl IntoIterator<Item = Result<RecordBatch, Error>>,
+    format: Format,
+    mut output: impl Write + Send,
+    name: &Path,
+) -> Result<(), Error> {
+    let refused = |error: ArrowError| Error::io(name, into_io(error));
     match format {
         Format::Csv => {
             let mut writer = arrow_csv::Writer::new(&mut output);
-            let batches = table::read(path)?;
             // The header comes with the first batch, and a table without rows has none of its own.
-            let header = RecordBatch::new_empty(batches.schema());
+            let header = RecordBatch::new_empty(schema);
             for batch in std::iter::once(Ok(header)).chain(batches) {
                 writer.write(&batch?).map_err(refused)?;
             }
         }
         Format::Json => {
             let mut writer = arrow_json::LineDelimitedWriter::new(&mut output);
-            for batch in table::read(path)? {
+            for batch in batches {
                 writer.write(&batch?).map_err(refused)?;
             }
             writer.finish().map_err(refused)?;
         }
         Format::Parquet => {
-            let mut file = std::fs::File::open(path).map_err(|error| Error::io(path, error))?;
-            std::io::copy(&mut file, &mut output).map_err(|error| Error::io(name, error))?;
+            let refused = |error| Error::io(name, of_parquet(error));
+            let mut writer =
+                ArrowWriter::try_new(&mut output, schema, Some(table::properties())).map_err(refused)?;
+            for batch in batches {
+                writer.write(&batch?).map_err(refused)?;
+            }
+            writer.close().map_err(refused)?;
         }
     }
     output.flush().map_err(|error| Error::io(name, error))
 }
 
 /// The operating system's error inside an Arrow error, so that a closed pipe is still known as one.
-fn into_io(error: arrow_schema::ArrowError) -> std::io::Error {
+fn into_io(error: ArrowError) -> std::io::Error {
     match error {
-        arrow_schema::ArrowError::IoError(_, error) => error,
+        ArrowError::IoError(_, error) => error,
+        other => std::io::Error::other(other),
+    }
+}
+
+/// The same of an error of Parquet's.
+fn of_parquet(error: ParquetError) -> std::io::Error {
+    match error {
+        ParquetError::External(cause) => {
+            cause.downcast().map_or_else(std::io::Error::other, |error: Box<std::io::Error>| *error)
+        }
         other => std::io::Error::other(other),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use arrow_schema::DataType;
+
     use super::*;
-    use crate::node::{Node, Nodes};
+    use crate::node::Node;
 
     fn exported(nodes: &Nodes, format: Format) -> String {
         let directory = tempfile::tempdir().unwrap();
@@ -120,6 +189,35 @@ mod tests {
             rows.starts_with(r#"{"id":0,"host":"h","command":"","executable":"","traced":true}"#),
             "{rows}"
         );
+    }
+
+    #[test]
+    fn texts_are_renamed_in_every_format() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("table.parquet");
+        let (column, plain) = (columns::nullable("at", columns::dictionary()), DataType::Utf8);
+        let schema = columns::schema([column, columns::required("by", plain)]);
+        let rows = [Some("a"), None, Some("b"), Some("a")];
+        let arrays = vec![columns::texts(rows), columns::text(["a", "a", "b", "c"].map(Some))];
+        table::write(&path, schema.clone(), [columns::batch(&path, &schema, arrays).unwrap()]).unwrap();
+        let call = |text: &str| (text == "a").then(|| "first".to_owned());
+        let export = |columns: &[&str], format| {
+            let mut output = Vec::new();
+            export_renamed(&path, columns, call, format, &mut output, Path::new("output")).map(|()| output)
+        };
+        let text = |columns: &[&str], format| String::from_utf8(export(columns, format).unwrap()).unwrap();
+        assert_eq!(text(&["at"], Format::Csv), "at,by\nfirst,a\n,a\nb,b\nfirst,c\n");
+        let both = "at,by\nfirst,first\n,first\nb,b\nfirst,c\n";
+        assert_eq!(text(&["at", "by"], Format::Csv), both);
+        assert_eq!(text(&["by"], Format::Json).lines().next().unwrap(), r#"{"at":"a","by":"first"}"#);
+        let again = directory.path().join("again.parquet");
+        std::fs::write(&again, export(&["at", "by"], Format::Parquet).unwrap()).unwrap();
+        let mut csv = Vec::new();
+        super::export(&again, Format::Csv, &mut csv, Path::new("output")).unwrap();
+        assert_eq!(String::from_utf8(csv).unwrap(), both);
+        assert_eq!(table::read(&again).unwrap().schema(), table::read(&path).unwrap().schema());
+        let error = export(&["to"], Format::Csv).unwrap_err().to_string();
+        assert!(error.contains("table.parquet") && error.contains("no column 'to'"), "{error}");
     }
 
     #[test]

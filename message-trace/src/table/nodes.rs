@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use arrow_array::RecordBatch;
 use arrow_schema::{DataType, SchemaRef};
 
 use crate::error::Error;
@@ -27,6 +28,11 @@ impl Nodes {
     /// # Errors
     /// When the file cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), Error> {
+        table::write(path, schema(), [self.batch(path)?])
+    }
+
+    /// The table as one batch, for `path`.
+    pub(super) fn batch(&self, path: &Path) -> Result<RecordBatch, Error> {
         let rows = || self.0.iter();
         let arrays = vec![
             columns::int32((0..self.len()).map(|id| Some(id as i32))),
@@ -37,7 +43,7 @@ impl Nodes {
             columns::text(rows().map(|node| Some(&node.executable))),
             columns::boolean(rows().map(|node| node.traced)),
         ];
-        table::write(path, schema(), [columns::batch(path, &schema(), arrays)?])
+        columns::batch(path, &schema(), arrays)
     }
 
     /// Reads the table at `path`.

@@ -62,8 +62,8 @@ pub(crate) struct Export {
     /// The format: csv, json (an object a line) or parquet
     #[arg(long, value_name = "FORMAT", default_value_t = Format::Csv, value_parser = Format::from_str)]
     pub(crate) format: Format,
-    /// A file that says what addresses, hosts, commands and endpoints are to be called, for links, paths and patterns
-    /// [default: DIR/aliases, if there is one]
+    /// A file that says what addresses, hosts, commands and endpoints are to be called [default: DIR/aliases, if
+    /// there is one]
     #[arg(long, value_name = "FILE")]
     pub(crate) aliases: Option<PathBuf>,
     /// Write to this file instead of standard output

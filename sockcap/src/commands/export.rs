@@ -1,10 +1,12 @@
 //! `sockcap export`: a stage's table in another format.
 
-use std::io::{self, BufWriter};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use message_trace::table::export::export;
+use analyze::naming::{Aliases, called};
+use message_trace::table::export::{export, export_nodes, export_renamed};
+use message_trace::{DataDir, MessageTrace};
 
 use crate::cli::{Export, Inference, Table};
 use crate::error::Error;
@@ -19,6 +21,36 @@ pub(crate) fn run(arguments: &Export) -> Result<ExitCode, Error> {
     };
     let output = arguments.output.as_deref();
     let target = output.map(|path| Target::try_out(path).map_err(refused(path))).transpose()?;
+    match arguments.table {
+        Table::Messages | Table::Nodes => stages::messages(&data)?,
+        Table::Links | Table::Paths | Table::Patterns => {
+            stages::analysis(&data, &Inference::named_by(arguments.aliases.clone()))?;
+        }
+    }
+    // What an analysis makes has the user's names already.
+    let aliases = match arguments.table {
+        Table::Messages | Table::Nodes => stages::names(&data, arguments.aliases.as_deref())?,
+        Table::Links | Table::Paths | Table::Patterns => Aliases::default(),
+    };
+    match (output, target) {
+        (Some(path), Some(target)) => {
+            let file = target.create().map_err(refused(path))?;
+            write(arguments, &data, &aliases, BufWriter::new(file), path)?;
+        }
+        _ => write(arguments, &data, &aliases, BufWriter::new(io::stdout()), Path::new("standard output"))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the table to `output`, which is called `name`, with the names that `aliases` give.
+fn write(
+    arguments: &Export,
+    data: &DataDir,
+    aliases: &Aliases,
+    output: impl Write + Send,
+    name: &Path,
+) -> Result<(), Error> {
+    let format = arguments.format;
     let table = match arguments.table {
         Table::Messages => data.messages(),
         Table::Nodes => data.nodes(),
@@ -27,20 +59,16 @@ pub(crate) fn run(arguments: &Export) -> Result<ExitCode, Error> {
         Table::Patterns => data.patterns(),
     };
     match arguments.table {
-        Table::Messages | Table::Nodes => stages::messages(&data)?,
-        Table::Links | Table::Paths | Table::Patterns => {
-            stages::analysis(&data, &Inference::named_by(arguments.aliases.clone()))?;
-        }
-    }
-    match (output, target) {
-        (Some(path), Some(target)) => {
-            let file = target.create().map_err(refused(path))?;
-            export(&table, arguments.format, BufWriter::new(file), path)?;
+        _ if aliases.is_empty() => export(&table, format, output, name)?,
+        Table::Messages => {
+            let call = |endpoint: &str| aliases.endpoint_text(endpoint);
+            export_renamed(&table, &["src_endpoint", "dst_endpoint"], call, format, output, name)?;
         }
         _ => {
-            let stdout = BufWriter::new(io::stdout().lock());
-            export(&table, arguments.format, stdout, Path::new("standard output"))?;
+            // Who accepts where, and who has which address, only the messages tell.
+            let trace = MessageTrace::read(&data.messages(), &table)?;
+            export_nodes(&called(&trace, aliases), &table, format, output, name)?;
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
