@@ -68,6 +68,8 @@ pub(crate) fn notes(found: &Reconciliation) -> Vec<Note> {
     notes.push(note("datagrams lost".into(), found.datagrams.lost));
     notes.push(note("datagrams received twice".into(), found.datagrams.duplicated));
     notes.push(note("datagrams out of order".into(), found.datagrams.reordered));
+    let unchecked = "datagrams without a checksum, matched by ends, size and order";
+    notes.push(note(unchecked.into(), found.datagrams.unchecked));
     notes.push(note("messages of processes to themselves, left out".into(), found.internal.messages));
     notes.extend(causes(&found.ignored, "records passed over"));
     notes.retain(|note| note.count > 0);

@@ -217,6 +217,31 @@ fn exported_messages_and_nodes_have_the_users_names() {
 }
 
 #[test]
+fn datagrams_without_a_checksum_are_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    // The payload of the second is not whole, that of the third neither.
+    let sent = |time, payload: &str| {
+        format!(
+            "10 1700000000.{time} sendto(3<UDP:[10.0.0.1:4000]>, {payload}, 8, 0, {{sa_family=AF_INET, \
+             sin_port=htons(53), sin_addr=inet_addr(\"10.0.0.2\")}}, 16) = 8 <0.000010>\n"
+        )
+    };
+    let whole = sent("000100", "\"12345678\"");
+    fs::write(path.join("x.strace"), &whole).unwrap();
+    works(&["import", "strace", "x.strace", "--host", "one"], path);
+    works(&["reconcile"], path);
+    let note = "datagrams without a checksum, matched by ends, size and order";
+    assert!(!works(&["info"], path).contains(note), "there are none");
+    let cut = [sent("000200", "\"1234\"..."), sent("000300", "\"1234\"...")].concat();
+    fs::write(path.join("x.strace"), whole + &cut).unwrap();
+    works(&["import", "strace", "x.strace", "--host", "one"], path);
+    works(&["reconcile"], path);
+    let info = works(&["info"], path);
+    assert!(info.contains(&format!("  {note}: 2\n")), "{info}");
+}
+
+#[test]
 fn what_cannot_be_imported_is_told_with_what_to_do() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
