@@ -127,6 +127,7 @@ pub fn pairs(halves: &[HalfFlow], known: &[Offset], least: f64) -> Vec<Pair> {
     let mut edges = rare.edges;
     field.near_in_time(&rare.crowds, &clocks, &mut edges);
     edges.retain(|edge| clocks.allow(&field, edge));
+    clocks.learn_widths(&field, &edges);
     let judged = confidence::judge(&field, &edges, &clocks);
     assignment::assign(&field, &edges, &judged, least)
 }

@@ -6,13 +6,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::net::SocketAddr;
 use std::process::Command;
 
-use analyze::paths::PathPattern;
+use analyze::paths::{Hop, PathPattern};
 use end_to_end::capture::{program, python};
 use end_to_end::lab::{Clock, Host, Lab, Running};
 use end_to_end::repository;
-use message_trace::{DataDir, MessageTrace};
+use message_trace::{DataDir, Endpoint, MessageTrace};
 use reconcile::{Counts, Options, Reconciliation, TranslatedEnd};
 use rustix::process::Signal;
 
@@ -91,13 +92,13 @@ impl System {
     }
 
     /// What reconciliation and analysis make of the whole.
-    fn outcome(self) -> (Reconciliation, Vec<PathPattern>) {
+    fn outcome(self) -> (Reconciliation, MessageTrace, Vec<PathPattern>) {
         let recording = self.lab.into_recording();
         let data = DataDir::new(recording.data());
         let outcome = reconcile::reconcile(&data, &Options::default(), &()).unwrap();
         let trace = MessageTrace::read(&data.messages(), &data.nodes()).unwrap();
         let analysis = analyze::analyze(&trace, &analyze::Options::default(), &());
-        (outcome, analysis.patterns)
+        (outcome, trace, analysis.patterns)
     }
 }
 
@@ -111,20 +112,55 @@ fn translations(outcome: &Reconciliation) -> BTreeMap<String, u64> {
     found.collect()
 }
 
-/// Everything was seen at both ends, and each question went from a client by an application to the store and back.
-fn assert_whole(outcome: &Reconciliation, patterns: &[PathPattern]) {
-    let lacking = [&outcome.unmatched_streams, &outcome.send_only, &outcome.receive_only];
-    assert!(lacking.into_iter().all(Counts::is_empty), "{outcome:#?}");
-    let mut whole = 0.0;
-    for pattern in patterns {
-        let parents: Vec<Option<usize>> = pattern.hops.iter().map(|hop| hop.parent).collect();
-        assert!(pattern.hops.iter().all(|hop| hop.src_traced && hop.dst_traced), "{pattern:#?}");
-        if parents == [None, Some(0), Some(1), Some(2)] {
-            whole += pattern.expected;
-        }
+/// What begins the lines of the load balancer's log that tell of a connection.
+const PASSED: &str = "passed on:";
+
+/// A connection that the load balancer passed on, as it tells itself.
+#[derive(Clone, Copy, Debug)]
+struct Passed {
+    client: SocketAddr,
+    /// As what the client knows the server.
+    front: SocketAddr,
+    server: SocketAddr,
+    /// Bytes that went back.
+    bytes: u64,
+    /// From when to when, in ms.
+    time: (u64, u64),
+}
+
+impl Passed {
+    /// Whether nothing but chance tells this one from the other.
+    fn is_like(&self, other: &Passed) -> bool {
+        let open = |one: &Passed, other: &Passed| one.time.0 <= other.time.1 + 1;
+        self.client != other.client
+            && (self.front, self.bytes) == (other.front, other.bytes)
+            && open(self, other)
+            && open(other, self)
     }
-    // Two clients ask at once, so that analysis is not sure of each.
-    assert!(whole > 0.6 * 2.0 * QUESTIONS as f64, "{whole} whole paths\n{patterns:#?}");
+}
+
+/// The connections of the load balancer's log.
+fn passed(log: &str) -> Vec<Passed> {
+    let lines = log.lines().filter_map(|line| line.strip_prefix(PASSED));
+    lines
+        .map(|line| {
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            let [client, front, server, bytes, from, long] = fields[..] else { panic!("{line}") };
+            let [client, front, server] = [client, front, server].map(|name| name.parse().unwrap());
+            let [bytes, from, long] = [bytes, from, long].map(|number| number.parse().unwrap());
+            Passed { client, front, server, bytes, time: (from, from + long) }
+        })
+        .collect()
+}
+
+/// How many questions (expected) went from a client by an application to the store and back, seen at every step.
+fn whole(patterns: &[PathPattern]) -> f64 {
+    let is_whole = |pattern: &&PathPattern| {
+        let parents: Vec<Option<usize>> = pattern.hops.iter().map(|hop| hop.parent).collect();
+        let seen = pattern.hops.iter().all(|hop| hop.src_traced && hop.dst_traced);
+        seen && parents == [None, Some(0), Some(1), Some(2)]
+    };
+    patterns.iter().filter(is_whole).map(|pattern| pattern.expected).sum()
 }
 
 #[test]
@@ -145,7 +181,7 @@ fn behind_a_router_that_translates() {
     system.middle.nft("add rule ip nat out oifname eth1 masquerade");
     system.run(&format!("{outside}:80"), &format!("{inside}:81"));
     let clients = [0, 1].map(|client: usize| system.clients[client].v4());
-    let (outcome, patterns) = system.outcome();
+    let (outcome, _, patterns) = system.outcome();
     let found = translations(&outcome);
     let to =
         |app: usize| found.get(&format!("{outside}:80 leads to {}:8000", apps[app])).copied().unwrap_or(0);
@@ -159,11 +195,16 @@ fn behind_a_router_that_translates() {
         assert!(found.contains_key(&format!("{app} is seen as {inside}")), "{found:#?}");
     }
     assert_eq!(found.len(), 7, "{found:#?}");
-    assert_whole(&outcome, &patterns);
+    let lacking = [&outcome.unmatched_streams, &outcome.send_only, &outcome.receive_only];
+    assert!(lacking.into_iter().all(Counts::is_empty), "{outcome:#?}");
+    let seen = |hop: &Hop| hop.src_traced && hop.dst_traced;
+    assert!(patterns.iter().flat_map(|pattern| &pattern.hops).all(seen), "{patterns:#?}");
+    // Two clients ask at once, so that analysis is not sure of each.
+    let whole = whole(&patterns);
+    assert!(whole > 0.6 * 2.0 * QUESTIONS as f64, "{whole} whole paths\n{patterns:#?}");
 }
 
 #[test]
-#[ignore = "two of four runs did not find all 240 connections: what it may miss is to be settled (decision 0311)"]
 fn behind_a_load_balancer_that_is_not_traced() {
     let system = System::new();
     let [outside, inside] = [0, 1].map(|network| system.middle(network));
@@ -171,7 +212,9 @@ fn behind_a_load_balancer_that_is_not_traced() {
     let store = system.store.at(7000).to_string();
     let configuration = system.lab.file("haproxy.conf");
     let text = format!(
-        "global\n maxconn 200\ndefaults\n mode tcp\n timeout connect 30s\n timeout client 30s\n timeout server 30s\n\
+        "global\n maxconn 200\n log stdout format raw daemon\ndefaults\n mode tcp\n log global\n\
+         log-format \"{PASSED} %ci:%cp %fi:%fp %si:%sp %B %Ts%ms %Tt\"\n\
+         timeout connect 30s\n timeout client 30s\n timeout server 30s\n\
          frontend clients\n bind {outside}:80\n default_backend apps\n\
          backend apps\n balance roundrobin\n server one {}\n server two {}\n\
          frontend apps\n bind {inside}:81\n default_backend store\n\
@@ -182,16 +225,40 @@ fn behind_a_load_balancer_that_is_not_traced() {
     let mut haproxy = system.middle.plain(program("haproxy"));
     let haproxy = system.middle.serve(haproxy.arg("-f").arg(&configuration), &["tcp:80", "tcp:81"]);
     system.run(&format!("{outside}:80"), &format!("{inside}:81"));
-    haproxy.stop(Signal::TERM);
-    let clients = [0, 1].map(|client: usize| system.clients[client].v4());
-    let (outcome, patterns) = system.outcome();
-    let found = translations(&outcome);
-    let to = |app: &String| found.get(&format!("{outside}:80 leads to {app}")).copied().unwrap_or(0);
-    assert_eq!(to(&apps[0]) + to(&apps[1]), 2 * QUESTIONS, "{found:#?}");
-    assert_eq!(to(&apps[0]), QUESTIONS, "they take turns: {found:#?}");
-    assert_eq!(found.get(&format!("{inside}:81 leads to {store}")), Some(&(2 * QUESTIONS)), "{found:#?}");
-    for client in clients {
-        assert_eq!(found.get(&format!("{client} is seen as {inside}")), Some(&QUESTIONS), "{found:#?}");
+    let passed = passed(&haproxy.stop(Signal::USR1));
+    assert_eq!(passed.len() as u64, 4 * QUESTIONS);
+    let (outcome, trace, patterns) = system.outcome();
+    // To whom each client's bytes went, by what reconciliation made of the names.
+    let address = |endpoint| match trace.endpoint(endpoint) {
+        Some(Endpoint::Inet(address)) => Some(*address),
+        _ => None,
+    };
+    let ends = trace
+        .messages()
+        .filter_map(|message| Some((address(message.src_endpoint)?, address(message.dst_endpoint)?)));
+    let ends: BTreeMap<SocketAddr, SocketAddr> = ends.collect();
+    let mut missed = Vec::new();
+    for one in &passed {
+        let to = ends[&one.client];
+        if to == one.front {
+            missed.push(one);
+        } else {
+            assert_eq!(to, one.server, "{one:?} is taken for another");
+        }
     }
-    assert_whole(&outcome, &patterns);
+    // None is missed but those that look like another of the same moment, which are few.
+    for one in &missed {
+        let like: Vec<&Passed> = passed.iter().filter(|other| one.is_like(other)).collect();
+        println!("missed: {one:?}, like {like:?}");
+        assert!(!like.is_empty(), "{one:?} is missed\n{:#?}", outcome.translations);
+    }
+    assert!(missed.len() as u64 <= QUESTIONS / 10, "{missed:#?}");
+    // Everything else was seen at both ends, by the names that it has itself.
+    assert!(outcome.send_only.is_empty() || !missed.is_empty(), "{outcome:#?}");
+    let found = translations(&outcome);
+    let all: u64 = found.iter().filter(|(what, _)| what.contains("leads to")).map(|(_, flows)| flows).sum();
+    assert_eq!(all, (passed.len() - missed.len()) as u64, "{found:#?}");
+    assert_eq!(found.len(), 7, "{found:#?}");
+    let whole = whole(&patterns);
+    assert!(whole > 0.6 * 2.0 * QUESTIONS as f64, "{whole} whole paths\n{patterns:#?}");
 }

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use super::HalfFlow;
 use super::beliefs::Rivals;
 use super::candidates::{Edge, Field};
-use super::offsets::{Clocks, Verdict};
+use super::offsets::{Clocks, Verdict, median};
 
 /// Rounds of learning.
 const ROUNDS: usize = 12;
@@ -119,9 +119,12 @@ pub(super) fn judge(field: &Field, edges: &[Edge], clocks: &Clocks) -> Vec<Judge
         }
     }
     let verdicts: Vec<Option<Verdict>> = edges.iter().map(|edge| clocks.verdict(field, edge)).collect();
-    let spans = spans(field);
-    let likely: Vec<f64> =
-        edges.iter().zip(&verdicts).map(|(edge, verdict)| alone(field, edge, *verdict, &spans)).collect();
+    let (spans, durations) = (spans(field), durations(field));
+    let likely: Vec<f64> = edges
+        .iter()
+        .zip(&verdicts)
+        .map(|(edge, verdict)| alone(field, edge, clocks, *verdict, &spans, &durations))
+        .collect();
     let chances = Chances::of(field);
     let mut rivals =
         Rivals::new(edges.iter().map(|edge| [edge.connecting, edge.accepting]).collect(), field.halves.len());
@@ -160,21 +163,51 @@ pub(super) fn judge(field: &Field, edges: &[Edge], clocks: &Clocks) -> Vec<Judge
 }
 
 /// What the two ends share, against how common it is, and whether the times fit; in nats.
-fn alone(field: &Field, edge: &Edge, verdict: Option<Verdict>, spans: &FxHashMap<u32, f64>) -> f64 {
+fn alone(
+    field: &Field,
+    edge: &Edge,
+    clocks: &Clocks,
+    verdict: Option<Verdict>,
+    spans: &FxHashMap<u32, f64>,
+    durations: &FxHashMap<SocketAddr, f64>,
+) -> f64 {
     let alike = field.alike(edge).map(f64::from);
     let rare = field.accepting.len().max(field.connecting.len()) as f64 * (-edge.likeness.information).exp();
     let chance = rare.max(alike[0]).max(alike[1]).max(LEAST_CHANCE);
     let times = verdict.map_or(0.0, |verdict| {
         let span = spans.get(&field.half(edge.accepting).host).copied().unwrap_or(1e9);
-        let fits = if verdict.outside > 0.0 {
-            0.0
-        } else {
-            // Windows are mostly as wide as usual, and sometimes much wider.
-            (span / verdict.scale) / (1.0 + edge.window.width() as f64 / verdict.scale).powi(2)
-        };
+        let one = field.half(edge.connecting);
+        let long = durations.get(&one.peer).map_or(1.0, |usual| duration(one) / usual);
+        let wide = clocks.usual_width(field, edge).map_or(1.0, |usual| edge.window.width() as f64 / usual);
+        let fits = span * verdict.density * likeness_of_width(wide, long);
         (verdict.trust * fits + (1.0 - verdict.trust) + 1e-12).ln()
     });
     edge.pauses + times - chance.ln()
+}
+
+/// How much a window that is so many times as `wide` as usual is like one of a true pair, against one of a false pair.
+/// Much narrower it never is, as no byte goes faster than that. Much wider it is now and then; where the connection took as many times as `long` as
+/// usual that is no wonder, and would be so with any other as well.
+fn likeness_of_width(wide: f64, long: f64) -> f64 {
+    let usual = |times: f64| times.powi(3) / (1.0 + times * times).powi(2);
+    let most = usual(1.0);
+    if wide <= 1.0 { usual(wide) } else { (most * usual(wide) / usual(long.max(1.0))).min(most) }
+}
+
+/// How long a half flow lasted, in nanoseconds.
+fn duration(half: &HalfFlow) -> f64 {
+    let last = half.sent.last.max(half.received.last);
+    (last - half.made).max(1) as f64
+}
+
+/// How long the connections to each name usually last.
+fn durations(field: &Field) -> FxHashMap<SocketAddr, f64> {
+    let mut all: FxHashMap<SocketAddr, Vec<f64>> = FxHashMap::default();
+    for place in &field.connecting {
+        let half = field.half(*place);
+        all.entry(half.peer).or_default().push(duration(half));
+    }
+    all.into_iter().filter_map(|(name, mut all)| Some((name, median(&mut all)?))).collect()
 }
 
 /// How long each host was seen to accept, in nanoseconds, and no less than a second.
@@ -279,7 +312,9 @@ impl Learned {
         let way_taken = others(self.both[way.both as usize]);
         // Of the flows to the virtual name, or of those that came to the real one, so many went this way.
         let share = |side: usize, at: usize| {
-            let matched = (matches[side] + GIVEN) / (self.totals[side][at].max(1.0) + UNTRANSLATED);
+            // The more matches there are, the less is held against this one.
+            let doubt = GIVEN + UNTRANSLATED / (1.0 + matches[side]);
+            let matched = (matches[side] + GIVEN) / (self.totals[side][at].max(1.0) + doubt);
             if self.rounds == 0 { matched } else { matched * (way_taken + NEW_WAY) / (matches[side] + 1.0) }
         };
         let translated = share(0, one).max(share(1, other)).min(0.999);

@@ -2,10 +2,12 @@
 //! differences only, and the true ones agree on one. Others agree by chance, and what is periodic agrees on many: so the
 //! place where most agree counts as far as it stands out from the second best.
 
+use std::net::SocketAddr;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::candidates::{Crowd, Edge, Field, forth};
-use super::stabbing::{Stretch, deepest};
+use super::stabbing::{Stretch, around, deepest};
 use super::timing::{LARGEST_SKEW, SLACK};
 use super::{HalfFlow, Side, signature};
 
@@ -24,6 +26,10 @@ const BELIEVED: f64 = 12.0;
 /// What a kept port adds at most, and what it would say of a single pair.
 const MOST_OF_A_PORT: f64 = 4.0;
 const A_PORT: f64 = 10.0;
+/// At least so much of what agrees on a difference does so because it is true.
+const TRUE_VOTES: f64 = 0.9;
+/// It takes so many windows to know how wide those that lead to one name usually are.
+const LEAST_WIDTHS: usize = 8;
 /// Trust above this rules out what does not agree.
 const CERTAIN: f64 = 0.999;
 /// Trust above this makes a difference known.
@@ -67,8 +73,9 @@ pub(super) struct Verdict {
     pub(super) trust: f64,
     /// How many nanoseconds the candidate is outside of what is possible, beyond all uncertainty; 0: it is possible.
     pub(super) outside: f64,
-    /// How wide a true pair's window is, usually.
-    pub(super) scale: f64,
+    /// How much likelier its window lies where it does if it is a true pair's, per nanosecond of where it could lie:
+    /// the share of the differences that are possible which it holds, by its width.
+    pub(super) density: f64,
     /// How many pairs of these hosts agree.
     pub(super) support: u32,
 }
@@ -77,6 +84,8 @@ pub(super) struct Verdict {
 #[derive(Debug, Default)]
 pub(super) struct Clocks {
     differences: FxHashMap<(u32, u32), Difference>,
+    /// How wide the windows of true pairs usually are, by the two hosts and the name that the accepting end has.
+    widths: FxHashMap<((u32, u32), SocketAddr), f64>,
 }
 
 /// A candidate's vote.
@@ -119,7 +128,7 @@ impl Clocks {
                 Difference { at, offset: offset_ns, skew, uncertainty, trust: 1.0, scale: 1e6, support: 0 };
             differences.insert(key, known);
         }
-        Clocks { differences }
+        Clocks { differences, widths: FxHashMap::default() }
     }
 
     /// The clock of `accepting` minus that of `connecting` when the latter shows `time`, and how far it may be wrong;
@@ -140,14 +149,46 @@ impl Clocks {
         let (one, other) = (field.half(edge.connecting), field.half(edge.accepting));
         let known = self.differences.get(&key(one.host, other.host))?;
         let vote = vote(field, edge);
-        let line = known.line(vote.time);
-        let outside = (vote.low - line).max(line - vote.high) - known.uncertainty - SLACK as f64;
+        let (line, slack) = (known.line(vote.time), SLACK as f64);
+        let outside = (vote.low - line).max(line - vote.high) - known.uncertainty - slack;
+        let unsure = known.uncertainty.max(slack);
+        let (low, high) = (vote.low - slack, vote.high + slack);
+        let common = (high.min(line + unsure) - low.max(line - unsure)).max(0.0);
         Some(Verdict {
             trust: known.trust,
             outside: outside.max(0.0),
-            scale: known.scale,
+            density: common / (2.0 * unsure) / (high - low),
             support: known.support,
         })
+    }
+
+    /// How wide the window of a true pair usually is that leads to the same name as the edge; `None`: not known.
+    pub(super) fn usual_width(&self, field: &Field, edge: &Edge) -> Option<f64> {
+        let hosts = hosts(field, edge);
+        let of_name = self.widths.get(&(hosts, field.half(edge.accepting).local));
+        of_name.copied().or_else(|| self.differences.get(&hosts).map(|known| known.scale))
+    }
+
+    /// Learns how wide windows are, from those that agree with the differences that are known.
+    pub(super) fn learn_widths(&mut self, field: &Field, edges: &[Edge]) {
+        // The narrowest of each accepting end.
+        let mut narrowest: FxHashMap<((u32, u32), u32), f64> = FxHashMap::default();
+        for edge in edges {
+            let agrees = |verdict: Verdict| verdict.trust >= TRUSTED && verdict.outside == 0.0;
+            if self.verdict(field, edge).is_some_and(agrees) {
+                let least = narrowest.entry((hosts(field, edge), edge.accepting)).or_insert(f64::INFINITY);
+                *least = least.min(edge.window.width() as f64);
+            }
+        }
+        let mut by_name: FxHashMap<_, Vec<f64>> = FxHashMap::default();
+        for ((hosts, accepting), width) in narrowest {
+            by_name.entry((hosts, field.half(accepting).local)).or_default().push(width);
+        }
+        let usual = |(name, mut widths): (_, Vec<f64>)| {
+            let enough = widths.len() >= LEAST_WIDTHS;
+            Some((name, median(&mut widths).filter(|_| enough)?.max(SLACK as f64)))
+        };
+        self.widths = by_name.into_iter().filter_map(usual).collect();
     }
 
     /// Whether the clocks allow that the edge's ends are of one flow, as far as they are known.
@@ -393,7 +434,8 @@ fn fit(field: &Field, votes: &[Vote]) -> Option<Difference> {
     }
     let best = deepest(votes.iter().map(|vote| along(vote, skew, slack)), &mut ends).unwrap_or(best);
     let offset = (best.low + best.high) / 2.0;
-    let uncertainty = (best.high - best.low) / 2.0;
+    let wide = around(best, TRUE_VOTES, votes.iter().map(|vote| along(vote, skew, slack)), &mut ends);
+    let uncertainty = (wide.high - offset).max(offset - wide.low);
     let mut found = Difference {
         at: middle,
         offset,
@@ -450,7 +492,8 @@ fn trust(field: &Field, asked: usize, agreeing: &[Vote], support: u32, rival: u3
     1.0 / (1.0 + (BELIEVED - votes - said.min(votes.max(0.0) * 2.0) - kept).clamp(-40.0, 40.0).exp())
 }
 
-fn median(values: &mut [f64]) -> Option<f64> {
+/// The middle one of `values`, which are put in another order; `None` of none.
+pub(super) fn median(values: &mut [f64]) -> Option<f64> {
     let middle = values.len() / 2;
     let (_, median, _) =
         values.get(middle).is_some().then(|| values.select_nth_unstable_by(middle, f64::total_cmp))?;

@@ -13,13 +13,7 @@ pub(super) fn deepest(
     stretches: impl Iterator<Item = Stretch>,
     ends: &mut Vec<(f64, f64)>,
 ) -> Option<Stretch> {
-    ends.clear();
-    for stretch in stretches {
-        ends.push((stretch.low, stretch.weight));
-        ends.push((stretch.high, -stretch.weight));
-    }
-    // What begins where another ends overlaps it.
-    ends.sort_unstable_by(|one, other| one.0.total_cmp(&other.0).then(other.1.total_cmp(&one.1)));
+    sort(stretches, ends);
     let (mut depth, mut best): (f64, Option<Stretch>) = (0.0, None);
     let mut open = false;
     for (at, weight) in ends.iter() {
@@ -33,6 +27,39 @@ pub(super) fn deepest(
         if *weight >= 0.0 && best.is_none_or(|best| depth > best.weight + 1e-9) {
             best = Some(Stretch { low: *at, high: *at, weight: depth });
             open = true;
+        }
+    }
+    best
+}
+
+/// Where stretches begin and end.
+fn sort(stretches: impl Iterator<Item = Stretch>, ends: &mut Vec<(f64, f64)>) {
+    ends.clear();
+    for stretch in stretches {
+        ends.push((stretch.low, stretch.weight));
+        ends.push((stretch.high, -stretch.weight));
+    }
+    // What begins where another ends overlaps it.
+    ends.sort_unstable_by(|one, other| one.0.total_cmp(&other.0).then(other.1.total_cmp(&one.1)));
+}
+
+/// The stretch around the deepest place, which `best` is of the same stretches, where at least `share` of its weight
+/// agrees: where the true place is, also if a few that agree there do so by chance.
+pub(super) fn around(
+    best: Stretch,
+    share: f64,
+    stretches: impl Iterator<Item = Stretch>,
+    ends: &mut Vec<(f64, f64)>,
+) -> Stretch {
+    sort(stretches, ends);
+    let enough = share * best.weight - 1e-9;
+    let (mut depth, mut low) = (0.0, None);
+    for (at, weight) in ends.iter() {
+        depth += weight;
+        if depth >= enough {
+            low = low.or(Some(*at));
+        } else if let Some(low) = low.take().filter(|low| *low <= best.low && best.low <= *at) {
+            return Stretch { low, high: *at, weight: best.weight };
         }
     }
     best
@@ -56,5 +83,19 @@ mod tests {
         let touching = [stretch(0.0, 5.0, 1.0), stretch(5.0, 9.0, 1.0)];
         assert_eq!(deepest(touching.into_iter(), &mut Vec::new()), Some(stretch(5.0, 5.0, 2.0)));
         assert_eq!(deepest([].into_iter(), &mut Vec::new()), None);
+    }
+    #[test]
+    fn a_few_by_chance_do_not_move_it() {
+        let stretch = |low, high, weight| Stretch { low, high, weight };
+        // Ten agree from 3 to 9, and two that do so by chance from 8 on.
+        let all: Vec<Stretch> = (0..10)
+            .map(|at| stretch(f64::from(at) / 3.0, 9.0 + f64::from(at), 1.0))
+            .chain([stretch(8.0, 20.0, 1.0), stretch(8.5, 30.0, 1.0), stretch(40.0, 50.0, 12.0)])
+            .collect();
+        let mut ends = Vec::new();
+        let best = stretch(8.5, 9.0, 12.0);
+        assert_eq!(deepest(all[..12].iter().copied(), &mut ends), Some(best));
+        assert_eq!(around(best, 0.8, all.iter().copied(), &mut ends), stretch(3.0, 11.0, 12.0));
+        assert_eq!(around(best, 1.0, all.iter().copied(), &mut ends), best);
     }
 }
