@@ -1,6 +1,8 @@
 //! What the messages' slots refer to: flows get their numbers, ends their endpoints, and untraced peers their nodes.
 //! It goes flow by flow, in the order of their numbers, so that equal input gives equal numbers.
 
+use std::fmt;
+
 use message_trace::{Endpoint, EndpointId, Node, NodeId, Nodes};
 use rustc_hash::FxHashMap;
 
@@ -163,7 +165,11 @@ impl<'a> Output<'a> {
             (Some(address), _) if client => address.ip().to_string(),
             (_, Peer::Process(pid, _)) => format!("pid {pid}"),
             (_, Peer::Of(_)) => "unknown".to_owned(),
-            _ => self.endpoint(endpoint),
+            _ => {
+                let mut text = String::new();
+                self.endpoint(endpoint, &mut text);
+                text
+            }
         };
         let node = self.nodes.push(Node {
             host: address
@@ -199,11 +205,11 @@ impl<'a> Output<'a> {
     }
 
     /// The text of an endpoint.
-    pub(crate) fn endpoint(&self, id: EndpointId) -> String {
-        match id.checked_sub(OTHERS) {
-            Some(other) => self.others.get(other as usize).map(Endpoint::to_string),
-            None => self.capture.names.endpoint(id).map(|endpoint| endpoint.to_string()),
-        }
-        .unwrap_or_default()
+    pub(crate) fn endpoint(&self, id: EndpointId, text: &mut impl fmt::Write) {
+        // Writing into memory does not fail.
+        let _ = match id.checked_sub(OTHERS) {
+            Some(other) => self.others.get(other as usize).map(|endpoint| write!(text, "{endpoint}")),
+            None => self.capture.names.endpoint(id).map(|endpoint| write!(text, "{endpoint}")),
+        };
     }
 }

@@ -4,6 +4,7 @@
 //! holds. Rows are dealt into the stretches, and then each stretch is sorted and encoded apart from the others. So
 //! nothing is merged, all processors work, and what is in memory is a stretch for each of them.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use message_trace::table::{GROUP_ROWS, Group, GroupEncoder, GroupWriter, Texts};
@@ -230,8 +231,8 @@ struct OfOutput<'a, 'b> {
 }
 
 impl Texts for OfOutput<'_, '_> {
-    fn endpoint(&self, id: EndpointId) -> String {
-        self.output.endpoint(id)
+    fn endpoint(&self, id: EndpointId, text: &mut impl fmt::Write) {
+        self.output.endpoint(id, text);
     }
 
     fn call_id(&self, row: usize) -> Option<&str> {

@@ -1,10 +1,12 @@
 //! Writing `messages.parquet` piece by piece: groups of rows are encoded apart from each other, on any thread, and
 //! appended in order. So neither the table nor its encoding needs to be in one place.
 
+use std::fmt;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use arrow_array::builder::StringBuilder;
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, DictionaryArray, Int32Array, StringArray};
 use arrow_schema::SchemaRef;
@@ -20,7 +22,7 @@ use parquet::schema::types::ColumnPath;
 use rustc_hash::FxHashMap;
 
 use crate::error::Error;
-use crate::message::Message;
+use crate::message::{Message, Protocol};
 use crate::table::columns;
 use crate::table::messages::schema;
 use crate::table::unfinished;
@@ -31,8 +33,8 @@ const STEP: usize = 4096;
 
 /// The texts of the columns of texts.
 pub trait Texts {
-    /// The text of an endpoint; asked for once a group.
-    fn endpoint(&self, id: EndpointId) -> String;
+    /// Writes the text of an endpoint; asked for now and again.
+    fn endpoint(&self, id: EndpointId, text: &mut impl fmt::Write);
     /// The id that pairs the call or return of a row of the group with its counterpart.
     fn call_id(&self, row: usize) -> Option<&str>;
 }
@@ -170,10 +172,10 @@ impl GroupEncoder {
             columns::int32(rows().map(|m| m.dst_tid)),
             columns::int64(rows().map(|m| Some(m.flow))),
             columns::int8(rows().map(|m| m.direction)),
-            columns::texts(rows().map(|m| Some(m.protocol.name()))),
+            protocols(rows().map(|m| m.protocol))?,
             columns::int64(rows().map(|m| Some(m.bytes))),
             columns::int32(rows().map(|m| Some(m.parts))),
-            columns::texts((begin..begin + step.len()).map(|row| texts.call_id(row))),
+            calls((begin..begin + step.len()).map(|row| texts.call_id(row)))?,
         ];
         for ((field, array), writer) in self.schema.fields().iter().zip(&arrays).zip(writers) {
             for leaf in compute_leaves(field, array)? {
@@ -188,7 +190,6 @@ impl GroupEncoder {
 #[derive(Default)]
 struct EndpointTexts {
     keys: FxHashMap<EndpointId, i32>,
-    all: Vec<String>,
 }
 
 impl EndpointTexts {
@@ -198,19 +199,43 @@ impl EndpointTexts {
         texts: &impl Texts,
     ) -> Result<ArrayRef, ParquetError> {
         self.keys.clear();
-        self.all.clear();
+        let mut all = StringBuilder::new();
         let keys: Int32Array = ids
             .map(|id| {
-                let all = &mut self.all;
+                let next = self.keys.len() as i32;
                 Some(*self.keys.entry(id).or_insert_with(|| {
-                    all.push(texts.endpoint(id));
-                    (all.len() - 1) as i32
+                    texts.endpoint(id, &mut all);
+                    all.append_value("");
+                    next
                 }))
             })
             .collect();
-        let values = StringArray::from_iter_values(&self.all);
-        Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(keys, Arc::new(values))?))
+        Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(keys, Arc::new(all.finish()))?))
     }
+}
+
+/// The column of the protocols, of which all are in its dictionary.
+fn protocols(rows: impl Iterator<Item = Protocol>) -> Result<ArrayRef, ParquetError> {
+    // The protocols' places are as they are declared, which is the order of `ALL`.
+    let keys: Int32Array = rows.map(|protocol| Some(protocol as i32)).collect();
+    let names = StringArray::from_iter_values(Protocol::ALL.map(Protocol::name));
+    Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(keys, Arc::new(names))?))
+}
+
+/// The column of the ids of calls. Hardly more than two rows have the same one, so each is put into the dictionary as it
+/// comes; the writer of the file sees which are the same.
+fn calls<'a>(rows: impl Iterator<Item = Option<&'a str>>) -> Result<ArrayRef, ParquetError> {
+    let mut texts = Vec::new();
+    let keys: Int32Array = rows
+        .map(|text| {
+            text.map(|text| {
+                texts.push(text);
+                (texts.len() - 1) as i32
+            })
+        })
+        .collect();
+    let texts = StringArray::from_iter_values(texts);
+    Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(keys, Arc::new(texts))?))
 }
 
 /// Times, ids and sizes hardly repeat: their differences are small, and hashing each value to find that out would
@@ -224,7 +249,10 @@ fn properties() -> WriterProperties {
     for field in schema().fields() {
         let column = ColumnPath::from(field.name().as_str());
         properties = match text.contains(&field.name().as_str()) {
-            true => properties.set_column_dictionary_enabled(column, true),
+            // The least and the greatest text of a group tell nobody anything, and comparing takes long.
+            true => properties
+                .set_column_statistics_enabled(column.clone(), EnabledStatistics::None)
+                .set_column_dictionary_enabled(column, true),
             false => properties.set_column_encoding(column, Encoding::DELTA_BINARY_PACKED),
         };
     }

@@ -1,5 +1,6 @@
 //! `messages.parquet`: the message trace, one row a message.
 
+use std::fmt;
 use std::path::Path;
 
 use arrow_array::RecordBatch;
@@ -48,8 +49,9 @@ struct OfTrace<'a> {
 }
 
 impl Texts for OfTrace<'_> {
-    fn endpoint(&self, id: EndpointId) -> String {
-        self.trace.endpoint(id).map(Endpoint::to_string).unwrap_or_default()
+    fn endpoint(&self, id: EndpointId, text: &mut impl fmt::Write) {
+        // Writing into memory does not fail.
+        let _ = self.trace.endpoint(id).map(|endpoint| write!(text, "{endpoint}"));
     }
 
     fn call_id(&self, row: usize) -> Option<&str> {
@@ -155,6 +157,8 @@ pub struct MessageWriter {
     table: GroupWriter,
     waiting: MessageTrace,
     written: i64,
+    /// The number of the endpoint without a name, where it has one yet.
+    nameless: Option<EndpointId>,
 }
 
 impl MessageWriter {
@@ -164,12 +168,18 @@ impl MessageWriter {
     /// When the file cannot be made.
     pub fn create(path: &Path) -> Result<MessageWriter, Error> {
         let table = GroupWriter::create(path)?;
-        Ok(MessageWriter { table, waiting: MessageTrace::default(), written: 0 })
+        Ok(MessageWriter { table, waiting: MessageTrace::default(), written: 0, nameless: None })
     }
 
     /// The number of `endpoint` for the next message. It is good for one message only.
     pub fn intern(&mut self, endpoint: &Endpoint) -> EndpointId {
         self.waiting.intern(endpoint)
+    }
+
+    /// The number of an endpoint of which nothing is known, for the next message.
+    pub fn nameless(&mut self) -> EndpointId {
+        let waiting = &mut self.waiting;
+        *self.nameless.get_or_insert_with(|| waiting.intern(&Endpoint::Other(String::new())))
     }
 
     /// Appends a message; its nodes are rows of a table that the caller keeps.
@@ -197,6 +207,7 @@ impl MessageWriter {
 
     fn write_waiting(&mut self) -> Result<(), Error> {
         let rows = std::mem::take(&mut self.waiting);
+        self.nameless = None;
         if !rows.is_empty() {
             self.table.append(rows.group(&self.table.encoder(), 0, rows.len(), self.written)?)?;
         }

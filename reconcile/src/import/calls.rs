@@ -8,7 +8,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use message_trace::{DataDir, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message, Progress, Protocol};
+use message_trace::{DataDir, FROM_ACCEPTING, FROM_CONNECTING, Message, Progress, Protocol};
 
 use super::Importer;
 use super::columns::{self, Columns, Row, Unused};
@@ -101,7 +101,6 @@ impl Calls {
             (callee, target.thread(row.file, callee_thread)?),
         ];
         let flow = target.flow(row.file, caller, callee)?;
-        let endpoint = Endpoint::Other(String::new());
         let mut skip = |cause, why: &str| {
             summary.skipped.add(cause, || Skip { place: row.place(), why: why.to_owned() });
         };
@@ -120,6 +119,7 @@ impl Calls {
             }
             let [(src, src_tid), (dst, dst_tid)] =
                 if direction == FROM_CONNECTING { ends } else { [ends[1], ends[0]] };
+            let endpoint = target.nameless();
             let message = Message {
                 send_first: sent,
                 send_last: sent,
@@ -129,8 +129,8 @@ impl Calls {
                 recv_ts: None,
                 src,
                 dst,
-                src_endpoint: target.endpoint(&endpoint),
-                dst_endpoint: target.endpoint(&endpoint),
+                src_endpoint: endpoint,
+                dst_endpoint: endpoint,
                 src_tid,
                 dst_tid,
                 flow,

@@ -192,6 +192,9 @@ fn direction<R: Read>(row: &Row<R, COLUMNS>) -> Result<Option<i8>, Wrong> {
 }
 
 fn endpoint(text: &str, target: &mut Target) -> u32 {
+    if text.is_empty() {
+        return target.nameless();
+    }
     let Ok(endpoint) = text.parse::<Endpoint>();
     target.endpoint(&endpoint)
 }

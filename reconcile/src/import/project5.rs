@@ -11,7 +11,7 @@
 
 use std::path::PathBuf;
 
-use message_trace::{DataDir, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message, Progress, Protocol};
+use message_trace::{DataDir, FROM_ACCEPTING, FROM_CONNECTING, Message, Progress, Protocol};
 
 use super::Importer;
 use super::columns::Unused;
@@ -116,7 +116,7 @@ impl Project5 {
             Operation::Return => (target.flow(file, dst, src)?, FROM_ACCEPTING),
             Operation::Message => target.conversation(file, src, dst)?,
         };
-        let endpoint = Endpoint::Other(String::new());
+        let endpoint = target.nameless();
         let message = Message {
             send_first: time,
             send_last: time,
@@ -126,8 +126,8 @@ impl Project5 {
             recv_ts: time,
             src,
             dst,
-            src_endpoint: target.endpoint(&endpoint),
-            dst_endpoint: target.endpoint(&endpoint),
+            src_endpoint: endpoint,
+            dst_endpoint: endpoint,
             src_tid: None,
             dst_tid: None,
             flow,

@@ -137,6 +137,11 @@ impl Target {
         self.place.as_mut().map_or(0, |(_, _, writer)| writer.intern(endpoint))
     }
 
+    /// The number of an endpoint of which nothing is known, for the next message only.
+    pub(super) fn nameless(&mut self) -> u32 {
+        self.place.as_mut().map_or(0, |(_, _, writer)| writer.nameless())
+    }
+
     /// Writes a message. A node that read a time of it was traced.
     pub(super) fn message(&mut self, message: &Message, call_id: Option<&str>) -> Result<(), Error> {
         self.messages += 1;
