@@ -116,6 +116,7 @@ pub(super) fn socketpair(world: &mut World, call: Call) -> Option<()> {
     };
     let closes = call.arguments().argument(1)?.flags().has("SOCK_CLOEXEC");
     let [one, other] = [first, second].map(|fd| make(world, who, made, fd, closes));
+    world.sockets.pair(one, other);
     let flows = (world.flow(who, one, first.number), world.flow(who, other, second.number));
     world.record(who, &encode::pair(who.at().time.max(0) as u64, flows.0, flows.1));
     Some(())

@@ -112,6 +112,8 @@ fn on_descriptor(
             failed(world, call, direction, socket, fd, errno);
             fast_open(world, &moved, errno == result::EINPROGRESS)
         }
+        // Of no messages there is nothing to be shown: `sendmmsg(3, NULL, 0, 0) = 0`.
+        Outcome::Returned(0) if shape == Shape::Batch => Some(()),
         Outcome::Returned(number) if number >= 0 => {
             let moved = Moved { flow: world.flow(call.who, socket, fd), ..moved };
             let number = number as u64;

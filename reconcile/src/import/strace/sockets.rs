@@ -44,6 +44,8 @@ pub(super) struct Socket {
     pub(super) decoration: Vec<u8>,
     /// Its calls return at once.
     pub(super) is_nonblocking: bool,
+    /// It is one of a pair of sockets that are known to be each other's ends.
+    is_paired: bool,
     /// How many descriptors lead to it.
     references: u32,
 }
@@ -163,6 +165,7 @@ impl Sockets {
             inode: None,
             decoration: Vec::new(),
             is_nonblocking: made.is_nonblocking,
+            is_paired: false,
             references: 0,
         };
         self.all.insert(self.next, socket);
@@ -232,6 +235,21 @@ impl Sockets {
     /// The socket with this inode.
     pub(super) fn of_inode(&self, inode: u64) -> Option<SocketId> {
         self.by_inode.get(&inode).copied()
+    }
+
+    /// The two are the ends of a pair. False where they cannot be or are known to be, or have roles that tell more.
+    pub(super) fn pair(&mut self, one: SocketId, other: SocketId) -> bool {
+        let (Some(first), Some(second)) = (self.all.get(&one), self.all.get(&other)) else { return false };
+        let is_free = |socket: &Socket| {
+            socket.domain == address::UNIX && socket.role == Role::Unknown && !socket.is_paired
+        };
+        let can_be = one != other && first.kind == second.kind && is_free(first) && is_free(second);
+        for end in [one, other] {
+            if let Some(socket) = self.all.get_mut(&end).filter(|_| can_be) {
+                socket.is_paired = true;
+            }
+        }
+        can_be
     }
 
     /// A socket whose making was not seen, as strace shows it; `None` where it does not show what it is.

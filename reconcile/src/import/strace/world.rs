@@ -8,7 +8,7 @@ use socket_log::encode::{self, Origin};
 
 use crate::import::error::Error;
 
-use super::descriptor::{self, Descriptor};
+use super::descriptor::{self, Descriptor, Seen};
 use super::log::{At, End, Log, Program};
 use super::outcome::Imported;
 use super::sockets::{SocketId, Sockets};
@@ -58,6 +58,9 @@ pub(super) struct World {
     /// The first log that could not be written.
     pub(super) failed: Option<Error>,
 }
+
+/// What a process has of a socket that is only spoken of.
+const NO_DESCRIPTOR: i32 = -1;
 
 /// Who makes a call, and when.
 #[derive(Clone, Copy, Debug)]
@@ -169,6 +172,7 @@ impl World {
             if let Some(seen) = descriptor::socket(decoration)
                 && self.sockets.show(socket, decoration, &seen)
             {
+                self.pair(who, socket, number, &seen);
                 return Some(socket);
             }
             // It was closed out of sight, and its number given to something else.
@@ -188,7 +192,22 @@ impl World {
             }
         };
         self.tables.set(table, number, Entry { socket, closes_on_exec: false }, &mut self.sockets);
+        self.pair(who, socket, number, &seen);
         Some(socket)
+    }
+
+    /// The ends of a pair that was made out of sight, maybe in a process that is gone, know each other by their inodes: the log
+    /// of who uses the second of them says that they are one. There the first is described for that only.
+    fn pair(&mut self, who: Who, socket: SocketId, fd: i32, seen: &Seen) {
+        let other = seen.peer_inode.and_then(|inode| self.sockets.of_inode(inode));
+        let Some(other) = other.filter(|other| self.sockets.pair(socket, *other)) else { return };
+        let flow = self.flow(who, socket, fd);
+        let known = self.log(who.process).map_or(0, |log| log.known_flow(other));
+        let of_other = if known == 0 { self.flow(who, other, NO_DESCRIPTOR) } else { known };
+        self.record(who, &encode::pair(who.at().time.max(0) as u64, flow, of_other));
+        if let Some(log) = self.log(who.process).filter(|_| known == 0) {
+            log.close(who.at(), other, NO_DESCRIPTOR);
+        }
     }
 
     /// A descriptor of the process is closed, or was out of sight.
