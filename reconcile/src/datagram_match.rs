@@ -7,8 +7,12 @@
 use rustc_hash::FxHashSet;
 
 use crate::calls::Datagram;
+use crate::datagram_translation::DatagramTranslations;
 use crate::datagrams::match_in_order;
 use crate::reach::Reach;
+
+/// Where no name limits who can have sent what, a content that so many pairs could be of tells too little.
+const MOST_OF_A_CONTENT: usize = 1 << 20;
 
 /// What became of the datagrams of a partition, by their places in it.
 #[derive(Debug, Default)]
@@ -38,6 +42,8 @@ pub(crate) enum Pass {
     UncheckedReceive,
     /// Only a part was received, so neither size nor checksum are the sender's.
     Truncated,
+    /// Size and checksum, between names that translations lead from and to.
+    Translated,
 }
 
 impl Pass {
@@ -47,7 +53,7 @@ impl Pass {
     /// Whether a datagram takes part.
     fn takes(self, datagram: &Datagram) -> bool {
         match self {
-            Pass::Exact | Pass::UnknownSender => !datagram.unchecked(),
+            Pass::Exact | Pass::UnknownSender | Pass::Translated => !datagram.unchecked(),
             Pass::UncheckedSend => !datagram.sent() || datagram.unchecked(),
             Pass::UncheckedReceive => datagram.sent() || datagram.unchecked(),
             Pass::Truncated => datagram.sent() || datagram.truncated(),
@@ -57,7 +63,7 @@ impl Pass {
     /// Checksum and size, as far as both sides have them.
     fn content(self, datagram: &Datagram) -> (u32, u32) {
         match self {
-            Pass::Exact | Pass::UnknownSender => (datagram.checksum, datagram.bytes),
+            Pass::Exact | Pass::UnknownSender | Pass::Translated => (datagram.checksum, datagram.bytes),
             Pass::UncheckedSend | Pass::UncheckedReceive => (0, datagram.bytes),
             Pass::Truncated => (0, 0),
         }
@@ -87,7 +93,21 @@ struct Side {
 
 /// Matches `datagrams` in these passes.
 pub(crate) fn match_all(reach: Reach, datagrams: &[Datagram], passes: &[Pass]) -> Matches {
-    let mut matcher = Matcher { reach, datagrams, matches: Matches::default() };
+    matched(Matcher { reach, translations: None, datagrams, matches: Matches::default() }, passes)
+}
+
+/// Matches `datagrams` whose names were translated.
+pub(crate) fn match_translated(
+    reach: Reach,
+    translations: &DatagramTranslations,
+    datagrams: &[Datagram],
+) -> Matches {
+    let translations = Some(translations);
+    matched(Matcher { reach, translations, datagrams, matches: Matches::default() }, &[Pass::Translated])
+}
+
+fn matched(mut matcher: Matcher, passes: &[Pass]) -> Matches {
+    let datagrams = matcher.datagrams;
     let places = |sent: bool| {
         (0..datagrams.len() as u32)
             .filter(move |at| datagrams[*at as usize].sent() == sent)
@@ -102,6 +122,7 @@ pub(crate) fn match_all(reach: Reach, datagrams: &[Datagram], passes: &[Pass]) -
 
 struct Matcher<'a> {
     reach: Reach<'a>,
+    translations: Option<&'a DatagramTranslations>,
     datagrams: &'a [Datagram],
     matches: Matches,
 }
@@ -118,7 +139,11 @@ impl Matcher<'_> {
             if !pass.takes(datagram) {
                 return None;
             }
-            let place = self.reach.place(datagram, pass.knows_source())?;
+            let place = match pass {
+                // Both sides have other names for it.
+                Pass::Translated => 0,
+                _ => self.reach.place(datagram, pass.knows_source())?,
+            };
             let content = pass.content(datagram);
             Some(Side {
                 key: (place, content.0, content.1),
@@ -164,6 +189,9 @@ impl Matcher<'_> {
 
     /// Matches the sends and receives of one key, class by class.
     fn group(&mut self, pass: Pass, sends: &mut [Side], receives: &mut [Side]) {
+        if pass == Pass::Translated && sends.len().saturating_mul(receives.len()) > MOST_OF_A_CONTENT {
+            return;
+        }
         for receive_class in receives.chunk_by_mut(|one, next| one.class == next.class) {
             let mut open = receive_class.len();
             for send_class in sends.chunk_by_mut(|one, next| one.class == next.class) {
@@ -246,6 +274,9 @@ impl Matcher<'_> {
     }
 
     fn reaches(&self, pass: Pass, send: &Side, receive: &Side) -> bool {
+        if let (Pass::Translated, Some(translations)) = (pass, self.translations) {
+            return translations.allow(self.reach, self.datagram(send.at), self.datagram(receive.at));
+        }
         (pass != Pass::Truncated || send.class.2 >= receive.class.2)
             && self.reach.reaches(self.datagram(send.at), self.datagram(receive.at))
     }

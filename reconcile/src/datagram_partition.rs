@@ -7,8 +7,9 @@ use rustc_hash::FxHashMap;
 use crate::calls::Datagram;
 use crate::cause::Cause;
 use crate::clocks::Samples;
-use crate::datagram_match::{Matches, Pass, match_all};
+use crate::datagram_match::{Matches, Pass, match_all, match_translated};
 use crate::datagram_names::{Fallback, SeenNames};
+use crate::datagram_translation::{DatagramTranslations, Hints, Translated, may_be_translated, split};
 use crate::end::DatagramMessage;
 use crate::names::NameId;
 use crate::reach::Reach;
@@ -27,6 +28,8 @@ pub(crate) struct DatagramMatcher<'a, 'b> {
     /// Where something was received in part or is without checksum: sends and such receives that are left, by where
     /// they go.
     pub(crate) late: Option<&'a Store<'b, Datagram>>,
+    /// Where names may have been translated: what is left, by content.
+    pub(crate) astray: Option<&'a Store<'b, Datagram>>,
     /// Whether some are without checksum: then any receive that is left may be of one.
     pub(crate) unchecked: bool,
 }
@@ -36,6 +39,8 @@ pub(crate) struct DatagramMatcher<'a, 'b> {
 pub(crate) struct MatchedDatagrams {
     pub(crate) counts: Reconciliation,
     pub(crate) names: SeenNames,
+    /// Those that went between translated names.
+    pub(crate) translated: Translated,
 }
 
 impl DatagramMatcher<'_, '_> {
@@ -53,6 +58,7 @@ impl DatagramMatcher<'_, '_> {
         matched.counts.datagrams.sent = sent;
         matched.counts.datagrams.received = datagrams.len() as u64 - sent;
         let Some(late) = self.late else {
+            let matches = self.without_astray(piece, &datagrams, matches)?;
             self.messages(piece, &datagrams, &matches, samples, &mut matched)?;
             return Ok(matched);
         };
@@ -68,6 +74,7 @@ impl DatagramMatcher<'_, '_> {
         }
         dealer.finish()?;
         let matches = Matches { sends: Vec::new(), receives, ..matches };
+        let matches = self.without_astray(piece, &datagrams, matches)?;
         self.messages(piece, &datagrams, &matches, samples, &mut matched)?;
         Ok(matched)
     }
@@ -81,8 +88,72 @@ impl DatagramMatcher<'_, '_> {
     ) -> Result<MatchedDatagrams, Error> {
         let datagrams = datagrams.concat();
         let matches = match_all(self.reach, &datagrams, Pass::LATE);
+        let matches = self.without_astray(piece, &datagrams, matches)?;
         let mut matched = MatchedDatagrams::default();
         self.messages(piece, &datagrams, &matches, samples, &mut matched)?;
+        Ok(matched)
+    }
+
+    /// What was matched, and what is left that no translation can be the cause of; the rest is dealt by its content.
+    fn without_astray(
+        &self,
+        piece: usize,
+        datagrams: &[Datagram],
+        mut matches: Matches,
+    ) -> Result<Matches, Error> {
+        let Some(astray) = self.astray else { return Ok(matches) };
+        let mut dealer = Dealer::new(astray, piece);
+        for left in [&mut matches.sends, &mut matches.receives] {
+            let all = std::mem::take(left);
+            for at in all {
+                let datagram = datagrams[at as usize];
+                if may_be_translated(self.reach, &datagram) {
+                    let content = u64::from(datagram.checksum) ^ u64::from(datagram.bytes) << 32;
+                    dealer.deal((content % astray.partitions() as u64) as usize, datagram)?;
+                } else {
+                    left.push(at);
+                }
+            }
+        }
+        dealer.finish()?;
+        Ok(matches)
+    }
+
+    /// Takes what is astray and was seen on one side only to its flow; the rest of partition number `piece` goes to `both`, and
+    /// what it hints at is returned.
+    pub(crate) fn hints(
+        &self,
+        piece: [usize; 2],
+        datagrams: Vec<Vec<Datagram>>,
+        both: &Store<Datagram>,
+    ) -> Result<(MatchedDatagrams, Hints), Error> {
+        let mut hints = Hints::default();
+        let [alone, rest] = split(self.reach, datagrams.concat(), &mut hints);
+        let mut matched = MatchedDatagrams::default();
+        let mut matches = Matches::default();
+        for (at, datagram) in (0..).zip(&alone) {
+            if datagram.sent() { matches.sends.push(at) } else { matches.receives.push(at) }
+        }
+        self.messages(piece[0], &alone, &matches, &mut Samples::default(), &mut matched)?;
+        both.push(piece[1], 0, rest)?;
+        Ok((matched, hints))
+    }
+
+    /// Matches what is astray between the names that translations lead from and to.
+    pub(crate) fn translated_partition(
+        &self,
+        piece: usize,
+        datagrams: Vec<Vec<Datagram>>,
+        translations: &DatagramTranslations,
+    ) -> Result<MatchedDatagrams, Error> {
+        let datagrams = datagrams.concat();
+        let matches = match_translated(self.reach, translations, &datagrams);
+        let mut matched = MatchedDatagrams::default();
+        translations.note(self.reach, &datagrams, &matches, &mut matched.translated);
+        // Names that were translated are not those of the other end, and equal contents may have been taken for each other:
+        // neither names nor clocks are learned from them.
+        self.messages(piece, &datagrams, &matches, &mut Samples::default(), &mut matched)?;
+        matched.names = SeenNames::default();
         Ok(matched)
     }
 

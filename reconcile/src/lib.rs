@@ -29,6 +29,7 @@ mod datagram_flows;
 mod datagram_match;
 mod datagram_names;
 mod datagram_partition;
+mod datagram_translation;
 pub mod datagrams;
 mod deal;
 mod end;

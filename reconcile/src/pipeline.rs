@@ -13,6 +13,7 @@ use crate::connections::{self, Listening};
 use crate::datagram_flows;
 use crate::datagram_names::{self, SeenNames, Views};
 use crate::datagram_partition::{DatagramMatcher, MatchedDatagrams};
+use crate::datagram_translation::{self, DatagramTranslations, Hints, Translated};
 use crate::deal::{self, Partitions, Stores};
 use crate::end::DatagramMessage;
 use crate::error::Error;
@@ -127,19 +128,24 @@ pub fn reconcile(
     let unchecked = outcome.datagrams.unchecked > 0;
     let late = (unchecked || outcome.datagrams.truncated > 0)
         .then(|| Store::<Datagram>::new(&budget, directory, datagrams.partitions()));
+    let udp_is_left = options.translation.is_some() && datagram_translation::is_possible(&sockets.all);
+    let astray = udp_is_left.then(|| Store::<Datagram>::new(&budget, directory, datagrams.partitions()));
     let matcher = DatagramMatcher {
         reach,
         receivers: Receivers::of(reach),
         nameless: &fallbacks,
         messages: &messages,
         late: late.as_ref(),
+        astray: astray.as_ref(),
         unchecked,
     };
     let mut seen = SeenNames::default();
+    let mut translated = Translated::default();
     let mut take = |_, matched: MatchedDatagrams| {
         progress.advance(1);
         outcome.absorb(matched.counts);
         seen.absorb(matched.names);
+        translated.absorb(matched.translated);
         Ok::<_, Error>(())
     };
     let work = |piece: usize| {
@@ -155,6 +161,23 @@ pub fn reconcile(
         };
         parallel::in_order(threads, late.partitions(), work, &mut take)?;
     }
+    let mut translations = DatagramTranslations::default();
+    if let (Some(astray), Some(least)) = (&astray, options.translation) {
+        let first = 2 * datagrams.partitions();
+        let both = Store::<Datagram>::new(&budget, directory, astray.partitions());
+        let mut hints = Hints::default();
+        let work = |piece: usize| Ok(matcher.hints([first + piece, piece], astray.take(piece)?, &both)?);
+        parallel::in_order(threads, astray.partitions(), work, |piece, (matched, found)| {
+            hints.absorb(found);
+            take(piece, matched)
+        })?;
+        translations = hints.at_least(least);
+        let first = 3 * datagrams.partitions();
+        let work = |piece: usize| {
+            Ok(matcher.translated_partition(first + piece, both.take(piece)?, &translations)?)
+        };
+        parallel::in_order(threads, both.partitions(), work, &mut take)?;
+    }
     let views = Views { sockets: &sockets.all, names: &capture.names, fallbacks: &fallbacks, seen };
     let mut flows = Vec::with_capacity(messages.partitions());
     let work = |piece: usize| Ok(datagram_flows::partition(&views, messages.take(piece)?, options));
@@ -164,6 +187,8 @@ pub fn reconcile(
         flows.push((matched.flows, matched.slots));
         rows.add(matched.rows).map_err(Error::from)
     })?;
+
+    outcome.translations.extend(translations.translations(&capture, &views, &translated));
 
     let mut output = Output::new(&capture, &sockets.all);
     output.connections(&connections, &used);

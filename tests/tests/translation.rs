@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::process::Command;
 
 use analyze::paths::{Hop, PathPattern};
-use end_to_end::capture::{program, python};
+use end_to_end::capture::{program, python, successful};
 use end_to_end::lab::{Clock, Host, Lab, Running};
 use end_to_end::repository;
 use message_trace::{DataDir, Endpoint, MessageTrace};
@@ -110,6 +110,43 @@ fn translations(outcome: &Reconciliation) -> BTreeMap<String, u64> {
         (format!("{} {how} {}", found.from, found.to), found.flows)
     });
     found.collect()
+}
+
+/// The same for datagrams: questions to a name server that the clients know by the router's name, and it them.
+#[test]
+fn datagrams_behind_a_router_that_translates() {
+    const EACH: u64 = 8;
+    let system = System::new();
+    let [outside, inside] = [0, 1].map(|network| system.middle(network));
+    let store = system.store.v4();
+    system.middle.forward();
+    system.middle.nft("add table ip nat; add chain ip nat in { type nat hook prerouting priority -100; }");
+    system.middle.nft("add chain ip nat out { type nat hook postrouting priority 100; }");
+    system.middle.nft(&format!("add rule ip nat in iifname eth0 udp dport 53 dnat to {store}:5353"));
+    system.middle.nft("add rule ip nat out oifname eth1 masquerade");
+    let mut dnsmasq = system.store.recorded(program("dnsmasq"));
+    dnsmasq.args(["--keep-in-foreground", "--no-resolv", "--no-hosts", "--address=/test/10.5.9.9"]);
+    dnsmasq.args(["--user=root", "--port=5353", "--conf-file=/dev/null", "--pid-file="]);
+    let dnsmasq = system.store.serve(&mut dnsmasq, &["udp:5353"]);
+    for number in 0..EACH {
+        for client in &system.clients {
+            let question = [format!("@{outside}"), format!("number{number}.of.{}.test", client.name())];
+            let mut dig = client.recorded(program("dig"));
+            successful(dig.args(["+tries=1", "+time=30"]).args(question));
+        }
+    }
+    dnsmasq.stop(Signal::TERM);
+    let clients = [0, 1].map(|client: usize| system.clients[client].v4());
+    let (outcome, _, _) = system.outcome();
+    let counts = outcome.datagrams;
+    assert_eq!((counts.sent, counts.received, counts.matched), (4 * EACH, 4 * EACH, 4 * EACH), "{counts:?}");
+    let found = translations(&outcome);
+    // Nobody ever called the server by its own address.
+    assert_eq!(found.get(&format!("{outside}:53 leads to store:5353")), Some(&(2 * EACH)), "{found:#?}");
+    for client in clients {
+        assert_eq!(found.get(&format!("{client} is seen as {inside}")), Some(&EACH), "{found:#?}");
+    }
+    assert_eq!(found.len(), 3, "{found:#?}");
 }
 
 /// What begins the lines of the load balancer's log that tell of a connection.

@@ -12,6 +12,7 @@ use super::HalfFlow;
 use super::beliefs::Rivals;
 use super::candidates::{Edge, Field};
 use super::offsets::{Clocks, Verdict, median};
+use super::timing::SLACK;
 
 /// Rounds of learning.
 const ROUNDS: usize = 12;
@@ -178,7 +179,8 @@ fn alone(
         let span = spans.get(&field.half(edge.accepting).host).copied().unwrap_or(1e9);
         let one = field.half(edge.connecting);
         let long = durations.get(&one.peer).map_or(1.0, |usual| duration(one) / usual);
-        let wide = clocks.usual_width(field, edge).map_or(1.0, |usual| edge.window.width() as f64 / usual);
+        let width = edge.window.width().max(SLACK) as f64;
+        let wide = clocks.usual_width(field, edge).map_or(1.0, |usual| width / usual);
         let fits = span * verdict.density * likeness_of_width(wide, long);
         (verdict.trust * fits + (1.0 - verdict.trust) + 1e-12).ln()
     });

@@ -166,7 +166,9 @@ impl Clocks {
     pub(super) fn usual_width(&self, field: &Field, edge: &Edge) -> Option<f64> {
         let hosts = hosts(field, edge);
         let of_name = self.widths.get(&(hosts, field.half(edge.accepting).local));
-        of_name.copied().or_else(|| self.differences.get(&hosts).map(|known| known.scale))
+        let of_hosts =
+            || self.differences.get(&hosts).filter(|known| known.support > 0).map(|known| known.scale);
+        of_name.copied().or_else(of_hosts)
     }
 
     /// Learns how wide windows are, from those that agree with the differences that are known.
