@@ -48,8 +48,10 @@ pub struct HostFacts {
 /// A clock was set, as the host itself saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockSet {
-    /// What it showed just before, in nanoseconds.
+    /// What it would have shown when that was seen, in nanoseconds.
     pub at: i64,
+    /// It was set then, or up to so many nanoseconds before.
+    pub before_ns: i64,
     /// By how much it was set forward, in nanoseconds.
     pub offset_ns: i64,
 }
@@ -94,7 +96,7 @@ fn known(host: &HostFacts) -> Pieces {
     let steps = host.set.iter().map(|set| {
         let at = set.at.saturating_sub(shift);
         shift = shift.saturating_add(set.offset_ns);
-        StepTime { between: [at, at.saturating_add(1)], jump: set.offset_ns }
+        StepTime { between: [at.saturating_sub(set.before_ns), at.saturating_add(1)], jump: set.offset_ns }
     });
     Pieces::new([host.first, host.last], steps.collect())
 }

@@ -29,7 +29,11 @@ pub(crate) fn of(capture: &Capture) -> Vec<HostFacts> {
 pub(crate) fn as_set(clocks: &Clocks, capture: &Capture, hosts: &[HostFacts]) -> Clocks {
     let mut hosts = hosts.to_vec();
     for (host, settings) in hosts.iter_mut().zip(steady::settings_of_hosts(capture)) {
-        let set = |setting: &Setting| ClockSet { at: setting.shown, offset_ns: setting.offset };
+        let set = |setting: &Setting| ClockSet {
+            at: setting.shown,
+            before_ns: setting.monotonic.saturating_sub(setting.since).max(0),
+            offset_ns: setting.offset,
+        };
         host.set = settings.iter().map(set).collect();
     }
     clocks.as_set(&hosts)

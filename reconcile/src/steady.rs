@@ -69,12 +69,14 @@ fn settings(capture: &Capture, logs: &[usize]) -> Vec<Setting> {
     all.sort_by_key(|setting| (setting.monotonic, setting.shown));
     let mut settings: Vec<Setting> = Vec::new();
     for setting in all {
-        let is_known = settings.iter().any(|known| {
+        let known = settings.iter_mut().find(|known| {
             known.monotonic.abs_diff(setting.monotonic) < LOOKS_APART
                 && known.offset.abs_diff(setting.offset) < READ_APART
         });
-        if !is_known {
-            settings.push(setting);
+        match known {
+            // The log that looked last before says the most of when it was.
+            Some(known) => known.since = known.since.max(setting.since.min(known.monotonic)),
+            None => settings.push(setting),
         }
     }
     settings

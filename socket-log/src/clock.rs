@@ -16,7 +16,9 @@ pub struct Clock {
 /// The wall clock was set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// What the monotonic clock showed when that was first seen, in nanoseconds.
+    /// What the monotonic clock showed when it had not been set yet, in nanoseconds,
+    pub since: i64,
+    /// and when that was first seen.
     pub monotonic: i64,
     /// What the wall clock would have shown then, in nanoseconds since the Unix epoch,
     pub shown: i64,
@@ -59,15 +61,17 @@ impl Clock {
         const LEAST: u64 = 1_000_000;
         let mut settings = Vec::new();
         let mut anchors = self.anchors.iter().peekable();
-        let Some(mut now) = anchors.next().map(ahead) else { return settings };
+        let Some(first) = anchors.next() else { return settings };
+        let (mut now, mut since) = (ahead(first), first.monotonic);
         while let Some(anchor) = anchors.next() {
             let set = |anchor: &Anchor| ahead(anchor).abs_diff(now) >= LEAST;
             if set(anchor) && anchors.peek().is_none_or(|next| set(next)) {
                 let offset = ahead(anchor).wrapping_sub(now);
                 let shown = anchor.realtime.saturating_sub(offset);
-                settings.push(Setting { monotonic: anchor.monotonic, shown, offset });
+                settings.push(Setting { since, monotonic: anchor.monotonic, shown, offset });
                 now = ahead(anchor);
             }
+            since = anchor.monotonic;
         }
         settings
     }
@@ -262,7 +266,7 @@ mod tests {
             [(0, 0), (10, 0), (20, 3_000_000), (30, 0), (40, 0), (50, -5_000_000_000), (60, -5_000_000_000)];
         let anchors = read.map(|(at, off)| anchor(at, at as i64, 1_000_000 + at as i64 + off));
         let clock = Clock::new(anchors.to_vec(), true);
-        let setting = Setting { monotonic: 50, shown: 1_000_050, offset: -5_000_000_000 };
+        let setting = Setting { since: 40, monotonic: 50, shown: 1_000_050, offset: -5_000_000_000 };
         assert_eq!(clock.settings(), [setting]);
         assert_eq!(clock.span(), Some((1_000_000, 1_000_060 - 5_000_000_000)));
         assert_eq!((Clock::default().settings(), Clock::default().span()), (vec![], None));

@@ -111,10 +111,12 @@ pub(super) fn with_known(mut model: HostClock, known: &Pieces) -> HostClock {
     let never_set = model.clone();
     model.since = model.since.or(Some(known.since));
     for step in &known.steps {
-        let at = never_set.common(step.between[0]);
+        let [early, late] = step.between.map(|time| never_set.common(time));
+        let within_ns = late.saturating_sub(early) / 2;
+        let at = early.saturating_add(within_ns);
         let place = model.steps.partition_point(|other| other.at <= at);
         let skew_ppm = place.checked_sub(1).map_or(model.skew_ppm, |before| model.steps[before].skew_ppm);
-        model.steps.insert(place, Step { at, offset_ns: step.jump, skew_ppm, within_ns: 0 });
+        model.steps.insert(place, Step { at, offset_ns: step.jump, skew_ppm, within_ns });
     }
     model
 }

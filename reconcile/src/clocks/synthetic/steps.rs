@@ -117,7 +117,7 @@ fn steps_that_the_logs_tell_of() {
     hosts[1].set = clocks[1]
         .steps
         .iter()
-        .map(|(at, by)| crate::clocks::ClockSet { at: clocks[1].shows(at - 1), offset_ns: *by })
+        .map(|(at, by)| crate::clocks::ClockSet { at: clocks[1].shows(at - 1), before_ns: 0, offset_ns: *by })
         .collect();
     let estimated = estimate(&hosts, &samples(&clocks, &messages), Some(0));
     let host = &estimated.hosts[1];
