@@ -8,6 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 
 use end_to_end::capture::{Recorded, Recording, program, python, successful};
+use end_to_end::oracle::{Witnessed, free_port};
 use socket_log::Record;
 use socket_log::layout::{CHUNK_BYTES, HEADER_BYTES};
 
@@ -30,6 +31,9 @@ for n in range(10):
 os.wait()
 "#;
 
+/// The options that logs are held against.
+const STRACE: [&str; 4] = ["-f", "-ttt", "-e", "trace=network,read,write"];
+
 /// The bytes of the chunks that were handed out.
 fn used(log: &Recorded) -> u64 {
     log.log.chunks().count() as u64 * CHUNK_BYTES as u64
@@ -51,11 +55,63 @@ fn a_message_takes_less_than_sixteen_bytes_and_a_log_an_eighth_of_what_strace_wr
 
     let trace = recording.file("trace");
     let mut strace = Command::new(program("strace"));
-    strace.args(["-f", "-ttt", "-e", "trace=network,read,write", "-o"]).arg(&trace);
+    strace.args(STRACE).arg("-o").arg(&trace);
     successful(strace.arg(python()).args(["-c", ECHO]));
     let text = fs::metadata(trace).unwrap().len();
     assert!(bytes * 8 <= text, "{bytes} bytes, where strace wrote {text}");
     assert!(disk * 8 <= text, "{disk} bytes on the disk, where strace wrote {text}");
+}
+
+/// Messages of all processes, the bytes of their logs that were used, and what strace wrote for them.
+fn sizes(witnessed: &Witnessed) -> [u64; 3] {
+    let logs = witnessed.recording.logs();
+    let messages = |log: &Recorded| {
+        log.records().filter(|record| matches!(record, Record::Transfer { .. })).count() as u64
+    };
+    let text = witnessed.traces.iter().map(|trace| fs::metadata(trace).unwrap().len());
+    [
+        logs.iter().map(messages).sum(),
+        logs.iter().map(|log| used(log) + HEADER_BYTES as u64).sum(),
+        text.sum(),
+    ]
+}
+
+#[test]
+fn an_event_loop_and_its_load_take_an_eighth() {
+    let mut witnessed = Witnessed::with(&STRACE);
+    let port = free_port();
+    let text = port.to_string();
+    let mut server = witnessed.recording.command(program("redis-server"));
+    server.args(["--port", &text, "--save", "", "--bind", "127.0.0.1"]);
+    let server = witnessed.start("redis", &server, port);
+    let mut benchmark = witnessed.recording.command(program("redis-benchmark"));
+    benchmark.args(["-p", &text, "-n", "10000", "-c", "20", "-q", "-t", "set,get", "-d", "200"]);
+    witnessed.run(&benchmark);
+    witnessed.stop(server, "TERM");
+    let [messages, bytes, text] = sizes(&witnessed);
+    println!("{bytes} bytes for {messages} messages, where strace wrote {text}");
+    assert!(messages > 4 * 2 * 10_000 && bytes <= 16 * messages && bytes * 8 <= text);
+}
+
+/// Threads that each send now and then. (Each has a chunk of 4 KiB at least, however little it sends.)
+#[test]
+fn slow_threads_take_an_eighth() {
+    let mut witnessed = Witnessed::with(&STRACE);
+    let script = r#"
+import socket, threading, time
+def work():
+    a, b = socket.socketpair()
+    for n in range(1200): a.send(b"x" * 100); b.recv(200); time.sleep(0.003)
+threads = [threading.Thread(target=work) for n in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"#;
+    let mut command = witnessed.recording.command(python());
+    command.args(["-c", script]);
+    witnessed.run(&command);
+    let [messages, bytes, text] = sizes(&witnessed);
+    println!("{bytes} bytes for {messages} messages, where strace wrote {text}");
+    assert!(messages == 4 * 2 * 1200 && bytes <= 16 * messages && bytes * 8 <= text, "{bytes} bytes, where strace wrote {text}");
 }
 
 #[test]
