@@ -11,7 +11,7 @@ use socket_log::layout::lost;
 use crate::fds::{self, Entry, Kind};
 use crate::log::{self, Writer};
 use crate::options::options;
-use crate::{clock, lifecycle, raw, remembered, start, watch};
+use crate::{clock, lifecycle, positions, raw, remembered, start, watch};
 
 /// A socket's name, as the kernel wrote it.
 #[derive(Clone)]
@@ -263,6 +263,7 @@ fn number_flow(
         _ if !is_selected(fd, domain, origin) => Entry::OTHER,
         (libc::AF_UNIX | libc::AF_INET | libc::AF_INET6 | libc::AF_VSOCK, libc::SOCK_STREAM) => {
             let flow = writer.next_flow();
+            positions::begin(flow);
             watch::begin(fd, flow, origin == Origin::Found);
             watched(Entry::socket(Kind::Stream, flow))
         }

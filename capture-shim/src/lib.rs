@@ -46,6 +46,7 @@ mod link;
 mod log;
 mod options;
 mod peers;
+mod positions;
 mod process;
 mod raw;
 mod receive;

@@ -94,9 +94,9 @@ impl Options {
         self.ports.iter().take(self.port_count).any(|selected| *selected == port)
     }
 
-    /// Whether anything is recorded beside the messages of a socket of this kind.
+    /// Whether anything is recorded of a socket of this kind beside its messages alone.
     pub(crate) fn watches(&self, kind: Kind) -> bool {
-        self.cpu || self.fingerprint > 0 && kind == Kind::Stream
+        self.cpu || (self.fingerprint > 0 || self.keeps_newest) && kind == Kind::Stream
     }
 }
 

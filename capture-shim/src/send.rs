@@ -10,7 +10,7 @@ use crate::fds::{self, Kind};
 use crate::hooks::types;
 use crate::receive::vector;
 use crate::transfer;
-use crate::{clock, describe, log, raw, watch};
+use crate::{clock, describe, log, positions, raw, watch};
 
 /// # Safety
 /// As `sendmsg`.
@@ -70,7 +70,7 @@ pub(crate) unsafe fn sendmmsg(
                 let entry = if index == 0 { entry } else { entry.named() };
                 datagram::sent(writer, fd, entry, vector(header), bytes, destination(header), begin, end);
             } else if bytes > 0 {
-                writer.transfer(Direction::Send, entry.flow(), begin, bytes as u64, end - begin, end);
+                positions::transfer(writer, entry, Direction::Send, begin, bytes as u64, end - begin, end);
                 if entry.is_watched() {
                     watch::moved(writer, entry, Direction::Send, vector(header), bytes, end);
                 }
@@ -160,7 +160,7 @@ fn move_bytes(fd: c_int, direction: Direction, call: impl FnOnce() -> ssize_t) -
     let Some(writer) = log::writer() else { return result };
     if result > 0 {
         let ticks = if direction == Direction::Send { begin } else { end };
-        writer.transfer(direction, entry.flow(), ticks, result as u64, end - begin, end);
+        positions::transfer(writer, entry, direction, ticks, result as u64, end - begin, end);
         if entry.is_watched() {
             watch::moved_unseen(writer, entry, direction, end);
         }

@@ -6,15 +6,17 @@ use core::ffi::c_int;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
-use socket_log::layout::{CHUNK_BYTES, FileHeader, HEADER_BYTES, MAGIC, VERSION, lost, state as progress};
+use socket_log::layout::{
+    CHUNK_BYTES, FileHeader, HEADER_BYTES, KEEPS_NEWEST, MAGIC, VERSION, lost, state as progress,
+};
 
 use crate::options::options;
 use crate::raw::{self, Descriptor};
 use crate::state::{self, State};
 use crate::text::{PATH, Text, fill};
 use crate::{
-    checksum, clock, ended, environment, fds, hooks, identity, inherit, options, process, recycle, rights,
-    seccomp, segment, shifted, spares, watch,
+    checksum, clock, ended, environment, fds, hooks, identity, inherit, options, positions, process, recycle,
+    rights, seccomp, segment, shifted, spares, watch,
 };
 
 #[used]
@@ -32,6 +34,7 @@ extern "C" fn constructor() {
         || !fds::create()
         || !watch::create()
         || !recycle::create()
+        || !positions::create()
     {
         fds::disable();
         return;
@@ -143,7 +146,7 @@ fn create_by_path(state: &State) -> Result<*mut FileHeader, usize> {
         file.read(&mut fields.arguments);
     }
     fields.limit = options().limit();
-    fields.keeps_newest = u32::from(options().keeps_newest);
+    fields.keeps_newest = if options().keeps_newest { KEEPS_NEWEST } else { 0 };
     fields.namespace = raw::inode(c"/proc/self/ns/net").unwrap_or(0);
     Ok(header)
 }

@@ -10,7 +10,7 @@ use socket_log::encode::{self, Direction};
 
 use crate::fds::{self, Entry, Kind};
 use crate::log::{self, Writer};
-use crate::{clock, datagram, describe, raw, watch};
+use crate::{clock, datagram, describe, positions, raw, watch};
 
 /// The caller's buffers, which are read for a datagram's checksum and for nothing else.
 #[derive(Clone, Copy)]
@@ -103,7 +103,7 @@ unsafe fn send_on_socket(
         // SAFETY: the buffers were just sent.
         unsafe { datagram::sent(writer, fd, entry, buffers, result as usize, to, begin, end) };
     } else if result > 0 {
-        writer.transfer(Direction::Send, entry.flow(), begin, result as u64, end - begin, end);
+        positions::transfer(writer, entry, Direction::Send, begin, result as u64, end - begin, end);
         if entry.is_watched() {
             // SAFETY: the buffers were just sent.
             unsafe { watch::moved(writer, entry, Direction::Send, what().0, result as usize, end) };
@@ -199,7 +199,7 @@ pub(crate) unsafe fn received(
     end: u64,
 ) {
     if result > 0 {
-        writer.transfer(Direction::Receive, entry.flow(), end, result as u64, end - begin, end);
+        positions::transfer(writer, entry, Direction::Receive, end, result as u64, end - begin, end);
         if entry.is_watched() && buffers.count == 0 {
             watch::moved_unseen(writer, entry, Direction::Receive, end);
         } else if entry.is_watched() {

@@ -10,10 +10,20 @@ pub struct Transfer {
     pub time: i64,
     /// How many bytes it moved.
     pub bytes: u64,
-    /// The process, by its place among the processes.
+    /// The process, by its place among the processes; [`Transfer::FORGOTTEN`] for bytes whose calls a log has forgotten.
     pub process: u32,
     /// The thread.
     pub tid: i32,
+}
+
+impl Transfer {
+    /// The process of bytes that moved, but whose calls are not in the log any more.
+    pub const FORGOTTEN: u32 = u32::MAX;
+
+    /// Whether these are such bytes.
+    pub fn is_forgotten(&self) -> bool {
+        self.process == Transfer::FORGOTTEN
+    }
 }
 
 /// A [`Transfer`] on its way to its connection.

@@ -16,6 +16,8 @@ use crate::streams;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Beginning {
     pub(crate) ways: [Vec<Transfer>; 2],
+    /// Whether the log has forgotten calls of it.
+    forgotten: bool,
 }
 
 /// The first calls of the chosen sockets.
@@ -72,6 +74,7 @@ impl FirstCalls {
         this.of = all;
         for (socket, beginning) in of_logs.into_iter().flatten() {
             let Some(of_socket) = this.of.get_mut(&socket) else { continue };
+            of_socket.forgotten |= beginning.forgotten;
             for (way, more) in of_socket.ways.iter_mut().zip(beginning.ways) {
                 way.extend(more);
                 way.sort_by_key(|call| call.time);
@@ -90,6 +93,9 @@ impl FirstCalls {
     /// time had one received more than the other had sent. Their times are of one clock, up to `slack` nanoseconds.
     pub(crate) fn possible(&self, one: u32, other: u32, slack: i64) -> bool {
         let (Some(one), Some(other)) = (self.of(one), self.of(other)) else { return true };
+        if one.forgotten || other.forgotten {
+            return true;
+        }
         let way = |from: &Beginning, to: &Beginning| {
             let (sends, mut receives) = (from.ways[0].as_slice(), to.ways[1].as_slice());
             if let Some(last) = sends.last().filter(|_| sends.len() >= self.limit) {
@@ -111,7 +117,14 @@ fn beginnings(
 ) -> FxHashMap<u32, Beginning> {
     let mut found: FxHashMap<u32, Beginning> = FxHashMap::default();
     log.for_each(|call| {
-        let Call::Transfer(call) = call else { return };
+        let call = match call {
+            Call::Transfer(call) => call,
+            Call::Forgotten { socket, .. } if wanted.contains_key(&socket) => {
+                found.entry(socket).or_default().forgotten = true;
+                return;
+            }
+            _ => return,
+        };
         if !wanted.contains_key(&call.socket) {
             return;
         }

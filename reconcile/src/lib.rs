@@ -8,7 +8,7 @@
 //!    all processes that hold one kernel socket become one (`socket`), and the two ends of each connection find each
 //!    other (`connections`, `pairing`, `unix_sockets`), where their names differ by what they share ([`translation`],
 //!    `half_flows`, `translated`);
-//! 2. for the calls (`second_reading`), which are dealt into partitions (`deal`), in memory or in temporary files
+//! 2. for the calls (`second_reading`, and `positions` where a log has forgotten some), which are dealt into partitions (`deal`), in memory or in temporary files
 //!    (`store`): those of one connection, or of one content of datagrams, meet in one.
 //!
 //! Then each partition is matched apart from the others: streams by byte ([`streams`], `stream_flows`) and made fat
@@ -48,6 +48,7 @@ mod output;
 mod pairing;
 mod parallel;
 mod pipeline;
+mod positions;
 mod process;
 mod reach;
 mod read_logs;

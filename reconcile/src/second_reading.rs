@@ -9,6 +9,7 @@ use socket_log::{Log, Record};
 use crate::calls::Datagram;
 use crate::capture::{Capture, LogFile, NONE};
 use crate::names::{NO_NAME, NameId};
+use crate::positions::{Gaps, Positions};
 use crate::socket::Sockets;
 use crate::survey::{LARGEST_TRANSFER, Places};
 
@@ -17,6 +18,17 @@ use crate::survey::{LARGEST_TRANSFER, Places};
 pub(crate) enum Call {
     /// Bytes of a stream.
     Transfer(Transfer),
+    /// Before the transfer that follows, bytes of that stream went whose calls the log has forgotten.
+    Forgotten {
+        /// The socket.
+        socket: u32,
+        /// Whether it sent them.
+        sent: bool,
+        /// When the transfer was that follows.
+        time: i64,
+        /// How many.
+        bytes: u64,
+    },
     /// A datagram.
     Datagram(Datagram),
     /// The checksum of what a direction of a stream began with.
@@ -69,13 +81,23 @@ impl<'a> SecondReading<'a> {
     pub(crate) fn for_each(&self, mut each: impl FnMut(Call)) {
         let Ok(log) = Log::open(&self.log.path) else { return };
         let mut clock = self.log.clock.cursor();
+        let gaps = log.header().has_positions.then(|| Gaps::of(&log));
+        let mut positions = Positions::default();
         for chunk in log.chunks() {
+            positions.next_chunk();
             chunk.for_each(|entry| {
                 let tid = entry.tid as i32;
                 match entry.record {
+                    Record::Position { flow, direction, before } => positions.set(flow, direction, before),
                     Record::Transfer { direction, flow, bytes, .. } if bytes <= LARGEST_TRANSFER => {
+                        let missing = gaps.as_ref().map_or(0, |gaps| {
+                            gaps.before(flow, direction, positions.moved(flow, direction, bytes))
+                        });
                         if let Some(socket) = self.places.get(flow) {
                             let (sent, time) = (direction == Direction::Send, clock.realtime(entry.ticks));
+                            if missing > 0 {
+                                each(Call::Forgotten { socket, sent, time, bytes: missing });
+                            }
                             each(Call::Transfer(Transfer { socket, sent, time, bytes: bytes as u32, tid }));
                         }
                     }

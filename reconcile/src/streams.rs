@@ -4,14 +4,16 @@
 //! sent is the n-th to be received. So a send's message was received by the calls that got its first and its last
 //! byte, however the bytes were cut up on the way. This is a pure function of the two sides' calls in order: the
 //! step by key of reconciliation for streams.
+//!
+//! Bytes whose calls a log has forgotten stand among the calls as such, so that those behind them are in their place.
 
 use crate::calls::{Part, Seen, Transfer};
 
 /// The messages of one direction, and the bytes that only one side saw.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Matched {
-    /// One message for each send, in order, and behind them one for each receive whose bytes nobody was seen to
-    /// send.
+    /// One message for each send, in order, and one for each receive whose bytes nobody was seen to send, where those
+    /// belong.
     pub parts: Vec<Part>,
     /// Bytes sent that were never received: the receiver closed early, or its end of the trace is missing.
     pub unread: u64,
@@ -21,6 +23,9 @@ pub struct Matched {
 
 /// Matches the sends of one side, in order, with the receives of the other, in order.
 pub fn match_stream(sends: &[Transfer], receives: &[Transfer]) -> Matched {
+    if !is_placed(sends) || !is_placed(receives) {
+        return apart(sends, receives);
+    }
     let mut matched = Matched { parts: Vec::with_capacity(sends.len()), unread: 0, unsent: 0 };
     let mut receives = receives.iter().filter(|receive| receive.bytes > 0);
     let mut current = receives.next();
@@ -28,10 +33,17 @@ pub fn match_stream(sends: &[Transfer], receives: &[Transfer]) -> Matched {
     for send in sends.iter().filter(|send| send.bytes > 0) {
         let mut wanted = send.bytes;
         let mut received: Option<Seen> = None;
+        let mut forgotten = 0;
         while let Some(receive) = current.filter(|_| wanted > 0) {
-            let first = received.map_or(receive.time, |seen| seen.first);
-            received = Some(Seen { first, ..Seen::once(receive.time, receive.process, receive.tid) });
             let taken = wanted.min(left);
+            if send.is_forgotten() {
+                matched.add_unsent(receive, taken);
+            } else if receive.is_forgotten() {
+                forgotten += taken;
+            } else {
+                let first = received.map_or(receive.time, |seen| seen.first);
+                received = Some(Seen { first, ..Seen::once(receive.time, receive.process, receive.tid) });
+            }
             wanted -= taken;
             left -= taken;
             if left == 0 {
@@ -39,22 +51,52 @@ pub fn match_stream(sends: &[Transfer], receives: &[Transfer]) -> Matched {
                 left = current.map_or(0, |receive| receive.bytes);
             }
         }
-        matched.unread += wanted;
+        if send.is_forgotten() {
+            continue;
+        }
+        matched.unread += wanted + forgotten;
         matched.parts.push(Part {
             sent: Some(Seen::once(send.time, send.process, send.tid)),
-            received,
+            // Of a part alone nobody knows when the rest was received.
+            received: received.filter(|_| forgotten == 0),
             bytes: send.bytes,
             parts: 1,
         });
     }
     while let Some(receive) = current {
-        matched.unsent += left;
-        let seen = Seen::once(receive.time, receive.process, receive.tid);
-        matched.parts.push(Part { sent: None, received: Some(seen), bytes: left, parts: 1 });
+        matched.add_unsent(receive, left);
         current = receives.next();
         left = current.map_or(0, |receive| receive.bytes);
     }
     matched
+}
+
+impl Matched {
+    /// `bytes` of a receive, of which the send was not seen.
+    fn add_unsent(&mut self, receive: &Transfer, bytes: u64) {
+        if !receive.is_forgotten() {
+            self.unsent += bytes;
+            let seen = Seen::once(receive.time, receive.process, receive.tid);
+            self.parts.push(Part { sent: None, received: Some(seen), bytes, parts: 1 });
+        }
+    }
+}
+
+/// Whether it is known where in the stream these calls are. Where several processes made them and one's log has forgotten
+/// some, nobody knows before which calls of the others those were.
+fn is_placed(calls: &[Transfer]) -> bool {
+    let mut seen = calls.iter().filter(|call| !call.is_forgotten()).map(|call| call.process);
+    let first = seen.next();
+    calls.iter().all(|call| !call.is_forgotten()) || seen.all(|process| Some(process) == first)
+}
+
+/// The messages of calls of which nobody knows which belong together.
+fn apart(sends: &[Transfer], receives: &[Transfer]) -> Matched {
+    let bytes = |parts: &[Part]| parts.iter().map(|part| part.bytes).sum();
+    let (mut parts, received) = (sent_only(sends), received_only(receives));
+    let (unread, unsent) = (bytes(&parts), bytes(&received));
+    parts.extend(received);
+    Matched { parts, unread, unsent }
 }
 
 /// The messages of the sends of a traced side whose peer was not traced: each call is one.
@@ -72,7 +114,7 @@ fn one_sided(calls: &[Transfer], sides: impl Fn(Seen) -> (Option<Seen>, Option<S
         let (sent, received) = sides(Seen::once(call.time, call.process, call.tid));
         Part { sent, received, bytes: call.bytes, parts: 1 }
     };
-    calls.iter().filter(|call| call.bytes > 0).map(part).collect()
+    calls.iter().filter(|call| call.bytes > 0 && !call.is_forgotten()).map(part).collect()
 }
 
 /// Whether what `receives` got can have come from `sends`: at no time more bytes were received than sent. Both
@@ -132,6 +174,36 @@ mod tests {
         assert_eq!(matched.parts[1].sent, None);
         assert_eq!(matched.parts[1..].iter().map(|part| part.bytes).collect::<Vec<_>>(), [2, 3]);
         assert_eq!(matched.unsent, 5);
+    }
+
+    #[test]
+    fn what_a_log_has_forgotten_keeps_its_place() {
+        let forgotten = |time, bytes| Transfer { process: Transfer::FORGOTTEN, ..call(time, bytes) };
+        let spans = |matched: &Matched| -> Vec<_> {
+            matched.parts.iter().map(|part| (span(part.sent), span(part.received), part.bytes)).collect()
+        };
+        let once = |time| Some((time, time));
+        let receives = [call(11, 4), call(12, 10), call(13, 6)];
+        let matched = match_stream(&[forgotten(3, 12), call(3, 2), call(4, 6)], &receives);
+        let expected =
+            [(None, once(11), 4), (None, once(12), 8), (once(3), once(12), 2), (once(4), once(13), 6)];
+        assert_eq!(spans(&matched), expected);
+        assert_eq!((matched.unread, matched.unsent), (0, 12));
+        let sends = [call(1, 4), call(2, 10), call(3, 6)];
+        let matched = match_stream(&sends, &[forgotten(12, 12), call(12, 2), call(13, 6)]);
+        assert_eq!(spans(&matched), [(once(1), None, 4), (once(2), None, 10), (once(3), once(13), 6)]);
+        assert_eq!((matched.unread, matched.unsent), (12, 0), "2 of the 10 were seen");
+        let both = match_stream(&[forgotten(3, 7), call(3, 3)], &[forgotten(11, 5), call(11, 5)]);
+        assert_eq!(spans(&both), [(None, once(11), 2), (once(3), once(11), 3)]);
+    }
+
+    #[test]
+    fn what_one_of_several_has_forgotten_has_no_place() {
+        let other = Transfer { process: 1, ..call(2, 5) };
+        let forgotten = Transfer { process: Transfer::FORGOTTEN, ..call(3, 5) };
+        let matched = match_stream(&[other, forgotten, call(3, 5)], &[call(11, 15)]);
+        assert!(matched.parts.iter().all(|part| part.sent.is_none() || part.received.is_none()));
+        assert_eq!((matched.parts.len(), matched.unread, matched.unsent), (3, 10, 15));
     }
 
     #[test]

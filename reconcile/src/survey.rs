@@ -9,6 +9,7 @@ use socket_log::{Clock, Damage, Entry, Header, Log, OpenError, Record, Setting};
 
 use crate::capture::{Flow, Kind, NONE, Naming};
 use crate::names::Names;
+use crate::positions::Positions;
 use crate::reconciliation::{Reconciliation, add};
 
 /// The kernel moves less than 2 GiB in one call; what claims more is damage.
@@ -37,12 +38,13 @@ pub(crate) struct Survey {
 pub(crate) fn survey(path: &Path) -> Result<Survey, OpenError> {
     let log = Log::open(path)?;
     let header = log.header().clone();
-    let mut reading = Reading::default();
+    let mut reading = Reading { has_positions: header.has_positions, ..Reading::default() };
     let mut anchors = vec![header.start];
     let mut damage = Vec::new();
     let mut chunks = log.chunks();
     for chunk in chunks.by_ref() {
         anchors.push(chunk.anchor);
+        reading.positions.next_chunk();
         damage.extend(chunk.for_each(|entry| {
             reading.counts.records += 1;
             match entry.record {
@@ -72,6 +74,8 @@ struct Reading {
     names: Names,
     ended: Option<u64>,
     counts: Reconciliation,
+    has_positions: bool,
+    positions: Positions,
 }
 
 impl Reading {
@@ -82,11 +86,16 @@ impl Reading {
             Record::Transfer { bytes, .. } if bytes > LARGEST_TRANSFER => {
                 add(&mut self.counts.ignored, "impossible size", 1);
             }
+            Record::Position { flow, direction, before } => self.positions.set(flow, direction, before),
             Record::Transfer { direction, flow, bytes, .. } => {
+                let begin =
+                    self.has_positions.then(|| self.positions.moved(flow, direction, bytes)).flatten();
                 let flow = self.at(flow, ticks);
                 flow.transfers = flow.transfers.saturating_add(1);
                 let total = &mut flow.totals[usize::from(direction != Direction::Send)];
-                *total = total.saturating_add(bytes);
+                // With what the log has forgotten, where it says how much that was.
+                let end = begin.unwrap_or(*total).saturating_add(bytes);
+                *total = end.max(*total);
                 flow.last_call = flow.last_call.max(time);
             }
             Record::Datagram { peeked: true, .. } => self.counts.datagrams.peeked += 1,

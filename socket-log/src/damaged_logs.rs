@@ -59,7 +59,7 @@ fn what() -> impl Strategy<Value = What> {
         1 => (flow.clone(), any::<i32>(), any::<u64>()).prop_map(|(flow, fd, cookie)| What::Flow(flow, fd, cookie)),
         1 => (flow.clone(), socket_name(), socket_name(), any::<u32>())
             .prop_map(|(flow, local, peer, pid)| What::Endpoints(flow, local, peer, pid)),
-        2 => (flow, 0..12u8).prop_map(|(flow, kind)| What::Small(flow, kind)),
+        2 => (flow, 0..13u8).prop_map(|(flow, kind)| What::Small(flow, kind)),
     ]
 }
 
@@ -141,6 +141,10 @@ fn written(what: What, tid: u32, ticks: u64) -> Written {
                     (encode::call(ticks, &call), Record::Call(call))
                 }
                 10 => (encode::thread(ticks, flow), Record::Thread { creator: flow }),
+                11 => (
+                    encode::position(ticks, flow, Direction::Receive, 5 << 33),
+                    Record::Position { flow, direction: Direction::Receive, before: 5 << 33 },
+                ),
                 _ => (
                     encode::process(ticks, ProcessEvent::Fork, flow as i32),
                     Record::Process { event: ProcessEvent::Fork, value: flow as i32 },

@@ -146,6 +146,16 @@ pub enum Record {
         /// Their CRC-32.
         checksum: u32,
     },
+    /// How far into its stream the transfer begins that stands behind it.
+    Position {
+        /// The flow.
+        flow: u32,
+        /// Which way.
+        direction: Direction,
+        /// How many bytes had gone that way before it; [`NO_POSITION`](crate::layout::NO_POSITION) where that is
+        /// not known.
+        before: u64,
+    },
     /// A call of libc's that moves bytes out of sight.
     Call(Call),
     /// The thread was started by another.
@@ -329,6 +339,10 @@ fn fields(tag: u8, aux: u16, words: &[u32]) -> Result<(Time, Record), Fault> {
         kind::FINGERPRINT => {
             let direction = if aux == 0 { Direction::Send } else { Direction::Receive };
             (low, Record::Fingerprint { flow, direction, bytes: word(3)?, checksum: word(4)? })
+        }
+        kind::POSITION => {
+            let direction = if aux == 0 { Direction::Send } else { Direction::Receive };
+            (low, Record::Position { flow, direction, before: long(3)? })
         }
         kind::CALL => {
             let call = Call {

@@ -27,6 +27,10 @@ pub const CHUNK_BYTES: usize = 4096;
 pub const CHUNK_MAGIC: u32 = u32::from_le_bytes(*b"CHNK");
 /// The first word of a chunk that is between two uses: nothing in it is to be read.
 pub const CHUNK_FREE: u32 = u32::from_le_bytes(*b"FREE");
+/// What [`FileHeader::keeps_newest`] is where transfers have positions, see [`kind::POSITION`].
+pub const KEEPS_NEWEST: u32 = 2;
+/// The position of a transfer of which it is not known.
+pub const NO_POSITION: u64 = u64::MAX;
 /// The words of an anchor's record.
 pub const ANCHOR_WORDS: usize = 7;
 /// Which word of a record of [`kind::CONTINUED`] names the thread.
@@ -159,7 +163,7 @@ pub struct FileHeader {
     pub arguments: [u8; 2048],
     /// The size that the log may have, in bytes; 0 where it has no limit.
     pub limit: u64,
-    /// Whether a full log goes on in the place of its oldest chunks (1) or ends (0).
+    /// Whether a full log goes on in the place of its oldest chunks ([`KEEPS_NEWEST`]) or ends (0).
     pub keeps_newest: u32,
     /// One of [`source`].
     pub source: u32,
@@ -249,6 +253,8 @@ pub mod kind {
     pub const SEND_DATAGRAM_SHORT: u8 = 25;
     /// A datagram received from the same peer as the latest in [`RECEIVE_DATAGRAM`] of its flow in the same chunk.
     pub const RECEIVE_DATAGRAM_SHORT: u8 = 26;
+    /// How far into its stream the transfer behind it begins.
+    pub const POSITION: u8 = 27;
     /// A record that its writer began and did not finish; only its length is known.
     pub const RESERVED: u8 = 255;
 }

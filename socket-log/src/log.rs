@@ -14,7 +14,7 @@ use crate::damage::{Damage, Fault, OpenError};
 use crate::decode::{self, Entry, Record, Step, Time};
 use crate::layout::{
     Anchor, CHUNK_BYTES, CHUNK_FREE, CHUNK_HEADER_WORDS, CHUNK_MAGIC, CHUNK_WORDS, CONTINUED_TID,
-    ChunkHeader, FileHeader, HEADER_BYTES, MAGIC, SHORT_TICKS_BITS, VERSION, kind, lost, tick,
+    ChunkHeader, FileHeader, HEADER_BYTES, KEEPS_NEWEST, MAGIC, SHORT_TICKS_BITS, VERSION, kind, lost, tick,
 };
 use crate::peers::Peers;
 
@@ -41,6 +41,8 @@ pub struct Header {
     pub limit: u64,
     /// Whether a full log goes on in the place of its oldest chunks.
     pub keeps_newest: bool,
+    /// Whether its transfers have positions, see [`kind::POSITION`].
+    pub has_positions: bool,
     /// What saw the calls, one of [`source`](crate::layout::source).
     pub source: u32,
     /// The inode of the process's network namespace when the log began; 0 where it is not known.
@@ -432,6 +434,7 @@ fn parse_header(page: &[u8]) -> Result<Header, HeaderProblem> {
         lost: std::array::from_fn(|cause| long(offset_of!(FileHeader, lost) + 8 * cause)),
         limit: long(offset_of!(FileHeader, limit)),
         keeps_newest: word(offset_of!(FileHeader, keeps_newest)) != 0,
+        has_positions: word(offset_of!(FileHeader, keeps_newest)) == KEEPS_NEWEST,
         source: word(offset_of!(FileHeader, source)),
         namespace: long(offset_of!(FileHeader, namespace)),
         host: first_text(bytes(offset_of!(FileHeader, host), 128)),
@@ -504,6 +507,7 @@ mod tests {
             lost: [0; lost::CAUSES],
             limit: 0,
             keeps_newest: false,
+            has_positions: false,
             source: source::PACKETS,
             namespace: 0x1_0000_0002,
             host: "alpha".into(),

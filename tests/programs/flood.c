@@ -1,6 +1,8 @@
 /* Sends 7 bytes and is interrupted by a handler that sends 2 bytes so often that the log of a flight recorder goes round
  * before it comes back. A child for every third instruction of the library's on the way is interrupted just there, in
- * single step. Prints how many. (From the reservation of a record to its end there are more than ten.) */
+ * single step. Prints how many. (From the reservation of a record to its end there are more than ten.)
+ * With an argument there is a child for every instruction, and the handler sends just once, on the same socket as the
+ * program, which then does so again. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
@@ -16,6 +18,7 @@ static int from_program[2], from_handler[2];
 /* The library's instructions that were passed, and behind how many to strike. */
 static volatile long passed, wanted;
 static char *begin, *end;
+static int once;
 
 #ifdef __x86_64__
 #define TRAP 0x100
@@ -36,6 +39,10 @@ static void handle(int number, siginfo_t *information, void *context) {
     (void)number, (void)information;
     if (at < begin || at >= end || passed++ != wanted) return;
     run_on(context);
+    if (once) {
+        if (send(from_program[0], "ab", 2, 0) != 2) abort();
+        return;
+    }
     for (int n = 0; n < 4500; n++)
         if (send(from_handler[0], "ab", 2, 0) != 2 || recv(from_handler[1], buffer, 8, 0) != 2) abort();
 }
@@ -51,12 +58,15 @@ static void find_library(void) {
     if (maps) fclose(maps);
 }
 
-int main(void) {
+int main(int count, char **arguments) {
+    (void)arguments;
+    once = count > 1;
     struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_RESTART | SA_SIGINFO};
     if (sigaction(SIGTRAP, &action, NULL)) return 1;
     find_library();
     if (!begin) return 2;
-    for (;; wanted += 3) {
+    const long step_by = once ? 1 : 3;
+    for (;; wanted += step_by) {
         int status;
         pid_t pid = fork();
         if (pid == 0) {
@@ -67,12 +77,13 @@ int main(void) {
             ssize_t sent = send(from_program[0], "abcdefg", 7, 0);
             step(0);
             if (sent != 7) _exit(5);
+            if (once && send(from_program[0], "abcdefg", 7, 0) != 7) _exit(5);
             /* 1 where it was not interrupted any more. */
             _exit(passed <= wanted);
         }
         if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status) || WEXITSTATUS(status) > 1) return 3;
         if (WEXITSTATUS(status)) break;
     }
-    printf("%ld\n", wanted / 3);
+    printf("%ld\n", wanted / step_by);
     return 0;
 }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use jiff::Timestamp;
 use socket_log::encode::Direction;
+use socket_log::layout::NO_POSITION;
 use socket_log::{Clock, Entry, Log, Record};
 
 use crate::cli::Dump;
@@ -121,6 +122,12 @@ fn line(out: &mut impl Write, clock: &Clock, entry: &Entry) -> io::Result<()> {
                 "fingerprint flow {flow} {} first {bytes} bytes crc {checksum:08x}",
                 verb(*direction)
             )
+        }
+        Record::Position { flow, direction, before: NO_POSITION } => {
+            writeln!(out, "position flow {flow} {} unknown", verb(*direction))
+        }
+        Record::Position { flow, direction, before } => {
+            writeln!(out, "position flow {flow} {} byte {before}", verb(*direction))
         }
         Record::Call(call) => {
             write!(out, "call {}", call.api.name())?;

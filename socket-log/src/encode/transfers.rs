@@ -74,6 +74,14 @@ pub fn transfer_long(direction: Direction, flow: u32, ticks: u64, bytes: u64, du
     words.finish()
 }
 
+/// Before the transfer that follows, `before` bytes had gone on the flow in this direction.
+#[inline]
+pub fn position(ticks: u64, flow: u32, direction: Direction, before: u64) -> Words {
+    let mut words = Words::new(kind::POSITION, u16::from(direction == Direction::Receive), ticks, flow);
+    words.push_u64(before);
+    words.finish()
+}
+
 /// One datagram: its size, the CRC-32 of its payload, and the peer's raw `sockaddr` where the call named one.
 #[derive(Clone, Copy, Debug)]
 pub struct Datagram<'a> {
