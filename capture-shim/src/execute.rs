@@ -23,17 +23,28 @@ pub(crate) fn replace(call: impl FnOnce() -> c_int) -> c_int {
 
 type Strings = *const *const c_char;
 
-/// # Safety
-/// As `execve`.
-pub(crate) unsafe fn execve(
-    real: types::execve,
-    path: *const c_char,
-    arguments: Strings,
-    environment: Strings,
-) -> c_int {
-    let mut complete = Complete::new();
-    // SAFETY: the program's own call and environment.
-    replace(|| unsafe { real(path, arguments, complete.of(environment)) })
+/// Defines stand-ins for the functions that name a program in one word.
+macro_rules! with_environment {
+    ($($name:ident($program:ident: $of:ty);)*) => {$(
+        /// # Safety
+        /// As the function that it is called after.
+        pub(crate) unsafe fn $name(
+            real: types::$name,
+            $program: $of,
+            arguments: Strings,
+            environment: Strings,
+        ) -> c_int {
+            let mut complete = Complete::new();
+            // SAFETY: the program's own call and environment.
+            replace(|| unsafe { real($program, arguments, complete.of(environment)) })
+        }
+    )*};
+}
+
+with_environment! {
+    execve(path: *const c_char);
+    execvpe(file: *const c_char);
+    fexecve(fd: c_int);
 }
 
 /// # Safety
@@ -44,36 +55,10 @@ pub(crate) unsafe fn execv(_: types::execv, path: *const c_char, arguments: Stri
 }
 
 /// # Safety
-/// As `execvpe`.
-pub(crate) unsafe fn execvpe(
-    real: types::execvpe,
-    file: *const c_char,
-    arguments: Strings,
-    environment: Strings,
-) -> c_int {
-    let mut complete = Complete::new();
-    // SAFETY: the program's own call and environment.
-    replace(|| unsafe { real(file, arguments, complete.of(environment)) })
-}
-
-/// # Safety
 /// As `execvp`.
 pub(crate) unsafe fn execvp(_: types::execvp, file: *const c_char, arguments: Strings) -> c_int {
     // SAFETY: the program's own call, with its environment said.
     unsafe { execvpe(real!(execvpe), file, arguments, environment::present()) }
-}
-
-/// # Safety
-/// As `fexecve`.
-pub(crate) unsafe fn fexecve(
-    real: types::fexecve,
-    fd: c_int,
-    arguments: Strings,
-    environment: Strings,
-) -> c_int {
-    let mut complete = Complete::new();
-    // SAFETY: the program's own call and environment.
-    replace(|| unsafe { real(fd, arguments, complete.of(environment)) })
 }
 
 /// # Safety

@@ -75,19 +75,11 @@ pub(crate) fn make(state: &State, header: &FileHeader, much: bool) {
     let pool: *mut Pool = memory.cast();
     // SAFETY: the mapping is new, and its zeros are a valid pool without logs.
     let fields = unsafe { &mut *pool };
-    fields.about.version = header.version;
-    fields.about.header_bytes = header.header_bytes;
-    fields.about.chunk_bytes = header.chunk_bytes;
-    fields.about.tick_clock = header.tick_clock;
-    fields.about.tick_shift = header.tick_shift;
-    fields.about.boot_id = header.boot_id;
-    fields.about.host = header.host;
-    fields.about.executable = header.executable;
-    fields.about.arguments = header.arguments;
-    fields.about.limit = header.limit;
-    fields.about.keeps_newest = header.keeps_newest;
-    fields.about.source = header.source;
-    fields.about.namespace = header.namespace;
+    macro_rules! copy {
+        ($($field:ident)*) => { $(fields.about.$field = header.$field;)* };
+    }
+    copy! { version header_bytes chunk_bytes tick_clock tick_shift boot_id host executable arguments }
+    copy! { limit keeps_newest source namespace }
     let (count, room) = if much { (FEW, MUCH) } else { (MANY, LITTLE) };
     for slot in fields.slots.iter_mut().take(count) {
         let stem = state.path().to_bytes();

@@ -306,7 +306,7 @@ fn fields(tag: u8, aux: u16, words: &[u32]) -> Result<(Time, Record), Fault> {
                 domain: aux as u8,
                 kind: (aux >> 8) as u8,
                 protocol: what as u16,
-                origin: origin((what >> 16) as u8)?,
+                origin: Origin::from_number((what >> 16 & 0xff) as u16).ok_or(Fault::BadField)?,
                 cookie: long(5)?,
                 listener: word(7)?,
             };
@@ -317,7 +317,7 @@ fn fields(tag: u8, aux: u16, words: &[u32]) -> Result<(Time, Record), Fault> {
             let (local, peer) = ((lengths & 0xff) as usize, (lengths >> 8 & 0xff) as usize);
             let record = Record::Endpoints {
                 flow,
-                role: role(aux)?,
+                role: Role::from_number(aux).ok_or(Fault::BadField)?,
                 local: name(words.get(5..), local)?,
                 peer: name(words.get(5 + local.div_ceil(4)..), peer)?,
                 peer_pid: word(4)?,
@@ -333,8 +333,21 @@ fn fields(tag: u8, aux: u16, words: &[u32]) -> Result<(Time, Record), Fault> {
         }
         kind::PAIR => (low, Record::Pair { first: flow, second: word(3)? }),
         kind::DUPLICATE => (low, Record::Duplicate { flow, old: word(3)? as i32, new: word(4)? as i32 }),
-        kind::PROCESS => (low, Record::Process { event: process_event(aux)?, value: flow as i32 }),
-        kind::WAIT => (low, Record::Wait { call: wait_call(aux)?, result: flow as i32, duration: long(3)? }),
+        kind::PROCESS => (
+            low,
+            Record::Process {
+                event: ProcessEvent::from_number(aux).ok_or(Fault::BadField)?,
+                value: flow as i32,
+            },
+        ),
+        kind::WAIT => (
+            low,
+            Record::Wait {
+                call: WaitCall::from_number(aux).ok_or(Fault::BadField)?,
+                result: flow as i32,
+                duration: long(3)?,
+            },
+        ),
         kind::CPU => (low, Record::Cpu { nanoseconds: long(2)? }),
         kind::FINGERPRINT => {
             let direction = if aux == 0 { Direction::Send } else { Direction::Receive };
@@ -369,32 +382,4 @@ fn name(words: Option<&[u32]>, length: usize) -> Result<Option<SocketName>, Faul
         return Err(Fault::BadLength);
     }
     SocketName::decode(&bytes).map(Some).ok_or(Fault::BadField)
-}
-
-fn origin(value: u8) -> Result<Origin, Fault> {
-    [Origin::Socket, Origin::Accept, Origin::Pair, Origin::Found]
-        .into_iter()
-        .find(|origin| *origin as u8 == value)
-        .ok_or(Fault::BadField)
-}
-
-fn role(value: u16) -> Result<Role, Fault> {
-    [Role::Unknown, Role::Connect, Role::Accept, Role::Bind, Role::Listen]
-        .into_iter()
-        .find(|role| *role as u16 == value)
-        .ok_or(Fault::BadField)
-}
-
-fn wait_call(value: u16) -> Result<WaitCall, Fault> {
-    [WaitCall::Poll, WaitCall::Select, WaitCall::Epoll]
-        .into_iter()
-        .find(|call| *call as u16 == value)
-        .ok_or(Fault::BadField)
-}
-
-fn process_event(value: u16) -> Result<ProcessEvent, Fault> {
-    [ProcessEvent::Fork, ProcessEvent::Spawn, ProcessEvent::Exec, ProcessEvent::Exit]
-        .into_iter()
-        .find(|event| *event as u16 == value)
-        .ok_or(Fault::BadField)
 }

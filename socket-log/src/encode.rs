@@ -5,6 +5,7 @@
 //! length in words there, so that a reader can step over kinds it does not know.
 
 mod flows;
+mod numbered;
 mod process;
 mod transfers;
 mod words;

@@ -50,6 +50,22 @@ pub fn python() -> PathBuf {
     if path.exists() { path.to_owned() } else { program("python3") }
 }
 
+/// Python: `echo(clients, rounds)` has so many clients of an asyncio server, each with longer messages than the one before.
+pub const ECHO: &str = r#"
+import asyncio
+async def serve(reader, writer):
+    while data := await reader.read(1000): writer.write(data); await writer.drain()
+    writer.close()
+async def talk(clients, rounds):
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async def client(size):
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        for n in range(rounds): writer.write(b"m" * size); await reader.readexactly(size)
+        writer.close(); await writer.wait_closed()
+    await asyncio.gather(*(client(n * 300) for n in range(1, clients + 1)))
+def echo(clients, rounds): asyncio.run(talk(clients, rounds))
+"#;
+
 /// A data directory and what is recorded into it.
 pub struct Recording {
     directory: TempDir,

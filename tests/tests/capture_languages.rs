@@ -6,7 +6,7 @@
 use std::fs;
 use std::process::Command;
 
-use end_to_end::capture::{program, python, successful};
+use end_to_end::capture::{ECHO, program, python, successful};
 use end_to_end::oracle::Witnessed;
 use end_to_end::{repository, target_directory};
 use socket_log::encode::Direction;
@@ -15,18 +15,8 @@ use socket_log::encode::Direction;
 fn python_programs() {
     let mut witnessed = Witnessed::new();
     let script = r#"
-import socket, threading, subprocess, os, asyncio, sys
-async def serve(reader, writer):
-    while data := await reader.read(1000): writer.write(data); await writer.drain()
-    writer.close()
-async def main():
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    async def client(size):
-        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
-        for n in range(20): writer.write(b"m" * size); await reader.readexactly(size)
-        writer.close(); await writer.wait_closed()
-    await asyncio.gather(*(client(n * 300) for n in range(1, 8)))
-asyncio.run(main())
+import socket, threading, subprocess, os, sys
+echo(7, 20)
 def pairs():
     for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET):
         a, b = socket.socketpair(socket.AF_UNIX, kind)
@@ -40,7 +30,7 @@ for n in range(5):
 subprocess.run([sys.executable, "-c", "import os; os.write(1, b'to a socket')"], stdout=a, env={}); b.recv(100)
 "#;
     let mut command = witnessed.recording.command(python());
-    witnessed.run(command.arg("-c").arg(script));
+    witnessed.run(command.arg("-c").arg(ECHO.to_owned() + script));
     assert!(witnessed.compare(&[]).calls > 8 * 3 * 199 + 2 * 7 * 20 + 5);
 }
 

@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use end_to_end::capture::{Recording, program, python, successful};
+use end_to_end::capture::{ECHO, Recording, program, python, successful};
 use end_to_end::oracle::{Witnessed, free_port};
 use end_to_end::repository;
 use message_trace::{DataDir, MessageTrace};
@@ -94,18 +94,8 @@ fn compare(witnessed: &Witnessed) -> i64 {
 fn python_with_tcp_udp_and_unix_sockets() {
     let mut witnessed = witnessed();
     let script = r#"
-import socket, threading, subprocess, os, asyncio, sys
-async def serve(reader, writer):
-    while data := await reader.read(1000): writer.write(data); await writer.drain()
-    writer.close()
-async def main():
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    async def client(size):
-        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
-        for n in range(10): writer.write(b"m" * size); await reader.readexactly(size)
-        writer.close(); await writer.wait_closed()
-    await asyncio.gather(*(client(n * 300) for n in range(1, 6)))
-asyncio.run(main())
+import socket, threading, subprocess, os, sys
+echo(5, 10)
 u, v, w = (socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) for _ in range(3))
 u.bind(("::1", 0)); w.bind(("::1", 0)); w.connect(u.getsockname())
 for n in range(40):
@@ -137,7 +127,7 @@ subprocess.run([sys.executable, "-c", "import os; os.write(1, b'to a socket')"],
 "#;
     let command = witnessed.recording.command(python());
     let file = witnessed.recording.file("program.py");
-    fs::write(&file, script).unwrap();
+    fs::write(&file, ECHO.to_owned() + script).unwrap();
     witnessed.run({ command }.arg(file));
     assert!(compare(&witnessed) > 2 * 50 + 4 * 40 + 3 * 18 + 4 * 3 * 49);
 }

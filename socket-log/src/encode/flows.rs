@@ -1,37 +1,36 @@
 //! Flows: how a process came to them, what their ends are called, and what became of them.
 
+use super::numbered::numbered;
 use super::transfers::Direction;
 use super::words::{LongWords, Words, cut, padded};
 use crate::layout::kind;
 
-/// How a process came to a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum Origin {
-    /// By `socket`.
-    Socket = 1,
-    /// By `accept` or `accept4`.
-    Accept = 2,
-    /// By `socketpair`.
-    Pair = 3,
-    /// It was there when first used: inherited, passed by another process, or made out of our sight.
-    Found = 4,
-}
+numbered! {
+    /// How a process came to a flow.
+    pub enum Origin {
+        /// By `socket`.
+        Socket = 1,
+        /// By `accept` or `accept4`.
+        Accept = 2,
+        /// By `socketpair`.
+        Pair = 3,
+        /// It was there when first used: inherited, passed by another process, or made out of our sight.
+        Found = 4,
+    }
 
-/// What a process's end of a flow does, where that is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum Role {
-    /// Not known (a flow found in use).
-    Unknown = 0,
-    /// It called `connect`.
-    Connect = 1,
-    /// It came out of `accept`.
-    Accept = 2,
-    /// It has a name of its own only: `bind`, or a datagram socket named at its first send.
-    Bind = 3,
-    /// It listens.
-    Listen = 4,
+    /// What a process's end of a flow does, where that is known.
+    pub enum Role {
+        /// Not known (a flow found in use).
+        Unknown = 0,
+        /// It called `connect`.
+        Connect = 1,
+        /// It came out of `accept`.
+        Accept = 2,
+        /// It has a name of its own only: `bind`, or a datagram socket named at its first send.
+        Bind = 3,
+        /// It listens.
+        Listen = 4,
+    }
 }
 
 /// What a process knows of a flow when it first has it.

@@ -1,34 +1,33 @@
 //! What befalls processes and threads, and when.
 
+use super::numbered::numbered;
 use super::transfers::Direction;
 use super::words::Words;
 use crate::api::Api;
 use crate::layout::{Anchor, kind};
 
-/// What befell a process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum ProcessEvent {
-    /// It made a child with a copy of its memory; the value is the child's pid.
-    Fork = 1,
-    /// It made a child that begins with another program; the value is the child's pid.
-    Spawn = 2,
-    /// It is about to become another program; the value is 0.
-    Exec = 3,
-    /// It ends; the value is its status.
-    Exit = 4,
-}
+numbered! {
+    /// What befell a process.
+    pub enum ProcessEvent {
+        /// It made a child with a copy of its memory; the value is the child's pid.
+        Fork = 1,
+        /// It made a child that begins with another program; the value is the child's pid.
+        Spawn = 2,
+        /// It is about to become another program; the value is 0.
+        Exec = 3,
+        /// It ends; the value is its status.
+        Exit = 4,
+    }
 
-/// The calls by which a thread waits for descriptors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum WaitCall {
-    /// `poll` and `ppoll`.
-    Poll = 1,
-    /// `select` and `pselect`.
-    Select = 2,
-    /// `epoll_wait` and its kin.
-    Epoll = 3,
+    /// The calls by which a thread waits for descriptors.
+    pub enum WaitCall {
+        /// `poll` and `ppoll`.
+        Poll = 1,
+        /// `select` and `pselect`.
+        Select = 2,
+        /// `epoll_wait` and its kin.
+        Epoll = 3,
+    }
 }
 
 /// One moment on the three clocks.

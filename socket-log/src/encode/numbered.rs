@@ -1,0 +1,27 @@
+//! Choices that a record holds as a number: each is an enum whose numbers are in the file, and which knows the way back.
+
+/// Defines enums with the number of each choice.
+macro_rules! numbered {
+    ($(
+        $(#[$about:meta])*
+        pub enum $name:ident {
+            $($(#[$of_choice:meta])* $choice:ident = $number:literal,)*
+        }
+    )*) => {$(
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        pub enum $name {
+            $($(#[$of_choice])* $choice = $number,)*
+        }
+
+        impl $name {
+            /// The one with this number.
+            pub fn from_number(number: u16) -> Option<$name> {
+                [$($name::$choice),*].into_iter().find(|choice| *choice as u16 == number)
+            }
+        }
+    )*};
+}
+
+pub(super) use numbered;
