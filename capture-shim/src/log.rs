@@ -5,21 +5,26 @@
 //! "reserved", the others are stored, and the true first word goes in last, so that a reader finds whole records
 //! however the process ends.
 
+mod commit;
+mod positioned;
+
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use socket_log::encode::{self, DATAGRAM_WORDS, Datagram, Direction, ENDPOINTS_WORDS, Words};
 use socket_log::layout::{
-    ANCHOR_REACH, Anchor, CHUNK_BYTES, CHUNK_HEADER_WORDS, CHUNK_MAGIC, ChunkHeader, FileHeader,
-    LARGEST_RECORD_WORDS, SHORT_DATAGRAM_WORDS, SHORT_REACH, SHORT_WORDS, lost,
+    ANCHOR_REACH, Anchor, CHUNK_BYTES, CHUNK_HEADER_WORDS, FileHeader, LARGEST_RECORD_WORDS,
+    SHORT_DATAGRAM_WORDS, SHORT_REACH, SHORT_WORDS, lost,
 };
 
 use crate::options::options;
 use crate::peers::Peers;
-use crate::positions::Moved;
 use crate::state::{self, State};
 use crate::tls::{self, Thread};
 use crate::{clock, ended, identity, inherit, recycle, segment, start};
+
+pub(crate) use commit::open_chunk;
+use commit::{commit, commit_datagram};
 
 /// The right to write: a process with a log, and the calling thread as attached to it.
 #[derive(Clone, Copy)]
@@ -142,69 +147,6 @@ impl Writer {
             _ => self.append(encode::transfer_long(direction, flow, ticks, bytes, duration).as_slice()),
         }
         self.thread.latest.store(ticks, Release);
-    }
-
-    /// Writes a transfer behind the record `position`, or without that where it `follows` upon the latest in this chunk.
-    /// Both are written at once, so that they are in one chunk. Returns the chunk's number.
-    pub(crate) fn transfer_behind(
-        self,
-        position: &[u32],
-        follows: impl Fn(u64) -> bool,
-        moved: &Moved,
-        now: u64,
-    ) -> Option<u64> {
-        // A signal handler that logs in between makes it look again.
-        const TRIES: usize = 8;
-        let Moved { direction, flow, ticks, bytes, duration } = *moved;
-        let shortest = encode::transfer_short(direction, flow, ticks, bytes, duration);
-        for _ in 0..TRIES {
-            let chunk = self.chunk();
-            let is_here = || self.chunk() == chunk && follows(chunk);
-            if let Some(words) = shortest
-                && is_here()
-                && self.is_near(ticks)
-                && let Some(place) = self.reserve(SHORT_WORDS, || self.follows(ticks) && is_here())
-            {
-                // SAFETY: the words were reserved for this record.
-                unsafe { commit(place, SHORT_WORDS, words.into_iter()) };
-                self.thread.latest.store(ticks, Release);
-                return Some(chunk);
-            }
-            if !self.make_ready(now) {
-                return None;
-            }
-            // As in `transfer_with_care`.
-            self.thread.latest.store(0, Release);
-            let chunk = self.chunk();
-            let before = if follows(chunk) { &[] } else { position };
-            let (common, long);
-            let words = match encode::transfer(direction, flow, ticks, bytes, duration) {
-                Some(words) if self.is_near(ticks) => {
-                    common = words;
-                    common.as_slice()
-                }
-                _ => {
-                    long = encode::transfer_long(direction, flow, ticks, bytes, duration);
-                    long.as_slice()
-                }
-            };
-            let length = before.len() + words.len();
-            let fits = || self.chunk() == chunk && follows(chunk) == before.is_empty();
-            if let Some(place) = self.reserve(length, fits) {
-                // SAFETY: the words were reserved for these records.
-                unsafe { commit(place, length, before.iter().chain(words).copied()) };
-                self.thread.latest.store(ticks, Release);
-                return Some(chunk);
-            }
-        }
-        self.lose(lost::BUSY);
-        None
-    }
-
-    /// A number that the thread's chunk has from its latest anchor on, and no other chunk, and none in its place later.
-    fn chunk(self) -> u64 {
-        let page = (self.thread.cursor.load(Acquire) / CHUNK_BYTES) as u64;
-        self.thread.anchor.load(Relaxed).rotate_left(32) ^ page
     }
 
     /// Writes a datagram's record; `now` is the present.
@@ -425,67 +367,5 @@ impl Writer {
                 return Some(core::ptr::with_exposed_provenance_mut(at));
             }
         }
-    }
-}
-
-/// Fills in a chunk's header, and the words of it that are there from the beginning.
-pub(crate) fn open_chunk(chunk: *mut ChunkHeader, tid: u32, anchor: &Anchor, words: &[u32]) {
-    // SAFETY: the chunk was given to the caller alone, and its memory stays mapped; the words fit.
-    unsafe {
-        (&raw mut (*chunk).tid).write(tid);
-        (&raw mut (*chunk).anchor).write(*anchor);
-        let body: *mut u32 = chunk.add(1).cast();
-        body.copy_from_nonoverlapping(words.as_ptr(), words.len());
-        (*chunk).magic.store(CHUNK_MAGIC, Release);
-    }
-}
-
-/// Stores a record at its reserved place, its first word last.
-///
-/// # Safety
-/// `words` gives `length` words, and as many at `place` are reserved for them.
-#[inline(always)]
-unsafe fn commit(place: *mut u32, length: usize, mut words: impl Iterator<Item = u32>) {
-    let Some(first) = words.next() else { return };
-    // SAFETY: the place is valid, aligned and the caller's own; readers are other processes.
-    unsafe {
-        let tag = AtomicU32::from_ptr(place);
-        tag.store(encode::reserved(length), Relaxed);
-        // Neither the compiler nor (by the release below) the machine moves the tag behind the body.
-        core::sync::atomic::fence(Release);
-        for (index, word) in words.enumerate() {
-            place.add(1 + index).write(word);
-        }
-        tag.store(first, Release);
-    }
-}
-
-/// As [`commit`], of a datagram's fixed words and its peer's name. Names of the usual lengths are copied whole.
-///
-/// # Safety
-/// As many words as the two have are reserved at `place`, `length` in all.
-#[inline(always)]
-unsafe fn commit_datagram(place: *mut u32, length: usize, head: &[u32; DATAGRAM_WORDS], peer: &[u8]) {
-    const INET: usize = size_of::<libc::sockaddr_in>();
-    const INET6: usize = size_of::<libc::sockaddr_in6>();
-    let [first, rest @ ..] = head;
-    // SAFETY: the place is valid, aligned and the caller's own; readers are other processes.
-    unsafe {
-        let tag = AtomicU32::from_ptr(place);
-        tag.store(encode::reserved(length), Relaxed);
-        core::sync::atomic::fence(Release);
-        place.add(1).copy_from_nonoverlapping(rest.as_ptr(), rest.len());
-        let name = place.add(DATAGRAM_WORDS);
-        match peer.len() {
-            0 => {}
-            INET => name.cast::<u8>().copy_from_nonoverlapping(peer.as_ptr(), INET),
-            INET6 => name.cast::<u8>().copy_from_nonoverlapping(peer.as_ptr(), INET6),
-            _ => {
-                for (index, word) in encode::padded(peer).enumerate() {
-                    name.add(index).write(word);
-                }
-            }
-        }
-        tag.store(*first, Release);
     }
 }

@@ -14,6 +14,8 @@ pub mod encode;
 pub mod layout;
 
 #[cfg(feature = "reader")]
+mod chunk;
+#[cfg(feature = "reader")]
 mod clock;
 #[cfg(feature = "reader")]
 mod damage;
@@ -21,6 +23,8 @@ mod damage;
 mod decode;
 #[cfg(feature = "reader")]
 pub mod fuzz;
+#[cfg(feature = "reader")]
+mod header;
 #[cfg(feature = "reader")]
 mod log;
 #[cfg(feature = "reader")]
@@ -35,13 +39,17 @@ pub mod write;
 mod damaged_logs;
 
 #[cfg(feature = "reader")]
+pub use chunk::Chunk;
+#[cfg(feature = "reader")]
 pub use clock::{Clock, Cursor, Setting};
 #[cfg(feature = "reader")]
 pub use damage::{Damage, Fault, OpenError};
 #[cfg(feature = "reader")]
 pub use decode::{Entry, Record};
 #[cfg(feature = "reader")]
-pub use log::{Chunk, Chunks, Header, Log};
+pub use header::Header;
+#[cfg(feature = "reader")]
+pub use log::{Chunks, Log};
 #[cfg(feature = "reader")]
 pub use sockaddr::SocketName;
 

@@ -111,7 +111,10 @@ for thread in threads: thread.join()
     witnessed.run(&command);
     let [messages, bytes, text] = sizes(&witnessed);
     println!("{bytes} bytes for {messages} messages, where strace wrote {text}");
-    assert!(messages == 4 * 2 * 1200 && bytes <= 16 * messages && bytes * 8 <= text, "{bytes} bytes, where strace wrote {text}");
+    assert!(
+        messages == 4 * 2 * 1200 && bytes <= 16 * messages && bytes * 8 <= text,
+        "{bytes} bytes, where strace wrote {text}"
+    );
 }
 
 #[test]

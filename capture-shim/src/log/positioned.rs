@@ -1,0 +1,76 @@
+//! A transfer with its position, where the log forgets its oldest part: the two records get their place in one step, and
+//! whether the first is needed is asked at that very moment. See [`crate::positions`].
+
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use socket_log::encode;
+use socket_log::layout::{CHUNK_BYTES, SHORT_WORDS, lost};
+
+use super::Writer;
+use super::commit::commit;
+use crate::positions::Moved;
+
+impl Writer {
+    /// Writes a transfer behind the record `position`, or without that where it `follows` upon the latest in this chunk.
+    /// Both are written at once, so that they are in one chunk. Returns the chunk's number.
+    pub(crate) fn transfer_behind(
+        self,
+        position: &[u32],
+        follows: impl Fn(u64) -> bool,
+        moved: &Moved,
+        now: u64,
+    ) -> Option<u64> {
+        // A signal handler that logs in between makes it look again.
+        const TRIES: usize = 8;
+        let Moved { direction, flow, ticks, bytes, duration } = *moved;
+        let shortest = encode::transfer_short(direction, flow, ticks, bytes, duration);
+        for _ in 0..TRIES {
+            let chunk = self.chunk();
+            let is_here = || self.chunk() == chunk && follows(chunk);
+            if let Some(words) = shortest
+                && is_here()
+                && self.is_near(ticks)
+                && let Some(place) = self.reserve(SHORT_WORDS, || self.follows(ticks) && is_here())
+            {
+                // SAFETY: the words were reserved for this record.
+                unsafe { commit(place, SHORT_WORDS, words.into_iter()) };
+                self.thread.latest.store(ticks, Release);
+                return Some(chunk);
+            }
+            if !self.make_ready(now) {
+                return None;
+            }
+            // As in `transfer_with_care`.
+            self.thread.latest.store(0, Release);
+            let chunk = self.chunk();
+            let before = if follows(chunk) { &[] } else { position };
+            let (common, long);
+            let words = match encode::transfer(direction, flow, ticks, bytes, duration) {
+                Some(words) if self.is_near(ticks) => {
+                    common = words;
+                    common.as_slice()
+                }
+                _ => {
+                    long = encode::transfer_long(direction, flow, ticks, bytes, duration);
+                    long.as_slice()
+                }
+            };
+            let length = before.len() + words.len();
+            let fits = || self.chunk() == chunk && follows(chunk) == before.is_empty();
+            if let Some(place) = self.reserve(length, fits) {
+                // SAFETY: the words were reserved for these records.
+                unsafe { commit(place, length, before.iter().chain(words).copied()) };
+                self.thread.latest.store(ticks, Release);
+                return Some(chunk);
+            }
+        }
+        self.lose(lost::BUSY);
+        None
+    }
+
+    /// A number that the thread's chunk has from its latest anchor on, and no other chunk, and none in its place later.
+    fn chunk(self) -> u64 {
+        let page = (self.thread.cursor.load(Acquire) / CHUNK_BYTES) as u64;
+        self.thread.anchor.load(Relaxed).rotate_left(32) ^ page
+    }
+}

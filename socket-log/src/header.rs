@@ -1,0 +1,170 @@
+//! The header page as it is read: what a log says of its process, and whether it is a log of this version at all.
+
+use std::mem::offset_of;
+
+use crate::layout::{Anchor, CHUNK_BYTES, FileHeader, HEADER_BYTES, KEEPS_NEWEST, MAGIC, VERSION, lost};
+
+/// What a log's header says of the process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// One of [`tick`].
+    pub tick_clock: u32,
+    /// The process.
+    pub pid: u32,
+    /// Its parent when the log began.
+    pub parent_pid: u32,
+    /// Its user.
+    pub uid: u32,
+    /// When the log began.
+    pub start: Anchor,
+    /// The kernel's random id of this boot.
+    pub boot_id: [u8; 16],
+    /// One of [`state`](crate::layout::state).
+    pub state: u32,
+    /// Records lost, by cause, see [`lost`].
+    pub lost: [u64; lost::CAUSES],
+    /// The size that the log may have, in bytes; 0 where it has no limit.
+    pub limit: u64,
+    /// Whether a full log goes on in the place of its oldest chunks.
+    pub keeps_newest: bool,
+    /// Whether its transfers have positions, see [`kind::POSITION`].
+    pub has_positions: bool,
+    /// What saw the calls, one of [`source`](crate::layout::source).
+    pub source: u32,
+    /// The inode of the process's network namespace when the log began; 0 where it is not known.
+    pub namespace: u64,
+    /// The host's name.
+    pub host: String,
+    /// The path of the executable.
+    pub executable: String,
+    /// The arguments, the program's name first; cut where they were too long for the header.
+    pub arguments: Vec<String>,
+}
+
+impl Header {
+    /// Records lost for any cause; the largest number there is where a damaged header says more than that.
+    pub fn total_lost(&self) -> u64 {
+        self.lost.iter().fold(0, |sum: u64, lost| sum.saturating_add(*lost))
+    }
+}
+
+/// Why a page is no header.
+pub(crate) enum HeaderProblem {
+    /// It is that of no log, for this reason.
+    NotALog(&'static str),
+    /// It is of this version.
+    Version(u32),
+}
+
+/// Reads the header at the beginning of a file.
+pub(crate) fn parse_header(page: &[u8]) -> Result<Header, HeaderProblem> {
+    let word =
+        |at: usize| page.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes);
+    let long =
+        |at: usize| page.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes);
+    match long(offset_of!(FileHeader, magic)) {
+        None => return Err(HeaderProblem::NotALog("the file is too short")),
+        Some(MAGIC) => {}
+        Some(0) => return Err(HeaderProblem::NotALog("its header was never finished")),
+        Some(_) => return Err(HeaderProblem::NotALog("its first bytes are others")),
+    }
+    let short = HeaderProblem::NotALog("the file ends inside its header");
+    match word(offset_of!(FileHeader, version)) {
+        Some(VERSION) => {}
+        Some(version) => return Err(HeaderProblem::Version(version)),
+        None => return Err(short),
+    }
+    if page.len() < HEADER_BYTES {
+        return Err(short);
+    }
+    let sizes = (word(offset_of!(FileHeader, header_bytes)), word(offset_of!(FileHeader, chunk_bytes)));
+    if sizes != (Some(HEADER_BYTES as u32), Some(CHUNK_BYTES as u32)) {
+        return Err(HeaderProblem::NotALog("its header names sizes that this version does not have"));
+    }
+    let word = |at| word(at).unwrap_or(0);
+    let long = |at| long(at).unwrap_or(0);
+    let bytes = |at: usize, length: usize| page.get(at..at + length).unwrap_or(&[]);
+    let start = offset_of!(FileHeader, start);
+    let mut boot_id = [0; 16];
+    boot_id.copy_from_slice(bytes(offset_of!(FileHeader, boot_id), 16));
+    Ok(Header {
+        tick_clock: word(offset_of!(FileHeader, tick_clock)),
+        pid: word(offset_of!(FileHeader, pid)),
+        parent_pid: word(offset_of!(FileHeader, parent_pid)),
+        uid: word(offset_of!(FileHeader, uid)),
+        start: Anchor {
+            ticks: long(start + offset_of!(Anchor, ticks)),
+            monotonic: long(start + offset_of!(Anchor, monotonic)) as i64,
+            realtime: long(start + offset_of!(Anchor, realtime)) as i64,
+        },
+        boot_id,
+        state: word(offset_of!(FileHeader, state)),
+        lost: std::array::from_fn(|cause| long(offset_of!(FileHeader, lost) + 8 * cause)),
+        limit: long(offset_of!(FileHeader, limit)),
+        keeps_newest: word(offset_of!(FileHeader, keeps_newest)) != 0,
+        has_positions: word(offset_of!(FileHeader, keeps_newest)) == KEEPS_NEWEST,
+        source: word(offset_of!(FileHeader, source)),
+        namespace: long(offset_of!(FileHeader, namespace)),
+        host: first_text(bytes(offset_of!(FileHeader, host), 128)),
+        executable: first_text(bytes(offset_of!(FileHeader, executable), 1024)),
+        arguments: texts(bytes(offset_of!(FileHeader, arguments), 2048)),
+    })
+}
+
+/// The text up to the first zero byte.
+fn first_text(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..end]).into_owned()
+}
+
+/// Texts that each end with a zero byte; the zeros that pad the field are no texts.
+fn texts(bytes: &[u8]) -> Vec<String> {
+    let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    if end == 0 {
+        return Vec::new();
+    }
+    bytes[..end].split(|byte| *byte == 0).map(|text| String::from_utf8_lossy(text).into_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::layout::{source, state, tick};
+    use crate::write::{EPOCH, LogWriter};
+
+    use super::*;
+
+    #[test]
+    fn the_header_comes_back_as_it_was_written() {
+        let mut log = LogWriter::new("alpha", 7, "/bin/x");
+        log.set_arguments(&["x", "-v"]).set_parent(3).set_boot_id(*b"0123456789abcdef");
+        log.set_source(source::PACKETS).set_namespace(0x1_0000_0002).set_state(state::EXITED);
+        log.set_start(500).set_epoch(EPOCH + 1);
+        let Ok(header) = parse_header(&log.bytes()) else { panic!("no header") };
+        let start = Anchor { ticks: 500, monotonic: 500, realtime: EPOCH + 501 };
+        let expected = Header {
+            tick_clock: tick::MONOTONIC,
+            pid: 7,
+            parent_pid: 3,
+            uid: 0,
+            start,
+            boot_id: *b"0123456789abcdef",
+            state: state::EXITED,
+            lost: [0; lost::CAUSES],
+            limit: 0,
+            keeps_newest: false,
+            has_positions: false,
+            source: source::PACKETS,
+            namespace: 0x1_0000_0002,
+            host: "alpha".into(),
+            executable: "/bin/x".into(),
+            arguments: vec!["x".into(), "-v".into()],
+        };
+        assert_eq!(header, expected);
+    }
+
+    #[test]
+    fn a_log_that_says_nothing_of_them_is_the_library_s_in_an_unknown_namespace() {
+        let header = parse_header(&LogWriter::new("alpha", 7, "/bin/x").bytes());
+        assert!(header.is_ok_and(|header| header.source == source::LIBRARY && header.namespace == 0));
+    }
+}
