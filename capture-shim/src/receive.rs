@@ -197,11 +197,46 @@ fn name(start: *const sockaddr, length: socklen_t, room: socklen_t) -> Address {
     if length <= room { Address { start, length: length as usize } } else { Address::NONE }
 }
 
-/// The sender's name, for which there was as much room as nobody has kept.
-fn name_unmeasured(start: *const sockaddr, length: socklen_t) -> Address {
-    let last = start.cast::<u8>().wrapping_add((length as usize).saturating_sub(1));
-    // Readable to its end. What is not the name, if it was cut, is no worse than a part of it.
-    if raw::is_readable(last) { Address { start, length: length as usize } } else { Address::NONE }
+/// For which messages of a batch there is room for a whole name, bit by bit: once the kernel has written how long each
+/// name is, nobody can tell whether it was cut, and what lies behind is the program's own.
+struct Rooms([u64; Rooms::MOST / 64]);
+
+impl Rooms {
+    /// As many messages as the kernel takes at once.
+    const MOST: usize = 1024;
+
+    /// Looks at the headers before the call, as far as they can be read.
+    fn of(messages: *const mmsghdr, count: c_uint, domain: c_int) -> Rooms {
+        let mut rooms = Rooms([0; Rooms::MOST / 64]);
+        let longest = match domain {
+            libc::AF_INET => size_of::<libc::sockaddr_in>(),
+            libc::AF_INET6 => size_of::<libc::sockaddr_in6>(),
+            libc::AF_UNIX => size_of::<libc::sockaddr_un>(),
+            _ => size_of::<sockaddr_storage>(),
+        };
+        for index in 0..(count as usize).min(Rooms::MOST) {
+            let message = messages.wrapping_add(index);
+            if !raw::is_readable(message) {
+                break;
+            }
+            // SAFETY: just found readable.
+            let (start, room) = unsafe { ((*message).msg_hdr.msg_name, (*message).msg_hdr.msg_namelen) };
+            if let Some(word) = rooms.0.get_mut(index / 64)
+                && !start.is_null()
+                && room as usize >= longest
+            {
+                *word |= 1 << (index % 64);
+            }
+        }
+        rooms
+    }
+
+    /// The name of the sender of a message.
+    fn name(&self, index: usize, message: &msghdr) -> Address {
+        let is_whole = self.0.get(index / 64).is_some_and(|word| word >> (index % 64) & 1 != 0);
+        let (start, length) = (message.msg_name.cast(), message.msg_namelen as usize);
+        if is_whole { Address { start, length } } else { Address::NONE }
+    }
 }
 
 /// The result that the program gets: the size received, unless it asked for the true one.
@@ -318,6 +353,10 @@ pub(crate) unsafe fn recvmmsg(
         // SAFETY: the program's own call.
         return unsafe { real(fd, messages, count, flags, timeout) };
     }
+    let rooms = match entry.kind() {
+        Kind::Datagram => Rooms::of(messages, count, entry.domain()),
+        _ => Rooms::of(messages, 0, 0),
+    };
     let begin = clock::now();
     // SAFETY: the program's own call.
     let result = unsafe { real(fd, messages, count, flags, timeout) };
@@ -338,7 +377,7 @@ pub(crate) unsafe fn recvmmsg(
                     bytes,
                     truncated: (*header).msg_flags & libc::MSG_TRUNC != 0,
                     peeked: flags & libc::MSG_PEEK != 0,
-                    from: name_unmeasured((*header).msg_name.cast(), (*header).msg_namelen),
+                    from: rooms.name(index, &*header),
                 };
                 datagram::received(writer, entry, vector(header), &what, begin, end);
             } else if flags & libc::MSG_PEEK == 0 {

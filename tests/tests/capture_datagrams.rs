@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+use std::process::Command;
+
 use end_to_end::capture::{Recording, successful};
-use socket_log::encode::Direction::Send;
+use socket_log::encode::Direction::{Receive, Send};
 use socket_log::layout::{CHUNK_BYTES, HEADER_BYTES};
 use socket_log::{Record, SocketName};
 
@@ -40,4 +42,20 @@ for n in range(5000):
     let bytes = log.log.chunks().count() * CHUNK_BYTES + HEADER_BYTES;
     // Four of a chunk's 254 name their peers: two sockets, two directions.
     assert!(bytes <= 20 * datagrams, "{bytes} bytes for {datagrams} datagrams");
+}
+
+#[test]
+fn names_that_were_cut_in_a_batch_are_not_made_up() {
+    let recording = Recording::new();
+    let program = recording.compile("cut_names");
+    let plain = successful(&mut Command::new(&program));
+    assert_eq!(successful(&mut recording.command(&program)), plain);
+    let log = recording.log();
+    let mut peers = Vec::new();
+    for record in log.records() {
+        if let Record::Datagram { direction: Receive, bytes, peer, .. } = record {
+            peers.push((*bytes, peer.is_some()));
+        }
+    }
+    assert_eq!(peers, [(1, true), (2, false), (3, false), (4, false), (5, true)]);
 }
