@@ -10,13 +10,15 @@
 //! imply NAT").
 //!
 //! The steps: what the two ends share (`signature`, `timing`), who could go with whom (`candidates`), how the clocks
-//! differ (`offsets`), how sure each pair is (`confidence`, `beliefs`), and who goes with whom (`assignment`). All of it
+//! differ (`offsets`, `difference`, `fit`), how sure each pair is (`confidence`, `beliefs`), and who goes with whom (`assignment`). All of it
 //! is a pure function of the half flows.
 
 mod assignment;
 mod beliefs;
 mod candidates;
 mod confidence;
+mod difference;
+mod fit;
 mod offsets;
 mod signature;
 mod stabbing;

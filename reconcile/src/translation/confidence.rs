@@ -11,7 +11,8 @@ use rustc_hash::FxHashMap;
 use super::HalfFlow;
 use super::beliefs::Rivals;
 use super::candidates::{Edge, Field};
-use super::offsets::{Clocks, Verdict, median};
+use super::difference::median;
+use super::offsets::{Clocks, Verdict};
 use super::timing::SLACK;
 
 /// Rounds of learning.

@@ -1,0 +1,91 @@
+//! What is known of the difference of two clocks, and what a candidate says of it: its vote.
+
+use super::candidates::{Edge, Field};
+
+/// What is known of the difference of two hosts' clocks, as a line over the time of the lower-numbered host's clock.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Difference {
+    pub(super) at: i64,
+    pub(super) offset: f64,
+    pub(super) skew: f64,
+    pub(super) uncertainty: f64,
+    pub(super) trust: f64,
+    /// How wide a true pair's window is, usually.
+    pub(super) scale: f64,
+    /// How many pairs agree.
+    pub(super) support: u32,
+}
+
+/// A candidate's vote.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Vote {
+    pub(super) time: i64,
+    pub(super) low: f64,
+    pub(super) high: f64,
+    pub(super) weight: f64,
+    pub(super) connecting: u32,
+    pub(super) accepting: u32,
+    pub(super) information: f64,
+    pub(super) kept_port: bool,
+}
+
+impl Difference {
+    pub(super) fn line(&self, time: i64) -> f64 {
+        self.offset + self.skew * (time - self.at) as f64
+    }
+
+    pub(super) fn agrees(&self, vote: &Vote, slack: f64) -> bool {
+        let line = self.line(vote.time);
+        vote.low - slack <= line && line <= vote.high + slack
+    }
+
+    /// The same, seen from the other host.
+    pub(super) fn reversed(&self) -> Difference {
+        Difference { at: self.at + self.offset as i64, offset: -self.offset, skew: -self.skew, ..*self }
+    }
+
+    /// This difference and, from the host that it leads to, another.
+    pub(super) fn and(&self, next: &Difference) -> Difference {
+        let at = self.at + self.offset as i64;
+        Difference {
+            at: self.at,
+            offset: self.offset + next.line(at),
+            skew: self.skew + next.skew,
+            uncertainty: self.uncertainty + next.uncertainty,
+            trust: self.trust * next.trust,
+            scale: self.scale.max(next.scale),
+            support: self.support.min(next.support),
+        }
+    }
+}
+
+pub(super) fn key(one: u32, other: u32) -> (u32, u32) {
+    (one.min(other), one.max(other))
+}
+
+pub(super) fn hosts(field: &Field, edge: &Edge) -> (u32, u32) {
+    key(field.half(edge.connecting).host, field.half(edge.accepting).host)
+}
+
+/// What an edge says about the two hosts' clocks: the higher-numbered host's minus the other's.
+pub(super) fn vote(field: &Field, edge: &Edge) -> Vote {
+    let (one, other) = (field.half(edge.connecting), field.half(edge.accepting));
+    let (low, high) = (edge.window.low as f64, edge.window.high as f64);
+    let (time, low, high) =
+        if one.host <= other.host { (one.made, low, high) } else { (other.made, -high, -low) };
+    let alike = field.alike(edge);
+    let information = edge.likeness.information + edge.pauses;
+    let kept_port = one.local.port() == other.peer.port();
+    let rare = 1.0 / (1.0 + f64::from(alike[0].max(alike[1])));
+    let weight = rare * (information / 8.0).clamp(0.1, 1.0);
+    let (connecting, accepting) = (edge.connecting, edge.accepting);
+    Vote { time, low, high, weight, connecting, accepting, information, kept_port }
+}
+
+/// The middle one of `values`, which are put in another order; `None` of none.
+pub(super) fn median(values: &mut [f64]) -> Option<f64> {
+    let middle = values.len() / 2;
+    let (_, median, _) =
+        values.get(middle).is_some().then(|| values.select_nth_unstable_by(middle, f64::total_cmp))?;
+    Some(*median)
+}

@@ -1,0 +1,130 @@
+//! The line that most candidates agree on as the difference of two clocks, and how far it stands out from the second best.
+
+use rustc_hash::FxHashSet;
+
+use super::candidates::Field;
+use super::difference::{Difference, Vote, median};
+use super::stabbing::{Stretch, around, deepest};
+use super::timing::{LARGEST_SKEW, SLACK};
+use super::{Side, signature};
+
+/// As many are asked for the skew, which takes longest.
+const MOST_FOR_SKEW: usize = 512;
+/// What one pair more than the second best place has says, in nats.
+const A_VOTE: f64 = 3.0;
+/// What it takes to believe a difference, in nats.
+const BELIEVED: f64 = 12.0;
+/// What a kept port adds at most, and what it would say of a single pair.
+const MOST_OF_A_PORT: f64 = 4.0;
+const A_PORT: f64 = 10.0;
+/// At least so much of what agrees on a difference does so because it is true.
+const TRUE_VOTES: f64 = 0.9;
+
+/// The line that most weight agrees on, with how far it stands out.
+pub(super) fn fit(field: &Field, votes: &[Vote]) -> Option<Difference> {
+    let first = votes.iter().map(|vote| vote.time).min()?;
+    let last = votes.iter().map(|vote| vote.time).max()?;
+    let (middle, half) = (first + (last - first) / 2, (last - first) as f64 / 2.0);
+    let slack = SLACK as f64;
+    let mut ends = Vec::with_capacity(2 * votes.len());
+    // At first any skew is possible, which blurs what is far from the middle.
+    let blurred = votes.iter().map(|vote| {
+        let blur = slack + LARGEST_SKEW * (vote.time - middle).unsigned_abs() as f64;
+        Stretch { low: vote.low - blur, high: vote.high + blur, weight: vote.weight }
+    });
+    let coarse = deepest(blurred, &mut ends)?;
+    let near = |vote: &&Vote| {
+        let blur = slack + LARGEST_SKEW * half * 2.0;
+        vote.low - blur <= coarse.high && coarse.low <= vote.high + blur
+    };
+    let mut asked: Vec<Vote> = votes.iter().filter(near).copied().collect();
+    // Of equal weight, some of all times.
+    let spread = |vote: &Vote| (vote.connecting.wrapping_mul(0x9E37_79B1), vote.accepting);
+    asked.sort_unstable_by(|one, other| {
+        other.weight.total_cmp(&one.weight).then_with(|| spread(one).cmp(&spread(other)))
+    });
+    asked.truncate(MOST_FOR_SKEW);
+    let along = |vote: &Vote, skew: f64, slack: f64| {
+        let drift = skew * (vote.time - middle) as f64;
+        Stretch { low: vote.low - drift - slack, high: vote.high - drift + slack, weight: vote.weight }
+    };
+    let (mut skew, mut step, mut best) = (0.0, LARGEST_SKEW / 3.0, coarse);
+    loop {
+        let blur = slack + step * half / 2.0;
+        let tries = (-4..=4).map(|steps| skew + f64::from(steps) * step);
+        let tries = tries.filter(|skew| skew.abs() <= LARGEST_SKEW);
+        let tried: Vec<(f64, Stretch)> = tries
+            .filter_map(|skew| {
+                Some((skew, deepest(asked.iter().map(|vote| along(vote, skew, blur)), &mut ends)?))
+            })
+            .collect();
+        // The middle one of those that are as good.
+        let most = tried.iter().map(|(_, found)| found.weight).fold(0.0, f64::max);
+        let as_good: Vec<&(f64, Stretch)> =
+            tried.iter().filter(|(_, found)| found.weight >= most - 1e-6).collect();
+        let Some(found) = as_good.get(as_good.len() / 2) else { break };
+        (skew, best) = **found;
+        if step * half < slack || step < 1e-9 {
+            break;
+        }
+        step /= 4.0;
+    }
+    let best = deepest(votes.iter().map(|vote| along(vote, skew, slack)), &mut ends).unwrap_or(best);
+    let offset = (best.low + best.high) / 2.0;
+    let wide = around(best, TRUE_VOTES, votes.iter().map(|vote| along(vote, skew, slack)), &mut ends);
+    let uncertainty = (wide.high - offset).max(offset - wide.low);
+    let mut found = Difference {
+        at: middle,
+        offset,
+        skew,
+        uncertainty: uncertainty.min(1e9),
+        trust: 0.0,
+        scale: 1e6,
+        support: 0,
+    };
+    let (agreeing, others): (Vec<Vote>, Vec<Vote>) =
+        votes.iter().partition(|vote| found.agrees(vote, uncertainty.min(slack) + slack));
+    let second = deepest(others.iter().map(|vote| along(vote, skew, slack)), &mut ends);
+    let second: Vec<Vote> = others
+        .iter()
+        .filter(|vote| {
+            let here = along(vote, skew, slack);
+            second.is_some_and(|second| here.low <= second.low && second.low <= here.high)
+        })
+        .copied()
+        .collect();
+    let (support, rival) = (pairs_in(&agreeing), pairs_in(&second));
+    let mut widths: Vec<f64> = agreeing.iter().map(|vote| vote.high - vote.low).collect();
+    found.scale = median(&mut widths).unwrap_or(1e6).max(slack);
+    found.support = support;
+    found.trust = trust(field, votes.len(), &agreeing, support, rival);
+    Some(found)
+}
+
+/// How many pairs there can be among votes.
+fn pairs_in(votes: &[Vote]) -> u32 {
+    let distinct = |end: fn(&Vote) -> u32| votes.iter().map(end).collect::<FxHashSet<u32>>().len() as u32;
+    distinct(|vote| vote.connecting).min(distinct(|vote| vote.accepting))
+}
+
+/// How sure a difference is that `agreeing` of the `asked` votes are for, with `support` pairs, while the second best
+/// has `rival` pairs.
+fn trust(field: &Field, asked: usize, agreeing: &[Vote], support: u32, rival: u32) -> f64 {
+    if support < 2 {
+        return 0.0;
+    }
+    // What is alike is no further evidence.
+    let mut seen = FxHashSet::default();
+    let mut said = 0.0;
+    for vote in agreeing {
+        if seen.insert(signature::looks(field.half(vote.connecting), Side::Connecting)) {
+            said += (vote.information / 2.0).min(8.0);
+        }
+    }
+    // Among many pairs some have the same port by chance.
+    let port = (A_PORT - (asked.max(1) as f64).ln()).clamp(0.0, MOST_OF_A_PORT);
+    let kept = agreeing.iter().filter(|vote| vote.kept_port).count().min(8) as f64 * port;
+    let (support, rival) = (f64::from(support), f64::from(rival));
+    let votes = A_VOTE * (support - rival) / (1.0 + rival / 4.0).sqrt();
+    1.0 / (1.0 + (BELIEVED - votes - said.min(votes.max(0.0) * 2.0) - kept).clamp(-40.0, 40.0).exp())
+}
