@@ -12,6 +12,7 @@ use crate::names::NameId;
 use crate::options::Options;
 use crate::reconciliation::{Reconciliation, add};
 use crate::rows::{NIL, Row};
+use crate::store::joined;
 
 /// A flow of datagrams that is in the trace.
 #[derive(Clone, Copy, Debug)]
@@ -47,9 +48,10 @@ pub(crate) fn partition(
     messages: Vec<Vec<DatagramMessage>>,
     options: &Options,
 ) -> MatchedFlows {
-    let mut messages = messages.concat();
+    let mut messages = joined(messages);
     messages.sort_unstable_by_key(|m| (m.flow(), m.first(), m.ends(), m.times[1], m.names, m.bytes, m.tids));
-    let mut matched = MatchedFlows::default();
+    // As large as it gets from the beginning: growing would take as much again, and one flow may be all there is.
+    let mut matched = MatchedFlows { rows: Vec::with_capacity(messages.len()), ..MatchedFlows::default() };
     for of_flow in messages.chunk_by(|one, next| one.flow() == next.flow()) {
         flow(views, of_flow, options, &mut matched);
     }

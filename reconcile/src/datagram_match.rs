@@ -153,7 +153,9 @@ impl Matcher<'_> {
                 done: false,
             })
         };
-        let mut sides: Vec<Side> = places.iter().filter_map(side).collect();
+        // As large as it gets from the beginning: growing would take as much again.
+        let mut sides: Vec<Side> = Vec::with_capacity(places.len());
+        sides.extend(places.iter().filter_map(side));
         sides.sort_unstable_by_key(|side| (side.key, side.class, side.time, side.at));
         sides
     }

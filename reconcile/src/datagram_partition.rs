@@ -15,7 +15,7 @@ use crate::names::NameId;
 use crate::reach::Reach;
 use crate::receivers::Receivers;
 use crate::reconciliation::Reconciliation;
-use crate::store::{Dealer, Store};
+use crate::store::{Dealer, Store, joined};
 
 /// What matching needs to know of all sockets, and where its results go.
 pub(crate) struct DatagramMatcher<'a, 'b> {
@@ -51,7 +51,7 @@ impl DatagramMatcher<'_, '_> {
         datagrams: Vec<Vec<Datagram>>,
         samples: &mut Samples,
     ) -> Result<MatchedDatagrams, Error> {
-        let datagrams = datagrams.concat();
+        let datagrams = joined(datagrams);
         let matches = match_all(self.reach, &datagrams, &[Pass::Exact, Pass::UnknownSender]);
         let mut matched = MatchedDatagrams::default();
         let sent = datagrams.iter().filter(|datagram| datagram.sent()).count() as u64;
@@ -86,7 +86,7 @@ impl DatagramMatcher<'_, '_> {
         datagrams: Vec<Vec<Datagram>>,
         samples: &mut Samples,
     ) -> Result<MatchedDatagrams, Error> {
-        let datagrams = datagrams.concat();
+        let datagrams = joined(datagrams);
         let matches = match_all(self.reach, &datagrams, Pass::LATE);
         let matches = self.without_astray(piece, &datagrams, matches)?;
         let mut matched = MatchedDatagrams::default();
@@ -128,7 +128,7 @@ impl DatagramMatcher<'_, '_> {
         both: &Store<Datagram>,
     ) -> Result<(MatchedDatagrams, Hints), Error> {
         let mut hints = Hints::default();
-        let [alone, rest] = split(self.reach, datagrams.concat(), &mut hints);
+        let [alone, rest] = split(self.reach, joined(datagrams), &mut hints);
         let mut matched = MatchedDatagrams::default();
         let mut matches = Matches::default();
         for (at, datagram) in (0..).zip(&alone) {
@@ -146,7 +146,7 @@ impl DatagramMatcher<'_, '_> {
         datagrams: Vec<Vec<Datagram>>,
         translations: &DatagramTranslations,
     ) -> Result<MatchedDatagrams, Error> {
-        let datagrams = datagrams.concat();
+        let datagrams = joined(datagrams);
         let matches = match_translated(self.reach, translations, &datagrams);
         let mut matched = MatchedDatagrams::default();
         translations.note(self.reach, &datagrams, &matches, &mut matched.translated);

@@ -26,10 +26,13 @@ struct Turns {
 
 impl Turns {
     fn of(other: &[Part]) -> Turns {
-        let mut at_sender: Vec<i64> =
-            other.iter().filter_map(|part| part.received).flat_map(|seen| [seen.first, seen.last]).collect();
-        let mut at_receiver: Vec<i64> =
-            other.iter().filter_map(|part| part.sent.map(|seen| seen.first)).collect();
+        // As large as they get from the beginning: growing would take as much again.
+        let mut at_sender = Vec::with_capacity(2 * other.len());
+        let mut at_receiver = Vec::with_capacity(other.len());
+        for part in other {
+            at_sender.extend(part.received.into_iter().flat_map(|seen| [seen.first, seen.last]));
+            at_receiver.extend(part.sent.map(|seen| seen.first));
+        }
         at_sender.sort_unstable();
         at_receiver.sort_unstable();
         Turns { at_sender, at_receiver }
@@ -41,16 +44,17 @@ impl Turns {
     }
 }
 
-fn merge_direction(parts: Vec<Part>, turns: &Turns, gap: i64) -> Vec<Part> {
-    let mut merged: Vec<Part> = Vec::with_capacity(parts.len());
-    for part in parts {
-        match merged.last_mut().filter(|last| adjacent(last, &part, turns, gap)) {
-            Some(last) => append(last, &part),
-            None => merged.push(part),
+fn merge_direction(mut parts: Vec<Part>, turns: &Turns, gap: i64) -> Vec<Part> {
+    // In place, as there may be as many as memory holds.
+    parts.dedup_by(|next, last| {
+        let is_adjacent = adjacent(last, next, turns, gap);
+        if is_adjacent {
+            append(last, next);
         }
-    }
-    merged.shrink_to_fit();
-    merged
+        is_adjacent
+    });
+    parts.shrink_to_fit();
+    parts
 }
 
 fn adjacent(last: &Part, next: &Part, turns: &Turns, gap: i64) -> bool {

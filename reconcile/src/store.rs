@@ -160,6 +160,16 @@ impl<'a, T: Plain> Store<'a, T> {
     }
 }
 
+/// The records of all blocks in one. Each block is let go as soon as it is there, as together they may be as large as memory is.
+pub(crate) fn joined<T: Plain>(mut blocks: Vec<Vec<T>>) -> Vec<T> {
+    if let [only] = blocks.as_mut_slice() {
+        return std::mem::take(only);
+    }
+    let mut all = Vec::with_capacity(blocks.iter().map(Vec::len).sum());
+    blocks.into_iter().for_each(|block| all.extend_from_slice(&block));
+    all
+}
+
 fn bytes<T>(records: &[T]) -> usize {
     size_of_val(records)
 }

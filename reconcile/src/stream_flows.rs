@@ -40,10 +40,23 @@ struct Ways {
 }
 
 impl Ways {
-    fn get(&mut self, way: usize) -> &mut [Transfer] {
+    fn range(&self, way: usize) -> Range<usize> {
         let begin = way.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
         let end = self.ends.get(way).copied().unwrap_or(begin);
-        self.calls.get_mut(begin as usize..end as usize).unwrap_or(&mut [])
+        begin as usize..end as usize
+    }
+
+    fn get(&self, way: usize) -> &[Transfer] {
+        self.calls.get(self.range(way)).unwrap_or(&[])
+    }
+
+    /// Puts the calls of a way into the order of time; equal times stay as they are.
+    fn order(&mut self, way: usize) {
+        let range = self.range(way);
+        let calls = self.calls.get_mut(range).unwrap_or(&mut []);
+        if !calls.is_sorted_by_key(|call| call.time) {
+            calls.sort_by_key(|call| call.time);
+        }
     }
 }
 
@@ -57,15 +70,20 @@ impl StreamMatcher<'_> {
     ) -> MatchedStreams {
         let mut ways = self.by_way(&range, calls);
         let mut matched = MatchedStreams {
-            rows: Vec::with_capacity(ways.calls.len() / 2),
+            rows: Vec::new(),
             used: Vec::with_capacity(range.len()),
             counts: Reconciliation::default(),
         };
         for (local, connection) in range.clone().enumerate() {
             for way in 0..4 {
-                order(ways.get(4 * local + way));
+                ways.order(4 * local + way);
             }
-            let used = self.connection(connection, local, &mut ways, &mut matched, samples);
+            let parts = self.parts(connection, local, &ways, &mut matched.counts, samples);
+            if local + 1 == range.len() {
+                // A connection that fills a partition is its last, and may be as large as memory is.
+                ways.calls = Vec::new();
+            }
+            let used = self.connection(connection, parts, &mut matched);
             matched.used.push(used);
         }
         matched
@@ -104,28 +122,33 @@ impl StreamMatcher<'_> {
         Ways { calls: sorted, ends: places }
     }
 
-    /// Adds the messages of one connection; whether it has any.
-    fn connection(
+    /// The messages of both directions of one connection.
+    fn parts(
         &self,
         place: u32,
         local: usize,
-        ways: &mut Ways,
-        matched: &mut MatchedStreams,
+        ways: &Ways,
+        counts: &mut Reconciliation,
         samples: &mut Samples,
-    ) -> bool {
+    ) -> [Vec<Part>; 2] {
         let connection = &self.connections[place as usize];
         let both = connection.connecting != NONE && connection.accepting != NONE;
         let mut nobody = Samples::new(0);
         let samples = if connection.doubtful { &mut nobody } else { samples };
-        let parts = [0, 1].map(|direction| {
-            let sends = ways.get(4 * local + 2 * direction).to_vec();
-            let receives = ways.get(4 * local + 2 * direction + 1);
+        [0, 1].map(|direction| {
+            let [sends, receives] = [0, 1].map(|received| ways.get(4 * local + 2 * direction + received));
             match both {
-                true => self.both_ends(&sends, receives, &mut matched.counts, samples),
+                true => self.both_ends(sends, receives, counts, samples),
                 false if sends.is_empty() => streams::received_only(receives),
-                false => streams::sent_only(&sends),
+                false => streams::sent_only(sends),
             }
-        });
+        })
+    }
+
+    /// Adds the messages of one connection, made fat; whether it has any.
+    fn connection(&self, place: u32, parts: [Vec<Part>; 2], matched: &mut MatchedStreams) -> bool {
+        let connection = &self.connections[place as usize];
+        let both = connection.connecting != NONE && connection.accepting != NONE;
         if parts.iter().all(Vec::is_empty) {
             return false;
         }
@@ -139,6 +162,7 @@ impl StreamMatcher<'_> {
             matched.counts.internal.messages += parts.iter().map(|parts| parts.len() as u64).sum::<u64>();
             return false;
         }
+        matched.rows.reserve(parts.iter().map(Vec::len).sum());
         for (direction, parts) in parts.iter().enumerate() {
             matched.rows.extend(parts.iter().map(|part| Row::of(part, place, direction)));
             self.count(parts, connection, &mut matched.counts);
@@ -199,12 +223,5 @@ impl StreamMatcher<'_> {
         add(&mut counts.messages, protocol.name(), parts.len() as u64);
         add(&mut counts.send_only, sent.name(), send_only);
         add(&mut counts.receive_only, received.name(), parts.len() as u64 - both - send_only);
-    }
-}
-
-/// Puts calls into the order of time; equal times stay as they are.
-fn order(calls: &mut [Transfer]) {
-    if !calls.is_sorted_by_key(|call| call.time) {
-        calls.sort_by_key(|call| call.time);
     }
 }

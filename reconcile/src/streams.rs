@@ -114,7 +114,9 @@ fn one_sided(calls: &[Transfer], sides: impl Fn(Seen) -> (Option<Seen>, Option<S
         let (sent, received) = sides(Seen::once(call.time, call.process, call.tid));
         Part { sent, received, bytes: call.bytes, parts: 1 }
     };
-    calls.iter().filter(|call| call.bytes > 0 && !call.is_forgotten()).map(part).collect()
+    let mut parts = Vec::with_capacity(calls.len());
+    parts.extend(calls.iter().filter(|call| call.bytes > 0 && !call.is_forgotten()).map(part));
+    parts
 }
 
 /// Whether what `receives` got can have come from `sends`: at no time more bytes were received than sent. Both

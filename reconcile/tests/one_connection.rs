@@ -1,0 +1,103 @@
+//! The calls of one connection are matched at once, whatever `--memory` says, and so are the datagrams of one flow and equal ones:
+//! this counts how many bytes that takes for each call, so that it stays what docs/reconciliation.md says.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::alloc::{GlobalAlloc, Layout, System as Heap};
+use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+
+use common::{System, accept, bind, connect, log, receive_from, send_to};
+use reconcile::{Options, Reconciliation, reconcile};
+
+/// The heap, and how much of it is in use, now and at most.
+struct Counting;
+
+static NOW: AtomicUsize = AtomicUsize::new(0);
+static MOST: AtomicUsize = AtomicUsize::new(0);
+/// How much was in use before what is measured.
+static BEFORE: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: it hands on to the system's own, and only counts.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        MOST.fetch_max(NOW.fetch_add(layout.size(), Relaxed) + layout.size(), Relaxed);
+        // SAFETY: as the caller promises.
+        unsafe { Heap.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        NOW.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: as the caller promises.
+        unsafe { Heap.dealloc(place, layout) }
+    }
+}
+
+#[global_allocator]
+static HEAP: Counting = Counting;
+
+/// Reconciles with nothing in memory that need not be, on one thread, and counts from then on.
+fn reconciled(system: &System) -> Reconciliation {
+    let options = Options { memory: 0, threads: NonZeroUsize::new(1), ..Options::default() };
+    BEFORE.store(NOW.load(Relaxed), Relaxed);
+    MOST.store(NOW.load(Relaxed), Relaxed);
+    reconcile(&system.data(), &options, &()).unwrap()
+}
+
+/// The most memory that is in use while one connection of so many requests and responses is reconciled, of which both ends
+/// were recorded or one, and its calls.
+fn most(turns: u64, both: bool) -> (usize, usize) {
+    let system = System::new();
+    let (mut client, mut server) = (log(10, "client"), log(20, "server"));
+    connect(&mut client, 100, 1, 11, "10.0.0.1:40000", "10.0.0.2:80");
+    accept(&mut server, 110, 1, 12, "10.0.0.2:80", "10.0.0.1:40000");
+    for turn in 0..turns {
+        let at = 10_000 * (turn + 1);
+        client.send(at, 1, 10).receive(at + 4_000, 1, 20);
+        server.receive(at + 1_000, 1, 10).send(at + 2_000, 1, 20);
+    }
+    system.add("one", "a", &client);
+    if both {
+        system.add("one", "b", &server);
+    }
+    drop((client, server));
+    let counts = reconciled(&system);
+    assert_eq!((counts.total_messages(), counts.flows), (2 * turns, 1));
+    (MOST.load(Relaxed) - BEFORE.load(Relaxed), (if both { 4 } else { 2 }) * turns as usize)
+}
+
+/// The same for so many datagrams from one socket to another, which are all equal or all different.
+fn most_of_datagrams(count: u64, equal: bool) -> (usize, usize) {
+    let system = System::new();
+    let (mut client, mut server) = (log(10, "client"), log(20, "server"));
+    bind(&mut client, 100, 1, 11, "10.0.0.1:4000");
+    bind(&mut server, 110, 1, 12, "10.0.0.2:53");
+    for number in 0..count {
+        let (at, content) = (10_000 * (number + 1), if equal { 7 } else { number as u32 });
+        send_to(&mut client, 1, at, content, "10.0.0.2:53");
+        receive_from(&mut server, 1, at + 1_000, content, "10.0.0.1:4000");
+    }
+    system.add("one", "a", &client).add("one", "b", &server);
+    drop((client, server));
+    let counts = reconciled(&system);
+    assert_eq!(counts.datagrams.matched, count);
+    (MOST.load(Relaxed) - BEFORE.load(Relaxed), 2 * count as usize)
+}
+
+#[test]
+fn what_is_matched_at_once_takes_so_many_bytes_a_call() {
+    // There is no other test here, so nobody else allocates. With so many calls the rest is little beside them.
+    let turns = 80_000;
+    for (what, (bytes, calls), documented) in [
+        ("both ends", most(turns, true), 75.0),
+        ("one end", most(turns, false), 150.0),
+        ("equal datagrams", most_of_datagrams(turns, true), 130.0),
+        ("datagrams of one flow", most_of_datagrams(2 * turns, false), 85.0),
+    ] {
+        let each = bytes as f64 / calls as f64;
+        println!("{what}: {each:.1} bytes a call");
+        assert!(each < documented, "{what}: {each} bytes a call, more than documented");
+    }
+}
