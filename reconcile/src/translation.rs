@@ -9,9 +9,10 @@
 //! (`offsets`), and that a virtual name leads to the same few real ones time and again (`confidence`; "frequent matches
 //! imply NAT").
 //!
-//! The steps: what the two ends share (`signature`, `timing`), who could go with whom (`candidates`), how the clocks
-//! differ (`offsets`, `difference`, `fit`), how sure each pair is (`confidence`, `beliefs`), and who goes with whom (`assignment`). All of it
-//! is a pure function of the half flows.
+//! The steps: what the two ends share (`signature`, `timing`), who could go with whom (`candidates`), how the clocks differ
+//! (`offsets`: the `stabbing` line through all votes, `fit`, is the `difference`), how sure each pair is (`confidence`, with
+//! what was `learned` of names, and `beliefs` among rivals), and who goes with whom (`assignment`). All of it is a pure function
+//! of the half flows.
 
 mod assignment;
 mod beliefs;
@@ -19,6 +20,7 @@ mod candidates;
 mod confidence;
 mod difference;
 mod fit;
+mod learned;
 mod offsets;
 mod signature;
 mod stabbing;
