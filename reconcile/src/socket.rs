@@ -27,7 +27,7 @@ pub(crate) struct Socket {
     pub(crate) host: u32,
     pub(crate) kernel: u32,
     pub(crate) machine: u32,
-    /// What saw its calls, one of [`source`](socket_log::layout::source).
+    /// What saw its calls, one of [`source`].
     pub(crate) source: u32,
     pub(crate) protocol: Protocol,
     pub(crate) role: Role,
