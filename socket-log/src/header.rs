@@ -7,7 +7,7 @@ use crate::layout::{Anchor, CHUNK_BYTES, FileHeader, HEADER_BYTES, KEEPS_NEWEST,
 /// What a log's header says of the process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// One of [`tick`].
+    /// One of [`tick`](crate::layout::tick).
     pub tick_clock: u32,
     /// The process.
     pub pid: u32,
@@ -27,7 +27,7 @@ pub struct Header {
     pub limit: u64,
     /// Whether a full log goes on in the place of its oldest chunks.
     pub keeps_newest: bool,
-    /// Whether its transfers have positions, see [`kind::POSITION`].
+    /// Whether its transfers have positions, see [`POSITION`](crate::layout::kind::POSITION).
     pub has_positions: bool,
     /// What saw the calls, one of [`source`](crate::layout::source).
     pub source: u32,
