@@ -75,6 +75,20 @@ fn wrong_pointers_are_errors_and_not_the_end() {
     assert!(errors > 40, "and are logged: {errors}");
 }
 
+#[test]
+fn wrong_pointers_to_libc_have_the_end_that_they_have_without() {
+    let recording = Recording::new();
+    let printed = unharmed(&recording, "wrong_files", &[]);
+    assert!(printed.matches("Bad address").count() >= 10, "{printed}");
+    assert!(printed.matches("ended by Segmentation fault").count() >= 10, "{printed}");
+    // And each child had logged what it did before.
+    let logs = recording.logs();
+    assert_eq!(logs.len(), 1 + printed.lines().count() + 1, "the last says that there are no more");
+    for log in &logs[1..] {
+        assert_eq!((log.damage.as_slice(), transfers(log, 6)), (&[][..], 1), "{printed}");
+    }
+}
+
 /// How many transfers of so many bytes a log has.
 fn transfers(log: &Recorded, wanted: u64) -> u64 {
     let is_wanted = |record: &Record| matches!(record, Record::Transfer { bytes, .. } if *bytes == wanted);
@@ -95,6 +109,37 @@ fn a_log_grows_again_when_there_are_descriptors_again() {
     // Each record is there or counted, also those of the descriptors: 60 or so were duplicated and closed.
     let total = without + with + lost[lost::SHORTAGE];
     assert!((80_000..80_200).contains(&total), "{without} + {with} + {lost:?}");
+}
+
+#[test]
+fn a_log_begins_when_there_are_descriptors_again() {
+    let recording = Recording::new();
+    assert_eq!(unharmed(&recording, "late_log", &[]), "unharmed\n");
+    let logs = recording.logs();
+    assert_eq!(logs.len(), 2, "the parent, and the child after all");
+    let log = &logs[1];
+    assert_eq!(log.damage, []);
+    let lost = log.log.header().lost;
+    assert_eq!(lost.iter().sum::<u64>(), lost[lost::SHORTAGE], "for this cause alone");
+    let (without, with) = (transfers(log, 1), transfers(log, 2));
+    assert_eq!(without, 0, "there was no log");
+    assert!(with > 20_000 - 2000, "{with}: a pause is not for ever");
+    // Each is there or counted: also those between the descriptors' return and the next attempt.
+    let total = with + lost[lost::SHORTAGE];
+    assert!((40_000..40_200).contains(&total), "{with} + {lost:?}");
+}
+
+#[test]
+fn a_program_runs_on_where_no_file_can_be_made() {
+    let recording = Recording::new();
+    let program = recording.compile("interrupted");
+    let plain = successful(&mut Command::new(&program));
+    // As if the whole system had no file left, but only for those who want to make one.
+    let mut command = recording.command(recording.compile("enfile"));
+    assert_eq!(successful(command.arg(&program)), plain);
+    let logs = recording.logs();
+    assert_eq!(logs.len(), 1, "before exec alone");
+    assert!(logs[0].log.header().executable.ends_with("/enfile"));
 }
 
 #[test]
