@@ -13,7 +13,6 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 use socket_log::encode::{self, Direction};
 use socket_log::layout::NO_POSITION;
 
-use crate::fds::Entry;
 use crate::log::Writer;
 use crate::options::options;
 use crate::state;
@@ -69,24 +68,6 @@ pub(crate) fn begin(flow: u32) {
     }
 }
 
-/// Writes a transfer on the stream of `entry`, with its position where the log needs that. As [`Writer::transfer`].
-#[inline(always)]
-pub(crate) fn transfer(
-    writer: Writer,
-    entry: Entry,
-    direction: Direction,
-    ticks: u64,
-    bytes: u64,
-    duration: u64,
-    now: u64,
-) {
-    if entry.is_watched() && options().keeps_newest {
-        write(writer, &Moved { direction, flow: entry.flow(), ticks, bytes, duration }, now);
-    } else {
-        writer.transfer(direction, entry.flow(), ticks, bytes, duration, now);
-    }
-}
-
 /// What [`Writer::transfer`] is told.
 pub(crate) struct Moved {
     pub(crate) direction: Direction,
@@ -96,8 +77,16 @@ pub(crate) struct Moved {
     pub(crate) duration: u64,
 }
 
-#[cold]
-#[inline(never)]
+/// Writes a transfer, with its position where the log needs that. As [`Writer::transfer`].
+pub(crate) fn transfer(writer: Writer, moved: &Moved, now: u64) {
+    if options().keeps_newest {
+        write(writer, moved, now);
+    } else {
+        let Moved { direction, flow, ticks, bytes, duration } = *moved;
+        writer.transfer(direction, flow, ticks, bytes, duration, now);
+    }
+}
+
 fn write(writer: Writer, moved: &Moved, now: u64) {
     let known = place(moved.flow).filter(|place| place.flow.load(Relaxed) == moved.flow);
     let way = known.map(|place| match moved.direction {

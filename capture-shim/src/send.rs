@@ -8,9 +8,10 @@ use socket_log::encode::Direction;
 use crate::datagram::{self, Address};
 use crate::fds::{self, Kind};
 use crate::hooks::types;
+use crate::positions::Moved;
 use crate::receive::vector;
 use crate::transfer;
-use crate::{clock, describe, log, positions, raw, watch};
+use crate::{clock, describe, log, raw, watch};
 
 /// # Safety
 /// As `sendmsg`.
@@ -70,9 +71,12 @@ pub(crate) unsafe fn sendmmsg(
                 let entry = if index == 0 { entry } else { entry.named() };
                 datagram::sent(writer, fd, entry, vector(header), bytes, destination(header), begin, end);
             } else if bytes > 0 {
-                positions::transfer(writer, entry, Direction::Send, begin, bytes as u64, end - begin, end);
+                let (direction, flow, bytes) = (Direction::Send, entry.flow(), bytes as u64);
                 if entry.is_watched() {
-                    watch::moved(writer, entry, Direction::Send, vector(header), bytes, end);
+                    let moved = Moved { direction, flow, ticks: begin, bytes, duration: end - begin };
+                    watch::moved(writer, &moved, vector(header), end);
+                } else {
+                    writer.transfer(direction, flow, begin, bytes, end - begin, end);
                 }
             }
         }
@@ -160,9 +164,11 @@ fn move_bytes(fd: c_int, direction: Direction, call: impl FnOnce() -> ssize_t) -
     let Some(writer) = log::writer() else { return result };
     if result > 0 {
         let ticks = if direction == Direction::Send { begin } else { end };
-        positions::transfer(writer, entry, direction, ticks, result as u64, end - begin, end);
+        let (flow, bytes, duration) = (entry.flow(), result as u64, end - begin);
         if entry.is_watched() {
-            watch::moved_unseen(writer, entry, direction, end);
+            watch::moved_unseen(writer, &Moved { direction, flow, ticks, bytes, duration }, end);
+        } else {
+            writer.transfer(direction, flow, ticks, bytes, duration, end);
         }
     } else if result < 0 {
         transfer::fail(writer, fd, entry, direction, end);

@@ -10,7 +10,8 @@ use socket_log::encode::{self, Direction};
 
 use crate::fds::{self, Entry, Kind};
 use crate::log::{self, Writer};
-use crate::{clock, datagram, describe, positions, raw, watch};
+use crate::positions::Moved;
+use crate::{clock, datagram, describe, raw, watch};
 
 /// The caller's buffers, which are read for a datagram's checksum and for nothing else.
 #[derive(Clone, Copy)]
@@ -103,10 +104,13 @@ unsafe fn send_on_socket(
         // SAFETY: the buffers were just sent.
         unsafe { datagram::sent(writer, fd, entry, buffers, result as usize, to, begin, end) };
     } else if result > 0 {
-        positions::transfer(writer, entry, Direction::Send, begin, result as u64, end - begin, end);
+        let (direction, flow, bytes) = (Direction::Send, entry.flow(), result as u64);
         if entry.is_watched() {
+            let moved = Moved { direction, flow, ticks: begin, bytes, duration: end - begin };
             // SAFETY: the buffers were just sent.
-            unsafe { watch::moved(writer, entry, Direction::Send, what().0, result as usize, end) };
+            unsafe { watch::moved(writer, &moved, what().0, end) };
+        } else {
+            writer.transfer(direction, flow, begin, bytes, end - begin, end);
         }
     }
     result
@@ -199,12 +203,17 @@ pub(crate) unsafe fn received(
     end: u64,
 ) {
     if result > 0 {
-        positions::transfer(writer, entry, Direction::Receive, end, result as u64, end - begin, end);
-        if entry.is_watched() && buffers.count == 0 {
-            watch::moved_unseen(writer, entry, Direction::Receive, end);
-        } else if entry.is_watched() {
-            // SAFETY: the buffers were just filled.
-            unsafe { watch::moved(writer, entry, Direction::Receive, buffers, result as usize, end) };
+        let (direction, flow, bytes) = (Direction::Receive, entry.flow(), result as u64);
+        if entry.is_watched() {
+            let moved = Moved { direction, flow, ticks: end, bytes, duration: end - begin };
+            if buffers.count == 0 {
+                watch::moved_unseen(writer, &moved, end);
+            } else {
+                // SAFETY: the buffers were just filled.
+                unsafe { watch::moved(writer, &moved, buffers, end) };
+            }
+        } else {
+            writer.transfer(direction, flow, end, bytes, end - begin, end);
         }
     } else if result < 0 {
         fail(writer, fd, entry, Direction::Receive, end);

@@ -20,6 +20,7 @@ fn timed(call: WaitCall, blocks: impl FnOnce() -> bool, wait: impl FnOnce() -> c
 }
 
 #[cold]
+#[inline(never)]
 fn logged(call: WaitCall, blocks: bool, wait: impl FnOnce() -> c_int) -> c_int {
     let begin = clock::now();
     let result = wait();
@@ -84,7 +85,7 @@ pub(crate) fn by_number(number: c_long, words: [c_long; 6], wait: impl FnOnce() 
 #[inline(always)]
 pub(crate) unsafe fn poll(real: types::poll, fds: *mut pollfd, count: c_ulong, timeout: c_int) -> c_int {
     // SAFETY: the program's own call.
-    timed(WaitCall::Poll, || timeout != 0, || unsafe { real(fds, count, timeout) })
+    timed(WaitCall::Poll, || timeout != 0, move || unsafe { real(fds, count, timeout) })
 }
 
 /// # Safety
@@ -97,7 +98,7 @@ pub(crate) unsafe fn poll_chk(
     room: size_t,
 ) -> c_int {
     // SAFETY: the program's own call.
-    timed(WaitCall::Poll, || timeout != 0, || unsafe { real(fds, count, timeout, room) })
+    timed(WaitCall::Poll, || timeout != 0, move || unsafe { real(fds, count, timeout, room) })
 }
 
 /// # Safety
@@ -110,7 +111,7 @@ pub(crate) unsafe fn ppoll(
     mask: *const sigset_t,
 ) -> c_int {
     // SAFETY: the program's own call and timeout.
-    unsafe { timed(WaitCall::Poll, || is_some_time(timeout), || real(fds, count, timeout, mask)) }
+    unsafe { timed(WaitCall::Poll, || is_some_time(timeout), move || real(fds, count, timeout, mask)) }
 }
 
 /// # Safety
@@ -124,7 +125,7 @@ pub(crate) unsafe fn ppoll_chk(
     room: size_t,
 ) -> c_int {
     // SAFETY: the program's own call and timeout.
-    unsafe { timed(WaitCall::Poll, || is_some_time(timeout), || real(fds, count, timeout, mask, room)) }
+    unsafe { timed(WaitCall::Poll, || is_some_time(timeout), move || real(fds, count, timeout, mask, room)) }
 }
 
 /// # Safety
@@ -140,7 +141,7 @@ pub(crate) unsafe fn select(
     // Asked for before the call, which may change it.
     let blocks = || is_some_short_time(timeout);
     // SAFETY: the program's own call.
-    timed(WaitCall::Select, blocks, || unsafe { real(count, read, write, except, timeout) })
+    timed(WaitCall::Select, blocks, move || unsafe { real(count, read, write, except, timeout) })
 }
 
 /// # Safety
@@ -156,7 +157,11 @@ pub(crate) unsafe fn pselect(
 ) -> c_int {
     // SAFETY: the program's own call and timeout.
     unsafe {
-        timed(WaitCall::Select, || is_some_time(timeout), || real(count, read, write, except, timeout, mask))
+        timed(
+            WaitCall::Select,
+            || is_some_time(timeout),
+            move || real(count, read, write, except, timeout, mask),
+        )
     }
 }
 
@@ -171,7 +176,7 @@ pub(crate) unsafe fn epoll_wait(
     timeout: c_int,
 ) -> c_int {
     // SAFETY: the program's own call.
-    timed(WaitCall::Epoll, || timeout != 0, || unsafe { real(epoll, events, most, timeout) })
+    timed(WaitCall::Epoll, || timeout != 0, move || unsafe { real(epoll, events, most, timeout) })
 }
 
 /// # Safety
@@ -185,7 +190,7 @@ pub(crate) unsafe fn epoll_pwait(
     mask: *const sigset_t,
 ) -> c_int {
     // SAFETY: the program's own call.
-    timed(WaitCall::Epoll, || timeout != 0, || unsafe { real(epoll, events, most, timeout, mask) })
+    timed(WaitCall::Epoll, || timeout != 0, move || unsafe { real(epoll, events, most, timeout, mask) })
 }
 
 /// # Safety
@@ -199,5 +204,7 @@ pub(crate) unsafe fn epoll_pwait2(
     mask: *const sigset_t,
 ) -> c_int {
     // SAFETY: the program's own call and timeout.
-    unsafe { timed(WaitCall::Epoll, || is_some_time(timeout), || real(epoll, events, most, timeout, mask)) }
+    unsafe {
+        timed(WaitCall::Epoll, || is_some_time(timeout), move || real(epoll, events, most, timeout, mask))
+    }
 }

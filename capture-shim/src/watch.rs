@@ -15,6 +15,7 @@ use socket_log::encode::{self, Direction};
 use crate::fds::Entry;
 use crate::log::Writer;
 use crate::options::options;
+use crate::positions::{self, Moved};
 use crate::transfer::Buffers;
 use crate::{raw, state};
 
@@ -61,32 +62,27 @@ pub(crate) fn begin(fd: c_int, flow: u32, found: bool) {
     }
 }
 
-/// Bytes moved, which lie in `buffers`.
+/// Writes a transfer of a stream that is watched, of which the bytes lie in `buffers`, and what is wanted beside it.
 ///
 /// # Safety
 /// The buffers are readable as far as `bytes`.
 #[cold]
 #[inline(never)]
-pub(crate) unsafe fn moved(
-    writer: Writer,
-    entry: Entry,
-    direction: Direction,
-    buffers: Buffers,
-    bytes: usize,
-    now: u64,
-) {
+pub(crate) unsafe fn moved(writer: Writer, moved: &Moved, buffers: Buffers, now: u64) {
+    positions::transfer(writer, moved, now);
     // SAFETY: as the caller says.
-    unsafe { fingerprint(writer, entry.flow(), direction, buffers, bytes, now) };
+    unsafe { fingerprint(writer, moved.flow, moved.direction, buffers, moved.bytes as usize, now) };
     cpu(writer, now);
 }
 
-/// Bytes moved that the program never held: from here on the direction's checksum cannot be made.
+/// The same, of bytes that the program never held: from here on the direction's checksum cannot be made.
 #[cold]
 #[inline(never)]
-pub(crate) fn moved_unseen(writer: Writer, entry: Entry, direction: Direction, now: u64) {
-    if let Some(place) = place(entry.flow(), direction) {
+pub(crate) fn moved_unseen(writer: Writer, moved: &Moved, now: u64) {
+    positions::transfer(writer, moved, now);
+    if let Some(place) = place(moved.flow, moved.direction) {
         let before = place.swap(DONE, Relaxed);
-        log_fingerprint(writer, entry.flow(), direction, before, now);
+        log_fingerprint(writer, moved.flow, moved.direction, before, now);
     }
     cpu(writer, now);
 }
