@@ -7,13 +7,14 @@
 //!
 //! The log is held in memory until it is written, four bytes a word, unless it is spilled ([`LogWriter::spill`]).
 
+mod header;
+mod sockets;
 mod spill;
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::mem::offset_of;
-use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
 use crate::duration;
@@ -22,6 +23,8 @@ use crate::layout::{
     ANCHOR_REACH, Anchor, CHUNK_BYTES, CHUNK_HEADER_WORDS, CHUNK_MAGIC, CHUNK_WORDS, FileHeader,
     HEADER_BYTES, MAGIC, SHORT_DATAGRAM_WORDS, SHORT_REACH, TRANSFER_WORDS, VERSION, kind, tick,
 };
+
+pub use sockets::{Socket, TCP, TCP6, UDP, UNIX_DATAGRAM, UNIX_SEQUENCE, UNIX_STREAM, inet, mapped, unix};
 
 /// The wall-clock time at tick 0, in nanoseconds since the Unix epoch.
 pub const EPOCH: i64 = 1_700_000_000_000_000_000;
@@ -89,75 +92,6 @@ impl LogWriter {
         this.put(offset_of!(FileHeader, executable), executable.as_bytes());
         this.set_epoch(EPOCH);
         this
-    }
-
-    /// Sets the arguments, the program's name first.
-    pub fn set_arguments(&mut self, arguments: &[&str]) -> &mut LogWriter {
-        let text: String = arguments.iter().map(|argument| format!("{argument}\0")).collect();
-        self.put(offset_of!(FileHeader, arguments), text.as_bytes());
-        self
-    }
-
-    /// Sets the kernel's id of the boot to one of equal bytes; by default all logs are of one boot.
-    pub fn set_boot(&mut self, boot: u8) -> &mut LogWriter {
-        self.set_boot_id([boot; 16])
-    }
-
-    /// Sets the kernel's id of the boot.
-    pub fn set_boot_id(&mut self, id: [u8; 16]) -> &mut LogWriter {
-        self.put(offset_of!(FileHeader, boot_id), &id);
-        self
-    }
-
-    /// Sets the parent's process id, 1 by default.
-    pub fn set_parent(&mut self, pid: u32) -> &mut LogWriter {
-        self.put(offset_of!(FileHeader, parent_pid), &pid.to_le_bytes());
-        self
-    }
-
-    /// Sets what saw the calls, one of [`source`](crate::layout::source); by default the library.
-    pub fn set_source(&mut self, source: u32) -> &mut LogWriter {
-        self.put(offset_of!(FileHeader, source), &source.to_le_bytes());
-        self
-    }
-
-    /// Sets the inode of the network namespace, 0 (not known) by default.
-    pub fn set_namespace(&mut self, inode: u64) -> &mut LogWriter {
-        self.put(offset_of!(FileHeader, namespace), &inode.to_le_bytes());
-        self
-    }
-
-    /// Sets the wall-clock time at tick 0, of this and all further records.
-    pub fn set_epoch(&mut self, epoch: i64) -> &mut LogWriter {
-        self.epoch = epoch;
-        self.put_start()
-    }
-
-    /// Sets when the log begins, at tick 0 by default.
-    pub fn set_start(&mut self, ticks: u64) -> &mut LogWriter {
-        self.start = ticks;
-        self.put_start()
-    }
-
-    fn put_start(&mut self) -> &mut LogWriter {
-        let anchor = self.anchor(self.start);
-        let words = [anchor.ticks, anchor.monotonic as u64, anchor.realtime as u64];
-        for (index, word) in words.iter().enumerate() {
-            self.put(offset_of!(FileHeader, start) + 8 * index, &word.to_le_bytes());
-        }
-        self
-    }
-
-    /// Sets how the process ended, one of [`state`](crate::layout::state).
-    pub fn set_state(&mut self, state: u32) -> &mut LogWriter {
-        self.put(offset_of!(FileHeader, state), &state.to_le_bytes());
-        self
-    }
-
-    /// Sets how many records were lost for `cause`, see [`lost`](crate::layout::lost).
-    pub fn set_lost(&mut self, cause: usize, records: u64) -> &mut LogWriter {
-        self.put(offset_of!(FileHeader, lost) + 8 * cause, &records.to_le_bytes());
-        self
     }
 
     /// The thread that writes the following records.
@@ -359,57 +293,6 @@ fn shortest(words: &[u32], ticks: u64) -> Option<[u32; 2]> {
         _ => return None,
     };
     encode::transfer_short(direction, first >> 8, ticks, u64::from(rest >> 10), duration::unpack(rest))
-}
-
-/// What kind of socket a flow is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Socket {
-    /// `AF_INET` and the like.
-    pub domain: u8,
-    /// `SOCK_STREAM` and the like.
-    pub kind: u8,
-    /// `IPPROTO_TCP` and the like.
-    pub protocol: u16,
-}
-
-/// A TCP socket.
-pub const TCP: Socket = Socket { domain: 2, kind: 1, protocol: 6 };
-/// A TCP socket of the IPv6 family.
-pub const TCP6: Socket = Socket { domain: 10, kind: 1, protocol: 6 };
-/// A UDP socket.
-pub const UDP: Socket = Socket { domain: 2, kind: 2, protocol: 17 };
-/// A unix stream socket.
-pub const UNIX_STREAM: Socket = Socket { domain: 1, kind: 1, protocol: 0 };
-/// A unix datagram socket.
-pub const UNIX_DATAGRAM: Socket = Socket { domain: 1, kind: 2, protocol: 0 };
-/// A unix socket of messages in sequence.
-pub const UNIX_SEQUENCE: Socket = Socket { domain: 1, kind: 5, protocol: 0 };
-
-/// The raw `sockaddr` of an IP address and port, of that address's own family.
-pub fn inet(address: SocketAddr) -> Vec<u8> {
-    let port = address.port().to_be_bytes();
-    match address.ip() {
-        IpAddr::V4(ip) => [&[2, 0], &port[..], &ip.octets(), &[0; 8]].concat(),
-        IpAddr::V6(ip) => [&[10, 0], &port[..], &[0; 4], &ip.octets(), &[0; 4]].concat(),
-    }
-}
-
-/// The raw `sockaddr` of an IPv4 address as an IPv6 socket sees it (mapped); of an IPv6 address as it is.
-pub fn mapped(address: SocketAddr) -> Vec<u8> {
-    let ip = match address.ip() {
-        IpAddr::V4(ip) => ip.to_ipv6_mapped(),
-        IpAddr::V6(ip) => ip,
-    };
-    inet(SocketAddr::new(IpAddr::V6(ip), address.port()))
-}
-
-/// The raw `sockaddr` of a unix socket: a path, an abstract name as `@name`, or none as the empty text.
-pub fn unix(name: &str) -> Vec<u8> {
-    match name.strip_prefix('@') {
-        _ if name.is_empty() => vec![1, 0],
-        Some(name) => [&[1, 0, 0], name.as_bytes()].concat(),
-        None => [&[1, 0], name.as_bytes(), &[0]].concat(),
-    }
 }
 
 #[cfg(test)]

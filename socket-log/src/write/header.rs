@@ -1,0 +1,77 @@
+//! What a made log says of its process: the fields of the header, each as the maker wants it.
+
+use std::mem::offset_of;
+
+use super::LogWriter;
+use crate::layout::FileHeader;
+
+impl LogWriter {
+    /// Sets the arguments, the program's name first.
+    pub fn set_arguments(&mut self, arguments: &[&str]) -> &mut LogWriter {
+        let text: String = arguments.iter().map(|argument| format!("{argument}\0")).collect();
+        self.put(offset_of!(FileHeader, arguments), text.as_bytes());
+        self
+    }
+
+    /// Sets the kernel's id of the boot to one of equal bytes; by default all logs are of one boot.
+    pub fn set_boot(&mut self, boot: u8) -> &mut LogWriter {
+        self.set_boot_id([boot; 16])
+    }
+
+    /// Sets the kernel's id of the boot.
+    pub fn set_boot_id(&mut self, id: [u8; 16]) -> &mut LogWriter {
+        self.put(offset_of!(FileHeader, boot_id), &id);
+        self
+    }
+
+    /// Sets the parent's process id, 1 by default.
+    pub fn set_parent(&mut self, pid: u32) -> &mut LogWriter {
+        self.put(offset_of!(FileHeader, parent_pid), &pid.to_le_bytes());
+        self
+    }
+
+    /// Sets what saw the calls, one of [`source`](crate::layout::source); by default the library.
+    pub fn set_source(&mut self, source: u32) -> &mut LogWriter {
+        self.put(offset_of!(FileHeader, source), &source.to_le_bytes());
+        self
+    }
+
+    /// Sets the inode of the network namespace, 0 (not known) by default.
+    pub fn set_namespace(&mut self, inode: u64) -> &mut LogWriter {
+        self.put(offset_of!(FileHeader, namespace), &inode.to_le_bytes());
+        self
+    }
+
+    /// Sets the wall-clock time at tick 0, of this and all further records.
+    pub fn set_epoch(&mut self, epoch: i64) -> &mut LogWriter {
+        self.epoch = epoch;
+        self.put_start()
+    }
+
+    /// Sets when the log begins, at tick 0 by default.
+    pub fn set_start(&mut self, ticks: u64) -> &mut LogWriter {
+        self.start = ticks;
+        self.put_start()
+    }
+
+    fn put_start(&mut self) -> &mut LogWriter {
+        let anchor = self.anchor(self.start);
+        let words = [anchor.ticks, anchor.monotonic as u64, anchor.realtime as u64];
+        for (index, word) in words.iter().enumerate() {
+            self.put(offset_of!(FileHeader, start) + 8 * index, &word.to_le_bytes());
+        }
+        self
+    }
+
+    /// Sets how the process ended, one of [`state`](crate::layout::state).
+    pub fn set_state(&mut self, state: u32) -> &mut LogWriter {
+        self.put(offset_of!(FileHeader, state), &state.to_le_bytes());
+        self
+    }
+
+    /// Sets how many records were lost for `cause`, see [`lost`](crate::layout::lost).
+    pub fn set_lost(&mut self, cause: usize, records: u64) -> &mut LogWriter {
+        self.put(offset_of!(FileHeader, lost) + 8 * cause, &records.to_le_bytes());
+        self
+    }
+}

@@ -1,0 +1,54 @@
+//! Sockets and their names, as the records of a made log want them.
+
+use std::net::{IpAddr, SocketAddr};
+
+/// What kind of socket a flow is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Socket {
+    /// `AF_INET` and the like.
+    pub domain: u8,
+    /// `SOCK_STREAM` and the like.
+    pub kind: u8,
+    /// `IPPROTO_TCP` and the like.
+    pub protocol: u16,
+}
+
+/// A TCP socket.
+pub const TCP: Socket = Socket { domain: 2, kind: 1, protocol: 6 };
+/// A TCP socket of the IPv6 family.
+pub const TCP6: Socket = Socket { domain: 10, kind: 1, protocol: 6 };
+/// A UDP socket.
+pub const UDP: Socket = Socket { domain: 2, kind: 2, protocol: 17 };
+/// A unix stream socket.
+pub const UNIX_STREAM: Socket = Socket { domain: 1, kind: 1, protocol: 0 };
+/// A unix datagram socket.
+pub const UNIX_DATAGRAM: Socket = Socket { domain: 1, kind: 2, protocol: 0 };
+/// A unix socket of messages in sequence.
+pub const UNIX_SEQUENCE: Socket = Socket { domain: 1, kind: 5, protocol: 0 };
+
+/// The raw `sockaddr` of an IP address and port, of that address's own family.
+pub fn inet(address: SocketAddr) -> Vec<u8> {
+    let port = address.port().to_be_bytes();
+    match address.ip() {
+        IpAddr::V4(ip) => [&[2, 0], &port[..], &ip.octets(), &[0; 8]].concat(),
+        IpAddr::V6(ip) => [&[10, 0], &port[..], &[0; 4], &ip.octets(), &[0; 4]].concat(),
+    }
+}
+
+/// The raw `sockaddr` of an IPv4 address as an IPv6 socket sees it (mapped); of an IPv6 address as it is.
+pub fn mapped(address: SocketAddr) -> Vec<u8> {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) => ip.to_ipv6_mapped(),
+        IpAddr::V6(ip) => ip,
+    };
+    inet(SocketAddr::new(IpAddr::V6(ip), address.port()))
+}
+
+/// The raw `sockaddr` of a unix socket: a path, an abstract name as `@name`, or none as the empty text.
+pub fn unix(name: &str) -> Vec<u8> {
+    match name.strip_prefix('@') {
+        _ if name.is_empty() => vec![1, 0],
+        Some(name) => [&[1, 0, 0], name.as_bytes()].concat(),
+        None => [&[1, 0], name.as_bytes(), &[0]].concat(),
+    }
+}
