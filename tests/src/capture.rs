@@ -228,3 +228,13 @@ pub struct Traffic {
     /// How many bytes.
     pub bytes: u64,
 }
+
+/// The calls and the bytes of one flow in one direction.
+pub fn traffic(log: &Recorded, flow: u32, direction: socket_log::encode::Direction) -> Traffic {
+    log.traffic().get(&(flow, direction)).copied().unwrap_or_default()
+}
+
+/// So many calls of so many bytes in all.
+pub fn sum(calls: u64, bytes: u64) -> Traffic {
+    Traffic { calls, bytes }
+}

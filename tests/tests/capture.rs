@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-use end_to_end::capture::{Recorded, Recording, Traffic, python, successful};
+use end_to_end::capture::{Recorded, Recording, sum, traffic};
 use socket_log::encode::Direction::{Receive, Send};
 use socket_log::encode::{Origin, Role};
 use socket_log::{Record, SocketName};
@@ -25,14 +25,6 @@ fn ends(log: &Recorded, wanted: u32, role: Role) -> (Option<SocketName>, Option<
         _ => None,
     });
     found.last().unwrap_or_else(|| panic!("flow {wanted} is named as {role:?}"))
-}
-
-fn traffic(log: &Recorded, flow: u32, direction: socket_log::encode::Direction) -> Traffic {
-    log.traffic().get(&(flow, direction)).copied().unwrap_or_default()
-}
-
-fn sum(calls: u64, bytes: u64) -> Traffic {
-    Traffic { calls, bytes }
 }
 
 const TCP: &str = r#"
@@ -329,140 +321,4 @@ c = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); assert c.fileno() == d
     assert_eq!(traffic(&log, second, Receive).bytes, 31);
     let duplicates = log.records().filter(|record| matches!(record, Record::Duplicate { .. })).count();
     assert_eq!(duplicates, 4);
-}
-
-#[test]
-fn what_moves_no_bytes_is_no_message() {
-    let recording = Recording::new();
-    recording.python(
-        r#"
-import socket, os
-a, b = socket.socketpair(); b.setblocking(False)
-for _ in range(3):
-    try: b.recv(10)
-    except BlockingIOError: pass
-a.send(b"seen"); assert b.recv(2, socket.MSG_PEEK) == b"se"; assert b.recv(10) == b"seen"
-a.send(b""); os.read(b.fileno(), 0)
-a.close()
-assert b.recv(10) == b""
-try: b.send(b"into the void")
-except BrokenPipeError: pass
-"#,
-    );
-    let log = recording.log();
-    assert_eq!(traffic(&log, 1, Send), sum(1, 4));
-    assert_eq!(traffic(&log, 2, Receive), sum(1, 4));
-    let rest: Vec<_> = log
-        .records()
-        .filter(|record| matches!(record, Record::EndOfFile { .. } | Record::Failure { .. }))
-        .collect();
-    assert_eq!(
-        rest,
-        [&Record::EndOfFile { flow: 2 }, &Record::Failure { flow: 2, direction: Send, errno: 32 }]
-    );
-}
-
-#[test]
-fn every_way_of_moving_bytes_is_seen() {
-    let recording = Recording::new();
-    recording.python(
-        r#"
-import socket, os, ctypes
-a, b = socket.socketpair()
-def drain(n):
-    while n: n -= len(b.recv(n))
-open("file", "wb").write(b"f" * 1000); f = os.open("file", os.O_RDONLY)
-os.sendfile(a.fileno(), f, 0, 300); drain(300)
-os.writev(a.fileno(), [b"12", b"345"]); x, y = bytearray(3), bytearray(2); os.readv(b.fileno(), [x, y])
-a.sendmsg([b"abc", b"d"]); b.recvmsg(10)
-a.sendall(b"into"); b.recv_into(bytearray(10))
-r, w = os.pipe(); os.write(w, b"p" * 40); os.splice(r, a.fileno(), 40); drain(40)
-a.send(b"q" * 50); os.splice(b.fileno(), w, 50)
-libc = ctypes.CDLL(None)
-libc.syscall(1, a.fileno(), b"by number", 9); drain(9)
-libc.syscall(3, os.dup(a.fileno()))
-"#,
-    );
-    let log = recording.log();
-    assert_eq!(traffic(&log, 1, Send), sum(7, 300 + 5 + 4 + 4 + 40 + 50 + 9));
-    assert_eq!(traffic(&log, 2, Receive).bytes, 300 + 5 + 4 + 4 + 40 + 50 + 9);
-    assert!(
-        log.records().any(|record| matches!(record, Record::Close { flow: 1, .. })),
-        "syscall(SYS_close)"
-    );
-}
-
-#[test]
-fn batches_have_a_record_for_each_message() {
-    let recording = Recording::new();
-    let batches = recording.compile("batches");
-    successful(&mut recording.command(batches));
-    let log = recording.log();
-    let sizes = |wanted| {
-        log.records()
-            .filter_map(|record| match record {
-                Record::Datagram { direction, bytes, checksum, .. } if *direction == wanted => {
-                    Some((*bytes, *checksum))
-                }
-                _ => None,
-            })
-            .collect::<Vec<_>>()
-    };
-    let expected: Vec<_> = (1..=5u8).map(|n| vec![b'a' + n; usize::from(n) * 10]).collect();
-    let expected: Vec<_> =
-        expected.iter().map(|payload| (payload.len() as u64, crc32fast::hash(payload))).collect();
-    // Once by the functions of that name, once by number.
-    assert_eq!(sizes(Send), [expected.clone(), expected.clone()].concat());
-    assert_eq!(sizes(Receive), [expected.clone(), expected].concat());
-}
-
-#[test]
-fn the_payload_is_never_written() {
-    let recording = Recording::new();
-    recording.python(
-        r#"
-import socket
-secret = bytes(reversed(b"noitanimreted")) * 8
-for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET):
-    a, b = socket.socketpair(socket.AF_UNIX, kind)
-    for _ in range(200): a.send(secret); assert b.recv(1000) == secret
-"#,
-    );
-    let log = recording.log();
-    assert_eq!(log.records().filter(|record| matches!(record, Record::Datagram { .. })).count(), 800);
-    let bytes = std::fs::read(log.log.path()).unwrap();
-    assert!(!bytes.windows(13).any(|window| window == b"determination"));
-}
-
-#[test]
-fn results_and_errors_are_unchanged() {
-    let script = r#"
-import socket, os, ctypes, errno
-libc = ctypes.CDLL(None, use_errno=True)
-def attempt(name, *arguments):
-    ctypes.set_errno(4711 % 127)
-    result = getattr(libc, name)(*arguments)
-    print(name, result, errno.errorcode.get(ctypes.get_errno()))
-u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s = socket.socket(); a, b = socket.socketpair()
-for x in (u, s, a, b): x.setblocking(False)
-f = os.open("/dev/null", os.O_RDWR); buffer = ctypes.create_string_buffer(100)
-for fd in (-1, 999, 2000000, f, u.fileno(), s.fileno(), a.fileno()):
-    for name in ("send", "recv"): attempt(name, fd, buffer, 10, socket.MSG_DONTWAIT)
-    if fd != a.fileno() and fd != u.fileno():
-        attempt("write", fd, buffer, 10); attempt("read", fd, buffer, 10)
-    attempt("connect", fd, buffer, 16); attempt("bind", fd, buffer, 1); attempt("listen", fd, 1)
-    attempt("accept4", fd, None, None, socket.SOCK_NONBLOCK) if fd != a.fileno() else None
-    attempt("shutdown", fd, 9); attempt("dup2", fd, -1); attempt("sendfile", fd, -1, None, 5)
-attempt("close", 999); attempt("dup", 999); attempt("fcntl", 999, 0, 0); attempt("close_range", 9, 3, 0)
-attempt("socket", 99, 1, 0); attempt("socketpair", 2, 1, 0, buffer); attempt("execv", b"/nonexistent", None)
-attempt("syscall", 3, 999); attempt("syscall", 44, u.fileno(), buffer, 10, 0, None, 0)
-attempt("recvmmsg", 999, None, 0, 0, None); attempt("splice", f, None, f, None, 1, 0)
-attempt("setuid", -1); attempt("fork_does_not_exist") if False else None
-"#;
-    let recording = Recording::new();
-    let recorded = recording.python(script);
-    let alone = successful(std::process::Command::new(python()).arg("-c").arg(script));
-    assert_eq!(recorded, alone);
-    assert!(recorded.lines().count() > 60);
-    recording.log();
 }
