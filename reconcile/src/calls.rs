@@ -19,6 +19,8 @@ pub struct Transfer {
 impl Transfer {
     /// The process of bytes that moved, but whose calls are not in the log any more.
     pub const FORGOTTEN: u32 = u32::MAX;
+    /// The number of such bytes where nobody knows it.
+    pub const UNKNOWN: u64 = u64::MAX;
 
     /// Whether these are such bytes.
     pub fn is_forgotten(&self) -> bool {
@@ -36,6 +38,24 @@ pub(crate) struct StreamCall {
     pub(crate) tid: i32,
     /// The socket, times two, and one more for a receive.
     pub(crate) socket: u32,
+}
+
+impl StreamCall {
+    /// Bytes whose calls the log has forgotten, of any number: its higher half is where calls have their thread.
+    pub(crate) fn forgotten(time: i64, bytes: u64, socket: u32) -> StreamCall {
+        let (bytes, tid) = (bytes as u32, (bytes >> 32) as u32 as i32);
+        StreamCall { time, bytes, process: Transfer::FORGOTTEN, tid, socket }
+    }
+
+    /// As matching takes it.
+    pub(crate) fn transfer(self) -> Transfer {
+        let StreamCall { time, bytes, process, tid, .. } = self;
+        let bytes = u64::from(bytes);
+        if process == Transfer::FORGOTTEN {
+            return Transfer { time, bytes: u64::from(tid as u32) << 32 | bytes, process, tid: 0 };
+        }
+        Transfer { time, bytes, process, tid }
+    }
 }
 
 /// One datagram as one side saw it.

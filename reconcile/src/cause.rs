@@ -17,6 +17,8 @@ pub(crate) enum Cause {
     Unread,
     /// No call was seen to send them.
     Unsent,
+    /// The other end's log has forgotten some of what was there.
+    Forgotten,
     /// Sent to a socket that was there, and never received.
     Lost,
     /// Sent to a socket that had been closed, or was not open yet.
@@ -34,6 +36,7 @@ impl Cause {
             Cause::Itself => "connected to itself",
             Cause::Unread => "not read by the receiver",
             Cause::Unsent => "sending not seen",
+            Cause::Forgotten => "forgotten by the other end's log",
             Cause::Lost => "lost",
             Cause::Closed => "receiver closed",
         }

@@ -11,7 +11,7 @@ use crate::datagram_translation::DatagramTranslations;
 use crate::datagrams::match_in_order;
 use crate::reach::Reach;
 
-/// Where no name limits who can have sent what, a content that so many pairs could be of tells too little.
+/// Where no name limits who can have sent what, a content is passed over that so many pairs of sockets could have.
 const MOST_OF_A_CONTENT: usize = 1 << 20;
 
 /// What became of the datagrams of a partition, by their places in it.
@@ -42,7 +42,9 @@ pub(crate) enum Pass {
     UncheckedReceive,
     /// Only a part was received, so neither size nor checksum are the sender's.
     Truncated,
-    /// Size and checksum, between names that translations lead from and to.
+    /// Size and checksum, between names that lead to each other in both directions.
+    TranslatedBothWays,
+    /// The same, where it is known of one direction at least.
     Translated,
 }
 
@@ -53,7 +55,9 @@ impl Pass {
     /// Whether a datagram takes part.
     fn takes(self, datagram: &Datagram) -> bool {
         match self {
-            Pass::Exact | Pass::UnknownSender | Pass::Translated => !datagram.unchecked(),
+            Pass::Exact | Pass::UnknownSender | Pass::TranslatedBothWays | Pass::Translated => {
+                !datagram.unchecked()
+            }
             Pass::UncheckedSend => !datagram.sent() || datagram.unchecked(),
             Pass::UncheckedReceive => datagram.sent() || datagram.unchecked(),
             Pass::Truncated => datagram.sent() || datagram.truncated(),
@@ -63,7 +67,9 @@ impl Pass {
     /// Checksum and size, as far as both sides have them.
     fn content(self, datagram: &Datagram) -> (u32, u32) {
         match self {
-            Pass::Exact | Pass::UnknownSender | Pass::Translated => (datagram.checksum, datagram.bytes),
+            Pass::Exact | Pass::UnknownSender | Pass::TranslatedBothWays | Pass::Translated => {
+                (datagram.checksum, datagram.bytes)
+            }
             Pass::UncheckedSend | Pass::UncheckedReceive => (0, datagram.bytes),
             Pass::Truncated => (0, 0),
         }
@@ -72,6 +78,11 @@ impl Pass {
     /// Whether both sides know the sender's port. Where one does not, that which is known must not contradict.
     fn knows_source(self) -> bool {
         matches!(self, Pass::Exact | Pass::Truncated)
+    }
+
+    /// Whether the two sides have other names for where it goes.
+    fn is_translated(self) -> bool {
+        matches!(self, Pass::TranslatedBothWays | Pass::Translated)
     }
 
     /// Whether a datagram and its second copy can be told from two of one size.
@@ -103,7 +114,10 @@ pub(crate) fn match_translated(
     datagrams: &[Datagram],
 ) -> Matches {
     let translations = Some(translations);
-    matched(Matcher { reach, translations, datagrams, matches: Matches::default() }, &[Pass::Translated])
+    matched(
+        Matcher { reach, translations, datagrams, matches: Matches::default() },
+        &[Pass::TranslatedBothWays, Pass::Translated],
+    )
 }
 
 fn matched(mut matcher: Matcher, passes: &[Pass]) -> Matches {
@@ -141,7 +155,7 @@ impl Matcher<'_> {
             }
             let place = match pass {
                 // Both sides have other names for it.
-                Pass::Translated => 0,
+                _ if pass.is_translated() => 0,
                 _ => self.reach.place(datagram, pass.knows_source())?,
             };
             let content = pass.content(datagram);
@@ -191,7 +205,7 @@ impl Matcher<'_> {
 
     /// Matches the sends and receives of one key, class by class.
     fn group(&mut self, pass: Pass, sends: &mut [Side], receives: &mut [Side]) {
-        if pass == Pass::Translated && sends.len().saturating_mul(receives.len()) > MOST_OF_A_CONTENT {
+        if pass.is_translated() && classes(sends).saturating_mul(classes(receives)) > MOST_OF_A_CONTENT {
             return;
         }
         for receive_class in receives.chunk_by_mut(|one, next| one.class == next.class) {
@@ -276,12 +290,18 @@ impl Matcher<'_> {
     }
 
     fn reaches(&self, pass: Pass, send: &Side, receive: &Side) -> bool {
-        if let (Pass::Translated, Some(translations)) = (pass, self.translations) {
-            return translations.allow(self.reach, self.datagram(send.at), self.datagram(receive.at));
+        if let Some(translations) = self.translations {
+            let both = pass == Pass::TranslatedBothWays;
+            return translations.allow(self.reach, self.datagram(send.at), self.datagram(receive.at), both);
         }
         (pass != Pass::Truncated || send.class.2 >= receive.class.2)
             && self.reach.reaches(self.datagram(send.at), self.datagram(receive.at))
     }
+}
+
+/// How many sockets and peers `sides`, which are sorted, are of.
+fn classes(sides: &[Side]) -> usize {
+    sides.chunk_by(|one, next| one.class == next.class).count()
 }
 
 /// How many of the first of `sides` are so. Mostly very few: it looks further ahead step by step.

@@ -113,9 +113,11 @@ pub(crate) struct DatagramTranslations {
 }
 
 impl DatagramTranslations {
-    /// Whether the one can have become the other.
-    pub(crate) fn allow(&self, reach: Reach, sent: &Datagram, received: &Datagram) -> bool {
-        ways(reach, sent, received).iter().any(|way| self.ways.contains_key(way))
+    /// Whether the one can have become the other: one of the ways is known or, with `both`, each.
+    pub(crate) fn allow(&self, reach: Reach, sent: &Datagram, received: &Datagram, both: bool) -> bool {
+        let known = |way: &Way| self.ways.contains_key(way);
+        let ways = ways(reach, sent, received);
+        if both { ways.iter().all(known) } else { ways.iter().any(known) }
     }
 
     /// Notes what the pairs that were found say of names.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use message_trace::{Error, Progress};
 
-use crate::calls::{Datagram, StreamCall, Transfer};
+use crate::calls::{Datagram, StreamCall};
 use crate::capture::NONE;
 use crate::connections::Connection;
 use crate::parallel;
@@ -130,11 +130,10 @@ pub(crate) fn deal(
                     None => Ok(()),
                 },
                 Call::Forgotten { socket, sent, time, bytes } => match partitions.of_socket(socket) {
-                    Some(partition) => pieces(bytes).try_for_each(|bytes| {
+                    Some(partition) => {
                         let socket = socket << 1 | u32::from(!sent);
-                        let process = Transfer::FORGOTTEN;
-                        transfers.deal(partition, StreamCall { time, bytes, process, tid: 0, socket })
-                    }),
+                        transfers.deal(partition, StreamCall::forgotten(time, bytes, socket))
+                    }
                     None => Ok(()),
                 },
                 Call::Datagram(datagram) => {
@@ -154,11 +153,4 @@ pub(crate) fn deal(
         progress.advance(capture.logs[piece].records);
         Ok(())
     })
-}
-
-/// So many bytes in pieces that a call can have.
-fn pieces(bytes: u64) -> impl Iterator<Item = u32> {
-    let whole = bytes / u64::from(u32::MAX);
-    let rest = (bytes % u64::from(u32::MAX)) as u32;
-    (0..whole).map(|_| u32::MAX).chain((rest > 0).then_some(rest))
 }

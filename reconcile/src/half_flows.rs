@@ -37,6 +37,8 @@ struct Beginning {
     cut: Option<i64>,
     sent: Way,
     received: Way,
+    /// Whether the log has forgotten calls of it: then nothing that is left is its beginning.
+    forgotten: bool,
 }
 
 impl HalfFlows {
@@ -79,7 +81,9 @@ impl HalfFlows {
             let socket = &sockets.all[place as usize];
             let next = clocks.len() as u32;
             let clock = *clocks.entry((socket.host, socket.kernel)).or_insert(next);
-            let Some(beginning) = of.remove(&place) else { continue };
+            let Some(beginning) = of.remove(&place).filter(|beginning| !beginning.forgotten) else {
+                continue;
+            };
             this.halves.push(beginning.half_flow(socket, names, clock));
             this.sockets.push(place);
         }
@@ -103,6 +107,9 @@ fn beginnings(log: &SecondReading, wanted: &FxHashMap<u32, Beginning>) -> FxHash
     log.for_each(|call| match call {
         Call::Transfer(call) if call.bytes > 0 && wanted.contains_key(&call.socket) => {
             found.entry(call.socket).or_default().add((call.time, u64::from(call.bytes), call.sent));
+        }
+        Call::Forgotten { socket, .. } if wanted.contains_key(&socket) => {
+            found.entry(socket).or_default().forgotten = true;
         }
         Call::Fingerprint { socket, sent, bytes, crc } if wanted.contains_key(&socket) => {
             let beginning = found.entry(socket).or_default();
@@ -135,6 +142,7 @@ impl Beginning {
     /// Adds what another process did on the same socket.
     fn join(&mut self, other: Beginning) {
         self.calls.extend(other.calls);
+        self.forgotten |= other.forgotten;
         self.cut = self.cut.into_iter().chain(other.cut).min();
         for (way, more) in [(&mut self.sent, other.sent), (&mut self.received, other.received)] {
             way.fingerprint = match (way.bytes, more.bytes) {

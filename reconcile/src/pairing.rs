@@ -37,7 +37,9 @@ pub(crate) fn one_at_a_time(
         let found = if let Some(apart) = apart {
             let before =
                 |time: i64| later.iter().take_while(|made| made.opened <= time).count().checked_sub(1);
-            before(accepted.named).or_else(|| before(accepted.named.saturating_add(apart)).map(|_| 0))
+            let latest = accepted.named.saturating_add(apart);
+            let next = || later.first().filter(|made| made.opened <= latest).map(|_| 0);
+            before(accepted.named).or_else(next)
         } else {
             later.iter().position(|made| compatible(made, accepted))
         };

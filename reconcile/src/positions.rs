@@ -9,6 +9,7 @@ use socket_log::encode::Direction;
 use socket_log::layout::NO_POSITION;
 use socket_log::{Log, Record};
 
+use crate::calls::Transfer;
 use crate::survey::LARGEST_TRANSFER;
 
 /// A flow of a log and a direction.
@@ -26,7 +27,8 @@ impl Positions {
 
     /// The log says where the next transfer begins.
     pub(crate) fn set(&mut self, flow: u32, direction: Direction, before: u64) {
-        self.0.insert((flow, direction), (before != NO_POSITION).then_some(before));
+        let known = before != NO_POSITION && before <= LARGEST;
+        self.0.insert((flow, direction), known.then_some(before));
     }
 
     /// Bytes moved: where they begin.
@@ -42,8 +44,8 @@ impl Positions {
 #[derive(Debug, Default)]
 pub(crate) struct Gaps(FxHashMap<(Way, u64), u64>);
 
-/// More than any stream has, before a transfer whose position is not known.
-const ENDLESS: u64 = u32::MAX as u64;
+/// No stream is longer than this: 256 TiB. A position beyond is damage.
+const LARGEST: u64 = 1 << 48;
 
 impl Gaps {
     /// Reads them. A log whose transfers have no positions has none.
@@ -85,8 +87,38 @@ impl Gaps {
         gaps
     }
 
-    /// How many bytes are missing before the transfer that begins there.
+    /// How many bytes are missing before the transfer that begins there; [`Transfer::UNKNOWN`] where nobody knows where that is.
     pub(crate) fn before(&self, flow: u32, direction: Direction, begin: Option<u64>) -> u64 {
-        begin.map_or(ENDLESS, |begin| self.0.get(&((flow, direction), begin)).copied().unwrap_or(0))
+        begin.map_or(Transfer::UNKNOWN, |begin| self.0.get(&((flow, direction), begin)).copied().unwrap_or(0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WAY: Way = (7, Direction::Send);
+
+    #[test]
+    fn positions_go_on_within_a_chunk() {
+        let mut positions = Positions::default();
+        let mut moved = |positions: &mut Positions, bytes| positions.moved(WAY.0, WAY.1, bytes);
+        assert_eq!([moved(&mut positions, 5), moved(&mut positions, 6)], [Some(0), Some(5)]);
+        positions.next_chunk();
+        positions.set(WAY.0, WAY.1, 100);
+        assert_eq!([moved(&mut positions, 5), moved(&mut positions, 6)], [Some(100), Some(105)]);
+    }
+
+    #[test]
+    fn no_stream_is_as_long_as_a_damaged_position_says() {
+        for before in [NO_POSITION, NO_POSITION - 1, LARGEST + 1] {
+            let mut positions = Positions::default();
+            positions.set(WAY.0, WAY.1, before);
+            assert_eq!(positions.moved(WAY.0, WAY.1, 5), None);
+            assert_eq!(positions.moved(WAY.0, WAY.1, 5), None);
+        }
+        let gaps = Gaps([((WAY, 100), 60)].into_iter().collect());
+        let before = |begin| gaps.before(WAY.0, WAY.1, begin);
+        assert_eq!([before(Some(100)), before(Some(7)), before(None)], [60, 0, Transfer::UNKNOWN]);
     }
 }

@@ -26,7 +26,7 @@ pub(crate) enum Call {
         sent: bool,
         /// When the transfer was that follows.
         time: i64,
-        /// How many.
+        /// How many, or [`Transfer::UNKNOWN`](crate::calls::Transfer::UNKNOWN).
         bytes: u64,
     },
     /// A datagram.

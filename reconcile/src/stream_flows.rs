@@ -79,11 +79,15 @@ impl StreamMatcher<'_> {
                 ways.order(4 * local + way);
             }
             let parts = self.parts(connection, local, &ways, &mut matched.counts, samples);
+            let forgotten = [0, 1].map(|direction| {
+                [0, 1]
+                    .map(|side| ways.get(4 * local + 2 * direction + side).iter().any(Transfer::is_forgotten))
+            });
             if local + 1 == range.len() {
                 // A connection that fills a partition is its last, and may be as large as memory is.
                 ways.calls = Vec::new();
             }
-            let used = self.connection(connection, parts, &mut matched);
+            let used = self.connection(connection, parts, forgotten, &mut matched);
             matched.used.push(used);
         }
         matched
@@ -113,8 +117,7 @@ impl StreamMatcher<'_> {
         for call in calls.into_iter().flatten() {
             let Some(place) = places.get_mut(way(&call)) else { continue };
             if let Some(slot) = sorted.get_mut(*place as usize) {
-                let StreamCall { time, bytes, process, tid, .. } = call;
-                *slot = Transfer { time, bytes: u64::from(bytes), process, tid };
+                *slot = call.transfer();
             }
             *place += 1;
         }
@@ -145,8 +148,15 @@ impl StreamMatcher<'_> {
         })
     }
 
-    /// Adds the messages of one connection, made fat; whether it has any.
-    fn connection(&self, place: u32, parts: [Vec<Part>; 2], matched: &mut MatchedStreams) -> bool {
+    /// Adds the messages of one connection, made fat; whether it has any. Of each direction's sends and receives it is
+    /// known whether some were `forgotten`.
+    fn connection(
+        &self,
+        place: u32,
+        parts: [Vec<Part>; 2],
+        forgotten: [[bool; 2]; 2],
+        matched: &mut MatchedStreams,
+    ) -> bool {
         let connection = &self.connections[place as usize];
         let both = connection.connecting != NONE && connection.accepting != NONE;
         if parts.iter().all(Vec::is_empty) {
@@ -165,7 +175,7 @@ impl StreamMatcher<'_> {
         matched.rows.reserve(parts.iter().map(Vec::len).sum());
         for (direction, parts) in parts.iter().enumerate() {
             matched.rows.extend(parts.iter().map(|part| Row::of(part, place, direction)));
-            self.count(parts, connection, &mut matched.counts);
+            self.count(parts, connection, forgotten[direction], &mut matched.counts);
         }
         true
     }
@@ -211,10 +221,19 @@ impl StreamMatcher<'_> {
         processes.all(|process| Some(process) == first)
     }
 
-    fn count(&self, parts: &[Part], connection: &Connection, counts: &mut Reconciliation) {
+    fn count(
+        &self,
+        parts: &[Part],
+        connection: &Connection,
+        [sends_forgotten, receives_forgotten]: [bool; 2],
+        counts: &mut Reconciliation,
+    ) {
         let protocol = self.sockets[connection.socket() as usize].protocol;
         let (sent, received) = match connection.cause {
-            Cause::Nothing => (Cause::Unread, Cause::Unsent),
+            Cause::Nothing => (
+                if receives_forgotten { Cause::Forgotten } else { Cause::Unread },
+                if sends_forgotten { Cause::Forgotten } else { Cause::Unsent },
+            ),
             cause => (cause, cause),
         };
         let both = parts.iter().filter(|part| part.sent.is_some() && part.received.is_some()).count() as u64;

@@ -83,8 +83,11 @@ impl Matched {
 }
 
 /// Whether it is known where in the stream these calls are. Where several processes made them and one's log has forgotten
-/// some, nobody knows before which calls of the others those were.
+/// some, nobody knows before which calls of the others those were; and sometimes it is not known how many were forgotten.
 fn is_placed(calls: &[Transfer]) -> bool {
+    if calls.iter().any(|call| call.is_forgotten() && call.bytes == Transfer::UNKNOWN) {
+        return false;
+    }
     let mut seen = calls.iter().filter(|call| !call.is_forgotten()).map(|call| call.process);
     let first = seen.next();
     calls.iter().all(|call| !call.is_forgotten()) || seen.all(|process| Some(process) == first)
@@ -206,6 +209,14 @@ mod tests {
         let matched = match_stream(&[other, forgotten, call(3, 5)], &[call(11, 15)]);
         assert!(matched.parts.iter().all(|part| part.sent.is_none() || part.received.is_none()));
         assert_eq!((matched.parts.len(), matched.unread, matched.unsent), (3, 10, 15));
+    }
+
+    #[test]
+    fn where_nobody_knows_how_much_was_forgotten_nothing_has_a_place() {
+        let forgotten = Transfer { process: Transfer::FORGOTTEN, ..call(3, Transfer::UNKNOWN) };
+        let matched = match_stream(&[call(1, 5), forgotten, call(3, 5)], &[call(11, 5), call(12, 1 << 40)]);
+        assert!(matched.parts.iter().all(|part| part.sent.is_none() || part.received.is_none()));
+        assert_eq!((matched.parts.len(), matched.unread, matched.unsent), (4, 10, 5 + (1 << 40)));
     }
 
     #[test]

@@ -121,6 +121,35 @@ fn equal_contents_go_the_way_of_others() {
     assert_eq!(reconcile(&client, &server).lines(), expected);
 }
 
+/// Two clients say the same by one name of the server: which is whose is told by the names that the server sees.
+#[test]
+fn equal_contents_of_two_clients_are_told_apart() {
+    let (mut first, mut second, mut server) = (log(10, "first"), log(11, "second"), log(20, "server"));
+    bind(&mut first, 100, 1, 11, "10.0.0.1:40000");
+    bind(&mut second, 100, 1, 13, "10.0.0.2:40000");
+    bind(&mut server, 50, 1, 12, SERVER);
+    // The second is heard first, so that its name comes first.
+    let seen = ["172.20.0.1:61002", "172.20.0.1:61001"];
+    for (at, content) in [(1_000, 1), (2_000, 2), (3_000, 7), (4_000, 7)] {
+        for (who, client) in [(0, &mut second), (1, &mut first)] {
+            let (at, content) = (at + 10 * who, if content < 7 { content + 10 * who as u32 } else { 7 });
+            send_to(client, 1, at, content, SERVICE);
+            receive_from(&mut server, 1, at + 100, content, seen[who as usize]);
+        }
+    }
+    let system = System::new();
+    system.add("one", "a", &first).add("three", "b", &second).add("two", "c", &server);
+    let lines = system.reconcile().lines();
+    let expected: Vec<String> = [1_000, 2_000, 3_000, 4_000]
+        .into_iter()
+        .flat_map(|at| {
+            let line = |name: &str, at: u64| format!("{name} => server 100 {at} {}", at + 100);
+            [line("second", at), line("first", at + 10)]
+        })
+        .collect();
+    assert_eq!(lines, expected);
+}
+
 /// One content is not enough: what is sent to somebody and what comes from somebody may look alike.
 #[test]
 fn what_is_alike_by_chance_is_not_taken_for_one() {

@@ -180,7 +180,7 @@ fn likeness_of_width(wide: f64, long: f64) -> f64 {
 /// How long a half flow lasted, in nanoseconds.
 fn duration(half: &HalfFlow) -> f64 {
     let last = half.sent.last.max(half.received.last);
-    (last - half.made).max(1) as f64
+    last.saturating_sub(half.made).max(1) as f64
 }
 
 /// How long the connections to each name usually last.
