@@ -214,10 +214,16 @@ impl Rooms {
             libc::AF_UNIX => size_of::<libc::sockaddr_un>(),
             _ => size_of::<sockaddr_storage>(),
         };
+        // The end of the page that was found readable last: each is looked at once.
+        let mut readable = 0;
         for index in 0..(count as usize).min(Rooms::MOST) {
             let message = messages.wrapping_add(index);
-            if !raw::is_readable(message) {
-                break;
+            let end = message.wrapping_add(1).addr();
+            if end > readable {
+                if !raw::is_readable(message) {
+                    break;
+                }
+                readable = (end.wrapping_sub(1) | (raw::PAGE - 1)).wrapping_add(1);
             }
             // SAFETY: just found readable.
             let (start, room) = unsafe { ((*message).msg_hdr.msg_name, (*message).msg_hdr.msg_namelen) };

@@ -1,5 +1,5 @@
 //! How well the ends of translated flows are found, on made-up systems of which the truth is known, and how long it takes:
-//! `cargo run --release -p reconcile --example translation -- SYSTEMS`.
+//! `cargo run --release -p reconcile --example translation -- SYSTEMS [FIRST]`.
 
 #[path = "../tests/translated/mod.rs"]
 mod translated;
@@ -10,10 +10,11 @@ use reconcile::translation::pairs;
 use translated::{Judgement, Wanted, system};
 
 fn main() {
-    let systems = std::env::args().nth(1).and_then(|count| count.parse().ok()).unwrap_or(200);
+    let number = |place: usize| std::env::args().nth(place).and_then(|number| number.parse::<u64>().ok());
+    let (systems, first) = (number(1).unwrap_or(200), number(2).unwrap_or(0));
     for fingerprints in [false, true] {
         let mut all = Judgement::default();
-        for seed in 0..systems {
+        for seed in first..first + systems {
             let system = system(Wanted { seed, fingerprints, connections: 120, clients: 6 });
             all.judge(&system, &pairs(&system.halves, &[], 0.0));
         }

@@ -86,7 +86,7 @@ pub struct Translation {
     pub to: String,
     /// Connections.
     pub flows: u64,
-    /// How sure their ends belong together: the mean, up to 1.
+    /// How sure their ends belong together: the mean or, of datagrams, the least, up to 1.
     pub confidence: f64,
 }
 
