@@ -59,8 +59,30 @@ pub(crate) fn next_chunk(state: &State, header: &FileHeader) -> Result<*mut u8, 
             }
         })?;
         if header.chunks.compare_exchange(number, number + 1, AcqRel, Relaxed).is_ok() {
+            touch_ahead(state, number, memory);
             return Ok(memory);
         }
+    }
+}
+
+/// Has the kernel make the pages of the next chunks ready, now and then many at once, as log and parts grow. One by one, at
+/// the first store into each chunk, a busy server would wait for a page in every few hundred calls, which its slowest
+/// hundredth of requests shows; at once it is one wait in some ten thousand calls, and less in all.
+fn touch_ahead(state: &State, number: u32, memory: *mut u8) {
+    /// As much at once, at most.
+    const MOST: usize = 128 * 1024;
+    /// The advice to fault pages in, of Linux 5.14 on; before, it is an error without effect.
+    const POPULATE_WRITE: libc::c_int = 23;
+    let offset = HEADER_BYTES + number as usize * CHUNK_BYTES;
+    let segment = locate(offset);
+    let ahead = (segment.length / 8).min(MOST);
+    let end = (segment.offset + segment.length).min(options().max_bytes as usize);
+    if ahead > CHUNK_BYTES
+        && (offset - segment.offset).is_multiple_of(ahead)
+        && state.reserve.load(Acquire).is_null()
+    {
+        // SAFETY: a part of the mapping, which is zeros still; nothing is stored.
+        unsafe { raw::advise(memory, ahead.min(end.saturating_sub(offset)), POPULATE_WRITE) };
     }
 }
 
