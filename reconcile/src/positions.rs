@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn positions_go_on_within_a_chunk() {
         let mut positions = Positions::default();
-        let mut moved = |positions: &mut Positions, bytes| positions.moved(WAY.0, WAY.1, bytes);
+        let moved = |positions: &mut Positions, bytes| positions.moved(WAY.0, WAY.1, bytes);
         assert_eq!([moved(&mut positions, 5), moved(&mut positions, 6)], [Some(0), Some(5)]);
         positions.next_chunk();
         positions.set(WAY.0, WAY.1, 100);
