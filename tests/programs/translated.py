@@ -4,6 +4,7 @@ usage: translated.py store PORT | app PORT STORE:PORT | client HOST:PORT COUNT S
 """
 
 import random
+import signal
 import socket
 import sys
 import threading
@@ -56,6 +57,8 @@ def answered(length):
 
 
 def main():
+    # Whoever runs the tests in the background may have it ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     role, *arguments = sys.argv[1:]
     if role == "store":
         # Some sizes come again and again, so that they alone do not tell one question from another.
