@@ -1,6 +1,5 @@
 //! What the logs tell of ends and processes that were not recorded: a loopback address is its machine's, which is a network
 //! namespace of a kernel, and a process id its kernel's.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
 

@@ -1,5 +1,5 @@
 //! Hosts with clocks of their own, from their logs to the times of the messages.
-#![allow(clippy::unwrap_used, reason = "in the tests' own functions, which fail by it")]
+#![expect(clippy::unwrap_used, reason = "helpers of the tests fail them by panicking")]
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! The calls of one connection are matched at once, whatever `--memory` says, and so are the datagrams of one flow and equal ones:
 //! this counts how many bytes that takes for each call, so that it stays what docs/reconciliation.md says.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, reason = "helpers of the tests fail them by panicking")]
 
 mod common;
 

@@ -1,5 +1,4 @@
 //! Datagrams whose two ends have different names: the destination is rewritten on the way, or the source, or both.
-#![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
 

@@ -1,5 +1,5 @@
 //! Pairs across address translation: single cases by hand, and made-up systems by the hundred, of which the truth is known.
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, reason = "helpers of the tests fail them by panicking")]
 
 mod translated;
 

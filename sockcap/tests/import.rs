@@ -1,6 +1,6 @@
 //! Traces of other tools and the user's names, from the command line to the report.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, reason = "helpers of the tests fail them by panicking")]
 
 use std::fs;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Output that nobody reads any more, as of `sockcap export messages | head`: whoever closed it has read enough, so the
 //! command ends quietly and as if all had been written. Every pipe here is closed before the command begins.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, reason = "helpers of the tests fail them by panicking")]
 
 use std::fmt::Write;
 use std::fs;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use socket_log::encode::Direction;
 
-use crate::capture::{Recording, ThreadTraffic, Traffic, successful};
+use crate::capture::{Recording, ThreadTraffic, Traffic, program, successful};
 use crate::strace;
 
 /// A recording of which strace tells, too.
@@ -66,6 +66,19 @@ impl Witnessed {
     pub fn start(&mut self, name: &'static str, command: &Command, port: u16) -> Server {
         let command = &mut self.under(command);
         start(name, command, port)
+    }
+
+    /// Runs redis and its benchmark to the end: so many of each of two kinds of requests, from so many clients.
+    pub fn redis(&mut self, requests: u32, clients: u32) {
+        let port = free_port();
+        let text = port.to_string();
+        let mut server = self.recording.command(program("redis-server"));
+        server.args(["--port", &text, "--save", "", "--bind", "127.0.0.1"]);
+        let server = self.start("redis", &server, port);
+        let mut benchmark = self.recording.command(program("redis-benchmark"));
+        benchmark.args(["-p", &text, "-n", &requests.to_string(), "-c", &clients.to_string()]);
+        self.run(benchmark.args(["-q", "-t", "set,get", "-d", "200"]));
+        self.stop(server, "TERM");
     }
 
     /// Ends a server by `signal`, as the log names its process: strace is the child that the test knows.

@@ -1,7 +1,5 @@
 //! Calls by name: every way of moving bytes is a message, and only that; results are those without the library.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
-
 use end_to_end::capture::{Recording, python, successful, sum, traffic};
 use socket_log::Record;
 use socket_log::encode::Direction::{Receive, Send};

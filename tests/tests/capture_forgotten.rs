@@ -1,6 +1,6 @@
 //! A flight recorder at one end of a connection: what it has not forgotten is matched with the other end, byte by byte.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "helpers of the tests fail them by panicking")]
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};

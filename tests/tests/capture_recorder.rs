@@ -1,7 +1,5 @@
 //! A flight recorder under signals: what a handler writes while it interrupts the writing of a record.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
-
 use end_to_end::capture::{Recording, successful};
 use socket_log::Record;
 use socket_log::encode::Direction::Send;

@@ -84,15 +84,7 @@ fn nginx_curl_and_wget() {
 #[test]
 fn redis() {
     let mut witnessed = Witnessed::new();
-    let port = free_port();
-    let text = port.to_string();
-    let server = ["--port", &text, "--save", "", "--bind", "127.0.0.1"];
-    let server = command(&witnessed.recording, "redis-server", server);
-    let server = witnessed.start("redis", &server, port);
-    let benchmark = ["-p", &text, "-n", "1500", "-c", "5", "-q", "-t", "set,get", "-d", "200"];
-    let benchmark = command(&witnessed.recording, "redis-benchmark", benchmark);
-    witnessed.run(&benchmark);
-    witnessed.stop(server, "TERM");
+    witnessed.redis(1500, 5);
     assert!(witnessed.compare(&[]).calls > 2 * 2 * 1500);
 }
 

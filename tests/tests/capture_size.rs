@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 
 use end_to_end::capture::{Recorded, Recording, program, python, successful};
-use end_to_end::oracle::{Witnessed, free_port};
+use end_to_end::oracle::Witnessed;
 use socket_log::Record;
 use socket_log::layout::{CHUNK_BYTES, HEADER_BYTES};
 
@@ -79,15 +79,7 @@ fn sizes(witnessed: &Witnessed) -> [u64; 3] {
 #[test]
 fn an_event_loop_and_its_load_take_an_eighth() {
     let mut witnessed = Witnessed::with(&STRACE);
-    let port = free_port();
-    let text = port.to_string();
-    let mut server = witnessed.recording.command(program("redis-server"));
-    server.args(["--port", &text, "--save", "", "--bind", "127.0.0.1"]);
-    let server = witnessed.start("redis", &server, port);
-    let mut benchmark = witnessed.recording.command(program("redis-benchmark"));
-    benchmark.args(["-p", &text, "-n", "10000", "-c", "20", "-q", "-t", "set,get", "-d", "200"]);
-    witnessed.run(&benchmark);
-    witnessed.stop(server, "TERM");
+    witnessed.redis(10_000, 20);
     let [messages, bytes, text] = sizes(&witnessed);
     println!("{bytes} bytes for {messages} messages, where strace wrote {text}");
     assert!(messages > 4 * 2 * 10_000 && bytes <= 16 * messages && bytes * 8 <= text);

@@ -1,6 +1,6 @@
 //! How much stack the hooks take: they run wherever the program can call libc, on small alternate stacks too.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "helpers of the tests fail them by panicking")]
 
 use std::collections::BTreeMap;
 use std::process::Command;

@@ -1,7 +1,7 @@
 //! Hosts whose clocks are set while they are at work: what was sent before and what was sent after has the right time on the
 //! common clock, nothing is left over, and the user is told.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of the tests fail them by panicking")]
 
 use std::process::Command;
 

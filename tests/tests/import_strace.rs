@@ -135,15 +135,7 @@ subprocess.run([sys.executable, "-c", "import os; os.write(1, b'to a socket')"],
 #[test]
 fn redis_and_its_benchmark() {
     let mut witnessed = witnessed();
-    let port = free_port();
-    let text = port.to_string();
-    let mut server = witnessed.recording.command(program("redis-server"));
-    server.args(["--port", &text, "--save", "", "--bind", "127.0.0.1"]);
-    let server = witnessed.start("redis", &server, port);
-    let mut benchmark = witnessed.recording.command(program("redis-benchmark"));
-    benchmark.args(["-p", &text, "-n", "500", "-c", "5", "-q", "-t", "set,get", "-d", "200"]);
-    witnessed.run(&benchmark);
-    witnessed.stop(server, "TERM");
+    witnessed.redis(500, 5);
     assert!(compare(&witnessed) > 2 * 2 * 500);
 }
 

@@ -1,7 +1,7 @@
 //! One run, captured by the library, by `strace` and by `tcpdump` at once, gives the same messages three times; and once
 //! where all three are put together. What must differ is named here with its reason, and anything else fails.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "helpers of the tests fail them by panicking")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

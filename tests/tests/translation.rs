@@ -2,7 +2,7 @@
 //! router that translates addresses, and behind a load balancer that passes bytes on and is not traced. All connections
 //! are found, each server has its own name, and the causal paths are whole.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of the tests fail them by panicking")]
 
 use std::collections::BTreeMap;
 use std::fs;
