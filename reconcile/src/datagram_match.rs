@@ -4,6 +4,8 @@
 //! matched in order. Addresses are not part of the key, as a socket bound to all of a host's addresses does not
 //! know which one its peer used; they must only not contradict each other.
 
+use std::ops::Range;
+
 use rustc_hash::FxHashSet;
 
 use crate::calls::Datagram;
@@ -13,6 +15,10 @@ use crate::reach::Reach;
 
 /// Where no name limits who can have sent what, a content is passed over that so many pairs of sockets could have.
 const MOST_OF_A_CONTENT: usize = 1 << 20;
+
+/// So many datagrams of one key are compared before they are matched, each as often as there are sockets that it can
+/// belong to; of more, only the machines count.
+const MOST_COMPARED: usize = 1 << 23;
 
 /// What became of the datagrams of a partition, by their places in it.
 #[derive(Debug, Default)]
@@ -208,14 +214,22 @@ impl Matcher<'_> {
         if pass.is_translated() && classes(sends).saturating_mul(classes(receives)) > MOST_OF_A_CONTENT {
             return;
         }
-        for receive_class in receives.chunk_by_mut(|one, next| one.class == next.class) {
-            let mut open = receive_class.len();
-            for send_class in sends.chunk_by_mut(|one, next| one.class == next.class) {
-                if open == 0 {
-                    break;
+        if let ([send], [receive]) = (&mut *sends, &mut *receives) {
+            // Mostly there is one of each.
+            if self.reaches(pass, send, receive) {
+                self.match_classes(std::slice::from_mut(send), std::slice::from_mut(receive));
+            }
+        } else {
+            let mut full = usize::MAX;
+            for (send_class, receive_class) in self.class_pairs(pass, sends, receives) {
+                // Many may have sent what one received.
+                if receive_class.start == full {
+                    continue;
                 }
-                if self.reaches(pass, &send_class[0], &receive_class[0]) {
-                    open -= self.match_classes(send_class, receive_class);
+                let receives = &mut receives[receive_class.clone()];
+                self.match_classes(&mut sends[send_class], receives);
+                if receives.iter().all(|side| side.done) {
+                    full = receive_class.start;
                 }
             }
         }
@@ -224,33 +238,79 @@ impl Matcher<'_> {
         }
     }
 
-    /// Matches what is left of two classes in order; how many receives found their sends.
-    fn match_classes(&mut self, sends: &mut [Side], receives: &mut [Side]) -> usize {
+    /// Which classes of sends and of receives can belong together, in the order in which they are to be matched: those
+    /// of one machine first, and then those that took the least time on average. Sockets that have equal names one after
+    /// another, or each in a container of its own, are told apart by that alone.
+    fn class_pairs(
+        &self,
+        pass: Pass,
+        sends: &[Side],
+        receives: &[Side],
+    ) -> Vec<(Range<usize>, Range<usize>)> {
+        let (send_classes, receive_classes) = (class_ranges(sends), class_ranges(receives));
+        let mut pairs = Vec::new();
+        for receive_class in &receive_classes {
+            for send_class in &send_classes {
+                if self.reaches(pass, &sends[send_class.start], &receives[receive_class.start]) {
+                    pairs.push((send_class.clone(), receive_class.clone()));
+                }
+            }
+        }
+        let compared: usize = pairs.iter().map(|(sends, receives)| sends.len() + receives.len()).sum();
+        if pairs.len() > 1 {
+            pairs.sort_by_cached_key(|(send_class, receive_class)| {
+                let (sends, receives) = (&sends[send_class.clone()], &receives[receive_class.clone()]);
+                let elsewhere = !self.reach.same_machine(sends[0].class.0, receives[0].class.0);
+                (elsewhere, if compared <= MOST_COMPARED { self.delay(sends, receives) } else { 0 })
+            });
+        }
+        pairs
+    }
+
+    /// How many nanoseconds these receives took on average if they are of these sends; as many as can be where their
+    /// clocks differ or none can be of the other.
+    fn delay(&self, sends: &[Side], receives: &[Side]) -> i64 {
+        let Some(apart) = self.reach.clock_apart(sends[0].class.0, receives[0].class.0) else {
+            return i64::MAX;
+        };
+        let times = |sides: &[Side]| sides.iter().map(|side| side.time).collect::<Vec<i64>>();
+        let matched = match_in_order(&times(sends), &times(receives), Some(apart));
+        let (mut count, mut total) = (0i128, 0i128);
+        for (receive, send) in receives.iter().zip(matched) {
+            if let Some(send) = send.and_then(|send| sends.get(send as usize)) {
+                count += 1;
+                total += i128::from(receive.time) - i128::from(send.time);
+            }
+        }
+        total.checked_div(count).map_or(i64::MAX, |mean| mean as i64)
+    }
+
+    /// Matches what is left of two classes in order.
+    fn match_classes(&mut self, sends: &mut [Side], receives: &mut [Side]) {
         let apart = self.reach.clock_apart(sends[0].class.0, receives[0].class.0);
         if let ([send], [receive]) = (&mut *sends, &mut *receives) {
-            // Mostly there is one of each.
             let too_early = apart.is_some_and(|apart| send.time > receive.time.saturating_add(apart));
             if send.done || receive.done || too_early {
-                return 0;
+                return;
             }
             (send.done, receive.done) = (true, true);
             self.matches.pairs.push((send.at, receive.at));
-            return 1;
+            return;
         }
         let left = |sides: &[Side]| (0..sides.len()).filter(|at| !sides[*at].done).collect::<Vec<usize>>();
         let (to, from) = (left(sends), left(receives));
+        if to.is_empty() || from.is_empty() {
+            return;
+        }
         let times =
             |sides: &[Side], chosen: &[usize]| chosen.iter().map(|at| sides[*at].time).collect::<Vec<i64>>();
         let matched = match_in_order(&times(sends, &to), &times(receives, &from), apart);
-        let mut found = 0;
         for (receive, send) in from.iter().zip(matched) {
             if let Some(send) = send.and_then(|send| to.get(send as usize)) {
                 (sends[*send].done, receives[*receive].done) = (true, true);
                 self.matches.pairs.push((sends[*send].at, receives[*receive].at));
-                found += 1;
             }
         }
-        found
     }
 
     /// Receives for which no send is left, though there was one: second copies.
@@ -297,6 +357,16 @@ impl Matcher<'_> {
         (pass != Pass::Truncated || send.class.2 >= receive.class.2)
             && self.reach.reaches(self.datagram(send.at), self.datagram(receive.at))
     }
+}
+
+/// Where the sides of each socket and peer are, of which `sides`, which are sorted, consist.
+fn class_ranges(sides: &[Side]) -> Vec<Range<usize>> {
+    let mut end = 0;
+    let range = |class: &[Side]| {
+        end += class.len();
+        end - class.len()..end
+    };
+    sides.chunk_by(|one, next| one.class == next.class).map(range).collect()
 }
 
 /// How many sockets and peers `sides`, which are sorted, are of.

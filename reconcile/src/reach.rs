@@ -75,6 +75,11 @@ impl Reach<'_> {
         hasher.finish()
     }
 
+    /// Whether two sockets are of one machine, where all names mean the same.
+    pub(crate) fn same_machine(&self, one: u32, other: u32) -> bool {
+        self.sockets[one as usize].machine == self.sockets[other as usize].machine
+    }
+
     /// As [`Socket::clock_apart`].
     pub(crate) fn clock_apart(&self, one: u32, other: u32) -> Option<i64> {
         self.sockets[one as usize].clock_apart(&self.sockets[other as usize])

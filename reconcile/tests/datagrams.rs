@@ -199,6 +199,50 @@ fn unix_datagrams_go_by_path() {
     assert_eq!((outcome.counts.datagrams.lost, outcome.flows()), (1, vec![0, 0]));
 }
 
+/// A client and a server whose names and datagrams are those of all others.
+fn alike(place: u32, namespace: u64, start: u64) -> [LogWriter; 2] {
+    let (mut client, mut server) =
+        (log(10 + place, &format!("client{place}")), log(20 + place, &format!("server{place}")));
+    for (log, cookie, name) in [(&mut client, 10, "/run/client"), (&mut server, 20, "/run/server")] {
+        log.set_namespace(namespace);
+        log.flow(start, 1, UNIX_DATAGRAM, Origin::Socket, cookie + u64::from(place));
+        log.endpoints(start, 1, Role::Bind, &unix(name), &[], 0);
+    }
+    for at in (0..3).map(|round| start + 1_000 * (round + 1)) {
+        client.datagram(&datagram(Direction::Send, 1, at, 1, &unix("/run/server")));
+        server.datagram(&datagram(Direction::Receive, 1, at + 100, 1, &unix("/run/client")));
+    }
+    [client, server]
+}
+
+/// Two pairs, whose logs are read in either order.
+fn two_alike(pairs: [[LogWriter; 2]; 2]) {
+    for swapped in [false, true] {
+        let system = System::new();
+        for (place, [client, server]) in pairs.iter().enumerate() {
+            let name = if swapped { 9 - place } else { place };
+            system.add("one", &format!("{name}"), client).add("one", &format!("{}", 19 - name), server);
+        }
+        let outcome = system.reconcile();
+        let lines = outcome.lines();
+        for place in [1, 2] {
+            let own = format!("client{place} => server{place} 100");
+            assert_eq!(lines.iter().filter(|line| line.starts_with(&own)).count(), 3, "{swapped} {lines:#?}");
+        }
+        assert_eq!(outcome.counts.datagrams.matched, 6);
+    }
+}
+
+#[test]
+fn sockets_of_equal_names_one_after_another_are_told_apart_by_time() {
+    two_alike([alike(1, 7, 0), alike(2, 7, 50_000)]);
+}
+
+#[test]
+fn sockets_of_equal_paths_in_two_containers_are_told_apart_by_their_namespaces() {
+    two_alike([alike(1, 7, 0), alike(2, 8, 50)]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
