@@ -5,6 +5,7 @@
 //! algorithm, build the trees, aggregate them. [`Analysis::write`] leaves the result in the data directory.
 
 mod analysis;
+pub mod calls;
 #[cfg(test)]
 mod fixture;
 pub mod infer;

@@ -5,6 +5,7 @@
 mod aliases;
 mod known;
 mod names;
+mod node_names;
 mod roles;
 
 use message_trace::{EndpointId, MessageTrace, Protocol};
@@ -14,6 +15,7 @@ pub use aliases::{Aliases, Error as AliasError};
 pub use known::called;
 use names::Interner;
 pub use names::{CLIENT, EPHEMERAL};
+pub use node_names::NodeNames;
 pub use roles::Roles;
 
 /// The nodes and labels of a trace's messages.

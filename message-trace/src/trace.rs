@@ -160,6 +160,15 @@ impl MessageTrace {
         self.calls.values.get(self.call[row] as usize).map(String::as_str)
     }
 
+    /// The number of the call id of row `row` among those of this trace, for passes that only compare ids.
+    ///
+    /// # Panics
+    /// As for [`MessageTrace::message`].
+    #[inline]
+    pub fn call_number(&self, row: usize) -> Option<u32> {
+        Some(self.call[row]).filter(|call| *call != NO_CALL)
+    }
+
     /// Sorts the messages by [`Message::time`], equal times by flow, direction and former row, so that equal
     /// input always gives equal output.
     pub fn sort(&mut self) {

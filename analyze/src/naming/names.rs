@@ -31,6 +31,13 @@ pub(super) fn name(node: &Node, known: &Known, tid: Option<i32>, grain: Grain, w
     if with_host && !known.is_whole { format!("{}/{name}", known.host) } else { name }
 }
 
+/// Whether the traced nodes are on more than one host, as the user calls them, so that a name needs its host.
+pub(super) fn on_many_hosts(trace: &MessageTrace, known: &[Known]) -> bool {
+    let mut hosts =
+        trace.nodes.0.iter().zip(known).filter(|(node, _)| node.traced).map(|(_, known)| known.host);
+    hosts.next().is_some_and(|first| hosts.any(|host| host != first))
+}
+
 /// The name of a node that is a client only: that of all clients, unless the user calls it by another.
 fn client_name(known: &Known, name: String, grain: Grain) -> String {
     let is_alias = if grain == Grain::Host { known.host_alias.is_some() } else { known.is_alias };
@@ -65,9 +72,7 @@ impl<'trace> GrainNodes<'trace> {
         known: &'trace [Known<'trace>],
         grain: Grain,
     ) -> GrainNodes<'trace> {
-        let mut hosts =
-            trace.nodes.0.iter().zip(known).filter(|(node, _)| node.traced).map(|(_, known)| known.host);
-        let with_host = hosts.next().is_some_and(|first| hosts.any(|host| host != first));
+        let with_host = on_many_hosts(trace, known);
         GrainNodes {
             trace,
             known,

@@ -100,7 +100,12 @@ pub fn export_nodes(
     export_batches(batch.schema(), [Ok(batch)], format, output, name)
 }
 
-fn export_batches(
+/// Writes `batches`, all of `schema`, to `output`, which `name` stands for in errors: a table that is made as it is
+/// wanted and kept nowhere.
+///
+/// # Errors
+/// When a batch is an error, or the output cannot be written.
+pub fn export_batches(
     schema: SchemaRef,
     batches: impl IntoIterator<Item = Result<RecordBatch, Error>>,
     format: Format,

@@ -27,6 +27,7 @@ Examples:
 pub(super) const EXPORT_HELP: &str = "\
 Examples:
   sockcap export messages > messages.csv
+  sockcap export calls --format parquet -o calls.parquet
   sockcap export patterns --format json -o patterns.jsonl";
 
 #[derive(Debug, Args)]
@@ -77,6 +78,8 @@ pub(crate) enum Table {
     Messages,
     /// Who the messages went between
     Nodes,
+    /// Who called whom, with the times at both ends, the call it was made for, and the probability of that
+    Calls,
     /// Which message caused which, with a probability
     Links,
     /// The path instances, a row a message

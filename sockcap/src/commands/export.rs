@@ -4,8 +4,11 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use analyze::AnalysisSummary;
+use analyze::calls::CallTable;
+use analyze::infer::Links;
 use analyze::naming::{Aliases, called};
-use message_trace::table::export::{export, export_nodes, export_renamed};
+use message_trace::table::export::{export, export_batches, export_nodes, export_renamed};
 use message_trace::{DataDir, MessageTrace};
 
 use crate::cli::{Export, Inference, Table};
@@ -23,14 +26,14 @@ pub(crate) fn run(arguments: &Export) -> Result<ExitCode, Error> {
     let target = output.map(|path| Target::try_out(path).map_err(refused(path))).transpose()?;
     match arguments.table {
         Table::Messages | Table::Nodes => stages::messages(&data)?,
-        Table::Links | Table::Paths | Table::Patterns => {
+        Table::Calls | Table::Links | Table::Paths | Table::Patterns => {
             stages::analysis(&data, &Inference::named_by(arguments.aliases.clone()))?;
         }
     }
     // What an analysis makes has the user's names already.
     let aliases = match arguments.table {
         Table::Messages | Table::Nodes => stages::names(&data, arguments.aliases.as_deref())?,
-        Table::Links | Table::Paths | Table::Patterns => Aliases::default(),
+        Table::Calls | Table::Links | Table::Paths | Table::Patterns => Aliases::default(),
     };
     match (output, target) {
         (Some(path), Some(target)) => {
@@ -52,6 +55,7 @@ fn write(
 ) -> Result<(), Error> {
     let format = arguments.format;
     let table = match arguments.table {
+        Table::Calls => return write_calls(arguments, data, output, name),
         Table::Messages => data.messages(),
         Table::Nodes => data.nodes(),
         Table::Links => data.links(),
@@ -71,4 +75,18 @@ fn write(
         }
     }
     Ok(())
+}
+
+/// Writes the calls, which no stage keeps: they follow from the messages and the links.
+fn write_calls(
+    arguments: &Export,
+    data: &DataDir,
+    output: impl Write + Send,
+    name: &Path,
+) -> Result<(), Error> {
+    let path = data.messages();
+    let trace = MessageTrace::read(&path, &data.nodes())?;
+    let options = AnalysisSummary::read(&data.analysis())?.options;
+    let calls = CallTable::new(&trace, &Links::read(&data.links())?, &options, &path);
+    Ok(export_batches(CallTable::schema(), calls, arguments.format, output, name)?)
 }

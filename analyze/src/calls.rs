@@ -1,0 +1,109 @@
+//! Calls: a request and the response to it. Links say which message caused which; people, and tables of calls that
+//! other tools write, ask which call was made for which. What is between the two is here: which messages are the two of
+//! a call ([`pairing`]), which call is the parent of which ([`Parents`], [`Candidates`]), and the table of all that
+//! ([`CallTable`]).
+//!
+//! A message that was never answered is a call without a response, so that every message is of exactly one call.
+
+mod candidates;
+mod pairing;
+mod parents;
+mod table;
+
+use std::borrow::Cow;
+
+use message_trace::{Message, MessageTrace, NodeId};
+use rustc_hash::FxHashSet;
+
+pub use candidates::Candidates;
+pub use parents::{Parent, Parents};
+pub use table::CallTable;
+
+/// What stands for no message.
+const NONE: u32 = u32::MAX;
+
+/// The calls of a trace, by the row of their first message.
+#[derive(Clone, Debug, Default)]
+pub struct Calls {
+    request: Vec<u32>,
+    response: Vec<u32>,
+    of_message: Vec<u32>,
+    /// Calls whose imported id an earlier one has, too.
+    repeated: FxHashSet<u32>,
+}
+
+impl Calls {
+    /// Pairs the messages of `trace`, which must be sorted: by call id where they have one, else by the turns of their
+    /// connection.
+    pub fn of(trace: &MessageTrace) -> Calls {
+        let mut pairs = pairing::pairs(trace);
+        pairs.sort_unstable_by_key(|(request, response)| (*request).min(*response));
+        let mut calls = Calls { of_message: vec![NONE; trace.len()], ..Calls::default() };
+        let mut ids = FxHashSet::default();
+        for (call, (request, response)) in pairs.into_iter().enumerate() {
+            for row in [request, response].into_iter().filter(|row| *row != NONE) {
+                calls.of_message[row as usize] = call as u32;
+            }
+            if trace.call_number(request.min(response) as usize).is_some_and(|id| !ids.insert(id)) {
+                calls.repeated.insert(call as u32);
+            }
+            calls.request.push(request);
+            calls.response.push(response);
+        }
+        calls
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.request.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.request.is_empty()
+    }
+
+    /// The row of the call's request; none where only its response was seen.
+    pub fn request(&self, call: usize) -> Option<usize> {
+        Some(self.request[call] as usize).filter(|row| *row != NONE as usize)
+    }
+
+    /// The row of the call's response.
+    pub fn response(&self, call: usize) -> Option<usize> {
+        Some(self.response[call] as usize).filter(|row| *row != NONE as usize)
+    }
+
+    /// How many messages the call has: 1 or 2.
+    pub fn messages(&self, call: usize) -> usize {
+        usize::from(self.request[call] != NONE) + usize::from(self.response[call] != NONE)
+    }
+
+    /// The call that the message is of.
+    pub fn of_message(&self, message: usize) -> usize {
+        self.of_message[message] as usize
+    }
+
+    /// The call's id: the imported one or, where there is none, `#` and the row of its first message. Where an earlier
+    /// call has the same imported id, it is followed by the latter, so that every id is of one call only.
+    pub fn id<'trace>(&self, trace: &'trace MessageTrace, call: usize) -> Cow<'trace, str> {
+        let row = self.request[call].min(self.response[call]);
+        match trace.call_id(row as usize) {
+            Some(id) if !self.repeated.contains(&(call as u32)) => Cow::Borrowed(id),
+            Some(id) => Cow::Owned(format!("{id}#{row}")),
+            None => Cow::Owned(format!("#{row}")),
+        }
+    }
+
+    /// Who made the call and who was called, each with the thread that sent or received the request (or, where that was
+    /// not seen, the response).
+    pub fn ends(&self, trace: &MessageTrace, call: usize) -> [(NodeId, Option<i32>); 2] {
+        let of = |m: Message| [(m.src, m.src_tid), (m.dst, m.dst_tid)];
+        match self.request(call) {
+            Some(request) => of(trace.message(request)),
+            None => {
+                let [callee, caller] = of(trace.message(self.response[call] as usize));
+                [caller, callee]
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! All that the links say of a call's parent: each possible parent with its probability, where [`super::Parents`] has
+//! only what the most likely links lead to. Ways that lead to the same parent are added up.
+
+use super::Calls;
+use crate::infer::Links;
+
+/// The most candidates that are kept of a call, the most likely ones.
+const MOST: usize = 8;
+
+/// The possible parents of every call.
+#[derive(Clone, Debug, Default)]
+pub struct Candidates {
+    ends: Vec<u32>,
+    candidates: Vec<(Option<u32>, f64)>,
+}
+
+impl Candidates {
+    /// The candidates that `links` give to `calls`.
+    pub fn of(calls: &Calls, links: &Links) -> Candidates {
+        let mut all = Candidates::default();
+        let mut ways: Vec<(Option<u32>, f64)> = Vec::new();
+        for call in 0..calls.len() {
+            ways.clear();
+            if let Some(request) = calls.request(call).filter(|request| *request < links.messages()) {
+                ways.push((None, links.spontaneous(request)));
+                for (cause, probability) in links.parents(request) {
+                    let from = calls.of_message(cause as usize);
+                    if calls.request(from) == Some(cause as usize) {
+                        ways.push((Some(from as u32), probability));
+                    } else if from < call {
+                        // What was called before was called for the same parent.
+                        ways.extend(
+                            all.of_call(from).iter().map(|(parent, share)| (*parent, share * probability)),
+                        );
+                    }
+                }
+            }
+            all.push(&mut ways);
+        }
+        all
+    }
+
+    /// The possible parents of `call`, the most likely first; none is being spontaneous. Empty where the links say
+    /// nothing.
+    pub fn of_call(&self, call: usize) -> &[(Option<u32>, f64)] {
+        let first = if call == 0 { 0 } else { self.ends[call - 1] as usize };
+        &self.candidates[first..self.ends[call] as usize]
+    }
+
+    fn push(&mut self, ways: &mut Vec<(Option<u32>, f64)>) {
+        ways.sort_unstable_by_key(|(parent, _)| *parent);
+        ways.dedup_by(|way, kept| {
+            let same = way.0 == kept.0;
+            if same {
+                kept.1 += way.1;
+            }
+            same
+        });
+        ways.retain(|(_, probability)| *probability > 0.0);
+        ways.sort_by(|one, other| other.1.total_cmp(&one.1));
+        self.candidates.extend(ways.iter().take(MOST));
+        self.ends.push(self.candidates.len() as u32);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calls::pairing::tests::calls;
+
+    #[test]
+    fn ways_to_the_same_parent_are_added_up() {
+        let (_, calls) = calls(&[
+            ("c", "a", "x", 0, 1),
+            ("a", "b", "y", 2, 3),
+            ("b", "a", "y", 4, 5),
+            ("a", "d", "z", 6, 7),
+            ("d", "a", "z", 8, 9),
+            ("a", "c", "x", 10, 11),
+        ]);
+        let mut links = Links::spontaneous_only(6);
+        links.set(1, &[(0, 0.75)], 0.25);
+        links.set(3, &[(2, 0.5), (0, 0.25)], 0.25);
+        let candidates = Candidates::of(&calls, &links);
+        assert_eq!(candidates.of_call(0), [(None, 1.0)]);
+        assert_eq!(candidates.of_call(1), [(Some(0), 0.75), (None, 0.25)]);
+        // 0.25 + 0.5 * 0.75, and 0.25 + 0.5 * 0.25.
+        assert_eq!(candidates.of_call(2), [(Some(0), 0.625), (None, 0.375)]);
+    }
+}

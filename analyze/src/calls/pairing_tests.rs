@@ -1,0 +1,99 @@
+//! Pairs by hand.
+
+use message_trace::{FROM_ACCEPTING, Message};
+
+use super::*;
+use crate::calls::Calls;
+use crate::fixture::Fixture;
+
+/// A message as sender, receiver, call id (empty: none), and the times of sending and receipt. The one whose name comes
+/// first in the alphabet accepts, except that "c" never does.
+pub(in crate::calls) type Row<'a> = (&'a str, &'a str, &'a str, i64, i64);
+
+/// A trace of these messages, with the calls found in it. All messages between two nodes are one flow.
+pub(in crate::calls) fn calls(rows: &[Row<'_>]) -> (MessageTrace, Calls) {
+    let accepts = |name: &str| name != "c";
+    let mut fixture = Fixture::new();
+    for (src, dst, _, send, recv) in rows {
+        let sent = fixture.send(src, dst, *send, *recv);
+        if accepts(src) && !(accepts(dst) && src < dst) {
+            sent.accepting();
+        }
+    }
+    let plain = fixture.trace();
+    let mut trace = MessageTrace::new(plain.nodes.clone());
+    let mut sorted = rows.to_vec();
+    sorted.sort_by_key(|row| row.3);
+    for (row, (_, _, id, _, _)) in sorted.iter().enumerate() {
+        let message = plain.message(row);
+        let flow = i64::from(message.src.min(message.dst) * 100 + message.src.max(message.dst));
+        let endpoints = [message.src_endpoint, message.dst_endpoint]
+            .map(|id| plain.endpoint(id).map_or(0, |endpoint| trace.intern(endpoint)));
+        let [src_endpoint, dst_endpoint] = endpoints;
+        let message = Message { flow, src_endpoint, dst_endpoint, ..message };
+        trace.push(&message, Some(*id).filter(|id| !id.is_empty()));
+    }
+    let calls = Calls::of(&trace);
+    (trace, calls)
+}
+
+/// Requests and responses by row.
+fn found(rows: &[Row<'_>]) -> Vec<(Option<usize>, Option<usize>)> {
+    let (_, calls) = calls(rows);
+    (0..calls.len()).map(|call| (calls.request(call), calls.response(call))).collect()
+}
+
+#[test]
+fn an_id_pairs_whatever_comes_between() {
+    let rows = [("c", "a", "x", 0, 1), ("c", "a", "y", 2, 3), ("a", "c", "y", 4, 5), ("a", "c", "x", 6, 7)];
+    assert_eq!(found(&rows), [(Some(0), Some(3)), (Some(1), Some(2))]);
+}
+
+#[test]
+fn a_clock_that_read_both_tells_the_request_though_it_seems_to_come_later() {
+    // a's clock is 10 behind: by the common clock, its response was sent before the request.
+    assert_eq!(found(&[("a", "c", "x", -5, 6), ("c", "a", "x", 0, -8)]), [(Some(1), Some(0))]);
+    // The accepting side calls, as Project 5's traces may have it.
+    assert_eq!(found(&[("b", "a", "x", 0, 1), ("a", "b", "x", 2, 3)]), [(Some(0), Some(1))]);
+    assert_eq!(direction(&calls(&[("b", "a", "x", 0, 1)]).0, 0), FROM_ACCEPTING);
+}
+
+#[test]
+fn a_single_message_with_an_id_is_what_its_direction_says() {
+    assert_eq!(found(&[("c", "a", "x", 0, 1), ("a", "c", "y", 2, 3)]), [(Some(0), None), (None, Some(1))]);
+    // b accepts and calls: the second message is a request, too.
+    let rows = [("b", "a", "x", 0, 1), ("a", "b", "x", 2, 3), ("b", "a", "y", 4, 5)];
+    assert_eq!(found(&rows), [(Some(0), Some(1)), (Some(2), None)]);
+}
+
+#[test]
+fn an_id_that_comes_again_is_another_call_with_another_name() {
+    let rows = [("c", "a", "x", 0, 1), ("a", "c", "x", 2, 3), ("c", "a", "x", 4, 5), ("a", "c", "x", 6, 7)];
+    assert_eq!(found(&rows), [(Some(0), Some(1)), (Some(2), Some(3))]);
+    let (trace, calls) = calls(&rows);
+    assert_eq!([calls.id(&trace, 0), calls.id(&trace, 1)], ["x", "x#2"]);
+}
+
+#[test]
+fn without_ids_the_turns_of_the_connection_pair() {
+    let q = |time| ("c", "a", "", time, time + 1);
+    let r = |time| ("a", "c", "", time, time + 1);
+    // Pipelined: two questions before the first answer.
+    let pipelined = [q(0), q(2), r(4), q(6), r(8), r(10)];
+    assert_eq!(found(&pipelined), [(Some(0), Some(2)), (Some(1), Some(4)), (Some(3), Some(5))]);
+    // The first question was sent in two pieces: what follows is not shifted.
+    let pieces = [q(0), q(2), r(4), q(6), r(8)];
+    assert_eq!(found(&pieces), [(Some(0), Some(2)), (Some(1), None), (Some(3), Some(4))]);
+    // A greeting is a message of its own, and what is never answered a call without a response.
+    assert_eq!(found(&[r(0), q(2), r(4)]), [(Some(0), None), (Some(1), Some(2))]);
+    assert_eq!(found(&[q(0), r(2), q(4)]), [(Some(0), Some(1)), (Some(2), None)]);
+    let (trace, calls) = calls(&[q(0), r(2), q(4)]);
+    assert_eq!([calls.id(&trace, 0), calls.id(&trace, 1)], ["#0", "#2"]);
+}
+
+#[test]
+fn turns_are_told_by_one_clock() {
+    // By the common clock the answers, sent at -9 and -5, come before both questions.
+    let rows = [("a", "c", "", -9, 3), ("a", "c", "", -5, 7), ("c", "a", "", 0, -10), ("c", "a", "", 4, -6)];
+    assert_eq!(found(&rows), [(Some(2), Some(0)), (Some(3), Some(1))]);
+}

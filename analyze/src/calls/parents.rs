@@ -1,0 +1,106 @@
+//! The parent of each call, from the most likely links alone.
+//!
+//! The cause of a request is a message that its sender received. Where that is a request, its call is the parent. Where
+//! it is the response of a call that the sender made before, as message linking also has it, both calls were made for
+//! the same one: the parent is that of the earlier call, and the probabilities of the links on the way are multiplied.
+
+use super::{Calls, NONE};
+use crate::infer::Links;
+
+/// The most likely parent of every call.
+#[derive(Clone, Debug)]
+pub struct Parents {
+    parent: Vec<u32>,
+    probability: Vec<f64>,
+}
+
+/// The most likely parent of a call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parent {
+    /// The call; none where the call most likely has none.
+    pub call: Option<usize>,
+    /// How likely that is, from 0 to 1. 0 where the links do not say.
+    pub probability: f64,
+}
+
+impl Parents {
+    /// The parents that `links` give to `calls`.
+    pub fn of(calls: &Calls, links: &Links) -> Parents {
+        let mut parents =
+            Parents { parent: vec![NONE; calls.len()], probability: vec![f64::NAN; calls.len()] };
+        // A call that was answered before another one was made comes before it, so that its parent is known. One
+        // that does not, as clocks are wrong, is left without.
+        for call in 0..calls.len() {
+            let Some(request) = calls.request(call).filter(|request| *request < links.messages()) else {
+                continue;
+            };
+            let Some(place) = links.most_likely(request) else {
+                parents.probability[call] = links.spontaneous(request);
+                continue;
+            };
+            let Some((cause, probability)) = links.parents(request).nth(place) else { continue };
+            let from = calls.of_message(cause as usize);
+            if calls.request(from) == Some(cause as usize) {
+                parents.parent[call] = from as u32;
+                parents.probability[call] = probability;
+            } else if from < call {
+                parents.parent[call] = parents.parent[from];
+                parents.probability[call] = probability * parents.probability[from];
+            }
+        }
+        parents
+    }
+
+    /// The parent of `call`; none where the links say nothing of it, as only its response was seen.
+    pub fn of_call(&self, call: usize) -> Option<Parent> {
+        let probability = self.probability[call];
+        let parent = Some(self.parent[call] as usize).filter(|parent| *parent != NONE as usize);
+        (!probability.is_nan()).then_some(Parent { call: parent, probability })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calls::pairing::tests::calls;
+
+    #[test]
+    fn the_parent_is_found_directly_or_by_an_earlier_call() {
+        // c calls a (0, 5), a calls b (1, 2) and then d (3, 4).
+        let (trace, calls) = calls(&[
+            ("c", "a", "x", 0, 1),
+            ("a", "b", "y", 2, 3),
+            ("b", "a", "y", 4, 5),
+            ("a", "d", "z", 6, 7),
+            ("d", "a", "z", 8, 9),
+            ("a", "c", "x", 10, 11),
+        ]);
+        assert_eq!((0..3).map(|call| calls.id(&trace, call)).collect::<Vec<_>>(), ["x", "y", "z"]);
+        let mut links = Links::spontaneous_only(6);
+        links.set(1, &[(0, 0.75)], 0.25);
+        links.set(3, &[(2, 0.5), (0, 0.25)], 0.25);
+        let parents = Parents::of(&calls, &links);
+        let parent = |call| parents.of_call(call).unwrap();
+        assert_eq!(parent(0), Parent { call: None, probability: 1.0 });
+        assert_eq!(parent(1), Parent { call: Some(0), probability: 0.75 });
+        // d was called for the same call as b was: 0.5 times 0.75.
+        assert_eq!(parent(2), Parent { call: Some(0), probability: 0.375 });
+        links.set(1, &[(0, 0.25)], 0.75);
+        assert_eq!(Parents::of(&calls, &links).of_call(2), Some(Parent { call: None, probability: 0.375 }));
+    }
+
+    #[test]
+    fn of_a_call_without_a_request_nothing_is_known() {
+        let (_, calls) = calls(&[("c", "a", "x", 0, 1), ("a", "c", "x", 2, 3), ("a", "c", "y", 4, 5)]);
+        assert_eq!((calls.len(), calls.request(1), calls.response(1)), (2, None, Some(2)));
+        assert_eq!(Parents::of(&calls, &Links::spontaneous_only(3)).of_call(1), None);
+    }
+
+    #[test]
+    fn links_that_go_round_in_circles_lead_nowhere() {
+        let (_, calls) = calls(&[("c", "a", "x", 0, 1), ("a", "c", "x", 2, 3)]);
+        let mut links = Links::spontaneous_only(2);
+        links.set(0, &[(1, 1.0)], 0.0);
+        assert_eq!(Parents::of(&calls, &links).of_call(0), None);
+    }
+}

@@ -1,0 +1,170 @@
+//! The table of calls, as `sockcap export calls` writes it: who called whom, over what, when by both ends, and which call
+//! it was made for. It is made batch by batch of the trace and its links, and kept nowhere.
+
+use std::path::Path;
+
+use arrow_array::RecordBatch;
+use arrow_schema::{DataType, SchemaRef};
+use message_trace::table::BATCH_ROWS;
+use message_trace::table::columns::{self, dictionary, nullable, required};
+use message_trace::{Endpoint, Error, MessageTrace};
+
+use super::{Calls, Parents};
+use crate::infer::Links;
+use crate::naming::NodeNames;
+use crate::options::Options;
+
+/// The table of a trace's calls.
+pub struct CallTable<'a> {
+    trace: &'a MessageTrace,
+    calls: Calls,
+    parents: Parents,
+    names: NodeNames<'a>,
+    options: &'a Options,
+    next: usize,
+    /// The file whose trace it is of, for errors.
+    path: &'a Path,
+}
+
+impl<'a> CallTable<'a> {
+    /// The calls of `trace`, which was read from `path`, and their parents by `links`; nodes and endpoints are called as
+    /// `options` say.
+    pub fn new(
+        trace: &'a MessageTrace,
+        links: &Links,
+        options: &'a Options,
+        path: &'a Path,
+    ) -> CallTable<'a> {
+        let calls = Calls::of(trace);
+        let parents = Parents::of(&calls, links);
+        CallTable { trace, calls, parents, names: NodeNames::new(trace, options), options, next: 0, path }
+    }
+
+    /// Its columns. Times are nanoseconds since the Unix epoch on the common clock, null where unknown.
+    pub fn schema() -> SchemaRef {
+        columns::schema([
+            required("call_id", DataType::Utf8),
+            nullable("parent_call_id", DataType::Utf8),
+            nullable("probability", DataType::Float64),
+            required("caller", dictionary()),
+            required("callee", dictionary()),
+            nullable("src_endpoint", dictionary()),
+            nullable("dst_endpoint", dictionary()),
+            required("protocol", dictionary()),
+            nullable("request_send", DataType::Int64),
+            nullable("request_recv", DataType::Int64),
+            nullable("response_send", DataType::Int64),
+            nullable("response_recv", DataType::Int64),
+            nullable("request_bytes", DataType::Int64),
+            nullable("response_bytes", DataType::Int64),
+        ])
+    }
+
+    fn batch(&mut self) -> Result<RecordBatch, Error> {
+        let rows = self.next..(self.next + BATCH_ROWS).min(self.calls.len());
+        self.next = rows.end;
+        let (trace, calls, parents) = (self.trace, &self.calls, &self.parents);
+        let names = &mut self.names;
+        let mut name = |end: usize| {
+            columns::texts(rows.clone().map(|call| {
+                let (node, tid) = calls.ends(trace, call)[end];
+                Some(names.name(node, tid).to_owned())
+            }))
+        };
+        let [caller, callee] = [name(0), name(1)];
+        let ends = |caller: bool| {
+            columns::texts(rows.clone().map(|call| {
+                let message = first(trace, calls, call);
+                // The caller is the sender of the request, and the receiver of the response.
+                let from_caller = calls.request(call).is_some() == caller;
+                let id = if from_caller { message.src_endpoint } else { message.dst_endpoint };
+                trace.endpoint(id).and_then(|endpoint| self.endpoint(endpoint))
+            }))
+        };
+        let of_request = |of: &dyn Fn(usize) -> Option<i64>| {
+            columns::int64(rows.clone().map(|call| calls.request(call).and_then(of)))
+        };
+        let of_response = |of: &dyn Fn(usize) -> Option<i64>| {
+            columns::int64(rows.clone().map(|call| calls.response(call).and_then(of)))
+        };
+        let (sent, received) = (|row| trace.send_ts(row), |row| trace.recv_ts(row));
+        let bytes = |row| Some(trace.bytes(row));
+        let parent = |call| parents.of_call(call).and_then(|parent| parent.call);
+        let arrays = vec![
+            columns::text(rows.clone().map(|call| Some(calls.id(trace, call)))),
+            columns::text(rows.clone().map(|call| parent(call).map(|parent| calls.id(trace, parent)))),
+            columns::float64(rows.clone().map(|call| parents.of_call(call).map(|parent| parent.probability))),
+            caller,
+            callee,
+            ends(true),
+            ends(false),
+            columns::texts(rows.clone().map(|call| Some(first(trace, calls, call).protocol.name()))),
+            of_request(&sent),
+            of_request(&received),
+            of_response(&sent),
+            of_response(&received),
+            of_request(&bytes),
+            of_response(&bytes),
+        ];
+        columns::batch(self.path, &CallTable::schema(), arrays)
+    }
+
+    /// What the user calls `endpoint`, or its own name, if it has one.
+    fn endpoint(&self, endpoint: &Endpoint) -> Option<String> {
+        let text = endpoint.to_string();
+        let called = self.options.aliases.endpoint_text(&text);
+        Some(called.unwrap_or(text)).filter(|text| !text.is_empty())
+    }
+}
+
+impl Iterator for CallTable<'_> {
+    type Item = Result<RecordBatch, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        (self.next < self.calls.len()).then(|| self.batch())
+    }
+}
+
+/// The call's request or, where it was not seen, its response.
+fn first(trace: &MessageTrace, calls: &Calls, call: usize) -> message_trace::Message {
+    trace.message(calls.request(call).or(calls.response(call)).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calls::pairing::tests::calls;
+    use message_trace::table::export::{Format, export_batches};
+
+    fn csv(rows: &[crate::calls::pairing::tests::Row<'_>], links: &Links) -> String {
+        let (trace, _) = calls(rows);
+        let options = Options::default();
+        let table = CallTable::new(&trace, links, &options, Path::new("x"));
+        let mut output = Vec::new();
+        export_batches(CallTable::schema(), table, Format::Csv, &mut output, Path::new("out")).unwrap();
+        String::from_utf8(output).unwrap()
+    }
+
+    #[test]
+    fn a_row_has_both_ends_times_and_the_parent() {
+        let mut links = Links::spontaneous_only(4);
+        links.set(1, &[(0, 0.75)], 0.25);
+        let rows =
+            [("c", "a", "x", 0, 1), ("a", "b", "y", 2, 3), ("b", "a", "y", 4, 5), ("a", "c", "x", 6, 7)];
+        assert_eq!(
+            csv(&rows, &links),
+            "call_id,parent_call_id,probability,caller,callee,src_endpoint,dst_endpoint,protocol,\
+             request_send,request_recv,response_send,response_recv,request_bytes,response_bytes\n\
+             x,,1.0,c,a,10.0.0.1:40000,10.0.0.2:80,tcp,0,1,6,7,100,100\n\
+             y,x,0.75,a,b,10.0.0.2:40000,10.0.0.3:80,tcp,2,3,4,5,100,100\n"
+        );
+    }
+
+    #[test]
+    fn what_is_not_known_is_empty_and_a_response_alone_is_the_callees() {
+        let rows = csv(&[("a", "c", "y", 4, 5), ("c", "b", "", 6, 7)], &Links::spontaneous_only(2));
+        let rows: Vec<&str> = rows.lines().skip(1).collect();
+        assert_eq!(rows[0], "y,,,c,a,10.0.0.2:80,10.0.0.1:40000,tcp,,,4,5,,100");
+        assert_eq!(rows[1], "#1,,1.0,c,b,10.0.0.2:40000,10.0.0.3:80,tcp,6,7,,,100,");
+    }
+}

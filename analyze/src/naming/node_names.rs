@@ -1,0 +1,59 @@
+//! The name of each node by itself: as in a path pattern, but a client has its own name instead of the one of all
+//! clients. A table in which each row is one call tells who made it; only patterns need clients to be alike.
+
+use message_trace::{Grain, MessageTrace, NodeId};
+use rustc_hash::FxHashMap;
+
+use super::{known, names};
+use crate::options::Options;
+
+/// The names of the nodes of a trace at a grain.
+#[derive(Debug)]
+pub struct NodeNames<'trace> {
+    trace: &'trace MessageTrace,
+    known: Vec<known::Known<'trace>>,
+    grain: Grain,
+    with_host: bool,
+    names: FxHashMap<(NodeId, Option<i32>), String>,
+}
+
+impl<'trace> NodeNames<'trace> {
+    /// The names that `trace`'s nodes have with `options`.
+    pub fn new(trace: &'trace MessageTrace, options: &'trace Options) -> NodeNames<'trace> {
+        let known = known::nodes(trace, &options.aliases);
+        let with_host = names::on_many_hosts(trace, &known);
+        NodeNames { trace, known, grain: options.grain, with_host, names: FxHashMap::default() }
+    }
+
+    /// The name of `tid` of the process `node`, at the grain; empty where there is no such node.
+    pub fn name(&mut self, node: NodeId, tid: Option<i32>) -> &str {
+        let id = usize::try_from(node).ok().and_then(|node| self.known.get(node)).map_or(node, |n| n.same);
+        let tid = tid.filter(|_| self.grain == Grain::Thread);
+        let NodeNames { trace, known, grain, with_host, names } = self;
+        names.entry((id, tid)).or_insert_with(|| {
+            let known = usize::try_from(id).ok().and_then(|id| known.get(id));
+            let pair = trace.nodes.get(id).zip(known);
+            pair.map_or_else(String::new, |(node, known)| names::name(node, known, tid, *grain, *with_host))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+
+    #[test]
+    fn clients_have_names_of_their_own() {
+        let mut fixture = Fixture::new();
+        fixture.send("one", "web", 0, 1);
+        fixture.send("two", "web", 2, 3);
+        let trace = fixture.trace();
+        let options = Options::default();
+        let mut names = NodeNames::new(&trace, &options);
+        assert_eq!([0, 1, 2].map(|node| names.name(node, None).to_owned()), ["one", "web", "two"]);
+        assert_eq!(names.name(7, None), "");
+        let options = Options { grain: Grain::Thread, ..Options::default() };
+        assert_eq!(NodeNames::new(&trace, &options).name(1, Some(9)), "web[0/9]");
+    }
+}
