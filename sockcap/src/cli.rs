@@ -1,6 +1,7 @@
 //! The arguments of every subcommand, a file for each group of commands: help, completions and man pages are made from
 //! these. They are turned into the stages' own options here and go no further.
 
+mod accuracy;
 mod analysis;
 mod import;
 mod record;
@@ -12,6 +13,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use message_trace::DataDir;
 
+pub(crate) use accuracy::Score;
 pub(crate) use analysis::{Analyze, Inference, Reconcile};
 pub(crate) use import::{Import, Source};
 pub(crate) use record::Record;
@@ -66,6 +68,9 @@ pub(crate) enum Command {
     Info(Info),
     /// Print the records of logs, a line each
     Dump(Dump),
+    /// Measure how well the last analysis agrees with a truth
+    #[command(after_help = accuracy::SCORE_HELP)]
+    Score(Score),
 }
 
 /// Where the data directory is unless the user says otherwise.

@@ -8,3 +8,4 @@ pub(crate) mod info;
 pub(crate) mod reconcile;
 pub(crate) mod record;
 pub(crate) mod report;
+pub(crate) mod score;

@@ -18,6 +18,8 @@ pub(crate) enum Error {
     #[error(transparent)]
     Aliases(#[from] analyze::naming::AliasError),
     #[error(transparent)]
+    Synth(#[from] synth::Error),
+    #[error(transparent)]
     Log(#[from] socket_log::OpenError),
     #[error("{}: {source}", path.display())]
     File { path: PathBuf, source: io::Error },

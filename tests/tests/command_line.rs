@@ -254,7 +254,7 @@ fn a_closed_pipe_is_no_error() {
 fn help_is_complete() {
     let directory = tempfile::tempdir().unwrap();
     let help = text(&run(&["--help"], directory.path()).stdout);
-    for command in ["record", "import", "reconcile", "analyze", "report", "export", "info", "dump"] {
+    for command in ["record", "import", "reconcile", "analyze", "report", "export", "info", "dump", "score"] {
         assert!(help.contains(command), "{command}");
         let output = run(&[command, "--help"], directory.path());
         assert!(output.status.success() && text(&output.stdout).contains("Usage: sockcap"), "{command}");

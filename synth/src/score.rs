@@ -1,0 +1,123 @@
+//! How well what was inferred agrees with the truth. All is judged by calls, as that is what both say something of,
+//! whatever the algorithm: what a call's parent is ([`links`]), how sure of it one may be ([`confidence`]), and what the
+//! paths look like ([`paths`], Project 5 section 7.5.1; [`pruning`], its Figure 17).
+//!
+//! Only calls that the truth knows are judged. The calls of excluded callers are not counted as links, and are taken as
+//! right where trees are compared.
+
+mod confidence;
+mod forest;
+mod judged;
+mod likely_trees;
+mod links;
+mod open;
+mod paths;
+mod pruning;
+mod table;
+
+use analyze::infer::Links;
+use message_trace::MessageTrace;
+use serde::Serialize;
+
+pub use confidence::{Bin, Confidence};
+pub use judged::Judged;
+use likely_trees::LikelyTrees;
+pub use links::LinkAccuracy;
+pub use paths::{FalsePaths, Found};
+pub use pruning::Omission;
+
+use crate::error::Error;
+use crate::truth::Truth;
+
+/// How many of the most probable trees of a root are tried.
+pub const LIKELY_TREES: usize = 5;
+
+/// How well a result agrees with a truth. Shares are from 0 to 1, null where there is nothing to share.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Score {
+    /// What was judged and what was not.
+    pub population: Population,
+    /// Links, requests and traces that are right.
+    #[serde(flatten)]
+    pub links: LinkAccuracy,
+    /// The share of traces whose true tree is among the five most probable ones of its root.
+    pub top5_trace_accuracy: Option<f64>,
+    /// How far the probabilities can be trusted.
+    #[serde(flatten)]
+    pub confidence: Confidence,
+    /// Paths that were missed and made up.
+    pub paths: FalsePaths,
+    /// Of the N most frequent true patterns, how many are not among the N most frequent inferred ones.
+    pub top_n_omission: Vec<Omission>,
+}
+
+/// What was judged and what was not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Population {
+    /// Calls of the trace.
+    pub calls: u64,
+    /// Calls of which the truth says nothing.
+    pub calls_without_truth: u64,
+    /// Calls or messages of the truth that the trace does not have.
+    pub truth_without_calls: u64,
+    /// Calls whose true parent the trace does not have; they count to the nearest above it that it has.
+    pub adopted: u64,
+    /// Calls of excluded callers.
+    pub excluded: u64,
+    /// Calls that begin a path in truth.
+    pub roots: u64,
+    /// Those of them that were given a parent.
+    pub roots_with_a_parent: u64,
+}
+
+/// Judges `links`, inferred of `trace` with `options`, by `truth`; the calls made by `exclude` (names as in the table of
+/// calls) are left out.
+///
+/// # Errors
+/// When nobody of an excluded name makes calls, or the truth knows none of the calls.
+pub fn score(
+    trace: &MessageTrace,
+    links: &Links,
+    options: &analyze::Options,
+    truth: &Truth,
+    exclude: &[String],
+) -> Result<Score, Error> {
+    Ok(Score::of(&Judged::new(trace, links, options, truth, exclude)?))
+}
+
+impl Score {
+    /// The score of what was judged.
+    pub fn of(judged: &Judged) -> Score {
+        let (paths, top_n_omission) = paths::compare(judged);
+        let (links, wrong) = links::accuracy(judged);
+        let trees = LikelyTrees::of(judged);
+        let found = wrong.iter().filter(|root| trees.found(**root, LIKELY_TREES)).count();
+        let top5 = (links.traces > 0)
+            .then(|| (links.traces as usize - wrong.len() + found) as f64 / links.traces as f64);
+        Score {
+            population: judged.population(),
+            links,
+            top5_trace_accuracy: top5,
+            confidence: confidence::of(judged),
+            paths,
+            top_n_omission,
+        }
+    }
+
+    /// As JSON, an object.
+    ///
+    /// # Errors
+    /// None that is known: all of it is numbers.
+    pub fn json(&self) -> Result<String, Error> {
+        serde_json::to_string_pretty(self).map_err(|error| Error::Unknown(error.to_string()))
+    }
+}
+
+/// A part of a whole, none of nothing.
+fn share(part: usize, whole: usize) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+#[cfg(test)]
+#[path = "score_tests.rs"]
+mod tests;

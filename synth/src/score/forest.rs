@@ -1,0 +1,159 @@
+//! Calls as trees: the root of each call, and the path pattern of each tree. Two trees have the same pattern where the
+//! same callers make the same calls at every place; the order of the calls of one request does not count, as parallel
+//! calls come in any.
+
+use rustc_hash::FxHashMap;
+
+use super::judged::Judged;
+use crate::truth::Origin;
+
+/// The number of a pattern.
+pub(super) type Pattern = u32;
+
+/// The root of each call by the parents of all; none where they go round in circles.
+pub(super) fn roots(parents: &[Option<u32>]) -> Vec<Option<u32>> {
+    #[derive(Clone, Copy)]
+    enum State {
+        New,
+        Visiting,
+        Done(Option<u32>),
+    }
+    let mut states = vec![State::New; parents.len()];
+    let mut way = Vec::new();
+    for call in 0..parents.len() as u32 {
+        let mut at = call;
+        let root = loop {
+            match states[at as usize] {
+                State::Done(root) => break root,
+                State::Visiting => break None,
+                State::New => {}
+            }
+            states[at as usize] = State::Visiting;
+            way.push(at);
+            match parents[at as usize] {
+                Some(parent) => at = parent,
+                None => break Some(at),
+            }
+        };
+        for at in way.drain(..) {
+            states[at as usize] = State::Done(root);
+        }
+    }
+    let root = |state: &State| match state {
+        State::Done(root) => *root,
+        _ => None,
+    };
+    states.iter().map(root).collect()
+}
+
+/// The patterns of several forests, so that equal ones have equal numbers.
+#[derive(Debug, Default)]
+pub(super) struct Patterns {
+    /// A tree below a request, by the callee and the trees below it.
+    trees: FxHashMap<(u32, Vec<u32>), u32>,
+    /// A pattern, by the caller of the root and the tree.
+    patterns: FxHashMap<(u32, u32), Pattern>,
+}
+
+/// The trees that calls make.
+#[derive(Debug)]
+pub(super) struct Forest {
+    /// The root of each call; none where it is in no tree.
+    pub(super) roots: Vec<Option<u32>>,
+    /// The pattern of each root.
+    pub(super) patterns: FxHashMap<u32, Pattern>,
+}
+
+impl Patterns {
+    /// The trees of the calls that the truth knows, by `parents`.
+    pub(super) fn forest(&mut self, judged: &Judged, parents: &[Option<u32>]) -> Forest {
+        let known = |call: usize| judged.calls[call].origin != Origin::Unknown;
+        let parents: Vec<Option<u32>> =
+            parents.iter().map(|parent| parent.filter(|parent| known(*parent as usize))).collect();
+        let mut roots = roots(&parents);
+        for (call, root) in roots.iter_mut().enumerate() {
+            *root = root.filter(|_| known(call));
+        }
+        let mut waiting = vec![0u32; parents.len()];
+        for (call, parent) in parents.iter().enumerate() {
+            if let Some(parent) = parent.filter(|_| roots[call].is_some()) {
+                waiting[parent as usize] += 1;
+            }
+        }
+        // From the leaves up: a call is done when all below it are.
+        let mut below: Vec<Vec<u32>> = vec![Vec::new(); parents.len()];
+        let mut patterns = FxHashMap::default();
+        let mut ready: Vec<usize> =
+            (0..parents.len()).filter(|call| roots[*call].is_some() && waiting[*call] == 0).collect();
+        while let Some(call) = ready.pop() {
+            let mut children = std::mem::take(&mut below[call]);
+            children.sort_unstable();
+            let [caller, callee] = judged.calls[call].names;
+            let next = self.trees.len() as u32;
+            let tree = *self.trees.entry((callee, children)).or_insert(next);
+            match parents[call] {
+                Some(parent) => {
+                    below[parent as usize].push(tree);
+                    waiting[parent as usize] -= 1;
+                    if waiting[parent as usize] == 0 {
+                        ready.push(parent as usize);
+                    }
+                }
+                None => {
+                    let next = self.patterns.len() as Pattern;
+                    let pattern = *self.patterns.entry((caller, tree)).or_insert(next);
+                    patterns.insert(call as u32, pattern);
+                }
+            }
+        }
+        Forest { roots, patterns }
+    }
+}
+
+impl Forest {
+    /// The pattern of the tree that `call` is in.
+    pub(super) fn pattern(&self, call: usize) -> Option<Pattern> {
+        self.patterns.get(&self.roots[call]?).copied()
+    }
+
+    /// How often each pattern is there.
+    pub(super) fn counts(&self) -> FxHashMap<Pattern, u64> {
+        let mut counts = FxHashMap::default();
+        for pattern in self.patterns.values() {
+            *counts.entry(*pattern).or_default() += 1;
+        }
+        counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_root_is_at_the_end_of_the_parents_and_circles_have_none() {
+        let parents = [None, Some(0), Some(1), Some(4), Some(3), Some(4)];
+        assert_eq!(roots(&parents), [Some(0), Some(0), Some(0), None, None, None]);
+    }
+
+    #[test]
+    fn patterns_do_not_depend_on_the_order_of_calls() {
+        let judged = Judged::by_hand(&[
+            ("c", "a", None, None, 1.0),
+            ("a", "b", Some(0), None, 1.0),
+            ("a", "d", Some(0), None, 1.0),
+            ("c", "a", None, None, 1.0),
+            ("a", "d", Some(3), None, 1.0),
+            ("a", "b", Some(3), None, 1.0),
+            ("c", "a", None, None, 1.0),
+            ("a", "b", Some(6), None, 1.0),
+            ("e", "a", None, None, 1.0),
+            ("a", "b", Some(8), None, 1.0),
+        ]);
+        let forest = Patterns::default().forest(&judged, &judged.true_parents());
+        let pattern = |call| forest.pattern(call).unwrap();
+        assert_eq!(pattern(1), pattern(4));
+        assert!(pattern(0) != pattern(6) && pattern(6) != pattern(8));
+        assert_eq!(forest.counts()[&pattern(0)], 2);
+    }
+}

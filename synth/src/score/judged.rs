@@ -1,0 +1,211 @@
+//! What is judged: for each call who made it, when, what the truth says of its parent and what was inferred. All the
+//! measures read this and nothing else, so that each can be tried on calls by hand.
+
+use analyze::calls::{Calls, Candidates, Parents};
+use analyze::infer::Links;
+use analyze::naming::NodeNames;
+use message_trace::{MessageTrace, NodeId};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::Population;
+use crate::error::Error;
+use crate::truth::{Origin, Origins, Truth};
+
+/// The calls of a trace with truth and inference.
+#[derive(Clone, Debug, Default)]
+pub struct Judged {
+    /// The calls; a call's number is its place.
+    pub(super) calls: Vec<Call>,
+    /// What the ends of calls are called.
+    pub(super) names: Vec<String>,
+    /// The other possible parents of each call, with their probabilities, none for being spontaneous.
+    pub(super) candidates: Vec<Vec<(Option<u32>, f64)>>,
+    truth_without_calls: u64,
+    adopted: u64,
+}
+
+/// A call. Times are nanoseconds on the common clock.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Call {
+    /// The node where it was made, and the one that it was made to.
+    pub(super) nodes: [NodeId; 2],
+    /// Their names, as indices of [`Judged::names`].
+    pub(super) names: [u32; 2],
+    /// When the request was sent.
+    pub(super) sent: Option<i64>,
+    /// When the request was received.
+    pub(super) received: Option<i64>,
+    /// When the response was sent.
+    pub(super) answered: Option<i64>,
+    /// Messages that it is of.
+    pub(super) messages: usize,
+    /// Where it really comes from.
+    pub(super) origin: Origin,
+    /// Whether its caller is excluded.
+    pub(super) excluded: bool,
+    /// The most likely parent.
+    pub(super) inferred: Option<u32>,
+    /// How likely that is.
+    pub(super) probability: f64,
+}
+
+impl Judged {
+    /// The calls of `trace` with what `links` and `truth` say of them. `exclude` names the callers to leave out.
+    ///
+    /// # Errors
+    /// When nobody of an excluded name makes calls, or the truth knows none of the calls.
+    pub fn new(
+        trace: &MessageTrace,
+        links: &Links,
+        options: &analyze::Options,
+        truth: &Truth,
+        exclude: &[String],
+    ) -> Result<Judged, Error> {
+        let calls = Calls::of(trace);
+        let Origins { of: origins, missing, adopted } = truth.origins(trace, &calls);
+        if origins.iter().all(|origin| *origin == Origin::Unknown) {
+            let why = "the truth knows none of the calls of this data directory; is it of another trace?";
+            return Err(Error::Unknown(why.into()));
+        }
+        let (parents, candidates) = (Parents::of(&calls, links), Candidates::of(&calls, links));
+        let mut names = Numbered::default();
+        let mut of_nodes = NodeNames::new(trace, options);
+        let mut judged = Judged { truth_without_calls: missing, adopted, ..Judged::default() };
+        for (call, origin) in origins.into_iter().enumerate() {
+            let ends = calls.ends(trace, call);
+            let parent = parents.of_call(call);
+            let request = calls.request(call);
+            judged.calls.push(Call {
+                nodes: ends.map(|(node, _)| node),
+                names: ends.map(|(node, tid)| names.number(of_nodes.name(node, tid))),
+                sent: request.and_then(|row| trace.send_ts(row).or(trace.recv_ts(row))),
+                received: request.and_then(|row| trace.recv_ts(row).or(trace.send_ts(row))),
+                answered: calls.response(call).and_then(|row| trace.send_ts(row).or(trace.recv_ts(row))),
+                messages: calls.messages(call),
+                origin,
+                excluded: false,
+                inferred: parent.and_then(|parent| parent.call).map(|call| call as u32),
+                probability: parent.map_or(0.0, |parent| parent.probability),
+            });
+            judged.candidates.push(candidates.of_call(call).to_vec());
+        }
+        judged.names = names.texts;
+        judged.exclude(exclude)?;
+        Ok(judged)
+    }
+
+    /// Leaves out the calls of these callers.
+    pub(super) fn exclude(&mut self, callers: &[String]) -> Result<(), Error> {
+        for name in callers {
+            let mut any = false;
+            for call in self.calls.iter_mut().filter(|call| self.names[call.names[0] as usize] == *name) {
+                (call.excluded, any) = (true, true);
+            }
+            if !any {
+                let makers: FxHashSet<u32> = self.calls.iter().map(|call| call.names[0]).collect();
+                let mut makers: Vec<&str> =
+                    makers.into_iter().map(|name| self.names[name as usize].as_str()).collect();
+                makers.sort_unstable();
+                makers.truncate(20);
+                let why =
+                    format!("--exclude {name}: no call is made by it; callers are {}", makers.join(", "));
+                return Err(Error::Unknown(why));
+            }
+        }
+        Ok(())
+    }
+
+    /// The calls that are judged as links: those that have a parent in truth and whose caller is not excluded.
+    pub(super) fn links(&self) -> impl Iterator<Item = (usize, &Call, u32)> + Clone + '_ {
+        self.calls.iter().enumerate().filter_map(|(number, call)| match call.origin {
+            Origin::Call(parent) if !call.excluded => Some((number, call, parent)),
+            _ => None,
+        })
+    }
+
+    /// The true parent of every call; `None` of a root, and of one of which the truth says nothing.
+    pub(super) fn true_parents(&self) -> Vec<Option<u32>> {
+        let parent = |call: &Call| match call.origin {
+            Origin::Call(parent) => Some(parent),
+            _ => None,
+        };
+        self.calls.iter().map(parent).collect()
+    }
+
+    /// The inferred parent of a call, or the true one where its caller is excluded.
+    pub(super) fn inferred_parent(&self, call: usize) -> Option<u32> {
+        let call = &self.calls[call];
+        match call.origin {
+            Origin::Call(parent) if call.excluded => Some(parent),
+            Origin::Root if call.excluded => None,
+            _ => call.inferred,
+        }
+    }
+
+    /// How much is judged.
+    pub(super) fn population(&self) -> Population {
+        let count = |of: &dyn Fn(&Call) -> bool| self.calls.iter().filter(|call| of(call)).count() as u64;
+        Population {
+            calls: self.calls.len() as u64,
+            calls_without_truth: count(&|call| call.origin == Origin::Unknown),
+            truth_without_calls: self.truth_without_calls,
+            adopted: self.adopted,
+            excluded: count(&|call| call.excluded),
+            roots: count(&|call| call.origin == Origin::Root),
+            roots_with_a_parent: count(&|call| {
+                call.origin == Origin::Root && !call.excluded && call.inferred.is_some()
+            }),
+        }
+    }
+}
+
+/// Texts that repeat, numbered as they are met.
+#[derive(Debug, Default)]
+struct Numbered {
+    numbers: FxHashMap<String, u32>,
+    texts: Vec<String>,
+}
+
+impl Numbered {
+    fn number(&mut self, text: &str) -> u32 {
+        if let Some(number) = self.numbers.get(text) {
+            return *number;
+        }
+        let number = self.texts.len() as u32;
+        self.texts.push(text.to_owned());
+        self.numbers.insert(text.to_owned(), number);
+        number
+    }
+}
+
+/// A call by hand: caller, callee, true parent, inferred parent with its probability.
+#[cfg(test)]
+pub(super) type Row<'a> = (&'a str, &'a str, Option<u32>, Option<u32>, f64);
+
+#[cfg(test)]
+impl Judged {
+    /// Calls by hand, one every ten nanoseconds. Those without a true parent are roots.
+    pub(super) fn by_hand(rows: &[Row<'_>]) -> Judged {
+        let mut names = Numbered::default();
+        let mut judged = Judged::default();
+        for (number, (caller, callee, parent, inferred, probability)) in rows.iter().enumerate() {
+            let ends = [names.number(caller), names.number(callee)];
+            let time = Some(10 * number as i64);
+            judged.calls.push(Call {
+                nodes: ends.map(|end| end as NodeId),
+                names: ends,
+                sent: time,
+                received: time,
+                answered: None,
+                messages: 1,
+                origin: parent.map_or(Origin::Root, Origin::Call),
+                excluded: false,
+                inferred: *inferred,
+                probability: *probability,
+            });
+            judged.candidates.push(vec![(*inferred, *probability)]);
+        }
+        judged.names = names.texts;
+        judged
+    }
+}

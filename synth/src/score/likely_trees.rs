@@ -1,0 +1,238 @@
+//! Whether the true tree of a root is among its most probable ones (top-5 trace accuracy): how much a user finds who
+//! looks at a few alternatives instead of one.
+//!
+//! The most probable tree is the one that was inferred. Another tree is made by giving some calls to other candidates,
+//! which costs for each call the logarithm of how much less likely that is; calls are given independently of each
+//! other. The trees of a root come in the order of their cost, and assignments that make the same tree are one.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::forest::roots;
+use super::judged::Judged;
+
+/// The most assignments that are tried for a root, as many may make the same tree.
+const MOST_TRIED: usize = 256;
+/// The most alternatives of all calls around a root that are looked at, the cheapest.
+const MOST_ALTERNATIVES: usize = 64;
+
+/// The trees of all roots of what is judged.
+pub(super) struct LikelyTrees<'a> {
+    judged: &'a Judged,
+    truth: Vec<Option<u32>>,
+    inferred: Vec<Option<u32>>,
+    /// The calls of each root, in truth and as inferred.
+    of_root: FxHashMap<u32, Vec<u32>>,
+    /// The calls that each call is a candidate of, though not the one that was inferred.
+    wanted_by: FxHashMap<u32, Vec<u32>>,
+}
+
+/// A call that is given to another parent than the inferred one.
+#[derive(Clone, Copy, Debug)]
+struct Alternative {
+    cost: f64,
+    call: u32,
+    parent: Option<u32>,
+}
+
+/// Alternatives that are taken together, as indices in ascending order, with their cost.
+#[derive(Debug, PartialEq)]
+struct Choice {
+    cost: f64,
+    taken: Vec<usize>,
+}
+
+impl Eq for Choice {}
+
+impl PartialOrd for Choice {
+    fn partial_cmp(&self, other: &Choice) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Choice {
+    fn cmp(&self, other: &Choice) -> std::cmp::Ordering {
+        self.cost.total_cmp(&other.cost).then_with(|| self.taken.cmp(&other.taken))
+    }
+}
+
+impl<'a> LikelyTrees<'a> {
+    /// The trees of the roots of `judged`.
+    pub(super) fn of(judged: &'a Judged) -> LikelyTrees<'a> {
+        let truth = judged.true_parents();
+        let inferred: Vec<Option<u32>> =
+            (0..judged.calls.len()).map(|call| judged.inferred_parent(call)).collect();
+        let mut of_root: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+        for parents in [&truth, &inferred] {
+            for (call, root) in roots(parents).into_iter().enumerate() {
+                if let Some(root) = root.filter(|root| *root != call as u32) {
+                    of_root.entry(root).or_default().push(call as u32);
+                }
+            }
+        }
+        let mut wanted_by: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+        for (call, _, _) in judged.links() {
+            for (parent, _) in &judged.candidates[call] {
+                if let Some(parent) = parent.filter(|parent| Some(*parent) != inferred[call]) {
+                    wanted_by.entry(parent).or_default().push(call as u32);
+                }
+            }
+        }
+        LikelyTrees { judged, truth, inferred, of_root, wanted_by }
+    }
+
+    /// Whether the true tree of `root` is among the `most` most probable ones.
+    pub(super) fn found(&self, root: u32, most: usize) -> bool {
+        let mut near: Vec<u32> = self.of_root.get(&root).cloned().unwrap_or_default();
+        near.sort_unstable();
+        near.dedup();
+        let alternatives = self.alternatives(root, &near);
+        near.extend(alternatives.iter().map(|alternative| alternative.call));
+        near.sort_unstable();
+        near.dedup();
+        let wanted = tree(root, &near, |call| self.truth[call as usize]);
+        let mut seen = FxHashSet::default();
+        let mut waiting = BinaryHeap::from([Reverse(Choice { cost: 0.0, taken: Vec::new() })]);
+        for _ in 0..MOST_TRIED {
+            let Some(Reverse(Choice { cost, taken })) = waiting.pop() else { break };
+            let last = taken.last().copied();
+            let next = last.map_or(0, |last| last + 1);
+            let mut calls: Vec<u32> = taken.iter().map(|index| alternatives[*index].call).collect();
+            calls.sort_unstable();
+            calls.dedup();
+            let possible = calls.len() == taken.len();
+            if let Some(alternative) = alternatives.get(next) {
+                if let Some(last) = last {
+                    let mut taken = taken.clone();
+                    taken.pop();
+                    taken.push(next);
+                    let cost = cost - alternatives[last].cost + alternative.cost;
+                    waiting.push(Reverse(Choice { cost, taken }));
+                }
+                if possible {
+                    let mut taken = taken.clone();
+                    taken.push(next);
+                    waiting.push(Reverse(Choice { cost: cost + alternative.cost, taken }));
+                }
+            }
+            if !possible {
+                continue;
+            }
+            let other: FxHashMap<u32, Option<u32>> =
+                taken.iter().map(|index| (alternatives[*index].call, alternatives[*index].parent)).collect();
+            let made = tree(root, &near, |call| {
+                other.get(&call).copied().unwrap_or_else(|| self.inferred[call as usize])
+            });
+            if made == wanted {
+                return true;
+            }
+            if seen.insert(made) && seen.len() >= most {
+                break;
+            }
+        }
+        false
+    }
+
+    /// The other parents that calls of or around the tree of `root` may have, the cheapest first. `near` are the calls
+    /// of the tree, in truth and as inferred.
+    fn alternatives(&self, root: u32, near: &[u32]) -> Vec<Alternative> {
+        let is_near = |call: u32| call == root || near.binary_search(&call).is_ok();
+        let mut calls: Vec<u32> = near.to_vec();
+        for parent in near.iter().chain([&root]) {
+            calls.extend(self.wanted_by.get(parent).into_iter().flatten());
+        }
+        calls.sort_unstable();
+        calls.dedup();
+        let mut alternatives = Vec::new();
+        for call in calls {
+            let judged = &self.judged.calls[call as usize];
+            let candidates = &self.judged.candidates[call as usize];
+            if judged.excluded {
+                continue;
+            }
+            let inferred = self.inferred[call as usize];
+            let of_inferred = candidates.iter().find(|(parent, _)| *parent == inferred);
+            let best = of_inferred.map_or(judged.probability, |(_, probability)| *probability);
+            for (parent, probability) in candidates.iter().filter(|(parent, _)| *parent != inferred) {
+                // A call that is not of the tree matters only where it would join it.
+                if is_near(call) || parent.is_some_and(is_near) {
+                    let cost = (best.max(f64::MIN_POSITIVE).ln() - probability.ln()).max(0.0);
+                    alternatives.push(Alternative { cost, call, parent: *parent });
+                }
+            }
+        }
+        alternatives.sort_by(|one, other| one.cost.total_cmp(&other.cost).then(one.call.cmp(&other.call)));
+        alternatives.truncate(MOST_ALTERNATIVES);
+        alternatives
+    }
+}
+
+/// The tree of `root`: those of `calls` (sorted) that lead to it by `parent`, each with its parent.
+fn tree(root: u32, calls: &[u32], parent: impl Fn(u32) -> Option<u32>) -> Vec<(u32, u32)> {
+    let place = |call: u32| calls.binary_search(&call).ok();
+    let parents: Vec<Option<u32>> = calls.iter().map(|call| parent(*call)).collect();
+    // Each call's way up; what leaves the calls at hand is of another tree, unless it ends at the root.
+    let leads = |mut call: u32| {
+        for _ in 0..=calls.len() {
+            if call == root {
+                return true;
+            }
+            match place(call).and_then(|place| parents[place]) {
+                Some(parent) => call = parent,
+                None => return false,
+            }
+        }
+        false
+    };
+    let pairs = calls.iter().zip(&parents).filter_map(|(call, parent)| Some((*call, (*parent)?)));
+    pairs.filter(|(call, _)| *call != root && leads(*call)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two roots, 0 and 1, and three calls that could each be of either; all are given to 1, and really are of 0.
+    fn judged() -> Judged {
+        let mut judged = Judged::by_hand(&[
+            ("c", "a", None, None, 1.0),
+            ("c", "a", None, None, 1.0),
+            ("a", "b", Some(0), Some(1), 0.6),
+            ("a", "d", Some(0), Some(1), 0.7),
+            ("a", "e", Some(0), Some(1), 0.8),
+        ]);
+        for (call, probability) in [(2, 0.6), (3, 0.7), (4, 0.8)] {
+            judged.candidates[call] = vec![(Some(1), probability), (Some(0), 1.0 - probability)];
+        }
+        judged
+    }
+
+    #[test]
+    fn trees_come_by_their_probability() {
+        let judged = judged();
+        let trees = LikelyTrees::of(&judged);
+        // The odds against giving a call to 0 are 1.5, 2.33 and 4: by product none (1), b (1.5), d (2.33), b and d
+        // (3.5), e (4), b and e (6), d and e (9.33), and last all three (14), which is the true tree.
+        assert!(!trees.found(0, 7));
+        assert!(trees.found(0, 8));
+        assert!(!trees.found(1, 7) && trees.found(1, 8));
+    }
+
+    #[test]
+    fn the_inferred_tree_is_the_first() {
+        let mut judged = judged();
+        for call in &mut judged.calls[2..] {
+            call.inferred = Some(0);
+        }
+        assert!(LikelyTrees::of(&judged).found(0, 1));
+    }
+
+    #[test]
+    fn what_is_no_candidate_is_not_found() {
+        let mut judged = judged();
+        judged.candidates[4] = vec![(Some(1), 1.0)];
+        assert!(!LikelyTrees::of(&judged).found(0, 100));
+    }
+}

@@ -1,0 +1,123 @@
+//! The share of links, requests and traces that are right.
+//!
+//! A link is right where the inferred parent of a call is the true one. A request is right where no link to it is
+//! wrong: none of its calls was given to another, and none of another to it. A trace, that is a root with all below it, is
+//! right where the same holds of every request in it.
+
+use rustc_hash::FxHashSet;
+use serde::Serialize;
+
+use super::forest::roots;
+use super::judged::Judged;
+use super::{open, share};
+
+/// Links, requests and traces that are right.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct LinkAccuracy {
+    /// Calls that have a parent in truth, without those of excluded callers.
+    pub links: u64,
+    /// The share of them whose inferred parent is the true one.
+    pub link_accuracy: Option<f64>,
+    /// Links whose caller had more than one request open when it made the call.
+    pub ambiguous_links: u64,
+    /// The share of those that is right.
+    pub ambiguous_link_accuracy: Option<f64>,
+    /// Calls for which others were made.
+    pub requests: u64,
+    /// The share of them with exactly their own calls.
+    pub request_accuracy: Option<f64>,
+    /// Roots with at least one link below them.
+    pub traces: u64,
+    /// The share of them with exactly their own tree.
+    pub trace_accuracy: Option<f64>,
+}
+
+/// The accuracy, and the roots of the traces that are wrong.
+pub(super) fn accuracy(judged: &Judged) -> (LinkAccuracy, Vec<u32>) {
+    let roots = roots(&judged.true_parents());
+    let root = |call: u32| roots[call as usize].unwrap_or(call);
+    let ambiguous = open::ambiguous(judged);
+    let (mut links, mut right) = (0, 0);
+    let (mut hard, mut hard_right) = (0, 0);
+    let (mut requests, mut wrong_requests) = (FxHashSet::default(), FxHashSet::default());
+    let (mut traces, mut wrong_traces) = (FxHashSet::default(), FxHashSet::default());
+    for (number, call, parent) in judged.links() {
+        let is_right = call.inferred == Some(parent);
+        links += 1;
+        right += usize::from(is_right);
+        hard += usize::from(ambiguous[number]);
+        hard_right += usize::from(ambiguous[number] && is_right);
+        requests.insert(parent);
+        traces.insert(root(number as u32));
+        if !is_right {
+            // Whose call it is misses it, and whose it was said to be has one too many.
+            wrong_requests.insert(parent);
+            wrong_traces.insert(root(number as u32));
+            if let Some(other) = call.inferred {
+                wrong_requests.insert(other);
+                wrong_traces.insert(root(other));
+            }
+        }
+    }
+    let right_requests = requests.difference(&wrong_requests).count();
+    let mut wrong: Vec<u32> = traces.intersection(&wrong_traces).copied().collect();
+    wrong.sort_unstable();
+    let accuracy = LinkAccuracy {
+        links: links as u64,
+        link_accuracy: share(right, links),
+        ambiguous_links: hard as u64,
+        ambiguous_link_accuracy: share(hard_right, hard),
+        requests: requests.len() as u64,
+        request_accuracy: share(right_requests, requests.len()),
+        traces: traces.len() as u64,
+        trace_accuracy: share(traces.len() - wrong.len(), traces.len()),
+    };
+    (accuracy, wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two roots of two calls each, of which the second call of the first is given to the second, and a root of one
+    /// call that is right.
+    fn judged() -> Judged {
+        Judged::by_hand(&[
+            ("c", "a", None, None, 1.0),       // 0
+            ("a", "b", Some(0), Some(0), 0.9), // 1
+            ("c", "a", None, None, 1.0),       // 2
+            ("a", "d", Some(0), Some(2), 0.6), // 3: wrong
+            ("a", "b", Some(2), Some(2), 0.9), // 4
+            ("c", "a", None, None, 1.0),       // 5
+            ("a", "b", Some(5), Some(5), 0.9), // 6
+            ("b", "e", Some(6), Some(6), 0.9), // 7
+        ])
+    }
+
+    #[test]
+    fn a_wrong_link_spoils_both_requests_and_both_traces() {
+        let (found, wrong) = accuracy(&judged());
+        assert_eq!((found.links, found.link_accuracy), (5, Some(0.8)));
+        // Of the requests 0, 2, 5 and 6 the first two are wrong.
+        assert_eq!((found.requests, found.request_accuracy), (4, Some(0.5)));
+        assert_eq!((found.traces, found.trace_accuracy), (3, Some(1.0 / 3.0)));
+        assert_eq!(wrong, [0, 2]);
+    }
+
+    #[test]
+    fn an_excluded_caller_spoils_nothing_and_counts_for_nothing() {
+        let mut judged = judged();
+        judged.exclude(&["a".into()]).unwrap();
+        let (found, wrong) = accuracy(&judged);
+        assert_eq!((found.links, found.link_accuracy, found.traces), (1, Some(1.0), 1));
+        assert_eq!((found.requests, found.trace_accuracy, wrong.len()), (1, Some(1.0), 0));
+        let error = judged.exclude(&["x".into()]).unwrap_err().to_string();
+        assert!(error.contains("--exclude x") && error.contains("callers are a, b, c"), "{error}");
+    }
+
+    #[test]
+    fn nothing_has_no_accuracy() {
+        let (found, _) = accuracy(&Judged::by_hand(&[("c", "a", None, None, 1.0)]));
+        assert_eq!((found.links, found.link_accuracy, found.trace_accuracy), (0, None, None));
+    }
+}

@@ -1,0 +1,128 @@
+//! Paths that were missed and made up, by path pattern, path instance and message (Project 5, section 7.5.1).
+//!
+//! A pattern is a false negative where no instance of it was inferred, and a false positive where none is real. Of
+//! instances, what there are too few and too many of each pattern. A message is ascribed to the right path where the
+//! instance that it was put into has the root and the pattern of its true one; as every message is in one instance, what
+//! one path misses another has too many.
+
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+
+use super::forest::{Pattern, Patterns};
+use super::judged::Judged;
+use super::pruning::{self, Omission};
+use super::share;
+use crate::truth::Origin;
+
+/// Paths that were missed and made up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct FalsePaths {
+    /// By path pattern.
+    pub patterns: Found,
+    /// By path instance.
+    pub instances: Found,
+    /// By message.
+    pub messages: Found,
+}
+
+/// What there is and what was found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Found {
+    /// How many there are in truth.
+    pub real: u64,
+    /// How many were inferred.
+    pub inferred: u64,
+    /// Those that are real and were not found.
+    pub false_negatives: u64,
+    /// Those that were inferred and are not real.
+    pub false_positives: u64,
+    /// False negatives as a share of what is real.
+    pub false_negative_rate: Option<f64>,
+    /// False positives as a share of what was inferred.
+    pub false_positive_rate: Option<f64>,
+}
+
+impl Found {
+    fn new(real: u64, inferred: u64, false_negatives: u64, false_positives: u64) -> Found {
+        Found {
+            real,
+            inferred,
+            false_negatives,
+            false_positives,
+            false_negative_rate: share(false_negatives as usize, real as usize),
+            false_positive_rate: share(false_positives as usize, inferred as usize),
+        }
+    }
+}
+
+/// Compares the true paths with the most likely ones.
+pub(super) fn compare(judged: &Judged) -> (FalsePaths, Vec<Omission>) {
+    let mut patterns = Patterns::default();
+    let real = patterns.forest(judged, &judged.true_parents());
+    let inferred: Vec<Option<u32>> =
+        (0..judged.calls.len()).map(|call| judged.inferred_parent(call)).collect();
+    let inferred = patterns.forest(judged, &inferred);
+    let (of_truth, of_result) = (real.counts(), inferred.counts());
+    let (mut messages, mut wrong) = (0, 0);
+    for (number, call) in judged.calls.iter().enumerate().filter(|(_, call)| call.origin != Origin::Unknown) {
+        let same =
+            real.roots[number] == inferred.roots[number] && real.pattern(number) == inferred.pattern(number);
+        messages += call.messages as u64;
+        wrong += if same { 0 } else { call.messages as u64 };
+    }
+    let lacking = |of: &FxHashMap<Pattern, u64>, others: &FxHashMap<Pattern, u64>| {
+        let other = |pattern: &Pattern| others.get(pattern).copied().unwrap_or(0);
+        let patterns = of.keys().filter(|pattern| other(pattern) == 0).count() as u64;
+        let instances = of.iter().map(|(pattern, count)| count.saturating_sub(other(pattern))).sum::<u64>();
+        (patterns, instances)
+    };
+    let (missed, made_up) = (lacking(&of_truth, &of_result), lacking(&of_result, &of_truth));
+    let instances = |of: &FxHashMap<Pattern, u64>| of.values().sum::<u64>();
+    let paths = FalsePaths {
+        patterns: Found::new(of_truth.len() as u64, of_result.len() as u64, missed.0, made_up.0),
+        instances: Found::new(instances(&of_truth), instances(&of_result), missed.1, made_up.1),
+        messages: Found::new(messages, messages, wrong, wrong),
+    };
+    (paths, pruning::omissions(&of_truth, &of_result))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The paper's own example: A -> B -> C -> D twice, of which were found one whole, A -> B, and C -> D.
+    #[test]
+    fn section_7_5_1() {
+        let judged = Judged::by_hand(&[
+            ("a", "b", None, None, 1.0),
+            ("b", "c", Some(0), Some(0), 1.0),
+            ("c", "d", Some(1), Some(1), 1.0),
+            ("a", "b", None, None, 1.0),
+            // What B sent to C is ascribed to nothing: its parents go round in circles.
+            ("b", "c", Some(3), Some(4), 1.0),
+            ("c", "d", Some(4), None, 1.0),
+        ]);
+        let (paths, _) = compare(&judged);
+        let negatives = |found: Found| (found.false_negatives, found.false_positives);
+        assert_eq!(negatives(paths.patterns), (0, 2));
+        assert_eq!(negatives(paths.instances), (1, 2));
+        assert_eq!(negatives(paths.messages), (3, 3));
+        assert_eq!((paths.patterns.real, paths.instances.real, paths.messages.real), (1, 2, 6));
+        assert_eq!((paths.patterns.inferred, paths.instances.inferred), (3, 3));
+        assert_eq!(paths.messages.false_negative_rate, Some(0.5));
+        assert_eq!(paths.instances.false_positive_rate, Some(2.0 / 3.0));
+    }
+
+    #[test]
+    fn calls_that_are_swapped_make_no_wrong_pattern_but_wrong_messages() {
+        let judged = Judged::by_hand(&[
+            ("a", "b", None, None, 1.0),
+            ("a", "b", None, None, 1.0),
+            ("b", "c", Some(0), Some(1), 1.0),
+            ("b", "c", Some(1), Some(0), 1.0),
+        ]);
+        let (paths, _) = compare(&judged);
+        assert_eq!((paths.patterns.false_negatives, paths.instances.false_negatives), (0, 0));
+        assert_eq!((paths.messages.real, paths.messages.false_negatives), (4, 2));
+    }
+}

@@ -1,0 +1,92 @@
+//! Top-N omission (Project 5, section 7.5.1 and Figure 17): a user looks at the most frequent patterns. Of the N most
+//! frequent ones in truth, how many are not among the N most frequent that were inferred?
+//!
+//! Most omissions are near-ties in the ranking, so they are also counted with a tolerance: a pattern whose inferred count
+//! is within so many percent of that of the Nth is not held against the result. Of equal counts the pattern that is met
+//! first in the truth comes first.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde::Serialize;
+
+use super::forest::Pattern;
+
+/// The largest N.
+const MOST: usize = 100;
+
+/// What is omitted of the N most frequent patterns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Omission {
+    /// N.
+    pub n: u64,
+    /// Omitted patterns.
+    pub omitted: u64,
+    /// Those whose count is not within 2% of the Nth's.
+    pub omitted_at_2_percent: u64,
+    /// Those whose count is not within 6% of the Nth's.
+    pub omitted_at_6_percent: u64,
+}
+
+/// The omissions for every N up to the number of true patterns, given the count of each.
+pub(super) fn omissions(truth: &FxHashMap<Pattern, u64>, result: &FxHashMap<Pattern, u64>) -> Vec<Omission> {
+    let (truth, ranked) = (ranking(truth), ranking(result));
+    let mut top = FxHashSet::default();
+    (1..=truth.len().min(MOST))
+        .map(|n| {
+            top.extend(ranked.get(n - 1).map(|(pattern, _)| *pattern));
+            let nth = ranked.get(n - 1).map_or(0, |(_, count)| *count);
+            let omitted = |tolerance: f64| {
+                let enough = (1.0 - tolerance) * nth as f64;
+                truth[..n]
+                    .iter()
+                    .filter(|(pattern, _)| !top.contains(pattern))
+                    .filter(|(pattern, _)| {
+                        let count = result.get(pattern).copied().unwrap_or(0);
+                        tolerance == 0.0 || count == 0 || (count as f64) < enough
+                    })
+                    .count() as u64
+            };
+            Omission {
+                n: n as u64,
+                omitted: omitted(0.0),
+                omitted_at_2_percent: omitted(0.02),
+                omitted_at_6_percent: omitted(0.06),
+            }
+        })
+        .collect()
+}
+
+/// The patterns by descending count.
+fn ranking(counts: &FxHashMap<Pattern, u64>) -> Vec<(Pattern, u64)> {
+    let mut ranked: Vec<(Pattern, u64)> = counts.iter().map(|(pattern, count)| (*pattern, *count)).collect();
+    ranked.sort_unstable_by_key(|(pattern, count)| (std::cmp::Reverse(*count), *pattern));
+    ranked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_that_was_displaced_is_omitted_unless_it_is_a_near_tie() {
+        let counts = |counts: &[(Pattern, u64)]| counts.iter().copied().collect::<FxHashMap<_, _>>();
+        let truth = counts(&[(0, 1000), (1, 500), (2, 400)]);
+        // The two most frequent have changed places, 1.5% apart, and a false one stands before the third.
+        let result = counts(&[(0, 500), (1, 507), (2, 95), (9, 100)]);
+        let found = omissions(&truth, &result);
+        let row = |n: usize| {
+            (found[n - 1].omitted, found[n - 1].omitted_at_2_percent, found[n - 1].omitted_at_6_percent)
+        };
+        assert_eq!(row(1), (1, 0, 0));
+        assert_eq!(row(2), (0, 0, 0));
+        // 95 is 5% less than 100.
+        assert_eq!(row(3), (1, 1, 0));
+        assert_eq!(found.len(), 3);
+    }
+
+    #[test]
+    fn what_was_not_found_at_all_is_omitted_at_any_tolerance() {
+        let truth = [(0, 5), (1, 1)].into_iter().collect();
+        let found = omissions(&truth, &[(0, 6)].into_iter().collect());
+        assert_eq!((found[0].omitted, found[1].omitted, found[1].omitted_at_6_percent), (0, 1, 1));
+    }
+}

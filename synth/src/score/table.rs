@@ -1,0 +1,126 @@
+//! The score for people: one line a measure, shares in percent.
+
+use std::fmt::{self, Display, Formatter};
+
+use super::{Found, Omission, Score};
+
+/// The widest name of a measure.
+const NAME: usize = 30;
+
+impl Display for Score {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let (links, population) = (&self.links, &self.population);
+        writeln!(f, "{:NAME$} {:>9}  of", "accuracy", "right")?;
+        for (name, right, count, unit) in [
+            ("links", links.link_accuracy, links.links, "links"),
+            ("ambiguous links", links.ambiguous_link_accuracy, links.ambiguous_links, "links"),
+            ("requests", links.request_accuracy, links.requests, "requests"),
+            ("traces", links.trace_accuracy, links.traces, "traces"),
+            ("traces, top 5", self.top5_trace_accuracy, links.traces, "traces"),
+        ] {
+            writeln!(f, "{name:NAME$} {:>9}  {count} {unit}", percent(right))?;
+        }
+        let confidence = &self.confidence;
+        let precision = percent(confidence.precision_at_90_coverage);
+        writeln!(
+            f,
+            "{:NAME$} {precision:>9}  the most probable 90% of the links",
+            "precision at 90% coverage"
+        )?;
+        let error = percent(confidence.calibration_error);
+        writeln!(f, "{:NAME$} {error:>9}", "expected calibration error")?;
+        let counted =
+            |count: u64, what: &str| if count > 0 { format!(", {count} {what}") } else { String::new() };
+        writeln!(
+            f,
+            "\n{} calls, {} roots{}{}{}{}{}",
+            population.calls,
+            population.roots,
+            counted(population.roots_with_a_parent, "of them given a parent"),
+            counted(population.excluded, "calls excluded"),
+            counted(population.calls_without_truth, "calls that the truth does not know"),
+            counted(population.truth_without_calls, "of the truth that are not in the trace"),
+            counted(population.adopted, "whose parent is not in the trace, and which count to the one above"),
+        )?;
+        paths(
+            f,
+            [
+                ("patterns", self.paths.patterns),
+                ("instances", self.paths.instances),
+                ("messages", self.paths.messages),
+            ],
+        )?;
+        omissions(f, &self.top_n_omission)?;
+        reliability(f, self)
+    }
+}
+
+/// Paths that were missed and made up.
+fn paths(f: &mut Formatter<'_>, rows: [(&str, Found); 3]) -> fmt::Result {
+    writeln!(
+        f,
+        "\n{:12} {:>9} {:>9} {:>17} {:>17}",
+        "paths", "real", "inferred", "false negatives", "false positives"
+    )?;
+    for (name, found) in rows {
+        let rate = |count: u64, rate| format!("{count} ({})", percent(rate));
+        writeln!(
+            f,
+            "{name:12} {:>9} {:>9} {:>17} {:>17}",
+            found.real,
+            found.inferred,
+            rate(found.false_negatives, found.false_negative_rate),
+            rate(found.false_positives, found.false_positive_rate),
+        )?;
+    }
+    Ok(())
+}
+
+/// The omissions at a few N.
+fn omissions(f: &mut Formatter<'_>, all: &[Omission]) -> fmt::Result {
+    writeln!(f, "\n{:12} {:>9} {:>17} {:>17}", "top N", "omitted", "at 2% tolerance", "at 6% tolerance")?;
+    let last = all.len() as u64;
+    for row in all.iter().filter(|row| [1, 2, 5, 10, 20, 50].contains(&row.n) || row.n == last) {
+        let at = [row.omitted_at_2_percent, row.omitted_at_6_percent];
+        writeln!(f, "{:<12} {:>9} {:>17} {:>17}", row.n, row.omitted, at[0], at[1])?;
+    }
+    Ok(())
+}
+
+/// The bins that have links.
+fn reliability(f: &mut Formatter<'_>, score: &Score) -> fmt::Result {
+    writeln!(f, "\n{:12} {:>9} {:>17} {:>17}", "probability", "links", "mean probability", "right")?;
+    for bin in score.confidence.reliability.iter().filter(|bin| bin.links > 0) {
+        let range = format!("{:.1} to {:.1}", bin.from, bin.to);
+        writeln!(
+            f,
+            "{range:12} {:>9} {:>17} {:>17}",
+            bin.links,
+            percent(bin.probability),
+            percent(bin.accuracy)
+        )?;
+    }
+    Ok(())
+}
+
+/// A share in percent, a dash where there is nothing to share. What is not all is never shown as all.
+fn percent(share: Option<f64>) -> String {
+    match share {
+        None => "-".to_owned(),
+        Some(share) if share < 1.0 => format!("{:.2}%", (100.0 * share).min(99.99)),
+        Some(share) => format!("{:.2}%", 100.0 * share),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_all_is_not_shown_as_all() {
+        assert_eq!(percent(Some(1.0)), "100.00%");
+        assert_eq!(percent(Some(0.999_999)), "99.99%");
+        assert_eq!(percent(Some(0.5)), "50.00%");
+        assert_eq!(percent(None), "-");
+    }
+}

@@ -1,0 +1,67 @@
+//! The score as a whole, of calls by hand.
+
+use super::*;
+
+/// Two roots whose calls were swapped, and one that is right.
+fn swapped() -> Judged {
+    let mut judged = Judged::by_hand(&[
+        ("c", "a", None, None, 1.0),
+        ("c", "a", None, None, 1.0),
+        ("a", "b", Some(0), Some(1), 0.55),
+        ("a", "b", Some(1), Some(0), 0.55),
+        ("c", "a", None, None, 1.0),
+        ("a", "b", Some(4), Some(4), 0.95),
+    ]);
+    judged.candidates[2] = vec![(Some(1), 0.55), (Some(0), 0.45)];
+    judged.candidates[3] = vec![(Some(0), 0.55), (Some(1), 0.45)];
+    judged
+}
+
+#[test]
+fn a_score_by_hand() {
+    let score = Score::of(&swapped());
+    assert_eq!((score.population.calls, score.population.roots), (6, 3));
+    assert_eq!(score.links.link_accuracy, Some(1.0 / 3.0));
+    assert_eq!(score.links.trace_accuracy, Some(1.0 / 3.0));
+    // Both trees come right when both calls are given to their second candidates, which is the fourth tree.
+    assert_eq!(score.top5_trace_accuracy, Some(1.0));
+    // All three links are the 90% of three, rounded up.
+    assert_eq!(score.confidence.precision_at_90_coverage, Some(1.0 / 3.0));
+    // Two links at 0.55 that are wrong and one at 0.95 that is right.
+    assert!((score.confidence.calibration_error.unwrap() - (1.1 + 0.05) / 3.0).abs() < 1e-12);
+    assert_eq!(score.paths.instances.false_negatives, 0);
+    assert_eq!((score.top_n_omission.len(), score.top_n_omission[0].omitted), (1, 0));
+}
+
+#[test]
+fn roots_that_are_given_a_parent_are_told() {
+    let judged = Judged::by_hand(&[("c", "a", None, None, 1.0), ("a", "b", None, Some(0), 0.9)]);
+    let score = Score::of(&judged);
+    assert_eq!((score.population.roots, score.population.roots_with_a_parent), (2, 1));
+    assert_eq!((score.links.links, score.links.link_accuracy), (0, None));
+}
+
+#[test]
+fn the_table_and_json_have_every_measure() {
+    let score = Score::of(&swapped());
+    let text = score.to_string();
+    for line in
+        ["links                             33.33%  3 links", "traces, top 5", "precision at 90% coverage"]
+    {
+        assert!(text.contains(line), "{text}");
+    }
+    let json: serde_json::Value = serde_json::from_str(&score.json().unwrap()).unwrap();
+    for name in [
+        "link_accuracy",
+        "ambiguous_link_accuracy",
+        "request_accuracy",
+        "trace_accuracy",
+        "top5_trace_accuracy",
+        "precision_at_90_coverage",
+        "calibration_error",
+    ] {
+        assert!(json.get(name).is_some(), "{name}: {json}");
+    }
+    assert_eq!(json["paths"]["messages"]["real"], 6);
+    assert_eq!(json["reliability"].as_array().map(Vec::len), Some(10));
+}

@@ -1,0 +1,181 @@
+//! What really caused what: a table of calls (`call_id,parent_call_id`) or of messages (`child,parent`, rows of the trace),
+//! as CSV, plain or compressed by gzip or zstd, which is told by the first bytes.
+//!
+//! A truth may know of more than the trace has, as messages are lost. What a lost call caused counts to the nearest
+//! call above it that the trace has: that is the best that anybody could find.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+
+use analyze::calls::{Calls, Parents};
+use analyze::infer::Links;
+use message_trace::MessageTrace;
+use rustc_hash::FxHashMap;
+
+use crate::error::Error;
+
+/// A truth as it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Truth {
+    /// The parent of each call by ids; none of a root.
+    Calls(FxHashMap<String, Option<String>>),
+    /// The cause of each message by rows of the trace; none of a spontaneous one.
+    Messages(FxHashMap<u64, Option<u64>>),
+}
+
+/// Where a call really comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Origin {
+    /// The truth does not say.
+    #[default]
+    Unknown,
+    /// From nowhere: it begins a path.
+    Root,
+    /// It was made for that call.
+    Call(u32),
+}
+
+/// A truth about the calls of one trace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origins {
+    /// Of each call.
+    pub of: Vec<Origin>,
+    /// Rows of the truth whose call or message is not in the trace.
+    pub missing: u64,
+    /// Calls whose real parent is not in the trace, so that they count to one above it.
+    pub adopted: u64,
+}
+
+const CALLS: [&str; 2] = ["call_id", "parent_call_id"];
+const MESSAGES: [&str; 2] = ["child", "parent"];
+
+impl Truth {
+    /// Reads the table at `path`.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is no such table.
+    pub fn read(path: &Path) -> Result<Truth, Error> {
+        let file = File::open(path).map_err(|error| Error::io(path, error))?;
+        let bytes = unpacked(file).map_err(|error| Error::io(path, error))?;
+        Truth::parse(path, bytes)
+    }
+
+    fn parse(path: &Path, bytes: impl Read) -> Result<Truth, Error> {
+        let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(bytes);
+        let header = reader.headers().map_err(|error| Error::malformed(path, error))?;
+        let find = |names: [&str; 2]| {
+            let place = |name: &str| header.iter().position(|column| column == name);
+            place(names[0]).zip(place(names[1]))
+        };
+        let (calls, messages) = (find(CALLS), find(MESSAGES));
+        let Some((child, parent)) = calls.or(messages) else {
+            return Err(Error::malformed(
+                path,
+                "this is no truth; its first line has to name the columns call_id,parent_call_id or child,parent",
+            ));
+        };
+        let mut truth = match calls {
+            Some(_) => Truth::Calls(FxHashMap::default()),
+            None => Truth::Messages(FxHashMap::default()),
+        };
+        for row in reader.records() {
+            let row = row.map_err(|error| Error::malformed(path, error))?;
+            let line = row.position().map_or(0, csv::Position::line);
+            let text = |column: usize| row.get(column).unwrap_or_default();
+            let (child, parent) = (text(child), Some(text(parent)).filter(|text| !text.is_empty()));
+            let new = match &mut truth {
+                Truth::Calls(of) => of.insert(child.to_owned(), parent.map(str::to_owned)).is_none(),
+                Truth::Messages(of) => {
+                    let number = |text: &str| {
+                        let why = || format!("line {line}: '{text}' is not the number of a message");
+                        text.parse::<u64>().map_err(|_| Error::malformed(path, why()))
+                    };
+                    of.insert(number(child)?, parent.map(number).transpose()?).is_none()
+                }
+            };
+            if !new {
+                return Err(Error::malformed(path, format!("line {line}: '{child}' is there a second time")));
+            }
+        }
+        Ok(truth)
+    }
+
+    /// Where the calls of `trace` come from.
+    pub fn origins(&self, trace: &MessageTrace, calls: &Calls) -> Origins {
+        match self {
+            Truth::Calls(of) => by_calls(of, trace, calls),
+            Truth::Messages(of) => by_messages(of, trace, calls),
+        }
+    }
+}
+
+fn by_calls(of: &FxHashMap<String, Option<String>>, trace: &MessageTrace, calls: &Calls) -> Origins {
+    let ids: Vec<_> = (0..calls.len()).map(|call| calls.id(trace, call)).collect();
+    let numbers: FxHashMap<&str, u32> =
+        ids.iter().enumerate().map(|(call, id)| (id.as_ref(), call as u32)).collect();
+    let mut origins = Origins { of: vec![Origin::Unknown; calls.len()], ..Origins::default() };
+    for (call, id) in ids.iter().enumerate() {
+        let Some(mut parent) = of.get(id.as_ref()) else { continue };
+        // A truth that goes round in circles says nothing.
+        for steps in 0..=of.len() {
+            let Some(above) = parent else {
+                origins.of[call] = Origin::Root;
+                break;
+            };
+            if let Some(number) = numbers.get(above.as_str()) {
+                origins.of[call] = Origin::Call(*number);
+                origins.adopted += u64::from(steps > 0);
+                break;
+            }
+            let Some(next) = of.get(above) else { break };
+            parent = next;
+        }
+    }
+    origins.missing = of.keys().filter(|id| !numbers.contains_key(id.as_str())).count() as u64;
+    origins
+}
+
+/// The truth about messages is that about calls by the same way on which links lead to parents.
+fn by_messages(of: &FxHashMap<u64, Option<u64>>, trace: &MessageTrace, calls: &Calls) -> Origins {
+    let mut links = Links::spontaneous_only(trace.len());
+    let mut origins = Origins { of: vec![Origin::Unknown; calls.len()], ..Origins::default() };
+    for (child, parent) in of {
+        let (child, parent) = (*child as usize, parent.filter(|parent| (*parent as usize) < trace.len()));
+        match parent {
+            _ if child >= trace.len() => origins.missing += 1,
+            Some(parent) => links.set(child, &[(parent as u32, 1.0)], 0.0),
+            None => {}
+        }
+    }
+    let parents = Parents::of(calls, &links);
+    for (call, origin) in origins.of.iter_mut().enumerate() {
+        let known = calls.request(call).is_some_and(|request| of.contains_key(&(request as u64)));
+        if let Some(parent) = parents.of_call(call).filter(|_| known) {
+            *origin = parent.call.map_or(Origin::Root, |call| Origin::Call(call as u32));
+        }
+    }
+    origins
+}
+
+/// The bytes of `file`, of which some may be compressed.
+fn unpacked(file: File) -> io::Result<Box<dyn Read>> {
+    const GZIP: &[u8] = &[0x1f, 0x8b];
+    const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+    let mut file = BufReader::with_capacity(1 << 16, file);
+    let mut first = Vec::new();
+    file.by_ref().take(ZSTD.len() as u64).read_to_end(&mut first)?;
+    let (gzip, zstd) = (first.starts_with(GZIP), first.starts_with(ZSTD));
+    let whole = BufReader::new(io::Cursor::new(first).chain(file));
+    Ok(if gzip {
+        Box::new(flate2::bufread::MultiGzDecoder::new(whole))
+    } else if zstd {
+        Box::new(zstd::stream::read::Decoder::with_buffer(whole)?)
+    } else {
+        Box::new(whole)
+    })
+}
+
+#[cfg(test)]
+#[path = "truth_tests.rs"]
+mod tests;
