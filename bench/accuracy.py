@@ -1,0 +1,158 @@
+"""How much of the truth each algorithm finds, on sets of calls whose truth is known.
+
+Called by scripts/bench, which builds the programs. A set is a directory with calls.csv.gz, in which there is no truth, and
+truth.csv.gz, which only `sockcap score` reads. Each is imported, reconciled, analyzed and scored; docs/synth.md says what
+the measures are. Variants of the sets are made in a temporary directory:
+
+--compress K shifts whole traces so that their roots come K times closer together: all times of a trace are moved by the
+same, so that what it is made of stays as it was, and K times as much of it is there at once.
+
+--remove P takes P percent of the calls away, each as likely as any other, by a seed. What a call that was taken away had
+called counts to the nearest one above it that was kept; where there is none it is a root.
+"""
+
+import argparse
+import csv
+import gzip
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+
+REPOSITORY = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TARGET = os.environ.get("CARGO_TARGET_DIR", os.path.join(REPOSITORY, "target"))
+SOCKCAP = os.path.join(TARGET, "release", "sockcap")
+
+TIMES = ("t_call_send", "t_call_recv", "t_ret_send", "t_ret_recv")
+# Calls that are not scored, as in the papers that use the sets.
+EXCLUDED = {"media": "compose-review-service"}
+
+
+def table(path):
+    with gzip.open(path, "rt", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def write(path, rows):
+    with open(path, "w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0].keys())
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def first_time(call):
+    return min(int(call[column]) for column in TIMES if call[column])
+
+
+def compressed(calls, parents, factor):
+    """The calls with all times of each trace moved so that its root is at 1/factor of its time."""
+    by_id = {call["call_id"]: call for call in calls}
+
+    def root(call):
+        seen = set()
+        while parents.get(call) in by_id and call not in seen:
+            seen.add(call)
+            call = parents[call]
+        return call
+
+    moved = []
+    for call in calls:
+        start = first_time(by_id[root(call["call_id"])])
+        shift = round(start - start / factor)
+        moved.append({**call, **{column: int(call[column]) - shift for column in TIMES if call[column]}})
+    return sorted(moved, key=first_time)
+
+
+def variants(arguments):
+    yield "as it is", lambda calls, parents: calls
+    for factor in arguments.compress:
+        yield f"{factor:g} times closer", lambda calls, parents: compressed(calls, parents, factor)
+    for percent in arguments.remove:
+        def kept(calls, parents):
+            chance = random.Random(f"{arguments.seed} {percent:g}")
+            return [call for call in calls if chance.random() * 100 >= percent]
+        yield f"{percent:g}% removed", kept
+
+
+def sockcap(*arguments):
+    process = subprocess.run([SOCKCAP, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if process.returncode != 0:
+        sys.exit(f"sockcap {' '.join(arguments)}: {process.stderr.strip()}")
+    return process.stdout
+
+
+def measure(work, name, calls, truth, algorithm, runs):
+    """The score of an algorithm on the calls, and how long the analysis took, in seconds."""
+    data = os.path.join(work, "data")
+    if not os.path.isdir(data):
+        sockcap("import", "calls", calls, "-d", data)
+        sockcap("reconcile", "-d", data)
+    times = []
+    for _ in range(runs):
+        start = time.monotonic()
+        sockcap("analyze", "--algorithm", algorithm, "-d", data)
+        times.append(time.monotonic() - start)
+    exclude = next((node for part, node in EXCLUDED.items() if part in name), None)
+    more = ["--exclude", exclude] if exclude else []
+    return json.loads(sockcap("score", "--truth", truth, "--json", "-d", data, *more)), min(times)
+
+
+def percent(share):
+    return "-" if share is None else f"{100 * share:.2f}"
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        prog="scripts/bench accuracy", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", default=os.path.join(REPOSITORY, "..", "shared", "data"), metavar="DIR",
+                        help="where the sets are, DIR/calls/SET [default: ../shared/data beside the repository]")
+    parser.add_argument("--sets", nargs="*", metavar="SET", help="these sets only [default: all there are]")
+    parser.add_argument("--algorithms", nargs="+", default=["linking"], metavar="NAME", help="[default: linking]")
+    parser.add_argument("--compress", nargs="*", type=float, default=[], metavar="K",
+                        help="also with root arrivals K times closer together")
+    parser.add_argument("--remove", nargs="*", type=float, default=[], metavar="P", help="also with P percent of calls removed")
+    parser.add_argument("--seed", type=int, default=1, help="of what is removed [default: 1]")
+    parser.add_argument("--runs", type=int, default=1, help="of each analysis; the shortest time counts [default: 1]")
+    arguments = parser.parse_args()
+    sets = os.path.join(arguments.data, "calls")
+    if not os.path.isdir(sets):
+        sys.exit(f"{sets}: no sets of calls are here; say with --data DIR where DIR/calls/SET/calls.csv.gz is")
+    names = arguments.sets or sorted(
+        name for name in os.listdir(sets) if os.path.exists(os.path.join(sets, name, "truth.csv.gz"))
+    )
+    if any(factor <= 0 for factor in arguments.compress) or any(not 0 <= p < 100 for p in arguments.remove):
+        sys.exit("--compress takes numbers above 0, --remove percentages from 0 to below 100")
+    commit = subprocess.run(
+        ["git", "-C", REPOSITORY, "describe", "--always", "--dirty"], stdout=subprocess.PIPE, text=True
+    ).stdout.strip()
+    print(f"{time.strftime('%Y-%m-%d')}, commit {commit}, {os.cpu_count()} processors\n")
+    titles = ["set", "variant", "algorithm", "calls", "links", "ambiguous links", "requests", "traces", "top 5",
+              "precision at 90%", "calibration error", "s"]
+    print("| " + " | ".join(titles) + " |\n|" + "---|" * len(titles))
+    for name in names:
+        directory = os.path.join(sets, name)
+        missing = [file for file in ("calls.csv.gz", "truth.csv.gz") if not os.path.exists(os.path.join(directory, file))]
+        if missing:
+            sys.exit(f"{directory}: there is no {missing[0]}")
+        truth = os.path.join(directory, "truth.csv.gz")
+        calls = table(os.path.join(directory, "calls.csv.gz"))
+        parents = {row["call_id"]: row["parent_call_id"] or None for row in table(truth)}
+        for variant, make in variants(arguments):
+            with tempfile.TemporaryDirectory(dir=TARGET) as work:
+                path = os.path.join(work, "calls.csv")
+                write(path, make(calls, parents))
+                for algorithm in arguments.algorithms:
+                    score, seconds = measure(work, name, path, truth, algorithm, arguments.runs)
+                    shares = [score[key] for key in (
+                        "link_accuracy", "ambiguous_link_accuracy", "request_accuracy", "trace_accuracy",
+                        "top5_trace_accuracy", "precision_at_90_coverage", "calibration_error")]
+                    cells = [name, variant, algorithm, str(score["population"]["calls"]), *map(percent, shares),
+                             f"{seconds:.2f}"]
+                    print("| " + " | ".join(cells) + " |", flush=True)
+
+
+main()
