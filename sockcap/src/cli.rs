@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use message_trace::DataDir;
 
-pub(crate) use accuracy::Score;
+pub(crate) use accuracy::{Drop, Score, Skew, Synth};
 pub(crate) use analysis::{Analyze, Inference, Reconcile};
 pub(crate) use import::{Import, Source};
 pub(crate) use record::Record;
@@ -68,6 +68,15 @@ pub(crate) enum Command {
     Info(Info),
     /// Print the records of logs, a line each
     Dump(Dump),
+    /// Make a trace whose truth is known
+    #[command(after_help = accuracy::SYNTH_HELP)]
+    Synth(Synth),
+    /// Give hosts clocks that are off, or take that away
+    #[command(after_help = accuracy::SKEW_HELP)]
+    Skew(Skew),
+    /// Drop messages as a sniffer does that is too slow
+    #[command(after_help = accuracy::DROP_HELP)]
+    Drop(Drop),
     /// Measure how well the last analysis agrees with a truth
     #[command(after_help = accuracy::SCORE_HELP)]
     Score(Score),

@@ -1,6 +1,7 @@
 //! The subcommands, a file each.
 
 pub(crate) mod analyze;
+pub(crate) mod drop;
 pub(crate) mod dump;
 pub(crate) mod export;
 pub(crate) mod import;
@@ -9,3 +10,5 @@ pub(crate) mod reconcile;
 pub(crate) mod record;
 pub(crate) mod report;
 pub(crate) mod score;
+pub(crate) mod skew;
+pub(crate) mod synth;

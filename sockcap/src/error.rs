@@ -28,6 +28,10 @@ pub(crate) enum Error {
         .0.display(), .0.display()
     )]
     NoLogs(PathBuf),
+    #[error("{}: it holds something else already, so that messages would not have the numbers of the truth; name another directory with -d", .0.display())]
+    NotAlone(PathBuf),
+    #[error("{}: this is the directory that is read; name another one with --to", .0.display())]
+    Onto(PathBuf),
     #[error("signals cannot be received: {0}")]
     Signals(io::Error),
     #[error("standard output: {0}")]

@@ -30,6 +30,9 @@ fn main() -> ExitCode {
         Command::Export(arguments) => commands::export::run(&arguments),
         Command::Info(arguments) => commands::info::run(&arguments),
         Command::Dump(arguments) => commands::dump::run(&arguments),
+        Command::Synth(arguments) => commands::synth::run(&arguments),
+        Command::Skew(arguments) => commands::skew::run(&arguments),
+        Command::Drop(arguments) => commands::drop::run(&arguments),
         Command::Score(arguments) => commands::score::run(&arguments),
     };
     result.unwrap_or_else(|error| error.report(failed))

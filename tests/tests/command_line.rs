@@ -254,7 +254,20 @@ fn a_closed_pipe_is_no_error() {
 fn help_is_complete() {
     let directory = tempfile::tempdir().unwrap();
     let help = text(&run(&["--help"], directory.path()).stdout);
-    for command in ["record", "import", "reconcile", "analyze", "report", "export", "info", "dump", "score"] {
+    for command in [
+        "record",
+        "import",
+        "reconcile",
+        "analyze",
+        "report",
+        "export",
+        "info",
+        "dump",
+        "synth",
+        "skew",
+        "drop",
+        "score",
+    ] {
         assert!(help.contains(command), "{command}");
         let output = run(&[command, "--help"], directory.path());
         assert!(output.status.success() && text(&output.stdout).contains("Usage: sockcap"), "{command}");

@@ -1,0 +1,164 @@
+//! A configuration as it is written, in TOML. What it means is checked in [`super::tracelet`], where errors can say
+//! which message of which tracelet is wrong.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::delay::Delay;
+use crate::error::Error;
+
+/// What a trace is made of.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// What the random delays follow from: the same configuration always makes the same trace.
+    #[serde(default = "one")]
+    pub seed: u64,
+    /// Whether the messages of a call have an id in common.
+    #[serde(default = "yes")]
+    pub call_ids: bool,
+    /// How long a message takes from its sender to its receiver, where it does not say.
+    #[serde(default)]
+    pub network: Delay,
+    /// How long a node takes before it sends a message, where it does not say.
+    #[serde(default)]
+    pub delay: Delay,
+    /// The same before a return.
+    pub return_delay: Option<Delay>,
+    /// Nodes of which an invocation takes one at random. In a tracelet, `GROUP` is always the same one, and so is
+    /// `GROUP:x` for each x.
+    #[serde(default)]
+    pub groups: BTreeMap<String, Vec<String>>,
+    /// The tracelets.
+    #[serde(rename = "tracelet", default)]
+    pub tracelets: Vec<Tracelet>,
+    /// The file it was read from.
+    #[serde(skip)]
+    pub path: PathBuf,
+}
+
+/// A tracelet as it is written.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tracelet {
+    /// What it is called, in errors.
+    pub name: String,
+    /// How many sequences of it run in parallel.
+    #[serde(default = "one")]
+    pub parallel: u64,
+    /// How often each of them invokes it.
+    pub instances: u64,
+    /// How long each of them waits before every invocation.
+    #[serde(default)]
+    pub think: Delay,
+    /// Its messages.
+    pub messages: Vec<Message>,
+}
+
+/// A message of a tracelet as it is written.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Message {
+    /// What others call it.
+    pub name: Option<String>,
+    /// Who sends it; a return is sent by who was called.
+    pub from: Option<String>,
+    /// Who receives it.
+    pub to: Option<String>,
+    /// The call that it is the return of.
+    pub returns: Option<String>,
+    /// The messages that its sender waits for; the one before it where nothing is said.
+    pub after: Option<Names>,
+    /// What caused it, where that is not the last message that its sender waited for.
+    pub cause: Option<String>,
+    /// Whether nothing caused it; its time still counts from the sending of what it comes after.
+    pub spontaneous: bool,
+    /// How long the sender takes.
+    pub delay: Option<Delay>,
+    /// How much longer a sender of this name takes.
+    pub extra: BTreeMap<String, Delay>,
+    /// How long the message takes to its receiver.
+    pub network: Option<Delay>,
+    /// Its size.
+    pub bytes: Option<i64>,
+}
+
+/// A name or several.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Names {
+    /// One.
+    One(String),
+    /// Several.
+    Several(Vec<String>),
+}
+
+fn one() -> u64 {
+    1
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// What is to be different from what a configuration says, so that a series of traces needs no series of files.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Changes {
+    /// Another seed.
+    pub seed: Option<u64>,
+    /// Other numbers of instances, the same for all tracelets.
+    pub instances: Option<u64>,
+    /// So many times as many sequences of each tracelet in parallel.
+    pub parallel: Option<u64>,
+    /// All standard deviations times this.
+    pub deviation: Option<f64>,
+}
+
+impl Config {
+    /// Reads the configuration at `path`.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is not one.
+    pub fn read(path: &Path) -> Result<Config, Error> {
+        let text = fs::read_to_string(path).map_err(|error| Error::io(path, error))?;
+        Config::parse(path, &text)
+    }
+
+    /// The configuration that `text` is, which errors call `path`.
+    ///
+    /// # Errors
+    /// When it is not one.
+    pub fn parse(path: &Path, text: &str) -> Result<Config, Error> {
+        let config: Config = toml::from_str(text).map_err(|error| Error::malformed(path, error))?;
+        if config.tracelets.is_empty() {
+            return Err(Error::malformed(
+                path,
+                "it has no [[tracelet]]; docs/synth.md says how to write one",
+            ));
+        }
+        Ok(Config { path: path.to_owned(), ..config })
+    }
+
+    /// This configuration with `changes`.
+    pub fn changed(mut self, changes: &Changes) -> Config {
+        self.seed = changes.seed.unwrap_or(self.seed);
+        let factor = changes.deviation.unwrap_or(1.0);
+        let vary = |delay: &mut Delay| *delay = delay.varied(factor);
+        vary(&mut self.network);
+        vary(&mut self.delay);
+        self.return_delay.as_mut().map(vary);
+        for tracelet in &mut self.tracelets {
+            tracelet.instances = changes.instances.unwrap_or(tracelet.instances);
+            tracelet.parallel = tracelet.parallel.saturating_mul(changes.parallel.unwrap_or(1));
+            for message in &mut tracelet.messages {
+                message.delay.as_mut().map(vary);
+                message.network.as_mut().map(vary);
+                message.extra.values_mut().for_each(vary);
+            }
+        }
+        self
+    }
+}

@@ -1,0 +1,197 @@
+//! Random delays: constant, Gaussian, exponential or uniform. In a configuration a delay is a time span (`"10ms"`), or a
+//! table that says how it is distributed.
+
+use jiff::SignedDuration;
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, Exp, Normal, Uniform};
+use serde::Deserialize;
+
+/// A distribution of delays. All are in nanoseconds, and none is ever below 0: what a Gaussian has there becomes 0.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "Written")]
+pub enum Delay {
+    /// Always the same.
+    Constant(i64),
+    /// Of a mean and a standard deviation.
+    Gaussian {
+        /// The mean.
+        mean: f64,
+        /// The standard deviation.
+        deviation: f64,
+    },
+    /// Of a mean, and the less likely the longer.
+    Exponential {
+        /// The mean.
+        mean: f64,
+    },
+    /// Equally likely from the one to the other.
+    Uniform {
+        /// The shortest.
+        min: i64,
+        /// The longest.
+        max: i64,
+    },
+}
+
+impl Default for Delay {
+    fn default() -> Delay {
+        Delay::Constant(0)
+    }
+}
+
+impl Delay {
+    /// One delay, in nanoseconds.
+    pub(super) fn sample(&self, random: &mut ChaCha8Rng) -> i64 {
+        let sampled = match *self {
+            Delay::Constant(delay) => return delay,
+            Delay::Gaussian { mean, deviation } => {
+                Normal::new(mean, deviation).map_or(mean, |normal| normal.sample(random))
+            }
+            Delay::Exponential { mean } => Exp::new(1.0 / mean).map_or(mean, |exp| exp.sample(random)),
+            Delay::Uniform { min, max } => {
+                return Uniform::new_inclusive(min, max).map_or(min, |uniform| uniform.sample(random));
+            }
+        };
+        sampled.max(0.0).round() as i64
+    }
+
+    /// The same with its standard deviation times `factor`, where it is Gaussian (Project 5, section 7.5.4).
+    pub(super) fn varied(self, factor: f64) -> Delay {
+        match self {
+            Delay::Gaussian { mean, deviation } => Delay::Gaussian { mean, deviation: deviation * factor },
+            other => other,
+        }
+    }
+}
+
+/// A delay as it is written.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Constant(String),
+    Table(Table),
+}
+
+/// A delay as a table.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Table {
+    mean: Option<String>,
+    deviation: Option<String>,
+    exponential: Option<String>,
+    min: Option<String>,
+    max: Option<String>,
+    #[serde(flatten)]
+    others: std::collections::BTreeMap<String, toml::Value>,
+}
+
+const HOW: &str = r#"a delay is a time span such as "10ms", { mean = "10ms", deviation = "2ms" }, { exponential = "10ms" } or { min = "1ms", max = "9ms" }"#;
+
+impl TryFrom<Written> for Delay {
+    type Error = String;
+
+    fn try_from(written: Written) -> Result<Delay, String> {
+        let table = match written {
+            Written::Constant(text) => return Ok(Delay::Constant(span(&text)?)),
+            Written::Table(table) => table,
+        };
+        if let Some(other) = table.others.keys().next() {
+            return Err(format!("a delay has no '{other}'; {HOW}"));
+        }
+        let Table { mean, deviation, exponential, min, max, .. } = table;
+        match (mean, deviation, exponential, min, max) {
+            (Some(mean), Some(deviation), None, None, None) => {
+                Ok(Delay::Gaussian { mean: span(&mean)? as f64, deviation: span(&deviation)? as f64 })
+            }
+            (None, None, Some(mean), None, None) => match span(&mean)? {
+                0 => Ok(Delay::Constant(0)),
+                mean => Ok(Delay::Exponential { mean: mean as f64 }),
+            },
+            (None, None, None, Some(min), Some(max)) => {
+                let (min, max) = (span(&min)?, span(&max)?);
+                let wrong = || format!("the shortest delay, {min} ns, is longer than the longest, {max} ns");
+                if min > max { Err(wrong()) } else { Ok(Delay::Uniform { min, max }) }
+            }
+            _ => Err(HOW.to_owned()),
+        }
+    }
+}
+
+/// A time span in nanoseconds, of at most a year.
+pub(super) fn span(text: &str) -> Result<i64, String> {
+    const YEAR: i128 = 366 * 24 * 60 * 60 * 1_000_000_000;
+    let span = text.parse::<SignedDuration>().ok().map(|span| span.as_nanos());
+    span.filter(|span| (0..=YEAR).contains(span))
+        .map(|span| span as i64)
+        .ok_or_else(|| format!("'{text}' is no time span; write it like 2s, 10ms or 500us"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_chacha::rand_core::SeedableRng;
+
+    /// The delay that is written so.
+    fn written(text: &str) -> Result<Delay, String> {
+        #[derive(Deserialize)]
+        struct Holder {
+            delay: Delay,
+        }
+        let holder: Result<Holder, _> = toml::from_str(&format!("delay = {text}"));
+        holder.map(|holder| holder.delay).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn delays_are_read_as_they_are_written() {
+        assert_eq!(written(r#""500us""#), Ok(Delay::Constant(500_000)));
+        let gaussian = Delay::Gaussian { mean: 1e7, deviation: 2e6 };
+        assert_eq!(written(r#"{ mean = "10ms", deviation = "2ms" }"#), Ok(gaussian));
+        assert_eq!(written(r#"{ exponential = "1s" }"#), Ok(Delay::Exponential { mean: 1e9 }));
+        assert_eq!(written(r#"{ min = "0s", max = "1us" }"#), Ok(Delay::Uniform { min: 0, max: 1000 }));
+        for wrong in [
+            r#""soon""#,
+            r#""-1s""#,
+            r#"{ mean = "1s" }"#,
+            r#"{ man = "1s" }"#,
+            r#"{ min = "2s", max = "1s" }"#,
+        ] {
+            let error = written(wrong).unwrap_err();
+            assert!(error.contains("delay") || error.contains("time span"), "{wrong}: {error}");
+        }
+    }
+
+    /// Means and deviations of 10 000 samples by a fixed seed, within four standard errors of what they should be.
+    #[test]
+    fn samples_have_the_mean_and_the_deviation() {
+        const COUNT: f64 = 10_000.0;
+        for (delay, mean, deviation) in [
+            (Delay::Constant(7), 7.0, 0.0),
+            (Delay::Gaussian { mean: 1e6, deviation: 1e5 }, 1e6, 1e5),
+            (Delay::Exponential { mean: 1e6 }, 1e6, 1e6),
+            (Delay::Uniform { min: 0, max: 1_000_000 }, 5e5, 1e6 / 12f64.sqrt()),
+        ] {
+            let mut random = ChaCha8Rng::seed_from_u64(7);
+            let samples: Vec<f64> = (0..COUNT as usize).map(|_| delay.sample(&mut random) as f64).collect();
+            let found = samples.iter().sum::<f64>() / COUNT;
+            let spread = (samples.iter().map(|x| (x - found).powi(2)).sum::<f64>() / COUNT).sqrt();
+            assert!((found - mean).abs() <= 4.0 * deviation / COUNT.sqrt(), "{delay:?}: mean {found}");
+            // The standard error of a deviation is at most a hundredth of it here, as the exponential's is.
+            assert!((spread - deviation).abs() <= 0.06 * deviation, "{delay:?}: deviation {spread}");
+        }
+    }
+
+    #[test]
+    fn no_delay_is_below_0() {
+        let mut random = ChaCha8Rng::seed_from_u64(1);
+        let delay = Delay::Gaussian { mean: 1.0, deviation: 100.0 };
+        let samples: Vec<i64> = (0..100).map(|_| delay.sample(&mut random)).collect();
+        assert!(samples.iter().all(|sample| *sample >= 0) && samples.contains(&0));
+    }
+
+    #[test]
+    fn only_a_gaussian_varies() {
+        let gaussian = Delay::Gaussian { mean: 1.0, deviation: 2.0 };
+        assert_eq!(gaussian.varied(1.5), Delay::Gaussian { mean: 1.0, deviation: 3.0 });
+        assert_eq!(Delay::Constant(1).varied(1.5), Delay::Constant(1));
+    }
+}

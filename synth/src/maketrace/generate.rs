@@ -1,0 +1,215 @@
+//! From tracelets to a trace: every sequence invokes its tracelet one time after the other, and what each message's time
+//! and cause are follows from those before it.
+//!
+//! Each sequence has random numbers of its own, so that more sequences or more instances leave the others as they were.
+
+use message_trace::{FROM_ACCEPTING, FROM_CONNECTING, MessageTrace, Node, NodeId, Nodes, Progress, Protocol};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+use rand_distr::{Distribution, Uniform};
+
+use super::config::Config;
+use super::tracelet::{self, Place, Tracelet};
+use super::truth_table::TruthTable;
+use crate::error::Error;
+
+/// So many messages are a mistake in a configuration: they are all in memory.
+const MOST: u64 = 1 << 27;
+
+/// A trace that was made, and the truth about it.
+#[derive(Clone, Debug)]
+pub struct Made {
+    /// The trace, sorted. Times are nanoseconds since 0, and all clocks agree.
+    pub trace: MessageTrace,
+    /// What caused what: by calls where they have ids, else by messages.
+    pub truth: TruthTable,
+    /// How many invocations there are.
+    pub instances: u64,
+}
+
+/// A message with what caused it.
+struct Sent {
+    message: message_trace::Message,
+    /// The message's own number in the order in which messages are made, and that of its cause.
+    cause: Option<u64>,
+    call: Option<String>,
+}
+
+/// Makes the trace that `config` describes.
+///
+/// # Errors
+/// When the configuration makes no sense, or more messages than memory is for.
+pub fn make(config: &Config, progress: &dyn Progress) -> Result<Made, Error> {
+    let (tracelets, nodes) = tracelet::tracelets(config)?;
+    let of = |t: &Tracelet| {
+        t.parallel.checked_mul(t.instances).and_then(|all| all.checked_mul(t.messages.len() as u64))
+    };
+    let total = tracelets.iter().try_fold(0u64, |sum, tracelet| sum.checked_add(of(tracelet)?));
+    let Some(total) = total.filter(|total| *total <= MOST) else {
+        let why = format!("it makes more than {MOST} messages; take fewer 'instances' or less 'parallel'");
+        return Err(Error::malformed(&config.path, why));
+    };
+    progress.step("making messages", total);
+    let mut trace = MessageTrace::default();
+    trace.nodes = Nodes(nodes.names.iter().map(|name| node(name)).collect());
+    let endpoint = trace.intern(&message_trace::Endpoint::Other(String::new()));
+    let mut sent: Vec<Sent> = Vec::with_capacity(total as usize);
+    let mut calls: Vec<(String, Option<String>)> = Vec::new();
+    let (mut sequence, mut flow, mut instances) = (0u64, 0i64, 0u64);
+    for tracelet in &tracelets {
+        for _ in 0..tracelet.parallel {
+            let mut random = ChaCha8Rng::seed_from_u64(config.seed);
+            random.set_stream(sequence);
+            let mut clock = 0;
+            for instance in 0..tracelet.instances {
+                clock += tracelet.think.sample(&mut random);
+                let first = sent.len() as u64;
+                let made = invoke(tracelet, clock, &mut random);
+                for (number, message) in made.iter().enumerate() {
+                    clock = clock.max(message.received);
+                    let call = tracelet.messages[number].returns.unwrap_or(number);
+                    let id = config.call_ids.then(|| format!("{sequence}.{instance}.{call}"));
+                    if tracelet.messages[number].returns.is_none()
+                        && let Some(id) = &id
+                    {
+                        let parent = parent(tracelet, &made, number);
+                        calls.push((id.clone(), parent.map(|call| format!("{sequence}.{instance}.{call}"))));
+                    }
+                    sent.push(Sent {
+                        message: written(tracelet, number, message, flow, endpoint),
+                        cause: message.cause.map(|cause| first + cause as u64),
+                        call: id,
+                    });
+                }
+                progress.advance(made.len() as u64);
+                instances += 1;
+            }
+            // Each call of a sequence has a connection of its own, which its next invocation uses again.
+            flow += tracelet.messages.len() as i64;
+            sequence += 1;
+        }
+    }
+    let rows = sorted(&mut trace, &sent);
+    let truth = if config.call_ids {
+        TruthTable::Calls(calls)
+    } else {
+        let mut causes = vec![None; rows.len()];
+        for (number, sent) in sent.iter().enumerate() {
+            causes[rows[number] as usize] = sent.cause.map(|cause| rows[cause as usize]);
+        }
+        TruthTable::Messages(causes)
+    };
+    Ok(Made { trace, truth, instances })
+}
+
+fn node(name: &str) -> Node {
+    Node { host: name.to_owned(), command: name.to_owned(), traced: true, ..Node::default() }
+}
+
+/// A message of an invocation.
+#[derive(Clone, Copy, Debug)]
+struct Event {
+    from: usize,
+    to: usize,
+    sent: i64,
+    received: i64,
+    /// The message of the invocation that caused it.
+    cause: Option<usize>,
+}
+
+/// One invocation of a tracelet that begins at `start`.
+fn invoke(tracelet: &Tracelet, start: i64, random: &mut ChaCha8Rng) -> Vec<Event> {
+    let nodes: Vec<usize> = tracelet
+        .places
+        .iter()
+        .map(|place| match place {
+            Place::Node(node) => *node,
+            Place::OneOf(nodes) => {
+                let place = Uniform::new(0, nodes.len()).map_or(0, |uniform| uniform.sample(random));
+                nodes[place]
+            }
+        })
+        .collect();
+    let mut made: Vec<Event> = Vec::with_capacity(tracelet.messages.len());
+    for message in &tracelet.messages {
+        let (from, to) = (nodes[message.from], nodes[message.to]);
+        let arrival = |before: &usize| {
+            if message.spontaneous { made[*before].sent } else { made[*before].received }
+        };
+        // Of what arrives at the same time, the last that is named.
+        let last = message.after.iter().copied().max_by_key(arrival);
+        let begin = last.map_or(start, |last| arrival(&last));
+        let extra = message.extra.iter().filter(|(node, _)| *node == from);
+        let more: i64 = extra.map(|(_, delay)| delay.sample(random)).sum();
+        let sent = begin + message.delay.sample(random) + more;
+        let received = sent + message.network.sample(random);
+        let cause = message.cause.or(last).filter(|_| !message.spontaneous);
+        made.push(Event { from, to, sent, received, cause });
+    }
+    made
+}
+
+/// The call for which the call `number` of an invocation was made: the one that caused it or, where a return did, the one
+/// for which the returned call was made.
+fn parent(tracelet: &Tracelet, made: &[Event], mut number: usize) -> Option<usize> {
+    // Causes come before what they cause, so this ends.
+    loop {
+        let cause = made[number].cause?;
+        match tracelet.messages[cause].returns {
+            None => return Some(cause),
+            Some(call) => number = call,
+        }
+    }
+}
+
+/// The message as it is in a trace. `flow` is that of the sequence's first message.
+fn written(
+    tracelet: &Tracelet,
+    number: usize,
+    event: &Event,
+    flow: i64,
+    endpoint: u32,
+) -> message_trace::Message {
+    let returns = tracelet.messages[number].returns;
+    let (sent, received) = (Some(event.sent), Some(event.received));
+    message_trace::Message {
+        send_first: sent,
+        send_last: sent,
+        recv_first: received,
+        recv_last: received,
+        send_ts: sent,
+        recv_ts: received,
+        src: event.from as NodeId,
+        dst: event.to as NodeId,
+        src_endpoint: endpoint,
+        dst_endpoint: endpoint,
+        src_tid: None,
+        dst_tid: None,
+        flow: flow + returns.unwrap_or(number) as i64,
+        direction: if returns.is_some() { FROM_ACCEPTING } else { FROM_CONNECTING },
+        protocol: Protocol::Other,
+        bytes: tracelet.messages[number].bytes,
+        parts: 1,
+    }
+}
+
+/// Puts the messages into `trace` by time, and tells the row of each.
+fn sorted(trace: &mut MessageTrace, sent: &[Sent]) -> Vec<u64> {
+    let key = |number: &u32| {
+        let message = &sent[*number as usize].message;
+        (message.time(), message.flow, message.direction, *number)
+    };
+    let mut order: Vec<u32> = (0..sent.len() as u32).collect();
+    order.sort_unstable_by_key(key);
+    let mut rows = vec![0; sent.len()];
+    for (row, number) in order.into_iter().enumerate() {
+        rows[number as usize] = row as u64;
+        let Sent { message, call, .. } = &sent[number as usize];
+        trace.push(message, call.as_deref());
+    }
+    rows
+}
+
+#[cfg(test)]
+#[path = "generate_tests.rs"]
+mod tests;

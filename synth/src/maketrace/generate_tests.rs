@@ -1,0 +1,215 @@
+//! Properties of what is made.
+
+use std::path::Path;
+
+use analyze::calls::Calls;
+use rustc_hash::FxHashMap;
+
+use super::super::{Changes, SHIPPED, shipped};
+use super::*;
+use crate::truth::{Origin, Truth};
+
+fn made(text: &str) -> Result<Made, Error> {
+    make(&Config::parse(Path::new("x.toml"), text)?, &())
+}
+
+/// A call in a call, with constant delays.
+const NESTED: &str = r#"
+delay = "5ms"
+return_delay = "1ms"
+network = "100us"
+[[tracelet]]
+name = "nested"
+parallel = 2
+instances = 3
+think = "20ms"
+messages = [
+    { from = "c", to = "a", name = "a", delay = "0ms" },
+    { from = "a", to = "b", name = "b", bytes = 7 },
+    { returns = "b" },
+    { from = "a", to = "d", name = "d" },
+    { returns = "d" },
+    { returns = "a" },
+]
+"#;
+
+#[test]
+fn messages_come_in_order_and_at_their_times() {
+    let Made { trace, truth, instances } = made(NESTED).unwrap();
+    assert_eq!((trace.len(), instances), (36, 6));
+    assert!((1..trace.len()).all(|row| trace.message(row - 1).time() <= trace.message(row).time()));
+    // The first invocations begin after thinking 20 ms; both sequences are alike, as nothing is random.
+    let times: Vec<i64> = (0..12).step_by(2).map(|row| trace.send_ts(row).unwrap() / 100_000).collect();
+    assert_eq!(times, [200, 251, 262, 313, 324, 335]);
+    assert_eq!(trace.recv_ts(0), Some(20_100_000));
+    assert_eq!(trace.bytes(2), 7);
+    // The next ones begin 20 ms after the last return was received.
+    assert_eq!(trace.send_ts(12), Some(33_600_000 + 20_000_000));
+    let TruthTable::Calls(calls) = truth else { panic!("not by calls") };
+    assert_eq!(calls.len(), 18);
+    let parents: Vec<(&str, Option<&str>)> =
+        calls[..3].iter().map(|(call, parent)| (call.as_str(), parent.as_deref())).collect();
+    assert_eq!(parents, [("0.0.0", None), ("0.0.1", Some("0.0.0")), ("0.0.3", Some("0.0.0"))]);
+}
+
+/// The truth as it is read again, for the calls of the trace.
+fn origins(made: &Made) -> (Calls, Vec<Origin>) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("truth.csv");
+    made.truth.write(&path).unwrap();
+    let calls = Calls::of(&made.trace);
+    let origins = Truth::read(&path).unwrap().origins(&made.trace, &calls);
+    assert_eq!((origins.missing, origins.adopted), (0, 0));
+    (calls, origins.of)
+}
+
+#[test]
+fn the_truth_is_the_same_with_ids_and_without() {
+    let with = made(NESTED).unwrap();
+    let without = made(&format!("call_ids = false\n{NESTED}")).unwrap();
+    assert!(matches!(&without.truth, TruthTable::Messages(causes) if causes.len() == 36));
+    assert_eq!(without.trace.call_id(0), None);
+    // Without ids, calls are paired by the turns of their connections.
+    let ((calls, truth), (same_calls, same_truth)) = (origins(&with), origins(&without));
+    assert_eq!(calls.len(), same_calls.len());
+    for call in 0..calls.len() {
+        assert_eq!(calls.response(call), same_calls.response(call));
+    }
+    assert_eq!(truth, same_truth);
+}
+
+#[test]
+fn every_shipped_configuration_has_a_complete_truth() {
+    for (name, _) in SHIPPED {
+        let made = make(&shipped(name).unwrap().unwrap(), &()).unwrap();
+        let (calls, origins) = origins(&made);
+        assert_eq!(2 * calls.len(), made.trace.len(), "{name}: every call is answered");
+        let roots = origins.iter().filter(|origin| **origin == Origin::Root).count() as u64;
+        assert_eq!(roots, made.instances, "{name}: every invocation has one root");
+        assert!(!origins.contains(&Origin::Unknown), "{name}");
+        for (call, origin) in origins.iter().enumerate() {
+            let Origin::Call(parent) = origin else { continue };
+            let ends = |call| calls.ends(&made.trace, call).map(|(node, _)| node);
+            assert_eq!(ends(call)[0], ends(*parent as usize)[1], "{name}: who called was called");
+            let time = |row: Option<usize>| made.trace.send_ts(row.unwrap()).unwrap();
+            assert!(time(calls.request(*parent as usize)) <= time(calls.request(call)), "{name}");
+            assert!(time(calls.response(call)) <= time(calls.response(*parent as usize)), "{name}: nesting");
+        }
+    }
+}
+
+#[test]
+fn delays_have_their_means() {
+    let made = make(&shipped("multi-tier").unwrap().unwrap(), &()).unwrap();
+    let (calls, _) = origins(&made);
+    let name = |node: NodeId| made.trace.nodes.get(node).unwrap().command.clone();
+    let mut delays: Vec<f64> = Vec::new();
+    for call in 0..calls.len() {
+        let callee = name(calls.ends(&made.trace, call)[1].0);
+        if callee.starts_with("DB") {
+            let [request, response] = [calls.request(call), calls.response(call)].map(|row| row.unwrap());
+            let delay = made.trace.send_ts(response).unwrap() - made.trace.recv_ts(request).unwrap();
+            delays.push(delay as f64);
+        }
+    }
+    // 2000 by pages and 1000 by searches, each 10 ms with a deviation of 2 ms: four standard errors.
+    assert_eq!(delays.len(), 3000);
+    let mean = delays.iter().sum::<f64>() / delays.len() as f64;
+    assert!((mean - 1e7).abs() < 4.0 * 2e6 / (delays.len() as f64).sqrt(), "{mean}");
+}
+
+#[test]
+fn an_added_delay_is_that_of_one_node() {
+    let made = make(&shipped("multi-tier-added-delay").unwrap().unwrap(), &()).unwrap();
+    let plain = make(&shipped("multi-tier").unwrap().unwrap(), &()).unwrap();
+    let longest = |made: &Made| {
+        let mut longest: FxHashMap<String, i64> = FxHashMap::default();
+        let calls = Calls::of(&made.trace);
+        for call in 0..calls.len() {
+            let callee = calls.ends(&made.trace, call)[1].0;
+            let [request, response] = [calls.request(call), calls.response(call)].map(|row| row.unwrap());
+            let took = made.trace.send_ts(response).unwrap() - made.trace.recv_ts(request).unwrap();
+            let name = made.trace.nodes.get(callee).unwrap().command.clone();
+            longest.entry(name).and_modify(|most| *most = took.max(*most)).or_insert(took);
+        }
+        longest
+    };
+    let (added, before) = (longest(&made), longest(&plain));
+    assert!(added["WS2"] > before["WS2"] + 100_000_000 && added["WS1"] < before["WS1"] + 100_000_000);
+}
+
+#[test]
+fn the_same_seed_makes_the_same_trace_and_another_another() {
+    let times = |changes: &Changes| {
+        let config = shipped("children-parallel").unwrap().unwrap().changed(changes);
+        let made = make(&config, &()).unwrap();
+        (0..made.trace.len()).map(|row| made.trace.send_ts(row)).collect::<Vec<_>>()
+    };
+    let few = Changes { instances: Some(5), ..Changes::default() };
+    assert_eq!(times(&few), times(&few));
+    assert_ne!(times(&few), times(&Changes { seed: Some(2), ..few }));
+    assert_eq!(times(&Changes { parallel: Some(3), ..few }).len(), 3 * times(&few).len());
+    // Without deviation, every invocation takes the same time.
+    let config = shipped("children-parallel").unwrap().unwrap();
+    let made = make(&config.changed(&Changes { deviation: Some(0.0), ..few }), &()).unwrap();
+    let calls = Calls::of(&made.trace);
+    let took = |call| {
+        let [request, response] = [calls.request(call), calls.response(call)].map(|row| row.unwrap());
+        made.trace.send_ts(response).unwrap() - made.trace.send_ts(request).unwrap()
+    };
+    assert_eq!(took(0), 50_000_000 + 10_000_000 + 10_000_000);
+}
+
+#[test]
+fn paths_that_are_interleaved_on_purpose_have_causes_of_their_own() {
+    let text = r#"
+[[tracelet]]
+name = "two at once"
+instances = 1
+messages = [
+    { from = "a", to = "b", name = "first" },
+    { from = "x", to = "b", name = "second", spontaneous = true, delay = "1ms" },
+    { from = "b", to = "c", name = "of first", after = "first", delay = "2ms" },
+    { from = "b", to = "c", name = "of second", after = "second", delay = "3ms" },
+    { from = "b", to = "d", after = ["first", "second"], cause = "first", delay = "4ms" },
+]
+"#;
+    let TruthTable::Calls(calls) = made(text).unwrap().truth else { panic!("not by calls") };
+    let parents: Vec<Option<&str>> = calls.iter().map(|(_, parent)| parent.as_deref()).collect();
+    assert_eq!(parents, [None, None, Some("0.0.0"), Some("0.0.1"), Some("0.0.0")]);
+}
+
+#[test]
+fn what_makes_no_sense_is_told_by_tracelet_and_message() {
+    let error = |messages: &str| {
+        let text = format!("[[tracelet]]\nname = \"t\"\ninstances = 1\nmessages = [{messages}]");
+        made(&text).unwrap_err().to_string()
+    };
+    let first = r#"{ from = "a", to = "b", name = "b" }, "#;
+    for (messages, words) in [
+        (String::new(), "the tracelet 't' has no messages"),
+        (r#"{ from = "a" }"#.into(), "message 1: it does not say 'to'"),
+        (
+            format!("{first}{{ from = \"c\", to = \"b\" }}"),
+            "message 2: its sender does not receive message 1",
+        ),
+        (
+            format!("{first}{{ from = \"b\", to = \"c\", after = \"x\" }}"),
+            "no message before it is called 'x'",
+        ),
+        (
+            format!("{first}{{ returns = \"b\" }}, {{ returns = \"b\", after = \"b\" }}"),
+            "message 3: 'b' has a return",
+        ),
+        (format!("{first}{{ from = \"b\", to = \"c\", name = \"b\" }}"), "another message is called 'b'"),
+        (format!("{first}{{ returns = \"b\", to = \"c\" }}"), "a return goes from who was called"),
+        (r#"{ from = "a", to = "b", delays = "1s" }"#.into(), "delays"),
+    ] {
+        let error = error(&messages);
+        assert!(error.contains("x.toml") && error.contains(words), "'{words}': {error}");
+    }
+    let error = |text: &str| made(text).unwrap_err().to_string();
+    assert!(error("seed = 1").contains("[[tracelet]]"));
+    let many = NESTED.replace("instances = 3", "instances = 99999999999");
+    assert!(error(&many).contains("instances"));
+}

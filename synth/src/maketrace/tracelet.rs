@@ -1,0 +1,234 @@
+//! Tracelets that make sense: every name of a message, of a call and of a group refers to something, and a node sends
+//! only after it has received what it waits for.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::config::{self, Config, Names};
+use super::delay::Delay;
+use crate::error::Error;
+
+/// A tracelet whose names are numbers.
+#[derive(Clone, Debug)]
+pub(super) struct Tracelet {
+    pub(super) parallel: u64,
+    pub(super) instances: u64,
+    pub(super) think: Delay,
+    pub(super) messages: Vec<Message>,
+    /// What stands for a node in the messages.
+    pub(super) places: Vec<Place>,
+}
+
+/// What stands for a node in a tracelet.
+#[derive(Clone, Debug)]
+pub(super) enum Place {
+    /// The node of that number.
+    Node(usize),
+    /// One of these, for each invocation another.
+    OneOf(Vec<usize>),
+}
+
+/// A message of a tracelet. Messages are numbers, by their order in it; places likewise.
+#[derive(Clone, Debug)]
+pub(super) struct Message {
+    pub(super) from: usize,
+    pub(super) to: usize,
+    /// The messages that its sender waits for; none for the first.
+    pub(super) after: Vec<usize>,
+    /// What caused it, if that is said.
+    pub(super) cause: Option<usize>,
+    pub(super) spontaneous: bool,
+    /// The call that it is the return of.
+    pub(super) returns: Option<usize>,
+    pub(super) delay: Delay,
+    /// Added where the sender is the node of that number.
+    pub(super) extra: Vec<(usize, Delay)>,
+    pub(super) network: Delay,
+    pub(super) bytes: i64,
+}
+
+/// The size of a message of which none is said.
+const BYTES: i64 = 100;
+
+/// Node names, numbered.
+#[derive(Debug, Default)]
+pub(super) struct Nodes {
+    pub(super) names: Vec<String>,
+    numbers: FxHashMap<String, usize>,
+}
+
+impl Nodes {
+    fn number(&mut self, name: &str) -> usize {
+        if let Some(number) = self.numbers.get(name) {
+            return *number;
+        }
+        let number = self.names.len();
+        self.names.push(name.to_owned());
+        self.numbers.insert(name.to_owned(), number);
+        number
+    }
+}
+
+/// The tracelets of `config`, and the nodes that they name.
+pub(super) fn tracelets(config: &Config) -> Result<(Vec<Tracelet>, Nodes), Error> {
+    let mut nodes = Nodes::default();
+    if let Some((name, _)) = config.groups.iter().find(|(_, members)| members.is_empty()) {
+        return Err(Error::malformed(&config.path, format!("the group '{name}' has no nodes")));
+    }
+    let tracelets = config.tracelets.iter().map(|tracelet| Checking::tracelet(config, tracelet, &mut nodes));
+    let tracelets = tracelets.collect::<Result<_, _>>()?;
+    Ok((tracelets, nodes))
+}
+
+/// A tracelet that is being checked.
+struct Checking<'a> {
+    config: &'a Config,
+    written: &'a config::Tracelet,
+    nodes: &'a mut Nodes,
+    places: Vec<Place>,
+    numbers: FxHashMap<String, usize>,
+    names: FxHashMap<String, usize>,
+    returned: FxHashSet<usize>,
+    messages: Vec<Message>,
+}
+
+impl<'a> Checking<'a> {
+    fn tracelet(
+        config: &'a Config,
+        written: &'a config::Tracelet,
+        nodes: &'a mut Nodes,
+    ) -> Result<Tracelet, Error> {
+        let mut checking = Checking {
+            config,
+            written,
+            nodes,
+            places: Vec::new(),
+            numbers: FxHashMap::default(),
+            names: FxHashMap::default(),
+            returned: FxHashSet::default(),
+            messages: Vec::new(),
+        };
+        for message in &written.messages {
+            checking.message(message)?;
+        }
+        if checking.messages.is_empty() {
+            let why = format!("the tracelet '{}' has no messages", written.name);
+            return Err(Error::malformed(&config.path, why));
+        }
+        Ok(Tracelet {
+            parallel: written.parallel,
+            instances: written.instances,
+            think: written.think,
+            messages: checking.messages,
+            places: checking.places,
+        })
+    }
+
+    fn message(&mut self, written: &config::Message) -> Result<(), Error> {
+        let returns = written.returns.as_deref().map(|call| self.call(call)).transpose()?;
+        let called = returns.map(|call| (self.messages[call].from, self.messages[call].to));
+        let end = |checking: &mut Self, name: &Option<String>, of_call: Option<usize>, what: &str| match name
+        {
+            Some(name) => Ok(checking.place(name)),
+            None => of_call.ok_or_else(|| checking.wrong(format!("it does not say '{what}'"))),
+        };
+        let from = end(self, &written.from, called.map(|(_, to)| to), "from")?;
+        let to = end(self, &written.to, called.map(|(from, _)| from), "to")?;
+        if called.is_some_and(|call| call != (to, from)) {
+            return Err(self.wrong("a return goes from who was called to who called"));
+        }
+        let last = self.messages.len().checked_sub(1);
+        let after = match &written.after {
+            None => last.into_iter().collect(),
+            Some(Names::One(name)) => vec![self.earlier(name)?],
+            Some(Names::Several(names)) => {
+                names.iter().map(|name| self.earlier(name)).collect::<Result<Vec<_>, _>>()?
+            }
+        };
+        if !written.spontaneous {
+            for before in &after {
+                if self.messages[*before].to != from {
+                    let number = before + 1;
+                    return Err(self.wrong(format!(
+                        "its sender does not receive message {number}, after which it is sent; say 'after', or \
+                         'spontaneous = true' where nothing caused it"
+                    )));
+                }
+            }
+        }
+        let cause = written.cause.as_deref().map(|name| self.earlier(name)).transpose()?;
+        if cause.is_some_and(|cause| self.messages[cause].to != from || written.spontaneous) {
+            return Err(self.wrong("what caused it is a message that its sender received, or nothing"));
+        }
+        let default = match self.config.return_delay {
+            Some(delay) if returns.is_some() => delay,
+            _ => self.config.delay,
+        };
+        let extra = written.extra.iter().map(|(node, delay)| (self.nodes.number(node), *delay)).collect();
+        let bytes = written.bytes.unwrap_or(BYTES);
+        if bytes < 0 {
+            return Err(self.wrong("its size is below 0"));
+        }
+        if let Some(name) = &written.name
+            && self.names.insert(name.clone(), self.messages.len()).is_some()
+        {
+            return Err(self.wrong(format!("another message is called '{name}', too")));
+        }
+        self.messages.push(Message {
+            from,
+            to,
+            after,
+            cause,
+            spontaneous: written.spontaneous,
+            returns,
+            delay: written.delay.unwrap_or(default),
+            extra,
+            network: written.network.unwrap_or(self.config.network),
+            bytes,
+        });
+        Ok(())
+    }
+
+    /// The place that `name` is, the same for the same name.
+    fn place(&mut self, name: &str) -> usize {
+        if let Some(place) = self.numbers.get(name) {
+            return *place;
+        }
+        let group = name.split_once(':').map_or(name, |(group, _)| group);
+        let place = match self.config.groups.get(group) {
+            Some(members) => Place::OneOf(members.iter().map(|member| self.nodes.number(member)).collect()),
+            None => Place::Node(self.nodes.number(name)),
+        };
+        self.places.push(place);
+        self.numbers.insert(name.to_owned(), self.places.len() - 1);
+        self.places.len() - 1
+    }
+
+    /// The message before this one that is called `name`.
+    fn earlier(&self, name: &str) -> Result<usize, Error> {
+        self.names
+            .get(name)
+            .copied()
+            .ok_or_else(|| self.wrong(format!("no message before it is called '{name}'")))
+    }
+
+    /// The call of that name, which is returned for the first time.
+    fn call(&mut self, name: &str) -> Result<usize, Error> {
+        let call = self.earlier(name)?;
+        if self.messages[call].returns.is_some() {
+            return Err(self.wrong(format!("'{name}' is a return itself")));
+        }
+        if !self.returned.insert(call) {
+            return Err(self.wrong(format!("'{name}' has a return already")));
+        }
+        Ok(call)
+    }
+
+    /// An error of the message that is being checked.
+    fn wrong(&self, why: impl std::fmt::Display) -> Error {
+        let number = self.messages.len() + 1;
+        Error::malformed(
+            &self.config.path,
+            format!("tracelet '{}', message {number}: {why}", self.written.name),
+        )
+    }
+}

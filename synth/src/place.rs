@@ -1,0 +1,61 @@
+//! Where a made trace is put: into a data directory as an import would be, so that every later stage takes it as any
+//! other. It takes the place of an earlier one of its name when it is whole, and leaves nothing behind when it is not.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use message_trace::{DataDir, Message, MessageTrace};
+
+use crate::error::Error;
+
+/// Writes `trace` as the import `name` of `data`, and tells where it is. Characters of the name that a directory should
+/// not have become `_`.
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn write(trace: &MessageTrace, data: &DataDir, name: &str) -> Result<PathBuf, Error> {
+    let allowed = |c: char| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '_' };
+    let name: String = name.chars().take(100).map(allowed).collect();
+    let name = if name.is_empty() { "trace".to_owned() } else { name };
+    let import = data.import(&name);
+    let unfinished = data.imports().join(format!(".{name}"));
+    remove(&unfinished)?;
+    fs::create_dir_all(&unfinished).map_err(|error| Error::io(&unfinished, error))?;
+    let written = trace
+        .write(&unfinished.join("messages.parquet"), &unfinished.join("nodes.parquet"))
+        .map_err(Error::from)
+        .and_then(|()| remove(&import.directory))
+        .and_then(|()| {
+            fs::rename(&unfinished, &import.directory).map_err(|error| Error::io(&import.directory, error))
+        });
+    if written.is_err() {
+        let _ = fs::remove_dir_all(&unfinished);
+    }
+    written.map(|()| import.directory)
+}
+
+fn remove(directory: &Path) -> Result<(), Error> {
+    match fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io(directory, error)),
+        _ => Ok(()),
+    }
+}
+
+/// `trace` with each message as `change` has it, in the same order, without those that it takes away.
+pub(crate) fn changed(
+    trace: &MessageTrace,
+    mut change: impl FnMut(usize, Message) -> Option<Message>,
+) -> MessageTrace {
+    let mut others = MessageTrace::new(trace.nodes.clone());
+    for endpoint in trace.endpoints() {
+        // In the same order, so that they have the same numbers.
+        others.intern(endpoint);
+    }
+    for (row, message) in trace.messages().enumerate() {
+        if let Some(message) = change(row, message) {
+            others.push(&message, trace.call_id(row));
+        }
+    }
+    others
+}

@@ -1,0 +1,164 @@
+//! skewer (Project 5, section 7.5.6): gives hosts clocks that are off and run at another rate, or takes that away from a
+//! trace of which it is known from elsewhere. A host's clock shows `t + offset + skew * (t - at)` at the time `t`.
+
+use message_trace::{MessageTrace, NodeId};
+use rustc_hash::FxHashMap;
+
+use crate::error::Error;
+use crate::place;
+
+/// The clock of a host.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Clock {
+    /// The host.
+    pub host: String,
+    /// What it is ahead at [`Skew::at`], in nanoseconds.
+    pub offset: i64,
+    /// How fast it runs ahead, in millionths.
+    pub skew_ppm: f64,
+}
+
+/// What is done to a trace.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Skew {
+    /// The clocks; a host that is not named keeps its own.
+    pub clocks: Vec<Clock>,
+    /// When the clocks are off by their offsets, in nanoseconds.
+    pub at: i64,
+    /// Takes the clocks' errors away instead.
+    pub remove: bool,
+    /// Whether the times on the common clock move, too, so that nothing corrects them. Otherwise they are forgotten, and
+    /// reconcile estimates the clocks.
+    pub uncorrected: bool,
+}
+
+impl Clock {
+    /// What the clock shows at `time`, by the one that is right; `at` is when it is off by its offset.
+    fn shows(&self, time: i64, at: i64) -> i64 {
+        let passed = time.saturating_sub(at);
+        time.saturating_add(self.offset).saturating_add((passed as f64 * self.skew_ppm / 1e6).round() as i64)
+    }
+
+    /// When the clock shows `shown`.
+    fn when(&self, shown: i64, at: i64) -> i64 {
+        let passed = shown.saturating_sub(at).saturating_sub(self.offset) as f64;
+        // By what the clock is ahead of itself, which keeps the digits that a division of the whole would lose.
+        let ahead = passed * (self.skew_ppm / 1e6) / (1.0 + self.skew_ppm / 1e6);
+        shown.saturating_sub(self.offset).saturating_sub(ahead.round() as i64)
+    }
+}
+
+/// `trace` with the clocks that `skew` gives its hosts.
+///
+/// # Errors
+/// When there is no such host, or its clock would stand still.
+pub fn skew(trace: &MessageTrace, skew: &Skew) -> Result<MessageTrace, Error> {
+    let mut clocks: FxHashMap<&str, &Clock> = FxHashMap::default();
+    for clock in &skew.clocks {
+        if !trace.nodes.0.iter().any(|node| node.host == clock.host) {
+            let mut hosts: Vec<&str> = trace.nodes.0.iter().map(|node| node.host.as_str()).collect();
+            hosts.sort_unstable();
+            hosts.dedup();
+            hosts.truncate(20);
+            let why = format!("there is no host '{}'; hosts are {}", clock.host, hosts.join(", "));
+            return Err(Error::Unknown(why));
+        }
+        if !clock.skew_ppm.is_finite() || clock.skew_ppm <= -1e6 {
+            let why = format!("the clock of {} would stand still at {} ppm", clock.host, clock.skew_ppm);
+            return Err(Error::Unknown(why));
+        }
+        clocks.insert(&clock.host, clock);
+    }
+    let of_nodes: Vec<Option<&Clock>> =
+        trace.nodes.0.iter().map(|node| clocks.get(node.host.as_str()).copied()).collect();
+    let moved = |node: NodeId, time: Option<i64>| {
+        let clock = usize::try_from(node).ok().and_then(|node| of_nodes.get(node).copied()).flatten();
+        let by = |clock: &Clock, time| {
+            if skew.remove { clock.when(time, skew.at) } else { clock.shows(time, skew.at) }
+        };
+        clock.zip(time).map_or(time, |(clock, time)| Some(by(clock, time)))
+    };
+    let mut others = place::changed(trace, |_, mut m| {
+        // A trace that came with common times only has none of the hosts' own.
+        m.send_first = moved(m.src, m.send_first.or(m.send_ts));
+        m.send_last = moved(m.src, m.send_last.or(m.send_ts));
+        m.recv_first = moved(m.dst, m.recv_first.or(m.recv_ts));
+        m.recv_last = moved(m.dst, m.recv_last.or(m.recv_ts));
+        let keep = skew.uncorrected;
+        m.send_ts = moved(m.src, m.send_ts).filter(|_| keep);
+        m.recv_ts = moved(m.dst, m.recv_ts).filter(|_| keep);
+        Some(m)
+    });
+    if skew.uncorrected {
+        others.sort();
+    }
+    Ok(others)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::maketrace::{Changes, make, shipped};
+
+    fn clock(offset: i64, skew_ppm: f64) -> Clock {
+        Clock { host: "B".into(), offset, skew_ppm }
+    }
+
+    fn trace() -> MessageTrace {
+        let changes = Changes { instances: Some(3), ..Changes::default() };
+        make(&shipped("children-0-2").unwrap().unwrap().changed(&changes), &()).unwrap().trace
+    }
+
+    #[test]
+    fn what_a_clock_shows() {
+        // A second after 'at', a clock that is 5 us ahead and gains 10 us a second is 15 us ahead.
+        assert_eq!(clock(5_000, 10.0).shows(2_000_000_000, 1_000_000_000), 2_000_015_000);
+        assert_eq!(clock(5_000, 10.0).when(2_000_015_000, 1_000_000_000), 2_000_000_000);
+        assert_eq!(clock(-3, 0.0).shows(1, 0), -2);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+        #[test]
+        fn what_is_added_can_be_taken_away(time in 0i64..4_000_000_000_000_000_000, passed in -1_000_000_000_000_000i64..1_000_000_000_000_000, offset in -1_000_000_000_000i64..1_000_000_000_000, ppm in -1000.0f64..1000.0) {
+            let (clock, at) = (clock(offset, ppm), time - passed);
+            prop_assert!((clock.when(clock.shows(time, at), at) - time).abs() <= 1);
+        }
+    }
+
+    #[test]
+    fn only_the_times_that_the_host_read_move() {
+        let trace = trace();
+        let uncorrected = Skew { clocks: vec![clock(7, 0.0)], at: 0, remove: false, uncorrected: true };
+        let skewed = skew(&trace, &uncorrected).unwrap();
+        assert_eq!(skewed.len(), trace.len());
+        let is_b = |node: NodeId| i64::from(trace.nodes.get(node).unwrap().host == "B");
+        let mut at_b = 0;
+        for row in 0..trace.len() {
+            let (before, after) = (trace.message(row), skewed.message(row));
+            assert_eq!(after.send_ts.unwrap() - before.send_ts.unwrap(), 7 * is_b(before.src));
+            assert_eq!(after.recv_last.unwrap() - before.recv_last.unwrap(), 7 * is_b(before.dst));
+            assert_eq!(skewed.call_id(row), trace.call_id(row));
+            at_b += is_b(before.src);
+        }
+        assert!(at_b > 0);
+        // Without the common clock, its times are to be found again.
+        let own = skew(&trace, &Skew { uncorrected: false, ..uncorrected.clone() }).unwrap();
+        assert_eq!((own.send_ts(0), own.recv_ts(0)), (None, None));
+        assert_eq!(own.message(0).recv_first, trace.recv_ts(0).map(|time| time + 7));
+        let back = skew(&skewed, &Skew { remove: true, ..uncorrected }).unwrap();
+        assert!((0..trace.len()).all(|row| back.message(row) == trace.message(row)));
+    }
+
+    #[test]
+    fn a_host_that_is_not_there_is_told_with_those_that_are() {
+        let with = |clock| Skew { clocks: vec![clock], at: 0, remove: false, uncorrected: false };
+        let error =
+            skew(&trace(), &with(Clock { host: "X".into(), ..clock(1, 0.0) })).unwrap_err().to_string();
+        assert!(error.contains("no host 'X'") && error.contains("A, B, C"), "{error}");
+        let error = skew(&trace(), &with(clock(0, -1e6))).unwrap_err().to_string();
+        assert!(error.contains("stand still"), "{error}");
+    }
+}

@@ -1,0 +1,143 @@
+//! What a sniffer drops (Project 5, section 7.5.5): it captures at most so many messages a second, keeps what comes faster
+//! in a queue, and discards what finds the queue full. So losses come in bursts, where the traffic does.
+
+use message_trace::MessageTrace;
+
+use crate::error::Error;
+use crate::maketrace::TruthTable;
+use crate::place;
+use crate::truth::Truth;
+
+/// A sniffer. Every message counts as one packet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sniffer {
+    /// How many messages it captures a second at its peak.
+    pub rate: f64,
+    /// How many it can keep waiting; the paper's has 64.
+    pub queue: u32,
+}
+
+/// What is left of a trace.
+#[derive(Clone, Debug)]
+pub struct Captured {
+    /// What was captured, in the order of the trace.
+    pub trace: MessageTrace,
+    /// The row of each former message; none of one that was dropped.
+    pub rows: Vec<Option<u64>>,
+}
+
+impl Sniffer {
+    /// What it captures of `trace`, which must be sorted.
+    ///
+    /// # Errors
+    /// When it captures nothing at all.
+    pub fn capture(&self, trace: &MessageTrace) -> Result<Captured, Error> {
+        let (mut waiting, mut last) = (0.0f64, None);
+        let (mut rows, mut kept) = (Vec::with_capacity(trace.len()), 0);
+        let captured = place::changed(trace, |_, message| {
+            let time = message.time();
+            let passed = last.map_or(0, |last: i64| time.saturating_sub(last).max(0));
+            last = Some(time);
+            waiting = (waiting - passed as f64 * self.rate / 1e9).max(0.0);
+            // What is captured in part still takes a place of the queue.
+            if waiting.ceil() >= f64::from(self.queue) {
+                rows.push(None);
+                return None;
+            }
+            waiting += 1.0;
+            rows.push(Some(kept));
+            kept += 1;
+            Some(message)
+        });
+        if kept == 0 {
+            return Err(Error::Unknown("nothing would be captured; take a longer --queue".into()));
+        }
+        Ok(Captured { trace: captured, rows })
+    }
+}
+
+impl Captured {
+    /// How many messages were dropped.
+    pub fn dropped(&self) -> u64 {
+        self.rows.iter().filter(|row| row.is_none()).count() as u64
+    }
+
+    /// `truth` about the trace as one about what was captured. What a dropped message caused counts to the nearest above
+    /// it that was captured. A truth about calls stays as it is: their ids do not change, and the score sees which are
+    /// missing.
+    pub fn truth(&self, truth: &Truth) -> TruthTable {
+        let of = match truth {
+            Truth::Calls(of) => {
+                let mut rows: Vec<_> =
+                    of.iter().map(|(call, parent)| (call.clone(), parent.clone())).collect();
+                rows.sort_unstable();
+                return TruthTable::Calls(rows);
+            }
+            Truth::Messages(of) => of,
+        };
+        let row = |message: u64| usize::try_from(message).ok().and_then(|row| *self.rows.get(row)?);
+        let mut causes = vec![None; self.trace.len()];
+        for (child, parent) in of {
+            let Some(child) = row(*child) else { continue };
+            let mut parent = *parent;
+            // A truth that goes round in circles ends after all messages at the latest.
+            for _ in 0..=of.len() {
+                match parent {
+                    Some(above) if row(above).is_none() => parent = of.get(&above).copied().flatten(),
+                    _ => break,
+                }
+            }
+            causes[child as usize] = parent.and_then(row);
+        }
+        TruthTable::Messages(causes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::maketrace::{Config, make};
+    use std::path::Path;
+
+    /// A message every millisecond, ten of them, each of which causes the next.
+    fn trace() -> (MessageTrace, Truth) {
+        let text = r#"
+call_ids = false
+delay = "1ms"
+[[tracelet]]
+name = "to and fro"
+instances = 1
+messages = [ { from = "a", to = "b" }, { from = "b", to = "a" }, { from = "a", to = "b" }, { from = "b", to = "a" },
+             { from = "a", to = "b" }, { from = "b", to = "a" }, { from = "a", to = "b" }, { from = "b", to = "a" } ]
+"#;
+        let made = make(&Config::parse(Path::new("x"), text).unwrap(), &()).unwrap();
+        let TruthTable::Messages(causes) = made.truth else { panic!("not by messages") };
+        let causes = causes.into_iter().enumerate().map(|(child, cause)| (child as u64, cause)).collect();
+        (made.trace, Truth::Messages(causes))
+    }
+
+    #[test]
+    fn what_comes_too_fast_for_too_long_is_dropped() {
+        let (trace, truth) = trace();
+        // One every two milliseconds is captured, two may wait. At 0, 1 and 2 ms 0, 0.5 and 1 wait; at 3 ms 1.5, which
+        // take both places; at 4 ms 1; then every second message is dropped.
+        let captured = Sniffer { rate: 500.0, queue: 2 }.capture(&trace).unwrap();
+        let rows = [Some(0), Some(1), Some(2), None, Some(3), None, Some(4), None];
+        assert_eq!((captured.rows.as_slice(), captured.dropped()), (&rows[..], 3));
+        assert_eq!(captured.trace.len(), 5);
+        assert_eq!(captured.trace.send_ts(3), trace.send_ts(4));
+        // 4 was caused by 3, which was dropped, and that by 2.
+        let causes = vec![None, Some(0), Some(1), Some(2), Some(3)];
+        assert_eq!(captured.truth(&truth), TruthTable::Messages(causes));
+    }
+
+    #[test]
+    fn what_is_fast_enough_drops_nothing() {
+        let (trace, truth) = trace();
+        let captured = Sniffer { rate: 1000.0, queue: 1 }.capture(&trace).unwrap();
+        assert_eq!(captured.dropped(), 0);
+        let causes = (0..8u64).map(|child| child.checked_sub(1)).collect();
+        assert_eq!(captured.truth(&truth), TruthTable::Messages(causes));
+        assert!(Sniffer { rate: 1.0, queue: 0 }.capture(&trace).is_err());
+    }
+}

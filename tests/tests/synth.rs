@@ -1,0 +1,174 @@
+//! `sockcap synth`, `skew` and `drop`: traces whose truth is known go through the whole chain.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use end_to_end::sockcap;
+
+fn run(arguments: &[&str], directory: &Path) -> Output {
+    Command::new(sockcap()).args(arguments).current_dir(directory).output().unwrap()
+}
+
+fn succeeds(arguments: &[&str], directory: &Path) -> String {
+    let output = run(arguments, directory);
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The value of a measure of `sockcap score --json`.
+fn measure(score: &str, name: &str) -> f64 {
+    let (_, rest) = score.split_once(&format!("\"{name}\": ")).unwrap();
+    rest.split([',', '\n']).next().unwrap().trim().parse().unwrap()
+}
+
+#[test]
+fn a_made_trace_goes_through_the_whole_chain() {
+    for name in ["multi-tier", "multi-tier-added-delay", "children-0-2", "children-d-cc", "penalty-breaker"] {
+        let directory = tempfile::tempdir().unwrap();
+        let output = run(&["synth", name, "--instances", "20", "--truth", "truth.csv"], directory.path());
+        let line = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success() && line.contains("the truth about calls in truth.csv"), "{line}");
+        let score = succeeds(&["score", "--truth", "truth.csv", "--json"], directory.path());
+        for none in ["calls_without_truth", "truth_without_calls", "adopted", "roots_with_a_parent"] {
+            assert_eq!(measure(&score, none), 0.0, "{name}: {none}: {score}");
+        }
+        // How good the default algorithm is on these hard cases is not for this test to say, but it is no nonsense.
+        assert!(measure(&score, "link_accuracy") > 0.2, "{name}: {score}");
+        let calls = measure(&score, "calls") as usize;
+        let messages = succeeds(&["export", "messages"], directory.path());
+        assert_eq!(messages.lines().count() - 1, 2 * calls, "{name}");
+    }
+}
+
+/// One request after the other, at times that are often the same: nothing is random, and no message takes any time.
+const SERIES: &str = r#"
+call_ids = false
+[[tracelet]]
+name = "series"
+parallel = 3
+instances = 4
+think = "1s"
+messages = [
+    { from = "c", to = "a", name = "a" },
+    { from = "a", to = "b", name = "b", delay = "10ms" },
+    { returns = "b" },
+    { returns = "a" },
+]
+"#;
+
+#[test]
+fn a_truth_about_messages_has_the_numbers_of_the_trace() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("series.toml"), SERIES).unwrap();
+    succeeds(&["synth", "series.toml", "--truth", "truth.csv"], directory.path());
+    let messages = succeeds(&["export", "messages"], directory.path());
+    let rows: Vec<Vec<&str>> = messages.lines().skip(1).map(|line| line.split(',').collect()).collect();
+    let truth = fs::read_to_string(directory.path().join("truth.csv")).unwrap();
+    let truth: Vec<(usize, Option<usize>)> = truth
+        .lines()
+        .skip(1)
+        .map(|line| line.split_once(',').unwrap())
+        .map(|(child, parent)| (child.parse().unwrap(), parent.parse().ok()))
+        .collect();
+    assert_eq!((rows.len(), truth.len()), (48, 48));
+    assert_eq!(truth.iter().filter(|(_, parent)| parent.is_none()).count(), 12);
+    for (child, parent) in truth {
+        let Some(parent) = parent else { continue };
+        // The columns 7 and 8 are who sent and who received it; 5 and 6 when.
+        assert_eq!(rows[parent][8], rows[child][7], "{parent} -> {child}");
+        assert!(rows[parent][6].parse::<i64>().unwrap() <= rows[child][5].parse::<i64>().unwrap());
+    }
+    // Nothing else may be in the directory.
+    fs::write(directory.path().join("other.toml"), SERIES).unwrap();
+    let output = run(&["synth", "other.toml", "--truth", "other.csv"], directory.path());
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("something else already"));
+}
+
+#[test]
+fn what_a_sniffer_drops_is_missing_and_the_truth_follows() {
+    let directory = tempfile::tempdir().unwrap();
+    let calls = ["synth", "children-0-2", "--instances", "50", "--truth", "calls.csv", "-d", "calls"];
+    succeeds(&calls, directory.path());
+    let dropped = ["drop", "-d", "calls", "--rate", "20", "--queue", "5", "--to", "lossy"];
+    let output = run(&dropped, directory.path());
+    let line = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success() && line.contains("messages dropped ("), "{line}");
+    let rows = |data: &str| succeeds(&["export", "messages", "-d", data], directory.path()).lines().count();
+    assert!(rows("lossy") < rows("calls"));
+    let score = succeeds(&["score", "--truth", "calls.csv", "-d", "lossy", "--json"], directory.path());
+    assert!(measure(&score, "links") > 0.0 && measure(&score, "calls_without_truth") == 0.0, "{score}");
+    // By messages, the numbers are others.
+    fs::write(directory.path().join("series.toml"), SERIES).unwrap();
+    succeeds(&["synth", "series.toml", "--truth", "series.csv", "-d", "series"], directory.path());
+    let mut arguments = vec!["drop", "-d", "series", "--rate", "1", "--queue", "3", "--to", "less"];
+    arguments.extend(["--truth", "series.csv", "--truth-to", "less.csv"]);
+    succeeds(&arguments, directory.path());
+    let truth = fs::read_to_string(directory.path().join("less.csv")).unwrap();
+    assert_eq!(truth.lines().count(), rows("less"));
+    let score = succeeds(&["score", "--truth", "less.csv", "-d", "less", "--json"], directory.path());
+    assert_eq!(measure(&score, "truth_without_calls"), 0.0);
+    let onto = run(&["drop", "-d", "less", "--rate", "1", "--to", "./less"], directory.path());
+    assert_eq!(onto.status.code(), Some(1));
+}
+
+#[test]
+fn skew_is_added_and_taken_away() {
+    let directory = tempfile::tempdir().unwrap();
+    let network = SERIES.replace("call_ids = false", "network = \"1ms\"");
+    fs::write(directory.path().join("series.toml"), network).unwrap();
+    succeeds(&["synth", "series.toml", "--truth", "truth.csv", "-d", "plain"], directory.path());
+    let times = |data: &str| {
+        let messages = succeeds(&["export", "messages", "-d", data], directory.path());
+        let mut rows: Vec<String> = messages
+            .lines()
+            .skip(1)
+            .map(|line| {
+                let cells: Vec<&str> = line.split(',').collect();
+                [cells[18], cells[14], cells[1], cells[3], cells[5], cells[6]].join(" ")
+            })
+            .collect();
+        rows.sort_unstable();
+        rows
+    };
+    let skew = |from: &str, to: &str, more: &[&str]| {
+        let arguments = ["skew", "-d", from, "--to", to, "--host", "a=20ms,100", "--at", "0"];
+        succeeds(&[&arguments, more].concat(), directory.path());
+    };
+    skew("plain", "wrong", &["--uncorrected"]);
+    assert_ne!(times("wrong"), times("plain"));
+    skew("wrong", "back", &["--uncorrected", "--remove"]);
+    assert_eq!(times("back"), times("plain"));
+    // Without --uncorrected the clocks are found again: the links are as right as they were.
+    skew("plain", "own", &[]);
+    let right = |data: &str| {
+        let score = succeeds(&["score", "--truth", "truth.csv", "-d", data, "--json"], directory.path());
+        measure(&score, "link_accuracy")
+    };
+    assert_eq!(right("own"), right("plain"));
+    let output = run(&["skew", "-d", "plain", "--to", "x", "--host", "z=1s"], directory.path());
+    assert!(String::from_utf8(output.stderr).unwrap().contains("no host 'z'"));
+}
+
+#[test]
+fn a_configuration_that_is_wrong_is_told_with_its_place() {
+    let directory = tempfile::tempdir().unwrap();
+    let fails = |text: &str, words: &str| {
+        fs::write(directory.path().join("x.toml"), text).unwrap();
+        let output = run(&["synth", "x.toml"], directory.path());
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{error}");
+        assert!(error.contains("x.toml") && error.contains(words), "'{words}': {error}");
+    };
+    fails("seeds = 1", "seeds");
+    fails(&SERIES.replace("\"10ms\"", "\"soon\""), "soon");
+    fails(
+        &SERIES.replace("from = \"a\", to = \"b\"", "from = \"x\", to = \"b\""),
+        "tracelet 'series', message 2",
+    );
+    let output = run(&["synth", "no-such"], directory.path());
+    assert!(String::from_utf8(output.stderr).unwrap().contains("no-such"));
+}
