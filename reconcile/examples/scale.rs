@@ -13,16 +13,18 @@ use socket_log::encode::{Origin, Role};
 use socket_log::write::{LogWriter, TCP, inet};
 
 const HOSTS: u64 = 115;
-/// Messages of one connection.
+/// Messages of one connection, where nobody chose.
 const EACH: u64 = 20;
 /// A connection begins this many nanoseconds after the one before.
 const APART: u64 = 1_000_000;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    const USAGE: &str = "usage: scale make DIRECTORY MESSAGES | scale run DIRECTORY [MEMORY] [THREADS]";
+    const USAGE: &str =
+        "usage: scale make DIRECTORY MESSAGES [EACH] | scale run DIRECTORY [MEMORY] [THREADS]";
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        ["make", directory, messages] => make(Path::new(directory), messages.parse()?),
+        ["make", directory, messages] => make(Path::new(directory), messages.parse()?, EACH),
+        ["make", directory, messages, each] => make(Path::new(directory), messages.parse()?, each.parse()?),
         ["run", directory, options @ ..] => {
             let default = Options::default();
             let memory = options.first().map_or(Ok(default.memory), |memory| memory.parse())?;
@@ -33,18 +35,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Writes the logs, host by host: each connection is between two hosts and has ten requests with their answers.
-fn make(directory: &Path, messages: u64) -> Result<(), Box<dyn Error>> {
+/// Writes the logs, host by host: each connection is between two hosts and has `each` messages, half of them requests.
+fn make(directory: &Path, messages: u64, each: u64) -> Result<(), Box<dyn Error>> {
     let data = DataDir::new(directory);
     for host in 0..HOSTS {
         let mut log = LogWriter::new(&format!("h{host}"), 100, "/bin/proxy");
         let mut boot = [0; 16];
         boot[..8].copy_from_slice(&(host + 1).to_le_bytes());
         log.set_boot_id(boot);
-        for connection in 0..messages / EACH {
+        for connection in 0..messages / each {
             let (from, to) = ends(connection);
             if host == from || host == to {
-                add(&mut log, connection, host == from);
+                add(&mut log, connection, each, host == from);
             }
         }
         log.write(&data.hosts().join(format!("h{host}")).join("100.sclog"))?;
@@ -59,7 +61,7 @@ fn ends(connection: u64) -> (u64, u64) {
 }
 
 /// Adds what one end of a connection does. `scripts/bench reconcile` makes the same records for its comparison.
-fn add(log: &mut LogWriter, connection: u64, connects: bool) {
+fn add(log: &mut LogWriter, connection: u64, each: u64, connects: bool) {
     let (from, to) = ends(connection);
     let port = 1024 + (connection / HOSTS) % 60_000;
     let (at, flow) = (APART * connection, connection as u32 + 1);
@@ -73,7 +75,7 @@ fn add(log: &mut LogWriter, connection: u64, connects: bool) {
     };
     log.flow(at, flow, TCP, origin, 2 * connection + u64::from(connects) + 1);
     log.endpoints(at, flow, role, own, peer, 0);
-    for turn in 0..EACH / 2 {
+    for turn in 0..each / 2 {
         let at = at + 1_000 * turn;
         match connects {
             true => log.send(at + 100, flow, 300).receive(at + 400, flow, 5_000),

@@ -1,7 +1,7 @@
 //! The flows of datagrams (pairs of ends) of one partition: their messages in order, with their directions and names.
 //! Datagrams are never made fat: each is a message by its nature.
 
-use message_trace::Protocol;
+use message_trace::{Error, Protocol};
 use socket_log::encode::Role;
 
 use crate::calls::Part;
@@ -11,6 +11,7 @@ use crate::end::{DatagramMessage, End};
 use crate::names::NameId;
 use crate::options::Options;
 use crate::reconciliation::{Reconciliation, add};
+use crate::row_sink::RowSink;
 use crate::rows::{NIL, Row};
 use crate::store::joined;
 
@@ -33,10 +34,9 @@ pub(crate) struct DatagramSlot {
     pub(crate) names: [NameId; 2],
 }
 
-/// What came of one partition. The slot of a row is its place in `slots`.
+/// What came of one partition beside its rows. The slot of a row is its place in `slots`.
 #[derive(Default)]
 pub(crate) struct MatchedFlows {
-    pub(crate) rows: Vec<Row>,
     pub(crate) flows: Vec<DatagramFlow>,
     pub(crate) slots: Vec<DatagramSlot>,
     pub(crate) counts: Reconciliation,
@@ -47,26 +47,32 @@ pub(crate) fn partition(
     views: &Views,
     messages: Vec<Vec<DatagramMessage>>,
     options: &Options,
-) -> MatchedFlows {
+    rows: &mut RowSink,
+) -> Result<MatchedFlows, Error> {
     let mut messages = joined(messages);
     messages.sort_unstable_by_key(|m| (m.flow(), m.first(), m.ends(), m.times[1], m.names, m.bytes, m.tids));
-    // As large as it gets from the beginning: growing would take as much again, and one flow may be all there is.
-    let mut matched = MatchedFlows { rows: Vec::with_capacity(messages.len()), ..MatchedFlows::default() };
+    let mut matched = MatchedFlows::default();
     for of_flow in messages.chunk_by(|one, next| one.flow() == next.flow()) {
-        flow(views, of_flow, options, &mut matched);
+        flow(views, of_flow, options, &mut matched, rows)?;
     }
-    matched
+    Ok(matched)
 }
 
 /// Adds the messages of one flow, which are in order.
-fn flow(views: &Views, messages: &[DatagramMessage], options: &Options, matched: &mut MatchedFlows) {
-    let Some(first) = messages.first() else { return };
+fn flow(
+    views: &Views,
+    messages: &[DatagramMessage],
+    options: &Options,
+    matched: &mut MatchedFlows,
+    rows: &mut RowSink,
+) -> Result<(), Error> {
+    let Some(first) = messages.first() else { return Ok(()) };
     let counts = &mut matched.counts;
     counts.datagrams.reordered += reordered(messages);
     if !options.keep_internal && is_internal(views, messages) {
         counts.internal.flows += 1;
         counts.internal.messages += messages.len() as u64;
-        return;
+        return Ok(());
     }
     let socket = |end: End| match end {
         End::Socket(place) => views.sockets.get(place as usize),
@@ -97,10 +103,11 @@ fn flow(views: &Views, messages: &[DatagramMessage], options: &Options, matched:
             }
         };
         let part = message.part();
-        matched.rows.push(Row::of(&part, place as u32, usize::from(backward)));
+        rows.push(Row::of(&part, place as u32, usize::from(backward)))?;
         count(&part, message, &mut matched.counts);
     }
     add(&mut matched.counts.messages, protocol.name(), messages.len() as u64);
+    Ok(())
 }
 
 /// The name of one end of a message: its own towards its peer where it was seen, otherwise what its peer calls it.

@@ -9,11 +9,12 @@ use message_trace::{Error, Progress};
 use crate::calls::{Datagram, StreamCall};
 use crate::capture::NONE;
 use crate::connections::Connection;
+use crate::dealer::Dealer;
 use crate::parallel;
 use crate::reach::Reach;
 use crate::second_reading::{Call, SecondReading};
 use crate::socket::{Socket, Sockets};
-use crate::store::{Budget, Dealer, Store};
+use crate::store::{Budget, Store};
 
 /// About so many bytes of calls make a partition: enough to keep files and buffers few, and little beside what
 /// memory holds.

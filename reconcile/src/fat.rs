@@ -5,76 +5,95 @@
 //! Each end is asked in its own order of events, by its own clock, so that no difference between clocks matters;
 //! a turn seen at either end is one.
 
+use std::iter::Peekable;
+
 use crate::calls::Part;
 
-/// Merges the messages of both directions of one flow, each in order, where at most `gap` nanoseconds lie between
-/// them at the sender (at the receiver, where the sender was not traced). This is a pure function of one flow.
-pub fn merge(parts: [Vec<Part>; 2], gap: i64) -> [Vec<Part>; 2] {
-    let turns = [Turns::of(&parts[1]), Turns::of(&parts[0])];
-    let [first, second] = parts;
-    let [before, behind] = turns;
-    [merge_direction(first, &before, gap), merge_direction(second, &behind, gap)]
-}
-
-/// When the other direction had its turn, in the order of each end.
-struct Turns {
-    /// Its receives, at the sender of the messages to be merged.
-    at_sender: Vec<i64>,
-    /// Its sends, at the receiver of the messages to be merged.
-    at_receiver: Vec<i64>,
-}
-
-impl Turns {
-    fn of(other: &[Part]) -> Turns {
-        // As large as they get from the beginning: growing would take as much again.
-        let mut at_sender = Vec::with_capacity(2 * other.len());
-        let mut at_receiver = Vec::with_capacity(other.len());
-        for part in other {
-            at_sender.extend(part.received.into_iter().flat_map(|seen| [seen.first, seen.last]));
-            at_receiver.extend(part.sent.map(|seen| seen.first));
-        }
-        at_sender.sort_unstable();
-        at_receiver.sort_unstable();
-        Turns { at_sender, at_receiver }
-    }
-
-    fn between(turns: &[i64], from: i64, to: i64) -> bool {
-        let next = turns.partition_point(|turn| *turn < from);
-        turns.get(next).is_some_and(|turn| *turn <= to)
+/// Merges messages of one direction, in order, where at most `gap` nanoseconds lie between them at the sender (at the
+/// receiver, where the sender was not traced) and the other direction had no turn: none of its receives at the sender,
+/// whose times are `at_sender`, and none of its sends at the receiver, whose times are `at_receiver`. All are in order
+/// and gone through once, so that no more of them need be in memory than one.
+pub fn merge<P, S, R>(parts: P, at_sender: S, at_receiver: R, gap: i64) -> Merge<P, S, R>
+where
+    P: Iterator<Item = Part>,
+    S: Iterator<Item = i64>,
+    R: Iterator<Item = i64>,
+{
+    Merge {
+        parts,
+        next: None,
+        at_sender: Turns(at_sender.peekable()),
+        at_receiver: Turns(at_receiver.peekable()),
+        gap,
     }
 }
 
-fn merge_direction(mut parts: Vec<Part>, turns: &Turns, gap: i64) -> Vec<Part> {
-    // In place, as there may be as many as memory holds.
-    parts.dedup_by(|next, last| {
-        let is_adjacent = adjacent(last, next, turns, gap);
-        if is_adjacent {
-            append(last, next);
-        }
-        is_adjacent
-    });
-    parts.shrink_to_fit();
-    parts
+/// See [`merge`].
+#[derive(Debug)]
+pub struct Merge<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> {
+    parts: P,
+    /// The first part of the next message.
+    next: Option<Part>,
+    at_sender: Turns<S>,
+    at_receiver: Turns<R>,
+    gap: i64,
 }
 
-fn adjacent(last: &Part, next: &Part, turns: &Turns, gap: i64) -> bool {
-    let sides =
-        [(last.sent, next.sent, &turns.at_sender), (last.received, next.received, &turns.at_receiver)];
-    let mut distance = None;
-    for (last, next, turns) in sides {
-        match (last, next) {
-            // Work that other processes do is other nodes' work.
-            (Some(last), Some(next)) if last.process == next.process => {
-                if Turns::between(turns, last.last, next.first) {
-                    return false;
-                }
-                distance = distance.or(Some(next.first.saturating_sub(last.last)));
+impl<P, S, R> Iterator for Merge<P, S, R>
+where
+    P: Iterator<Item = Part>,
+    S: Iterator<Item = i64>,
+    R: Iterator<Item = i64>,
+{
+    type Item = Part;
+
+    fn next(&mut self) -> Option<Part> {
+        let mut message = self.next.take().or_else(|| self.parts.next())?;
+        while let Some(part) = self.parts.next() {
+            if !self.adjacent(&message, &part) {
+                self.next = Some(part);
+                break;
             }
-            (None, None) => {}
-            _ => return false,
+            append(&mut message, &part);
         }
+        Some(message)
     }
-    distance.is_some_and(|distance| distance <= gap)
+}
+
+/// When the other direction had its turn, in the order of one end.
+#[derive(Debug)]
+struct Turns<I: Iterator<Item = i64>>(Peekable<I>);
+
+impl<I: Iterator<Item = i64>> Turns<I> {
+    /// Whether there was one, where nobody will ask for what was before `from` again.
+    fn between(&mut self, from: i64, to: i64) -> bool {
+        while self.0.next_if(|turn| *turn < from).is_some() {}
+        self.0.peek().is_some_and(|turn| *turn <= to)
+    }
+}
+
+impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> Merge<P, S, R> {
+    fn adjacent(&mut self, last: &Part, next: &Part) -> bool {
+        let mut distance = None;
+        for (side, last, next) in [(0, last.sent, next.sent), (1, last.received, next.received)] {
+            match (last, next) {
+                // Work that other processes do is other nodes' work.
+                (Some(last), Some(next)) if last.process == next.process => {
+                    let turn = match side {
+                        0 => self.at_sender.between(last.last, next.first),
+                        _ => self.at_receiver.between(last.last, next.first),
+                    };
+                    if turn {
+                        return false;
+                    }
+                    distance = distance.or(Some(next.first.saturating_sub(last.last)));
+                }
+                (None, None) => {}
+                _ => return false,
+            }
+        }
+        distance.is_some_and(|distance| distance <= self.gap)
+    }
 }
 
 fn append(last: &mut Part, next: &Part) {
@@ -97,6 +116,17 @@ mod tests {
     fn part(sent: i64, received: i64) -> Part {
         let seen = |time| Some(Seen::once(time, 0, time as i32));
         Part { sent: seen(sent), received: seen(received), bytes: 1, parts: 1 }
+    }
+
+    /// Both directions of one flow.
+    fn merge([one, other]: [Vec<Part>; 2], gap: i64) -> [Vec<Part>; 2] {
+        [(&one, &other), (&other, &one)].map(|(parts, turns)| {
+            let received = turns.iter().filter_map(|part| part.received);
+            let mut at_sender: Vec<i64> = received.flat_map(|seen| [seen.first, seen.last]).collect();
+            at_sender.sort_unstable();
+            let sent = turns.iter().filter_map(|part| part.sent.map(|seen| seen.first));
+            super::merge(parts.iter().copied(), at_sender.into_iter(), sent, gap).collect()
+        })
     }
 
     fn sizes(parts: &[Part]) -> Vec<u32> {

@@ -8,12 +8,12 @@
 //!    all processes that hold one kernel socket become one (`socket`), and the two ends of each connection find each
 //!    other (`connections`, `pairing`, `unix_sockets`), where their names differ by what they share ([`translation`],
 //!    `half_flows`, `translated`);
-//! 2. for the calls (`second_reading`, and `positions` where a log has forgotten some), which are dealt into partitions (`deal`), in memory or in temporary files
+//! 2. for the calls (`second_reading`, and `positions` where a log has forgotten some), which are dealt into partitions (`deal`, `dealer`), in memory or in temporary files
 //!    (`store`): those of one connection, or of one content of datagrams, meet in one.
 //!
 //! Then each partition is matched apart from the others: streams by byte ([`streams`], `stream_flows`) and made fat
-//! ([`fat`]), datagrams by checksum (`datagram_match`, [`datagrams`]) and then grouped into flows (`datagram_flows`).
-//! The messages (`rows`) get the times of the common clock, are sorted, with those that were imported as such (`imported`), and written (`timeline`). The public modules
+//! ([`fat`]), a connection with very many calls from files (`ways`, `sorted`), datagrams by checksum (`datagram_match`, [`datagrams`]) and then grouped into flows (`datagram_flows`).
+//! The messages (`rows`, `row_sink`) get the times of the common clock, are sorted, with those that were imported as such (`imported`), and written (`timeline`). The public modules
 //! are the steps by key: pure functions of the calls of one stream direction, one flow or one datagram key. What
 //! could not be matched is counted by cause in the [`Reconciliation`]. [`blind_spots`] lists whom the logs mention and
 //! who has none.
@@ -32,6 +32,7 @@ mod datagram_partition;
 mod datagram_translation;
 pub mod datagrams;
 mod deal;
+mod dealer;
 mod end;
 mod error;
 pub mod fat;
@@ -54,10 +55,12 @@ mod reach;
 mod read_logs;
 mod receivers;
 mod reconciliation;
+mod row_sink;
 mod rows;
 mod second_reading;
 mod seen_twice;
 mod socket;
+mod sorted;
 mod steady;
 mod store;
 mod stream_flows;
@@ -67,6 +70,7 @@ mod timeline;
 mod translated;
 pub mod translation;
 mod unix_sockets;
+mod ways;
 
 pub use calls::{Part, Seen, Transfer};
 pub use clocks::Clocks;

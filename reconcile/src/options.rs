@@ -19,7 +19,14 @@ pub struct Options {
     pub memory: u64,
     /// How many threads work at once; `None`: as many as there are processors. The result is the same with any.
     pub threads: Option<NonZeroUsize>,
+    /// How many calls of one connection are matched in memory; those of one with more are sorted by themselves, in temporary
+    /// files. The result is the same with any number: it is here for tests.
+    #[doc(hidden)]
+    pub at_once: usize,
 }
+
+/// [`Options::at_once`] where nobody chose: twice what a partition holds, some 17 MB in memory.
+const AT_ONCE: usize = 350_000;
 
 /// [`Options::memory`] where nobody chose: what holds the calls of five million messages, and leaves the whole of 25
 /// million below 1 GB.
@@ -36,6 +43,7 @@ impl Default for Options {
             translation: Some(TRANSLATION),
             memory: MEMORY,
             threads: None,
+            at_once: AT_ONCE,
         }
     }
 }

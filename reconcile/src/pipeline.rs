@@ -10,7 +10,7 @@ use crate::calls::Datagram;
 use crate::capture::Capture;
 use crate::clocks::Samples;
 use crate::connections::{self, Listening};
-use crate::datagram_flows;
+use crate::datagram_flows::{self, MatchedFlows};
 use crate::datagram_names::{self, SeenNames, Views};
 use crate::datagram_partition::{DatagramMatcher, MatchedDatagrams};
 use crate::datagram_translation::{self, DatagramTranslations, Hints, Translated};
@@ -35,6 +35,7 @@ use crate::stream_flows::{MatchedStreams, StreamMatcher};
 use crate::timeline::{Rows, Writing};
 use crate::translated;
 use crate::unix_sockets;
+use crate::ways::Owners;
 
 /// So many imported messages are handed on at once.
 const BLOCK: usize = 64 << 10;
@@ -102,26 +103,32 @@ pub fn reconcile(
     // Samples hold what is least, in whatever order they were added, so each worker takes any of those at hand.
     let samples = Pool::new(capture.hosts.len());
     let mut rows = Rows::new(&budget, directory);
+    rows.grow(partitions.ranges.len());
+    let mut taken = Vec::with_capacity(partitions.ranges.len());
     let matcher = StreamMatcher {
         capture: &capture,
         sockets: &sockets.all,
-        connections: &connections,
-        connection_of: &partitions.connection_of,
+        owners: Owners { connections: &connections, connection_of: &partitions.connection_of },
         options,
+        budget: &budget,
+        directory,
     };
     let mut used: Vec<bool> = Vec::with_capacity(connections.len());
     let work = |piece: usize| {
         let range = partitions.ranges[piece].clone();
-        let calls = transfers.take(piece)?;
-        Ok(samples.with(|samples| matcher.partition(range, calls, samples)))
+        let mut sink = rows.sink(piece);
+        let calls = transfers.blocks(piece);
+        let matched = samples.with(|samples| matcher.partition(range, calls, samples, &mut sink))?;
+        Ok((matched, sink.finish()?))
     };
-    parallel::in_order(threads, partitions.ranges.len(), work, |_, matched: MatchedStreams| {
+    parallel::in_order(threads, partitions.ranges.len(), work, |_, (matched, rows): (MatchedStreams, _)| {
         progress.advance(1);
         used.extend(matched.used);
         outcome.absorb(matched.counts);
-        rows.add(matched.rows).map_err(Error::from)
+        taken.push(rows);
+        Ok::<_, Error>(())
     })?;
-    let streams = rows.partitions();
+    rows.add(0, taken);
 
     progress.step("matching datagrams", 2 * datagrams.partitions() as u64);
     let messages: Store<DatagramMessage> = Store::new(&budget, directory, datagrams.partitions());
@@ -180,20 +187,28 @@ pub fn reconcile(
     }
     let views = Views { sockets: &sockets.all, names: &capture.names, fallbacks: &fallbacks, seen };
     let mut flows = Vec::with_capacity(messages.partitions());
-    let work = |piece: usize| Ok(datagram_flows::partition(&views, messages.take(piece)?, options));
-    parallel::in_order(threads, messages.partitions(), work, |_, matched: datagram_flows::MatchedFlows| {
+    let first = rows.grow(messages.partitions());
+    let mut taken = Vec::with_capacity(messages.partitions());
+    let work = |piece: usize| {
+        let mut sink = rows.sink(first + piece);
+        let matched = datagram_flows::partition(&views, messages.take(piece)?, options, &mut sink)?;
+        Ok((matched, sink.finish()?))
+    };
+    parallel::in_order(threads, messages.partitions(), work, |_, (matched, rows): (MatchedFlows, _)| {
         progress.advance(1);
         outcome.absorb(matched.counts);
         flows.push((matched.flows, matched.slots));
-        rows.add(matched.rows).map_err(Error::from)
+        taken.push(rows);
+        Ok::<_, Error>(())
     })?;
+    rows.add(first, taken);
 
     outcome.translations.extend(translations.translations(&capture, &views, &translated));
 
     let mut output = Output::new(&capture, &sockets.all);
     output.connections(&connections, &used);
     for (piece, begin) in output.datagrams(&flows).into_iter().enumerate() {
-        rows.set_begin(streams + piece, begin);
+        rows.set_begin(first + piece, begin);
     }
     drop(flows);
 

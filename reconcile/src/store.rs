@@ -111,9 +111,14 @@ impl<'a, T: Plain> Store<'a, T> {
         Ok(())
     }
 
+    /// Adds so many partitions.
+    pub(crate) fn grow(&mut self, partitions: usize) {
+        self.partitions.extend((0..partitions).map(|_| Mutex::new(Vec::new())));
+    }
+
     /// Adds a partition of one block.
     pub(crate) fn push_partition(&mut self, records: Vec<T>) -> Result<(), Error> {
-        self.partitions.push(Mutex::new(Vec::new()));
+        self.grow(1);
         self.push(self.partitions.len() - 1, 0, records)
     }
 
@@ -138,10 +143,41 @@ impl<'a, T: Plain> Store<'a, T> {
 
     /// Takes the records of a partition, in blocks, in the order of their tags.
     pub(crate) fn take(&self, partition: usize) -> Result<Vec<Vec<T>>, Error> {
-        let Some(blocks) = self.partitions.get(partition) else { return Ok(Vec::new()) };
-        let mut blocks = std::mem::take(&mut *lock(blocks));
+        self.blocks(partition).collect()
+    }
+
+    /// The same, one block after the other: only that one is in memory which is asked for.
+    pub(crate) fn blocks(&self, partition: usize) -> impl Iterator<Item = Result<Vec<T>, Error>> {
+        let mut blocks =
+            self.partitions.get(partition).map(|of| std::mem::take(&mut *lock(of))).unwrap_or_default();
         blocks.sort_by_key(|block| block.tag);
-        blocks.into_iter().map(|block| self.load(block.kept)).collect()
+        blocks.into_iter().map(|block| self.load(block.kept))
+    }
+
+    /// Reads up to `most` records of a block into `to`, from record number `from` on. Blocks are numbered as they were pushed.
+    pub(crate) fn read(
+        &self,
+        partition: usize,
+        block: usize,
+        from: usize,
+        most: usize,
+        to: &mut Vec<T>,
+    ) -> Result<(), Error> {
+        to.clear();
+        let Some(blocks) = self.partitions.get(partition) else { return Ok(()) };
+        let blocks = lock(blocks);
+        let Some(Block { kept, .. }) = blocks.get(block) else { return Ok(()) };
+        let end = kept.records().min(from.saturating_add(most));
+        match kept {
+            Kept::Memory(records) => to.extend_from_slice(records.get(from..end).unwrap_or(&[])),
+            Kept::File { offset, .. } => {
+                to.resize(end.saturating_sub(from), T::new_zeroed());
+                let offset = offset + (size_of::<T>() * from) as u64;
+                let read = self.file()?.read_exact_at(to.as_mut_slice().as_mut_bytes(), offset);
+                read.map_err(|error| Error::io(&self.directory, error))?;
+            }
+        }
+        Ok(())
     }
 
     fn load(&self, kept: Kept<T>) -> Result<Vec<T>, Error> {
@@ -155,6 +191,26 @@ impl<'a, T: Plain> Store<'a, T> {
                 let mut loaded = vec![T::new_zeroed(); records];
                 self.file()?.read_exact_at(loaded.as_mut_bytes(), offset).map_err(io)?;
                 Ok(loaded)
+            }
+        }
+    }
+}
+
+impl<T> Kept<T> {
+    fn records(&self) -> usize {
+        match self {
+            Kept::Memory(records) => records.len(),
+            Kept::File { records, .. } => *records,
+        }
+    }
+}
+
+impl<T> Drop for Store<'_, T> {
+    /// What nobody took makes room for others.
+    fn drop(&mut self) {
+        for block in self.partitions.iter().flat_map(|blocks| std::mem::take(&mut *lock(blocks))) {
+            if let Kept::Memory(records) = block.kept {
+                self.budget.give(bytes(&records));
             }
         }
     }
@@ -174,59 +230,10 @@ fn bytes<T>(records: &[T]) -> usize {
     size_of_val(records)
 }
 
-/// One worker's way of dealing records into a store, block by block.
-pub(crate) struct Dealer<'s, 'a, T> {
-    store: &'s Store<'a, T>,
-    /// The piece of work, which comes first in the tags.
-    piece: u64,
-    blocks: u64,
-    buffers: Vec<Vec<T>>,
-}
-
-/// The bytes of a block in the making. Every worker has one for each partition.
-const BLOCK_BYTES: usize = 16 << 10;
-
-impl<'s, 'a, T: Plain> Dealer<'s, 'a, T> {
-    /// A dealer for the work of piece number `piece`.
-    pub(crate) fn new(store: &'s Store<'a, T>, piece: usize) -> Dealer<'s, 'a, T> {
-        let buffers = (0..store.partitions()).map(|_| Vec::new()).collect();
-        Dealer { store, piece: piece as u64, blocks: 0, buffers }
-    }
-
-    /// How many partitions there are.
-    pub(crate) fn partitions(&self) -> usize {
-        self.buffers.len()
-    }
-
-    #[inline]
-    pub(crate) fn deal(&mut self, partition: usize, record: T) -> Result<(), Error> {
-        let Some(buffer) = self.buffers.get_mut(partition) else { return Ok(()) };
-        buffer.push(record);
-        if size_of::<T>() * buffer.len() < BLOCK_BYTES {
-            return Ok(());
-        }
-        let full = std::mem::replace(buffer, Vec::with_capacity(BLOCK_BYTES / size_of::<T>() + 1));
-        self.push(partition, full)
-    }
-
-    fn push(&mut self, partition: usize, records: Vec<T>) -> Result<(), Error> {
-        self.blocks += 1;
-        self.store.push(partition, self.piece << 32 | self.blocks, records)
-    }
-
-    /// Hands over what is left.
-    pub(crate) fn finish(mut self) -> Result<(), Error> {
-        for partition in 0..self.buffers.len() {
-            let rest = self.buffers.get_mut(partition).map(|buffer| buffer.as_slice().to_vec());
-            self.push(partition, rest.unwrap_or_default())?;
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dealer::Dealer;
 
     /// What comes out of each partition when five pieces deal numbers with that budget.
     fn dealt(budget: u64, directory: &Path, reverse: bool) -> (Vec<Vec<u64>>, u64) {
@@ -277,6 +284,24 @@ mod tests {
             assert_eq!(store.take(0).unwrap(), [vec![round; 10]]);
         }
         assert_eq!(budget.spilled(), 0);
+    }
+
+    #[test]
+    fn blocks_can_be_read_in_parts_and_make_room_when_they_are_let_go() {
+        let directory = tempfile::tempdir().unwrap();
+        for (memory, left) in [(0, 0), (100, 20)] {
+            let budget = Budget::new(memory);
+            let store: Store<u64> = Store::new(&budget, directory.path(), 1);
+            store.push(0, 7, (0..10).collect()).unwrap();
+            assert_eq!(budget.left.load(Ordering::Relaxed), left);
+            let mut read = vec![99];
+            for (from, expected) in [(0, vec![0, 1, 2, 3]), (8, vec![8, 9]), (10, vec![]), (11, vec![])] {
+                store.read(0, 0, from, 4, &mut read).unwrap();
+                assert_eq!(read, expected);
+            }
+            drop(store);
+            assert_eq!(budget.left.load(Ordering::Relaxed), memory as i64);
+        }
     }
 
     #[test]

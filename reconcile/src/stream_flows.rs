@@ -1,6 +1,9 @@
 //! The messages of the connections of one partition: both directions of each are matched and made fat.
 
 use std::ops::Range;
+use std::path::Path;
+
+use message_trace::Error;
 
 use crate::calls::{Part, StreamCall, Transfer};
 use crate::capture::{Capture, NONE};
@@ -10,54 +13,30 @@ use crate::connections::Connection;
 use crate::fat;
 use crate::options::Options;
 use crate::reconciliation::{Reconciliation, add};
+use crate::row_sink::RowSink;
 use crate::rows::Row;
 use crate::socket::Socket;
-use crate::streams;
+use crate::store::Budget;
+use crate::streams::Parts;
+use crate::ways::{ManyWays, Owners, SortingWays, Ways};
 
 /// What matching needs to know of all connections.
 pub(crate) struct StreamMatcher<'a> {
     pub(crate) capture: &'a Capture,
     pub(crate) sockets: &'a [Socket],
-    pub(crate) connections: &'a [Connection],
-    /// The connection of each socket.
-    pub(crate) connection_of: &'a [u32],
+    pub(crate) owners: Owners<'a>,
     pub(crate) options: &'a Options,
+    /// For the calls of connections with very many.
+    pub(crate) budget: &'a Budget,
+    pub(crate) directory: &'a Path,
 }
 
-/// What came of the connections of one partition. The slot of a row is its connection's place.
+/// What came of the connections of one partition beside its rows, whose slots are their connections' places.
+#[derive(Default)]
 pub(crate) struct MatchedStreams {
-    pub(crate) rows: Vec<Row>,
     /// Which of the connections have messages.
     pub(crate) used: Vec<bool>,
     pub(crate) counts: Reconciliation,
-}
-
-/// Where the sends and the receives of each direction of each connection are among the calls of a partition.
-struct Ways {
-    calls: Vec<Transfer>,
-    /// By connection and direction, first the sends, then the receives: where each ends.
-    ends: Vec<u32>,
-}
-
-impl Ways {
-    fn range(&self, way: usize) -> Range<usize> {
-        let begin = way.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
-        let end = self.ends.get(way).copied().unwrap_or(begin);
-        begin as usize..end as usize
-    }
-
-    fn get(&self, way: usize) -> &[Transfer] {
-        self.calls.get(self.range(way)).unwrap_or(&[])
-    }
-
-    /// Puts the calls of a way into the order of time; equal times stay as they are.
-    fn order(&mut self, way: usize) {
-        let range = self.range(way);
-        let calls = self.calls.get_mut(range).unwrap_or(&mut []);
-        if !calls.is_sorted_by_key(|call| call.time) {
-            calls.sort_by_key(|call| call.time);
-        }
-    }
 }
 
 impl StreamMatcher<'_> {
@@ -65,153 +44,177 @@ impl StreamMatcher<'_> {
     pub(crate) fn partition(
         &self,
         range: Range<u32>,
-        calls: Vec<Vec<StreamCall>>,
+        calls: impl Iterator<Item = Result<Vec<StreamCall>, Error>>,
         samples: &mut Samples,
-    ) -> MatchedStreams {
-        let mut ways = self.by_way(&range, calls);
-        let mut matched = MatchedStreams {
-            rows: Vec::new(),
-            used: Vec::with_capacity(range.len()),
-            counts: Reconciliation::default(),
+        rows: &mut RowSink,
+    ) -> Result<MatchedStreams, Error> {
+        let is_large = |place: &u32| self.calls(*place) > self.options.at_once as u64;
+        let sorting = |place| (place, SortingWays::new(self.budget, self.directory, self.options.at_once));
+        let mut large: Vec<(u32, SortingWays)> = range.clone().filter(is_large).map(sorting).collect();
+        let rest = match large.as_slice() {
+            [] => calls.collect::<Result<Vec<_>, Error>>()?,
+            _ => self.without_large(calls, &mut large)?,
         };
-        for (local, connection) in range.clone().enumerate() {
-            for way in 0..4 {
-                ways.order(4 * local + way);
-            }
-            let parts = self.parts(connection, local, &ways, &mut matched.counts, samples);
-            let forgotten = [0, 1].map(|direction| {
-                [0, 1]
-                    .map(|side| ways.get(4 * local + 2 * direction + side).iter().any(Transfer::is_forgotten))
-            });
-            if local + 1 == range.len() {
-                // A connection that fills a partition is its last, and may be as large as memory is.
-                ways.calls = Vec::new();
-            }
-            let used = self.connection(connection, parts, forgotten, &mut matched);
+        let ways = ManyWays::new(self.owners, &range, rest);
+        let mut large = large.into_iter().peekable();
+        let mut matched = MatchedStreams::default();
+        for (local, place) in range.enumerate() {
+            let connection = &self.owners.connections[place as usize];
+            let matching = Matching { matcher: self, connection, place };
+            let counts = &mut matched.counts;
+            let used = match large.next_if(|(large, _)| *large == place) {
+                Some((_, ways)) => matching.connection(&ways.finish(), counts, samples, rows)?,
+                None => matching.connection(&ways.of(local), counts, samples, rows)?,
+            };
             matched.used.push(used);
         }
-        matched
+        Ok(matched)
     }
 
-    /// Puts calls that belong together side by side, those of each way in their present order.
-    fn by_way(&self, range: &Range<u32>, calls: Vec<Vec<StreamCall>>) -> Ways {
-        let way = |call: &StreamCall| {
-            let socket = call.socket >> 1;
-            let connection = self.connection_of.get(socket as usize).copied().unwrap_or(NONE);
-            let accepting = self.connections.get(connection as usize).is_some_and(|c| c.accepting == socket);
-            let (received, accepting) = (call.socket as usize & 1, usize::from(accepting));
-            4 * connection.wrapping_sub(range.start) as usize + 2 * (accepting ^ received) + received
-        };
-        let mut places = vec![0u32; 4 * range.len()];
-        calls.iter().flatten().for_each(|call| {
-            if let Some(place) = places.get_mut(way(call)) {
-                *place += 1;
-            }
-        });
-        let mut sum = 0;
-        for place in &mut places {
-            sum += std::mem::replace(place, sum);
-        }
-        let nothing = Transfer { time: 0, bytes: 0, process: 0, tid: 0 };
-        let mut sorted = vec![nothing; sum as usize];
-        for call in calls.into_iter().flatten() {
-            let Some(place) = places.get_mut(way(&call)) else { continue };
-            if let Some(slot) = sorted.get_mut(*place as usize) {
-                *slot = call.transfer();
-            }
-            *place += 1;
-        }
-        // Each place has moved to the end of its way.
-        Ways { calls: sorted, ends: places }
+    /// How many calls the sockets of a connection have.
+    fn calls(&self, place: u32) -> u64 {
+        let calls =
+            |socket: u32| self.sockets.get(socket as usize).map_or(0, |socket| u64::from(socket.transfers));
+        let connection = self.owners.connections.get(place as usize);
+        connection.map_or(0, |connection| calls(connection.connecting) + calls(connection.accepting))
     }
 
-    /// The messages of both directions of one connection.
-    fn parts(
+    /// Gives those of `calls` to the connections that are `large` which are theirs; the others.
+    fn without_large(
         &self,
-        place: u32,
-        local: usize,
-        ways: &Ways,
-        counts: &mut Reconciliation,
-        samples: &mut Samples,
-    ) -> [Vec<Part>; 2] {
-        let connection = &self.connections[place as usize];
-        let both = connection.connecting != NONE && connection.accepting != NONE;
-        let mut nobody = Samples::new(0);
-        let samples = if connection.doubtful { &mut nobody } else { samples };
-        [0, 1].map(|direction| {
-            let [sends, receives] = [0, 1].map(|received| ways.get(4 * local + 2 * direction + received));
-            match both {
-                true => self.both_ends(sends, receives, counts, samples),
-                false if sends.is_empty() => streams::received_only(receives),
-                false => streams::sent_only(sends),
-            }
-        })
-    }
-
-    /// Adds the messages of one connection, made fat; whether it has any. Of each direction's sends and receives it is
-    /// known whether some were `forgotten`.
-    fn connection(
-        &self,
-        place: u32,
-        parts: [Vec<Part>; 2],
-        forgotten: [[bool; 2]; 2],
-        matched: &mut MatchedStreams,
-    ) -> bool {
-        let connection = &self.connections[place as usize];
-        let both = connection.connecting != NONE && connection.accepting != NONE;
-        if parts.iter().all(Vec::is_empty) {
-            return false;
-        }
-        if !both {
-            add(&mut matched.counts.unmatched_streams, connection.cause.name(), 1);
-        }
-        let gap = i64::try_from(self.options.fat_gap.as_nanos()).unwrap_or(i64::MAX);
-        let parts = fat::merge(parts, gap);
-        if both && !self.options.keep_internal && self.is_internal(&parts, connection) {
-            matched.counts.internal.flows += 1;
-            matched.counts.internal.messages += parts.iter().map(|parts| parts.len() as u64).sum::<u64>();
-            return false;
-        }
-        matched.rows.reserve(parts.iter().map(Vec::len).sum());
-        for (direction, parts) in parts.iter().enumerate() {
-            matched.rows.extend(parts.iter().map(|part| Row::of(part, place, direction)));
-            self.count(parts, connection, forgotten[direction], &mut matched.counts);
-        }
-        true
-    }
-
-    fn both_ends(
-        &self,
-        sends: &[Transfer],
-        receives: &[Transfer],
-        counts: &mut Reconciliation,
-        samples: &mut Samples,
-    ) -> Vec<Part> {
-        let streams::Matched { parts, unread, unsent } = streams::match_stream(sends, receives);
-        let bytes = &mut counts.stream_bytes;
-        bytes.sent_only += unread;
-        bytes.received_only += unsent;
-        let all: u64 = parts.iter().map(|part| part.bytes).sum();
-        bytes.matched += all - unread - unsent;
-        let host =
-            |process: u32| self.capture.processes.get(process as usize).map_or(0, |process| process.host);
-        for part in &parts {
-            if let (Some(sent), Some(received)) = (part.sent, part.received) {
-                let (from, to) = (host(sent.process), host(received.process));
-                if from != to {
-                    samples.add(from, to, sent.first, received.first);
+        calls: impl Iterator<Item = Result<Vec<StreamCall>, Error>>,
+        large: &mut [(u32, SortingWays)],
+    ) -> Result<Vec<Vec<StreamCall>>, Error> {
+        let mut rest = Vec::new();
+        for block in calls {
+            for call in block? {
+                let connection = self.owners.connection(&call);
+                match large.binary_search_by_key(&connection, |(place, _)| *place) {
+                    Ok(at) => large[at].1.push(self.owners, connection, call)?,
+                    Err(_) => rest.push(call),
                 }
             }
         }
-        parts
+        Ok(vec![rest])
+    }
+}
+
+/// One connection, being matched.
+struct Matching<'a> {
+    matcher: &'a StreamMatcher<'a>,
+    connection: &'a Connection,
+    place: u32,
+}
+
+impl Matching<'_> {
+    /// Hands on the messages of the connection, made fat; whether it has any. One message of each direction is in memory at
+    /// a time.
+    fn connection(
+        &self,
+        ways: &impl Ways,
+        counts: &mut Reconciliation,
+        samples: &mut Samples,
+        rows: &mut RowSink,
+    ) -> Result<bool, Error> {
+        if !(0..4).any(|way| ways.tally(way).calls) {
+            return Ok(false);
+        }
+        if !self.both() {
+            add(&mut counts.unmatched_streams, self.connection.cause.name(), 1);
+        }
+        let internal = self.both() && !self.matcher.options.keep_internal && self.is_internal(ways);
+        counts.internal.flows += u64::from(internal);
+        let mut nobody = Samples::new(0);
+        let samples = if self.connection.doubtful { &mut nobody } else { samples };
+        for direction in 0..2 {
+            self.direction(ways, direction, internal, counts, samples, rows)?;
+        }
+        ways.check()?;
+        Ok(!internal)
     }
 
-    /// Whether one process made all the sends and all the receives: it only talked to itself.
-    fn is_internal(&self, parts: &[Vec<Part>; 2], connection: &Connection) -> bool {
-        let owner = |socket: u32| self.sockets.get(socket as usize).map_or(NONE, |socket| socket.owner);
-        let owners = [owner(connection.connecting), owner(connection.accepting)];
+    /// Whether both ends were recorded.
+    fn both(&self) -> bool {
+        self.connection.connecting != NONE && self.connection.accepting != NONE
+    }
+
+    /// The messages of one direction, before they are made fat. Where one end was recorded, each call is one.
+    fn parts<'w>(
+        &self,
+        ways: &'w impl Ways,
+        direction: usize,
+    ) -> Parts<impl Iterator<Item = Transfer> + 'w, impl Iterator<Item = Transfer> + 'w> {
+        let [sends, receives] = [2 * direction, 2 * direction + 1];
+        let placed = self.both() && [sends, receives].iter().all(|way| ways.tally(*way).is_placed());
+        Parts::new(ways.calls(sends), ways.calls(receives), placed)
+    }
+
+    fn direction(
+        &self,
+        ways: &impl Ways,
+        direction: usize,
+        internal: bool,
+        counts: &mut Reconciliation,
+        samples: &mut Samples,
+        rows: &mut RowSink,
+    ) -> Result<(), Error> {
+        let [sends, receives] = [2 * direction, 2 * direction + 1];
+        let turns = |way: usize| ways.calls(way).filter(|call| !call.is_forgotten()).map(|call| call.time);
+        let (sends_back, receives_back) = (turns(2 - sends), turns(3 - sends));
+        let mut parts = self.parts(ways, direction);
+        let mut bytes = 0;
+        let seen = parts.by_ref().inspect(|part| {
+            bytes += part.bytes;
+            self.sample(part, samples);
+        });
+        let gap = i64::try_from(self.matcher.options.fat_gap.as_nanos()).unwrap_or(i64::MAX);
+        let (mut all, mut both, mut send_only) = (0, 0, 0);
+        for message in fat::merge(seen, receives_back, sends_back, gap) {
+            all += 1;
+            both += u64::from(message.sent.is_some() && message.received.is_some());
+            send_only += u64::from(message.received.is_none());
+            if !internal {
+                rows.push(Row::of(&message, self.place, direction))?;
+            }
+        }
+        if self.both() {
+            let of = &mut counts.stream_bytes;
+            of.sent_only += parts.unread;
+            of.received_only += parts.unsent;
+            of.matched += bytes - parts.unread - parts.unsent;
+        }
+        if internal {
+            counts.internal.messages += all;
+            return Ok(());
+        }
+        let [sent, received] = self.causes([sends, receives].map(|way| ways.tally(way).forgotten));
+        let protocol = self.matcher.sockets[self.connection.socket() as usize].protocol;
+        counts.both_ends += both;
+        add(&mut counts.messages, protocol.name(), all);
+        add(&mut counts.send_only, sent.name(), send_only);
+        add(&mut counts.receive_only, received.name(), all - both - send_only);
+        Ok(())
+    }
+
+    /// What a message tells of the clocks of two hosts.
+    fn sample(&self, part: &Part, samples: &mut Samples) {
+        let processes = &self.matcher.capture.processes;
+        let host = |process: u32| processes.get(process as usize).map_or(0, |process| process.host);
+        if let (Some(sent), Some(received)) = (part.sent, part.received) {
+            let (from, to) = (host(sent.process), host(received.process));
+            if from != to {
+                samples.add(from, to, sent.first, received.first);
+            }
+        }
+    }
+
+    /// Whether one process made all the sends and all the receives: it only talked to itself. Mostly the first message tells.
+    fn is_internal(&self, ways: &impl Ways) -> bool {
+        let sockets = self.matcher.sockets;
+        let owner = |socket: u32| sockets.get(socket as usize).map_or(NONE, |socket| socket.owner);
+        let owners = [owner(self.connection.connecting), owner(self.connection.accepting)];
         let mut processes = (0..2).flat_map(|direction| {
-            parts[direction].iter().flat_map(move |part| {
+            self.parts(ways, direction).flat_map(move |part| {
                 let sender = part.sent.map_or(owners[direction], |seen| seen.process);
                 let receiver = part.received.map_or(owners[1 - direction], |seen| seen.process);
                 [sender, receiver]
@@ -221,26 +224,14 @@ impl StreamMatcher<'_> {
         processes.all(|process| Some(process) == first)
     }
 
-    fn count(
-        &self,
-        parts: &[Part],
-        connection: &Connection,
-        [sends_forgotten, receives_forgotten]: [bool; 2],
-        counts: &mut Reconciliation,
-    ) {
-        let protocol = self.sockets[connection.socket() as usize].protocol;
-        let (sent, received) = match connection.cause {
-            Cause::Nothing => (
+    /// Why messages have no receive, and why they have no send.
+    fn causes(&self, [sends_forgotten, receives_forgotten]: [bool; 2]) -> [Cause; 2] {
+        match self.connection.cause {
+            Cause::Nothing => [
                 if receives_forgotten { Cause::Forgotten } else { Cause::Unread },
                 if sends_forgotten { Cause::Forgotten } else { Cause::Unsent },
-            ),
-            cause => (cause, cause),
-        };
-        let both = parts.iter().filter(|part| part.sent.is_some() && part.received.is_some()).count() as u64;
-        let send_only = parts.iter().filter(|part| part.received.is_none()).count() as u64;
-        counts.both_ends += both;
-        add(&mut counts.messages, protocol.name(), parts.len() as u64);
-        add(&mut counts.send_only, sent.name(), send_only);
-        add(&mut counts.receive_only, received.name(), parts.len() as u64 - both - send_only);
+            ],
+            cause => [cause, cause],
+        }
     }
 }

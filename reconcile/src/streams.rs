@@ -23,103 +23,149 @@ pub struct Matched {
 
 /// Matches the sends of one side, in order, with the receives of the other, in order.
 pub fn match_stream(sends: &[Transfer], receives: &[Transfer]) -> Matched {
-    if !is_placed(sends) || !is_placed(receives) {
-        return apart(sends, receives);
-    }
+    let tally = |calls: &[Transfer]| {
+        let mut tally = Tally::default();
+        calls.iter().for_each(|call| tally.add(call));
+        tally
+    };
+    let placed = tally(sends).is_placed() && tally(receives).is_placed();
+    let mut parts = Parts::new(sends.iter().copied(), receives.iter().copied(), placed);
     let mut matched = Matched { parts: Vec::with_capacity(sends.len()), unread: 0, unsent: 0 };
-    let mut receives = receives.iter().filter(|receive| receive.bytes > 0);
-    let mut current = receives.next();
-    let mut left = current.map_or(0, |receive| receive.bytes);
-    for send in sends.iter().filter(|send| send.bytes > 0) {
+    matched.parts.extend(parts.by_ref());
+    Matched { unread: parts.unread, unsent: parts.unsent, ..matched }
+}
+
+/// What has to be known of the calls of one side before any of them is matched. Their order does not matter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Whether the log has forgotten calls.
+    pub forgotten: bool,
+    /// Whether there are calls that it has not.
+    pub calls: bool,
+    /// Whether nobody knows how many bytes were forgotten.
+    unknown: bool,
+    /// The process of the first call.
+    process: u32,
+    /// Whether others made calls as well.
+    several: bool,
+}
+
+impl Tally {
+    /// Takes note of a call, or of forgotten ones.
+    pub fn add(&mut self, call: &Transfer) {
+        if call.is_forgotten() {
+            self.forgotten = true;
+            self.unknown |= call.bytes == Transfer::UNKNOWN;
+            return;
+        }
+        if !self.calls {
+            (self.calls, self.process) = (true, call.process);
+        }
+        self.several |= call.process != self.process;
+    }
+
+    /// Whether it is known where in the stream the calls are. Where several processes made them and one's log has
+    /// forgotten some, nobody knows before which calls of the others those were; and sometimes it is not known how many
+    /// were forgotten.
+    pub fn is_placed(&self) -> bool {
+        !self.forgotten || !self.unknown && !self.several
+    }
+}
+
+/// The messages of one direction, one after the other: as many calls as there may be, one of each side is in memory. First
+/// come those that were sent, in order, with those that nobody was seen to send where they belong.
+#[derive(Clone, Debug)]
+pub struct Parts<S, R> {
+    sends: S,
+    receives: R,
+    /// Whether it is known which calls belong together; if not, each is a message of its own.
+    placed: bool,
+    /// The receive that is being matched, and how many of its bytes are left.
+    receive: Option<Transfer>,
+    left: u64,
+    /// Bytes of forgotten sends that are left.
+    hidden: u64,
+    /// Bytes of the messages so far that were never received; at the end as in [`Matched`].
+    pub unread: u64,
+    /// Bytes of the messages so far that were not seen being sent.
+    pub unsent: u64,
+}
+
+impl<S: Iterator<Item = Transfer>, R: Iterator<Item = Transfer>> Parts<S, R> {
+    /// Matches `sends` with `receives`, each in order, where the calls of both are `placed` ([`Tally::is_placed`]).
+    pub fn new(sends: S, receives: R, placed: bool) -> Parts<S, R> {
+        Parts { sends, receives, placed, receive: None, left: 0, hidden: 0, unread: 0, unsent: 0 }
+    }
+
+    /// Up to so many bytes of one receive.
+    fn take(&mut self, most: u64) -> Option<(Transfer, u64)> {
+        if self.left == 0 {
+            self.receive = self.receives.find(|receive| receive.bytes > 0);
+            self.left = self.receive.map_or(0, |receive| receive.bytes);
+        }
+        let receive = self.receive?;
+        let taken = most.min(self.left);
+        self.left -= taken;
+        Some((receive, taken))
+    }
+
+    /// The message of a send.
+    fn sent(&mut self, send: &Transfer) -> Part {
         let mut wanted = send.bytes;
         let mut received: Option<Seen> = None;
         let mut forgotten = 0;
-        while let Some(receive) = current.filter(|_| wanted > 0) {
-            let taken = wanted.min(left);
-            if send.is_forgotten() {
-                matched.add_unsent(receive, taken);
-            } else if receive.is_forgotten() {
+        while wanted > 0 && self.placed {
+            let Some((receive, taken)) = self.take(wanted) else { break };
+            if receive.is_forgotten() {
                 forgotten += taken;
             } else {
                 let first = received.map_or(receive.time, |seen| seen.first);
                 received = Some(Seen { first, ..Seen::once(receive.time, receive.process, receive.tid) });
             }
             wanted -= taken;
-            left -= taken;
-            if left == 0 {
-                current = receives.next();
-                left = current.map_or(0, |receive| receive.bytes);
-            }
         }
-        if send.is_forgotten() {
-            continue;
-        }
-        matched.unread += wanted + forgotten;
-        matched.parts.push(Part {
+        self.unread += wanted + forgotten;
+        Part {
             sent: Some(Seen::once(send.time, send.process, send.tid)),
             // Of a part alone nobody knows when the rest was received.
             received: received.filter(|_| forgotten == 0),
             bytes: send.bytes,
             parts: 1,
-        });
-    }
-    while let Some(receive) = current {
-        matched.add_unsent(receive, left);
-        current = receives.next();
-        left = current.map_or(0, |receive| receive.bytes);
-    }
-    matched
-}
-
-impl Matched {
-    /// `bytes` of a receive, of which the send was not seen.
-    fn add_unsent(&mut self, receive: &Transfer, bytes: u64) {
-        if !receive.is_forgotten() {
-            self.unsent += bytes;
-            let seen = Seen::once(receive.time, receive.process, receive.tid);
-            self.parts.push(Part { sent: None, received: Some(seen), bytes, parts: 1 });
         }
     }
 }
 
-/// Whether it is known where in the stream these calls are. Where several processes made them and one's log has forgotten
-/// some, nobody knows before which calls of the others those were; and sometimes it is not known how many were forgotten.
-fn is_placed(calls: &[Transfer]) -> bool {
-    if calls.iter().any(|call| call.is_forgotten() && call.bytes == Transfer::UNKNOWN) {
-        return false;
+impl<S: Iterator<Item = Transfer>, R: Iterator<Item = Transfer>> Iterator for Parts<S, R> {
+    type Item = Part;
+
+    fn next(&mut self) -> Option<Part> {
+        loop {
+            let mut most = self.hidden;
+            if most == 0 {
+                match self.sends.find(|send| send.bytes > 0) {
+                    Some(send) if !send.is_forgotten() => return Some(self.sent(&send)),
+                    Some(send) => {
+                        self.hidden = if self.placed { send.bytes } else { 0 };
+                        continue;
+                    }
+                    // What is left was received and not sent.
+                    None => most = u64::MAX,
+                }
+            }
+            let Some((receive, bytes)) = self.take(most) else {
+                if std::mem::take(&mut self.hidden) == 0 {
+                    return None;
+                }
+                continue;
+            };
+            self.hidden = self.hidden.saturating_sub(bytes);
+            if !receive.is_forgotten() {
+                self.unsent += bytes;
+                let seen = Seen::once(receive.time, receive.process, receive.tid);
+                return Some(Part { sent: None, received: Some(seen), bytes, parts: 1 });
+            }
+        }
     }
-    let mut seen = calls.iter().filter(|call| !call.is_forgotten()).map(|call| call.process);
-    let first = seen.next();
-    calls.iter().all(|call| !call.is_forgotten()) || seen.all(|process| Some(process) == first)
-}
-
-/// The messages of calls of which nobody knows which belong together.
-fn apart(sends: &[Transfer], receives: &[Transfer]) -> Matched {
-    let bytes = |parts: &[Part]| parts.iter().map(|part| part.bytes).sum();
-    let (mut parts, received) = (sent_only(sends), received_only(receives));
-    let (unread, unsent) = (bytes(&parts), bytes(&received));
-    parts.extend(received);
-    Matched { parts, unread, unsent }
-}
-
-/// The messages of the sends of a traced side whose peer was not traced: each call is one.
-pub fn sent_only(sends: &[Transfer]) -> Vec<Part> {
-    one_sided(sends, |seen| (Some(seen), None))
-}
-
-/// The messages of the receives of a traced side whose peer was not traced: each call is one.
-pub fn received_only(receives: &[Transfer]) -> Vec<Part> {
-    one_sided(receives, |seen| (None, Some(seen)))
-}
-
-fn one_sided(calls: &[Transfer], sides: impl Fn(Seen) -> (Option<Seen>, Option<Seen>)) -> Vec<Part> {
-    let part = |call: &Transfer| {
-        let (sent, received) = sides(Seen::once(call.time, call.process, call.tid));
-        Part { sent, received, bytes: call.bytes, parts: 1 }
-    };
-    let mut parts = Vec::with_capacity(calls.len());
-    parts.extend(calls.iter().filter(|call| call.bytes > 0 && !call.is_forgotten()).map(part));
-    parts
 }
 
 /// Whether what `receives` got can have come from `sends`: at no time more bytes were received than sent. Both

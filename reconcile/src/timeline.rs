@@ -10,14 +10,13 @@ use std::path::{Path, PathBuf};
 use message_trace::table::{GROUP_ROWS, Group, GroupEncoder, GroupWriter, Texts};
 use message_trace::{EndpointId, Error, Progress};
 
+use crate::dealer::Dealer;
 use crate::imported::{CallIds, ImportedRow};
 use crate::output::Output;
 use crate::parallel;
+use crate::row_sink::{EACH, RowSink, Taken};
 use crate::rows::{Common, Key, Row};
-use crate::store::{Budget, Dealer, Store};
-
-/// One row of so many is in the sample.
-const EACH: usize = 64;
+use crate::store::{Budget, Store};
 
 /// The rows of all partitions, before they have an order.
 pub(crate) struct Rows<'a> {
@@ -56,13 +55,25 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Adds the rows of one more partition. [`Rows::set_begin`] says later where its slots begin.
-    pub(crate) fn add(&mut self, rows: Vec<Row>) -> Result<(), Error> {
-        let partition = self.begins.len() as u32;
-        self.count += rows.len() as u64;
-        self.sample.extend(rows.iter().step_by(EACH).map(|row| (partition, *row)));
-        self.begins.push(0);
-        self.store.push_partition(rows)
+    /// Adds so many partitions; the number of the first. [`Rows::set_begin`] says later where their slots begin.
+    pub(crate) fn grow(&mut self, partitions: usize) -> usize {
+        let first = self.begins.len();
+        self.begins.resize(first + partitions, 0);
+        self.store.grow(partitions);
+        first
+    }
+
+    /// Where the rows of a partition go. What it has [`Taken`] has to be added.
+    pub(crate) fn sink(&self, partition: usize) -> RowSink<'_, 'a> {
+        RowSink::new(&self.store, partition)
+    }
+
+    /// Adds what is known of the rows of partitions, of which this is the first; the others come behind it.
+    pub(crate) fn add(&mut self, first: usize, taken: Vec<Taken>) {
+        for (partition, taken) in (first as u32..).zip(taken) {
+            self.count += taken.count;
+            self.sample.extend(taken.sample.into_iter().map(|row| (partition, row)));
+        }
     }
 
     /// Adds imported rows.
@@ -70,11 +81,6 @@ impl<'a> Rows<'a> {
         self.count += rows.len() as u64;
         self.imported_sample.extend(rows.iter().step_by(EACH));
         self.imported.push_partition(rows)
-    }
-
-    /// How many partitions there are.
-    pub(crate) fn partitions(&self) -> usize {
-        self.begins.len()
     }
 
     pub(crate) fn set_begin(&mut self, partition: usize, begin: u32) {
@@ -125,11 +131,13 @@ impl<'a> Rows<'a> {
             }
             let begin = self.begins[piece];
             let mut dealer = Dealer::new(&stretches.own, piece);
-            for row in self.store.take(piece)?.into_iter().flatten() {
-                let row = Row { slot: begin + row.slot, ..row };
-                let stretch = finder.find(row.key(&output.slots[row.slot as usize], common));
-                counts[stretch] += 1;
-                dealer.deal(stretch, row)?;
+            for block in self.store.blocks(piece) {
+                for row in block? {
+                    let row = Row { slot: begin + row.slot, ..row };
+                    let stretch = finder.find(row.key(&output.slots[row.slot as usize], common));
+                    counts[stretch] += 1;
+                    dealer.deal(stretch, row)?;
+                }
             }
             dealer.finish()?;
             Ok(counts)

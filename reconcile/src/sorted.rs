@@ -1,0 +1,234 @@
+//! Records in the order of a key, of which there may be more than memory holds: slices of them are sorted and kept as
+//! runs, in memory while the budget lasts and in a temporary file beyond it, and then the runs are gone through
+//! together, as often as needed. Records of equal keys stay in the order in which they came, as in a stable sort.
+//!
+//! A run has a buffer only from its first record's turn to its last one's. Calls come nearly in order, so few runs
+//! have one at a time; in the worst case all do, and then the buffers are the smaller the more runs there are.
+
+use std::cell::Cell;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+use std::path::Path;
+
+use message_trace::Error;
+
+use crate::store::{Budget, Plain, Store};
+
+/// At most so many bytes are sorted at once,
+const RUN_BYTES: usize = 1 << 20;
+/// and so many bytes of a run are read at once:
+const BUFFER_BYTES: usize = 16 << 10;
+/// fewer where the buffers of all runs came to more than this,
+const BUFFERS_BYTES: usize = 4 << 20;
+/// but never less than this, with which reading is slow.
+const LEAST_BUFFER_BYTES: usize = 1 << 10;
+
+/// Records on their way to be sorted.
+pub(crate) struct Sorter<'a, T, K> {
+    key: fn(&T) -> K,
+    /// How many records make a run.
+    most: usize,
+    buffer: Vec<T>,
+    runs: Runs<'a, T, K>,
+}
+
+/// What was sorted so far.
+struct Runs<'a, T, K> {
+    /// The runs are the blocks of its one partition.
+    store: Store<'a, T>,
+    /// Of each its first key, and its length.
+    all: Vec<(K, usize)>,
+}
+
+impl<'a, T: Plain, K: Ord + Copy> Sorter<'a, T, K> {
+    /// A sorter by `key` that has at most so many records in memory beside what `budget` allows.
+    pub(crate) fn new(
+        budget: &'a Budget,
+        directory: &Path,
+        most: usize,
+        key: fn(&T) -> K,
+    ) -> Sorter<'a, T, K> {
+        let store = Store::new(budget, directory, 1);
+        let most = most.clamp(1, RUN_BYTES / size_of::<T>());
+        Sorter { key, most, buffer: Vec::new(), runs: Runs { store, all: Vec::new() } }
+    }
+
+    pub(crate) fn push(&mut self, record: T) -> Result<(), Error> {
+        if self.buffer.len() == self.most {
+            self.sort();
+            self.runs.all.extend(self.buffer.first().map(|first| ((self.key)(first), self.buffer.len())));
+            self.runs.store.push(0, self.runs.all.len() as u64, self.buffer.clone())?;
+            self.buffer.clear();
+        }
+        self.buffer.push(record);
+        Ok(())
+    }
+
+    fn sort(&mut self) {
+        if !self.buffer.is_sorted_by_key(self.key) {
+            self.buffer.sort_by_key(self.key);
+        }
+    }
+
+    /// All records, sorted.
+    pub(crate) fn finish(mut self) -> Sorted<'a, T, K> {
+        self.sort();
+        self.buffer.shrink_to_fit();
+        Sorted { key: self.key, runs: self.runs, last: self.buffer }
+    }
+}
+
+/// Sorted records.
+pub(crate) struct Sorted<'a, T, K> {
+    key: fn(&T) -> K,
+    runs: Runs<'a, T, K>,
+    /// The last run. Mostly it is the only one.
+    last: Vec<T>,
+}
+
+impl<T: Plain, K: Ord + Copy> Sorted<'_, T, K> {
+    /// The records in order. Where some cannot be read it ends, and `failed` has the error.
+    pub(crate) fn iter<'s>(&'s self, failed: &'s Failed) -> Merged<'s, T, K> {
+        let runs = &self.runs.all;
+        let buffer = (BUFFERS_BYTES / runs.len().max(1)).clamp(LEAST_BUFFER_BYTES, BUFFER_BYTES);
+        let first = |(run, (key, _)): (usize, &(K, usize))| Reverse((*key, run));
+        let mut heap: BinaryHeap<_> = runs.iter().enumerate().map(first).collect();
+        heap.extend(self.last.first().map(|first| Reverse(((self.key)(first), runs.len()))));
+        Merged {
+            sorted: self,
+            failed,
+            most: (buffer / size_of::<T>()).max(1),
+            readers: runs.iter().map(|_| Reader::default()).collect(),
+            last: &self.last,
+            heap,
+        }
+    }
+}
+
+/// All runs, merged.
+pub(crate) struct Merged<'s, T, K> {
+    sorted: &'s Sorted<'s, T, K>,
+    failed: &'s Failed,
+    /// How many records of a run are read at once.
+    most: usize,
+    readers: Vec<Reader<T>>,
+    last: &'s [T],
+    /// The runs that have more, by their next keys.
+    heap: BinaryHeap<Reverse<(K, usize)>>,
+}
+
+/// Where reading a run has come to.
+struct Reader<T> {
+    /// How many records were read into the buffer so far.
+    read: usize,
+    buffer: Vec<T>,
+    /// The next record in the buffer.
+    next: usize,
+}
+
+impl<T> Default for Reader<T> {
+    fn default() -> Self {
+        Reader { read: 0, buffer: Vec::new(), next: 0 }
+    }
+}
+
+impl<T: Plain> Reader<T> {
+    /// The next record, which there is.
+    fn peek<K>(&mut self, runs: &Runs<T, K>, run: usize, most: usize) -> Result<Option<T>, Error> {
+        if self.next == self.buffer.len() {
+            self.next = 0;
+            runs.store.read(0, run, self.read, most, &mut self.buffer)?;
+            self.read += self.buffer.len();
+            if self.buffer.is_empty() {
+                self.buffer = Vec::new();
+            }
+        }
+        Ok(self.buffer.get(self.next).copied())
+    }
+}
+
+impl<T: Plain, K: Ord + Copy> Merged<'_, T, K> {
+    fn step(&mut self) -> Result<Option<T>, Error> {
+        let Some(mut top) = self.heap.peek_mut() else { return Ok(None) };
+        let Reverse((_, run)) = *top;
+        let Some(reader) = self.readers.get_mut(run) else {
+            let Some((record, rest)) = self.last.split_first() else { return Ok(None) };
+            self.last = rest;
+            match rest.first() {
+                Some(next) => *top = Reverse(((self.sorted.key)(next), run)),
+                None => drop(PeekMut::pop(top)),
+            }
+            return Ok(Some(*record));
+        };
+        let record = reader.peek(&self.sorted.runs, run, self.most)?;
+        reader.next += usize::from(record.is_some());
+        match reader.peek(&self.sorted.runs, run, self.most)? {
+            Some(next) => *top = Reverse(((self.sorted.key)(&next), run)),
+            None => drop(PeekMut::pop(top)),
+        }
+        Ok(record)
+    }
+}
+
+impl<T: Plain, K: Ord + Copy> Iterator for Merged<'_, T, K> {
+    type Item = T;
+
+    fn next(&mut self) -> Option<T> {
+        self.step().unwrap_or_else(|error| {
+            self.heap.clear();
+            self.failed.0.set(Some(error));
+            None
+        })
+    }
+}
+
+/// Why going through sorted records has ended early. Steps that take them as they take any others need not ask.
+#[derive(Default)]
+pub(crate) struct Failed(Cell<Option<Error>>);
+
+impl Failed {
+    /// Whether all was read since it was asked last.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        self.0.take().map_or(Ok(()), Err)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn it_is_a_stable_sort(
+            records in prop::collection::vec((0u32..20, 0u32..1000), 0..200),
+            most in 1usize..70,
+            memory in 0u64..2000,
+        ) {
+            let directory = tempfile::tempdir().unwrap();
+            let budget = Budget::new(memory);
+            let mut sorter = Sorter::new(&budget, directory.path(), most, |record: &[u32; 2]| record[0]);
+            for (key, value) in &records {
+                sorter.push([*key, *value]).unwrap();
+            }
+            let sorted = sorter.finish();
+            let mut expected: Vec<[u32; 2]> = records.iter().map(|(key, value)| [*key, *value]).collect();
+            expected.sort_by_key(|record| record[0]);
+            let failed = Failed::default();
+            for _ in 0..2 {
+                prop_assert_eq!(sorted.iter(&failed).collect::<Vec<_>>(), expected.clone());
+            }
+            failed.check().unwrap();
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_kept_is_an_error() {
+        let budget = Budget::new(0);
+        let mut sorter = Sorter::new(&budget, Path::new("/nonexistent/here"), 1, |record: &u64| *record);
+        sorter.push(1).unwrap();
+        let error = sorter.push(2).unwrap_err().to_string();
+        assert!(error.contains("/nonexistent/here"), "{error}");
+    }
+}
