@@ -62,7 +62,7 @@ impl Truth {
     }
 
     fn parse(path: &Path, bytes: impl Read) -> Result<Truth, Error> {
-        let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(bytes);
+        let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::Headers).from_reader(bytes);
         let header = reader.headers().map_err(|error| Error::malformed(path, error))?;
         let find = |names: [&str; 2]| {
             let place = |name: &str| header.iter().position(|column| column == name);
@@ -75,21 +75,24 @@ impl Truth {
                 "this is no truth; its first line has to name the columns call_id,parent_call_id or child,parent",
             ));
         };
-        let mut truth = match calls {
-            Some(_) => Truth::Calls(FxHashMap::default()),
-            None => Truth::Messages(FxHashMap::default()),
+        let (mut truth, name) = match calls {
+            Some(_) => (Truth::Calls(FxHashMap::default()), CALLS[0]),
+            None => (Truth::Messages(FxHashMap::default()), MESSAGES[0]),
         };
         for row in reader.records() {
             let row = row.map_err(|error| Error::malformed(path, error))?;
             let line = row.position().map_or(0, csv::Position::line);
             let text = |column: usize| row.get(column).unwrap_or_default();
             let (child, parent) = (text(child), Some(text(parent)).filter(|text| !text.is_empty()));
+            if child.trim().is_empty() {
+                return Err(Error::malformed(path, format!("line {line}: '{name}' is empty")));
+            }
             let new = match &mut truth {
                 Truth::Calls(of) => of.insert(child.to_owned(), parent.map(str::to_owned)).is_none(),
                 Truth::Messages(of) => {
                     let number = |text: &str| {
                         let why = || format!("line {line}: '{text}' is not the number of a message");
-                        text.parse::<u64>().map_err(|_| Error::malformed(path, why()))
+                        text.trim().parse::<u64>().map_err(|_| Error::malformed(path, why()))
                     };
                     of.insert(number(child)?, parent.map(number).transpose()?).is_none()
                 }

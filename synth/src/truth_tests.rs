@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use message_trace::{FROM_ACCEPTING, FROM_CONNECTING, Message, Node, Protocol};
+use proptest::prelude::*;
 
 use super::*;
 
@@ -88,5 +89,30 @@ fn errors_name_the_file_and_the_line() {
     assert!(error("a,b\n1,2\n").contains("truth.csv: this is no truth"));
     assert!(error("child,parent\n1,\nx,1\n").contains("line 3: 'x'"));
     assert!(error("call_id,parent_call_id\na,\na,b\n").contains("line 3: 'a' is there a second time"));
+    assert!(error("call_id,parent_call_id\n,a\n").contains("line 2: 'call_id' is empty"));
     assert!(Truth::read(Path::new("no/such")).unwrap_err().to_string().starts_with("no/such: "));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn any_bytes_are_a_truth_or_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..200), columns in 0usize..3) {
+        let header: &[u8] = [&b""[..], b"call_id,parent_call_id\n", b"child,parent\n"][columns];
+        let whole = [header, &bytes].concat();
+        let (trace, calls) = trace(&["a", "b"]);
+        match Truth::parse(Path::new("truth.csv"), whole.as_slice()) {
+            Ok(truth) => prop_assert_eq!(truth.origins(&trace, &calls).of.len(), 2),
+            Err(error) => prop_assert!(error.to_string().starts_with("truth.csv: ")),
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_back(rows in proptest::collection::btree_map("[a-z,\"\n ]{1,4}", proptest::option::of("[a-z,\"]{1,4}"), 0..10)) {
+        let rows: Vec<(String, Option<String>)> =
+            rows.into_iter().filter(|(call, _)| !call.trim().is_empty()).collect();
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("truth.csv");
+        crate::maketrace::TruthTable::Calls(rows.clone()).write(&path).unwrap();
+        prop_assert_eq!(Truth::read(&path).unwrap(), Truth::Calls(rows.into_iter().collect()));
+    }
 }

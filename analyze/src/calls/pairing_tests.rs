@@ -6,6 +6,9 @@ use super::*;
 use crate::calls::Calls;
 use crate::fixture::Fixture;
 
+/// The time of receipt of a message that was lost.
+const LOST: i64 = i64::MIN;
+
 /// A message as sender, receiver, call id (empty: none), and the times of sending and receipt. The one whose name comes
 /// first in the alphabet accepts, except that "c" never does.
 pub(in crate::calls) type Row<'a> = (&'a str, &'a str, &'a str, i64, i64);
@@ -18,6 +21,9 @@ pub(in crate::calls) fn calls(rows: &[Row<'_>]) -> (MessageTrace, Calls) {
         let sent = fixture.send(src, dst, *send, *recv);
         if accepts(src) && !(accepts(dst) && src < dst) {
             sent.accepting();
+        }
+        if *recv == LOST {
+            sent.lost();
         }
     }
     let plain = fixture.trace();
@@ -95,5 +101,13 @@ fn without_ids_the_turns_of_the_connection_pair() {
 fn turns_are_told_by_one_clock() {
     // By the common clock the answers, sent at -9 and -5, come before both questions.
     let rows = [("a", "c", "", -9, 3), ("a", "c", "", -5, 7), ("c", "a", "", 0, -10), ("c", "a", "", 4, -6)];
+    assert_eq!(found(&rows), [(Some(2), Some(0)), (Some(3), Some(1))]);
+}
+
+#[test]
+fn turns_are_told_by_the_clock_that_saw_more() {
+    // a's clock is behind, and none of its answers arrived: by c's clock, there are only the questions.
+    let rows =
+        [("c", "a", "", 0, -9), ("a", "c", "", -8, LOST), ("c", "a", "", 4, -5), ("a", "c", "", -4, LOST)];
     assert_eq!(found(&rows), [(Some(2), Some(0)), (Some(3), Some(1))]);
 }

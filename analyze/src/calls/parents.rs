@@ -34,28 +34,40 @@ impl Parents {
             let Some(request) = calls.request(call).filter(|request| *request < links.messages()) else {
                 continue;
             };
-            let Some(place) = links.most_likely(request) else {
-                parents.probability[call] = links.spontaneous(request);
-                continue;
-            };
-            let Some((cause, probability)) = links.parents(request).nth(place) else { continue };
-            let from = calls.of_message(cause as usize);
-            if calls.request(from) == Some(cause as usize) {
-                parents.parent[call] = from as u32;
-                parents.probability[call] = probability;
-            } else if from < call {
-                parents.parent[call] = parents.parent[from];
-                parents.probability[call] = probability * parents.probability[from];
+            let mut by_link = false;
+            // The most likely link decides; of one that leads to no request, as that was not seen, the next.
+            let mut decided = (links.spontaneous(request), None, links.spontaneous(request));
+            for (cause, probability) in links.parents(request) {
+                let from = calls.of_message(cause as usize);
+                let found = if calls.request(from) == Some(cause as usize) {
+                    Some((Some(from as u32), probability))
+                } else {
+                    parents.known(from).filter(|_| from < call).map(|(parent, p)| (parent, p * probability))
+                };
+                let Some((parent, product)) = found else { continue };
+                if probability > decided.0 || (probability == decided.0 && !by_link) {
+                    (decided, by_link) = ((probability, parent, product), true);
+                }
             }
+            if !by_link && decided.0 <= 0.0 {
+                continue;
+            }
+            parents.parent[call] = decided.1.unwrap_or(NONE);
+            parents.probability[call] = decided.2;
         }
         parents
     }
 
+    /// The parent of a call before the one in hand, and its probability, if something is known of it.
+    fn known(&self, call: usize) -> Option<(Option<u32>, f64)> {
+        let parent = Some(self.parent[call]).filter(|parent| *parent != NONE);
+        Some(self.probability[call]).filter(|probability| !probability.is_nan()).map(|p| (parent, p))
+    }
+
     /// The parent of `call`; none where the links say nothing of it, as only its response was seen.
     pub fn of_call(&self, call: usize) -> Option<Parent> {
-        let probability = self.probability[call];
-        let parent = Some(self.parent[call] as usize).filter(|parent| *parent != NONE as usize);
-        (!probability.is_nan()).then_some(Parent { call: parent, probability })
+        let (parent, probability) = self.known(call)?;
+        Some(Parent { call: parent.map(|parent| parent as usize), probability })
     }
 }
 
@@ -94,6 +106,24 @@ mod tests {
         let (_, calls) = calls(&[("c", "a", "x", 0, 1), ("a", "c", "x", 2, 3), ("a", "c", "y", 4, 5)]);
         assert_eq!((calls.len(), calls.request(1), calls.response(1)), (2, None, Some(2)));
         assert_eq!(Parents::of(&calls, &Links::spontaneous_only(3)).of_call(1), None);
+    }
+
+    #[test]
+    fn a_response_without_its_request_leads_nowhere_so_the_next_link_counts() {
+        // The request of y was not seen; z was sent after its response.
+        let (_, without) = calls(&[
+            ("c", "a", "x", 0, 1),
+            ("a", "c", "y", 4, 5),
+            ("a", "d", "z", 6, 7),
+            ("a", "c", "x", 10, 11),
+        ]);
+        assert_eq!(without.request(1), None);
+        let mut links = Links::spontaneous_only(4);
+        links.set(2, &[(1, 0.6), (0, 0.3)], 0.1);
+        let parents = Parents::of(&without, &links);
+        assert_eq!(parents.of_call(2), Some(Parent { call: Some(0), probability: 0.3 }));
+        links.set(2, &[(1, 0.9)], 0.1);
+        assert_eq!(Parents::of(&without, &links).of_call(2), Some(Parent { call: None, probability: 0.1 }));
     }
 
     #[test]

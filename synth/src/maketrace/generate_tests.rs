@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use analyze::calls::Calls;
+use proptest::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::super::{Changes, SHIPPED, shipped};
@@ -149,6 +150,10 @@ fn the_same_seed_makes_the_same_trace_and_another_another() {
     assert_eq!(times(&few), times(&few));
     assert_ne!(times(&few), times(&Changes { seed: Some(2), ..few }));
     assert_eq!(times(&Changes { parallel: Some(3), ..few }).len(), 3 * times(&few).len());
+    // Sequences are not alike: no two of the first requests are sent at the same time.
+    let mut first = times(&Changes { instances: Some(1), ..Changes::default() });
+    first.truncate(first.len() / 6);
+    assert!(first.windows(2).all(|pair| pair[0] != pair[1]), "{first:?}");
     // Without deviation, every invocation takes the same time.
     let config = shipped("children-parallel").unwrap().unwrap();
     let made = make(&config.changed(&Changes { deviation: Some(0.0), ..few }), &()).unwrap();
@@ -212,4 +217,37 @@ fn what_makes_no_sense_is_told_by_tracelet_and_message() {
     assert!(error("seed = 1").contains("[[tracelet]]"));
     let many = NESTED.replace("instances = 3", "instances = 99999999999");
     assert!(error(&many).contains("instances"));
+}
+
+#[test]
+fn the_configuration_of_the_documentation_is_one() {
+    let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/synth.md");
+    let document = std::fs::read_to_string(document).unwrap();
+    let text = document.split("```toml").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let made = made(text).unwrap();
+    assert_eq!((made.instances, made.trace.len()), (1000, 6000));
+    let (_, origins) = origins(&made);
+    assert_eq!(origins.iter().filter(|origin| **origin == Origin::Root).count(), 1000);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn any_text_is_a_configuration_or_an_error(at in 0usize..400, byte in any::<char>(), drop in any::<bool>()) {
+        // One letter of a good one is another, or gone.
+        let mut letters: Vec<char> = NESTED.chars().collect();
+        let at = at % letters.len();
+        if drop { letters.remove(at); } else { letters[at] = byte; }
+        let text: String = letters.into_iter().collect();
+        let few = |config: &Config| config.tracelets.iter().all(|t| t.instances < 100 && t.parallel < 100);
+        match Config::parse(Path::new("x.toml"), &text) {
+            Ok(config) if few(&config) => {
+                if let Err(error) = make(&config, &()) {
+                    prop_assert!(error.to_string().starts_with("x.toml: "));
+                }
+            }
+            Ok(_) => {}
+            Err(error) => prop_assert!(error.to_string().starts_with("x.toml: ")),
+        }
+    }
 }

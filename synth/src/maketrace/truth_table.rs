@@ -1,7 +1,7 @@
 //! The truth about a made trace as a table: what [`crate::truth::Truth`] reads.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
 
 use crate::error::Error;
@@ -22,25 +22,26 @@ impl TruthTable {
     /// When the file cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), Error> {
         let file = File::create(path).map_err(|error| Error::io(path, error))?;
-        self.write_to(BufWriter::new(file)).map_err(|error| Error::io(path, error))
+        self.write_to(file).map_err(|error| Error::io(path, error.into()))
     }
 
-    fn write_to(&self, mut output: impl Write) -> std::io::Result<()> {
+    fn write_to(&self, output: impl Write) -> csv::Result<()> {
+        let mut writer = csv::Writer::from_writer(output);
         match self {
             TruthTable::Calls(rows) => {
-                writeln!(output, "call_id,parent_call_id")?;
+                writer.write_record(["call_id", "parent_call_id"])?;
                 for (call, parent) in rows {
-                    writeln!(output, "{call},{}", parent.as_deref().unwrap_or_default())?;
+                    writer.write_record([call.as_str(), parent.as_deref().unwrap_or_default()])?;
                 }
             }
             TruthTable::Messages(causes) => {
-                writeln!(output, "child,parent")?;
+                writer.write_record(["child", "parent"])?;
                 for (child, cause) in causes.iter().enumerate() {
                     let cause = cause.map(|cause| cause.to_string()).unwrap_or_default();
-                    writeln!(output, "{child},{cause}")?;
+                    writer.write_record([child.to_string(), cause])?;
                 }
             }
         }
-        output.flush()
+        Ok(writer.flush()?)
     }
 }
