@@ -20,7 +20,7 @@ pub struct Options {
     /// How many threads work at once; `None`: as many as there are processors. The result is the same with any.
     pub threads: Option<NonZeroUsize>,
     /// How many calls of one connection are matched in memory; those of one with more are sorted by themselves, in temporary
-    /// files. The result is the same with any number: it is here for tests.
+    /// files, and so are datagrams on their way into flows. The result is the same with any number: it is here for tests.
     #[doc(hidden)]
     pub at_once: usize,
 }

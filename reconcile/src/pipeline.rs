@@ -10,7 +10,7 @@ use crate::calls::Datagram;
 use crate::capture::Capture;
 use crate::clocks::Samples;
 use crate::connections::{self, Listening};
-use crate::datagram_flows::{self, MatchedFlows};
+use crate::datagram_flows::{FlowMaker, MatchedFlows};
 use crate::datagram_names::{self, SeenNames, Views};
 use crate::datagram_partition::{DatagramMatcher, MatchedDatagrams};
 use crate::datagram_translation::{self, DatagramTranslations, Hints, Translated};
@@ -187,11 +187,12 @@ pub fn reconcile(
     }
     let views = Views { sockets: &sockets.all, names: &capture.names, fallbacks: &fallbacks, seen };
     let mut flows = Vec::with_capacity(messages.partitions());
+    let maker = FlowMaker { views: &views, options, budget: &budget, directory };
     let first = rows.grow(messages.partitions());
     let mut taken = Vec::with_capacity(messages.partitions());
     let work = |piece: usize| {
         let mut sink = rows.sink(first + piece);
-        let matched = datagram_flows::partition(&views, messages.take(piece)?, options, &mut sink)?;
+        let matched = maker.partition(messages.blocks(piece), &mut sink)?;
         Ok((matched, sink.finish()?))
     };
     parallel::in_order(threads, messages.partitions(), work, |_, (matched, rows): (MatchedFlows, _)| {

@@ -15,49 +15,48 @@ use message_trace::Error;
 
 use crate::store::{Budget, Plain, Store};
 
-/// At most so many bytes are sorted at once,
-const RUN_BYTES: usize = 1 << 20;
-/// and so many bytes of a run are read at once:
+/// At most so many bytes of a run are read at once:
 const BUFFER_BYTES: usize = 16 << 10;
 /// fewer where the buffers of all runs came to more than this,
 const BUFFERS_BYTES: usize = 4 << 20;
 /// but never less than this, with which reading is slow.
 const LEAST_BUFFER_BYTES: usize = 1 << 10;
 
+/// A record that has a place in an order.
+pub(crate) trait Keyed: Plain {
+    type Key: Ord + Copy;
+
+    /// By what it is sorted.
+    fn key(&self) -> Self::Key;
+}
+
 /// Records on their way to be sorted.
-pub(crate) struct Sorter<'a, T, K> {
-    key: fn(&T) -> K,
+pub(crate) struct Sorter<'a, T: Keyed> {
     /// How many records make a run.
     most: usize,
     buffer: Vec<T>,
-    runs: Runs<'a, T, K>,
+    runs: Runs<'a, T>,
 }
 
 /// What was sorted so far.
-struct Runs<'a, T, K> {
+struct Runs<'a, T: Keyed> {
     /// The runs are the blocks of its one partition.
     store: Store<'a, T>,
     /// Of each its first key, and its length.
-    all: Vec<(K, usize)>,
+    all: Vec<(T::Key, usize)>,
 }
 
-impl<'a, T: Plain, K: Ord + Copy> Sorter<'a, T, K> {
-    /// A sorter by `key` that has at most so many records in memory beside what `budget` allows.
-    pub(crate) fn new(
-        budget: &'a Budget,
-        directory: &Path,
-        most: usize,
-        key: fn(&T) -> K,
-    ) -> Sorter<'a, T, K> {
-        let store = Store::new(budget, directory, 1);
-        let most = most.clamp(1, RUN_BYTES / size_of::<T>());
-        Sorter { key, most, buffer: Vec::new(), runs: Runs { store, all: Vec::new() } }
+impl<'a, T: Keyed> Sorter<'a, T> {
+    /// A sorter that has at most so many records in memory beside what `budget` allows.
+    pub(crate) fn new(budget: &'a Budget, directory: &Path, most: usize) -> Sorter<'a, T> {
+        let runs = Runs { store: Store::new(budget, directory, 1), all: Vec::new() };
+        Sorter { most: most.max(1), buffer: Vec::new(), runs }
     }
 
     pub(crate) fn push(&mut self, record: T) -> Result<(), Error> {
         if self.buffer.len() == self.most {
             self.sort();
-            self.runs.all.extend(self.buffer.first().map(|first| ((self.key)(first), self.buffer.len())));
+            self.runs.all.extend(self.buffer.first().map(|first| (first.key(), self.buffer.len())));
             self.runs.store.push(0, self.runs.all.len() as u64, self.buffer.clone())?;
             self.buffer.clear();
         }
@@ -66,35 +65,34 @@ impl<'a, T: Plain, K: Ord + Copy> Sorter<'a, T, K> {
     }
 
     fn sort(&mut self) {
-        if !self.buffer.is_sorted_by_key(self.key) {
-            self.buffer.sort_by_key(self.key);
+        if !self.buffer.is_sorted_by_key(T::key) {
+            self.buffer.sort_by_key(T::key);
         }
     }
 
     /// All records, sorted.
-    pub(crate) fn finish(mut self) -> Sorted<'a, T, K> {
+    pub(crate) fn finish(mut self) -> Sorted<'a, T> {
         self.sort();
         self.buffer.shrink_to_fit();
-        Sorted { key: self.key, runs: self.runs, last: self.buffer }
+        Sorted { runs: self.runs, last: self.buffer }
     }
 }
 
 /// Sorted records.
-pub(crate) struct Sorted<'a, T, K> {
-    key: fn(&T) -> K,
-    runs: Runs<'a, T, K>,
+pub(crate) struct Sorted<'a, T: Keyed> {
+    runs: Runs<'a, T>,
     /// The last run. Mostly it is the only one.
     last: Vec<T>,
 }
 
-impl<T: Plain, K: Ord + Copy> Sorted<'_, T, K> {
+impl<T: Keyed> Sorted<'_, T> {
     /// The records in order. Where some cannot be read it ends, and `failed` has the error.
-    pub(crate) fn iter<'s>(&'s self, failed: &'s Failed) -> Merged<'s, T, K> {
+    pub(crate) fn iter<'s>(&'s self, failed: &'s Failed) -> Merged<'s, T> {
         let runs = &self.runs.all;
         let buffer = (BUFFERS_BYTES / runs.len().max(1)).clamp(LEAST_BUFFER_BYTES, BUFFER_BYTES);
-        let first = |(run, (key, _)): (usize, &(K, usize))| Reverse((*key, run));
+        let first = |(run, (key, _)): (usize, &(T::Key, usize))| Reverse((*key, run));
         let mut heap: BinaryHeap<_> = runs.iter().enumerate().map(first).collect();
-        heap.extend(self.last.first().map(|first| Reverse(((self.key)(first), runs.len()))));
+        heap.extend(self.last.first().map(|first| Reverse((first.key(), runs.len()))));
         Merged {
             sorted: self,
             failed,
@@ -107,15 +105,15 @@ impl<T: Plain, K: Ord + Copy> Sorted<'_, T, K> {
 }
 
 /// All runs, merged.
-pub(crate) struct Merged<'s, T, K> {
-    sorted: &'s Sorted<'s, T, K>,
+pub(crate) struct Merged<'s, T: Keyed> {
+    sorted: &'s Sorted<'s, T>,
     failed: &'s Failed,
     /// How many records of a run are read at once.
     most: usize,
     readers: Vec<Reader<T>>,
     last: &'s [T],
     /// The runs that have more, by their next keys.
-    heap: BinaryHeap<Reverse<(K, usize)>>,
+    heap: BinaryHeap<Reverse<(T::Key, usize)>>,
 }
 
 /// Where reading a run has come to.
@@ -133,9 +131,9 @@ impl<T> Default for Reader<T> {
     }
 }
 
-impl<T: Plain> Reader<T> {
+impl<T: Keyed> Reader<T> {
     /// The next record, which there is.
-    fn peek<K>(&mut self, runs: &Runs<T, K>, run: usize, most: usize) -> Result<Option<T>, Error> {
+    fn peek(&mut self, runs: &Runs<T>, run: usize, most: usize) -> Result<Option<T>, Error> {
         if self.next == self.buffer.len() {
             self.next = 0;
             runs.store.read(0, run, self.read, most, &mut self.buffer)?;
@@ -148,30 +146,34 @@ impl<T: Plain> Reader<T> {
     }
 }
 
-impl<T: Plain, K: Ord + Copy> Merged<'_, T, K> {
+impl<T: Keyed> Merged<'_, T> {
     fn step(&mut self) -> Result<Option<T>, Error> {
+        if self.readers.is_empty() {
+            // Mostly there is one run.
+            let first = self.last.split_off_first();
+            return Ok(first.copied());
+        }
         let Some(mut top) = self.heap.peek_mut() else { return Ok(None) };
         let Reverse((_, run)) = *top;
         let Some(reader) = self.readers.get_mut(run) else {
-            let Some((record, rest)) = self.last.split_first() else { return Ok(None) };
-            self.last = rest;
-            match rest.first() {
-                Some(next) => *top = Reverse(((self.sorted.key)(next), run)),
+            let record = self.last.split_off_first();
+            match self.last.first() {
+                Some(next) => *top = Reverse((next.key(), run)),
                 None => drop(PeekMut::pop(top)),
             }
-            return Ok(Some(*record));
+            return Ok(record.copied());
         };
         let record = reader.peek(&self.sorted.runs, run, self.most)?;
         reader.next += usize::from(record.is_some());
         match reader.peek(&self.sorted.runs, run, self.most)? {
-            Some(next) => *top = Reverse(((self.sorted.key)(&next), run)),
+            Some(next) => *top = Reverse((next.key(), run)),
             None => drop(PeekMut::pop(top)),
         }
         Ok(record)
     }
 }
 
-impl<T: Plain, K: Ord + Copy> Iterator for Merged<'_, T, K> {
+impl<T: Keyed> Iterator for Merged<'_, T> {
     type Item = T;
 
     fn next(&mut self) -> Option<T> {
@@ -199,6 +201,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    impl Keyed for [u32; 2] {
+        type Key = u32;
+
+        fn key(&self) -> u32 {
+            self[0]
+        }
+    }
+
     proptest! {
         #[test]
         fn it_is_a_stable_sort(
@@ -208,7 +218,7 @@ mod tests {
         ) {
             let directory = tempfile::tempdir().unwrap();
             let budget = Budget::new(memory);
-            let mut sorter = Sorter::new(&budget, directory.path(), most, |record: &[u32; 2]| record[0]);
+            let mut sorter = Sorter::new(&budget, directory.path(), most);
             for (key, value) in &records {
                 sorter.push([*key, *value]).unwrap();
             }
@@ -226,9 +236,9 @@ mod tests {
     #[test]
     fn what_cannot_be_kept_is_an_error() {
         let budget = Budget::new(0);
-        let mut sorter = Sorter::new(&budget, Path::new("/nonexistent/here"), 1, |record: &u64| *record);
-        sorter.push(1).unwrap();
-        let error = sorter.push(2).unwrap_err().to_string();
+        let mut sorter = Sorter::new(&budget, Path::new("/nonexistent/here"), 1);
+        sorter.push([1, 1]).unwrap();
+        let error = sorter.push([2, 1]).unwrap_err().to_string();
         assert!(error.contains("/nonexistent/here"), "{error}");
     }
 }

@@ -10,9 +10,12 @@ use message_trace::Error;
 use crate::calls::{StreamCall, Transfer};
 use crate::capture::NONE;
 use crate::connections::Connection;
-use crate::sorted::{Failed, Sorted, Sorter};
+use crate::sorted::{Failed, Keyed, Sorted, Sorter};
 use crate::store::Budget;
 use crate::streams::Tally;
+
+/// At most so many calls are sorted at once, 4 MB.
+const MOST: usize = 175_000;
 
 /// The four ways of one connection: of each direction first the sends, then the receives.
 pub(crate) trait Ways {
@@ -126,15 +129,23 @@ impl Ways for InMemory<'_> {
     }
 }
 
+impl Keyed for StreamCall {
+    type Key = i64;
+
+    fn key(&self) -> i64 {
+        self.time
+    }
+}
+
 /// The calls of one connection with very many, on their way to be sorted.
 pub(crate) struct SortingWays<'a> {
-    sorters: [Sorter<'a, StreamCall, i64>; 4],
+    sorters: [Sorter<'a, StreamCall>; 4],
     tallies: [Tally; 4],
 }
 
 /// The same, sorted.
 pub(crate) struct SortedWays<'a> {
-    sorted: [Sorted<'a, StreamCall, i64>; 4],
+    sorted: [Sorted<'a, StreamCall>; 4],
     tallies: [Tally; 4],
     failed: Failed,
 }
@@ -142,7 +153,7 @@ pub(crate) struct SortedWays<'a> {
 impl<'a> SortingWays<'a> {
     /// So many calls may be in memory beside what `budget` allows.
     pub(crate) fn new(budget: &'a Budget, directory: &Path, most: usize) -> SortingWays<'a> {
-        let sorter = |_| Sorter::new(budget, directory, most / 4, |call: &StreamCall| call.time);
+        let sorter = |_| Sorter::new(budget, directory, most.min(MOST) / 4);
         SortingWays { sorters: [0, 1, 2, 3].map(sorter), tallies: [Tally::default(); 4] }
     }
 

@@ -8,7 +8,7 @@ use std::mem::offset_of;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use common::{System, accept, connect};
+use common::{System, accept, bind, connect, datagram, log};
 use proptest::prelude::*;
 use reconcile::{Options, reconcile};
 use socket_log::encode::{self, Direction, Origin};
@@ -133,6 +133,59 @@ fn system(connections: &[Connection], keep_newest: bool) -> System {
     system
 }
 
+/// A datagram: whether it goes back, its content, when it was sent and, if it was, received; and by which of two processes that hold
+/// the socket, at each end.
+type Sent = (bool, u32, u64, Option<u64>, [bool; 2]);
+
+fn any_sent() -> impl Strategy<Value = Sent> {
+    let received = prop::option::weighted(0.8, 0u64..100);
+    (any::<bool>(), 0u32..30, 0u64..300, received, any::<[bool; 2]>())
+}
+
+/// Two sockets, of which the second may be one of a process that also has the first, and may not have been recorded.
+fn datagrams(sent: &[Sent], [internal, recorded]: [bool; 2]) -> System {
+    let mut logs = [log(10, "a"), log(11, "b"), log(20, "c"), log(21, "d")];
+    let names = ["127.0.0.1:4000", "127.0.0.1:53"];
+    let process =
+        |end: usize, other: bool| 2 * usize::from(end == 1 && !internal) + usize::from(other && !internal);
+    for end in [0, 1] {
+        for other in [false, true] {
+            bind(&mut logs[process(end, other)], 100, end as u32 + 1, end as u64 + 7, names[end]);
+        }
+    }
+    let peers = names.map(common::address);
+    for (back, content, at, received, others) in sent {
+        let ends = if *back { [1, 0] } else { [0, 1] };
+        let at = 1_000 + 10 * at;
+        let mut one = |side: usize, direction, at| {
+            let (end, peer) = (ends[side], &peers[ends[1 - side]]);
+            logs[process(end, others[side])].datagram(&datagram(
+                direction,
+                end as u32 + 1,
+                at,
+                *content,
+                peer,
+            ));
+        };
+        one(0, Direction::Send, at);
+        if let Some(later) = received {
+            one(1, Direction::Receive, at + 10 * later);
+        }
+    }
+    let system = System::new();
+    let many = if internal {
+        1
+    } else if recorded {
+        4
+    } else {
+        2
+    };
+    for (place, log) in logs.iter().take(many).enumerate() {
+        system.add("one", &format!("{place}"), log);
+    }
+    system
+}
+
 /// All that is written.
 fn files(system: &System, options: &Options) -> [Vec<u8>; 4] {
     let data = system.data();
@@ -160,6 +213,23 @@ proptest! {
             at_once: usize::MAX,
             ..Options::default()
         };
+        let in_memory = files(&system, &all);
+        for memory in [0, 1_000, all.memory] {
+            let few = Options { memory, at_once, threads: NonZeroUsize::new(2), ..all.clone() };
+            prop_assert!(files(&system, &few) == in_memory, "with {} bytes of memory", memory);
+        }
+    }
+
+    #[test]
+    fn datagrams_of_a_flow_are_sorted_in_memory_and_in_files_alike(
+        sent in prop::collection::vec(any_sent(), 1..150),
+        kind in any::<[bool; 2]>(),
+        keep_internal in any::<bool>(),
+        at_once in prop_oneof![Just(0usize), 1usize..200],
+    ) {
+        let system = datagrams(&sent, kind);
+        let all =
+            Options { keep_internal, threads: NonZeroUsize::new(1), at_once: usize::MAX, ..Options::default() };
         let in_memory = files(&system, &all);
         for memory in [0, 1_000, all.memory] {
             let few = Options { memory, at_once, threads: NonZeroUsize::new(2), ..all.clone() };
