@@ -126,6 +126,9 @@ pub(crate) struct Skew {
     /// Move the times on the common clock, too
     #[arg(long)]
     pub(crate) uncorrected: bool,
+    /// Give each message one time only, its sender's, at both ends, as in Project 5; nothing corrects it
+    #[arg(long)]
+    pub(crate) one_time: bool,
 }
 
 pub(super) const DROP_HELP: &str = "\

@@ -22,6 +22,7 @@ pub(crate) fn run(arguments: &cli::Skew) -> Result<ExitCode, Error> {
         at,
         remove: arguments.remove,
         uncorrected: arguments.uncorrected,
+        one_time: arguments.one_time,
     };
     let place = place::write(&skewer::skew(&trace, &skew)?, &target, "skewed")?;
     anstream::eprintln!(
