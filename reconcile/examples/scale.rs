@@ -106,7 +106,7 @@ struct Steps(Instant);
 impl Progress for Steps {
     fn step(&self, what: &str, _: u64) {
         let elapsed = self.0.elapsed().as_secs_f64();
-        println!("  {elapsed:>6.2} s, {:.2} s used, {:>12}: {what}", used(), status("VmRSS:"));
+        println!("  {elapsed:>6.2} s, {:.2} s used, {:>12}: {what}", used(), status("RssAnon:"));
     }
 
     fn advance(&self, _: u64) {}

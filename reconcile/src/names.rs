@@ -1,9 +1,11 @@
 //! Names of sockets, kept once each, and what follows from a name alone.
 
+use std::hash::BuildHasher;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use hashbrown::HashTable;
 use message_trace::Endpoint;
-use rustc_hash::FxHashMap;
+use rustc_hash::FxBuildHasher;
 use socket_log::SocketName;
 
 /// A name's place among the names.
@@ -15,17 +17,23 @@ pub(crate) const NO_NAME: NameId = u32::MAX;
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     values: Vec<SocketName>,
-    ids: FxHashMap<SocketName, NameId>,
+    /// By the hash of the name, which is not here once more, as there may be millions.
+    ids: HashTable<NameId>,
+}
+
+fn hash(name: &SocketName) -> u64 {
+    FxBuildHasher.hash_one(name)
 }
 
 impl Names {
     pub(crate) fn intern(&mut self, name: SocketName) -> NameId {
-        if let Some(id) = self.ids.get(&name) {
-            return *id;
+        if let Some(id) = self.find(&name) {
+            return id;
         }
         let id = self.values.len() as NameId;
-        self.values.push(name.clone());
-        self.ids.insert(name, id);
+        let hash_of = |id: &NameId| self.values.get(*id as usize).map_or(0, hash);
+        self.ids.insert_unique(hash(&name), id, hash_of);
+        self.values.push(name);
         id
     }
 
@@ -40,13 +48,13 @@ impl Names {
 
     /// About how many bytes of memory they take.
     pub(crate) fn bytes(&self) -> usize {
-        const ENTRY: usize = size_of::<SocketName>() + size_of::<(SocketName, NameId)>() + 1;
-        self.values.len() * (ENTRY + ENTRY / 3)
+        const ENTRY: usize = size_of::<SocketName>() + 2 * (size_of::<NameId>() + 1);
+        self.values.len() * ENTRY
     }
 
     /// The place of `name`, where it is known.
     pub(crate) fn find(&self, name: &SocketName) -> Option<NameId> {
-        self.ids.get(name).copied()
+        self.ids.find(hash(name), |id| self.get(*id) == Some(name)).copied()
     }
 
     pub(crate) fn get(&self, id: NameId) -> Option<&SocketName> {
