@@ -16,7 +16,7 @@ mod pruning;
 mod table;
 
 use analyze::infer::Links;
-use message_trace::MessageTrace;
+use message_trace::{MessageTrace, Progress};
 use serde::Serialize;
 
 pub use confidence::{Bin, Confidence};
@@ -81,17 +81,20 @@ pub fn score(
     options: &analyze::Options,
     truth: &Truth,
     exclude: &[String],
+    progress: &dyn Progress,
 ) -> Result<Score, Error> {
-    Ok(Score::of(&Judged::new(trace, links, options, truth, exclude)?))
+    progress.step("finding parents", 0);
+    Ok(Score::of(&Judged::new(trace, links, options, truth, exclude)?, progress))
 }
 
 impl Score {
     /// The score of what was judged.
-    pub fn of(judged: &Judged) -> Score {
+    pub fn of(judged: &Judged, progress: &dyn Progress) -> Score {
+        progress.step("comparing paths", 0);
         let (paths, top_n_omission) = paths::compare(judged);
         let (links, wrong) = links::accuracy(judged);
-        let trees = LikelyTrees::of(judged);
-        let found = wrong.iter().filter(|root| trees.found(**root, LIKELY_TREES)).count();
+        progress.step("looking for other trees", wrong.len() as u64);
+        let found = LikelyTrees::of(judged).count(&wrong, LIKELY_TREES, progress);
         let top5 = (links.traces > 0)
             .then(|| (links.traces as usize - wrong.len() + found) as f64 / links.traces as f64);
         Score {

@@ -19,7 +19,7 @@ fn swapped() -> Judged {
 
 #[test]
 fn a_score_by_hand() {
-    let score = Score::of(&swapped());
+    let score = Score::of(&swapped(), &());
     assert_eq!((score.population.calls, score.population.roots), (6, 3));
     assert_eq!(score.links.link_accuracy, Some(1.0 / 3.0));
     assert_eq!(score.links.trace_accuracy, Some(1.0 / 3.0));
@@ -36,14 +36,14 @@ fn a_score_by_hand() {
 #[test]
 fn roots_that_are_given_a_parent_are_told() {
     let judged = Judged::by_hand(&[("c", "a", None, None, 1.0), ("a", "b", None, Some(0), 0.9)]);
-    let score = Score::of(&judged);
+    let score = Score::of(&judged, &());
     assert_eq!((score.population.roots, score.population.roots_with_a_parent), (2, 1));
     assert_eq!((score.links.links, score.links.link_accuracy), (0, None));
 }
 
 #[test]
 fn the_table_and_json_have_every_measure() {
-    let score = Score::of(&swapped());
+    let score = Score::of(&swapped(), &());
     let text = score.to_string();
     for line in
         ["links                             33.33%  3 links", "traces, top 5", "precision at 90% coverage"]

@@ -8,6 +8,7 @@ use synth::truth::Truth;
 
 use crate::cli::{Inference, Score};
 use crate::error::Error;
+use crate::progress::Terminal;
 use crate::stages;
 
 pub(crate) fn run(arguments: &Score) -> Result<ExitCode, Error> {
@@ -16,7 +17,7 @@ pub(crate) fn run(arguments: &Score) -> Result<ExitCode, Error> {
     let options = stages::analysis(&data, &Inference::default())?.options;
     let trace = MessageTrace::read(&data.messages(), &data.nodes())?;
     let links = Links::read(&data.links())?;
-    let score = synth::score::score(&trace, &links, &options, &truth, &arguments.exclude)?;
+    let score = synth::score::score(&trace, &links, &options, &truth, &arguments.exclude, &Terminal::new())?;
     if arguments.json {
         anstream::println!("{}", score.json()?);
     } else {

@@ -7,7 +7,9 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::thread;
 
+use message_trace::Progress;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::forest::roots;
@@ -81,6 +83,27 @@ impl<'a> LikelyTrees<'a> {
             }
         }
         LikelyTrees { judged, truth, inferred, of_root, wanted_by }
+    }
+
+    /// Of how many of `roots` the true tree is among the `most` most probable ones. The roots are shared out among the
+    /// cores, as each is looked at by itself.
+    pub(super) fn count(&self, roots: &[u32], most: usize, progress: &dyn Progress) -> usize {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let count = |roots: &[u32]| {
+            let found = roots.chunks(256).map(|some| {
+                progress.advance(some.len() as u64);
+                some.iter().filter(|root| self.found(**root, most)).count()
+            });
+            found.sum::<usize>()
+        };
+        thread::scope(|scope| {
+            let share = roots.len().div_ceil(cores).max(1);
+            let threads: Vec<_> = roots.chunks(share).map(|part| scope.spawn(move || count(part))).collect();
+            let counts = threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause)));
+            counts.sum()
+        })
     }
 
     /// Whether the true tree of `root` is among the `most` most probable ones.
@@ -217,6 +240,7 @@ mod tests {
         // (3.5), e (4), b and e (6), d and e (9.33), and last all three (14), which is the true tree.
         assert!(!trees.found(0, 7));
         assert!(trees.found(0, 8));
+        assert_eq!((trees.count(&[0, 1, 0], 8, &()), trees.count(&[0, 1], 7, &())), (3, 0));
         assert!(!trees.found(1, 7) && trees.found(1, 8));
     }
 
