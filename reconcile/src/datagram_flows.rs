@@ -7,6 +7,7 @@ use message_trace::{Error, Protocol};
 use socket_log::encode::Role;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
+use crate::budget::Budget;
 use crate::calls::Part;
 use crate::datagram_names::Views;
 use crate::datagrams;
@@ -17,7 +18,6 @@ use crate::reconciliation::{Reconciliation, add};
 use crate::row_sink::RowSink;
 use crate::rows::{NIL, Row};
 use crate::sorted::{Failed, Keyed, Sorter};
-use crate::store::Budget;
 
 /// A flow of datagrams that is in the trace.
 #[derive(Clone, Copy, Debug)]

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use message_trace::{Error, Progress};
 
+use crate::budget::Budget;
 use crate::calls::{Datagram, StreamCall};
 use crate::capture::NONE;
 use crate::connections::Connection;
@@ -14,7 +15,7 @@ use crate::parallel;
 use crate::reach::Reach;
 use crate::second_reading::{Call, SecondReading};
 use crate::socket::{Socket, Sockets};
-use crate::store::{Budget, Store};
+use crate::store::Store;
 
 /// About so many bytes of calls make a partition: enough to keep files and buffers few, and little beside what
 /// memory holds.

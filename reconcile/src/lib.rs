@@ -9,7 +9,7 @@
 //!    other (`connections`, `pairing`, `unix_sockets`), where their names differ by what they share ([`translation`],
 //!    `half_flows`, `translated`);
 //! 2. for the calls (`second_reading`, and `positions` where a log has forgotten some), which are dealt into partitions (`deal`, `dealer`), in memory or in temporary files
-//!    (`store`): those of one connection, or of one content of datagrams, meet in one.
+//!    (`store`, `budget`): those of one connection, or of one content of datagrams, meet in one.
 //!
 //! Then each partition is matched apart from the others: streams by byte ([`streams`], `stream_flows`) and made fat
 //! ([`fat`]), a connection with very many calls from files (`ways`, `sorted`), datagrams by checksum (`datagram_match`, [`datagrams`]) and then grouped into flows (`datagram_flows`).
@@ -20,6 +20,7 @@
 
 mod addresses;
 pub mod blind_spots;
+mod budget;
 mod calls;
 mod capture;
 mod cause;
@@ -66,6 +67,7 @@ mod store;
 mod stream_flows;
 pub mod streams;
 mod survey;
+mod tally;
 mod timeline;
 mod translated;
 pub mod translation;

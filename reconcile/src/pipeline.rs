@@ -6,6 +6,7 @@ use message_trace::{DataDir, Progress};
 use socket_log::layout::source;
 
 use crate::addresses::Addresses;
+use crate::budget::Budget;
 use crate::calls::Datagram;
 use crate::capture::Capture;
 use crate::clocks::Samples;
@@ -30,7 +31,7 @@ use crate::reconciliation::{Reconciliation, add};
 use crate::rows::Common;
 use crate::seen_twice;
 use crate::socket;
-use crate::store::{Budget, Store};
+use crate::store::Store;
 use crate::stream_flows::{MatchedStreams, StreamMatcher};
 use crate::timeline::{Rows, Writing};
 use crate::translated;

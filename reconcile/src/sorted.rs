@@ -13,7 +13,8 @@ use std::path::Path;
 
 use message_trace::Error;
 
-use crate::store::{Budget, Plain, Store};
+use crate::budget::Budget;
+use crate::store::{Plain, Store};
 
 /// At most so many bytes of a run are read at once:
 const BUFFER_BYTES: usize = 16 << 10;

@@ -9,55 +9,19 @@ use std::fs::File;
 use std::marker::PhantomData;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use message_trace::Error;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
+use crate::budget::Budget;
 use crate::parallel::lock;
 
 /// A record that can be kept in a file as it is in memory.
 pub(crate) trait Plain: FromBytes + IntoBytes + Immutable + Copy + Send + Sync {}
 
 impl<T: FromBytes + IntoBytes + Immutable + Copy + Send + Sync> Plain for T {}
-
-/// How many bytes of records may be in memory, for all stores together.
-#[derive(Debug)]
-pub(crate) struct Budget {
-    left: AtomicI64,
-    spilled: AtomicU64,
-}
-
-impl Budget {
-    pub(crate) fn new(bytes: u64) -> Budget {
-        Budget { left: AtomicI64::new(i64::try_from(bytes).unwrap_or(i64::MAX)), spilled: AtomicU64::new(0) }
-    }
-
-    /// What is left of `memory` beside tables of so many bytes, and at least an eighth of it: with less, what is
-    /// written comes in ever smaller pieces.
-    pub(crate) fn beside(memory: u64, tables: usize) -> Budget {
-        Budget::new(memory.saturating_sub(tables as u64).max(memory / 8))
-    }
-
-    /// How many bytes went to temporary files so far.
-    #[cfg(test)]
-    pub(crate) fn spilled(&self) -> u64 {
-        self.spilled.load(Ordering::Relaxed)
-    }
-
-    fn take(&self, bytes: usize) -> bool {
-        let enough = self.left.fetch_sub(bytes as i64, Ordering::Relaxed) >= bytes as i64;
-        if !enough {
-            self.give(bytes);
-        }
-        enough
-    }
-
-    fn give(&self, bytes: usize) {
-        self.left.fetch_add(bytes as i64, Ordering::Relaxed);
-    }
-}
 
 /// Records of one kind in partitions.
 #[derive(Debug)]
@@ -126,7 +90,7 @@ impl<'a, T: Plain> Store<'a, T> {
         let file = self.file()?;
         let length = bytes(records);
         let offset = self.end.fetch_add(length as u64, Ordering::Relaxed);
-        self.budget.spilled.fetch_add(length as u64, Ordering::Relaxed);
+        self.budget.spill(length);
         file.write_all_at(records.as_bytes(), offset).map_err(|error| Error::io(&self.directory, error))?;
         Ok(Kept::File { offset, records: records.len(), kind: PhantomData })
     }
@@ -293,14 +257,14 @@ mod tests {
             let budget = Budget::new(memory);
             let store: Store<u64> = Store::new(&budget, directory.path(), 1);
             store.push(0, 7, (0..10).collect()).unwrap();
-            assert_eq!(budget.left.load(Ordering::Relaxed), left);
+            assert_eq!(budget.left(), left);
             let mut read = vec![99];
             for (from, expected) in [(0, vec![0, 1, 2, 3]), (8, vec![8, 9]), (10, vec![]), (11, vec![])] {
                 store.read(0, 0, from, 4, &mut read).unwrap();
                 assert_eq!(read, expected);
             }
             drop(store);
-            assert_eq!(budget.left.load(Ordering::Relaxed), memory as i64);
+            assert_eq!(budget.left(), memory as i64);
         }
     }
 

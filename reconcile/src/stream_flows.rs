@@ -5,6 +5,7 @@ use std::path::Path;
 
 use message_trace::Error;
 
+use crate::budget::Budget;
 use crate::calls::{Part, StreamCall, Transfer};
 use crate::capture::{Capture, NONE};
 use crate::cause::Cause;
@@ -16,7 +17,6 @@ use crate::reconciliation::{Reconciliation, add};
 use crate::row_sink::RowSink;
 use crate::rows::Row;
 use crate::socket::Socket;
-use crate::store::Budget;
 use crate::streams::Parts;
 use crate::ways::{ManyWays, Owners, SortingWays, Ways};
 

@@ -8,6 +8,7 @@
 //! Bytes whose calls a log has forgotten stand among the calls as such, so that those behind them are in their place.
 
 use crate::calls::{Part, Seen, Transfer};
+use crate::tally::Tally;
 
 /// The messages of one direction, and the bytes that only one side saw.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,43 +36,6 @@ pub fn match_stream(sends: &[Transfer], receives: &[Transfer]) -> Matched {
     Matched { unread: parts.unread, unsent: parts.unsent, ..matched }
 }
 
-/// What has to be known of the calls of one side before any of them is matched. Their order does not matter.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Whether the log has forgotten calls.
-    pub forgotten: bool,
-    /// Whether there are calls that it has not.
-    pub calls: bool,
-    /// Whether nobody knows how many bytes were forgotten.
-    unknown: bool,
-    /// The process of the first call.
-    process: u32,
-    /// Whether others made calls as well.
-    several: bool,
-}
-
-impl Tally {
-    /// Takes note of a call, or of forgotten ones.
-    pub fn add(&mut self, call: &Transfer) {
-        if call.is_forgotten() {
-            self.forgotten = true;
-            self.unknown |= call.bytes == Transfer::UNKNOWN;
-            return;
-        }
-        if !self.calls {
-            (self.calls, self.process) = (true, call.process);
-        }
-        self.several |= call.process != self.process;
-    }
-
-    /// Whether it is known where in the stream the calls are. Where several processes made them and one's log has
-    /// forgotten some, nobody knows before which calls of the others those were; and sometimes it is not known how many
-    /// were forgotten.
-    pub fn is_placed(&self) -> bool {
-        !self.forgotten || !self.unknown && !self.several
-    }
-}
-
 /// The messages of one direction, one after the other: as many calls as there may be, one of each side is in memory. First
 /// come those that were sent, in order, with those that nobody was seen to send where they belong.
 #[derive(Clone, Debug)]
@@ -92,7 +56,7 @@ pub struct Parts<S, R> {
 }
 
 impl<S: Iterator<Item = Transfer>, R: Iterator<Item = Transfer>> Parts<S, R> {
-    /// Matches `sends` with `receives`, each in order, where the calls of both are `placed` ([`Tally::is_placed`]).
+    /// Matches `sends` with `receives`, each in order, where it is known where in the stream the calls of both are (`placed`).
     pub fn new(sends: S, receives: R, placed: bool) -> Parts<S, R> {
         Parts { sends, receives, placed, receive: None, left: 0, hidden: 0, unread: 0, unsent: 0 }
     }

@@ -10,13 +10,14 @@ use std::path::{Path, PathBuf};
 use message_trace::table::{GROUP_ROWS, Group, GroupEncoder, GroupWriter, Texts};
 use message_trace::{EndpointId, Error, Progress};
 
+use crate::budget::Budget;
 use crate::dealer::Dealer;
 use crate::imported::{CallIds, ImportedRow};
 use crate::output::Output;
 use crate::parallel;
 use crate::row_sink::{EACH, RowSink, Taken};
 use crate::rows::{Common, Key, Row};
-use crate::store::{Budget, Store};
+use crate::store::Store;
 
 /// The rows of all partitions, before they have an order.
 pub(crate) struct Rows<'a> {

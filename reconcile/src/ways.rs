@@ -7,12 +7,12 @@ use std::path::Path;
 
 use message_trace::Error;
 
+use crate::budget::Budget;
 use crate::calls::{StreamCall, Transfer};
 use crate::capture::NONE;
 use crate::connections::Connection;
 use crate::sorted::{Failed, Keyed, Sorted, Sorter};
-use crate::store::Budget;
-use crate::streams::Tally;
+use crate::tally::Tally;
 
 /// At most so many calls are sorted at once, 4 MB.
 const MOST: usize = 175_000;

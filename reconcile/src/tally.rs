@@ -1,0 +1,41 @@
+//! What a single look at the calls of one side of a stream tells, before any of them is matched: matching hands on message by
+//! message, and cannot take back one when it turns out that nobody knows where in the stream the calls were.
+
+use crate::calls::Transfer;
+
+/// What has to be known of the calls of one side before any of them is matched. Their order does not matter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    /// Whether the log has forgotten calls.
+    pub(crate) forgotten: bool,
+    /// Whether there are calls that it has not.
+    pub(crate) calls: bool,
+    /// Whether nobody knows how many bytes were forgotten.
+    unknown: bool,
+    /// The process of the first call.
+    process: u32,
+    /// Whether others made calls as well.
+    several: bool,
+}
+
+impl Tally {
+    /// Takes note of a call, or of forgotten ones.
+    pub(crate) fn add(&mut self, call: &Transfer) {
+        if call.is_forgotten() {
+            self.forgotten = true;
+            self.unknown |= call.bytes == Transfer::UNKNOWN;
+            return;
+        }
+        if !self.calls {
+            (self.calls, self.process) = (true, call.process);
+        }
+        self.several |= call.process != self.process;
+    }
+
+    /// Whether it is known where in the stream the calls are. Where several processes made them and one's log has
+    /// forgotten some, nobody knows before which calls of the others those were; and sometimes it is not known how many
+    /// were forgotten.
+    pub(crate) fn is_placed(&self) -> bool {
+        !self.forgotten || !self.unknown && !self.several
+    }
+}
