@@ -30,6 +30,8 @@ pub(crate) enum Error {
     NoLogs(PathBuf),
     #[error("{}: it holds something else already, so that messages would not have the numbers of the truth; name another directory with -d", .0.display())]
     NotAlone(PathBuf),
+    #[error("{}: there is no such file, and none of that name comes with sockcap; those that do are {}", .0.display(), .1)]
+    NoConfig(PathBuf, String),
     #[error("{}: this is the directory that is read; name another one with --to", .0.display())]
     Onto(PathBuf),
     #[error("signals cannot be received: {0}")]

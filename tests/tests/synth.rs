@@ -170,5 +170,6 @@ fn a_configuration_that_is_wrong_is_told_with_its_place() {
         "tracelet 'series', message 2",
     );
     let output = run(&["synth", "no-such"], directory.path());
-    assert!(String::from_utf8(output.stderr).unwrap().contains("no-such"));
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("no-such") && error.contains("multi-tier"), "{error}");
 }

@@ -13,9 +13,9 @@ use super::values::positive;
 use crate::error::Error;
 
 pub(super) const SCORE_HELP: &str = "\
-The truth is a table as CSV, plain or compressed: call_id,parent_call_id (by the ids of the calls, as
-'sockcap export calls' has them), or child,parent (by the numbers of messages, as 'sockcap export
-links' has them). A parent that is empty is none. docs/synth.md says what each measure is.
+The truth is a table as CSV, plain or compressed: call_id,parent_call_id (by the ids of the calls,
+as 'sockcap export calls' has them), or child,parent (by the numbers of messages, as 'sockcap
+export links' has them). A parent that is empty is none. docs/synth.md says what each measure is.
 
 Examples:
   sockcap import calls calls.csv.gz && sockcap score --truth truth.csv.gz
@@ -37,7 +37,7 @@ pub(crate) struct Score {
 }
 
 pub(super) const SYNTH_HELP: &str = "\
-CONFIG is a file (TOML; docs/synth.md says how to write one), or one of those that come with sockcap:
+CONFIG is a file (TOML; docs/synth.md says how to write one), or one that comes with sockcap:
   multi-tier, multi-tier-added-delay           the system of Project 5's Figure 10
   children-parallel, children-0-2, children-d-cc, penalty-breaker
                                                the pathological cases of its Figure 18
@@ -99,9 +99,9 @@ impl To {
 }
 
 pub(super) const SKEW_HELP: &str = "\
-The messages of DIR are written to the other directory with the times that the hosts' clocks would have
-shown. As their times on the common clock are left out, 'sockcap reconcile' estimates the clocks there;
-with --uncorrected they are as wrong as the clocks, and nothing corrects them.
+The messages of DIR are written to the other directory with the times that the hosts' clocks would
+have shown. As their times on the common clock are left out, 'sockcap reconcile' estimates the
+clocks there; with --uncorrected they are as wrong as the clocks, and nothing corrects them.
 
 Examples:
   sockcap skew --host WS2=30ms --uncorrected --to skewed
@@ -132,9 +132,9 @@ pub(crate) struct Skew {
 }
 
 pub(super) const DROP_HELP: &str = "\
-The messages of DIR that a sniffer captures are written to the other directory: at its peak it captures
-so many a second, keeps some waiting, and drops what comes when its queue is full. Each message is one
-packet. Project 5's sniffers have a queue of 64.
+The messages of DIR that a sniffer captures are written to the other directory: at its peak it
+captures so many a second, keeps some waiting, and drops what comes when its queue is full. Each
+message is one packet. Project 5's sniffers have a queue of 64.
 
 Examples:
   sockcap drop --rate 200 --to captured

@@ -19,6 +19,10 @@ pub(crate) fn run(arguments: &Synth) -> Result<ExitCode, Error> {
     // A file goes before a configuration that comes with the program.
     let config = match maketrace::shipped(&arguments.config).filter(|_| !path.exists()) {
         Some(config) => config?,
+        None if !path.exists() => {
+            let known = maketrace::SHIPPED.map(|(name, _)| name).join(", ");
+            return Err(Error::NoConfig(path.to_owned(), known));
+        }
         None => Config::read(path)?,
     };
     let config = config.changed(&arguments.changes());
