@@ -45,6 +45,10 @@ pub struct Origins {
     pub missing: u64,
     /// Calls whose real parent is not in the trace, so that they count to one above it.
     pub adopted: u64,
+    /// Traces of more than one call, whether the trace has them or not; none where the truth cannot know of others.
+    pub traces: Option<u64>,
+    /// Of each call, whether it is the root of a trace of which no call is missing.
+    pub whole: Vec<bool>,
 }
 
 const CALLS: [&str; 2] = ["call_id", "parent_call_id"];
@@ -135,8 +139,46 @@ fn by_calls(of: &FxHashMap<String, Option<String>>, trace: &MessageTrace, calls:
             parent = next;
         }
     }
+    let (traces, whole) = whole(of, &numbers);
+    (origins.traces, origins.whole) = (Some(traces), whole);
     origins.missing = of.keys().filter(|id| !numbers.contains_key(id.as_str())).count() as u64;
     origins
+}
+
+/// How many traces of more than one call there are in truth, and which calls are roots of traces of which none is missing;
+/// `numbers` has the calls that are there.
+fn whole(of: &FxHashMap<String, Option<String>>, numbers: &FxHashMap<&str, u32>) -> (u64, Vec<bool>) {
+    // By root: how many calls there are, and how many of them are missing.
+    let mut traces: FxHashMap<&str, (u64, u64)> = FxHashMap::default();
+    let mut roots: FxHashMap<&str, &str> = FxHashMap::default();
+    let mut way: Vec<&str> = Vec::new();
+    for id in of.keys() {
+        let mut at = id.as_str();
+        // What goes round in circles, or leads to what the truth does not know, is a trace of its own.
+        let root = loop {
+            if let Some(root) = roots.get(at) {
+                break *root;
+            }
+            way.push(at);
+            match of.get(at).and_then(Option::as_deref).filter(|_| way.len() <= of.len()) {
+                Some(above) => at = above,
+                None => break at,
+            }
+        };
+        for at in way.drain(..) {
+            roots.insert(at, root);
+        }
+        let (calls, missing) = traces.entry(root).or_default();
+        *calls += 1;
+        *missing += u64::from(!numbers.contains_key(id.as_str()));
+    }
+    let mut whole = vec![false; numbers.len()];
+    for (root, (_, missing)) in &traces {
+        if let Some(place) = numbers.get(root).and_then(|number| whole.get_mut(*number as usize)) {
+            *place = *missing == 0;
+        }
+    }
+    (traces.values().filter(|(calls, _)| *calls > 1).count() as u64, whole)
 }
 
 /// The truth about messages is that about calls by the same way on which links lead to parents.

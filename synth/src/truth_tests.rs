@@ -116,3 +116,19 @@ proptest! {
         prop_assert_eq!(Truth::read(&path).unwrap(), Truth::Calls(rows.into_iter().collect()));
     }
 }
+
+#[test]
+fn a_trace_is_whole_where_no_call_of_it_is_missing() {
+    let (trace, calls) = trace(&["a", "b", "c", "d", "e"]);
+    // Of the trace of c a call is missing; e is alone, and of x nothing is left.
+    let truth = "call_id,parent_call_id\na,\nb,a\nc,\nd,c\nlost,d\ne,\nx,\ny,x\n";
+    let origins = parsed(truth).unwrap().origins(&trace, &calls);
+    assert_eq!(origins.traces, Some(3));
+    assert_eq!(origins.whole, [true, false, false, false, true]);
+    // Circles end.
+    let origins = parsed("call_id,parent_call_id\na,b\nb,a\nc,a\n").unwrap().origins(&trace, &calls);
+    assert_eq!(
+        origins.of,
+        [Origin::Call(1), Origin::Call(0), Origin::Call(0), Origin::Unknown, Origin::Unknown]
+    );
+}

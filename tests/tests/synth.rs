@@ -101,6 +101,7 @@ fn what_a_sniffer_drops_is_missing_and_the_truth_follows() {
     assert!(rows("lossy") < rows("calls"));
     let score = succeeds(&["score", "--truth", "calls.csv", "-d", "lossy", "--json"], directory.path());
     assert!(measure(&score, "links") > 0.0 && measure(&score, "calls_without_truth") == 0.0, "{score}");
+    assert!(measure(&score, "trace_recall") < measure(&score, "trace_accuracy"), "{score}");
     // By messages, the numbers are others.
     fs::write(directory.path().join("series.toml"), SERIES).unwrap();
     succeeds(&["synth", "series.toml", "--truth", "series.csv", "-d", "series"], directory.path());

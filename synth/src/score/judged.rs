@@ -20,6 +20,10 @@ pub struct Judged {
     pub(super) names: Vec<String>,
     /// The other possible parents of each call, with their probabilities, none for being spontaneous.
     pub(super) candidates: Vec<Vec<(Option<u32>, f64)>>,
+    /// Traces of more than one call in truth, whether the trace has them or not.
+    pub(super) traces_in_truth: Option<u64>,
+    /// Of each call, whether it is the root of a trace of which no call is missing.
+    pub(super) whole: Vec<bool>,
     truth_without_calls: u64,
     adopted: u64,
 }
@@ -62,7 +66,7 @@ impl Judged {
         exclude: &[String],
     ) -> Result<Judged, Error> {
         let calls = Calls::of(trace);
-        let Origins { of: origins, missing, adopted } = truth.origins(trace, &calls);
+        let Origins { of: origins, missing, adopted, traces, whole } = truth.origins(trace, &calls);
         if origins.iter().all(|origin| *origin == Origin::Unknown) {
             let why = "the truth knows none of the calls of this data directory; is it of another trace?";
             return Err(Error::Unknown(why.into()));
@@ -70,7 +74,13 @@ impl Judged {
         let (parents, candidates) = (Parents::of(&calls, links), Candidates::of(&calls, links));
         let mut names = Numbered::default();
         let mut of_nodes = NodeNames::new(trace, options);
-        let mut judged = Judged { truth_without_calls: missing, adopted, ..Judged::default() };
+        let mut judged = Judged {
+            traces_in_truth: traces,
+            whole,
+            truth_without_calls: missing,
+            adopted,
+            ..Judged::default()
+        };
         for (call, origin) in origins.into_iter().enumerate() {
             let ends = calls.ends(trace, call);
             let parent = parents.of_call(call);

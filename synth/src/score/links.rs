@@ -30,6 +30,9 @@ pub struct LinkAccuracy {
     pub traces: u64,
     /// The share of them with exactly their own tree.
     pub trace_accuracy: Option<f64>,
+    /// Of all traces that the truth knows, also such as are not in the trace, the share of which no call is missing and
+    /// whose tree is exactly their own. None where the truth does not know of others.
+    pub trace_recall: Option<f64>,
 }
 
 /// The accuracy, and the roots of the traces that are wrong.
@@ -62,6 +65,8 @@ pub(super) fn accuracy(judged: &Judged) -> (LinkAccuracy, Vec<u32>) {
     let right_requests = requests.difference(&wrong_requests).count();
     let mut wrong: Vec<u32> = traces.intersection(&wrong_traces).copied().collect();
     wrong.sort_unstable();
+    let is_whole = |root: &u32| judged.whole.get(*root as usize).copied().unwrap_or(false);
+    let found = traces.iter().filter(|root| is_whole(root) && !wrong_traces.contains(root)).count();
     let accuracy = LinkAccuracy {
         links: links as u64,
         link_accuracy: share(right, links),
@@ -71,6 +76,7 @@ pub(super) fn accuracy(judged: &Judged) -> (LinkAccuracy, Vec<u32>) {
         request_accuracy: share(right_requests, requests.len()),
         traces: traces.len() as u64,
         trace_accuracy: share(traces.len() - wrong.len(), traces.len()),
+        trace_recall: judged.traces_in_truth.and_then(|all| share(found, all as usize)),
     };
     (accuracy, wrong)
 }
@@ -113,6 +119,19 @@ mod tests {
         assert_eq!((found.requests, found.trace_accuracy, wrong.len()), (1, Some(1.0), 0));
         let error = judged.exclude(&["x".into()]).unwrap_err().to_string();
         assert!(error.contains("--exclude x") && error.contains("callers are a, b, c"), "{error}");
+    }
+
+    #[test]
+    fn what_is_not_whole_is_not_found() {
+        let mut judged = judged();
+        // Four in truth, one of which is not in the trace at all; 5, which is right, is whole at first.
+        judged.traces_in_truth = Some(4);
+        judged.whole = vec![true; 8];
+        assert_eq!(accuracy(&judged).0.trace_recall, Some(0.25));
+        judged.whole[5] = false;
+        assert_eq!(accuracy(&judged).0.trace_recall, Some(0.0));
+        judged.traces_in_truth = None;
+        assert_eq!(accuracy(&judged).0.trace_recall, None);
     }
 
     #[test]

@@ -20,6 +20,15 @@ impl Display for Score {
         ] {
             writeln!(f, "{name:NAME$} {:>9}  {count} {unit}", percent(right))?;
         }
+        // Only where calls are missing is this another figure.
+        if population.truth_without_calls > 0 && links.trace_recall.is_some() {
+            writeln!(
+                f,
+                "{:NAME$} {:>9}  all traces of the truth",
+                "traces, whole",
+                percent(links.trace_recall)
+            )?;
+        }
         let confidence = &self.confidence;
         let precision = percent(confidence.precision_at_90_coverage);
         writeln!(
