@@ -179,7 +179,7 @@ def main():
     parser = argparse.ArgumentParser(
         prog="scripts/bench figures", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--algorithms", nargs="+", default=["linking"], metavar="NAME", help="[default: linking]")
+    parser.add_argument("--algorithms", nargs="+", default=["auto", "linking"], metavar="NAME", help="[default: auto linking]")
     parser.add_argument("--figures", nargs="+", type=int, choices=FIGURES, default=list(FIGURES), metavar="N",
                         help="these only [default: 17 19 20 21 22]")
     parser.add_argument("--size", type=int, default=250, metavar="N",

@@ -109,6 +109,12 @@ impl Sent {
         self
     }
 
+    /// On the connection of that number.
+    pub(crate) fn on(&mut self, flow: i64) -> &mut Sent {
+        self.message.flow = flow;
+        self
+    }
+
     /// As a datagram.
     pub(crate) fn udp(&mut self) -> &mut Sent {
         self.message.protocol = Protocol::Udp;

@@ -1,12 +1,14 @@
 //! From messages to [`Links`]: which message may have caused which. Every algorithm is a module here behind the one
 //! trait [`Inference`], and none knows what is done with its links.
 
+mod auto;
 mod linking;
 mod links;
 mod table;
 
 use message_trace::{MessageTrace, Progress};
 
+pub use auto::Auto;
 pub use linking::Linking;
 pub use links::Links;
 
@@ -29,6 +31,7 @@ impl Algorithm {
     /// The algorithm itself.
     pub fn inference(self) -> Box<dyn Inference> {
         match self {
+            Algorithm::Auto => Box::new(Auto),
             Algorithm::Linking => Box::new(Linking),
         }
     }

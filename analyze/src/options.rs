@@ -60,19 +60,22 @@ impl Default for Options {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Algorithm {
-    /// Message linking (WAP5 section 5.1).
+    /// Our own: what fits best all that was learned of each service.
     #[default]
+    Auto,
+    /// Message linking (WAP5 section 5.1).
     Linking,
 }
 
 impl Algorithm {
     /// All algorithms, in the order in which they are offered.
-    pub const ALL: [Algorithm; 1] = [Algorithm::Linking];
+    pub const ALL: [Algorithm; 2] = [Algorithm::Auto, Algorithm::Linking];
 }
 
 impl fmt::Display for Algorithm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Algorithm::Auto => "auto",
             Algorithm::Linking => "linking",
         })
     }
@@ -112,7 +115,7 @@ mod tests {
     fn options_survive_json_by_the_names_of_the_command_line() {
         let options = Options { grain: Grain::Thread, try_both_limit: 3, ..Options::default() };
         let text = serde_json::to_string(&options).unwrap();
-        assert!(text.contains(r#""algorithm":"linking","grain":"thread""#), "{text}");
+        assert!(text.contains(r#""algorithm":"auto","grain":"thread""#), "{text}");
         assert_eq!(serde_json::from_str::<Options>(&text).unwrap(), options);
         assert_eq!(serde_json::from_str::<Options>("{}").unwrap(), Options::default());
     }

@@ -67,7 +67,7 @@ pub(crate) struct Inference {
     /// [default: DIR/aliases, if there is one]
     #[arg(long, value_name = "FILE")]
     pub(crate) aliases: Option<PathBuf>,
-    /// The algorithm: linking (WAP5) [default: linking]
+    /// The algorithm: auto (learns each service) or linking (WAP5) [default: auto]
     #[arg(long, value_name = "NAME", value_parser = Algorithm::from_str)]
     algorithm: Option<Algorithm>,
     /// The longest time for which a message may wait for its cause to take effect [default: 2s]

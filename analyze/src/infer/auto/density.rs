@@ -1,0 +1,245 @@
+//! How long something takes: densities of delays, learned from samples on a logarithmic axis, because delays scatter
+//! over decades. A kernel is as wide as it must be to hold some of the samples around it, so that what is sharp stays
+//! sharp and what is rare is spread. [`Plane`] is the density of a delay where another delay is known; where few samples
+//! say something about that, it counts little.
+//!
+//! A sample's own part in a density can be left out, so that no assignment of calls speaks for itself.
+
+/// Bins to a factor of two.
+const BINS: f64 = 32.0;
+/// Bins to a factor of two of the two axes of a plane.
+const PLANE_BINS: [f64; 2] = [8.0, 3.0];
+/// Standard deviations of the kernel along them, in bins.
+const PLANE_KERNEL: [f64; 2] = [1.5, 1.0];
+/// The widest reach of a kernel to either side, in bins.
+const WIDEST: usize = 48;
+/// What a delay never seen before counts, as a part of a sample.
+const UNSEEN: f64 = 0.05;
+/// So many samples of the plain density stand beside those of a plane.
+const PLAIN: f64 = 20.0;
+
+/// The axis of delays: the binary logarithm of nanoseconds and the clock's resolution.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Axis {
+    /// The resolution of the times, in nanoseconds.
+    pub(super) resolution: f64,
+}
+
+impl Axis {
+    pub(super) fn place(self, delay: i64) -> f64 {
+        (delay.max(0) as f64 + self.resolution).log2()
+    }
+
+    /// The differential entropy of delays in nats: the lower, the better they are known beforehand.
+    pub(super) fn entropy(self, delays: impl ExactSizeIterator<Item = i64>) -> f64 {
+        const COARSE: f64 = 6.0;
+        let total = delays.len() as f64;
+        let mut places: Vec<f64> = delays.map(|delay| self.place(delay)).collect();
+        places.sort_unstable_by(f64::total_cmp);
+        let scale = places.iter().sum::<f64>() / total * std::f64::consts::LN_2;
+        let bin = |place: &f64| (place * COARSE).floor();
+        let bins = places.chunk_by(|one, other| bin(one) == bin(other)).map(|bin| bin.len() as f64 / total);
+        scale - bins.map(|share| share * (share * COARSE).ln()).sum::<f64>()
+    }
+}
+
+/// The density of a delay. Values are per factor of two.
+#[derive(Debug)]
+pub(super) struct Density {
+    axis: Axis,
+    low: f64,
+    /// The sum of all kernels, and what the kernel of a sample here has at its middle.
+    bins: Vec<(f32, f32)>,
+    samples: f64,
+    plane: Option<Plane>,
+}
+
+impl Density {
+    /// The density of `delays`; each with another one that is known before it, where that is to count.
+    pub(super) fn of(axis: Axis, delays: &[i64], known: Option<&[i64]>) -> Density {
+        let places: Vec<f64> = delays.iter().map(|delay| axis.place(*delay)).collect();
+        let (low, bins) = smoothed(&places);
+        let plane = known.map(|known| {
+            let known: Vec<f64> = known.iter().map(|delay| axis.place(*delay)).collect();
+            Plane::of(&places, &known)
+        });
+        Density { axis, low, bins, samples: places.len() as f64, plane }
+    }
+
+    /// The logarithm of the density of `delay`, per nanosecond, where the other one is `known`; `own`: this very delay
+    /// is one of the samples, and is left out.
+    pub(super) fn log(&self, delay: i64, known: i64, own: bool) -> f64 {
+        let place = self.axis.place(delay);
+        let at = (place - self.low) * BINS;
+        let (sum, middle) = match at >= 0.0 {
+            true => self.bins.get(at as usize).copied().unwrap_or((0.0, 0.0)),
+            false => (0.0, 0.0),
+        };
+        let without = if own { f64::from(middle) } else { 0.0 };
+        let samples = self.samples + 2.0 - f64::from(u8::from(own));
+        let mut density = (f64::from(sum) - without).max(0.0) / samples + UNSEEN / samples;
+        if let Some(plane) = &self.plane {
+            let (near, conditional) = plane.at(place, self.axis.place(known), own);
+            density = (near * conditional + PLAIN * density) / (near + PLAIN);
+        }
+        // From a factor of two to a nanosecond.
+        (density / std::f64::consts::LN_2).ln() - place * std::f64::consts::LN_2
+    }
+}
+
+/// The sum of kernels over the samples: where its first bin is, and each bin with the middle of a kernel there.
+fn smoothed(places: &[f64]) -> (f64, Vec<(f32, f32)>) {
+    let low = places.iter().copied().fold(f64::MAX, f64::min) - 2.0;
+    let high = places.iter().copied().fold(f64::MIN, f64::max) + 2.0;
+    if low > high {
+        return (0.0, Vec::new());
+    }
+    let bins = ((high - low) * BINS) as usize + 2;
+    let mut counts = vec![0u32; bins];
+    places.iter().for_each(|place| counts[((place - low) * BINS) as usize] += 1);
+    let mut before = vec![0u32; bins + 1];
+    for bin in 0..bins {
+        before[bin + 1] = before[bin] + counts[bin];
+    }
+    let wanted = (places.len() as f64).sqrt().max(3.0).min(places.len() as f64);
+    let mut smooth = vec![(0f32, 0f32); bins];
+    for bin in (0..bins).filter(|bin| counts[*bin] > 0) {
+        let held = |reach: usize| before[(bin + reach + 1).min(bins)] - before[bin.saturating_sub(reach)];
+        let reach = (1..WIDEST).find(|reach| f64::from(held(*reach)) >= wanted).unwrap_or(WIDEST);
+        let kernel = gaussian((reach as f64 * 0.6).max(1.0));
+        let half = kernel.len() / 2;
+        smooth[bin].1 = kernel[half] * BINS as f32;
+        for (at, weight) in kernel.iter().enumerate() {
+            if let Some(slot) = (bin + at).checked_sub(half).and_then(|to| smooth.get_mut(to)) {
+                slot.0 += counts[bin] as f32 * weight * BINS as f32;
+            }
+        }
+    }
+    (low, smooth)
+}
+
+/// A kernel of that standard deviation in bins; its values sum to 1.
+fn gaussian(deviation: f64) -> Vec<f32> {
+    let half = (3.0 * deviation) as i32;
+    let values: Vec<f64> =
+        (-half..=half).map(|at| (-0.5 * (f64::from(at) / deviation).powi(2)).exp()).collect();
+    let sum: f64 = values.iter().sum();
+    values.into_iter().map(|value| (value / sum) as f32).collect()
+}
+
+/// The density of one delay for each value of another.
+#[derive(Debug)]
+pub(super) struct Plane {
+    low: [f64; 2],
+    size: [usize; 2],
+    joint: Vec<f32>,
+    /// How many samples are near each value of the other delay.
+    near: Vec<f32>,
+    /// What one sample adds to its own place, and to the number near it.
+    own: [f64; 2],
+}
+
+impl Plane {
+    fn of(places: &[f64], known: &[f64]) -> Plane {
+        let axes = [places, known];
+        let low = axes.map(|axis| axis.iter().copied().fold(f64::MAX, f64::min) - 1.0);
+        let high = axes.map(|axis| axis.iter().copied().fold(f64::MIN, f64::max) + 1.0);
+        let size = [0, 1].map(|axis| ((high[axis] - low[axis]).max(0.0) * PLANE_BINS[axis]) as usize + 1);
+        let mut counts = vec![0f32; size[0] * size[1]];
+        for (place, known) in places.iter().zip(known) {
+            let [x, y] =
+                [(place, 0), (known, 1)].map(|(at, axis)| ((at - low[axis]) * PLANE_BINS[axis]) as usize);
+            counts[y * size[0] + x] += 1.0;
+        }
+        let kernels = PLANE_KERNEL.map(gaussian);
+        let along = convolved(&counts, &kernels[0], 1, size[0]);
+        let joint = convolved(&along, &kernels[1], size[0], size[1]);
+        let near = joint.chunks(size[0]).map(|row| row.iter().sum()).collect();
+        let [x, y] = [0, 1].map(|axis: usize| f64::from(kernels[axis][kernels[axis].len() / 2]));
+        Plane { low, size, joint, near, own: [x * y, y] }
+    }
+
+    /// How many samples are near `known`, and the density at `place` among them.
+    fn at(&self, place: f64, known: f64, own: bool) -> (f64, f64) {
+        let [x, y] = [(place, 0), (known, 1)].map(|(at, axis)| (at - self.low[axis]) * PLANE_BINS[axis]);
+        if y < 0.0 || y as usize >= self.size[1] {
+            return (0.0, 0.0);
+        }
+        let (mut near, mut here) = (f64::from(self.near[y as usize]), 0.0);
+        if x >= 0.0 && (x as usize) < self.size[0] {
+            here = f64::from(self.joint[y as usize * self.size[0] + x as usize]);
+        }
+        if own {
+            (here, near) = ((here - self.own[0]).max(0.0), (near - self.own[1]).max(0.0));
+        }
+        if near <= 1e-6 { (0.0, 0.0) } else { (near, here / near * PLANE_BINS[0]) }
+    }
+}
+
+/// `values` convolved with `kernel` along the axis of that stride and size.
+fn convolved(values: &[f32], kernel: &[f32], stride: usize, size: usize) -> Vec<f32> {
+    let half = kernel.len() / 2;
+    let mut smooth = vec![0f32; values.len()];
+    for (at, value) in values.iter().enumerate().filter(|(_, value)| **value > 0.0) {
+        let along = at / stride % size;
+        for (offset, weight) in kernel.iter().enumerate() {
+            if let Some(to) = (along + offset).checked_sub(half).filter(|to| *to < size) {
+                smooth[at - along * stride + to * stride] += value * weight;
+            }
+        }
+    }
+    smooth
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AXIS: Axis = Axis { resolution: 1000.0 };
+
+    /// The integral of the density over all delays.
+    fn mass(density: &Density, known: i64) -> f64 {
+        let step = 1.0 / 64.0;
+        (0..64 * 40)
+            .map(|at| 2f64.powf(f64::from(at) * step))
+            .map(|delay| {
+                density.log(delay as i64, known, false).exp() * delay * std::f64::consts::LN_2 * step
+            })
+            .sum()
+    }
+
+    #[test]
+    fn a_density_sums_to_about_one() {
+        let delays: Vec<i64> = (0..2000).map(|at| 100_000 + at * at).collect();
+        let known: Vec<i64> = (0..2000).map(|at| 50_000 + 1000 * (at % 7)).collect();
+        for density in [Density::of(AXIS, &delays, None), Density::of(AXIS, &delays, Some(&known))] {
+            // What was never seen has a little everywhere.
+            assert!((0.97..1.05).contains(&mass(&density, 53_000)), "{}", mass(&density, 53_000));
+        }
+    }
+
+    #[test]
+    fn a_known_delay_tells_of_the_next() {
+        // Both are short or both are long.
+        let delays: Vec<i64> = (0..1000).map(|at| if at % 2 == 0 { 100_000 } else { 10_000_000 }).collect();
+        let density = Density::of(AXIS, &delays, Some(&delays));
+        assert!(density.log(100_000, 100_000, false) > density.log(100_000, 10_000_000, false) + 1.0);
+        assert!(density.log(10_000_000, 10_000_000, false) > density.log(10_000_000, 100_000, false) + 1.0);
+    }
+
+    #[test]
+    fn a_lone_sample_does_not_speak_for_itself() {
+        let mut delays = vec![100_000; 500];
+        delays.push(80_000_000);
+        let density = Density::of(AXIS, &delays, None);
+        assert!(density.log(80_000_000, 0, true) < density.log(80_000_000, 0, false) - 1.0);
+        assert!((density.log(100_000, 0, true) - density.log(100_000, 0, false)).abs() < 0.01);
+    }
+
+    #[test]
+    fn what_is_sharp_has_the_lower_entropy() {
+        let wide = AXIS.entropy((0..1000i32).map(|at| 100_000 + 1000 * i64::from(at)));
+        let sharp = AXIS.entropy((0..1000i32).map(|at| 100_000 + i64::from(at)));
+        assert!(sharp < wide - 1.0);
+    }
+}

@@ -1,0 +1,151 @@
+//! The order in which waiting requests are served. Delays alone, taken for independent, say too little about it: what
+//! holds up one request mostly holds up the next as well, so that requests overtake less often than their delays would
+//! let one think, and never where a service is first in, first out. How much less is learned for each kind of call from
+//! how often it happens.
+
+use rustc_hash::FxHashMap;
+
+use super::NONE;
+use super::model::{At, Model};
+use super::service::{Event, Service};
+use super::shapes::Shapes;
+
+/// What is taken to have been seen beforehand: so many times two requests waited that were as likely to be next, and so
+/// often the later one was.
+const BEFOREHAND: (usize, usize) = (6, 2);
+/// The bounds of what is learned.
+const LEAST: f64 = -1.0;
+const MOST: f64 = 4.0;
+
+/// A request that a call may be for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Way {
+    /// Its place among the open ones.
+    pub(super) slot: u32,
+    pub(super) score: f64,
+    /// Since when it waits for such a call, if it does.
+    pub(super) waiting: Option<i64>,
+    pub(super) kind: u32,
+}
+
+/// Makes it less likely that a call of that kind is for a request while another one of the same kind waits longer. What
+/// all that wait have together stays as it was.
+pub(super) fn tilt(ways: &mut [Way], call: u32, overtaking: &FxHashMap<(u32, u32), f64>) {
+    if overtaking.is_empty() || ways.iter().filter(|way| way.waiting.is_some()).count() < 2 {
+        return;
+    }
+    let mut kinds: Vec<u32> = ways.iter().filter(|way| way.waiting.is_some()).map(|way| way.kind).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    for kind in kinds {
+        let Some(less) = overtaking.get(&(kind, call)) else { continue };
+        let waiting = || ways.iter().filter(|way| way.kind == kind && way.waiting.is_some());
+        let first = waiting().filter_map(|way| way.waiting).min();
+        let most = waiting().map(|way| way.score).fold(f64::NEG_INFINITY, f64::max);
+        let cost = |way: &Way| if way.waiting > first { *less } else { 0.0 };
+        let before: f64 = waiting().map(|way| (way.score - most).exp()).sum();
+        let after: f64 = waiting().map(|way| (way.score - most - cost(way)).exp()).sum();
+        let rest = (before / after).ln();
+        for way in ways.iter_mut().filter(|way| way.kind == kind && way.waiting.is_some()) {
+            way.score += rest - if way.waiting > first { *less } else { 0.0 };
+        }
+    }
+}
+
+/// Learns from an assignment how much less often than by their delays requests overtake.
+pub(super) fn learn(
+    service: &Service,
+    events: &[(i64, Event)],
+    owner: &[u32],
+    shapes: &mut Shapes,
+    model: &mut Model,
+) {
+    // Of each kind: the probability of overtaking by the delays alone, and whether it happened.
+    let mut seen: FxHashMap<(u32, u32), Vec<(f64, bool)>> = FxHashMap::default();
+    let mut open: Vec<(u32, Vec<u32>, u32)> = Vec::new();
+    for (_, event) in events {
+        match event {
+            Event::Receipt(request) => open.push((*request, Vec::new(), 0)),
+            Event::Reply(request) => open.retain(|(open, _, _)| open != request),
+            Event::Call(call) => {
+                let kind = service.calls[*call as usize].kind;
+                let own = owner[*call as usize];
+                let Some(place) = open.iter().position(|(request, _, _)| *request == own && own != NONE)
+                else {
+                    continue;
+                };
+                let of = service.requests[own as usize].kind;
+                let mut waiting: Vec<(i64, f64, bool)> = Vec::new();
+                for (request, made, shape) in &open {
+                    if service.requests[*request as usize].kind == of {
+                        let at = At { request: *request, made, shape: *shape };
+                        if let Some(since) = model.waiting(service, shapes, &at, *call) {
+                            let score = model.call(service, shapes, &at, *call);
+                            waiting.push((since, score, *request == own));
+                        }
+                    }
+                }
+                if waiting.len() >= 2 {
+                    seen.entry((of, kind)).or_default().extend(overtaken(&waiting));
+                }
+                let (_, made, shape) = &mut open[place];
+                made.push(*call);
+                *shape = shapes.with(*shape, kind);
+            }
+        }
+    }
+    for (kinds, mut seen) in seen {
+        seen.extend((0..BEFOREHAND.0).map(|at| (0.5, at < BEFOREHAND.1)));
+        model.overtaking.insert(kinds, less_often(&seen));
+    }
+}
+
+/// Of requests, given by since when they wait, how well the call fits, and whether it was for them: the probability that
+/// one overtakes, and whether it did. `None`: the call was for none of them.
+fn overtaken(waiting: &[(i64, f64, bool)]) -> Option<(f64, bool)> {
+    let (since, _, _) = waiting.iter().find(|(_, _, own)| *own)?;
+    let first = waiting.iter().map(|(since, _, _)| *since).min()?;
+    let most = waiting.iter().map(|(_, score, _)| *score).fold(f64::NEG_INFINITY, f64::max);
+    let weight = |(_, score, _): &&(i64, f64, bool)| (score - most).exp();
+    let late: f64 = waiting.iter().filter(|(since, _, _)| *since > first).map(|way| weight(&way)).sum();
+    Some((late / waiting.iter().map(|way| weight(&way)).sum::<f64>(), *since > first))
+}
+
+/// What the logarithm of the odds must be less by, so that as many overtake as did: found by halving.
+fn less_often(seen: &[(f64, bool)]) -> f64 {
+    let did = seen.iter().filter(|(_, did)| *did).count() as f64;
+    let (mut low, mut high) = (LEAST, MOST);
+    for _ in 0..30 {
+        let middle = (low + high) / 2.0;
+        let factor = (-middle).exp();
+        let expected: f64 = seen.iter().map(|(late, _)| late * factor / (1.0 - late + late * factor)).sum();
+        if expected > did { low = middle } else { high = middle }
+    }
+    (low + high) / 2.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_never_overtakes_is_learned_and_what_does_is_left() {
+        let even = |did: usize| (0..40).map(|at| (0.5, at < did)).collect::<Vec<_>>();
+        assert!((less_often(&even(20))).abs() < 1e-6);
+        // ln 3: a quarter instead of a half.
+        assert!((less_often(&even(10)) - 3f64.ln()).abs() < 1e-6);
+        assert!(less_often(&even(0)) > 3.9);
+    }
+
+    #[test]
+    fn the_one_that_waits_longest_gains_what_the_others_lose() {
+        let way = |slot, waiting, kind| Way { slot, score: 0.5f64.ln(), waiting, kind };
+        let mut ways = [way(0, Some(20), 1), way(1, Some(10), 1), way(2, None, 1), way(3, Some(5), 2)];
+        let less = [((1, 9), 3f64.ln())].into_iter().collect();
+        tilt(&mut ways, 9, &less);
+        let probabilities = ways.map(|way| (way.score.exp() * 1000.0).round());
+        assert_eq!(probabilities, [250.0, 750.0, 500.0, 500.0]);
+        tilt(&mut ways, 8, &less);
+        assert_eq!(ways.map(|way| (way.score.exp() * 1000.0).round()), [250.0, 750.0, 500.0, 500.0]);
+    }
+}

@@ -1,0 +1,136 @@
+//! How probable it is that a call was made for a request, all that came before and after considered: the sum over all
+//! hypotheses that were kept, by the forward and backward passes over the lattice that they make. Hypotheses that became
+//! alike are one point of it, so that their histories add up.
+
+use super::NONE;
+
+/// How much of its own conviction a model is given: what it takes for independent is not.
+const TEMPER: f64 = 0.6;
+
+/// A hypothesis that follows from another.
+#[derive(Clone, Copy, Debug)]
+struct Edge {
+    from: u32,
+    to: u32,
+    /// The request that the step's call is given to.
+    request: u32,
+    weight: f64,
+    /// The logarithm of the sum over all that leads to `from`.
+    forward: f64,
+}
+
+/// What became of all hypotheses at one event.
+#[derive(Debug)]
+struct Step {
+    /// The call that was given to requests, if that is what happened.
+    call: u32,
+    froms: usize,
+    edges: Vec<Edge>,
+}
+
+/// The hypotheses since they were last one.
+#[derive(Debug)]
+pub(super) struct Lattice {
+    steps: Vec<Step>,
+    /// The logarithms of the sums over all ways to each present hypothesis.
+    forward: Vec<f64>,
+    next: Vec<f64>,
+}
+
+impl Lattice {
+    /// One hypothesis.
+    pub(super) fn new() -> Lattice {
+        Lattice { steps: Vec::new(), forward: vec![0.0], next: Vec::new() }
+    }
+
+    /// How many steps there are.
+    pub(super) fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Begins the step to the hypotheses after an event; `call` is what is given to requests in it, or [`NONE`].
+    pub(super) fn begin(&mut self, call: u32) {
+        self.steps.push(Step { call, froms: self.forward.len(), edges: Vec::new() });
+        self.next.clear();
+    }
+
+    /// Hypothesis `from` becomes `to`, by what adds `weight` to its score.
+    pub(super) fn add(&mut self, from: u32, to: u32, request: u32, weight: f64) {
+        let weight = TEMPER * weight;
+        let forward = self.forward[from as usize];
+        if self.next.len() <= to as usize {
+            self.next.resize(to as usize + 1, f64::NEG_INFINITY);
+        }
+        let slot = &mut self.next[to as usize];
+        *slot = log_sum(*slot, forward + weight);
+        if let Some(step) = self.steps.last_mut() {
+            step.edges.push(Edge { from, to, request, weight, forward });
+        }
+    }
+
+    /// Ends the step.
+    pub(super) fn end(&mut self) {
+        std::mem::swap(&mut self.forward, &mut self.next);
+    }
+
+    /// Hands on, for every call and request, the probability that the one belongs to the other, and begins anew with one
+    /// hypothesis.
+    pub(super) fn finish(&mut self, mut take: impl FnMut(u32, u32, f64)) {
+        let total = self.forward.iter().copied().fold(f64::NEG_INFINITY, log_sum);
+        let mut backward = vec![0.0; self.forward.len()];
+        let mut shares: Vec<(u32, f64)> = Vec::new();
+        for step in self.steps.drain(..).rev() {
+            let mut before = vec![f64::NEG_INFINITY; step.froms];
+            shares.clear();
+            for edge in &step.edges {
+                let after = edge.weight + backward[edge.to as usize];
+                let slot = &mut before[edge.from as usize];
+                *slot = log_sum(*slot, after);
+                if step.call != NONE {
+                    let share = (edge.forward + after - total).exp();
+                    match shares.iter_mut().find(|(request, _)| *request == edge.request) {
+                        Some((_, sum)) => *sum += share,
+                        None => shares.push((edge.request, share)),
+                    }
+                }
+            }
+            shares.iter().for_each(|(request, share)| take(step.call, *request, *share));
+            backward = before;
+        }
+        *self = Lattice::new();
+    }
+}
+
+/// The logarithm of the sum of two numbers given by their logarithms.
+fn log_sum(one: f64, other: f64) -> f64 {
+    let (large, small) = if one > other { (one, other) } else { (other, one) };
+    if small == f64::NEG_INFINITY { large } else { large + (small - large).exp().ln_1p() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ln(probability: f64) -> f64 {
+        probability.ln() / TEMPER
+    }
+
+    #[test]
+    fn what_comes_later_counts_as_well() {
+        let mut lattice = Lattice::new();
+        // Call 0 is request 5's with 0.8, or 6's; what follows is twice as likely after the latter.
+        lattice.begin(0);
+        lattice.add(0, 0, 5, ln(0.8));
+        lattice.add(0, 1, 6, ln(0.2));
+        lattice.end();
+        lattice.begin(NONE);
+        lattice.add(0, 0, NONE, ln(0.3));
+        lattice.add(1, 0, NONE, ln(0.6));
+        lattice.end();
+        let mut found = Vec::new();
+        lattice.finish(|call, request, share| found.push((call, request, (share * 1e9).round() / 1e9)));
+        // 0.24 against 0.12.
+        assert_eq!(found, [(0, 5, 0.666_666_667), (0, 6, 0.333_333_333)]);
+        assert_eq!(lattice.len(), 0);
+    }
+}

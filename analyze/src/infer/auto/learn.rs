@@ -1,0 +1,184 @@
+//! The model of a service from an assignment of its calls to its requests: the half of expectation maximisation that
+//! counts. Which trigger a kind of call has is chosen here: the one after which the delay is known best, that is, has
+//! the least entropy.
+
+use rustc_hash::FxHashMap;
+
+use super::NONE;
+use super::density::{Axis, Density};
+use super::model::{Delay, Model, NO_DELAY, REPLY, SLOTS};
+use super::service::{OPEN, Service};
+use super::shapes::Shapes;
+use super::trigger::{Trigger, open_calls};
+
+/// A trigger must have happened to this part of the calls.
+const ALWAYS: f64 = 0.97;
+/// From so many samples on it is learned what a delay says of the next.
+const ENOUGH: usize = 50;
+/// How many nats better than the last event another trigger must be.
+const PREFERENCE: f64 = 0.02;
+
+/// The samples of one kind of call for one kind of request.
+#[derive(Default)]
+struct Samples {
+    /// The request, the call, and how long after the receipt.
+    of: Vec<(u32, u32, i64)>,
+    /// By trigger: which of them, and how long after it.
+    after: FxHashMap<Trigger, Vec<(u32, i64)>>,
+    open: [f64; 4],
+}
+
+impl Samples {
+    fn add(&mut self, service: &Service, request: u32, call: u32, made: &[u32], time: i64) {
+        let at = self.of.len() as u32;
+        self.of.push((request, call, time - service.requests[request as usize].begin));
+        let mut add = |trigger: Trigger| {
+            if let Some(since) = trigger.time(service, request, made, time) {
+                self.after.entry(trigger).or_default().push((at, time - since));
+            }
+        };
+        [Trigger::Receipt, Trigger::Last, Trigger::LastEnd].into_iter().for_each(&mut add);
+        let mut kinds: Vec<u32> = made.iter().map(|call| service.calls[*call as usize].kind).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        for kind in kinds {
+            add(Trigger::Start(kind));
+            add(Trigger::End(kind));
+        }
+        self.open[open_calls(service, made, time)] += 1.0;
+    }
+
+    /// The trigger of least entropy.
+    fn trigger(&self, axis: Axis) -> Trigger {
+        let mut best = (Trigger::Last, f64::INFINITY);
+        let mut triggers: Vec<_> = self.after.iter().collect();
+        triggers.sort_unstable_by_key(|(trigger, _)| **trigger);
+        for (trigger, after) in triggers {
+            if (after.len() as f64) < ALWAYS * self.of.len() as f64 {
+                continue;
+            }
+            let preferred = if *trigger == Trigger::Last { PREFERENCE } else { 0.0 };
+            let entropy = axis.entropy(after.iter().map(|(_, delay)| *delay)) - preferred;
+            if entropy < best.1 {
+                best = (*trigger, entropy);
+            }
+        }
+        best.0
+    }
+
+    fn delay(&self, axis: Axis, model: &mut Model) -> Delay {
+        let trigger = self.trigger(axis);
+        let none = Vec::new();
+        let after = self.after.get(&trigger).unwrap_or(&none);
+        let delays: Vec<i64> = after.iter().map(|(_, delay)| *delay).collect();
+        // When the trigger was, since the receipt.
+        let known: Vec<i64> = after.iter().map(|(at, delay)| self.of[*at as usize].2 - delay).collect();
+        let conditional = trigger != Trigger::Receipt && delays.len() >= ENOUGH;
+        for (at, delay) in after {
+            let (request, call, _) = self.of[*at as usize];
+            match call {
+                NONE => model.learned_replies[request as usize] = *delay,
+                call => model.learned_calls[call as usize] = (request, *delay),
+            }
+        }
+        let total: f64 = self.open.iter().sum::<f64>() + 1.2;
+        Delay {
+            trigger,
+            density: Density::of(axis, &delays, conditional.then_some(&known)),
+            open: self.open.map(|count| ((count + 0.3) / total).ln()),
+        }
+    }
+}
+
+/// Learns from the calls `made` for each request, of those requests of which `is_used` says so.
+pub(super) fn learn(
+    service: &Service,
+    made: &[Vec<u32>],
+    is_used: impl Fn(usize) -> bool,
+    shapes: &mut Shapes,
+    axis: Axis,
+) -> Model {
+    let mut model = Model {
+        learned_calls: vec![(NONE, NO_DELAY); service.calls.len()],
+        learned_replies: vec![NO_DELAY; service.requests.len()],
+        ..Model::default()
+    };
+    let mut samples: FxHashMap<(u32, u32, u32), Samples> = FxHashMap::default();
+    let mut ended: Vec<(u32, u32)> = Vec::new();
+    for (request, made) in made.iter().enumerate().filter(|(request, _)| is_used(*request)) {
+        let span = service.requests[request];
+        let mut shape = 0;
+        for (at, call) in made.iter().enumerate() {
+            let Some((before, _)) = made.split_at_checked(at) else { continue };
+            let of = service.calls[*call as usize];
+            let slot = shapes.count(shape, of.kind).min(SLOTS - 1);
+            let samples = samples.entry((span.kind, of.kind, slot)).or_default();
+            samples.add(service, request as u32, *call, before, of.begin);
+            let next = model.next.entry((span.kind, shape)).or_default();
+            match next.iter_mut().find(|(kind, _)| *kind == of.kind) {
+                Some((_, count)) => *count += 1.0,
+                None => next.push((of.kind, 1.0)),
+            }
+            shape = shapes.with(shape, of.kind);
+        }
+        if span.end != OPEN {
+            samples.entry((span.kind, REPLY, 0)).or_default().add(
+                service,
+                request as u32,
+                NONE,
+                made,
+                span.end,
+            );
+        }
+        ended.push((span.kind, shape));
+    }
+    let mut keys: Vec<_> = samples.keys().copied().collect();
+    keys.sort_unstable();
+    for key in keys {
+        let delay = samples[&key].delay(axis, &mut model);
+        model.delays.insert(key, delay);
+    }
+    count_shapes(&mut model, shapes, ended);
+    count_spontaneous(&mut model, service, made);
+    model
+}
+
+/// With which shapes requests of each kind, given as kind and shape, ended.
+fn count_shapes(model: &mut Model, shapes: &Shapes, mut ended: Vec<(u32, u32)>) {
+    ended.sort_unstable();
+    for of_kind in ended.chunk_by(|one, other| one.0 == other.0) {
+        let kind = of_kind[0].0;
+        let finals: Vec<(u32, f64)> =
+            of_kind.chunk_by(|one, other| one == other).map(|same| (same[0].1, same.len() as f64)).collect();
+        let mut kinds: Vec<u32> =
+            finals.iter().flat_map(|(shape, _)| shapes.counts(*shape)).map(|(call, _)| *call).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        let counts = kinds.into_iter().map(|call| {
+            let mut counts: Vec<f64> = Vec::new();
+            for (shape, requests) in &finals {
+                let count = shapes.count(*shape, call) as usize;
+                counts.resize(counts.len().max(count + 1), 0.0);
+                counts[count] += requests;
+            }
+            (call, counts)
+        });
+        model.counts.insert(kind, counts.collect());
+        model.finals.insert(kind, finals);
+    }
+}
+
+/// How often calls are made for no request.
+fn count_spontaneous(model: &mut Model, service: &Service, made: &[Vec<u32>]) {
+    let times = || service.calls.iter().map(|call| call.begin);
+    let span = times().max().zip(times().min()).map_or(1, |(last, first)| last - first).max(1) as f64;
+    let mut counts: FxHashMap<u32, f64> = FxHashMap::default();
+    service.calls.iter().for_each(|call| *counts.entry(call.kind).or_default() += 1.0);
+    for call in made.iter().flatten() {
+        *counts.entry(service.calls[*call as usize].kind).or_default() -= 1.0;
+    }
+    const NEVER: f64 = 0.5;
+    model.rarest = (NEVER / span).ln();
+    model.spontaneous =
+        counts.into_iter().map(|(kind, count)| (kind, ((count + NEVER) / span).ln())).collect();
+}

@@ -1,0 +1,198 @@
+//! What is known of a service: for each kind of request which calls are made for it, in which order, how soon after
+//! what, and how soon it is answered then. All of it is a logarithm of a probability or of a density per nanosecond, so
+//! that what is unlike is weighed by one measure.
+
+use rustc_hash::FxHashMap;
+
+use super::density::Density;
+use super::service::{OPEN, Service};
+use super::shapes::{ShapeId, Shapes};
+use super::trigger::{Trigger, open_calls};
+
+/// A call that was not answered before its request was.
+const NOT_COVERED: f64 = -6.0;
+/// A call whose trigger did not happen.
+const NO_TRIGGER: f64 = -4.0;
+/// A call of a kind that was never made for such a request, in nats per nanosecond: rather that than none.
+const UNKNOWN: f64 = -22.0;
+/// The part of requests that may have any calls whatever, each kind as often as it has them alone.
+const ANY_SHAPE: f64 = 0.05;
+/// How much the order of calls counts beside which there are.
+const ORDER: f64 = 0.75;
+/// Calls of one kind for one request are told apart up to so many.
+pub(super) const SLOTS: u32 = 3;
+/// The kind of the reply, as if it were a call.
+pub(super) const REPLY: u32 = u32::MAX;
+
+/// How soon calls of a kind are made.
+#[derive(Debug)]
+pub(super) struct Delay {
+    pub(super) trigger: Trigger,
+    pub(super) density: Density,
+    /// The logarithms of the probabilities that 0, 1, 2 or more other calls are open then.
+    pub(super) open: [f64; 4],
+}
+
+/// The model of a service.
+#[derive(Debug, Default)]
+pub(super) struct Model {
+    /// By the kinds of the request and the call, and how many calls of that kind there were before.
+    pub(super) delays: FxHashMap<(u32, u32, u32), Delay>,
+    /// How many requests of a kind ended with which shape.
+    pub(super) finals: FxHashMap<u32, Vec<(ShapeId, f64)>>,
+    /// Of each kind of request and each kind of call: how many requests had 0, 1, 2 and more of them.
+    pub(super) counts: FxHashMap<u32, Vec<(u32, Vec<f64>)>>,
+    /// What is called next for a request of that kind and shape, and how often.
+    pub(super) next: FxHashMap<(u32, ShapeId), Vec<(u32, f64)>>,
+    /// How many times less likely than by its delay alone it is that a later request overtakes, as a logarithm.
+    pub(super) overtaking: FxHashMap<(u32, u32), f64>,
+    /// How often calls of a kind are made for no request, per nanosecond, as a logarithm.
+    pub(super) spontaneous: FxHashMap<u32, f64>,
+    /// What it is for kinds that never were.
+    pub(super) rarest: f64,
+    /// The request that each call was taken to be for when this was learned, and after which delay.
+    pub(super) learned_calls: Vec<(u32, i64)>,
+    /// The delay of each reply that was learned from.
+    pub(super) learned_replies: Vec<i64>,
+    /// What [`Model::shape`] found before.
+    pub(super) shapes_memo: FxHashMap<(u32, ShapeId), [f64; 2]>,
+}
+
+/// No delay.
+pub(super) const NO_DELAY: i64 = i64::MIN;
+
+impl Model {
+    /// The probabilities that a request of that kind ends with at least the calls of a shape, and with just them.
+    fn shape(&mut self, shapes: &Shapes, kind: u32, shape: ShapeId) -> [f64; 2] {
+        if let Some(known) = self.shapes_memo.get(&(kind, shape)) {
+            return *known;
+        }
+        let (mut least, mut just, mut total) = (0.0, 0.0, 0.5);
+        for (of, count) in self.finals.get(&kind).into_iter().flatten() {
+            total += count;
+            if *of == shape {
+                just += count;
+            }
+            if shapes.contains(*of, shape) {
+                least += count;
+            }
+        }
+        // As if calls of each kind had nothing to do with those of others.
+        let (mut any_least, mut any_just) = (1.0f64, 1.0f64);
+        let known = self.counts.get(&kind).map_or(&[][..], Vec::as_slice);
+        for (of, counts) in known {
+            let count = shapes.count(shape, *of) as usize;
+            let total = counts.iter().sum::<f64>() + 1.0;
+            let beyond = (count + 1).saturating_sub(counts.len()) as i32;
+            any_least *= (counts.iter().skip(count).sum::<f64>() + 0.5 * 0.3f64.powi(beyond)) / total;
+            any_just *= (counts.get(count).copied().unwrap_or(0.0) + 0.02) / total;
+        }
+        for (of, count) in shapes.counts(shape) {
+            if !known.iter().any(|(known, _)| known == of) {
+                let rare = 0.01f64.powi(*count as i32);
+                (any_least, any_just) = (any_least * rare, any_just * rare);
+            }
+        }
+        let mixed = |seen: f64, any: f64| (1.0 - ANY_SHAPE) * seen / total + ANY_SHAPE * any.min(1.0);
+        let found = [mixed(least, any_least).max(1e-12).ln(), mixed(just, any_just).max(1e-14).ln()];
+        self.shapes_memo.insert((kind, shape), found);
+        found
+    }
+
+    /// What is called next for a request of that kind and shape.
+    fn next(&self, kind: u32, shape: ShapeId, call: u32) -> f64 {
+        let Some(next) = self.next.get(&(kind, shape)) else { return 0.0 };
+        let total: f64 = next.iter().map(|(_, count)| count).sum();
+        let seen = next.iter().find(|(of, _)| *of == call).map_or(0.0, |(_, count)| *count);
+        ((seen + 0.5) / (total + 0.5 * (next.len() as f64 + 1.0))).ln()
+    }
+
+    fn delay_of(&self, kind: u32, call: u32, before: u32) -> Option<&Delay> {
+        (0..=before.min(SLOTS - 1)).rev().find_map(|slot| self.delays.get(&(kind, call, slot)))
+    }
+
+    /// How well it fits that `time` is when a call of that kind (or the reply) is made for a request for which the calls
+    /// `made` were made; `own` is the delay that was learned from just that.
+    fn timing(&self, service: &Service, at: &At<'_>, call: u32, before: u32, time: i64, own: i64) -> f64 {
+        let request = service.requests[at.request as usize];
+        let Some(delay) = self.delay_of(request.kind, call, before) else { return UNKNOWN };
+        let time_of = |trigger: Trigger| trigger.time(service, at.request, at.made, time);
+        let (since, missing) = match time_of(delay.trigger) {
+            Some(since) => (since, 0.0),
+            None => (time_of(Trigger::Last).unwrap_or(request.begin), NO_TRIGGER),
+        };
+        let took = time - since;
+        let density = delay.density.log(took, since - request.begin, own == took);
+        density + missing + delay.open[open_calls(service, at.made, time)]
+    }
+
+    /// How well it fits that `call` is made for a request in that state.
+    pub(super) fn call(&mut self, service: &Service, shapes: &mut Shapes, at: &At<'_>, call: u32) -> f64 {
+        let span = service.calls[call as usize];
+        let kind = service.requests[at.request as usize].kind;
+        if self.delay_of(kind, span.kind, 0).is_none() {
+            return UNKNOWN;
+        }
+        let grown = shapes.with(at.shape, span.kind);
+        let [possible, _] = self.shape(shapes, kind, at.shape);
+        let [still, _] = self.shape(shapes, kind, grown);
+        let own = self.learned_calls.get(call as usize).filter(|(owner, _)| *owner == at.request);
+        let own = own.map_or(NO_DELAY, |(_, delay)| *delay);
+        let before = shapes.count(at.shape, span.kind);
+        let uncovered = if service.covers(at.request, call) { 0.0 } else { NOT_COVERED };
+        still - possible
+            + self.timing(service, at, span.kind, before, span.begin, own)
+            + ORDER * self.next(kind, at.shape, span.kind)
+            + uncovered
+    }
+
+    /// How well it fits that a request in that state is answered when it is.
+    pub(super) fn reply(&mut self, service: &Service, shapes: &Shapes, at: &At<'_>) -> f64 {
+        let request = service.requests[at.request as usize];
+        let [least, just] = self.shape(shapes, request.kind, at.shape);
+        if request.end == OPEN {
+            return just - least;
+        }
+        let own = self.learned_replies.get(at.request as usize).copied().unwrap_or(NO_DELAY);
+        just - least + self.timing(service, at, REPLY, 0, request.end, own)
+    }
+
+    /// Since when a request in that state waits for making such a call; `None`: it does not.
+    pub(super) fn waiting(
+        &mut self,
+        service: &Service,
+        shapes: &mut Shapes,
+        at: &At<'_>,
+        call: u32,
+    ) -> Option<i64> {
+        const UNLIKE: f64 = -2.0;
+        const SELDOM_OPEN: f64 = -3.0;
+        let span = service.calls[call as usize];
+        if !service.covers(at.request, call) {
+            return None;
+        }
+        let kind = service.requests[at.request as usize].kind;
+        let grown = shapes.with(at.shape, span.kind);
+        if self.shape(shapes, kind, grown)[0] - self.shape(shapes, kind, at.shape)[0] < UNLIKE {
+            return None;
+        }
+        let delay = self.delay_of(kind, span.kind, shapes.count(at.shape, span.kind))?;
+        if delay.open[open_calls(service, at.made, span.begin)] < SELDOM_OPEN {
+            return None;
+        }
+        delay.trigger.time(service, at.request, at.made, span.begin)
+    }
+
+    /// How well it fits that a call of that kind is made for no request.
+    pub(super) fn spontaneous(&self, kind: u32) -> f64 {
+        self.spontaneous.get(&kind).copied().unwrap_or(self.rarest)
+    }
+}
+
+/// A request with what was done for it so far.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct At<'made> {
+    pub(super) request: u32,
+    pub(super) made: &'made [u32],
+    pub(super) shape: ShapeId,
+}

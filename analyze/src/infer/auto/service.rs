@@ -1,0 +1,168 @@
+//! What one node sees of itself: the requests that it received and answered, and the calls that it made, all by its own
+//! clock. Everything that is inferred here is inferred for one service at a time, from these times and kinds alone.
+
+use message_trace::MessageTrace;
+
+use super::NONE;
+use crate::calls::Calls;
+use crate::naming::Naming;
+use crate::options::Options;
+
+/// A request or a call, from its first event at the node to its last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Span {
+    /// The request was received, or the call was made: nanoseconds, the node's own clock.
+    pub(super) begin: i64,
+    /// The response was sent, or received; [`OPEN`] where none was seen.
+    pub(super) end: i64,
+    /// Who asked whom, and at which port: requests and calls of one kind are thought to be alike.
+    pub(super) kind: u32,
+}
+
+/// The end of what has none.
+pub(super) const OPEN: i64 = i64::MAX;
+
+/// The requests and calls of one node, each by time.
+#[derive(Debug, Default)]
+pub(super) struct Service {
+    pub(super) requests: Vec<Span>,
+    pub(super) calls: Vec<Span>,
+    /// Which calls of the trace they are.
+    pub(super) request_calls: Vec<u32>,
+    pub(super) made_calls: Vec<u32>,
+    /// A request without a response is over after so many nanoseconds.
+    pub(super) window: i64,
+}
+
+impl Service {
+    /// Whether the call can have been made for the request and been waited for: it ended before.
+    pub(super) fn covers(&self, request: u32, call: u32) -> bool {
+        let (request, call) = (self.requests[request as usize], self.calls[call as usize]);
+        request.end >= if call.end == OPEN { call.begin } else { call.end }
+    }
+
+    /// Whether most of the requests and of the calls have responses; else they are messages of another kind.
+    pub(super) fn is_answered(&self) -> bool {
+        let mostly = |spans: &[Span]| 2 * spans.iter().filter(|span| span.end != OPEN).count() >= spans.len();
+        mostly(&self.requests) && mostly(&self.calls)
+    }
+
+    /// The resolution of the times in nanoseconds: the largest power of ten that divides all of them, from a
+    /// microsecond, below which nothing is to be learned of causes, to a millisecond.
+    pub(super) fn resolution(&self) -> f64 {
+        let mut unit = 1_000_000;
+        for span in self.requests.iter().chain(&self.calls) {
+            for time in [span.begin, span.end].into_iter().filter(|time| *time != OPEN) {
+                while unit > 1000 && time % unit != 0 {
+                    unit /= 10;
+                }
+            }
+        }
+        unit as f64
+    }
+
+    /// The first so many requests, and the calls made until the last of them was over.
+    pub(super) fn beginning(&self, requests: usize) -> Service {
+        if requests >= self.requests.len() {
+            return self.part(self.requests.len(), self.calls.len());
+        }
+        let last = self.requests[requests].begin;
+        self.part(requests, self.calls.partition_point(|call| call.begin < last))
+    }
+
+    fn part(&self, requests: usize, calls: usize) -> Service {
+        Service {
+            requests: self.requests[..requests].to_vec(),
+            calls: self.calls[..calls].to_vec(),
+            window: self.window,
+            ..Service::default()
+        }
+    }
+}
+
+/// The services of a trace: one for each node that both received requests and made calls, where it was traced.
+pub(super) fn services(
+    trace: &MessageTrace,
+    naming: &Naming,
+    calls: &Calls,
+    options: &Options,
+) -> Vec<Service> {
+    let mut services: Vec<Service> = Vec::new();
+    services.resize_with(naming.nodes().len(), || Service { window: options.window, ..Service::default() });
+    for call in 0..calls.len() {
+        let Some(row) = calls.request(call) else { continue };
+        let (caller, callee) = (naming.src(row), naming.dst(row));
+        let request = trace.message(row);
+        let response = calls.response(call).map(|row| (naming.src(row), naming.dst(row), trace.message(row)));
+        let kind = naming.hop(row);
+        let node = naming.nodes()[callee as usize];
+        if let Some(begin) = request.recv_last.filter(|_| node.traced) {
+            let end =
+                response.as_ref().filter(|(from, _, _)| *from == callee).and_then(|(_, _, m)| m.send_first);
+            let service = &mut services[callee as usize];
+            service.requests.push(Span { begin, end: end.unwrap_or(OPEN), kind });
+            service.request_calls.push(call as u32);
+        }
+        let node = naming.nodes()[caller as usize];
+        let client = options.clients_start_paths && node.client;
+        if let Some(begin) = request.send_first.filter(|_| node.traced && !client) {
+            let end = response.as_ref().filter(|(_, to, _)| *to == caller).and_then(|(_, _, m)| m.recv_last);
+            let service = &mut services[caller as usize];
+            service.calls.push(Span { begin, end: end.unwrap_or(OPEN), kind });
+            service.made_calls.push(call as u32);
+        }
+    }
+    // Where the clock is too coarse to tell what came first, the numbers that the calls have where they come from may.
+    let number = |call: u32| calls.id(trace, call as usize).parse::<u64>().unwrap_or(u64::MAX);
+    for service in &mut services {
+        by_time(&mut service.requests, &mut service.request_calls, number);
+        by_time(&mut service.calls, &mut service.made_calls, number);
+    }
+    services
+}
+
+/// Puts spans and what they are of into the order of time, and those of equal times into that of their numbers.
+fn by_time(spans: &mut Vec<Span>, of: &mut Vec<u32>, number: impl Fn(u32) -> u64) {
+    let mut order: Vec<u32> = (0..spans.len() as u32).collect();
+    order.sort_by(|one, other| {
+        let [a, b] = [one, other].map(|at| *at as usize);
+        let by_number = || number(of[a]).cmp(&number(of[b]));
+        spans[a].begin.cmp(&spans[b].begin).then_with(by_number).then(one.cmp(other))
+    });
+    *spans = order.iter().map(|at| spans[*at as usize]).collect();
+    *of = order.iter().map(|at| of[*at as usize]).collect();
+}
+
+/// Something that happens at a service and bears on which call belongs to which request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Event {
+    /// A request was received.
+    Receipt(u32),
+    /// A call was made.
+    Call(u32),
+    /// A request was answered, or is given up.
+    Reply(u32),
+}
+
+/// All events of `service` by time. At equal times requests come first, and replies last.
+pub(super) fn events(service: &Service) -> Vec<(i64, Event)> {
+    let mut events = Vec::with_capacity(2 * service.requests.len() + service.calls.len());
+    for (at, request) in service.requests.iter().enumerate() {
+        events.push((request.begin, Event::Receipt(at as u32)));
+        let end =
+            if request.end == OPEN { request.begin.saturating_add(service.window) } else { request.end };
+        events.push((end.max(request.begin), Event::Reply(at as u32)));
+    }
+    events.extend(service.calls.iter().enumerate().map(|(at, call)| (call.begin, Event::Call(at as u32))));
+    events.sort_unstable();
+    events
+}
+
+/// The calls of each request in the order of time, by the request that each call was given to.
+pub(super) fn made_for(service: &Service, owner: &[u32]) -> Vec<Vec<u32>> {
+    let mut made = vec![Vec::new(); service.requests.len()];
+    for (call, owner) in owner.iter().enumerate().filter(|(_, owner)| **owner != NONE) {
+        made[*owner as usize].push(call as u32);
+    }
+    made
+}

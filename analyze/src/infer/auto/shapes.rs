@@ -1,0 +1,79 @@
+//! The shapes of requests: how many calls of which kind were made for one, in whatever order. What was made for a
+//! request so far is a shape that grows call by call; each is kept once and known by a number.
+
+use rustc_hash::FxHashMap;
+
+/// A shape's number; 0 is the one without calls.
+pub(super) type ShapeId = u32;
+
+/// All shapes seen so far.
+#[derive(Debug)]
+pub(super) struct Shapes {
+    /// How many calls of each kind, by kind.
+    counts: Vec<Vec<(u32, u32)>>,
+    ids: FxHashMap<Vec<(u32, u32)>, ShapeId>,
+    grown: FxHashMap<(ShapeId, u32), ShapeId>,
+}
+
+impl Shapes {
+    pub(super) fn new() -> Shapes {
+        let ids = [(Vec::new(), 0)].into_iter().collect();
+        Shapes { counts: vec![Vec::new()], ids, grown: FxHashMap::default() }
+    }
+
+    /// The shape with one more call of that kind.
+    pub(super) fn with(&mut self, shape: ShapeId, kind: u32) -> ShapeId {
+        if let Some(grown) = self.grown.get(&(shape, kind)) {
+            return *grown;
+        }
+        let mut counts = self.counts[shape as usize].clone();
+        match counts.binary_search_by_key(&kind, |(of, _)| *of) {
+            Ok(at) => counts[at].1 += 1,
+            Err(at) => counts.insert(at, (kind, 1)),
+        }
+        let id = match self.ids.get(&counts) {
+            Some(id) => *id,
+            None => {
+                let id = self.counts.len() as ShapeId;
+                self.counts.push(counts.clone());
+                self.ids.insert(counts, id);
+                id
+            }
+        };
+        self.grown.insert((shape, kind), id);
+        id
+    }
+
+    /// How many calls of that kind the shape has.
+    pub(super) fn count(&self, shape: ShapeId, kind: u32) -> u32 {
+        self.counts[shape as usize].iter().find(|(of, _)| *of == kind).map_or(0, |(_, count)| *count)
+    }
+
+    /// How many calls of each kind the shape has.
+    pub(super) fn counts(&self, shape: ShapeId) -> &[(u32, u32)] {
+        &self.counts[shape as usize]
+    }
+
+    /// Whether a request of the shape `small` can still become one of the shape `large`.
+    pub(super) fn contains(&self, large: ShapeId, small: ShapeId) -> bool {
+        self.counts(small).iter().all(|(kind, count)| self.count(large, *kind) >= *count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_order_of_calls_does_not_matter() {
+        let mut shapes = Shapes::new();
+        let grow = |shapes: &mut Shapes, kinds: &[u32]| {
+            kinds.iter().fold(0, |shape, kind| shapes.with(shape, *kind))
+        };
+        let (one, other) = (grow(&mut shapes, &[7, 3, 7]), grow(&mut shapes, &[7, 7, 3]));
+        assert_eq!(one, other);
+        assert_eq!(shapes.counts(one), [(3, 1), (7, 2)]);
+        let part = grow(&mut shapes, &[7]);
+        assert!(shapes.contains(one, part) && !shapes.contains(part, one) && shapes.contains(part, 0));
+    }
+}

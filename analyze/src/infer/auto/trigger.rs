@@ -1,0 +1,71 @@
+//! What a call may have been made after: the receipt of its request, the last event of it, or the beginning or end of
+//! one of its calls. Which of them tells best when a call is made is learned for every kind of call ([`super::learn`]).
+
+use super::service::{Service, Span};
+
+/// An event of a request that another event of it can follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Trigger {
+    /// The last event of the request, whatever it was.
+    Last,
+    /// The request was received.
+    Receipt,
+    /// The last response was received or, before there was one, the request.
+    LastEnd,
+    /// The last call of that kind was made.
+    Start(u32),
+    /// The last response of that kind was received.
+    End(u32),
+}
+
+impl Trigger {
+    /// When it happened to a request for which the calls `made` were made before `time`; `None`: it did not.
+    pub(super) fn time(self, service: &Service, request: u32, made: &[u32], time: i64) -> Option<i64> {
+        let begin = service.requests[request as usize].begin;
+        let calls = made.iter().map(|call| &service.calls[*call as usize]);
+        let ended = |call: &&Span| call.end <= time;
+        match self {
+            Trigger::Receipt => Some(begin),
+            Trigger::Last => {
+                let last = calls.map(|call| if ended(&call) { call.end } else { call.begin }).max();
+                Some(last.map_or(begin, |last| last.max(begin)))
+            }
+            Trigger::LastEnd => {
+                let last = calls.filter(ended).map(|call| call.end).max();
+                Some(last.map_or(begin, |last| last.max(begin)))
+            }
+            Trigger::Start(kind) => calls.rev().find(|call| call.kind == kind).map(|call| call.begin),
+            Trigger::End(kind) => {
+                calls.filter(|call| call.kind == kind).filter(ended).map(|call| call.end).max()
+            }
+        }
+    }
+}
+
+/// How many of the calls `made` had no response at `time`, up to 3.
+pub(super) fn open_calls(service: &Service, made: &[u32], time: i64) -> usize {
+    made.iter().filter(|call| service.calls[**call as usize].end > time).count().min(3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn by_hand() {
+        let span = |begin, end, kind| Span { begin, end, kind };
+        let service = Service {
+            requests: vec![span(0, 100, 9)],
+            calls: vec![span(10, 30, 1), span(20, 60, 2)],
+            ..Service::default()
+        };
+        let at = |trigger: Trigger, time| trigger.time(&service, 0, &[0, 1], time);
+        assert_eq!(at(Trigger::Receipt, 50), Some(0));
+        assert_eq!(at(Trigger::Last, 25), Some(20));
+        assert_eq!(at(Trigger::Last, 50), Some(30));
+        assert_eq!((at(Trigger::LastEnd, 25), at(Trigger::LastEnd, 70)), (Some(0), Some(60)));
+        assert_eq!((at(Trigger::Start(2), 50), at(Trigger::Start(3), 50)), (Some(20), None));
+        assert_eq!((at(Trigger::End(2), 50), at(Trigger::End(2), 60)), (None, Some(60)));
+        assert_eq!((open_calls(&service, &[0, 1], 25), open_calls(&service, &[0, 1], 60)), (2, 0));
+    }
+}
