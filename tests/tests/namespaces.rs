@@ -75,7 +75,7 @@ fn check(names: [&str; 2], clocks: [Option<Clock>; 2]) {
     }
     // There and back.
     let all = 2 * ROUNDS * SOCKETS;
-    assert_eq!(counts, BTreeMap::from([((0, 0), all), ((1, 1), all)]), "{names:?}");
+    assert_eq!(counts, BTreeMap::from([((0, 0), all), ((1, 1), all)]), "{names:?} {outcome:#?}");
 }
 
 #[test]
