@@ -78,6 +78,11 @@ impl Calls {
         usize::from(self.request[call] != NONE) + usize::from(self.response[call] != NONE)
     }
 
+    /// Whether there is such a message: links of another trace may know more.
+    fn is_message(&self, message: u32) -> bool {
+        (message as usize) < self.of_message.len()
+    }
+
     /// The call that the message is of.
     pub fn of_message(&self, message: usize) -> usize {
         self.of_message[message] as usize

@@ -13,7 +13,8 @@ use crate::datagram_translation::DatagramTranslations;
 use crate::datagrams::match_in_order;
 use crate::reach::Reach;
 
-/// Where no name limits who can have sent what, a content is passed over that so many pairs of sockets could have.
+/// Where no name limits who can have sent what, a content is passed over that so many pairs of sockets could have; and so
+/// many pairs are put in order before they are matched.
 const MOST_OF_A_CONTENT: usize = 1 << 20;
 
 /// So many datagrams of one key are compared before they are matched, each as often as there are sockets that it can
@@ -220,34 +221,37 @@ impl Matcher<'_> {
                 self.match_classes(std::slice::from_mut(send), std::slice::from_mut(receive));
             }
         } else {
-            let mut full = usize::MAX;
-            for (send_class, receive_class) in self.class_pairs(pass, sends, receives) {
-                // Many may have sent what one received.
-                if receive_class.start == full {
-                    continue;
-                }
-                let receives = &mut receives[receive_class.clone()];
-                self.match_classes(&mut sends[send_class], receives);
-                if receives.iter().all(|side| side.done) {
-                    full = receive_class.start;
-                }
-            }
+            self.match_each(pass, sends, receives);
         }
         if pass.tells_copies() && receives.iter().any(|side| !side.done) {
             self.second_copies(pass, sends, receives);
         }
     }
 
-    /// Which classes of sends and of receives can belong together, in the order in which they are to be matched: those
-    /// of one machine first, and then those that took the least time on average. Sockets that have equal names one after
-    /// another, or each in a container of its own, are told apart by that alone.
-    fn class_pairs(
-        &self,
-        pass: Pass,
-        sends: &[Side],
-        receives: &[Side],
-    ) -> Vec<(Range<usize>, Range<usize>)> {
+    /// Matches the classes of sends and receives that can belong together: those of one machine first, and then those that
+    /// leave the least over and took the least time on average. Sockets that have equal names one after another, or each
+    /// in a container of its own, are told apart by that alone.
+    fn match_each(&mut self, pass: Pass, sends: &mut [Side], receives: &mut [Side]) {
         let (send_classes, receive_classes) = (class_ranges(sends), class_ranges(receives));
+        if send_classes.len().saturating_mul(receive_classes.len()) > MOST_OF_A_CONTENT {
+            for elsewhere in [false, true] {
+                for receive_class in &receive_classes {
+                    let receives = &mut receives[receive_class.clone()];
+                    for send_class in &send_classes {
+                        let sends = &mut sends[send_class.clone()];
+                        if receives.iter().all(|side| side.done) {
+                            break;
+                        }
+                        if self.is_elsewhere(sends, receives) == elsewhere
+                            && self.reaches(pass, &sends[0], &receives[0])
+                        {
+                            self.match_classes(sends, receives);
+                        }
+                    }
+                }
+            }
+            return;
+        }
         let mut pairs = Vec::new();
         for receive_class in &receive_classes {
             for send_class in &send_classes {
@@ -256,33 +260,50 @@ impl Matcher<'_> {
                 }
             }
         }
-        let compared: usize = pairs.iter().map(|(sends, receives)| sends.len() + receives.len()).sum();
         if pairs.len() > 1 {
+            let compared: usize = pairs.iter().map(|(sends, receives)| sends.len() + receives.len()).sum();
             pairs.sort_by_cached_key(|(send_class, receive_class)| {
                 let (sends, receives) = (&sends[send_class.clone()], &receives[receive_class.clone()]);
-                let elsewhere = !self.reach.same_machine(sends[0].class.0, receives[0].class.0);
-                (elsewhere, if compared <= MOST_COMPARED { self.delay(sends, receives) } else { 0 })
+                let distance =
+                    if compared <= MOST_COMPARED { self.distance(sends, receives) } else { (0, 0) };
+                (self.is_elsewhere(sends, receives), distance)
             });
         }
-        pairs
+        let mut full = usize::MAX;
+        for (send_class, receive_class) in pairs {
+            // Many may have sent what one received.
+            if receive_class.start == full {
+                continue;
+            }
+            let receives = &mut receives[receive_class.clone()];
+            self.match_classes(&mut sends[send_class], receives);
+            if receives.iter().all(|side| side.done) {
+                full = receive_class.start;
+            }
+        }
     }
 
-    /// How many nanoseconds these receives took on average if they are of these sends; as many as can be where their
-    /// clocks differ or none can be of the other.
-    fn delay(&self, sends: &[Side], receives: &[Side]) -> i64 {
-        let Some(apart) = self.reach.clock_apart(sends[0].class.0, receives[0].class.0) else {
-            return i64::MAX;
-        };
+    /// Whether these sends and receives are of different machines.
+    fn is_elsewhere(&self, sends: &[Side], receives: &[Side]) -> bool {
+        !self.reach.same_machine(sends[0].class.0, receives[0].class.0)
+    }
+
+    /// If these receives are of these sends, how many are left over on both sides, and how many nanoseconds the others
+    /// took on average; as many as can be where their clocks differ.
+    fn distance(&self, sends: &[Side], receives: &[Side]) -> (usize, i64) {
+        // None before it was sent: what only the slack between clocks allows is no sign.
+        let clocks = self.reach.clock_apart(sends[0].class.0, receives[0].class.0).map(|_| 0);
         let times = |sides: &[Side]| sides.iter().map(|side| side.time).collect::<Vec<i64>>();
-        let matched = match_in_order(&times(sends), &times(receives), Some(apart));
-        let (mut count, mut total) = (0i128, 0i128);
+        let matched = match_in_order(&times(sends), &times(receives), clocks);
+        let (mut count, mut total) = (0usize, 0i128);
         for (receive, send) in receives.iter().zip(matched) {
             if let Some(send) = send.and_then(|send| sends.get(send as usize)) {
                 count += 1;
                 total += i128::from(receive.time) - i128::from(send.time);
             }
         }
-        total.checked_div(count).map_or(i64::MAX, |mean| mean as i64)
+        let mean = total.checked_div(count as i128).filter(|_| clocks.is_some());
+        (sends.len() + receives.len() - 2 * count, mean.map_or(i64::MAX, |mean| mean as i64))
     }
 
     /// Matches what is left of two classes in order.

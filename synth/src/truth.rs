@@ -168,7 +168,10 @@ fn whole(of: &FxHashMap<String, Option<String>>, numbers: &FxHashMap<&str, u32>)
         for at in way.drain(..) {
             roots.insert(at, root);
         }
-        let (calls, missing) = traces.entry(root).or_default();
+        // A root that only others name is a call as well.
+        let named_only = !of.contains_key(root);
+        let lost = named_only && !numbers.contains_key(root);
+        let (calls, missing) = traces.entry(root).or_insert((u64::from(named_only), u64::from(lost)));
         *calls += 1;
         *missing += u64::from(!numbers.contains_key(id.as_str()));
     }

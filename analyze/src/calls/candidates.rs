@@ -23,7 +23,9 @@ impl Candidates {
             ways.clear();
             if let Some(request) = calls.request(call).filter(|request| *request < links.messages()) {
                 ways.push((None, links.spontaneous(request)));
-                for (cause, probability) in links.parents(request) {
+                for (cause, probability) in
+                    links.parents(request).filter(|(cause, _)| calls.is_message(*cause))
+                {
                     let from = calls.of_message(cause as usize);
                     if calls.request(from) == Some(cause as usize) {
                         ways.push((Some(from as u32), probability));

@@ -37,7 +37,7 @@ impl Parents {
             let mut by_link = false;
             // The most likely link decides; of one that leads to no request, as that was not seen, the next.
             let mut decided = (links.spontaneous(request), None, links.spontaneous(request));
-            for (cause, probability) in links.parents(request) {
+            for (cause, probability) in links.parents(request).filter(|(cause, _)| calls.is_message(*cause)) {
                 let from = calls.of_message(cause as usize);
                 let found = if calls.request(from) == Some(cause as usize) {
                     Some((Some(from as u32), probability))

@@ -119,10 +119,13 @@ fn parents(service: &Service, found: &Found, calls: &Calls, own: &mut [Option<Pa
         found.shares.iter().map(|shares| likeliest(shares).map_or(NONE, |best| best.0)).collect();
     let made = service::made_for(service, &best);
     // What was received last for a request, of the calls before one, until a time: the message, and the call that it is
-    // the response of.
+    // the response of. A call to oneself is not for its own request.
     let last = |request: u32, before: u32, time: i64| {
-        let made = made[request as usize].iter().filter(|call| **call < before);
-        let ended = made.filter(|call| service.calls[**call as usize].end <= time);
+        let made = &made[request as usize];
+        let made = service::recent(made.split_at(made.partition_point(|call| *call < before)).0);
+        let own = service.request_calls[request as usize];
+        let ended = made.iter().filter(|call| service.calls[**call as usize].end <= time);
+        let ended = ended.filter(|call| service.made_calls[**call as usize] != own);
         let response = ended
             .max_by_key(|call| service.calls[**call as usize].end)
             .and_then(|call| Some((calls.response(service.made_calls[*call as usize] as usize)?, *call)));
@@ -133,20 +136,29 @@ fn parents(service: &Service, found: &Found, calls: &Calls, own: &mut [Option<Pa
     };
     for (call, shares) in found.shares.iter().enumerate() {
         let Some(row) = calls.request(service.made_calls[call] as usize) else { continue };
-        let mut shares: Vec<(u32, f64)> =
-            shares.iter().copied().filter(|(request, share)| *request != NONE && *share >= LEAST).collect();
-        shares.sort_by(|one, other| other.1.total_cmp(&one.1));
-        let parents: Vec<(u32, f64)> = shares
+        // By a clock that went back a call may seem to be made before its request.
+        let possible = |request: u32| {
+            let cause = calls.request(service.request_calls[request as usize] as usize);
+            cause.is_some_and(|cause| cause < row)
+        };
+        let none: f64 = shares.iter().filter(|(request, _)| *request == NONE).map(|(_, share)| share).sum();
+        let mut kept: Vec<(u32, f64)> =
+            shares.iter().copied().filter(|(request, _)| *request != NONE).collect();
+        kept.retain(|(request, _)| possible(*request));
+        kept.sort_by(|one, other| other.1.total_cmp(&one.1));
+        kept.truncate(MOST);
+        kept.retain(|(_, share)| *share >= LEAST || none < LEAST);
+        let parents: Vec<(u32, f64)> = kept
             .into_iter()
-            .take(MOST)
             .filter_map(|(request, share)| {
                 Some((last(request, call as u32, service.calls[call].begin)?.0, share))
             })
-            // A call to oneself, by a clock that went back.
-            .filter(|(parent, _)| *parent as usize != row)
             .collect();
-        let caused: f64 = parents.iter().map(|(_, share)| share).sum();
-        own[row] = Some((parents, (1.0 - caused).clamp(0.0, 1.0)));
+        // What is left out is shared by those that stay.
+        let sum: f64 = parents.iter().map(|(_, share)| share).sum();
+        let caused = if sum > 0.0 { (1.0 - none).clamp(0.0, 1.0) } else { 0.0 };
+        let parents = parents.into_iter().map(|(parent, share)| (parent, share / sum * caused));
+        own[row] = Some((parents.filter(|(_, share)| *share > 0.0).collect(), 1.0 - caused));
     }
     for (request, span) in service.requests.iter().enumerate() {
         let call = service.request_calls[request] as usize;

@@ -7,7 +7,8 @@ use rustc_hash::FxHashMap;
 
 use super::NONE;
 use super::model::{At, Model};
-use super::service::{Event, Service};
+use super::search::MOST_OPEN;
+use super::service::{Event, Service, recent};
 use super::shapes::Shapes;
 
 /// What is taken to have been seen beforehand: so many times two requests waited that were as likely to be next, and so
@@ -65,7 +66,12 @@ pub(super) fn learn(
     let mut open: Vec<(u32, Vec<u32>, u32)> = Vec::new();
     for (_, event) in events {
         match event {
-            Event::Receipt(request) => open.push((*request, Vec::new(), 0)),
+            Event::Receipt(request) => {
+                if open.len() >= MOST_OPEN {
+                    open.remove(0);
+                }
+                open.push((*request, Vec::new(), 0));
+            }
             Event::Reply(request) => open.retain(|(open, _, _)| open != request),
             Event::Call(call) => {
                 let kind = service.calls[*call as usize].kind;
@@ -78,7 +84,7 @@ pub(super) fn learn(
                 let mut waiting: Vec<(i64, f64, bool)> = Vec::new();
                 for (request, made, shape) in &open {
                     if service.requests[*request as usize].kind == of {
-                        let at = At { request: *request, made, shape: *shape };
+                        let at = At { request: *request, made: recent(made), shape: *shape };
                         if let Some(since) = model.waiting(service, shapes, &at, *call) {
                             let score = model.call(service, shapes, &at, *call);
                             waiting.push((since, score, *request == own));

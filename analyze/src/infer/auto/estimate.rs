@@ -10,12 +10,12 @@ use super::discipline;
 use super::learn::learn;
 use super::model::{At, Model};
 use super::search::{Found, Search};
-use super::service::{Event, Service, events, made_for};
+use super::service::{Event, Service, events, made_for, recent};
 use super::shapes::Shapes;
 
 /// Hypotheses kept while a beginning is tried, while the model is learned, and at last.
 const WIDTHS: [usize; 3] = [8, 24, 64];
-/// Requests on which beginnings are tried, and from which the model is learned.
+/// About how many requests beginnings are tried on, and the model is learned from.
 const REQUESTS: [usize; 2] = [800, 4000];
 /// Rounds of learning for a beginning, and in all.
 const ROUNDS: [usize; 2] = [2, 8];
@@ -165,10 +165,10 @@ fn fit(service: &Service, owner: &[u32], shapes: &mut Shapes, model: &mut Model)
         let mut shape = 0;
         for (at, call) in made.iter().enumerate() {
             let Some((before, _)) = made.split_at_checked(at) else { continue };
-            sum += model.call(service, shapes, &At { request, made: before, shape }, *call);
+            sum += model.call(service, shapes, &At { request, made: recent(before), shape }, *call);
             shape = shapes.with(shape, service.calls[*call as usize].kind);
         }
-        sum += model.reply(service, shapes, &At { request, made, shape });
+        sum += model.reply(service, shapes, &At { request, made: recent(made), shape });
     }
     sum
 }

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::NONE;
 use super::density::{Axis, Density};
 use super::model::{Delay, Model, NO_DELAY, REPLY, SLOTS};
-use super::service::{OPEN, Service};
+use super::service::{OPEN, Service, recent};
 use super::shapes::Shapes;
 use super::trigger::{Trigger, open_calls};
 
@@ -15,6 +15,8 @@ use super::trigger::{Trigger, open_calls};
 const ALWAYS: f64 = 0.97;
 /// From so many samples on it is learned what a delay says of the next.
 const ENOUGH: usize = 50;
+/// So many shapes of a kind of request are remembered, the most frequent.
+const MOST_SHAPES: usize = 256;
 /// How many nats better than the last event another trigger must be.
 const PREFERENCE: f64 = 0.02;
 
@@ -31,10 +33,10 @@ struct Samples {
 impl Samples {
     fn add(&mut self, service: &Service, request: u32, call: u32, made: &[u32], time: i64) {
         let at = self.of.len() as u32;
-        self.of.push((request, call, time - service.requests[request as usize].begin));
+        self.of.push((request, call, time.saturating_sub(service.requests[request as usize].begin)));
         let mut add = |trigger: Trigger| {
             if let Some(since) = trigger.time(service, request, made, time) {
-                self.after.entry(trigger).or_default().push((at, time - since));
+                self.after.entry(trigger).or_default().push((at, time.saturating_sub(since)));
             }
         };
         [Trigger::Receipt, Trigger::Last, Trigger::LastEnd].into_iter().for_each(&mut add);
@@ -72,7 +74,8 @@ impl Samples {
         let after = self.after.get(&trigger).unwrap_or(&none);
         let delays: Vec<i64> = after.iter().map(|(_, delay)| *delay).collect();
         // When the trigger was, since the receipt.
-        let known: Vec<i64> = after.iter().map(|(at, delay)| self.of[*at as usize].2 - delay).collect();
+        let known: Vec<i64> =
+            after.iter().map(|(at, delay)| self.of[*at as usize].2.saturating_sub(*delay)).collect();
         let conditional = trigger != Trigger::Receipt && delays.len() >= ENOUGH;
         for (at, delay) in after {
             let (request, call, _) = self.of[*at as usize];
@@ -105,6 +108,11 @@ pub(super) fn learn(
     };
     let mut samples: FxHashMap<(u32, u32, u32), Samples> = FxHashMap::default();
     let mut ended: Vec<(u32, u32)> = Vec::new();
+    // Of a request that was not over then, nobody knows the end.
+    let is_whole =
+        |request: usize| service.until.is_none_or(|until| service.over(&service.requests[request]) <= until);
+    let some_are = (0..made.len()).any(|request| is_used(request) && is_whole(request));
+    let is_used = |request: usize| is_used(request) && (is_whole(request) || !some_are);
     for (request, made) in made.iter().enumerate().filter(|(request, _)| is_used(*request)) {
         let span = service.requests[request];
         let mut shape = 0;
@@ -113,7 +121,7 @@ pub(super) fn learn(
             let of = service.calls[*call as usize];
             let slot = shapes.count(shape, of.kind).min(SLOTS - 1);
             let samples = samples.entry((span.kind, of.kind, slot)).or_default();
-            samples.add(service, request as u32, *call, before, of.begin);
+            samples.add(service, request as u32, *call, recent(before), of.begin);
             let next = model.next.entry((span.kind, shape)).or_default();
             match next.iter_mut().find(|(kind, _)| *kind == of.kind) {
                 Some((_, count)) => *count += 1.0,
@@ -126,7 +134,7 @@ pub(super) fn learn(
                 service,
                 request as u32,
                 NONE,
-                made,
+                recent(made),
                 span.end,
             );
         }
@@ -136,8 +144,12 @@ pub(super) fn learn(
     keys.sort_unstable();
     for key in keys {
         let delay = samples[&key].delay(axis, &mut model);
+        model.triggers.push(delay.trigger);
         model.delays.insert(key, delay);
     }
+    model.triggers.sort_unstable();
+    model.triggers.dedup();
+    model.triggers.retain(|trigger| !matches!(trigger, Trigger::Last | Trigger::Receipt));
     count_shapes(&mut model, shapes, ended);
     count_spontaneous(&mut model, service, made);
     model
@@ -148,7 +160,7 @@ fn count_shapes(model: &mut Model, shapes: &Shapes, mut ended: Vec<(u32, u32)>) 
     ended.sort_unstable();
     for of_kind in ended.chunk_by(|one, other| one.0 == other.0) {
         let kind = of_kind[0].0;
-        let finals: Vec<(u32, f64)> =
+        let mut finals: Vec<(u32, f64)> =
             of_kind.chunk_by(|one, other| one == other).map(|same| (same[0].1, same.len() as f64)).collect();
         let mut kinds: Vec<u32> =
             finals.iter().flat_map(|(shape, _)| shapes.counts(*shape)).map(|(call, _)| *call).collect();
@@ -164,21 +176,26 @@ fn count_shapes(model: &mut Model, shapes: &Shapes, mut ended: Vec<(u32, u32)>) 
             (call, counts)
         });
         model.counts.insert(kind, counts.collect());
+        // The rest may have any shape.
+        finals.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
+        finals.truncate(MOST_SHAPES);
         model.finals.insert(kind, finals);
     }
 }
 
-/// How often calls are made for no request.
+/// How often calls are made for no request. Of kinds of which no delay is known nothing is said.
 fn count_spontaneous(model: &mut Model, service: &Service, made: &[Vec<u32>]) {
-    let times = || service.calls.iter().map(|call| call.begin);
-    let span = times().max().zip(times().min()).map_or(1, |(last, first)| last - first).max(1) as f64;
+    const NEVER: f64 = 0.5;
+    let times = || service.requests.iter().chain(&service.calls).map(|span| span.begin);
+    let span = times().max().zip(times().min()).map_or(1, |(last, first)| last.saturating_sub(first));
     let mut counts: FxHashMap<u32, f64> = FxHashMap::default();
     service.calls.iter().for_each(|call| *counts.entry(call.kind).or_default() += 1.0);
     for call in made.iter().flatten() {
         *counts.entry(service.calls[*call as usize].kind).or_default() -= 1.0;
     }
-    const NEVER: f64 = 0.5;
-    model.rarest = (NEVER / span).ln();
-    model.spontaneous =
-        counts.into_iter().map(|(kind, count)| (kind, ((count + NEVER) / span).ln())).collect();
+    for (_, call, _) in model.delays.keys() {
+        if let Some(count) = counts.get(call) {
+            model.spontaneous.insert(*call, ((count + NEVER) / span.max(1) as f64).ln());
+        }
+    }
 }

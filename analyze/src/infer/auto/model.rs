@@ -48,8 +48,8 @@ pub(super) struct Model {
     pub(super) overtaking: FxHashMap<(u32, u32), f64>,
     /// How often calls of a kind are made for no request, per nanosecond, as a logarithm.
     pub(super) spontaneous: FxHashMap<u32, f64>,
-    /// What it is for kinds that never were.
-    pub(super) rarest: f64,
+    /// The triggers that are not known by the last event of a request, sorted.
+    pub(super) triggers: Vec<Trigger>,
     /// The request that each call was taken to be for when this was learned, and after which delay.
     pub(super) learned_calls: Vec<(u32, i64)>,
     /// The delay of each reply that was learned from.
@@ -121,8 +121,8 @@ impl Model {
             Some(since) => (since, 0.0),
             None => (time_of(Trigger::Last).unwrap_or(request.begin), NO_TRIGGER),
         };
-        let took = time - since;
-        let density = delay.density.log(took, since - request.begin, own == took);
+        let took = time.saturating_sub(since);
+        let density = delay.density.log(took, since.saturating_sub(request.begin), own == took);
         density + missing + delay.open[open_calls(service, at.made, time)]
     }
 
@@ -185,7 +185,7 @@ impl Model {
 
     /// How well it fits that a call of that kind is made for no request.
     pub(super) fn spontaneous(&self, kind: u32) -> f64 {
-        self.spontaneous.get(&kind).copied().unwrap_or(self.rarest)
+        self.spontaneous.get(&kind).copied().unwrap_or(UNKNOWN - 1.0)
     }
 }
 

@@ -16,13 +16,15 @@ use super::trigger::Trigger;
 /// Hypotheses so many nats worse than the best are given up.
 const MARGIN: f64 = 25.0;
 /// So many requests can be open; of more, the oldest is given up.
-const MOST_OPEN: usize = 256;
+pub(super) const MOST_OPEN: usize = 256;
 /// So many ways to go on are looked at for one event: the more requests are open, the fewer hypotheses are kept.
 const MOST_WAYS: usize = 4096;
 /// Of what was done for a request, so many calls are looked back at.
 const MEMORY: usize = 64;
 /// Hypotheses that never become one are made one after so many steps.
-const LONGEST: usize = 2048;
+const LONGEST: usize = 4096;
+/// The least probability that is worth keeping.
+const LEAST: f64 = 0.001;
 
 /// What was found of a service.
 #[derive(Debug, Default)]
@@ -107,15 +109,17 @@ impl<'a> Search<'a> {
             marks: FxHashMap::default(),
             found: Found { owner: vec![NONE; calls], shares },
         };
+        let mut steps = 0;
         for (time, event) in events {
+            steps += 1;
             match event {
                 Event::Receipt(request) => search.receipt(*request, *time),
                 Event::Call(call) => search.call(*call),
                 Event::Reply(request) => search.reply(*request, *time, true),
             }
-            let steps = search.lattice.as_ref().map_or(search.over.len(), Lattice::len);
-            if (search.open.is_empty() && search.hypotheses.len() == 1 && steps > 0) || steps > LONGEST {
+            if (search.open.is_empty() && search.hypotheses.len() == 1) || steps > LONGEST {
                 search.settle();
+                steps = 0;
             }
         }
         search.settle();
@@ -324,7 +328,11 @@ impl<'a> Search<'a> {
         let last = Trigger::Last.time(self.service, request, &self.made, time).unwrap_or(0);
         let open = self.made.iter().filter(|call| self.service.calls[**call as usize].end > time);
         let open = open.fold(0u64, |sum, call| sum.wrapping_add(mixed(0, u64::from(*call))));
-        let mark = [u64::from(shape), last as u64, open].into_iter().fold(u64::from(request), mixed);
+        let mut mark = [u64::from(shape), last as u64, open].into_iter().fold(u64::from(request), mixed);
+        for trigger in &self.model.triggers {
+            let time = trigger.time(self.service, request, &self.made, time).unwrap_or(i64::MIN);
+            mark = mixed(mark, time as u64);
+        }
         self.marks.insert(state, mark);
         mark
     }
@@ -333,7 +341,11 @@ impl<'a> Search<'a> {
     fn settle(&mut self) {
         if let Some(lattice) = &mut self.lattice {
             let shares = &mut self.found.shares;
-            lattice.finish(|call, request, share| shares[call as usize].push((request, share)));
+            lattice.finish(|call, request, share| {
+                if share >= LEAST || request == NONE {
+                    shares[call as usize].push((request, share));
+                }
+            });
         }
         let best = self.hypotheses.drain(..).max_by(|one, other| one.score.total_cmp(&other.score));
         let Some(mut best) = best else { return };

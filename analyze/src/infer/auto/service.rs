@@ -32,6 +32,8 @@ pub(super) struct Service {
     pub(super) made_calls: Vec<u32>,
     /// A request without a response is over after so many nanoseconds.
     pub(super) window: i64,
+    /// Nothing is known of what was after this time, where there is more.
+    pub(super) until: Option<i64>,
 }
 
 impl Service {
@@ -41,10 +43,11 @@ impl Service {
         request.end >= if call.end == OPEN { call.begin } else { call.end }
     }
 
-    /// Whether most of the requests and of the calls have responses; else they are messages of another kind.
+    /// Whether there are requests, and most of them and of the calls have responses; else they are messages of another
+    /// kind.
     pub(super) fn is_answered(&self) -> bool {
         let mostly = |spans: &[Span]| 2 * spans.iter().filter(|span| span.end != OPEN).count() >= spans.len();
-        mostly(&self.requests) && mostly(&self.calls)
+        !self.requests.is_empty() && mostly(&self.requests) && mostly(&self.calls)
     }
 
     /// The resolution of the times in nanoseconds: the largest power of ten that divides all of them, from a
@@ -61,22 +64,35 @@ impl Service {
         unit as f64
     }
 
-    /// The first so many requests, and the calls made until the last of them was over.
-    pub(super) fn beginning(&self, requests: usize) -> Service {
-        if requests >= self.requests.len() {
-            return self.part(self.requests.len(), self.calls.len());
+    /// The beginning, with about so many requests and as many calls, but not many times as many.
+    pub(super) fn beginning(&self, size: usize) -> Service {
+        const CALLS: usize = 10;
+        if size >= self.requests.len() && CALLS * size >= self.calls.len() {
+            return self.part(self.requests.len(), self.calls.len(), None);
         }
-        let last = self.requests[requests].begin;
-        self.part(requests, self.calls.partition_point(|call| call.begin < last))
+        let at = |spans: &[Span], place: usize| spans.get(place).map_or(i64::MAX, |span| span.begin);
+        let enough = at(&self.requests, size).max(at(&self.calls, size));
+        let until = enough.min(at(&self.calls, CALLS * size));
+        let before = |spans: &[Span], least: usize| {
+            spans.partition_point(|span| span.begin < until).max(least.min(spans.len()))
+        };
+        self.part(before(&self.requests, 1), before(&self.calls, size), Some(until))
     }
 
-    fn part(&self, requests: usize, calls: usize) -> Service {
+    fn part(&self, requests: usize, calls: usize, until: Option<i64>) -> Service {
         Service {
             requests: self.requests[..requests].to_vec(),
             calls: self.calls[..calls].to_vec(),
             window: self.window,
+            until,
             ..Service::default()
         }
+    }
+
+    /// When the request was over.
+    pub(super) fn over(&self, request: &Span) -> i64 {
+        let end = if request.end == OPEN { request.begin.saturating_add(self.window) } else { request.end };
+        end.max(request.begin)
     }
 }
 
@@ -131,6 +147,12 @@ fn by_time(spans: &mut Vec<Span>, of: &mut Vec<u32>, number: impl Fn(u32) -> u64
     });
     *spans = order.iter().map(|at| spans[*at as usize]).collect();
     *of = order.iter().map(|at| of[*at as usize]).collect();
+}
+
+/// What was done for a request last, as far as is looked back.
+pub(super) fn recent(made: &[u32]) -> &[u32] {
+    const MEMORY: usize = 64;
+    made.split_at(made.len().saturating_sub(MEMORY)).1
 }
 
 /// Something that happens at a service and bears on which call belongs to which request.

@@ -6,6 +6,9 @@ use rustc_hash::FxHashMap;
 /// A shape's number; 0 is the one without calls.
 pub(super) type ShapeId = u32;
 
+/// Of more calls of a kind it is not known how many.
+const MOST: u32 = 255;
+
 /// All shapes seen so far.
 #[derive(Debug)]
 pub(super) struct Shapes {
@@ -28,7 +31,7 @@ impl Shapes {
         }
         let mut counts = self.counts[shape as usize].clone();
         match counts.binary_search_by_key(&kind, |(of, _)| *of) {
-            Ok(at) => counts[at].1 += 1,
+            Ok(at) => counts[at].1 = (counts[at].1 + 1).min(MOST),
             Err(at) => counts.insert(at, (kind, 1)),
         }
         let id = match self.ids.get(&counts) {

@@ -59,7 +59,8 @@ fn requests_that_overlap_are_told_apart_by_what_is_usual() {
         .count();
     assert_eq!(wrong, 0);
     let sums = found.shares.iter().map(|shares| shares.iter().map(|(_, share)| share).sum::<f64>());
-    sums.for_each(|sum| assert!((sum - 1.0).abs() < 1e-9, "{sum}"));
+    // What is hardly possible is left out.
+    sums.for_each(|sum| assert!((0.99..1.0 + 1e-9).contains(&sum), "{sum}"));
 }
 
 #[test]
