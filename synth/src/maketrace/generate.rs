@@ -56,13 +56,14 @@ pub fn make(config: &Config, progress: &dyn Progress) -> Result<Made, Error> {
     let mut sent: Vec<Sent> = Vec::with_capacity(total as usize);
     let mut calls: Vec<(String, Option<String>)> = Vec::new();
     let (mut sequence, mut flow, mut instances) = (0u64, 0i64, 0u64);
-    for tracelet in &tracelets {
+    for tracelet in tracelets.iter().filter(|tracelet| tracelet.instances > 0) {
         for _ in 0..tracelet.parallel {
             let mut random = ChaCha8Rng::seed_from_u64(config.seed);
             random.set_stream(sequence);
             let mut clock = 0;
             for instance in 0..tracelet.instances {
-                clock += tracelet.think.sample(&mut random);
+                // Times end after 292 years.
+                clock = i64::saturating_add(clock, tracelet.think.sample(&mut random));
                 let first = sent.len() as u64;
                 let made = invoke(tracelet, clock, &mut random);
                 for (number, message) in made.iter().enumerate() {
@@ -140,9 +141,9 @@ fn invoke(tracelet: &Tracelet, start: i64, random: &mut ChaCha8Rng) -> Vec<Event
         let last = message.after.iter().copied().max_by_key(arrival);
         let begin = last.map_or(start, |last| arrival(&last));
         let extra = message.extra.iter().filter(|(node, _)| *node == from);
-        let more: i64 = extra.map(|(_, delay)| delay.sample(random)).sum();
-        let sent = begin + message.delay.sample(random) + more;
-        let received = sent + message.network.sample(random);
+        let more = extra.map(|(_, delay)| delay.sample(random)).fold(0, i64::saturating_add);
+        let sent = begin.saturating_add(message.delay.sample(random)).saturating_add(more);
+        let received = sent.saturating_add(message.network.sample(random));
         let cause = message.cause.or(last).filter(|_| !message.spontaneous);
         made.push(Event { from, to, sent, received, cause });
     }

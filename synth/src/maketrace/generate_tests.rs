@@ -230,6 +230,18 @@ fn the_configuration_of_the_documentation_is_one() {
     assert_eq!(origins.iter().filter(|origin| **origin == Origin::Root).count(), 1000);
 }
 
+#[test]
+fn times_end_where_they_cannot_go_on_and_nothing_in_parallel_is_nothing() {
+    let text = NESTED.replace("\"20ms\"", "\"8784h\"").replace("instances = 3", "instances = 400");
+    let years = made(&text).unwrap();
+    assert!(years.trace.messages().all(|message| message.send_ts <= message.recv_ts), "{text}");
+    let mut config = Config::parse(Path::new("x.toml"), NESTED).unwrap();
+    for tracelet in &mut config.tracelets {
+        (tracelet.instances, tracelet.parallel) = (0, u64::MAX);
+    }
+    assert_eq!(make(&config, &()).unwrap().trace.len(), 0);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
