@@ -241,6 +241,24 @@ fn sockets_of_equal_names_one_after_another_are_told_apart_by_time() {
 }
 
 #[test]
+fn so_many_sockets_of_one_name_are_matched_without_being_compared() {
+    // More than 2^20 pairs that could be.
+    const SOCKETS: [u32; 2] = [1_100, 1_000];
+    let (mut client, mut server) = (log(10, "client"), log(20, "server"));
+    for at in 0..SOCKETS[0] {
+        client.flow(1, at, UNIX_DATAGRAM, Origin::Socket, 10_000 + u64::from(at));
+        client.datagram(&datagram(Direction::Send, at, 1_000, 1, &unix("/run/server")));
+    }
+    for at in 0..SOCKETS[1] {
+        server.flow(1, at, UNIX_DATAGRAM, Origin::Socket, 20_000 + u64::from(at));
+        server.endpoints(1, at, Role::Bind, &unix("/run/server"), &[], 0);
+        server.datagram(&datagram(Direction::Receive, at, 2_000, 1, &unix("")));
+    }
+    let counts = reconcile(&client, &server).counts.datagrams;
+    assert_eq!((counts.matched, counts.lost, counts.duplicated), (1_000, 100, 0));
+}
+
+#[test]
 fn sockets_of_equal_paths_in_two_containers_are_told_apart_by_their_namespaces() {
     two_alike([alike(1, 7, 0), alike(2, 8, 50)]);
 }

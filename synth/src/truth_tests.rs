@@ -60,6 +60,15 @@ fn what_a_lost_call_caused_counts_to_the_nearest_above() {
 }
 
 #[test]
+fn a_root_that_only_others_name_is_a_call_of_its_trace() {
+    let (trace, calls) = trace(&["r", "x", "s", "y"]);
+    // Of the last trace the root is not there.
+    let origins = parsed("call_id,parent_call_id\nx,r\ny,s\nz,gone\n").unwrap().origins(&trace, &calls);
+    assert_eq!(origins.traces, Some(3));
+    assert_eq!(origins.whole, [true, false, true, false]);
+}
+
+#[test]
 fn a_truth_about_messages_is_one_about_calls() {
     let (trace, calls) = trace(&["r", "x", "y"]);
     // Messages 0 and 1 are r, 2 and 3 are x, 4 and 5 are y; y was made when x was answered.

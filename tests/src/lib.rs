@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 pub mod capture;
+pub mod command;
 pub mod lab;
 pub mod oracle;
 pub mod strace;

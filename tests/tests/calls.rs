@@ -1,23 +1,9 @@
 //! `sockcap export calls`: a table of calls that was imported comes back with the parents that were inferred, and calls of
 //! a captured connection are paired by its turns.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Output};
 
-use end_to_end::sockcap;
-
-fn run(arguments: &[&str], directory: &Path) -> Output {
-    let output = Command::new(sockcap()).args(arguments).current_dir(directory).output().unwrap();
-    assert!(output.status.success(), "{arguments:?}: {output:?}");
-    output
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
+use end_to_end::command::{run, succeeds};
 
 const CALLS: &str = "\
 call_id,caller,callee,t_call_send,t_call_recv,t_ret_send,t_ret_recv,req_bytes,resp_bytes
@@ -30,8 +16,8 @@ c,web,log,7000,7500,,,50,
 fn imported_calls_come_back_with_their_parents() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("calls.csv"), CALLS).unwrap();
-    run(&["import", "calls", "calls.csv"], directory.path());
-    let csv = text(&run(&["export", "calls"], directory.path()).stdout);
+    succeeds(&["import", "calls", "calls.csv"], directory.path());
+    let csv = succeeds(&["export", "calls"], directory.path());
     let lines: Vec<&str> = csv.lines().collect();
     assert_eq!(
         lines[0],
@@ -55,8 +41,8 @@ fn imported_calls_come_back_with_their_parents() {
 fn calls_and_links_are_written_in_every_format() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("calls.csv"), CALLS).unwrap();
-    run(&["import", "calls", "calls.csv"], directory.path());
-    let json = text(&run(&["export", "calls", "--format", "json"], directory.path()).stdout);
+    succeeds(&["import", "calls", "calls.csv"], directory.path());
+    let json = succeeds(&["export", "calls", "--format", "json"], directory.path());
     assert_eq!(json.lines().count(), 3);
     assert!(
         json.starts_with(r#"{"call_id":"a","probability":1.0,"caller":"client","callee":"web""#),
@@ -93,8 +79,8 @@ os.wait()
 #[test]
 fn a_captured_connection_is_a_call_a_turn() {
     let directory = tempfile::tempdir().unwrap();
-    run(&["record", "--", "/usr/bin/python3", "-c", TALK], directory.path());
-    let csv = text(&run(&["export", "calls"], directory.path()).stdout);
+    succeeds(&["record", "--", "/usr/bin/python3", "-c", TALK], directory.path());
+    let csv = succeeds(&["export", "calls"], directory.path());
     let rows: Vec<Vec<&str>> = csv.lines().skip(1).map(|line| line.split(',').collect()).collect();
     assert_eq!(rows.len(), 3, "{csv}");
     for (row, size) in rows.iter().zip([10, 20, 30]) {

@@ -1,22 +1,15 @@
 //! What a user meets at the command line: exit statuses, the line after a recording, stages that run what they lack,
 //! and errors that say what to do.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of the tests fail them by panicking")]
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
+use end_to_end::command::{run, text};
 use end_to_end::sockcap;
-
-fn run(arguments: &[&str], directory: &Path) -> Output {
-    Command::new(sockcap()).args(arguments).current_dir(directory).stdin(Stdio::null()).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
 
 /// An echo server and its client in one python program, over loopback.
 const ECHO: &str = r#"

@@ -1,23 +1,16 @@
 //! `sockcap record` and `sockcap info` where something cannot be seen, and the options of a recording as a user gives
 //! them.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, reason = "helpers of the tests fail them by panicking")]
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 
 use end_to_end::capture::{program, successful};
+use end_to_end::command::{run, text};
 use end_to_end::sockcap;
-
-fn run(arguments: &[&str], directory: &Path) -> Output {
-    Command::new(sockcap()).args(arguments).current_dir(directory).stdin(Stdio::null()).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
 
 /// Compiles a program that ends with status 7.
 fn compile(directory: &Path, name: &str, arguments: &[&str], more: &str) -> PathBuf {

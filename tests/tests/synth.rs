@@ -1,22 +1,10 @@
 //! `sockcap synth`, `skew` and `drop`: traces whose truth is known go through the whole chain.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, reason = "helpers of the tests fail them by panicking")]
 
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Output};
 
-use end_to_end::sockcap;
-
-fn run(arguments: &[&str], directory: &Path) -> Output {
-    Command::new(sockcap()).args(arguments).current_dir(directory).output().unwrap()
-}
-
-fn succeeds(arguments: &[&str], directory: &Path) -> String {
-    let output = run(arguments, directory);
-    assert!(output.status.success(), "{arguments:?}: {output:?}");
-    String::from_utf8(output.stdout).unwrap()
-}
+use end_to_end::command::{run, succeeds};
 
 /// The value of a measure of `sockcap score --json`.
 fn measure(score: &str, name: &str) -> f64 {

@@ -68,18 +68,11 @@ impl Candidates {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calls::pairing::tests::calls;
+    use crate::calls::pairing::tests::{IN_TURN, calls};
 
     #[test]
     fn ways_to_the_same_parent_are_added_up() {
-        let (_, calls) = calls(&[
-            ("c", "a", "x", 0, 1),
-            ("a", "b", "y", 2, 3),
-            ("b", "a", "y", 4, 5),
-            ("a", "d", "z", 6, 7),
-            ("d", "a", "z", 8, 9),
-            ("a", "c", "x", 10, 11),
-        ]);
+        let (_, calls) = calls(&IN_TURN);
         let mut links = Links::spontaneous_only(6);
         links.set(1, &[(0, 0.75)], 0.25);
         links.set(3, &[(2, 0.5), (0, 0.25)], 0.25);

@@ -13,6 +13,16 @@ const LOST: i64 = i64::MIN;
 /// first in the alphabet accepts, except that "c" never does.
 pub(in crate::calls) type Row<'a> = (&'a str, &'a str, &'a str, i64, i64);
 
+/// c calls a (messages 0 and 5), which calls b (1, 2) and then d (3, 4).
+pub(in crate::calls) const IN_TURN: [Row<'_>; 6] = [
+    ("c", "a", "x", 0, 1),
+    ("a", "b", "y", 2, 3),
+    ("b", "a", "y", 4, 5),
+    ("a", "d", "z", 6, 7),
+    ("d", "a", "z", 8, 9),
+    ("a", "c", "x", 10, 11),
+];
+
 /// A trace of these messages, with the calls found in it. All messages between two nodes are one flow.
 pub(in crate::calls) fn calls(rows: &[Row<'_>]) -> (MessageTrace, Calls) {
     let accepts = |name: &str| name != "c";

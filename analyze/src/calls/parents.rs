@@ -74,19 +74,12 @@ impl Parents {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calls::pairing::tests::calls;
+    use crate::calls::Candidates;
+    use crate::calls::pairing::tests::{IN_TURN, calls};
 
     #[test]
     fn the_parent_is_found_directly_or_by_an_earlier_call() {
-        // c calls a (0, 5), a calls b (1, 2) and then d (3, 4).
-        let (trace, calls) = calls(&[
-            ("c", "a", "x", 0, 1),
-            ("a", "b", "y", 2, 3),
-            ("b", "a", "y", 4, 5),
-            ("a", "d", "z", 6, 7),
-            ("d", "a", "z", 8, 9),
-            ("a", "c", "x", 10, 11),
-        ]);
+        let (trace, calls) = calls(&IN_TURN);
         assert_eq!((0..3).map(|call| calls.id(&trace, call)).collect::<Vec<_>>(), ["x", "y", "z"]);
         let mut links = Links::spontaneous_only(6);
         links.set(1, &[(0, 0.75)], 0.25);
@@ -99,6 +92,15 @@ mod tests {
         assert_eq!(parent(2), Parent { call: Some(0), probability: 0.375 });
         links.set(1, &[(0, 0.25)], 0.75);
         assert_eq!(Parents::of(&calls, &links).of_call(2), Some(Parent { call: None, probability: 0.375 }));
+    }
+
+    #[test]
+    fn links_of_a_longer_trace_are_no_links_of_this_one() {
+        let (_, calls) = calls(&IN_TURN);
+        let mut links = Links::spontaneous_only(6);
+        links.set(1, &[(4_000_000_000, 0.9)], 0.1);
+        assert_eq!(Parents::of(&calls, &links).of_call(1), Some(Parent { call: None, probability: 0.1 }));
+        assert_eq!(Candidates::of(&calls, &links).of_call(1), [(None, 0.1)]);
     }
 
     #[test]

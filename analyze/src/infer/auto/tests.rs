@@ -1,6 +1,7 @@
 //! Whole services by hand, and the links that come of them.
 
 use message_trace::{MessageTrace, Nodes};
+use proptest::prelude::*;
 
 use super::Auto;
 use super::estimate::estimate;
@@ -159,4 +160,85 @@ fn the_parent_is_what_was_received_last_for_the_same_request() {
 #[test]
 fn nothing_gives_nothing() {
     assert_eq!(infer(&MessageTrace::new(Nodes::default())).messages(), 0);
+}
+
+/// A web server that is asked by many at once and asks a store once for each, all of it at these milliseconds after the
+/// beginning; as messages of connections of their own.
+fn at_once(requests: i64) -> MessageTrace {
+    let mut fixture = Fixture::new();
+    for at in 0..requests {
+        let (web, store) = (2 * at, 2 * at + 1);
+        fixture.send("client", "web", 0, MS).on(web);
+        fixture.send("web", "store", 5 * MS, 6 * MS).on(store);
+        fixture.send("store", "web", 7 * MS, 8 * MS).accepting().ports(80, 40_000).on(store);
+        fixture.send("web", "client", 9 * MS, 10 * MS).accepting().ports(80, 40_000).on(web);
+    }
+    fixture.trace()
+}
+
+#[test]
+fn a_call_that_could_be_of_any_of_many_is_still_somebodys() {
+    for requests in [7, 300] {
+        let trace = at_once(requests);
+        let links = infer(&trace);
+        for child in 0..trace.len() {
+            let sum: f64 = links.parents(child).map(|(_, share)| share).sum();
+            assert!((sum + links.spontaneous(child) - 1.0).abs() < 1e-9, "{requests}: {sum}");
+            let is_root = trace.message(child).src == 0;
+            assert_eq!(links.is_likely_spontaneous(child), is_root, "{requests}: {child} {:?} {} {:?}", links.parents(child).collect::<Vec<_>>(), links.spontaneous(child), trace.message(child));
+        }
+    }
+}
+
+#[test]
+fn calls_that_begin_late_in_a_busy_trace_are_learned_all_the_same() {
+    // A thousand requests without a call, a microsecond apart, before the first with one.
+    let requests = (0..1400).map(|at| (1000 * at, 1000 * at + 900, 9)).collect();
+    let calls = (1000..1400).map(|at| (1000 * at + 300, 1000 * at + 600, 1)).collect();
+    let found = likeliest(&estimate(&service(requests, calls)));
+    assert!(found.iter().enumerate().all(|(call, (request, _))| *request == 1000 + call as u32), "{found:?}");
+}
+
+#[test]
+fn times_at_the_ends_of_the_range_are_borne() {
+    for times in [[i64::MIN, i64::MAX - 10], [i64::MAX - 100, i64::MIN + 7], [0, 0]] {
+        let all: Vec<_> = (0..60).map(|at| (times[at % 2].saturating_add(at as i64), times[1], 1)).collect();
+        let found = estimate(&service(all.clone(), all));
+        assert_eq!(found.shares.len(), 60);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Nodes that also call themselves, by a clock so coarse that most is at the same time.
+    #[test]
+    fn nothing_causes_itself(
+        messages in prop::collection::vec((0..3usize, 0..3usize, 0..4i64, any::<bool>(), 0..6i64, 0..2i64), 0..60),
+    ) {
+        let mut fixture = Fixture::new();
+        for (src, dst, flow, back, time, took) in messages {
+            let names = ["a", "b", "c"];
+            let (src, dst) = (names[src], names[dst]);
+            let sent = fixture.send(src, dst, time * MS, (time + took) * MS).on(flow);
+            if back {
+                sent.accepting().ports(80, 40_000);
+            }
+        }
+        let trace = fixture.trace();
+        let links = infer(&trace);
+        let parents = parents(&links);
+        for child in 0..trace.len() {
+            let all: Vec<u32> = links.parents(child).map(|(parent, _)| parent).collect();
+            prop_assert!(all.iter().all(|parent| *parent as usize != child));
+            prop_assert!(all.iter().collect::<std::collections::BTreeSet<_>>().len() == all.len(), "{all:?}");
+            // The way up ends.
+            let mut at = Some(child as u32);
+            let steps = std::iter::from_fn(|| {
+                at = parents[at? as usize];
+                at
+            });
+            prop_assert!(steps.take(trace.len() + 1).count() <= trace.len());
+        }
+    }
 }

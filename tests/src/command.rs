@@ -1,0 +1,25 @@
+//! `sockcap` as a user starts it in a directory, for the tests of the command line.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use crate::sockcap;
+
+/// What comes of it; whether it succeeds is for the test to say.
+pub fn run(arguments: &[&str], directory: &Path) -> Output {
+    let mut command = Command::new(sockcap());
+    command.args(arguments).current_dir(directory).stdin(Stdio::null());
+    command.output().expect("sockcap starts")
+}
+
+/// What it prints; it must succeed.
+pub fn succeeds(arguments: &[&str], directory: &Path) -> String {
+    let output = run(arguments, directory);
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+    text(&output.stdout)
+}
+
+/// What a program printed.
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
