@@ -39,6 +39,8 @@ pub struct Totals {
     pub span: i64,
     /// Pairs of a message and a possible parent.
     pub links: u64,
+    /// Circles of messages that seemed to be each other's causes, and were broken.
+    pub circles: u64,
     /// Expected number of spontaneous messages: the sum of the probabilities of being one.
     pub spontaneous: f64,
     /// Messages from which instances were built.
@@ -59,13 +61,15 @@ pub struct Totals {
 pub fn analyze(trace: &MessageTrace, options: &Options, progress: &dyn Progress) -> Analysis {
     progress.step("naming nodes", 0);
     let naming = Naming::new(trace, options);
-    let links = options.algorithm.inference().infer(trace, &naming, options, progress);
+    let mut links = options.algorithm.inference().infer(trace, &naming, options, progress);
+    let circles = links.break_circles();
     let (mut instances, built) = paths::build(&links, options, progress);
     let patterns = paths::aggregate(trace, &naming, &mut instances, progress);
     let totals = Totals {
         messages: trace.len() as u64,
         span: span(trace),
         links: links.len() as u64,
+        circles,
         spontaneous: (0..links.messages()).map(|message| links.spontaneous(message)).sum(),
         roots: built.roots,
         roots_bounded: built.bounded,

@@ -2,6 +2,7 @@
 //! trait [`Inference`], and none knows what is done with its links.
 
 mod auto;
+mod circles;
 mod linking;
 mod links;
 mod table;

@@ -95,6 +95,7 @@ pub(crate) fn analysis(summary: &AnalysisSummary) -> String {
     for (count, what) in [
         (totals.roots_bounded, "paths with more uncertain links than were tried both ways (--try-both)"),
         (totals.instances_cut, "instances cut off at the largest size"),
+        (totals.circles, "circles of messages that seemed to cause each other, broken at the first"),
     ] {
         if count > 0 {
             line.push_str(&format!("; {count} {what}"));

@@ -24,12 +24,12 @@ impl Links {
 
     /// How many pairs of parent and child there are.
     pub fn len(&self) -> usize {
-        self.parent.len()
+        self.candidates.iter().map(|(_, count)| *count as usize).sum()
     }
 
     /// Whether every message is spontaneous.
     pub fn is_empty(&self) -> bool {
-        self.parent.is_empty()
+        self.candidates.iter().all(|(_, count)| *count == 0)
     }
 
     /// The possible parents of `child`, each with its probability.
@@ -67,6 +67,18 @@ impl Links {
         self.spontaneous[child] = spontaneous;
         self.parent.extend(parents.iter().map(|(parent, _)| *parent));
         self.probability.extend(parents.iter().map(|(_, probability)| *probability));
+    }
+
+    /// Takes from `child` its most likely parent; it is spontaneous with that much more probability.
+    pub(super) fn give_up(&mut self, child: usize) {
+        let Some(place) = self.most_likely(child) else { return };
+        let (first, count) = self.candidates[child];
+        let range = first as usize..first as usize + count as usize;
+        self.spontaneous[child] += self.probability[range.start + place];
+        // It goes to the end, which is no more the child's.
+        self.parent[range.clone()][place..].rotate_left(1);
+        self.probability[range][place..].rotate_left(1);
+        self.candidates[child] = (first, count - 1);
     }
 
     /// Adds a message, spontaneous until its parents are set.

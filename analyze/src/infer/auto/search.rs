@@ -16,7 +16,7 @@ use super::trigger::Trigger;
 /// Hypotheses so many nats worse than the best are given up.
 const MARGIN: f64 = 25.0;
 /// So many requests can be open; of more, the oldest is given up.
-pub(super) const MOST_OPEN: usize = 256;
+pub(super) const MOST_OPEN: usize = 1024;
 /// So many ways to go on are looked at for one event: the more requests are open, the fewer hypotheses are kept.
 const MOST_WAYS: usize = 4096;
 /// Of what was done for a request, so many calls are looked back at.

@@ -185,7 +185,7 @@ fn a_call_that_could_be_of_any_of_many_is_still_somebodys() {
             let sum: f64 = links.parents(child).map(|(_, share)| share).sum();
             assert!((sum + links.spontaneous(child) - 1.0).abs() < 1e-9, "{requests}: {sum}");
             let is_root = trace.message(child).src == 0;
-            assert_eq!(links.is_likely_spontaneous(child), is_root, "{requests}: {child} {:?} {} {:?}", links.parents(child).collect::<Vec<_>>(), links.spontaneous(child), trace.message(child));
+            assert_eq!(links.is_likely_spontaneous(child), is_root, "{requests}: {child}");
         }
     }
 }
@@ -226,7 +226,8 @@ proptest! {
             }
         }
         let trace = fixture.trace();
-        let links = infer(&trace);
+        let mut links = infer(&trace);
+        links.break_circles();
         let parents = parents(&links);
         for child in 0..trace.len() {
             let all: Vec<u32> = links.parents(child).map(|(parent, _)| parent).collect();
