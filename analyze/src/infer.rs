@@ -2,9 +2,11 @@
 //! trait [`Inference`], and none knows what is done with its links.
 
 mod auto;
+mod call_links;
 mod circles;
 mod linking;
 mod links;
+mod span;
 mod table;
 
 use message_trace::{MessageTrace, Progress};

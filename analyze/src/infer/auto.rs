@@ -30,19 +30,13 @@ use std::thread;
 
 use message_trace::{MessageTrace, Progress};
 
+use super::call_links::{self, NONE};
 use super::{Inference, Linking, Links};
 use crate::calls::Calls;
 use crate::naming::Naming;
 use crate::options::Options;
 use search::Found;
 use service::Service;
-
-/// Stands for no request, no call.
-const NONE: u32 = u32::MAX;
-/// The least probability that is worth a link.
-const LEAST: f64 = 0.005;
-/// The most possible parents of a message.
-const MOST: usize = 5;
 
 /// The algorithm of our own.
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,30 +55,33 @@ impl Inference for Auto {
         let services = service::services(trace, naming, &calls, options);
         progress.step("learning services", services.iter().map(|service| service.calls.len() as u64).sum());
         let found = all(&services, progress);
-        let mut own: Vec<Option<Parents>> = Vec::new();
-        own.resize_with(trace.len(), || None);
+        let mut links = Links::spontaneous_only(trace.len());
+        let mut own = vec![false; trace.len()];
         for (service, found) in services.iter().zip(&found) {
             if service.is_answered() {
-                parents(service, found, &calls, &mut own);
+                // By a clock that went back a call may seem to be made before its request.
+                let request_of = |call: u32| calls.request(call as usize);
+                let possible = |call: usize, request: u32| {
+                    let cause = service.request_calls.get(request as usize).map(|call| request_of(*call));
+                    cause.is_none_or(|cause| cause < request_of(service.made_calls[call]))
+                };
+                let shares = |call: usize| {
+                    let shares = found.shares.get(call).into_iter().flatten().copied();
+                    shares.filter(move |(request, _)| possible(call, *request))
+                };
+                call_links::of(&calls, service.node_calls(), shares, |message, parents, spontaneous| {
+                    links.set(message, parents, spontaneous);
+                    own[message] = true;
+                });
             }
         }
-        let mut links = Links::spontaneous_only(trace.len());
-        links.reserve(own.iter().flatten().map(|own| own.0.len()).sum());
-        for (message, own) in own.into_iter().enumerate() {
-            match own {
-                Some((parents, spontaneous)) => links.set(message, &parents, spontaneous),
-                None => {
-                    let parents: Vec<(u32, f64)> = linked.parents(message).collect();
-                    links.set(message, &parents, linked.spontaneous(message));
-                }
-            }
+        for message in (0..trace.len()).filter(|message| !own[*message]) {
+            let parents: Vec<(u32, f64)> = linked.parents(message).collect();
+            links.set(message, &parents, linked.spontaneous(message));
         }
         links
     }
 }
-
-/// The possible parents of a message, and the probability that it has none.
-type Parents = (Vec<(u32, f64)>, f64);
 
 /// What is found of each of `services`, on all processors, the largest first.
 fn all(services: &[Service], progress: &dyn Progress) -> Vec<Found> {
@@ -110,79 +107,4 @@ fn all(services: &[Service], progress: &dyn Progress) -> Vec<Found> {
     results.sort_unstable_by_key(|(at, _)| *at);
     progress.advance(services.iter().map(|service| service.calls.len() as u64).sum());
     results.into_iter().map(|(_, found)| found).collect()
-}
-
-/// Adds the parents of the requests that `service` sent and of its responses. The parent is what the service received
-/// last of the same request: the request itself, or the response to a call that was made for it.
-fn parents(service: &Service, found: &Found, calls: &Calls, own: &mut [Option<Parents>]) {
-    let best: Vec<u32> =
-        found.shares.iter().map(|shares| likeliest(shares).map_or(NONE, |best| best.0)).collect();
-    let made = service::made_for(service, &best);
-    // What was received last for a request, of the calls before one, until a time: the message, and the call that it is
-    // the response of. A call to oneself is not for its own request.
-    let last = |request: u32, before: u32, time: i64| {
-        let made = &made[request as usize];
-        let made = service::recent(made.split_at(made.partition_point(|call| *call < before)).0);
-        let own = service.request_calls[request as usize];
-        let ended = made.iter().filter(|call| service.calls[**call as usize].end <= time);
-        let ended = ended.filter(|call| service.made_calls[**call as usize] != own);
-        let response = ended
-            .max_by_key(|call| service.calls[**call as usize].end)
-            .and_then(|call| Some((calls.response(service.made_calls[*call as usize] as usize)?, *call)));
-        match response {
-            Some((row, call)) => Some((row as u32, call)),
-            None => Some((calls.request(service.request_calls[request as usize] as usize)? as u32, NONE)),
-        }
-    };
-    for (call, shares) in found.shares.iter().enumerate() {
-        let Some(row) = calls.request(service.made_calls[call] as usize) else { continue };
-        // By a clock that went back a call may seem to be made before its request.
-        let possible = |request: u32| {
-            let cause = calls.request(service.request_calls[request as usize] as usize);
-            cause.is_some_and(|cause| cause < row)
-        };
-        let none: f64 = shares.iter().filter(|(request, _)| *request == NONE).map(|(_, share)| share).sum();
-        let mut kept: Vec<(u32, f64)> =
-            shares.iter().copied().filter(|(request, _)| *request != NONE).collect();
-        kept.retain(|(request, _)| possible(*request));
-        kept.sort_by(|one, other| other.1.total_cmp(&one.1));
-        kept.truncate(MOST);
-        kept.retain(|(_, share)| *share >= LEAST || none < LEAST);
-        let parents: Vec<(u32, f64)> = kept
-            .into_iter()
-            .filter_map(|(request, share)| {
-                Some((last(request, call as u32, service.calls[call].begin)?.0, share))
-            })
-            .collect();
-        // What is left out is shared by those that stay.
-        let sum: f64 = parents.iter().map(|(_, share)| share).sum();
-        let caused = if sum > 0.0 { (1.0 - none).clamp(0.0, 1.0) } else { 0.0 };
-        let parents = parents.into_iter().map(|(parent, share)| (parent, share / sum * caused));
-        own[row] = Some((parents.filter(|(_, share)| *share > 0.0).collect(), 1.0 - caused));
-    }
-    for (request, span) in service.requests.iter().enumerate() {
-        let call = service.request_calls[request] as usize;
-        let (Some(asked), Some(answer)) = (calls.request(call), calls.response(call)) else { continue };
-        if span.end == service::OPEN || span.end < span.begin {
-            continue;
-        }
-        let parents = match made.get(request).and_then(|_| last(request as u32, NONE, span.end)) {
-            Some((row, of)) if of != NONE => {
-                let sure = found.shares.get(of as usize).and_then(|shares| likeliest(shares));
-                let sure = sure.map_or(1.0, |(_, share)| share.min(1.0));
-                vec![(row, sure), (asked as u32, 1.0 - sure)]
-            }
-            _ => vec![(asked as u32, 1.0)],
-        };
-        own[answer] = Some((parents.into_iter().filter(|(_, share)| *share > 0.0).collect(), 0.0));
-    }
-}
-
-/// The request that a call is most likely for, unless it is likelier for none.
-fn likeliest(shares: &[(u32, f64)]) -> Option<(u32, f64)> {
-    shares
-        .iter()
-        .copied()
-        .max_by(|one, other| one.1.total_cmp(&other.1))
-        .filter(|(request, _)| *request != NONE)
 }

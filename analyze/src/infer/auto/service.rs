@@ -5,22 +5,11 @@ use message_trace::MessageTrace;
 
 use super::NONE;
 use crate::calls::Calls;
+use crate::infer::call_links::NodeCalls;
+pub(super) use crate::infer::call_links::recent;
+pub(super) use crate::infer::span::{OPEN, Span};
 use crate::naming::Naming;
 use crate::options::Options;
-
-/// A request or a call, from its first event at the node to its last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Span {
-    /// The request was received, or the call was made: nanoseconds, the node's own clock.
-    pub(super) begin: i64,
-    /// The response was sent, or received; [`OPEN`] where none was seen.
-    pub(super) end: i64,
-    /// Who asked whom, and at which port: requests and calls of one kind are thought to be alike.
-    pub(super) kind: u32,
-}
-
-/// The end of what has none.
-pub(super) const OPEN: i64 = i64::MAX;
 
 /// The requests and calls of one node, each by time.
 #[derive(Debug, Default)]
@@ -77,6 +66,16 @@ impl Service {
             spans.partition_point(|span| span.begin < until).max(least.min(spans.len()))
         };
         self.part(before(&self.requests, 1), before(&self.calls, size), Some(until))
+    }
+
+    /// What its links are made of.
+    pub(super) fn node_calls(&self) -> NodeCalls<'_> {
+        NodeCalls {
+            requests: &self.requests,
+            request_calls: &self.request_calls,
+            calls: &self.calls,
+            made_calls: &self.made_calls,
+        }
     }
 
     fn part(&self, requests: usize, calls: usize, until: Option<i64>) -> Service {
@@ -147,12 +146,6 @@ fn by_time(spans: &mut Vec<Span>, of: &mut Vec<u32>, number: impl Fn(u32) -> u64
     });
     *spans = order.iter().map(|at| spans[*at as usize]).collect();
     *of = order.iter().map(|at| of[*at as usize]).collect();
-}
-
-/// What was done for a request last, as far as is looked back.
-pub(super) fn recent(made: &[u32]) -> &[u32] {
-    const MEMORY: usize = 64;
-    made.split_at(made.len().saturating_sub(MEMORY)).1
 }
 
 /// Something that happens at a service and bears on which call belongs to which request.

@@ -1,0 +1,148 @@
+//! From "this call was made for that request, with such a probability" to links of messages. The parent of a request that
+//! a node sends, or of a response, is what the node received last of the same request: the request itself, or the
+//! response to a call that was made for it. Every algorithm that assigns calls to requests says so here, node by node,
+//! and nothing is kept but the calls of one node by their requests.
+
+use super::span::{OPEN, Span};
+use crate::calls::Calls;
+
+/// Stands for no request, no call.
+pub(super) const NONE: u32 = u32::MAX;
+/// The least probability that is worth a link.
+const LEAST: f64 = 0.005;
+/// The most possible parents of a message.
+const MOST: usize = 5;
+
+/// The requests that a node received and the calls that it made, each by time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NodeCalls<'a> {
+    /// When the requests were received, and answered.
+    pub(super) requests: &'a [Span],
+    /// Which calls of the trace the requests are.
+    pub(super) request_calls: &'a [u32],
+    /// When the calls were made, and answered.
+    pub(super) calls: &'a [Span],
+    /// Which calls of the trace they are.
+    pub(super) made_calls: &'a [u32],
+}
+
+/// The calls of a node by the request that each was most likely made for.
+struct MadeFor {
+    /// Where the calls of each request begin among all, and where those of the last end.
+    bounds: Vec<u32>,
+    /// The calls of each request in the order of time.
+    calls: Vec<u32>,
+}
+
+/// Hands the links of the messages that a node sent to `link`, as the message, its possible parents with their
+/// probabilities, and the probability that it has none. `shares` are the requests that a call may have been made for, each
+/// with its probability, [`NONE`] among them.
+pub(super) fn of<Shares: Iterator<Item = (u32, f64)>>(
+    calls: &Calls,
+    node: NodeCalls<'_>,
+    shares: impl Fn(usize) -> Shares,
+    mut link: impl FnMut(usize, &[(u32, f64)], f64),
+) {
+    let made = MadeFor::of(node, |call| likeliest(shares(call)).map_or(NONE, |(request, _)| request));
+    let mut parents: Vec<(u32, f64)> = Vec::new();
+    for call in 0..node.calls.len() {
+        let Some(row) = calls.request(node.made_calls[call] as usize) else { continue };
+        parents.clear();
+        let mut none = 0.0;
+        for (request, share) in shares(call) {
+            match request {
+                NONE => none += share,
+                request => parents.push((request, share)),
+            }
+        }
+        parents.sort_by(|one, other| other.1.total_cmp(&one.1));
+        parents.truncate(MOST);
+        parents.retain(|(_, share)| *share >= LEAST || none < LEAST);
+        parents.retain_mut(|(request, _)| {
+            let last = made.last(calls, node, *request, call as u32, node.calls[call].begin);
+            last.map(|(message, _)| *request = message).is_some()
+        });
+        // What is left out is shared by those that stay.
+        let sum: f64 = parents.iter().map(|(_, share)| share).sum();
+        let caused = if sum > 0.0 { (1.0 - none).clamp(0.0, 1.0) } else { 0.0 };
+        parents.iter_mut().for_each(|(_, share)| *share = *share / sum * caused);
+        parents.retain(|(_, share)| *share > 0.0);
+        link(row, &parents, 1.0 - caused);
+    }
+    for (request, span) in node.requests.iter().enumerate() {
+        let call = node.request_calls[request] as usize;
+        let (Some(asked), Some(answer)) = (calls.request(call), calls.response(call)) else { continue };
+        if span.end == OPEN || span.end < span.begin {
+            continue;
+        }
+        parents.clear();
+        match made.last(calls, node, request as u32, NONE, span.end) {
+            Some((row, of)) if of != NONE => {
+                let sure = likeliest(shares(of as usize)).map_or(1.0, |(_, share)| share.min(1.0));
+                parents.extend([(row, sure), (asked as u32, 1.0 - sure)]);
+            }
+            _ => parents.push((asked as u32, 1.0)),
+        }
+        parents.retain(|(_, share)| *share > 0.0);
+        link(answer, &parents, 0.0);
+    }
+}
+
+/// The request that a call is most likely for, unless it is likelier for none.
+fn likeliest(shares: impl Iterator<Item = (u32, f64)>) -> Option<(u32, f64)> {
+    shares.max_by(|one, other| one.1.total_cmp(&other.1)).filter(|(request, _)| *request != NONE)
+}
+
+/// What was done for a request last, as far as is looked back.
+pub(super) fn recent(made: &[u32]) -> &[u32] {
+    const MEMORY: usize = 64;
+    made.split_at(made.len().saturating_sub(MEMORY)).1
+}
+
+impl MadeFor {
+    /// `owner` is the request of a call, or [`NONE`].
+    fn of(node: NodeCalls<'_>, owner: impl Fn(usize) -> u32) -> MadeFor {
+        let owner: Vec<u32> = (0..node.calls.len()).map(owner).collect();
+        let mut bounds = vec![0; node.requests.len() + 1];
+        let owned = || owner.iter().enumerate().filter(|(_, request)| **request != NONE);
+        owned().for_each(|(_, request)| bounds[*request as usize + 1] += 1);
+        (1..bounds.len()).for_each(|at| bounds[at] += bounds[at - 1]);
+        let mut calls = vec![0; owned().count()];
+        let mut next = bounds.clone();
+        for (call, request) in owned() {
+            let slot = &mut next[*request as usize];
+            calls[*slot as usize] = call as u32;
+            *slot += 1;
+        }
+        MadeFor { bounds, calls }
+    }
+
+    /// What was received last for a request, of the calls before one, until a time: the message, and the call that it is
+    /// the response of. A call to oneself is not for its own request.
+    fn last(
+        &self,
+        calls: &Calls,
+        node: NodeCalls<'_>,
+        request: u32,
+        before: u32,
+        time: i64,
+    ) -> Option<(u32, u32)> {
+        let [first, end] = [request as usize, request as usize + 1].map(|at| self.bounds[at] as usize);
+        let made = &self.calls[first..end];
+        let made = &made[..made.partition_point(|call| *call < before)];
+        let own = node.request_calls[request as usize];
+        let ended = recent(made).iter().filter(|call| node.calls[**call as usize].end <= time);
+        let ended = ended.filter(|call| node.made_calls[**call as usize] != own);
+        let response = ended
+            .max_by_key(|call| node.calls[**call as usize].end)
+            .and_then(|call| Some((calls.response(node.made_calls[*call as usize] as usize)?, *call)));
+        match response {
+            Some((row, call)) => Some((row as u32, call)),
+            None => Some((calls.request(own as usize)? as u32, NONE)),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "call_links_tests.rs"]
+mod tests;
