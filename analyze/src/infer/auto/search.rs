@@ -18,7 +18,9 @@ const MARGIN: f64 = 25.0;
 /// So many requests can be open; of more, the oldest is given up.
 pub(super) const MOST_OPEN: usize = 1024;
 /// So many ways to go on are looked at for one event: the more requests are open, the fewer hypotheses are kept.
-const MOST_WAYS: usize = 4096;
+const MOST_WAYS: usize = 2048;
+/// Of these so many are gone on with, or found to be alike.
+const MOST_KEPT: usize = 1024;
 /// Of what was done for a request, so many calls are looked back at.
 const MEMORY: usize = 64;
 /// Hypotheses that never become one are made one after so many steps.
@@ -64,6 +66,40 @@ struct Judged {
     grown: u32,
 }
 
+/// What was found of each state at the present event: by state, with the number of the event at which it was found.
+#[derive(Debug)]
+struct AtEvent<T> {
+    event: u32,
+    of: Vec<(u32, Option<T>)>,
+}
+
+impl<T> Default for AtEvent<T> {
+    fn default() -> AtEvent<T> {
+        AtEvent { event: 1, of: Vec::new() }
+    }
+}
+
+impl<T: Copy> AtEvent<T> {
+    /// Begins another event.
+    fn clear(&mut self) {
+        if self.event == u32::MAX {
+            *self = AtEvent::default();
+        }
+        self.event += 1;
+    }
+
+    fn get(&self, state: u32) -> Option<T> {
+        self.of.get(state as usize).filter(|(event, _)| *event == self.event).and_then(|(_, found)| *found)
+    }
+
+    fn set(&mut self, state: u32, found: T) {
+        if self.of.len() <= state as usize {
+            self.of.resize(state as usize + 1, (0, None));
+        }
+        self.of[state as usize] = (self.event, Some(found));
+    }
+}
+
 /// The search through one service's events.
 pub(super) struct Search<'a> {
     service: &'a Service,
@@ -77,8 +113,8 @@ pub(super) struct Search<'a> {
     open: Vec<u32>,
     hypotheses: Vec<Hypothesis>,
     lattice: Option<Lattice>,
-    judged: FxHashMap<u32, Judged>,
-    marks: FxHashMap<u32, u64>,
+    judged: AtEvent<Judged>,
+    marks: AtEvent<u64>,
     found: Found,
 }
 
@@ -105,8 +141,8 @@ impl<'a> Search<'a> {
             open: Vec::new(),
             hypotheses: vec![Hypothesis { score: 0.0, states: Vec::new(), over: NONE }],
             lattice: with_shares.then(Lattice::new),
-            judged: FxHashMap::default(),
-            marks: FxHashMap::default(),
+            judged: AtEvent::default(),
+            marks: AtEvent::default(),
             found: Found { owner: vec![NONE; calls], shares },
         };
         let mut steps = 0;
@@ -222,6 +258,10 @@ impl<'a> Search<'a> {
         let kind = self.service.calls[call as usize].kind;
         let best = ways.iter().map(|way| way.0).fold(f64::NEG_INFINITY, f64::max);
         ways.retain(|way| way.0 >= best - MARGIN);
+        if ways.len() > MOST_KEPT {
+            ways.select_nth_unstable_by(MOST_KEPT, |one, other| other.0.total_cmp(&one.0));
+            ways.truncate(MOST_KEPT);
+        }
         ways.sort_by(|one, other| other.0.total_cmp(&one.0));
         if let Some(lattice) = &mut self.lattice {
             lattice.begin(call);
@@ -264,8 +304,8 @@ impl<'a> Search<'a> {
 
     /// How well it fits that the call is made for a request in that state.
     fn judge(&mut self, state: u32, call: u32) -> Judged {
-        if let Some(judged) = self.judged.get(&state) {
-            return *judged;
+        if let Some(judged) = self.judged.get(state) {
+            return judged;
         }
         let others = self.open.len() > 1;
         let (score, waiting) = self.with(state, |search, at| {
@@ -274,21 +314,22 @@ impl<'a> Search<'a> {
             (score, waiting.flatten())
         });
         let judged = Judged { score, waiting, grown: NONE };
-        self.judged.insert(state, judged);
+        self.judged.set(state, judged);
         judged
     }
 
     /// The state after the call.
     fn grow(&mut self, state: u32, call: u32, kind: u32) -> u32 {
-        if let Some(judged) = self.judged.get(&state).filter(|judged| judged.grown != NONE) {
+        let judged = self.judged.get(state);
+        if let Some(judged) = judged.filter(|judged| judged.grown != NONE) {
             return judged.grown;
         }
         let State { request, shape, .. } = self.states[state as usize];
         let shape = self.shapes.with(shape, kind);
         let grown = self.states.len() as u32;
         self.states.push(State { request, call, before: state, shape });
-        if let Some(judged) = self.judged.get_mut(&state) {
-            judged.grown = grown;
+        if let Some(judged) = judged {
+            self.judged.set(state, Judged { grown, ..judged });
         }
         grown
     }
@@ -320,8 +361,8 @@ impl<'a> Search<'a> {
     }
 
     fn mark_of(&mut self, state: u32, time: i64) -> u64 {
-        if let Some(mark) = self.marks.get(&state) {
-            return *mark;
+        if let Some(mark) = self.marks.get(state) {
+            return mark;
         }
         self.look_back(state);
         let State { request, shape, .. } = self.states[state as usize];
@@ -333,7 +374,7 @@ impl<'a> Search<'a> {
             let time = trigger.time(self.service, request, &self.made, time).unwrap_or(i64::MIN);
             mark = mixed(mark, time as u64);
         }
-        self.marks.insert(state, mark);
+        self.marks.set(state, mark);
         mark
     }
 
