@@ -59,16 +59,7 @@ impl Inference for Auto {
         let mut own = vec![false; trace.len()];
         for (service, found) in services.iter().zip(&found) {
             if service.is_answered() {
-                // By a clock that went back a call may seem to be made before its request.
-                let request_of = |call: u32| calls.request(call as usize);
-                let possible = |call: usize, request: u32| {
-                    let cause = service.request_calls.get(request as usize).map(|call| request_of(*call));
-                    cause.is_none_or(|cause| cause < request_of(service.made_calls[call]))
-                };
-                let shares = |call: usize| {
-                    let shares = found.shares.get(call).into_iter().flatten().copied();
-                    shares.filter(move |(request, _)| possible(call, *request))
-                };
+                let shares = |call: usize| found.shares.get(call).into_iter().flatten().copied();
                 call_links::of(&calls, service.node_calls(), shares, |message, parents, spontaneous| {
                     links.set(message, parents, spontaneous);
                     own[message] = true;

@@ -18,30 +18,54 @@ const WIDTHS: [usize; 3] = [8, 24, 64];
 /// About how many requests beginnings are tried on, and the model is learned from.
 const REQUESTS: [usize; 2] = [800, 4000];
 /// Rounds of learning for a beginning, and in all.
-const ROUNDS: [usize; 2] = [2, 8];
-/// So many requests that had the service to themselves are worth to be learned from alone.
+const ROUNDS: [usize; 2] = [2, 16];
+/// Learning is over when no more than one of so many calls was given to another request than before, or when that becomes
+/// no fewer for so many rounds.
+const SETTLED: usize = 500;
+const PATIENCE: usize = 2;
+/// So many requests at least, those that shared the service with the fewest others, are worth to be learned from alone.
 const SOLO: usize = 30;
+/// When this part of the calls is nobody's, something went wrong.
+const LOST: f64 = 0.3;
 /// A call for which nobody has a request, as if the model said so.
 const NOBODY: f64 = -30.0;
 
 /// The requests of all calls of `service`, with their probabilities.
 pub(super) fn estimate(service: &Service) -> Found {
-    let axis = Axis { resolution: service.resolution() };
     let mut shapes = Shapes::new();
     let sample = service.beginning(REQUESTS[1]);
-    let sample_events = events(&sample);
-    let mut owner = begin(&sample, axis, &mut shapes);
-    let mut model = Model::default();
-    for _ in 0..ROUNDS[1] {
-        model = model_of(&sample, &sample_events, &owner, &mut shapes, axis);
-        let found = Search::run(&sample, &sample_events, &mut shapes, &mut model, WIDTHS[1], false);
-        let changed = found.owner.iter().zip(&owner).filter(|(one, other)| one != other).count();
-        owner = found.owner;
-        if changed == 0 {
-            break;
+    let (mut model, nobodys) = learned(&sample, &mut shapes, false);
+    if nobodys > LOST {
+        // Of many requests that are alike each is unlikely to be the one, and what is nobody's is not learned from.
+        let (other, fewer) = learned(&sample, &mut shapes, true);
+        if fewer < nobodys {
+            model = Model { nobody_among_all: false, ..other };
         }
     }
     Search::run(service, &events(service), &mut shapes, &mut model, WIDTHS[2], true)
+}
+
+/// The model of a service, and which part of its calls is nobody's by it.
+fn learned(service: &Service, shapes: &mut Shapes, nobody_among_all: bool) -> (Model, f64) {
+    let axis = Axis { resolution: service.resolution() };
+    let events = events(service);
+    let mut owner = begin(service, axis, shapes, nobody_among_all);
+    let mut model = Model::default();
+    let (mut least, mut since) = (usize::MAX, 0);
+    for _ in 0..ROUNDS[1] {
+        model = model_of(service, &events, &owner, shapes, axis);
+        model.nobody_among_all = nobody_among_all;
+        let found = Search::run(service, &events, shapes, &mut model, WIDTHS[1], false);
+        let changed = found.owner.iter().zip(&owner).filter(|(one, other)| one != other).count();
+        owner = found.owner;
+        since = if changed < least { 0 } else { since + 1 };
+        least = least.min(changed);
+        if changed * SETTLED <= owner.len() || since == PATIENCE {
+            break;
+        }
+    }
+    let nobodys = owner.iter().filter(|owner| **owner == NONE).count();
+    (model, nobodys as f64 / owner.len().max(1) as f64)
 }
 
 /// The model of an assignment.
@@ -58,24 +82,23 @@ fn model_of(
 }
 
 /// The best of several assignments to begin with.
-fn begin(service: &Service, axis: Axis, shapes: &mut Shapes) -> Vec<u32> {
+fn begin(service: &Service, axis: Axis, shapes: &mut Shapes, nobody_among_all: bool) -> Vec<u32> {
     let part = service.beginning(REQUESTS[0]);
     let part_events = events(&part);
     let solo = solo(&part, &part_events);
     let mut best: Option<(f64, Model)> = None;
     for choice in Choice::ALL {
-        if choice == Choice::Solo && solo.iter().filter(|solo| **solo).count() < SOLO {
-            continue;
-        }
         let mut owner = first(&part, &part_events, choice);
         let mut only_solo = choice == Choice::Solo;
         for _ in 0..ROUNDS[0] {
             let used = |request: usize| !only_solo || solo[request];
             let mut model = learn(&part, &made_for(&part, &owner), used, shapes, axis);
+            model.nobody_among_all = nobody_among_all;
             owner = Search::run(&part, &part_events, shapes, &mut model, WIDTHS[0], false).owner;
             only_solo = false;
         }
         let mut model = learn(&part, &made_for(&part, &owner), |_| true, shapes, axis);
+        model.nobody_among_all = nobody_among_all;
         let fit = fit(&part, &owner, shapes, &mut model);
         if best.as_ref().is_none_or(|(best, _)| fit > *best) {
             best = Some((fit, model));
@@ -98,7 +121,7 @@ enum Choice {
     EndsLast,
     /// The one with the fewest calls of that kind so far.
     Fewest,
-    /// The first, but only requests that had the service to themselves are learned from.
+    /// The first, but only requests that shared the service with the fewest others are learned from at first.
     Solo,
 }
 
@@ -137,23 +160,28 @@ fn first(service: &Service, events: &[(i64, Event)], choice: Choice) -> Vec<u32>
     owner
 }
 
-/// Which requests were never open together with another.
+/// Which requests shared the service with the fewest others: mostly those that had it to themselves.
 fn solo(service: &Service, events: &[(i64, Event)]) -> Vec<bool> {
-    let mut solo = vec![true; service.requests.len()];
+    let mut most = vec![0u32; service.requests.len()];
     let mut open: Vec<u32> = Vec::new();
     for (_, event) in events {
         match event {
             Event::Receipt(request) => {
                 open.push(*request);
-                if open.len() > 1 {
-                    open.iter().for_each(|request| solo[*request as usize] = false);
+                let others = open.len() as u32 - 1;
+                for request in &open {
+                    let most = &mut most[*request as usize];
+                    *most = others.max(*most);
                 }
             }
             Event::Reply(request) => open.retain(|open| open != request),
             Event::Call(_) => {}
         }
     }
-    solo
+    let mut sorted = most.clone();
+    sorted.sort_unstable();
+    let bound = sorted.get(SOLO.min(sorted.len()).saturating_sub(1)).copied().unwrap_or(0);
+    most.into_iter().map(|most| most <= bound).collect()
 }
 
 /// How well an assignment fits its own model, every part of which is left out where it speaks for itself.

@@ -48,6 +48,8 @@ pub(super) struct Model {
     pub(super) overtaking: FxHashMap<(u32, u32), f64>,
     /// How often calls of a kind are made for no request, per nanosecond, as a logarithm.
     pub(super) spontaneous: FxHashMap<u32, f64>,
+    /// Whether a call is taken to be nobody's only where that is likelier than all open requests together might be.
+    pub(super) nobody_among_all: bool,
     /// The triggers that are not known by the last event of a request, sorted.
     pub(super) triggers: Vec<Trigger>,
     /// The request that each call was taken to be for when this was learned, and after which delay.

@@ -223,10 +223,8 @@ impl<'a> Search<'a> {
 
     fn call(&mut self, call: u32) {
         let span = self.service.calls[call as usize];
-        // While the model is learned nobody is only taken where that is likelier than all open requests together might be:
-        // of many that are alike each has a small share, and what nobody has is not learned from.
-        let many = if self.lattice.is_some() { 0.0 } else { (self.open.len().max(1) as f64).ln() };
-        let spontaneous = self.model.spontaneous(span.kind) - many;
+        let among = if self.model.nobody_among_all { (self.open.len().max(1) as f64).ln() } else { 0.0 };
+        let spontaneous = self.model.spontaneous(span.kind) - among;
         self.judged.clear();
         let mut ways: Vec<(f64, f64, u32, u32)> = Vec::new();
         let mut local: Vec<discipline::Way> = Vec::new();

@@ -158,6 +158,27 @@ fn the_parent_is_what_was_received_last_for_the_same_request() {
 }
 
 #[test]
+fn a_server_whose_clock_is_behind_has_its_calls_all_the_same() {
+    let mut fixture = Fixture::new();
+    for round in 0..40 {
+        // The server's clock is a second behind the others'.
+        let [begin, behind] = [1000 * MS, 0].map(|clock| clock + 10 * MS * round);
+        fixture.send("client", "web", begin, behind + MS).on(2 * round);
+        fixture.send("web", "store", behind + 2 * MS, begin + 3 * MS).on(2 * round + 1);
+        let back = fixture.send("store", "web", begin + 4 * MS, behind + 5 * MS);
+        back.accepting().ports(80, 40_000).on(2 * round + 1);
+        let back = fixture.send("web", "client", behind + 6 * MS, begin + 7 * MS);
+        back.accepting().ports(80, 40_000).on(2 * round);
+    }
+    let trace = fixture.trace();
+    let links = infer(&trace);
+    for child in 0..trace.len() {
+        let is_root = trace.message(child).src == 0;
+        assert_eq!(links.is_likely_spontaneous(child), is_root, "{child}");
+    }
+}
+
+#[test]
 fn nothing_gives_nothing() {
     assert_eq!(infer(&MessageTrace::new(Nodes::default())).messages(), 0);
 }
