@@ -6,6 +6,7 @@
 
 mod analysis;
 pub mod calls;
+mod evidence;
 #[cfg(test)]
 mod fixture;
 pub mod infer;
@@ -15,4 +16,5 @@ mod parallel;
 pub mod paths;
 
 pub use analysis::{Analysis, AnalysisSummary, Totals, analyze};
+pub use evidence::Evidence;
 pub use options::{Algorithm, Options};

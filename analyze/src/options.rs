@@ -7,6 +7,7 @@ use std::str::FromStr;
 use message_trace::Grain;
 use serde::{Deserialize, Serialize};
 
+use crate::evidence::Evidence;
 use crate::naming::Aliases;
 
 /// The constants of an analysis.
@@ -15,6 +16,8 @@ use crate::naming::Aliases;
 pub struct Options {
     /// How links are inferred.
     pub algorithm: Algorithm,
+    /// What the algorithm of our own is not to look at.
+    pub without: Vec<Evidence>,
     /// What a node is (WAP5 section 2.5).
     #[serde(with = "grain")]
     pub grain: Grain,
@@ -43,6 +46,7 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             algorithm: Algorithm::default(),
+            without: Vec::new(),
             grain: Grain::default(),
             aliases: Aliases::default(),
             window: 2_000_000_000,
@@ -113,9 +117,10 @@ mod tests {
 
     #[test]
     fn options_survive_json_by_the_names_of_the_command_line() {
-        let options = Options { grain: Grain::Thread, try_both_limit: 3, ..Options::default() };
+        let without = vec![Evidence::Threads];
+        let options = Options { grain: Grain::Thread, without, try_both_limit: 3, ..Options::default() };
         let text = serde_json::to_string(&options).unwrap();
-        assert!(text.contains(r#""algorithm":"auto","grain":"thread""#), "{text}");
+        assert!(text.contains(r#""algorithm":"auto","without":["threads"],"grain":"thread""#), "{text}");
         assert_eq!(serde_json::from_str::<Options>(&text).unwrap(), options);
         assert_eq!(serde_json::from_str::<Options>("{}").unwrap(), Options::default());
     }

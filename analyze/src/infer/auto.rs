@@ -4,7 +4,7 @@
 //! that fits all of it best together. Nothing is configured, and no call graph is given.
 //!
 //! Each part is a module: what a service sees ([`service`]), what calls are made after ([`trigger`]), the densities of
-//! delays ([`density`]), the shapes of requests ([`shapes`]), what is known of a service ([`model`]), how it is counted
+//! delays ([`density`]), the shapes of requests ([`shapes`]), what threads prove ([`threads`]), what is known of a service ([`model`]), how it is counted
 //! ([`learn`], [`discipline`]), the search ([`search`]) with the probabilities that come of it ([`lattice`]), and how
 //! model and assignment are brought to agree ([`estimate`]).
 //!
@@ -22,6 +22,7 @@ mod service;
 mod shapes;
 #[cfg(test)]
 mod tests;
+mod threads;
 mod trigger;
 
 use std::sync::atomic::{AtomicUsize, Ordering};

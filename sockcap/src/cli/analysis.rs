@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use analyze::Algorithm;
+use analyze::{Algorithm, Evidence};
 use clap::Args;
 use message_trace::Grain;
 
@@ -70,6 +70,10 @@ pub(crate) struct Inference {
     /// The algorithm: auto (learns each service) or linking (WAP5) [default: auto]
     #[arg(long, value_name = "NAME", value_parser = Algorithm::from_str)]
     algorithm: Option<Algorithm>,
+    /// Leave out a kind of evidence that auto weighs: delays, context, shapes, order, turns, nesting, threads
+    /// (docs/accuracy.md)
+    #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = Evidence::from_str)]
+    without: Option<Vec<Evidence>>,
     /// The longest time for which a message may wait for its cause to take effect [default: 2s]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     window: Option<Duration>,
@@ -96,6 +100,7 @@ impl Inference {
         analyze::Options {
             grain: self.node.unwrap_or(options.grain),
             algorithm: self.algorithm.unwrap_or(options.algorithm),
+            without: self.without.clone().unwrap_or(options.without),
             window: self.window.map_or(options.window, |window| window.as_nanos() as i64),
             spontaneous_delay: self.spontaneous_delay.unwrap_or(options.spontaneous_delay),
             try_both_limit: self.try_both.map_or(options.try_both_limit, usize::from),

@@ -12,6 +12,7 @@ use super::model::{At, Model};
 use super::search::{Found, Search};
 use super::service::{Event, Service, events, made_for, recent};
 use super::shapes::Shapes;
+use crate::evidence::Evidence;
 
 /// Hypotheses kept while a beginning is tried, while the model is learned, and at last.
 const WIDTHS: [usize; 3] = [8, 24, 64];
@@ -42,6 +43,7 @@ pub(super) fn estimate(service: &Service) -> Found {
             model = Model { nobody_among_all: false, ..other };
         }
     }
+    model.threads = std::mem::take(&mut model.threads).in_all_of(service);
     Search::run(service, &events(service), &mut shapes, &mut model, WIDTHS[2], true)
 }
 
@@ -77,7 +79,9 @@ fn model_of(
     axis: Axis,
 ) -> Model {
     let mut model = learn(service, &made_for(service, owner), |_| true, shapes, axis);
-    discipline::learn(service, events, owner, shapes, &mut model);
+    if service.without.has(Evidence::Turns) {
+        discipline::learn(service, events, owner, shapes, &mut model);
+    }
     model
 }
 
@@ -88,6 +92,9 @@ fn begin(service: &Service, axis: Axis, shapes: &mut Shapes, nobody_among_all: b
     let solo = solo(&part, &part_events);
     let mut best: Option<(f64, Model)> = None;
     for choice in Choice::ALL {
+        if choice == Choice::Thread && service.call_threads.is_empty() {
+            continue;
+        }
         let mut owner = first(&part, &part_events, choice);
         let mut only_solo = choice == Choice::Solo;
         for _ in 0..ROUNDS[0] {
@@ -119,6 +126,8 @@ enum Choice {
     EndsFirst,
     /// The one that is answered last.
     EndsLast,
+    /// The one for which the thread that makes the call did something last.
+    Thread,
     /// The one with the fewest calls of that kind so far.
     Fewest,
     /// The first, but only requests that shared the service with the fewest others are learned from at first.
@@ -126,33 +135,53 @@ enum Choice {
 }
 
 impl Choice {
-    const ALL: [Choice; 6] =
-        [Choice::Solo, Choice::Fewest, Choice::Oldest, Choice::Newest, Choice::EndsFirst, Choice::EndsLast];
+    const ALL: [Choice; 7] = [
+        Choice::Solo,
+        Choice::Thread,
+        Choice::Fewest,
+        Choice::Oldest,
+        Choice::Newest,
+        Choice::EndsFirst,
+        Choice::EndsLast,
+    ];
 }
 
 fn first(service: &Service, events: &[(i64, Event)], choice: Choice) -> Vec<u32> {
     let mut owner = vec![NONE; service.calls.len()];
     let mut open: Vec<u32> = Vec::new();
     let mut counts: FxHashMap<(u32, u32), u32> = FxHashMap::default();
+    // For which request each thread did something last.
+    let mut did_last: FxHashMap<u32, u32> = FxHashMap::default();
+    let thread_of_call = |call: u32| service.call_threads.get(call as usize).map(|by| by[0]);
     for (_, event) in events {
         match event {
-            Event::Receipt(request) => open.push(*request),
+            Event::Receipt(request) => {
+                open.push(*request);
+                did_last.extend(service.request_threads.get(*request as usize).map(|by| (by[0], *request)));
+            }
             Event::Reply(request) => open.retain(|open| open != request),
             Event::Call(call) => {
                 let kind = service.calls[*call as usize].kind;
                 let mut covering = open.iter().filter(|request| service.covers(**request, *call));
+                let count = |request: &&u32| counts.get(&(**request, kind)).copied().unwrap_or(0);
                 let end = |request: &&u32| service.requests[**request as usize].end;
                 let chosen = match choice {
                     Choice::Oldest | Choice::Solo => covering.next(),
                     Choice::Newest => covering.next_back(),
-                    Choice::Fewest => {
-                        covering.min_by_key(|request| counts.get(&(**request, kind)).copied().unwrap_or(0))
+                    Choice::Fewest => covering.min_by_key(count),
+                    Choice::Thread => {
+                        let last = thread_of_call(*call).and_then(|thread| did_last.get(&thread));
+                        covering
+                            .clone()
+                            .find(|request| Some(*request) == last)
+                            .or_else(|| covering.min_by_key(count))
                     }
                     Choice::EndsFirst => covering.min_by_key(end),
                     Choice::EndsLast => covering.max_by_key(end),
                 };
                 let chosen = chosen.or(open.last()).copied().unwrap_or(NONE);
                 *counts.entry((chosen, kind)).or_default() += 1;
+                did_last.extend(thread_of_call(*call).map(|thread| (thread, chosen)));
                 owner[*call as usize] = chosen;
             }
         }

@@ -6,10 +6,12 @@ use rustc_hash::FxHashMap;
 
 use super::NONE;
 use super::density::{Axis, Density};
-use super::model::{Delay, Model, NO_DELAY, REPLY, SLOTS};
-use super::service::{OPEN, Service, recent};
+use super::model::{At, Delay, Model, NO_DELAY, REPLY, SLOTS};
+use super::service::{OPEN, Service, UNKNOWN_THREAD, recent};
 use super::shapes::Shapes;
+use super::threads::{self, Threads};
 use super::trigger::{Trigger, open_calls};
+use crate::evidence::Evidence;
 
 /// A trigger must have happened to this part of the calls.
 const ALWAYS: f64 = 0.97;
@@ -17,6 +19,8 @@ const ALWAYS: f64 = 0.97;
 const ENOUGH: usize = 50;
 /// So many shapes of a kind of request are remembered, the most frequent.
 const MOST_SHAPES: usize = 256;
+/// Threads of which nothing is known.
+const UNKNOWN: [u32; 2] = [UNKNOWN_THREAD; 2];
 /// How many nats better than the last event another trigger must be.
 const PREFERENCE: f64 = 0.02;
 
@@ -28,6 +32,7 @@ struct Samples {
     /// By trigger: which of them, and how long after it.
     after: FxHashMap<Trigger, Vec<(u32, i64)>>,
     open: [f64; 4],
+    threads: Vec<threads::Sample>,
 }
 
 impl Samples {
@@ -68,7 +73,7 @@ impl Samples {
         best.0
     }
 
-    fn delay(&self, axis: Axis, model: &mut Model) -> Delay {
+    fn delay(&self, axis: Axis, has_context: bool, model: &mut Model) -> Delay {
         let trigger = self.trigger(axis);
         let none = Vec::new();
         let after = self.after.get(&trigger).unwrap_or(&none);
@@ -76,7 +81,7 @@ impl Samples {
         // When the trigger was, since the receipt.
         let known: Vec<i64> =
             after.iter().map(|(at, delay)| self.of[*at as usize].2.saturating_sub(*delay)).collect();
-        let conditional = trigger != Trigger::Receipt && delays.len() >= ENOUGH;
+        let conditional = has_context && trigger != Trigger::Receipt && delays.len() >= ENOUGH;
         for (at, delay) in after {
             let (request, call, _) = self.of[*at as usize];
             match call {
@@ -104,6 +109,7 @@ pub(super) fn learn(
     let mut model = Model {
         learned_calls: vec![(NONE, NO_DELAY); service.calls.len()],
         learned_replies: vec![NO_DELAY; service.requests.len()],
+        threads: Threads::of(service),
         ..Model::default()
     };
     let mut samples: FxHashMap<(u32, u32, u32), Samples> = FxHashMap::default();
@@ -122,6 +128,9 @@ pub(super) fn learn(
             let slot = shapes.count(shape, of.kind).min(SLOTS - 1);
             let samples = samples.entry((span.kind, of.kind, slot)).or_default();
             samples.add(service, request as u32, *call, recent(before), of.begin);
+            let at = At { request: request as u32, made: recent(before), shape };
+            let [thread, _] = service.call_threads.get(*call as usize).copied().unwrap_or(UNKNOWN);
+            samples.threads.extend(model.threads.sample(service, &at, of.kind, thread, of.begin));
             let next = model.next.entry((span.kind, shape)).or_default();
             match next.iter_mut().find(|(kind, _)| *kind == of.kind) {
                 Some((_, count)) => *count += 1.0,
@@ -130,20 +139,19 @@ pub(super) fn learn(
             shape = shapes.with(shape, of.kind);
         }
         if span.end != OPEN {
-            samples.entry((span.kind, REPLY, 0)).or_default().add(
-                service,
-                request as u32,
-                NONE,
-                recent(made),
-                span.end,
-            );
+            let samples = samples.entry((span.kind, REPLY, 0)).or_default();
+            samples.add(service, request as u32, NONE, recent(made), span.end);
+            let at = At { request: request as u32, made: recent(made), shape };
+            let [_, thread] = service.request_threads.get(request).copied().unwrap_or(UNKNOWN);
+            samples.threads.extend(model.threads.sample(service, &at, REPLY, thread, span.end));
         }
         ended.push((span.kind, shape));
     }
     let mut keys: Vec<_> = samples.keys().copied().collect();
     keys.sort_unstable();
+    learn_threads(&mut model.threads, &samples, &keys);
     for key in keys {
-        let delay = samples[&key].delay(axis, &mut model);
+        let delay = samples[&key].delay(axis, service.without.has(Evidence::Context), &mut model);
         model.triggers.push(delay.trigger);
         model.delays.insert(key, delay);
     }
@@ -153,6 +161,19 @@ pub(super) fn learn(
     count_shapes(&mut model, shapes, ended);
     count_spontaneous(&mut model, service, made);
     model
+}
+
+/// What threads prove, by the kinds of request and call of all `keys`, which are sorted.
+fn learn_threads(
+    threads: &mut Threads,
+    samples: &FxHashMap<(u32, u32, u32), Samples>,
+    keys: &[(u32, u32, u32)],
+) {
+    for same in keys.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1)) {
+        let of_kinds: Vec<threads::Sample> =
+            same.iter().flat_map(|key| &samples[key].threads).copied().collect();
+        threads.learn(same[0].0, same[0].1, &of_kinds);
+    }
 }
 
 /// With which shapes requests of each kind, given as kind and shape, ended.

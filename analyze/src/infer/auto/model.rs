@@ -5,14 +5,18 @@
 use rustc_hash::FxHashMap;
 
 use super::density::Density;
-use super::service::{OPEN, Service};
+use super::service::{OPEN, Service, UNKNOWN_THREAD};
 use super::shapes::{ShapeId, Shapes};
+use super::threads::Threads;
 use super::trigger::{Trigger, open_calls};
+use crate::evidence::Evidence;
 
 /// A call that was not answered before its request was.
 const NOT_COVERED: f64 = -6.0;
 /// A call whose trigger did not happen.
 const NO_TRIGGER: f64 = -4.0;
+/// The density of any delay where delays do not count: as if all were a tenth of a second.
+const ANY_DELAY: f64 = -18.0;
 /// A call of a kind that was never made for such a request, in nats per nanosecond: rather that than none.
 const UNKNOWN: f64 = -22.0;
 /// The part of requests that may have any calls whatever, each kind as often as it has them alone.
@@ -46,6 +50,8 @@ pub(super) struct Model {
     pub(super) next: FxHashMap<(u32, ShapeId), Vec<(u32, f64)>>,
     /// How many times less likely than by its delay alone it is that a later request overtakes, as a logarithm.
     pub(super) overtaking: FxHashMap<(u32, u32), f64>,
+    /// What threads prove.
+    pub(super) threads: Threads,
     /// How often calls of a kind are made for no request, per nanosecond, as a logarithm.
     pub(super) spontaneous: FxHashMap<u32, f64>,
     /// Whether a call is taken to be nobody's only where that is likelier than all open requests together might be.
@@ -124,7 +130,10 @@ impl Model {
             None => (time_of(Trigger::Last).unwrap_or(request.begin), NO_TRIGGER),
         };
         let took = time.saturating_sub(since);
-        let density = delay.density.log(took, since.saturating_sub(request.begin), own == took);
+        let density = match service.without.has(Evidence::Delays) {
+            true => delay.density.log(took, since.saturating_sub(request.begin), own == took),
+            false => ANY_DELAY,
+        };
         density + missing + delay.open[open_calls(service, at.made, time)]
     }
 
@@ -141,22 +150,38 @@ impl Model {
         let own = self.learned_calls.get(call as usize).filter(|(owner, _)| *owner == at.request);
         let own = own.map_or(NO_DELAY, |(_, delay)| *delay);
         let before = shapes.count(at.shape, span.kind);
-        let uncovered = if service.covers(at.request, call) { 0.0 } else { NOT_COVERED };
-        still - possible
+        let is_covered = service.covers(at.request, call) || !service.without.has(Evidence::Nesting);
+        let uncovered = if is_covered { 0.0 } else { NOT_COVERED };
+        let [thread, _] = service.call_threads.get(call as usize).copied().unwrap_or([UNKNOWN_THREAD; 2]);
+        let shaped = if service.without.has(Evidence::Shapes) { still - possible } else { 0.0 };
+        let order = if service.without.has(Evidence::Order) { ORDER } else { 0.0 };
+        shaped
             + self.timing(service, at, span.kind, before, span.begin, own)
-            + ORDER * self.next(kind, at.shape, span.kind)
+            + order * self.next(kind, at.shape, span.kind)
             + uncovered
+            + self.by_thread(service, at, span.kind, thread, span.begin)
     }
 
     /// How well it fits that a request in that state is answered when it is.
     pub(super) fn reply(&mut self, service: &Service, shapes: &Shapes, at: &At<'_>) -> f64 {
         let request = service.requests[at.request as usize];
         let [least, just] = self.shape(shapes, request.kind, at.shape);
+        let shaped = if service.without.has(Evidence::Shapes) { just - least } else { 0.0 };
         if request.end == OPEN {
-            return just - least;
+            return shaped;
         }
+        let threads = service.request_threads.get(at.request as usize);
+        let [_, thread] = threads.copied().unwrap_or([UNKNOWN_THREAD; 2]);
         let own = self.learned_replies.get(at.request as usize).copied().unwrap_or(NO_DELAY);
-        just - least + self.timing(service, at, REPLY, 0, request.end, own)
+        shaped
+            + self.timing(service, at, REPLY, 0, request.end, own)
+            + self.by_thread(service, at, REPLY, thread, request.end)
+    }
+
+    /// What it proves that this thread makes such a call (or the reply).
+    fn by_thread(&self, service: &Service, at: &At<'_>, call: u32, thread: u32, time: i64) -> f64 {
+        let kind = service.requests[at.request as usize].kind;
+        self.threads.odds(kind, call, self.threads.sample(service, at, call, thread, time))
     }
 
     /// Since when a request in that state waits for making such a call; `None`: it does not.

@@ -11,7 +11,7 @@ use super::lattice::Lattice;
 use super::model::{At, Model};
 use super::service::{Event, Service};
 use super::shapes::{ShapeId, Shapes};
-use super::trigger::Trigger;
+use super::trigger::{Trigger, last_event};
 
 /// Hypotheses so many nats worse than the best are given up.
 const MARGIN: f64 = 25.0;
@@ -371,6 +371,12 @@ impl<'a> Search<'a> {
         let open = self.made.iter().filter(|call| self.service.calls[**call as usize].end > time);
         let open = open.fold(0u64, |sum, call| sum.wrapping_add(mixed(0, u64::from(*call))));
         let mut mark = [u64::from(shape), last as u64, open].into_iter().fold(u64::from(request), mixed);
+        if !self.service.call_threads.is_empty() {
+            let last = last_event(self.service, &self.made, time);
+            let thread =
+                last.map(|(call, is_end)| self.service.call_threads[call as usize][usize::from(is_end)]);
+            mark = mixed(mark, thread.map_or(u64::MAX, u64::from));
+        }
         for trigger in &self.model.triggers {
             let time = trigger.time(self.service, request, &self.made, time).unwrap_or(i64::MIN);
             mark = mixed(mark, time as u64);

@@ -1,10 +1,12 @@
 //! What one node sees of itself: the requests that it received and answered, and the calls that it made, all by its own
 //! clock. Everything that is inferred here is inferred for one service at a time, from these times and kinds alone.
 
-use message_trace::MessageTrace;
+use message_trace::{Message, MessageTrace, NodeId};
+use rustc_hash::FxHashMap;
 
 use super::NONE;
 use crate::calls::Calls;
+use crate::evidence::{Evidence, Without};
 use crate::infer::call_links::NodeCalls;
 pub(super) use crate::infer::call_links::recent;
 pub(super) use crate::infer::span::{OPEN, Span};
@@ -16,6 +18,10 @@ use crate::options::Options;
 pub(super) struct Service {
     pub(super) requests: Vec<Span>,
     pub(super) calls: Vec<Span>,
+    /// The threads that received each request, and that answered it, by numbers of this service; and those that made each
+    /// call and received its response. [`UNKNOWN_THREAD`] where that is not known; empty where none is.
+    pub(super) request_threads: Vec<[u32; 2]>,
+    pub(super) call_threads: Vec<[u32; 2]>,
     /// Which calls of the trace they are.
     pub(super) request_calls: Vec<u32>,
     pub(super) made_calls: Vec<u32>,
@@ -23,7 +29,12 @@ pub(super) struct Service {
     pub(super) window: i64,
     /// Nothing is known of what was after this time, where there is more.
     pub(super) until: Option<i64>,
+    /// What is not to be looked at.
+    pub(super) without: Without,
 }
+
+/// The number of no thread.
+pub(super) const UNKNOWN_THREAD: u32 = u32::MAX;
 
 impl Service {
     /// Whether the call can have been made for the request and been waited for: it ended before.
@@ -82,8 +93,11 @@ impl Service {
         Service {
             requests: self.requests[..requests].to_vec(),
             calls: self.calls[..calls].to_vec(),
+            request_threads: self.request_threads.iter().take(requests).copied().collect(),
+            call_threads: self.call_threads.iter().take(calls).copied().collect(),
             window: self.window,
             until,
+            without: self.without,
             ..Service::default()
         }
     }
@@ -103,7 +117,10 @@ pub(super) fn services(
     options: &Options,
 ) -> Vec<Service> {
     let mut services: Vec<Service> = Vec::new();
-    services.resize_with(naming.nodes().len(), || Service { window: options.window, ..Service::default() });
+    let without = Without::of(&options.without);
+    let window = options.window;
+    services.resize_with(naming.nodes().len(), || Service { window, without, ..Service::default() });
+    let mut threads = ThreadNumbers::default();
     for call in 0..calls.len() {
         let Some(row) = calls.request(call) else { continue };
         let (caller, callee) = (naming.src(row), naming.dst(row));
@@ -116,6 +133,9 @@ pub(super) fn services(
                 response.as_ref().filter(|(from, _, _)| *from == callee).and_then(|(_, _, m)| m.send_first);
             let service = &mut services[callee as usize];
             service.requests.push(Span { begin, end: end.unwrap_or(OPEN), kind });
+            let answer = response.as_ref().filter(|(from, _, _)| *from == callee).map(|(_, _, m)| m);
+            let of = [threads.receiver(&request), answer.map_or(UNKNOWN_THREAD, |m| threads.sender(m))];
+            service.request_threads.push(of);
             service.request_calls.push(call as u32);
         }
         let node = naming.nodes()[caller as usize];
@@ -124,20 +144,52 @@ pub(super) fn services(
             let end = response.as_ref().filter(|(_, to, _)| *to == caller).and_then(|(_, _, m)| m.recv_last);
             let service = &mut services[caller as usize];
             service.calls.push(Span { begin, end: end.unwrap_or(OPEN), kind });
+            let answer = response.as_ref().filter(|(_, to, _)| *to == caller).map(|(_, _, m)| m);
+            let of = [threads.sender(&request), answer.map_or(UNKNOWN_THREAD, |m| threads.receiver(m))];
+            service.call_threads.push(of);
             service.made_calls.push(call as u32);
         }
     }
     // Where the clock is too coarse to tell what came first, the numbers that the calls have where they come from may.
     let number = |call: u32| calls.id(trace, call as usize).parse::<u64>().unwrap_or(u64::MAX);
     for service in &mut services {
-        by_time(&mut service.requests, &mut service.request_calls, number);
-        by_time(&mut service.calls, &mut service.made_calls, number);
+        by_time(&mut service.requests, &mut service.request_calls, &mut service.request_threads, number);
+        by_time(&mut service.calls, &mut service.made_calls, &mut service.call_threads, number);
+        let threads = || service.request_threads.iter().chain(&service.call_threads).flatten();
+        if !without.has(Evidence::Threads) || threads().all(|thread| *thread == UNKNOWN_THREAD) {
+            service.request_threads = Vec::new();
+            service.call_threads = Vec::new();
+        }
     }
     services
 }
 
+/// Numbers for threads. A process and a thread of it are one thread, whichever name the process goes by.
+#[derive(Default)]
+struct ThreadNumbers(FxHashMap<(NodeId, i32), u32>);
+
+impl ThreadNumbers {
+    fn sender(&mut self, message: &Message) -> u32 {
+        self.number(message.src, message.src_tid)
+    }
+
+    fn receiver(&mut self, message: &Message) -> u32 {
+        self.number(message.dst, message.dst_tid)
+    }
+
+    fn number(&mut self, node: NodeId, thread: Option<i32>) -> u32 {
+        let next = self.0.len() as u32;
+        thread.map_or(UNKNOWN_THREAD, |thread| *self.0.entry((node, thread)).or_insert(next))
+    }
+}
+
 /// Puts spans and what they are of into the order of time, and those of equal times into that of their numbers.
-fn by_time(spans: &mut Vec<Span>, of: &mut Vec<u32>, number: impl Fn(u32) -> u64) {
+fn by_time(
+    spans: &mut Vec<Span>,
+    of: &mut Vec<u32>,
+    threads: &mut Vec<[u32; 2]>,
+    number: impl Fn(u32) -> u64,
+) {
     let mut order: Vec<u32> = (0..spans.len() as u32).collect();
     order.sort_by(|one, other| {
         let [a, b] = [one, other].map(|at| *at as usize);
@@ -146,6 +198,7 @@ fn by_time(spans: &mut Vec<Span>, of: &mut Vec<u32>, number: impl Fn(u32) -> u64
     });
     *spans = order.iter().map(|at| spans[*at as usize]).collect();
     *of = order.iter().map(|at| of[*at as usize]).collect();
+    *threads = order.iter().map(|at| threads[*at as usize]).collect();
 }
 
 /// Something that happens at a service and bears on which call belongs to which request.

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::Auto;
 use super::estimate::estimate;
 use super::search::Found;
-use super::service::{OPEN, Service, Span};
+use super::service::{OPEN, Service, Span, UNKNOWN_THREAD};
 use crate::fixture::Fixture;
 use crate::infer::{Inference, Links};
 use crate::naming::Naming;
@@ -32,7 +32,8 @@ fn likeliest(found: &Found) -> Vec<(u32, f64)> {
 
 /// A number that looks as if it were drawn by lot, below `bound`.
 fn lot(at: i64, bound: i64) -> i64 {
-    (at.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f) >> 33).rem_euclid(bound)
+    let mixed = at.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+    ((mixed ^ mixed >> 29).wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33).rem_euclid(bound)
 }
 
 #[test]
@@ -155,6 +156,57 @@ fn the_parent_is_what_was_received_last_for_the_same_request() {
         [None, Some(first), Some(first + 1), Some(first + 2), Some(first + 3), Some(first + 4)]
     });
     assert_eq!(parents(&infer(&trace)), expected.collect::<Vec<_>>());
+}
+
+/// A pool of threads that are given requests and calls by `number` and `turn`, which is 0 for the receipt, 1 and 2 for two
+/// calls of one kind, the first soon and the other at a random time, and 3 for the reply; a dozen requests are open at any
+/// time, and what is found is the part of calls that were given to their requests.
+fn with_threads(thread: impl Fn(i64, i64) -> u32) -> f64 {
+    let mut requests = Vec::new();
+    let mut calls = Vec::new();
+    for number in 0..150 {
+        let begin = MS * number;
+        let at = [200 + lot(7 * number, 600), 3000 + lot(11 * number, 8000)].map(|at| 1000 * at);
+        requests
+            .push((Span { begin, end: begin + 12 * MS, kind: 9 }, [thread(number, 0), thread(number, 3)]));
+        for (turn, at) in (1..).zip(at) {
+            let by = thread(number, turn);
+            calls.push((
+                Span { begin: begin + at, end: begin + at + MS / 2, kind: 1 },
+                [by, by],
+                number as u32,
+            ));
+        }
+    }
+    calls.sort_by_key(|(call, _, _)| call.begin);
+    let service = Service {
+        requests: requests.iter().map(|(request, _)| *request).collect(),
+        request_threads: requests.iter().map(|(_, threads)| *threads).collect(),
+        calls: calls.iter().map(|(call, _, _)| *call).collect(),
+        call_threads: calls.iter().map(|(_, threads, _)| *threads).collect(),
+        window: 1000 * MS,
+        ..Service::default()
+    };
+    let found = likeliest(&estimate(&service));
+    let right = found.iter().zip(&calls).filter(|((request, _), (_, _, of))| request == of).count();
+    right as f64 / calls.len() as f64
+}
+
+#[test]
+fn threads_count_by_what_they_prove() {
+    let pool = |number: i64| (number % 16) as u32;
+    let unknown = with_threads(|_, _| UNKNOWN_THREAD);
+    assert!(unknown < 0.75, "{unknown}");
+    // A thread for each request, from the pool.
+    let own = with_threads(|number, _| pool(number));
+    assert!(own > 0.99, "{own}");
+    // One thread receives all, and hands over to one of a pool that makes all calls: the second is by the thread of the
+    // first.
+    let handed = with_threads(|number, turn| if turn == 0 { 99 } else { pool(number) });
+    assert!(handed > 0.95, "{handed}");
+    // Whoever is free does what is next: that proves nothing, and does no harm.
+    let any = with_threads(|number, turn| lot(4 * number + turn, 16) as u32);
+    assert!(any > unknown - 0.03, "{any} {unknown}");
 }
 
 #[test]

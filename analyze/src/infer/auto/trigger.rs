@@ -42,6 +42,15 @@ impl Trigger {
     }
 }
 
+/// The last event of those calls before `time`: the call, and whether it was its response. `None`: there was none.
+pub(super) fn last_event(service: &Service, made: &[u32], time: i64) -> Option<(u32, bool)> {
+    let event = |call: &u32| {
+        let span = &service.calls[*call as usize];
+        if span.end <= time { (span.end, *call, true) } else { (span.begin, *call, false) }
+    };
+    made.iter().map(event).max().map(|(_, call, is_end)| (call, is_end))
+}
+
 /// How many of the calls `made` had no response at `time`, up to 3.
 pub(super) fn open_calls(service: &Service, made: &[u32], time: i64) -> usize {
     made.iter().filter(|call| service.calls[**call as usize].end > time).count().min(3)

@@ -1,0 +1,100 @@
+//! The kinds of evidence that the algorithm of our own weighs, each of which can be left out: to see what it is worth, or
+//! because something is known to be misleading in a system.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// A kind of evidence for which request a call was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Evidence {
+    /// How soon after what a call is made, or a request answered.
+    Delays,
+    /// How that depends on how long after the request it is.
+    Context,
+    /// Which calls a kind of request has.
+    Shapes,
+    /// What is called after what.
+    Order,
+    /// Whether those who wait are served in turn.
+    Turns,
+    /// That a call mostly ends before its request does.
+    Nesting,
+    /// Which threads do what.
+    Threads,
+}
+
+impl Evidence {
+    /// All of them, in the order in which they are offered.
+    pub const ALL: [Evidence; 7] = [
+        Evidence::Delays,
+        Evidence::Context,
+        Evidence::Shapes,
+        Evidence::Order,
+        Evidence::Turns,
+        Evidence::Nesting,
+        Evidence::Threads,
+    ];
+}
+
+impl fmt::Display for Evidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Evidence::Delays => "delays",
+            Evidence::Context => "context",
+            Evidence::Shapes => "shapes",
+            Evidence::Order => "order",
+            Evidence::Turns => "turns",
+            Evidence::Nesting => "nesting",
+            Evidence::Threads => "threads",
+        })
+    }
+}
+
+impl FromStr for Evidence {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Evidence, String> {
+        Evidence::ALL.into_iter().find(|evidence| evidence.to_string() == text).ok_or_else(|| {
+            let names: Vec<String> = Evidence::ALL.iter().map(Evidence::to_string).collect();
+            format!("'{text}' is no kind of evidence; it is one of {}", names.join(", "))
+        })
+    }
+}
+
+/// Which kinds of evidence are left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Without(u8);
+
+impl Without {
+    /// Without all of `kinds`.
+    pub(crate) fn of(kinds: &[Evidence]) -> Without {
+        Without(kinds.iter().fold(0, |bits, kind| bits | Without::bit(*kind)))
+    }
+
+    /// Whether that kind counts.
+    pub(crate) fn has(self, kind: Evidence) -> bool {
+        self.0 & Without::bit(kind) == 0
+    }
+
+    fn bit(kind: Evidence) -> u8 {
+        1 << kind as u8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_is_left_out_by_itself_and_known_by_its_name() {
+        for kind in Evidence::ALL {
+            let without = Without::of(&[kind]);
+            assert!(Evidence::ALL.into_iter().all(|other| without.has(other) == (other != kind)));
+            assert_eq!(kind.to_string().parse(), Ok(kind));
+        }
+        assert!("luck".parse::<Evidence>().unwrap_err().contains("threads"));
+    }
+}

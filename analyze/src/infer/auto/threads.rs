@@ -1,0 +1,160 @@
+//! What threads prove: where each request has a thread of its own, whoever makes a call tells which request it is for;
+//! where threads take up whatever is ready, it tells nothing; and where one thread hands over to another, the thread of
+//! the event before may tell. Which of it is so is learned for each kind of call: how often a call is made by the thread
+//! that received the request, by that of the last event of the request, or by one that did something else for it, and how
+//! often by any thread that happens to be there.
+//!
+//! All of it is a ratio to what a thread does of such calls anyway, so that where threads are not known, or there is only
+//! one, nothing changes.
+
+use rustc_hash::FxHashMap;
+
+use super::model::{At, REPLY};
+use super::service::{Service, UNKNOWN_THREAD};
+use super::trigger::last_event;
+
+/// The threads that are looked at: of the receipt, of the last event, of any earlier one.
+const RELATIONS: usize = 3;
+/// Rounds in which the weights of the relations are found.
+const ROUNDS: usize = 30;
+/// What is taken to have been seen of each relation, and of none of them.
+const BEFOREHAND: f64 = 0.05;
+const BEFOREHAND_NONE: f64 = 0.5;
+
+/// What the threads of one service prove.
+#[derive(Debug, Default)]
+pub(super) struct Threads {
+    /// By the kinds of the request and the call: how often each relation is why, and at last how often none is.
+    weights: FxHashMap<(u32, u32), [f64; RELATIONS + 1]>,
+    /// By the kind of call and the thread: which part of such calls it makes.
+    usual: FxHashMap<(u32, u32), f64>,
+}
+
+/// A call that was made for a request: how its thread is related to it, and which part of such calls the thread makes.
+pub(super) type Sample = ([bool; RELATIONS], f64);
+
+impl Threads {
+    /// What each thread of `service` does, whatever for. What that proves is not known yet.
+    pub(super) fn of(service: &Service) -> Threads {
+        let mut usual: FxHashMap<(u32, u32), f64> = FxHashMap::default();
+        let mut totals: FxHashMap<u32, f64> = FxHashMap::default();
+        let calls =
+            service.call_threads.iter().zip(&service.calls).map(|([thread, _], call)| (call.kind, *thread));
+        let replies = service.request_threads.iter().map(|[_, thread]| (REPLY, *thread));
+        for (kind, thread) in calls.chain(replies).filter(|(_, thread)| *thread != UNKNOWN_THREAD) {
+            *usual.entry((kind, thread)).or_default() += 1.0;
+            *totals.entry(kind).or_default() += 1.0;
+        }
+        for ((kind, _), count) in &mut usual {
+            *count /= totals.get(kind).copied().unwrap_or(1.0);
+        }
+        Threads { weights: FxHashMap::default(), usual }
+    }
+
+    /// What was learned from a part of `service`, for all of it.
+    pub(super) fn in_all_of(self, service: &Service) -> Threads {
+        Threads { usual: Threads::of(service).usual, ..self }
+    }
+
+    /// A call of that kind (or the reply) of the request, by that thread at that time, as a sample.
+    pub(super) fn sample(
+        &self,
+        service: &Service,
+        at: &At<'_>,
+        kind: u32,
+        thread: u32,
+        time: i64,
+    ) -> Option<Sample> {
+        let usual = *self.usual.get(&(kind, thread))?;
+        let [receipt, _] = *service.request_threads.get(at.request as usize)?;
+        let last = match last_event(service, at.made, time) {
+            Some((call, is_end)) => service.call_threads.get(call as usize)?[usize::from(is_end)],
+            None => receipt,
+        };
+        let earlier =
+            at.made.iter().filter_map(|call| service.call_threads.get(*call as usize)).any(|threads| {
+                let [begin, end] = *threads;
+                begin == thread || end == thread
+            });
+        Some(([receipt == thread, last == thread, earlier], usual))
+    }
+
+    /// Learns from the samples of one kind of call for one kind of request why threads make such calls: expectation
+    /// maximisation over the relations, any of which may be the reason where several hold.
+    pub(super) fn learn(&mut self, request: u32, call: u32, samples: &[Sample]) {
+        if samples.is_empty() {
+            return;
+        }
+        let mut weights = [1.0 / (RELATIONS + 1) as f64; RELATIONS + 1];
+        for _ in 0..ROUNDS {
+            let mut sums = [BEFOREHAND; RELATIONS + 1];
+            sums[RELATIONS] = BEFOREHAND_NONE;
+            for sample in samples {
+                let parts = parts(&weights, *sample);
+                let total: f64 = parts.iter().sum();
+                sums.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part / total);
+            }
+            let total: f64 = sums.iter().sum();
+            weights = sums.map(|sum| sum / total);
+        }
+        self.weights.insert((request, call), weights);
+    }
+
+    /// How much more probable a sample is than that the thread does this anyway, as a logarithm.
+    pub(super) fn odds(&self, request: u32, call: u32, sample: Option<Sample>) -> f64 {
+        match (self.weights.get(&(request, call)), sample) {
+            (Some(weights), Some(sample)) => parts(weights, sample).iter().sum::<f64>().ln(),
+            _ => 0.0,
+        }
+    }
+}
+
+/// What each relation, and none of them, contributes to a sample.
+fn parts(weights: &[f64; RELATIONS + 1], (related, usual): Sample) -> [f64; RELATIONS + 1] {
+    let mut parts = *weights;
+    for (part, related) in parts.iter_mut().zip(related) {
+        *part = if related { *part / usual } else { 0.0 };
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 100 threads that make as many calls each; of the samples so many are by the thread of the receipt.
+    fn learned(by_receipt: usize) -> Threads {
+        let mut threads = Threads::default();
+        let samples: Vec<Sample> =
+            (0..1000).map(|at| ([at < by_receipt, false, at % 100 == 0], 0.01)).collect();
+        threads.learn(1, 2, &samples);
+        threads
+    }
+
+    #[test]
+    fn a_thread_of_its_own_proves_nearly_all() {
+        let threads = learned(990);
+        let odds = |receipt| threads.odds(1, 2, Some(([receipt, false, false], 0.01)));
+        // Of ten that are not related most are by chance: 0.99 of 1 in a hundred threads against 0.01.
+        assert!(
+            (odds(true) - 99f64.ln()).abs() < 0.02 && (odds(false) + 100f64.ln()).abs() < 0.1,
+            "{threads:?}"
+        );
+        assert_eq!((threads.odds(1, 3, Some(([true; 3], 0.01))), threads.odds(1, 2, None)), (0.0, 0.0));
+    }
+
+    #[test]
+    fn what_is_as_frequent_as_by_chance_proves_nothing() {
+        let threads = learned(10);
+        for receipt in [true, false] {
+            assert!(threads.odds(1, 2, Some(([receipt, false, false], 0.01))).abs() < 0.3, "{threads:?}");
+        }
+    }
+
+    #[test]
+    fn a_lone_thread_proves_nothing() {
+        let mut threads = Threads::default();
+        threads.learn(1, 2, &[([true, true, true], 1.0); 50]);
+        assert!(threads.odds(1, 2, Some(([true, true, true], 1.0))).abs() < 1e-9);
+    }
+}
