@@ -9,6 +9,8 @@ same, so that what it is made of stays as it was, and K times as much of it is t
 
 --remove P takes P percent of the calls away, each as likely as any other, by a seed. What a call that was taken away had
 called counts to the nearest one above it that was kept; where there is none it is a root.
+
+--ablation also leaves out each kind of evidence in turn that auto weighs.
 """
 
 import argparse
@@ -29,6 +31,8 @@ SOCKCAP = os.path.join(TARGET, "release", "sockcap")
 TIMES = ("t_call_send", "t_call_recv", "t_ret_send", "t_ret_recv")
 # Calls that are not scored, as in the papers that use the sets.
 EXCLUDED = {"media": "compose-review-service"}
+# What auto weighs and can be told to leave out.
+EVIDENCE = ["delays", "context", "shapes", "order", "turns", "nesting", "threads"]
 
 
 def table(path):
@@ -85,7 +89,7 @@ def sockcap(*arguments):
 
 
 def measure(work, name, calls, truth, algorithm, runs):
-    """The score of an algorithm on the calls, and how long the analysis took, in seconds."""
+    """The score of an algorithm, given as its name and other flags, on the calls, and how long the analysis took, in seconds."""
     data = os.path.join(work, "data")
     if not os.path.isdir(data):
         sockcap("import", "calls", calls, "-d", data)
@@ -93,7 +97,7 @@ def measure(work, name, calls, truth, algorithm, runs):
     times = []
     for _ in range(runs):
         start = time.monotonic()
-        sockcap("analyze", "--algorithm", algorithm, "-d", data)
+        sockcap("analyze", "--algorithm", *algorithm, "-d", data)
         times.append(time.monotonic() - start)
     exclude = next((node for part, node in EXCLUDED.items() if part in name), None)
     more = ["--exclude", exclude] if exclude else []
@@ -117,7 +121,11 @@ def main():
     parser.add_argument("--remove", nargs="*", type=float, default=[], metavar="P", help="also with P percent of calls removed")
     parser.add_argument("--seed", type=int, default=1, help="of what is removed [default: 1]")
     parser.add_argument("--runs", type=int, default=1, help="of each analysis; the shortest time counts [default: 1]")
+    parser.add_argument("--ablation", action="store_true", help="auto also without each kind of evidence")
     arguments = parser.parse_args()
+    algorithms = [[name] for name in arguments.algorithms]
+    if arguments.ablation:
+        algorithms += [["auto", "--without", kind] for kind in EVIDENCE]
     sets = os.path.join(arguments.data, "calls")
     if not os.path.isdir(sets):
         sys.exit(f"{sets}: no sets of calls are here; say with --data DIR where DIR/calls/SET/calls.csv.gz is")
@@ -145,12 +153,12 @@ def main():
             with tempfile.TemporaryDirectory(dir=TARGET) as work:
                 path = os.path.join(work, "calls.csv")
                 write(path, make(calls, parents))
-                for algorithm in arguments.algorithms:
+                for algorithm in algorithms:
                     score, seconds = measure(work, name, path, truth, algorithm, arguments.runs)
                     shares = [score[key] for key in (
                         "link_accuracy", "ambiguous_link_accuracy", "request_accuracy", "trace_accuracy",
                         "top5_trace_accuracy", "precision_at_90_coverage", "calibration_error")]
-                    cells = [name, variant, algorithm, str(score["population"]["calls"]), *map(percent, shares),
+                    cells = [name, variant, " ".join(algorithm), str(score["population"]["calls"]), *map(percent, shares),
                              f"{seconds:.2f}"]
                     print("| " + " | ".join(cells) + " |", flush=True)
 

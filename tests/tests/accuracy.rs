@@ -3,7 +3,6 @@
 #![expect(clippy::unwrap_used, reason = "helpers of the tests fail them by panicking")]
 
 use std::fs;
-use std::path::Path;
 
 use end_to_end::command::{run, succeeds};
 

@@ -1,11 +1,8 @@
 //! What a user meets at the command line: exit statuses, the line after a recording, stages that run what they lack,
 //! and errors that say what to do.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of the tests fail them by panicking")]
-
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use end_to_end::command::{run, text};
