@@ -4,6 +4,7 @@
 mod auto;
 mod call_links;
 mod circles;
+pub mod convolution;
 mod linking;
 mod links;
 mod span;
@@ -12,6 +13,7 @@ mod table;
 use message_trace::{MessageTrace, Progress};
 
 pub use auto::Auto;
+pub use convolution::Convolution;
 pub use linking::Linking;
 pub use links::Links;
 
@@ -36,6 +38,7 @@ impl Algorithm {
         match self {
             Algorithm::Auto => Box::new(Auto),
             Algorithm::Linking => Box::new(Linking),
+            Algorithm::Convolution => Box::new(Convolution),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! What the user can choose about an analysis: the algorithm, the grain, and the constants of WAP5 section 5.1. They
 //! are kept in `analysis.json` beside the result, so that a report can tell how it came about.
 
+mod convolution;
+
 use std::fmt;
 use std::str::FromStr;
 
@@ -9,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::evidence::Evidence;
 use crate::naming::Aliases;
+pub use convolution::ConvolutionOptions;
 
 /// The constants of an analysis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,6 +43,8 @@ pub struct Options {
     pub clients_start_paths: bool,
     /// A datagram port is fixed when it was seen with at least this many others (WAP5 section 2.5.1).
     pub fixed_port_peers: usize,
+    /// What only the convolution algorithm has.
+    pub convolution: ConvolutionOptions,
 }
 
 impl Default for Options {
@@ -56,6 +61,7 @@ impl Default for Options {
             path_limit: 1000,
             clients_start_paths: true,
             fixed_port_peers: 16,
+            convolution: ConvolutionOptions::default(),
         }
     }
 }
@@ -69,11 +75,13 @@ pub enum Algorithm {
     Auto,
     /// Message linking (WAP5 section 5.1).
     Linking,
+    /// The convolution algorithm (Project 5 section 5.2).
+    Convolution,
 }
 
 impl Algorithm {
     /// All algorithms, in the order in which they are offered.
-    pub const ALL: [Algorithm; 2] = [Algorithm::Auto, Algorithm::Linking];
+    pub const ALL: [Algorithm; 3] = [Algorithm::Auto, Algorithm::Linking, Algorithm::Convolution];
 }
 
 impl fmt::Display for Algorithm {
@@ -81,6 +89,7 @@ impl fmt::Display for Algorithm {
         f.write_str(match self {
             Algorithm::Auto => "auto",
             Algorithm::Linking => "linking",
+            Algorithm::Convolution => "convolution",
         })
     }
 }

@@ -31,6 +31,53 @@ fn a_made_trace_goes_through_the_whole_chain() {
     }
 }
 
+/// Project 5, section 7.2 and Figure 13: the convolution algorithm finds the paths of the multi-tier system, and the node
+/// that takes 200 ms longer. Quanta are those of Table 1.
+#[test]
+fn convolution_finds_the_paths_of_the_multi_tier_system_and_the_slow_node() {
+    for (name, usual) in [("multi-tier", 40.0..60.0), ("multi-tier-added-delay", 235.0..265.0)] {
+        let directory = tempfile::tempdir().unwrap();
+        succeeds(&["synth", name, "--truth", "truth.csv"], directory.path());
+        succeeds(&["reconcile"], directory.path());
+        succeeds(&["analyze", "--algorithm", "convolution", "--time-step", "10ms"], directory.path());
+        let patterns = succeeds(&["export", "patterns", "--format", "csv"], directory.path());
+        let mut lines = patterns.lines().map(|line| line.split(',').collect::<Vec<&str>>());
+        let titles = lines.next().unwrap();
+        let column = |name: &str| titles.iter().position(|title| *title == name).unwrap();
+        let [pattern, src, dst, node, count] = ["pattern", "src", "dst", "node_mean", "count"].map(column);
+        let rows: Vec<Vec<&str>> = lines.collect();
+        let paths: Vec<Vec<String>> = rows
+            .chunk_by(|one, other| one[pattern] == other[pattern])
+            .map(|hops| hops.iter().map(|hop| format!("{}>{}", hop[src], hop[dst])).collect())
+            .collect();
+        for path in [
+            &["CLIENT>WS1", "WS1>CLIENT"][..],
+            &["CLIENT>WS2", "WS2>AP1", "AP1>DB1", "DB1>AP1", "AP1>WS2", "WS2>CLIENT"],
+            &["CLIENT>WS1", "WS1>AP2", "AP2>DB2", "DB2>AP2", "AP2>WS1", "WS1>CLIENT"],
+        ] {
+            assert!(paths.iter().any(|hops| hops == path), "{name}: {path:?}");
+        }
+        // After the call to AUTH: what WS2 takes before it calls an application server.
+        let (mut sum, mut weight) = (0.0, 0.0);
+        for hops in rows.windows(2) {
+            if hops[0][pattern] == hops[1][pattern]
+                && hops[0][src] == "AUTH"
+                && hops[1][src] == "WS2"
+                && hops[1][dst].starts_with("AP")
+            {
+                let seen: f64 = hops[1][count].parse().unwrap();
+                sum += seen * hops[1][node].parse::<f64>().unwrap() / 1e6;
+                weight += seen;
+            }
+        }
+        assert!(usual.contains(&(sum / weight)), "{name}: {} ms in {weight}", sum / weight);
+        let score = succeeds(&["score", "--truth", "truth.csv", "--json"], directory.path());
+        // Message linking finds 0.62 of the links and 0.11 of the traces.
+        assert!(measure(&score, "link_accuracy") > 0.75, "{name}: {score}");
+        assert!(measure(&score, "trace_accuracy") > 0.4, "{name}: {score}");
+    }
+}
+
 /// One request after the other, at times that are often the same: nothing is random, and no message takes any time.
 const SERIES: &str = r#"
 call_ids = false

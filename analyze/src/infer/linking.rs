@@ -20,6 +20,7 @@ use crate::options::Options;
 use crate::parallel;
 use delay::Delays;
 use places::Places;
+pub(super) use untraced::Rounds;
 
 /// The message linking algorithm.
 #[derive(Clone, Copy, Debug, Default)]

@@ -67,7 +67,7 @@ pub(crate) struct Inference {
     /// [default: DIR/aliases, if there is one]
     #[arg(long, value_name = "FILE")]
     pub(crate) aliases: Option<PathBuf>,
-    /// The algorithm: auto (learns each service) or linking (WAP5) [default: auto]
+    /// The algorithm: auto (learns each service), linking (WAP5) or convolution (Project 5) [default: auto]
     #[arg(long, value_name = "NAME", value_parser = Algorithm::from_str)]
     algorithm: Option<Algorithm>,
     /// Leave out a kind of evidence that auto weighs: delays, context, shapes, order, turns, nesting, threads
@@ -87,6 +87,48 @@ pub(crate) struct Inference {
     /// a path with each request [default: false]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     link_clients: Option<bool>,
+    #[command(flatten)]
+    convolution: Convolution,
+}
+
+/// What the user may say of the convolution algorithm.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Convolution (--algorithm convolution)")]
+struct Convolution {
+    /// Cut time into steps of this length; delays are told to a step
+    /// [default: half of the usual delay]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    time_step: Option<Duration>,
+    /// A delay stands out that is so many standard deviations above the mean [default: 4]
+    #[arg(long, value_name = "N", value_parser = positive)]
+    spike: Option<f64>,
+    /// Two delays are two if between them is a point less than so many standard deviations above the mean
+    /// [default: 3]
+    #[arg(long, value_name = "S", value_parser = positive)]
+    between_spikes: Option<f64>,
+    /// Take messages up to this much before and after a delay that stands out [default: as far as it stands out]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    variation: Option<Duration>,
+    /// Leave out what fewer messages show than this [default: 10]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32))]
+    least_messages: Option<u32>,
+    /// And what a smaller share of the messages that a path begins with shows, from 0 to 1 [default: 0.03]
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    least_share: Option<f64>,
+}
+
+impl Convolution {
+    fn applied_to(&self, options: analyze::ConvolutionOptions) -> analyze::ConvolutionOptions {
+        let nanoseconds = |time: Option<Duration>| time.map(|time| time.as_nanos() as i64);
+        analyze::ConvolutionOptions {
+            time_step: nanoseconds(self.time_step).or(options.time_step),
+            spike: self.spike.unwrap_or(options.spike),
+            between_spikes: self.between_spikes.unwrap_or(options.between_spikes),
+            variation: nanoseconds(self.variation).or(options.variation),
+            least_messages: self.least_messages.map_or(options.least_messages, |least| least as usize),
+            least_share: self.least_share.unwrap_or(options.least_share),
+        }
+    }
 }
 
 impl Inference {
@@ -105,6 +147,7 @@ impl Inference {
             spontaneous_delay: self.spontaneous_delay.unwrap_or(options.spontaneous_delay),
             try_both_limit: self.try_both.map_or(options.try_both_limit, usize::from),
             clients_start_paths: self.link_clients.map_or(options.clients_start_paths, |link| !link),
+            convolution: self.convolution.applied_to(options.convolution),
             ..options
         }
     }

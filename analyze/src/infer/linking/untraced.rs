@@ -12,13 +12,13 @@ type Found = Option<(u32, i64)>;
 
 /// Finds the place of each message. Places are numbered: first the nodes, then the round trips from a traced node
 /// to an untraced one and back, as they are met.
-pub(super) struct Rounds<'naming> {
+pub(in crate::infer) struct Rounds<'naming> {
     naming: &'naming Naming,
     rounds: FxHashMap<(u32, u32), u32>,
 }
 
 impl<'naming> Rounds<'naming> {
-    pub(super) fn new(naming: &'naming Naming) -> Rounds<'naming> {
+    pub(in crate::infer) fn new(naming: &'naming Naming) -> Rounds<'naming> {
         Rounds { naming, rounds: FxHashMap::default() }
     }
 
@@ -29,7 +29,7 @@ impl<'naming> Rounds<'naming> {
 
     /// Where and when the message arrived. A message that a traced node never received was lost, and arrived
     /// nowhere.
-    pub(super) fn arrival(&mut self, trace: &MessageTrace, message: usize) -> Found {
+    pub(in crate::infer) fn arrival(&mut self, trace: &MessageTrace, message: usize) -> Found {
         let (src, dst) = (self.naming.src(message), self.naming.dst(message));
         if let Some(received) = trace.recv_ts(message) {
             return Some((dst, received));
@@ -39,7 +39,7 @@ impl<'naming> Rounds<'naming> {
     }
 
     /// Where and when the message departed.
-    pub(super) fn departure(&mut self, trace: &MessageTrace, message: usize) -> Found {
+    pub(in crate::infer) fn departure(&mut self, trace: &MessageTrace, message: usize) -> Found {
         let (src, dst) = (self.naming.src(message), self.naming.dst(message));
         if let Some(sent) = trace.send_ts(message) {
             return Some((src, sent));

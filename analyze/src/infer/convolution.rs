@@ -1,0 +1,70 @@
+//! The convolution algorithm (Project 5 section 5.2): messages are not looked at one by one. All that one node sent to
+//! another is a signal over time, and where the signal of what a node sends is like that of what it received, later by
+//! d, the one caused the other.
+//!
+//! Its steps are one module each: who sent and received what ([`sites`]); messages as indicator functions
+//! ([`indicator`], section 5.2.1) and how long a time quantum is ([`time_step`]); FindCorrelation ([`correlation`]) and
+//! the spikes of what it gives ([`spikes`]); the messages that belong to a spike ([`select`], lines 22 to 27 of Figure 6
+//! and section 5.2.2); FindPathsFromRoot, ProcessNode and FindCausedMessages ([`search`]), with what is removed
+//! ([`undesirable`], section 5.2.3); and the graph that they make ([`graph`]).
+//!
+//! The graph says which nodes work for which, and how long they take. Everything after an inference goes by links between
+//! messages, which are derived from it ([`parents`]).
+
+mod correlation;
+mod graph;
+mod indicator;
+mod parents;
+mod search;
+mod select;
+mod sites;
+mod spikes;
+#[cfg(test)]
+mod tests;
+mod time_step;
+mod undesirable;
+
+use message_trace::{MessageTrace, Progress};
+
+use super::{Inference, Links};
+use crate::naming::Naming;
+use crate::options::Options;
+pub use graph::{Edge, Graph, Path, Vertex};
+use search::Search;
+use sites::Sites;
+
+/// The convolution algorithm.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Convolution;
+
+impl Convolution {
+    /// The graph of `trace`, which must be sorted.
+    pub fn graph(
+        self,
+        trace: &MessageTrace,
+        naming: &Naming,
+        options: &Options,
+        progress: &dyn Progress,
+    ) -> Graph {
+        let sites = Sites::of(trace, naming);
+        Search::new(trace.len(), &sites, naming, options, progress).run().0
+    }
+}
+
+impl Inference for Convolution {
+    fn infer(
+        &self,
+        trace: &MessageTrace,
+        naming: &Naming,
+        options: &Options,
+        progress: &dyn Progress,
+    ) -> Links {
+        let sites = Sites::of(trace, naming);
+        progress.step("correlating messages", trace.len() as u64);
+        let (graph, quanta) = Search::new(trace.len(), &sites, naming, options, progress).run();
+        progress.step("linking messages", trace.len() as u64);
+        let links = parents::links(trace.len(), &sites, &graph, &quanta);
+        progress.advance(trace.len() as u64);
+        links
+    }
+}

@@ -1,0 +1,189 @@
+//! The output graph (Project 5 section 5.2 and Figure 9): vertices labelled with nodes, of which one may stand several
+//! times in a path, and edges labelled with a delay and the number of messages that showed it. From a root downwards it is
+//! a tree.
+
+use std::fmt;
+
+use super::select::Shifts;
+use super::sites::Event;
+
+/// The paths that were found in a trace.
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    vertices: Vec<Vertex>,
+    edges: Vec<Edge>,
+}
+
+/// A node's place in the graph.
+#[derive(Clone, Debug)]
+pub struct Vertex {
+    /// The node's name.
+    pub node: String,
+    /// The edge that leads to it; none for a root.
+    pub edge: Option<usize>,
+}
+
+/// Messages from one node to another with, but for those of a root, a common delay after what caused them.
+#[derive(Clone, Debug)]
+pub struct Edge {
+    /// The vertex of the sender.
+    pub from: usize,
+    /// The vertex of the receiver.
+    pub to: usize,
+    /// d: how long the sender took, in nanoseconds; none at a root.
+    pub delay: Option<i64>,
+    /// W: what was selected.
+    pub(super) messages: Vec<Event>,
+    /// The group of W.
+    pub(super) group: u32,
+    /// The mean time between sending and receipt.
+    pub(super) travel: i64,
+    /// The shifts within which W was selected, and by how much C is above its mean at each.
+    pub(super) shifts: Shifts,
+    pub(super) excess: Vec<f64>,
+}
+
+impl Graph {
+    /// The vertices; edges name them by their place.
+    pub fn vertices(&self) -> &[Vertex] {
+        &self.vertices
+    }
+
+    /// The edges. Each comes after the edge that leads to its sender.
+    pub fn edges(&self) -> &[Edge] {
+        &self.edges
+    }
+
+    /// Adds a root.
+    pub(super) fn add_root(&mut self, node: &str) -> usize {
+        self.vertices.push(Vertex { node: node.to_owned(), edge: None });
+        self.vertices.len() - 1
+    }
+
+    /// Adds `edge` with a vertex for its receiver, which it is told, and returns its number.
+    pub(super) fn add_edge(&mut self, node: &str, mut edge: Edge) -> usize {
+        edge.to = self.vertices.len();
+        self.vertices.push(Vertex { node: node.to_owned(), edge: Some(self.edges.len()) });
+        self.edges.push(edge);
+        self.edges.len() - 1
+    }
+
+    /// The edge that leads to the sender of `edge`.
+    pub(super) fn above(&self, edge: usize) -> Option<usize> {
+        self.vertices[self.edges[edge].from].edge
+    }
+
+    /// The edges from the root down to `vertex`, from below.
+    pub(super) fn way_to(&self, vertex: usize) -> impl Iterator<Item = &Edge> {
+        let mut next = self.vertices[vertex].edge;
+        std::iter::from_fn(move || {
+            let edge = &self.edges[next?];
+            next = self.vertices[edge.from].edge;
+            Some(edge)
+        })
+    }
+
+    /// The paths from roots to where nothing follows, the most frequent first: nodes, delays (none at the root) and
+    /// numbers of messages of each edge.
+    pub fn paths(&self) -> Vec<Path> {
+        let mut goes_on = vec![false; self.vertices.len()];
+        self.edges.iter().for_each(|edge| goes_on[edge.from] = true);
+        let ends = (0..self.vertices.len()).filter(|vertex| !goes_on[*vertex]);
+        let mut paths: Vec<Path> = ends
+            .map(|end| {
+                let mut way: Vec<&Edge> = self.way_to(end).collect();
+                way.reverse();
+                let root = way.first().map_or(end, |edge| edge.from);
+                let nodes = std::iter::once(root).chain(way.iter().map(|edge| edge.to));
+                Path {
+                    nodes: nodes.map(|vertex| self.vertices[vertex].node.clone()).collect(),
+                    delays: way.iter().map(|edge| edge.delay).collect(),
+                    messages: way.iter().map(|edge| edge.messages()).collect(),
+                }
+            })
+            .collect();
+        paths.sort_by_key(|path| std::cmp::Reverse(path.messages.last().copied()));
+        paths
+    }
+}
+
+impl Edge {
+    /// How many messages there are: |W|.
+    pub fn messages(&self) -> usize {
+        self.messages.len()
+    }
+}
+
+/// A path of the graph.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Path {
+    /// The nodes, one more than there are edges.
+    pub nodes: Vec<String>,
+    /// How long each node took before it sent on, in nanoseconds; not known of a root.
+    pub delays: Vec<Option<i64>>,
+    /// How many messages each edge has.
+    pub messages: Vec<usize>,
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut nodes = self.nodes.iter();
+        f.write_str(nodes.next().map_or("", String::as_str))?;
+        for (node, (delay, messages)) in nodes.zip(self.delays.iter().zip(&self.messages)) {
+            match delay {
+                Some(delay) => write!(f, " -({messages}, {:.3} ms)-> {node}", *delay as f64 / 1e6)?,
+                None => write!(f, " -({messages})-> {node}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// An edge from a vertex, with so many messages, the first of that number.
+    pub(in super::super) fn edge(from: usize, delay: Option<i64>, messages: std::ops::Range<u32>) -> Edge {
+        let event = |message| Event { place: 0, time: i64::from(message), message };
+        Edge {
+            from,
+            to: 0,
+            delay,
+            messages: messages.map(event).collect(),
+            group: 0,
+            travel: 0,
+            shifts: (0, 0),
+            excess: vec![1.0],
+        }
+    }
+
+    #[test]
+    fn paths_lead_from_roots_to_ends() {
+        // A -> B, and from there -> C -> B after 5 ms and 7 ms, and -> D.
+        let mut graph = Graph::default();
+        let root = graph.add_root("A");
+        let ab = graph.add_edge("B", edge(root, None, 0..10));
+        let b = graph.edges()[ab].to;
+        let bc = graph.add_edge("C", edge(b, Some(5_000_000), 0..6));
+        let cb = graph.add_edge("B", edge(graph.edges()[bc].to, Some(7_000_000), 0..5));
+        graph.add_edge("D", edge(b, Some(1_000_000), 0..8));
+        assert_eq!((graph.above(cb), graph.above(bc), graph.above(ab)), (Some(bc), Some(ab), None));
+        let paths: Vec<String> = graph.paths().iter().map(Path::to_string).collect();
+        assert_eq!(
+            paths,
+            ["A -(10)-> B -(8, 1.000 ms)-> D", "A -(10)-> B -(6, 5.000 ms)-> C -(5, 7.000 ms)-> B",]
+        );
+        assert_eq!(graph.vertices().len(), 5);
+        let way: Vec<usize> = graph.way_to(graph.edges()[cb].to).map(|edge| edge.messages()).collect();
+        assert_eq!(way, [5, 6, 10]);
+    }
+
+    #[test]
+    fn a_root_alone_is_a_path_without_edges() {
+        let mut graph = Graph::default();
+        graph.add_root("A");
+        assert_eq!(graph.paths()[0].to_string(), "A");
+        assert!(Graph::default().paths().is_empty());
+    }
+}

@@ -1,0 +1,87 @@
+//! From the graph to links between messages. Of a message that an edge selected, each message of the edge before that
+//! was received within the edge's delays may be the cause. It is the likelier the higher the correlation is above
+//! its mean at the delay between the two: so many messages of so many have that delay and would not have it by chance.
+//!
+//! A message that the paths do not explain begins somewhere between the others at random: being spontaneous is as likely,
+//! in a quantum, as a message of its kind that no edge has is found there. Half a message is added to the latter, so that
+//! nothing is certain.
+
+use super::graph::Graph;
+use super::indicator::Quanta;
+use super::select::causes;
+use super::sites::Sites;
+use crate::infer::Links;
+
+/// A parent that weighs less than this in comparison with the best is not kept, as in message linking.
+const NEGLIGIBLE: f64 = 1e-6;
+/// The most possible parents of a message.
+const MOST: usize = 16;
+
+/// A possible parent of a message and its weight: how likely it would have the effect in that quantum.
+#[derive(Clone, Copy)]
+struct Candidate {
+    child: u32,
+    parent: u32,
+    weight: f64,
+}
+
+/// The links of a trace of so many messages.
+pub(super) fn links(messages: usize, sites: &Sites, graph: &Graph, quanta: &Quanta) -> Links {
+    let mut candidates = Vec::new();
+    for number in 0..graph.edges().len() {
+        let edge = &graph.edges()[number];
+        let site = sites.groups[edge.group as usize].from;
+        let Some(above) = graph.above(number) else { continue };
+        let received = sites.arrivals(&graph.edges()[above].messages, site);
+        let each = 1.0 / received.len().max(1) as f64;
+        causes(&received, &edge.messages, quanta, edge.shifts, |event, causes| {
+            let sent = quanta.of(event.time);
+            for cause in causes.iter().filter(|cause| cause.message != event.message) {
+                let shift = sent.saturating_sub(quanta.of(cause.time)).saturating_sub(edge.shifts.0);
+                // With a v beyond the spike there are delays that are not above the mean: possible, not likely.
+                let excess = edge.excess.get(shift).copied().unwrap_or(0.0).max(0.01);
+                let weight = excess * each;
+                candidates.push(Candidate { child: event.message, parent: cause.message, weight });
+            }
+        });
+    }
+    // Of the edges that lead from a message to another the one that explains it best counts.
+    candidates.sort_unstable_by(|one, other| {
+        let pair = (one.child, one.parent).cmp(&(other.child, other.parent));
+        pair.then(other.weight.total_cmp(&one.weight))
+    });
+    candidates.dedup_by_key(|candidate| (candidate.child, candidate.parent));
+    let spontaneous = spontaneous(messages, sites, &candidates, quanta);
+    let mut links = Links::spontaneous_only(messages);
+    for candidates in candidates.chunk_by_mut(|one, other| one.child == other.child) {
+        set(&mut links, candidates, &spontaneous);
+    }
+    links
+}
+
+/// For each message how likely one of its kind is in a quantum without a cause.
+fn spontaneous(messages: usize, sites: &Sites, candidates: &[Candidate], quanta: &Quanta) -> Vec<f64> {
+    let mut explained = vec![false; messages];
+    candidates.iter().for_each(|candidate| explained[candidate.child as usize] = true);
+    let mut weights = vec![0.0; messages];
+    for group in &sites.groups {
+        let left = group.sent.iter().filter(|event| !explained[event.message as usize]).count();
+        let weight = (left as f64 + 0.5) / quanta.count() as f64;
+        group.sent.iter().for_each(|event| weights[event.message as usize] = weight);
+    }
+    weights
+}
+
+/// Sets the parents of the message that `candidates`, at least one, are for.
+fn set(links: &mut Links, candidates: &mut [Candidate], spontaneous: &[f64]) {
+    // The likeliest first; of equal ones the later.
+    candidates.sort_by(|one, other| other.weight.total_cmp(&one.weight).then(other.parent.cmp(&one.parent)));
+    let Some(best) = candidates.first().copied() else { return };
+    let none = spontaneous[best.child as usize];
+    let kept = candidates.iter().take(MOST);
+    let kept = kept.take_while(|candidate| candidate.weight >= NEGLIGIBLE * best.weight);
+    let mut parents: Vec<(u32, f64)> = kept.map(|candidate| (candidate.parent, candidate.weight)).collect();
+    let total = none + parents.iter().map(|(_, weight)| weight).sum::<f64>();
+    parents.iter_mut().for_each(|(_, weight)| *weight /= total);
+    links.set(best.child as usize, &parents, none / total);
+}

@@ -1,0 +1,199 @@
+//! What the algorithm sees of a trace: who sent and received what, when. The nodes of its graph are *sites*: all
+//! processes of one name, as one process of many that share the work sees too little of it to be correlated. An effect is
+//! sought at the very process (the *place*, as in message linking) that received the cause.
+//!
+//! For a node that was not traced, its peer's times stand in for its own, and it is a site of its own for each peer
+//! (WAP5 section 5.1, step 2, in [`super::super::linking`]).
+
+use message_trace::MessageTrace;
+use rustc_hash::FxHashMap;
+
+use crate::infer::linking::Rounds;
+use crate::naming::Naming;
+
+/// A message, sent or received at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Event {
+    /// The process.
+    pub(super) place: u32,
+    /// Nanoseconds, common clock.
+    pub(super) time: i64,
+    /// Its row in the trace.
+    pub(super) message: u32,
+}
+
+/// The messages of one kind: sent by one site, with the same labels.
+#[derive(Clone, Debug)]
+pub(super) struct Group {
+    /// The sending site.
+    pub(super) from: u32,
+    /// The receiving site; none where no message was received.
+    pub(super) to: Option<u32>,
+    /// Their labels, for [`Naming::hop_name`].
+    pub(super) hop: u32,
+    /// Whether clients sent them, so that they begin paths.
+    pub(super) begins: bool,
+    /// When they were sent, by place and time.
+    pub(super) sent: Vec<Event>,
+}
+
+/// The messages of a trace by their sites.
+pub(super) struct Sites {
+    /// All groups, in the order in which they are met.
+    pub(super) groups: Vec<Group>,
+    /// The groups that a site sends.
+    of_site: Vec<Vec<u32>>,
+    /// Where and when each message was received: the site, and the event.
+    received: Vec<Option<(u32, Event)>>,
+    /// The first and the last time.
+    pub(super) bounds: (i64, i64),
+}
+
+/// A site: a node's name; and of an untraced node the name of its peer, too.
+type Key = (u32, Option<u32>);
+
+impl Sites {
+    /// The sites of `trace`. Messages without a time of their own, at either end, are of no group.
+    pub(super) fn of(trace: &MessageTrace, naming: &Naming) -> Sites {
+        let mut rounds = Rounds::new(naming);
+        let mut numbers: FxHashMap<Key, u32> = FxHashMap::default();
+        let mut site = |key: Key| {
+            let next = numbers.len() as u32;
+            *numbers.entry(key).or_insert(next)
+        };
+        let name = |node: u32| naming.nodes()[node as usize].name;
+        let mut groups: Vec<Group> = Vec::new();
+        let mut known: FxHashMap<(u32, u32, bool), u32> = FxHashMap::default();
+        let mut received = Vec::with_capacity(trace.len());
+        let mut bounds = (i64::MAX, i64::MIN);
+        for message in 0..trace.len() {
+            let (src, dst) = (naming.src(message), naming.dst(message));
+            let row = message as u32;
+            let departure = rounds.departure(trace, message);
+            let arrival = rounds.arrival(trace, message).map(|(place, time)| {
+                let own = trace.recv_ts(message).is_some();
+                let key = if own { (name(dst), None) } else { (name(dst), Some(name(src))) };
+                (site(key), Event { place, time, message: row })
+            });
+            for time in [departure, arrival.map(|(_, event)| (0, event.time))].into_iter().flatten() {
+                bounds = (bounds.0.min(time.1), bounds.1.max(time.1));
+            }
+            received.push(arrival);
+            let Some((place, time)) = departure else { continue };
+            let own = trace.send_ts(message).is_some();
+            let from = site(if own { (name(src), None) } else { (name(src), Some(name(dst))) });
+            let (hop, begins) = (naming.hop(message), naming.nodes()[src as usize].client);
+            let group = *known.entry((from, hop, begins)).or_insert_with(|| {
+                groups.push(Group { from, to: None, hop, begins, sent: Vec::new() });
+                groups.len() as u32 - 1
+            });
+            let group = &mut groups[group as usize];
+            group.to = group.to.or(arrival.map(|(site, _)| site));
+            group.sent.push(Event { place, time, message: row });
+        }
+        let mut of_site = vec![Vec::new(); numbers.len()];
+        for (number, group) in groups.iter_mut().enumerate() {
+            group.sent.sort_unstable();
+            of_site[group.from as usize].push(number as u32);
+        }
+        if bounds.0 > bounds.1 {
+            bounds = (0, 0);
+        }
+        Sites { groups, of_site, received, bounds }
+    }
+
+    /// How many sites there are.
+    pub(super) fn len(&self) -> usize {
+        self.of_site.len()
+    }
+
+    /// The groups that `site` sends.
+    pub(super) fn sent_by(&self, site: u32) -> &[u32] {
+        &self.of_site[site as usize]
+    }
+
+    /// All that arrived at `site`, by place and time.
+    pub(super) fn received_by(&self, site: u32) -> Vec<Event> {
+        let arrivals = self.received.iter().flatten().filter(|(at, _)| *at == site);
+        let mut arrivals: Vec<Event> = arrivals.map(|(_, event)| *event).collect();
+        arrivals.sort_unstable();
+        arrivals
+    }
+
+    /// When those of `messages` that arrived at `site` did, by place and time.
+    pub(super) fn arrivals(&self, messages: &[Event], site: u32) -> Vec<Event> {
+        let at = |event: &Event| self.received[event.message as usize].filter(|(at, _)| *at == site);
+        let mut arrivals: Vec<Event> = messages.iter().filter_map(at).map(|(_, event)| event).collect();
+        // Nearly in order already, as what was sent later mostly arrives later.
+        arrivals.sort();
+        arrivals
+    }
+
+    /// The mean time between sending and receipt of `messages`, in nanoseconds.
+    pub(super) fn travel(&self, messages: &[Event]) -> i64 {
+        let times = messages.iter().filter_map(|sent| {
+            let (_, received) = self.received[sent.message as usize]?;
+            Some(i128::from(received.time) - i128::from(sent.time))
+        });
+        let (sum, count) = times.fold((0, 0), |(sum, count), time| (sum + time, count + 1));
+        i64::try_from(sum / count.max(1)).unwrap_or(i64::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+    use crate::options::Options;
+
+    #[test]
+    fn processes_of_a_name_are_one_site_and_places_of_their_own() {
+        let mut trace = Fixture::new();
+        trace.send("load", "web#1", 0, 10).ports(40_000, 80);
+        trace.send("load", "web#2", 5, 20).ports(40_001, 80);
+        trace.send("web#1", "db", 30, 40).ports(40_002, 5432);
+        trace.send("web#2", "db", 35, 60).ports(40_003, 5432);
+        let trace = trace.trace();
+        let naming = Naming::new(&trace, &Options::default());
+        let sites = Sites::of(&trace, &naming);
+        assert_eq!((sites.groups.len(), sites.len(), sites.bounds), (2, 3, (0, 60)));
+        let [requests, queries] = [0, 1].map(|group| &sites.groups[group]);
+        assert!(requests.begins && !queries.begins);
+        assert_eq!(requests.to, Some(queries.from));
+        assert_eq!(sites.sent_by(queries.from), [1]);
+        let arrivals = sites.arrivals(&requests.sent, queries.from);
+        assert_eq!(arrivals.iter().map(|event| event.time).collect::<Vec<_>>(), [10, 20]);
+        // What a process received and what it sent are at one place.
+        assert_eq!([0, 1].map(|at| arrivals[at].place == queries.sent[at].place), [true; 2]);
+        assert_ne!(arrivals[0].place, arrivals[1].place);
+        assert_eq!(sites.travel(&queries.sent), 17);
+    }
+
+    #[test]
+    fn an_untraced_node_is_a_site_for_each_peer() {
+        let mut trace = Fixture::new().untraced(&["dns"]);
+        trace.send("a", "dns", 0, 0);
+        trace.send("z", "dns", 1, 0);
+        trace.send("dns", "a", 0, 50);
+        // Who accepts is no client, and has a name of its own.
+        trace.send("c", "a", 90, 91).ports(40_001, 81);
+        trace.send("c", "z", 90, 91).ports(40_001, 82);
+        let trace = trace.trace();
+        let naming = Naming::new(&trace, &Options::default());
+        let sites = Sites::of(&trace, &naming);
+        let of = |src: &str| {
+            let of = |group: &&Group| naming.text(naming.hop_name(group.hop).src) == src;
+            sites.groups.iter().find(of).unwrap()
+        };
+        assert_eq!(of("a").to, Some(of("dns").from));
+        assert_ne!(of("z").to, Some(of("dns").from));
+        assert_eq!(sites.arrivals(&of("a").sent, of("dns").from)[0].time, 0);
+    }
+
+    #[test]
+    fn nothing_has_no_sites() {
+        let trace = Fixture::new().trace();
+        let sites = Sites::of(&trace, &Naming::new(&trace, &Options::default()));
+        assert_eq!((sites.len(), sites.bounds), (0, (0, 0)));
+    }
+}

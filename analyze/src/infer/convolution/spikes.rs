@@ -1,0 +1,129 @@
+//! The spikes of a correlation (Project 5 section 5.2): a spike is a local maximum at least N standard deviations above
+//! the mean. Between two of them there is a point less than S standard deviations above it, S < N; of the candidates
+//! that have none between them the largest is the spike.
+//!
+//! Only shifts from 0 up are looked at: an effect has no negative delay (section 5.2.3).
+
+use super::correlation::Correlation;
+
+/// A spike reaches as far as C is so many standard deviations above the mean. What is below S is its tail, though it
+/// is no spike by itself: delays vary (section 5.2.2), and of two decisions about the same delay one may be at S and the
+/// other below. Figures are in docs/decisions/0403.
+const REACH: f64 = 1.0;
+
+/// A spike of C, by shifts in quanta.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Spike {
+    /// d: where it is highest.
+    pub(super) delay: usize,
+    /// The first and the last shift to which it reaches. No two spikes share a shift.
+    pub(super) extent: (usize, usize),
+}
+
+/// The spikes of `c` at shifts of up to `longest`, by their delay. `n` and `s` are N and S.
+pub(super) fn spikes(c: &Correlation, longest: usize, n: f64, s: f64) -> Vec<Spike> {
+    let Some(longest) = c.values.len().checked_sub(2).map(|last| last.min(longest)) else {
+        return Vec::new();
+    };
+    // Where C is the same everywhere it differs by rounding only.
+    if c.deviation <= 1e-9 * c.mean {
+        return Vec::new();
+    }
+    let (high, low) = (c.mean + n * c.deviation, c.mean + s.min(n) * c.deviation);
+    let reach = low.min(c.mean + REACH * c.deviation);
+    let value = |shift: usize| c.values[shift];
+    let before = |shift: usize| c.values[shift.checked_sub(1).unwrap_or(c.values.len() - 1)];
+    let mut found = Vec::new();
+    let mut shift = 0;
+    while shift <= longest {
+        if value(shift) < low {
+            shift += 1;
+            continue;
+        }
+        let first = shift;
+        let mut best: Option<usize> = None;
+        while shift <= longest && value(shift) >= low {
+            let is_maximum = value(shift) >= before(shift) && value(shift) >= value(shift + 1);
+            let is_best = best.is_none_or(|best| value(shift) > value(best));
+            if value(shift) >= high && is_maximum && is_best {
+                best = Some(shift);
+            }
+            shift += 1;
+        }
+        let Some(delay) = best else { continue };
+        let floor = found.last().map_or(0, |spike: &Spike| spike.extent.1 + 1);
+        let (mut first, mut last) = (first, shift - 1);
+        while first > floor && value(first - 1) > reach {
+            first -= 1;
+        }
+        while last < longest && value(last + 1) > reach && value(last + 1) < low {
+            last += 1;
+        }
+        found.push(Spike { delay, extent: (first, last) });
+        shift = last + 1;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A correlation with these values, taken to have mean 0 and standard deviation 1.
+    fn correlation(values: &[f64]) -> Correlation {
+        Correlation { values: values.to_vec(), mean: 0.0, deviation: 1.0 }
+    }
+
+    fn delays(values: &[f64]) -> Vec<usize> {
+        let c = correlation(values);
+        spikes(&c, values.len(), 4.0, 3.0).into_iter().map(|spike| spike.delay).collect()
+    }
+
+    #[test]
+    fn a_spike_is_a_local_maximum_n_deviations_above_the_mean() {
+        assert_eq!(delays(&[0.0, 1.0, 4.0, 1.0, 3.9, 0.0, 5.0, 0.0]), [2, 6]);
+        // Rising to the end of what is looked at is no maximum.
+        assert_eq!(spikes(&correlation(&[0.0, 0.0, 5.0, 6.0, 0.0]), 2, 4.0, 3.0), []);
+    }
+
+    #[test]
+    fn between_two_spikes_there_is_a_point_below_s() {
+        // 3 is not below S, 2.9 is.
+        assert_eq!(delays(&[0.0, 5.0, 3.0, 6.0, 3.5, 4.5, 2.9, 4.0, 0.0]), [3, 7]);
+    }
+
+    #[test]
+    fn a_spike_reaches_as_far_as_it_is_above_the_rest() {
+        let extents = |values: &[f64]| {
+            let found = spikes(&correlation(values), values.len(), 4.0, 3.0).into_iter();
+            found.map(|spike| spike.extent).collect::<Vec<_>>()
+        };
+        assert_eq!(extents(&[0.0, 1.0, 1.1, 2.0, 5.0, 3.0, 1.1, 0.9, 2.0, 0.0]), [(2, 6)]);
+        // The next begins where the one before ends.
+        assert_eq!(extents(&[0.0, 5.0, 2.0, 2.5, 2.0, 2.5, 6.0, 1.5, 0.0]), [(1, 5), (6, 7)]);
+        assert_eq!(extents(&[5.0, 2.0, 0.0, 0.0, 0.0]), [(0, 1)]);
+    }
+
+    #[test]
+    fn mean_and_deviation_are_those_of_the_correlation() {
+        let values = vec![10.0, 10.0, 18.0, 10.0, 10.0];
+        let c = |deviation| Correlation { values: values.clone(), mean: 10.0, deviation };
+        assert_eq!(spikes(&c(2.0), 4, 4.0, 3.0).len(), 1);
+        assert_eq!(spikes(&c(2.1), 4, 4.0, 3.0), []);
+        assert_eq!(spikes(&c(2.1), 4, 3.5, 3.0).len(), 1);
+    }
+
+    #[test]
+    fn negative_delays_are_suppressed() {
+        // The last place is shift -1: what falls from there is not a maximum at 0.
+        assert_eq!(delays(&[5.0, 4.0, 0.0, 0.0, 9.0]), Vec::<usize>::new());
+        assert_eq!(delays(&[5.0, 4.0, 0.0, 0.0, 0.0]), [0]);
+    }
+
+    #[test]
+    fn what_is_the_same_everywhere_has_no_spikes() {
+        let c = Correlation { values: vec![1.0, 1.0 + 1e-15, 1.0], mean: 1.0, deviation: 1e-16 };
+        assert_eq!(spikes(&c, 2, 4.0, 3.0), []);
+        assert_eq!(spikes(&Correlation::default(), 2, 4.0, 3.0), []);
+    }
+}

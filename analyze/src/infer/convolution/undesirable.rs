@@ -1,0 +1,174 @@
+//! What is removed from the graph (Project 5 section 5.2.3, which names these and has no room for how): noise, which are
+//! edges of few messages; cycles; and accidentally short paths. The paper would have the latter filtered by frequency
+//! counts (section 5.3.1); here they are told by which messages were selected, as a message has one cause.
+//!
+//! Edges with negative delays never come into being ([`super::spikes`]).
+
+use std::ops::RangeInclusive;
+
+use super::graph::Graph;
+use super::search::Caused;
+use super::sites::Event;
+
+/// Marks messages, to count those that are in two sets.
+pub(super) struct Marks {
+    marked: Vec<u32>,
+    mark: u32,
+}
+
+impl Marks {
+    /// Marks for a trace of so many messages.
+    pub(super) fn new(messages: usize) -> Marks {
+        Marks { marked: vec![0; messages], mark: 0 }
+    }
+
+    fn clear(&mut self) {
+        self.mark = self.mark.checked_add(1).unwrap_or_else(|| {
+            self.marked.fill(0);
+            1
+        });
+    }
+
+    fn add(&mut self, messages: &[Event]) {
+        for event in messages {
+            self.marked[event.message as usize] = self.mark;
+        }
+    }
+
+    fn has(&self, event: &Event) -> bool {
+        self.marked[event.message as usize] == self.mark
+    }
+
+    /// How many of `messages` are marked.
+    fn count(&self, messages: &[Event]) -> usize {
+        messages.iter().filter(|event| self.has(event)).count()
+    }
+}
+
+/// Removes from `messages`, which are to be the next of the path to `vertex`, those that are in it already; and says
+/// whether that were most: then the edge would only lead round in a circle.
+pub(super) fn is_cycle(
+    graph: &Graph,
+    vertex: usize,
+    group: u32,
+    messages: &mut Vec<Event>,
+    marks: &mut Marks,
+) -> bool {
+    marks.clear();
+    for edge in graph.way_to(vertex).filter(|edge| edge.group == group) {
+        marks.add(&edge.messages);
+    }
+    let is_cycle = 2 * marks.count(messages) > messages.len();
+    messages.retain(|event| !marks.has(event));
+    is_cycle
+}
+
+/// Whether most of `caused`, which were sent after `delays` nanoseconds, are reached from `vertex` on longer ways, which
+/// the graph has already: after A -> B comes B -> C, and after that C -> B and B -> D. That there is a delay from A -> B
+/// to B -> D, too, is because there are those between. Of the messages only as many count as have that delay not by
+/// chance.
+pub(super) fn is_short(
+    graph: &Graph,
+    vertex: usize,
+    caused: &Caused,
+    delays: &RangeInclusive<i64>,
+    step: i64,
+    marks: &mut Marks,
+) -> bool {
+    marks.clear();
+    // Edges are made depth first: what comes after the edge to the vertex is below it.
+    let first = graph.vertices()[vertex].edge.map_or(0, |edge| edge + 1);
+    for edge in graph.edges()[first..].iter().filter(|edge| edge.group == caused.group) {
+        // From the receipt at the vertex to the sending, each delay known to about a quantum.
+        let (mut delay, mut slack) = (0_i64, 0_i64);
+        for (above, edge) in graph.way_to(edge.to).take_while(|edge| edge.to != vertex).enumerate() {
+            let travel = if above == 0 { 0 } else { edge.travel };
+            delay = delay.saturating_add(edge.delay.unwrap_or(0)).saturating_add(travel);
+            slack = slack.saturating_add(step);
+        }
+        if (delays.start().saturating_sub(slack)..=delays.end().saturating_add(slack)).contains(&delay) {
+            marks.add(&edge.messages);
+        }
+    }
+    2.0 * marks.count(&caused.messages) as f64 > caused.not_by_chance()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::graph::tests::edge;
+    use super::*;
+
+    /// A -> B, and from there B -> C after 50, C -> B after 20 and B -> D after 30, with a tenth of it for travel.
+    fn graph() -> (Graph, usize, usize) {
+        let mut graph = Graph::default();
+        let root = graph.add_root("A");
+        let mut at = root;
+        let mut vertices = Vec::new();
+        for (group, (node, delay)) in
+            [("B", None), ("C", Some(50)), ("B", Some(20)), ("D", Some(30))].into_iter().enumerate()
+        {
+            let group = group as u32;
+            let new = edge(at, delay, group * 100..group * 100 + 100);
+            let number = graph.add_edge(node, super::super::Edge { group, travel: 1, ..new });
+            at = graph.edges()[number].to;
+            vertices.push(at);
+        }
+        (graph, vertices[0], vertices[3])
+    }
+
+    fn messages(range: std::ops::Range<u32>) -> Vec<Event> {
+        range.map(|message| Event { place: 0, time: 0, message }).collect()
+    }
+
+    #[test]
+    fn a_path_that_leads_to_its_own_messages_is_a_cycle() {
+        let (graph, _, end) = graph();
+        let mut marks = Marks::new(1000);
+        // B -> C is group 1, messages 100 to 200. 51 of 100 are on the path.
+        let mut again = messages(149..249);
+        assert!(is_cycle(&graph, end, 1, &mut again, &mut marks));
+        // A half is not most. What is on the path is no part of it again.
+        let mut again = messages(150..250);
+        assert!(!is_cycle(&graph, end, 1, &mut again, &mut marks));
+        assert_eq!(again, messages(200..250));
+        // The same messages do not belong to another group.
+        assert!(!is_cycle(&graph, end, 7, &mut messages(100..200), &mut marks));
+    }
+
+    #[test]
+    fn what_a_longer_path_reaches_after_the_same_time_is_accidentally_short() {
+        let (graph, b, end) = graph();
+        let mut marks = Marks::new(1000);
+        let mut short_of = |at, messages: Vec<Event>, excess: f64, delays| {
+            let caused =
+                Caused { group: 3, delay: 0, shifts: (0, 0), excess: vec![excess / 2.0; 2], messages };
+            is_short(&graph, at, &caused, &delays, 1, &mut marks)
+        };
+        // 60 of 80 in 361..441 are not by chance, and 39 of all are reached.
+        assert!(short_of(b, messages(361..441), 60.0, 102..=102));
+        assert!(!short_of(b, messages(361..441), 78.0, 102..=102));
+        let mut short = |at, messages: Vec<Event>, delays| {
+            let all = messages.len() as f64;
+            short_of(at, messages, all, delays)
+        };
+        // From A -> B to B -> D: 50 + 1 + 20 + 1 + 30.
+        assert!(short(b, messages(340..420), 102..=102));
+        // Three delays, each known to a quantum.
+        assert!(short(b, messages(340..420), 105..=110));
+        assert!(!short(b, messages(340..420), 106..=110));
+        assert!(!short(b, messages(340..420), 90..=98));
+        // 39 of 80 only.
+        assert!(!short(b, messages(361..441), 102..=102));
+        // From the end of the path there is no way.
+        assert!(!short(end, messages(340..420), 0..=1000));
+    }
+
+    #[test]
+    fn marks_begin_anew() {
+        let mut marks = Marks { marked: vec![0, u32::MAX], mark: u32::MAX };
+        marks.clear();
+        assert_eq!(marks.count(&messages(0..2)), 0);
+        marks.add(&messages(1..2));
+        assert_eq!(marks.count(&messages(0..2)), 1);
+    }
+}
