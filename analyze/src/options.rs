@@ -32,6 +32,9 @@ pub struct Options {
     /// The constant y: being spontaneous weighs as much as a cause y times the average delay ago (WAP5 section
     /// 5.1, step 2). Larger makes longer paths.
     pub spontaneous_delay: f64,
+    /// How often message linking estimates delays and links: 1 as in the paper, more to estimate them by the links of
+    /// the round before (WAP5 section 5.1, step 1, names it and leaves it).
+    pub iterations: usize,
     /// Links whose probability is within these bounds are tried both ways (WAP5 section 5.1, step 3).
     pub try_both: [f64; 2],
     /// The bound on k, the links of one root that are tried both ways: up to 2^k instances are built of it
@@ -56,6 +59,7 @@ impl Default for Options {
             aliases: Aliases::default(),
             window: 2_000_000_000,
             spontaneous_delay: 4.0,
+            iterations: 1,
             try_both: [0.4, 0.6],
             try_both_limit: 4,
             path_limit: 1000,

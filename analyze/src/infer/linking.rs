@@ -18,7 +18,7 @@ use super::{Inference, Links};
 use crate::naming::Naming;
 use crate::options::Options;
 use crate::parallel;
-use delay::Delays;
+use delay::{Delays, Round};
 use places::Places;
 pub(super) use untraced::Rounds;
 
@@ -37,15 +37,11 @@ impl Inference for Linking {
         let places = Places::of(trace, naming, options);
         let departures = places.departures();
         progress.step("estimating delays", departures as u64);
-        let delays = parallel::in_parts(departures, |part| {
-            let mut delays = Delays::new(naming.hops());
-            for chunk in places.chunks(part) {
-                delays.observe(&chunk, naming, options.window);
-                progress.advance(chunk.departures.len() as u64);
-            }
-            delays
-        });
-        let delays = Delays::sum(delays, naming.hops());
+        let mut delays = estimate(&places, naming, options, Round::First, progress);
+        for _ in 1..options.iterations {
+            progress.step("estimating delays by links", departures as u64);
+            delays = estimate(&places, naming, options, Round::After(&delays), progress);
+        }
         progress.step("linking messages", departures as u64);
         let parts = parallel::in_parts(departures, |part| {
             let mut found = Found::default();
@@ -62,6 +58,25 @@ impl Inference for Linking {
         }
         links
     }
+}
+
+/// The average delays by all that happened at `places`: step 1.
+fn estimate(
+    places: &Places,
+    naming: &Naming,
+    options: &Options,
+    round: Round<'_>,
+    progress: &dyn Progress,
+) -> Delays {
+    let parts = parallel::in_parts(places.departures(), |part| {
+        let mut delays = Delays::new(naming.hops());
+        for chunk in places.chunks(part) {
+            delays.observe(&chunk, naming, options, round);
+            progress.advance(chunk.departures.len() as u64);
+        }
+        delays
+    });
+    Delays::sum(parts, naming.hops())
 }
 
 /// The parents found by one thread: for each child how many, and all of them one after the other.

@@ -80,6 +80,9 @@ pub(crate) struct Inference {
     /// Take a message as spontaneous as if its cause lay this many mean delays back [default: 4]
     #[arg(long, value_name = "Y", value_parser = positive)]
     spontaneous_delay: Option<f64>,
+    /// Message linking: estimate the delays this many times, from the second on by the links [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    iterations: Option<u16>,
     /// How many uncertain links of one path are tried both ways [default: 4]
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u8).range(0..=16))]
     try_both: Option<u8>,
@@ -145,6 +148,7 @@ impl Inference {
             without: self.without.clone().unwrap_or(options.without),
             window: self.window.map_or(options.window, |window| window.as_nanos() as i64),
             spontaneous_delay: self.spontaneous_delay.unwrap_or(options.spontaneous_delay),
+            iterations: self.iterations.map_or(options.iterations, usize::from),
             try_both_limit: self.try_both.map_or(options.try_both_limit, usize::from),
             clients_start_paths: self.link_clients.map_or(options.clients_start_paths, |link| !link),
             convolution: self.convolution.applied_to(options.convolution),

@@ -2,17 +2,35 @@
 //! average over the messages B -> C of the smallest delay before each, which is the time since the latest arrival at
 //! B. A message with none within the window x is taken as spontaneous and left out.
 //!
+//! In the presence of parallelism that is too low, as the latest arrival is not always the cause. The paper says that steps 1
+//! and 2 could be repeated, and does not do it. Here further rounds do, if they are asked for: d is then the average over
+//! the links of the round before, each weighted with its probability.
+//!
 //! A pair is one of labels ([`crate::naming::HopName`]), not of nodes: a server that makes a process for each connection
 //! would otherwise be estimated from one request at a time. The labels hold the fixed ports, so that two services that
 //! are the same program are kept apart (docs/decisions/0205).
 
+use super::parents;
 use super::places::{Before, Chunk};
 use crate::naming::Naming;
+use crate::options::Options;
+
+/// A probability of 1 in the integers that weights are counted in: sums of them do not depend on their order.
+const ONE: f64 = (1_u64 << 32) as f64;
 
 /// The sums of the smallest delays by labels, from which the averages are made.
 #[derive(Debug)]
 pub(super) struct Delays {
     sums: Vec<(i128, u64)>,
+}
+
+/// What a round goes by.
+#[derive(Clone, Copy)]
+pub(super) enum Round<'delays> {
+    /// The first: the smallest delays.
+    First,
+    /// Any other: the delays of the links that these average delays make.
+    After(&'delays Delays),
 }
 
 /// The time since the latest of the messages before, if there is one within `window` nanoseconds.
@@ -25,15 +43,40 @@ impl Delays {
         Delays { sums: vec![(0, 0); hops] }
     }
 
-    /// Adds the smallest delays before the departures of `chunk`.
-    pub(super) fn observe(&mut self, chunk: &Chunk<'_>, naming: &Naming, window: i64) {
+    /// Adds the delays before the departures of `chunk`.
+    pub(super) fn observe(
+        &mut self,
+        chunk: &Chunk<'_>,
+        naming: &Naming,
+        options: &Options,
+        round: Round<'_>,
+    ) {
+        let mut parents = Vec::new();
         for (departure, before) in chunk.sweep() {
-            if let Some(delay) = smallest(&before, window) {
-                let (sum, count) = &mut self.sums[naming.hop(departure.message as usize) as usize];
-                *sum += i128::from(delay);
-                *count += 1;
+            let hop = naming.hop(departure.message as usize);
+            match round {
+                Round::First => {
+                    if let Some(delay) = smallest(&before, options.window) {
+                        self.add(hop, delay, 1.0);
+                    }
+                }
+                Round::After(delays) => {
+                    parents.clear();
+                    parents::find(&before, departure, delays.mean(hop), options, &mut parents);
+                    // Parents are the latest arrivals, in the same order.
+                    for ((_, delay), (_, probability)) in before.within(options.window).zip(&parents) {
+                        self.add(hop, delay, *probability);
+                    }
+                }
             }
         }
+    }
+
+    fn add(&mut self, hop: u32, delay: i64, weight: f64) {
+        let weight = (weight * ONE) as u64;
+        let (sum, total) = &mut self.sums[hop as usize];
+        *sum = sum.saturating_add(i128::from(delay).saturating_mul(i128::from(weight)));
+        *total = total.saturating_add(weight);
     }
 
     /// All that `parts` have observed, of `hops` different labels.
@@ -41,7 +84,7 @@ impl Delays {
         let mut total = Delays::new(hops);
         for part in parts {
             for (total, part) in total.sums.iter_mut().zip(part.sums) {
-                *total = (total.0 + part.0, total.1 + part.1);
+                *total = (total.0.saturating_add(part.0), total.1.saturating_add(part.1));
             }
         }
         total

@@ -16,9 +16,9 @@ fn infer(trace: &MessageTrace, options: &Options) -> Links {
 fn delay(trace: &MessageTrace, options: &Options, message: usize) -> f64 {
     let naming = Naming::new(trace, options);
     let places = Places::of(trace, &naming, options);
-    let mut delays = Delays::new(naming.hops());
-    for chunk in places.chunks(0..places.departures()) {
-        delays.observe(&chunk, &naming, options.window);
+    let mut delays = estimate(&places, &naming, options, Round::First, &());
+    for _ in 1..options.iterations {
+        delays = estimate(&places, &naming, options, Round::After(&delays), &());
     }
     delays.mean(naming.hop(message))
 }
@@ -53,6 +53,51 @@ fn step_1_averages_the_smallest_delays_and_leaves_out_what_has_none_within_x() {
     // With a window of 1001 it has one: d = (10 + 30 + 1001) / 3.
     let options = Options { window: 1001, ..options };
     assert_eq!(delay(&trace, &options, at(&trace, 110)), 347.0);
+}
+
+/// Steps 1 and 2 once more: d is the average over the links, by their probabilities.
+#[test]
+fn a_further_round_averages_the_delays_of_links() {
+    let mut trace = Fixture::new();
+    // At 40 ago and 20 ago; the smallest delay is 20.
+    trace.send("a", "b", 0, 60);
+    trace.send("a", "b", 50, 80);
+    trace.send("b", "c", 100, 101);
+    let trace = trace.trace();
+    let of = |iterations| delay(&trace, &Options { iterations, ..options() }, 2);
+    assert_eq!(of(1), 20.0);
+    // With d = 20 they weigh exp(-1) and exp(-2); that nothing caused it has no delay, and does not count.
+    let [one, two] = [(-1.0_f64).exp(), (-2.0_f64).exp()];
+    let second = (20.0 * one + 40.0 * two) / (one + two);
+    assert!((of(2) - second).abs() < 1e-6, "{} {second}", of(2));
+    let [one, two] = [(-20.0 / second).exp(), (-40.0 / second).exp()];
+    assert!((of(3) - (20.0 * one + 40.0 * two) / (one + two)).abs() < 1e-6);
+    // Fewer than one round is one.
+    assert_eq!(of(0), 20.0);
+}
+
+#[test]
+fn further_rounds_get_nearer_to_the_true_delay_where_requests_overlap() {
+    // Every 10 a request, which B passes on after an exponential delay of 40 on average: 4 are under way at a time.
+    let (mut trace, mut random, mut sum) = (Fixture::new(), 1_u64, 0);
+    for request in 0..2000_i64 {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let uniform = ((random >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
+        let takes = (-40_000.0 * uniform.ln()) as i64;
+        sum += takes;
+        trace.send("a", "b", request * 10_000, request * 10_000);
+        trace.send("b", "c", request * 10_000 + takes, request * 10_000 + takes).ports(40_001, 81);
+    }
+    let truth = sum as f64 / 2000.0;
+    let trace = trace.trace();
+    let message = (0..trace.len()).find(|row| trace.nodes.0[trace.message(*row).dst as usize].command == "c");
+    let error = |iterations| {
+        let options = Options { iterations, ..options() };
+        (delay(&trace, &options, message.unwrap()) - truth).abs() / truth
+    };
+    let errors = [1, 2, 4, 8].map(error);
+    assert!(errors.is_sorted_by(|before, after| after < before), "{errors:?}");
+    assert!(errors[0] > 0.8, "{errors:?}");
 }
 
 #[test]
