@@ -1,7 +1,7 @@
 //! How fast an analysis is, on a trace made up of requests through three tiers: client -> web -> app -> db, twice, and
 //! back, eight messages a request, with exponential delays.
 //!
-//! `cargo run --release -p analyze --example speed -- [MESSAGES] [PARALLELISM] [TRY-BOTH-LIMIT]`
+//! `cargo run --release -p analyze --example speed -- [MESSAGES] [PARALLELISM] [TRY-BOTH-LIMIT] [ALGORITHM]`
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Mutex;
@@ -22,7 +22,9 @@ fn main() -> Result<(), message_trace::Error> {
     let mut number = |default: f64| arguments.next().and_then(|text| text.parse().ok()).unwrap_or(default);
     let (messages, parallelism) = (number(1e6) as usize, number(2.0));
     let defaults = Options::default();
-    let options = Options { try_both_limit: number(defaults.try_both_limit as f64) as usize, ..defaults };
+    let try_both_limit = number(defaults.try_both_limit as f64) as usize;
+    let algorithm = arguments.next().and_then(|name| name.parse().ok()).unwrap_or(defaults.algorithm);
+    let options = Options { try_both_limit, algorithm, ..defaults };
     let trace = synthetic(messages, parallelism);
     let steps = Steps(Mutex::new((Instant::now(), String::from("start"))));
     let start = Instant::now();

@@ -34,21 +34,40 @@ pub struct Calls {
 
 impl Calls {
     /// Pairs the messages of `trace`, which must be sorted: by call id where they have one, else by the turns of their
-    /// connection.
+    /// connection, or by their order where no connection is known.
     pub fn of(trace: &MessageTrace) -> Calls {
-        let mut pairs = pairing::pairs(trace);
-        pairs.sort_unstable_by_key(|(request, response)| (*request).min(*response));
+        // By the row of its first message, what the other message of the call is and whether it is the request.
+        let mut second = vec![(NONE, false); trace.len()];
+        let mut is_first = vec![false; trace.len()];
+        let pairs = pairing::pairs(trace);
+        for (request, response) in &pairs {
+            let first = request.min(response);
+            is_first[*first as usize] = true;
+            second[*first as usize] = (*request.max(response), first == response);
+        }
         let mut calls = Calls { of_message: vec![NONE; trace.len()], ..Calls::default() };
-        let mut ids = FxHashSet::default();
-        for (call, (request, response)) in pairs.into_iter().enumerate() {
-            for row in [request, response].into_iter().filter(|row| *row != NONE) {
-                calls.of_message[row as usize] = call as u32;
+        calls.request.reserve_exact(pairs.len());
+        calls.response.reserve_exact(pairs.len());
+        drop(pairs);
+        let mut ids: Vec<bool> = Vec::new();
+        for row in (0..trace.len()).filter(|row| is_first[*row]) {
+            let call = calls.len() as u32;
+            let (other, is_request) = second[row];
+            calls.of_message[row] = call;
+            if other != NONE {
+                calls.of_message[other as usize] = call;
             }
-            if trace.call_number(request.min(response) as usize).is_some_and(|id| !ids.insert(id)) {
-                calls.repeated.insert(call as u32);
+            if let Some(id) = trace.call_number(row).map(|id| id as usize) {
+                if ids.len() <= id {
+                    ids.resize(id + 1, false);
+                }
+                if std::mem::replace(&mut ids[id], true) {
+                    calls.repeated.insert(call);
+                }
             }
-            calls.request.push(request);
-            calls.response.push(response);
+            let row = row as u32;
+            calls.request.push(if is_request { other } else { row });
+            calls.response.push(if is_request { row } else { other });
         }
         calls
     }

@@ -7,6 +7,7 @@ mod circles;
 pub mod convolution;
 mod linking;
 mod links;
+mod nesting;
 mod span;
 mod table;
 
@@ -16,6 +17,7 @@ pub use auto::Auto;
 pub use convolution::Convolution;
 pub use linking::Linking;
 pub use links::Links;
+pub use nesting::Nesting;
 
 use crate::naming::Naming;
 use crate::options::{Algorithm, Options};
@@ -38,6 +40,7 @@ impl Algorithm {
         match self {
             Algorithm::Auto => Box::new(Auto),
             Algorithm::Linking => Box::new(Linking),
+            Algorithm::Nesting => Box::new(Nesting),
             Algorithm::Convolution => Box::new(Convolution),
         }
     }

@@ -17,4 +17,4 @@ pub mod paths;
 
 pub use analysis::{Analysis, AnalysisSummary, Totals, analyze};
 pub use evidence::Evidence;
-pub use options::{Algorithm, ConvolutionOptions, Options};
+pub use options::{Algorithm, ConvolutionOptions, NestingOptions, Options};

@@ -1,7 +1,8 @@
-//! What the user can choose about an analysis: the algorithm, the grain, and the constants of WAP5 section 5.1. They
-//! are kept in `analysis.json` beside the result, so that a report can tell how it came about.
+//! What the user can choose about an analysis: the algorithm, the grain, and the constants of WAP5 section 5.1 and of
+//! Project 5 section 5.1. They are kept in `analysis.json` beside the result, so that a report can tell how it came about.
 
 mod convolution;
+mod nesting;
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::evidence::Evidence;
 use crate::naming::Aliases;
 pub use convolution::ConvolutionOptions;
+pub use nesting::NestingOptions;
 
 /// The constants of an analysis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,6 +48,8 @@ pub struct Options {
     pub clients_start_paths: bool,
     /// A datagram port is fixed when it was seen with at least this many others (WAP5 section 2.5.1).
     pub fixed_port_peers: usize,
+    /// What only the nesting algorithm has.
+    pub nesting: NestingOptions,
     /// What only the convolution algorithm has.
     pub convolution: ConvolutionOptions,
 }
@@ -65,6 +69,7 @@ impl Default for Options {
             path_limit: 1000,
             clients_start_paths: true,
             fixed_port_peers: 16,
+            nesting: NestingOptions::default(),
             convolution: ConvolutionOptions::default(),
         }
     }
@@ -79,13 +84,16 @@ pub enum Algorithm {
     Auto,
     /// Message linking (WAP5 section 5.1).
     Linking,
+    /// The nesting algorithm (Project 5 section 5.1).
+    Nesting,
     /// The convolution algorithm (Project 5 section 5.2).
     Convolution,
 }
 
 impl Algorithm {
     /// All algorithms, in the order in which they are offered.
-    pub const ALL: [Algorithm; 3] = [Algorithm::Auto, Algorithm::Linking, Algorithm::Convolution];
+    pub const ALL: [Algorithm; 4] =
+        [Algorithm::Auto, Algorithm::Linking, Algorithm::Nesting, Algorithm::Convolution];
 }
 
 impl fmt::Display for Algorithm {
@@ -93,6 +101,7 @@ impl fmt::Display for Algorithm {
         f.write_str(match self {
             Algorithm::Auto => "auto",
             Algorithm::Linking => "linking",
+            Algorithm::Nesting => "nesting",
             Algorithm::Convolution => "convolution",
         })
     }
@@ -140,7 +149,9 @@ mod tests {
 
     #[test]
     fn an_unknown_algorithm_is_answered_with_the_known_ones() {
-        assert_eq!("linking".parse(), Ok(Algorithm::Linking));
+        for algorithm in Algorithm::ALL {
+            assert_eq!(algorithm.to_string().parse(), Ok(algorithm));
+        }
         assert!("luck".parse::<Algorithm>().unwrap_err().contains("linking"));
     }
 }

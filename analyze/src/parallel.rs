@@ -1,8 +1,9 @@
-//! The same work on contiguous parts of a range, on all cores, with the results in order: whatever the number of
-//! cores, an analysis gives the same result.
+//! The same work on contiguous parts of a range, on all cores, with the results in order, or on single items in no order:
+//! whatever the number of cores, an analysis gives the same result.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// Below this many items the threads would cost more than they bring.
@@ -57,6 +58,37 @@ pub(crate) fn one_by_one<T: Send>(items: usize, work: impl Fn(usize) -> T + Sync
     done.into_iter().map(|(_, result)| result).collect()
 }
 
+/// Does `work` on each of `items`, those of the greatest `size` first, on all cores. Every core gathers what comes of its
+/// items in a value of its own; which items those are is left to chance, so that the order in which the values are put
+/// together may not matter.
+pub(crate) fn on_each<T: Send, R: Send + Default>(
+    items: &mut [T],
+    size: impl Fn(&T) -> usize,
+    work: impl Fn(&mut T, &mut R) + Sync,
+) -> Vec<R> {
+    let total: usize = items.iter().map(&size).sum();
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let threads = cores.min(items.len()).min(total / WORTH_A_THREAD).max(1);
+    let mut order: Vec<&mut T> = items.iter_mut().collect();
+    order.sort_by_key(|item| std::cmp::Reverse(size(item)));
+    let rest = Mutex::new(order.into_iter());
+    let next = || rest.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let part = || {
+        let mut result = R::default();
+        while let Some(item) = next() {
+            work(item, &mut result);
+        }
+        result
+    };
+    thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(part)).collect();
+        let mut results = vec![part()];
+        let others = others.into_iter().map(|thread| thread.join());
+        results.extend(others.map(|result| result.unwrap_or_else(|cause| std::panic::resume_unwind(cause))));
+        results
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,6 +105,23 @@ mod tests {
         for items in [0, 1, WORTH_A_THREAD * 2 - 1, WORTH_A_THREAD * 2 + 1, WORTH_A_THREAD * 5] {
             let seen: Vec<usize> = in_parts(items, |part| part.collect::<Vec<_>>()).concat();
             assert!(seen.into_iter().eq(0..items));
+        }
+    }
+
+    #[test]
+    fn each_item_is_worked_on_once() {
+        for items in [0, 1, 100] {
+            let mut counts = vec![0; items];
+            let sums = on_each(
+                &mut counts,
+                |_| WORTH_A_THREAD,
+                |count, sum: &mut usize| {
+                    *count += 1;
+                    *sum += 1;
+                },
+            );
+            assert!(counts.iter().all(|count| *count == 1));
+            assert_eq!(sums.into_iter().sum::<usize>(), items);
         }
     }
 }

@@ -141,6 +141,42 @@ impl MessageTrace {
         Some(self.times[5][row]).filter(|time| *time != NIL)
     }
 
+    /// [`Message::send_first`] of row `row` alone.
+    ///
+    /// # Panics
+    /// As for [`MessageTrace::message`].
+    #[inline]
+    pub fn send_first(&self, row: usize) -> Option<i64> {
+        Some(self.times[0][row]).filter(|time| *time != NIL)
+    }
+
+    /// [`Message::recv_last`] of row `row` alone.
+    ///
+    /// # Panics
+    /// As for [`MessageTrace::message`].
+    #[inline]
+    pub fn recv_last(&self, row: usize) -> Option<i64> {
+        Some(self.times[3][row]).filter(|time| *time != NIL)
+    }
+
+    /// [`Message::flow`] of row `row` alone.
+    ///
+    /// # Panics
+    /// As for [`MessageTrace::message`].
+    #[inline]
+    pub fn flow(&self, row: usize) -> i64 {
+        self.flow[row]
+    }
+
+    /// [`Message::direction`] of row `row` alone.
+    ///
+    /// # Panics
+    /// As for [`MessageTrace::message`].
+    #[inline]
+    pub fn direction(&self, row: usize) -> i8 {
+        self.direction[row]
+    }
+
     /// [`Message::bytes`] of row `row` alone.
     ///
     /// # Panics

@@ -1,77 +1,113 @@
 //! Which messages are the request and the response of one call: those with one call id or, where the source knows none,
-//! by the turns of their connection.
+//! by the turns of their connection or, where not even that is known, by their order (Project 5, section 5.1.1.1).
 //!
 //! An id pairs two messages of opposite directions. Which of them is the request is told by a clock that both were read
 //! by: who sent a request receives the response later. On a connection without ids the k-th request of the connecting
 //! side is answered by the k-th fat message back. Only where the two sides sent different numbers of messages, so that
 //! something is not answered, or in several pieces, are requests that are still open forgotten when it is the
 //! connecting side's turn again; else one such message would shift all pairs behind it.
+//!
+//! Of a trace that tells only of nodes who calls whom, all calls from one to another are one flow, whose ends have no names.
+//! Many of them are open at once, so there are no turns: each return is matched with the earliest unmatched call. Calls
+//! with an id that is not unique are matched so as well, where there are as many returns; with fewer, as where a call was sent
+//! again or its return was lost, the latest one is the one that was answered.
 
 use std::collections::VecDeque;
 
-use message_trace::{FROM_CONNECTING, MessageTrace};
+use message_trace::{Endpoint, EndpointId, FROM_CONNECTING, MessageTrace};
 use rustc_hash::FxHashSet;
 
 use super::NONE;
+use crate::parallel;
 
 /// The rows of a request and its response; [`NONE`] is none, but not for both.
 type Pair = (u32, u32);
 
 /// All pairs of `trace`, in no particular order.
 pub(super) fn pairs(trace: &MessageTrace) -> Vec<Pair> {
+    // Flows are paired apart, on all cores.
+    let mut parts: Vec<u64> = (0..PARTS).collect();
+    let size = trace.len() / parts.len();
+    parallel::on_each(&mut parts, |_| size, |part, pairs| of_part(trace, *part, pairs)).concat()
+}
+
+/// The flows are dealt out to so many parts.
+const PARTS: u64 = 8;
+
+/// Appends the pairs of the flows of one part.
+fn of_part(trace: &MessageTrace, part: u64, pairs: &mut Vec<Pair>) {
     let mut with_id: Vec<(i64, u32, u32)> = Vec::new();
     let mut without: Vec<(i64, u32)> = Vec::new();
     for row in 0..trace.len() {
-        let flow = trace.message(row).flow;
+        let flow = trace.flow(row);
+        // Flows often have every so manieth number.
+        if (flow as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32 & (PARTS - 1) != part {
+            continue;
+        }
         match trace.call_number(row) {
             Some(call) => with_id.push((flow, call, row as u32)),
             None => without.push((flow, row as u32)),
         }
     }
-    let mut pairs = by_id(trace, with_id);
+    by_id(trace, with_id, pairs);
     without.sort_unstable();
+    let mut turns = Turns::default();
     for flow in without.chunk_by(|one, other| one.0 == other.0) {
-        by_turns(trace, flow.iter().map(|(_, row)| *row).collect(), &mut pairs);
+        turns.rows.clear();
+        turns.rows.extend(flow.iter().map(|(_, row)| (0, *row)));
+        turns.pair(trace, pairs);
     }
-    pairs
 }
 
-/// The pairs of messages given as flow, number of the id, and row.
-fn by_id(trace: &MessageTrace, mut messages: Vec<(i64, u32, u32)>) -> Vec<Pair> {
+/// Appends the pairs of messages given as flow, number of the id, and row.
+fn by_id(trace: &MessageTrace, mut messages: Vec<(i64, u32, u32)>, pairs: &mut Vec<Pair>) {
     messages.sort_unstable();
-    let (mut pairs, mut alone) = (Vec::with_capacity(messages.len().div_ceil(2)), Vec::new());
+    let mut alone = Vec::new();
     // Flows on which both sides call.
     let mut both_call: FxHashSet<i64> = FxHashSet::default();
+    let mut open: VecDeque<u32> = VecDeque::new();
     for call in messages.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1)) {
-        let mut open: Option<u32> = None;
+        let connecting = call.iter().filter(|(_, _, row)| direction(trace, *row) == FROM_CONNECTING).count();
+        let in_order = 2 * connecting == call.len();
         for (flow, _, row) in call {
-            match open {
+            match open.front().copied() {
                 Some(before) if direction(trace, before) != direction(trace, *row) => {
                     let pair = ordered(trace, before, *row);
                     if direction(trace, pair.0) != FROM_CONNECTING {
                         both_call.insert(*flow);
                     }
                     pairs.push(pair);
-                    open = None;
+                    open.pop_front();
                 }
-                before => {
-                    alone.extend(before.map(|before| (*flow, before)));
-                    open = Some(*row);
+                _ => {
+                    if !in_order {
+                        alone.extend(open.drain(..).map(|before| (*flow, before)));
+                    }
+                    open.push_back(*row);
                 }
             }
         }
-        alone.extend(open.map(|open| (call[0].0, open)));
+        alone.extend(open.drain(..).map(|open| (call[0].0, open)));
     }
     // Of a single message its direction says what it is, unless the accepting side was seen to call as well.
     pairs.extend(alone.into_iter().map(|(flow, row)| {
         let is_request = direction(trace, row) == FROM_CONNECTING || both_call.contains(&flow);
         if is_request { (row, NONE) } else { (NONE, row) }
     }));
-    pairs
 }
 
 fn direction(trace: &MessageTrace, row: u32) -> i8 {
-    trace.message(row as usize).direction
+    trace.direction(row as usize)
+}
+
+/// Whether the message's flow is a connection, or of datagram sockets; else it is all that goes between two nodes.
+fn is_connection(trace: &MessageTrace, row: u32) -> bool {
+    let message = trace.message(row as usize);
+    let is_named = |id: EndpointId| match trace.endpoint(id) {
+        Some(Endpoint::Other(name)) => !name.is_empty(),
+        endpoint => endpoint.is_some(),
+    };
+    is_named(message.src_endpoint) || is_named(message.dst_endpoint)
 }
 
 /// Which of two messages of opposite directions is the request.
@@ -91,42 +127,56 @@ fn ordered(trace: &MessageTrace, one: u32, other: u32) -> Pair {
     }
 }
 
-/// Appends the pairs of one flow's messages, by the order in which one of its ends saw them.
-fn by_turns(trace: &MessageTrace, mut rows: Vec<u32>, pairs: &mut Vec<Pair>) {
-    let connecting_end = |row: u32| match direction(trace, row) {
-        FROM_CONNECTING => trace.send_ts(row as usize),
-        _ => trace.recv_ts(row as usize),
-    };
-    let accepting_end = |row: u32| match direction(trace, row) {
-        FROM_CONNECTING => trace.recv_ts(row as usize),
-        _ => trace.send_ts(row as usize),
-    };
-    let missing = |end: &dyn Fn(u32) -> Option<i64>| rows.iter().filter(|row| end(**row).is_none()).count();
-    let at_connecting = missing(&connecting_end) <= missing(&accepting_end);
-    // One end's own clock tells the turns whatever the two clocks differ by. A message that this end has no time of
-    // stands where the other end's puts it.
-    rows.sort_by_key(|row| {
-        let time = if at_connecting { connecting_end(*row) } else { accepting_end(*row) };
-        (time.unwrap_or_else(|| trace.message(*row as usize).time()), *row)
-    });
-    let requests = rows.iter().filter(|row| direction(trace, **row) == FROM_CONNECTING).count();
-    let all_answered = 2 * requests == rows.len();
-    let mut open: VecDeque<u32> = VecDeque::new();
-    let mut answering = false;
-    for row in rows {
-        if direction(trace, row) == FROM_CONNECTING {
-            if answering && !all_answered {
-                pairs.extend(open.drain(..).map(|request| (request, NONE)));
+/// The messages of one flow, for pairing by turns.
+#[derive(Default)]
+struct Turns {
+    /// When one of its ends saw each, and its row.
+    rows: Vec<(i64, u32)>,
+    /// The requests that are not answered yet.
+    open: VecDeque<u32>,
+}
+
+impl Turns {
+    /// Appends the pairs of the flow, by the order in which one of its ends saw its messages.
+    fn pair(&mut self, trace: &MessageTrace, pairs: &mut Vec<Pair>) {
+        let (mut requests, mut missing) = (0, [0; 2]);
+        for (_, row) in &self.rows {
+            requests += usize::from(direction(trace, *row) == FROM_CONNECTING);
+            for (missing, time) in missing.iter_mut().zip(times(trace, *row)) {
+                *missing += usize::from(time.is_none());
             }
-            answering = false;
-            open.push_back(row);
-        } else {
-            answering = true;
-            // What nobody asked for is a message of the accepting side's own.
-            pairs.push(open.pop_front().map_or((row, NONE), |request| (request, row)));
         }
+        // One end's own clock tells the turns whatever the two clocks differ by. A message that this end has no time of
+        // stands where the other end's puts it.
+        let end = usize::from(missing[0] > missing[1]);
+        for (time, row) in &mut self.rows {
+            *time = times(trace, *row)[end].unwrap_or_else(|| trace.message(*row as usize).time());
+        }
+        self.rows.sort_unstable();
+        let is_connection = || self.rows.first().is_some_and(|(_, row)| is_connection(trace, *row));
+        let in_order = 2 * requests == self.rows.len() || !is_connection();
+        let mut answering = false;
+        for (_, row) in &self.rows {
+            if direction(trace, *row) == FROM_CONNECTING {
+                if answering && !in_order {
+                    pairs.extend(self.open.drain(..).map(|request| (request, NONE)));
+                }
+                answering = false;
+                self.open.push_back(*row);
+            } else {
+                answering = true;
+                // What nobody asked for is a message of the accepting side's own.
+                pairs.push(self.open.pop_front().map_or((*row, NONE), |request| (request, *row)));
+            }
+        }
+        pairs.extend(self.open.drain(..).map(|request| (request, NONE)));
     }
-    pairs.extend(open.into_iter().map(|request| (request, NONE)));
+}
+
+/// When the connecting end and the accepting one saw a message, on the common clock.
+fn times(trace: &MessageTrace, row: u32) -> [Option<i64>; 2] {
+    let (sent, received) = (trace.send_ts(row as usize), trace.recv_ts(row as usize));
+    if direction(trace, row) == FROM_CONNECTING { [sent, received] } else { [received, sent] }
 }
 
 #[cfg(test)]

@@ -25,6 +25,11 @@ pub(in crate::calls) const IN_TURN: [Row<'_>; 6] = [
 
 /// A trace of these messages, with the calls found in it. All messages between two nodes are one flow.
 pub(in crate::calls) fn calls(rows: &[Row<'_>]) -> (MessageTrace, Calls) {
+    calls_at(rows, |endpoint| endpoint.clone())
+}
+
+/// The same, with other endpoints.
+fn calls_at(rows: &[Row<'_>], named: impl Fn(&Endpoint) -> Endpoint) -> (MessageTrace, Calls) {
     let accepts = |name: &str| name != "c";
     let mut fixture = Fixture::new();
     for (src, dst, _, send, recv) in rows {
@@ -44,7 +49,7 @@ pub(in crate::calls) fn calls(rows: &[Row<'_>]) -> (MessageTrace, Calls) {
         let message = plain.message(row);
         let flow = i64::from(message.src.min(message.dst) * 100 + message.src.max(message.dst));
         let endpoints = [message.src_endpoint, message.dst_endpoint]
-            .map(|id| plain.endpoint(id).map_or(0, |endpoint| trace.intern(endpoint)));
+            .map(|id| plain.endpoint(id).map_or(0, |endpoint| trace.intern(&named(endpoint))));
         let [src_endpoint, dst_endpoint] = endpoints;
         let message = Message { flow, src_endpoint, dst_endpoint, ..message };
         trace.push(&message, Some(*id).filter(|id| !id.is_empty()));
@@ -55,7 +60,15 @@ pub(in crate::calls) fn calls(rows: &[Row<'_>]) -> (MessageTrace, Calls) {
 
 /// Requests and responses by row.
 fn found(rows: &[Row<'_>]) -> Vec<(Option<usize>, Option<usize>)> {
-    let (_, calls) = calls(rows);
+    pairs_of(&calls(rows).1)
+}
+
+/// The same, where no connections are known.
+fn found_by_order(rows: &[Row<'_>]) -> Vec<(Option<usize>, Option<usize>)> {
+    pairs_of(&calls_at(rows, |_| Endpoint::Other(String::new())).1)
+}
+
+fn pairs_of(calls: &Calls) -> Vec<(Option<usize>, Option<usize>)> {
     (0..calls.len()).map(|call| (calls.request(call), calls.response(call))).collect()
 }
 
@@ -105,6 +118,30 @@ fn without_ids_the_turns_of_the_connection_pair() {
     assert_eq!(found(&[q(0), r(2), q(4)]), [(Some(0), Some(1)), (Some(2), None)]);
     let (trace, calls) = calls(&[q(0), r(2), q(4)]);
     assert_eq!([calls.id(&trace, 0), calls.id(&trace, 1)], ["#0", "#2"]);
+}
+
+#[test]
+fn without_connections_each_return_is_of_the_earliest_unmatched_call() {
+    let q = |time| ("c", "a", "", time, time);
+    let r = |time| ("a", "c", "", time, time);
+    // (A, B, 0, 3) and (A, B, 1, 4); the call at 5 is not answered, nor is it taken for one of a turn of its own.
+    let rows = [q(0), q(1), r(3), r(4), q(5), q(6), r(7)];
+    let all = [(Some(0), Some(2)), (Some(1), Some(3)), (Some(4), Some(6)), (Some(5), None)];
+    assert_eq!(found_by_order(&rows), all);
+    // A return is still to come when the next call is made. On a connection that call would be the first of a turn.
+    let rows = [q(0), q(1), r(2), q(3), r(4)];
+    assert_eq!(found_by_order(&rows), [(Some(0), Some(2)), (Some(1), Some(4)), (Some(3), None)]);
+    assert_eq!(found(&rows), [(Some(0), Some(2)), (Some(1), None), (Some(3), Some(4))]);
+    // What nobody asked for is a message of its own, here as well.
+    assert_eq!(found_by_order(&[r(0), q(1), r(2)]), [(Some(0), None), (Some(1), Some(2))]);
+}
+
+#[test]
+fn calls_of_one_id_are_matched_in_order_and_of_one_sent_again_the_last_was_answered() {
+    let q = |time| ("c", "a", "x", time, time + 1);
+    let r = |time| ("a", "c", "x", time, time + 1);
+    assert_eq!(found(&[q(0), q(2), r(4), r(6)]), [(Some(0), Some(2)), (Some(1), Some(3))]);
+    assert_eq!(found(&[q(0), q(2), r(4)]), [(Some(0), None), (Some(1), Some(2))]);
 }
 
 #[test]

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use analyze::{Algorithm, Evidence};
+use analyze::{Algorithm, Evidence, NestingOptions};
 use clap::Args;
 use message_trace::Grain;
 
 use super::Data;
-use super::values::{bytes, duration, positive, share};
+use super::values::{bytes, duration, not_negative, positive, share, three};
 
 #[derive(Debug, Args)]
 pub(crate) struct Reconcile {
@@ -67,7 +67,8 @@ pub(crate) struct Inference {
     /// [default: DIR/aliases, if there is one]
     #[arg(long, value_name = "FILE")]
     pub(crate) aliases: Option<PathBuf>,
-    /// The algorithm: auto (learns each service), linking (WAP5) or convolution (Project 5) [default: auto]
+    /// The algorithm: auto (learns each service), linking (WAP5), nesting (Project 5, for calls and their returns)
+    /// or convolution (Project 5) [default: auto]
     #[arg(long, value_name = "NAME", value_parser = Algorithm::from_str)]
     algorithm: Option<Algorithm>,
     /// Leave out a kind of evidence that auto weighs: delays, context, shapes, order, turns, nesting, threads
@@ -90,6 +91,8 @@ pub(crate) struct Inference {
     /// a path with each request [default: false]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     link_clients: Option<bool>,
+    #[command(flatten)]
+    nesting: Nesting,
     #[command(flatten)]
     convolution: Convolution,
 }
@@ -134,6 +137,39 @@ impl Convolution {
     }
 }
 
+/// What the user may say of the nesting algorithm.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Nesting (--algorithm nesting)")]
+struct Nesting {
+    /// Let a call begin before its parent, or end after it, by this much: what clocks may differ by
+    /// [default: 0]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    skew_window: Option<Duration>,
+    /// Smooth the scoreboard by a normal curve of so many bins, each 5% of a delay [default: 0]
+    #[arg(long, value_name = "BINS", value_parser = not_negative)]
+    smoothing: Option<f64>,
+    /// The exponents of the penalties for a parent's children that overlap, that go to the same node, and all
+    /// [default: 2,0,0]
+    #[arg(long, value_name = "X,Y,Z", value_parser = three)]
+    penalties: Option<[f64; 3]>,
+    /// Choose parents by the calls within a window of this length around, for systems that change
+    /// [default: by the whole trace]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    scoreboard_window: Option<Duration>,
+}
+
+impl Nesting {
+    fn applied_to(&self, options: NestingOptions) -> NestingOptions {
+        let nanoseconds = |time: Duration| time.as_nanos() as i64;
+        NestingOptions {
+            skew_window: self.skew_window.map_or(options.skew_window, nanoseconds),
+            smoothing: self.smoothing.unwrap_or(options.smoothing),
+            penalties: self.penalties.unwrap_or(options.penalties),
+            scoreboard_window: self.scoreboard_window.map(nanoseconds).or(options.scoreboard_window),
+        }
+    }
+}
+
 impl Inference {
     /// Nothing is said but what the nodes are to be called.
     pub(crate) fn named_by(aliases: Option<PathBuf>) -> Inference {
@@ -151,6 +187,7 @@ impl Inference {
             iterations: self.iterations.map_or(options.iterations, usize::from),
             try_both_limit: self.try_both.map_or(options.try_both_limit, usize::from),
             clients_start_paths: self.link_clients.map_or(options.clients_start_paths, |link| !link),
+            nesting: self.nesting.applied_to(options.nesting),
             convolution: self.convolution.applied_to(options.convolution),
             ..options
         }

@@ -58,6 +58,17 @@ pub(super) fn positive(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| format!("'{text}' is no positive number"))
 }
 
+pub(super) fn not_negative(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| format!("'{text}' is no number from 0 up"))
+}
+
+/// Three numbers with commas between them, none of them negative.
+pub(super) fn three(text: &str) -> Result<[f64; 3], String> {
+    let numbers: Result<Vec<f64>, String> = text.split(',').map(|part| not_negative(part.trim())).collect();
+    numbers?.try_into().map_err(|_| format!("'{text}' is not three numbers such as 2,0,0"))
+}
+
 /// A share of one.
 pub(super) fn share(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number: &f64| (0.0..=1.0).contains(number));
@@ -73,6 +84,14 @@ mod tests {
         assert_eq!(duration("2s"), Ok(Duration::from_secs(2)));
         assert_eq!(duration("100ms"), Ok(Duration::from_millis(100)));
         assert!(duration("-1s").is_err() && duration("0s").is_err() && duration("soon").is_err());
+    }
+
+    #[test]
+    fn numbers() {
+        assert_eq!((positive("0.5"), not_negative("0")), (Ok(0.5), Ok(0.0)));
+        assert!(positive("0").is_err() && not_negative("-1").is_err() && not_negative("inf").is_err());
+        assert_eq!(three("2,0, 0.5"), Ok([2.0, 0.0, 0.5]));
+        assert!(three("2,0").is_err() && three("2,0,-1").is_err());
     }
 
     #[test]

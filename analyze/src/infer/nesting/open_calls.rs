@@ -1,0 +1,107 @@
+//! T_opencalls (Project 5 section 5.1.1.1): what a call may be nested in. When a call that a node made returns, its
+//! possible parents are the calls to the node that are open then and began before it.
+//!
+//! The paper's comparisons are loosened by the skew window (section 7.5.6), and by what a coarse clock hides: calls that
+//! begin or end at the same time may be nested, those that also began at the same time in the order of the trace.
+
+use super::call_pairs::Node;
+
+/// So many calls to a node can be open at once; of more, the one that began first is given up.
+const MOST: usize = 1024;
+
+/// The calls to a node that are open.
+#[derive(Debug, Default)]
+pub(super) struct OpenCalls {
+    /// Parents that began so far are those before this one.
+    next: usize,
+    /// Those that are open, by the time of the call.
+    open: Vec<u32>,
+    /// When the first of them ends, or earlier.
+    first_end: i64,
+    /// The possible parents of the child in hand.
+    possible: Vec<u32>,
+}
+
+impl OpenCalls {
+    /// The possible parents of `child`, the earliest first. Children must be asked for in the order of their returns.
+    pub(super) fn parents(&mut self, node: &Node, child: u32, skew_window: i64) -> &[u32] {
+        let (parents, call) = (&node.parents, node.child_calls[child as usize]);
+        let child = node.children[child as usize];
+        let latest_begin = child.begin.saturating_add(skew_window);
+        let earliest_end = child.end.saturating_sub(skew_window);
+        while let Some(parent) = parents.get(self.next).filter(|parent| parent.begin <= latest_begin) {
+            if parent.end >= earliest_end {
+                self.first_end =
+                    if self.open.is_empty() { parent.end } else { self.first_end.min(parent.end) };
+                if self.open.len() >= MOST {
+                    self.open.remove(0);
+                }
+                self.open.push(self.next as u32);
+            }
+            self.next += 1;
+        }
+        if self.first_end < earliest_end {
+            self.open.retain(|parent| parents[*parent as usize].end >= earliest_end);
+            let ends = self.open.iter().map(|parent| parents[*parent as usize].end);
+            self.first_end = ends.min().unwrap_or(i64::MAX);
+        }
+        let began = self.open.partition_point(|parent| parents[*parent as usize].begin <= latest_begin);
+        self.possible.clear();
+        self.possible.extend(self.open[..began].iter().filter(|parent| {
+            let (begin, of) = (parents[**parent as usize].begin, node.parent_calls[**parent as usize]);
+            // Nothing is nested in itself, nor both ways.
+            of != call && (skew_window > 0 || begin < child.begin || of < call)
+        }));
+        &self.possible
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The possible parents of each child, in the order of the returns.
+    fn parents(node: &Node, skew_window: i64) -> Vec<Vec<u32>> {
+        let mut open = OpenCalls::default();
+        node.returns.iter().map(|child| open.parents(node, *child, skew_window).to_vec()).collect()
+    }
+
+    #[test]
+    fn a_call_is_nested_in_those_that_began_before_it_and_are_open_when_it_returns() {
+        // The first parent ends before the second child, the third begins after both.
+        let node = Node::by_hand(&[(0, 30, 1), (10, 60, 1), (45, 90, 1)], &[(20, 25, 2), (40, 50, 2)]);
+        assert_eq!(parents(&node, 0), [vec![0, 1], vec![1]]);
+        // One that returns first though it begins last, and one that outlives the calls before it.
+        let node = Node::by_hand(&[(0, 30, 1), (10, 60, 1), (20, 70, 1)], &[(5, 55, 2), (25, 28, 2)]);
+        assert_eq!(parents(&node, 0), [vec![0, 1, 2], vec![]]);
+    }
+
+    #[test]
+    fn the_skew_window_loosens_both_comparisons() {
+        let node = Node::by_hand(&[(100, 200, 1)], &[(95, 150, 2), (150, 207, 2)]);
+        assert_eq!(parents(&node, 0), [vec![], vec![]] as [Vec<u32>; 2]);
+        assert_eq!(parents(&node, 5), [vec![0], vec![]]);
+        assert_eq!(parents(&node, 7), [vec![0], vec![0]]);
+    }
+
+    #[test]
+    fn at_the_same_time_the_order_of_the_trace_decides() {
+        let node = Node::by_hand(&[(10, 20, 1)], &[(10, 20, 2)]);
+        assert_eq!(parents(&node, 0), [vec![0]]);
+        let mut before = Node::by_hand(&[(10, 20, 1)], &[(10, 20, 2)]);
+        (before.parent_calls, before.child_calls) = (vec![1], vec![0]);
+        assert_eq!(parents(&before, 0), [vec![]] as [Vec<u32>; 1]);
+        // A call to oneself is not nested in itself.
+        (before.parent_calls, before.child_calls) = (vec![0], vec![0]);
+        assert_eq!(parents(&before, 0), [vec![]] as [Vec<u32>; 1]);
+        assert_eq!(parents(&before, 5), [vec![]] as [Vec<u32>; 1]);
+    }
+
+    #[test]
+    fn of_too_many_the_earliest_is_given_up() {
+        let many: Vec<_> = (0..MOST as i64 + 3).map(|at| (at, 1_000_000, 1)).collect();
+        let node = Node::by_hand(&many, &[(10_000, 20_000, 2)]);
+        let found = &parents(&node, 0)[0];
+        assert_eq!((found.len(), found[0]), (MOST, 3));
+    }
+}

@@ -1,0 +1,193 @@
+//! ScoreNestings (Project 5 section 5.1.1.2): the scoreboard tells how often each delay between two calls that may be
+//! nested occurs in the trace. For each A, B and C it is a histogram of the delays between the calls A -> B and B -> C; a
+//! child that may be nested in N calls counts 1/N in the bin of each.
+//!
+//! Bins grow by 5%, as in the paper, from a microsecond on, as our clocks are finer. A, B and C are labels
+//! ([`crate::naming::HopName`]), not nodes, so that all processes of a server are one to the scoreboard. Delays are taken
+//! from the earliest time that the skew window allows.
+
+use rustc_hash::FxHashMap;
+
+use super::call_pairs::Node;
+
+/// By what each bin is wider than the one before.
+const GROWTH: f64 = 1.05;
+/// Delays below this are all in the first bin, in nanoseconds.
+const SHORTEST: i64 = 1000;
+/// What a child counts in all. It can be divided by every number of parents up to 16, so that sums are exact where it
+/// matters, and the same in whatever order they are made.
+const WHOLE: u64 = 720_720;
+
+/// The labels of a call A -> B and of a call B -> C.
+pub(super) type Pair = (u32, u32);
+
+/// The histograms while they are counted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Scoreboard {
+    histograms: FxHashMap<Pair, Vec<u64>>,
+}
+
+/// The scoreboard as parents are chosen by it: the values of the bins of each histogram.
+#[derive(Debug, Default)]
+pub(super) struct Scores {
+    histograms: FxHashMap<Pair, Vec<f32>>,
+}
+
+/// The delay from the call of `parent` to that of `child`, counted from the earliest that there can be.
+pub(super) fn delay(node: &Node, parent: u32, child: u32, skew_window: i64) -> i64 {
+    let (parent, child) = (node.parents[parent as usize], node.children[child as usize]);
+    child.begin.saturating_sub(parent.begin).saturating_add(skew_window)
+}
+
+/// The bin of a delay in nanoseconds.
+pub(super) fn bin(delay: i64) -> usize {
+    match delay < SHORTEST {
+        true => 0,
+        false => 1 + ((delay as f64 / SHORTEST as f64).ln() / GROWTH.ln()) as usize,
+    }
+}
+
+impl Scoreboard {
+    /// Counts a child by its possible parents.
+    pub(super) fn add(&mut self, node: &Node, child: u32, parents: &[u32], skew_window: i64) {
+        let kind = node.children[child as usize].kind;
+        let weight = WHOLE.checked_div(parents.len() as u64).unwrap_or(0).max(1);
+        // Parents of one kind mostly come together.
+        for parents in
+            parents.chunk_by(|a, b| node.parents[*a as usize].kind == node.parents[*b as usize].kind)
+        {
+            let Some(first) = parents.first() else { continue };
+            let histogram = self.histograms.entry((node.parents[*first as usize].kind, kind)).or_default();
+            for parent in parents {
+                let bin = bin(delay(node, *parent, child, skew_window));
+                if histogram.len() <= bin {
+                    histogram.resize(bin + 1, 0);
+                }
+                histogram[bin] += weight;
+            }
+        }
+    }
+
+    /// Adds what another one has counted.
+    pub(super) fn add_all(&mut self, other: &Scoreboard) {
+        for (pair, counts) in &other.histograms {
+            let histogram = self.histograms.entry(*pair).or_default();
+            if histogram.len() < counts.len() {
+                histogram.resize(counts.len(), 0);
+            }
+            histogram.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        }
+    }
+
+    /// What to choose by: the histograms, each convolved with a normal curve of that standard deviation in bins.
+    pub(super) fn scores(&self, smoothing: f64) -> Scores {
+        let curve = normal_curve(smoothing);
+        let histograms = self.histograms.iter().map(|(pair, counts)| (*pair, smoothed(counts, &curve)));
+        Scores { histograms: histograms.collect() }
+    }
+}
+
+impl Scores {
+    /// The value of every bin for calls of that pair of labels.
+    pub(super) fn of(&self, pair: Pair) -> &[f32] {
+        self.histograms.get(&pair).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// The normal curve of that standard deviation, to three deviations on either side; it sums to 1.
+fn normal_curve(deviation: f64) -> Vec<f64> {
+    let half = if deviation > 0.0 { (3.0 * deviation).ceil().min(1000.0) as i32 } else { 0 };
+    let value = |at: i32| if at == 0 { 1.0 } else { (-0.5 * (f64::from(at) / deviation).powi(2)).exp() };
+    let values: Vec<f64> = (-half..=half).map(value).collect();
+    let sum: f64 = values.iter().sum();
+    values.into_iter().map(|value| value / sum).collect()
+}
+
+/// The convolution of a histogram with a curve; what would go beyond its ends is lost.
+fn smoothed(counts: &[u64], curve: &[f64]) -> Vec<f32> {
+    let half = curve.len() / 2;
+    let mut smooth = vec![0.0; counts.len()];
+    for (bin, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+        for (at, weight) in curve.iter().enumerate() {
+            if let Some(slot) = (bin + at).checked_sub(half).and_then(|to| smooth.get_mut(to)) {
+                *slot += *count as f64 * weight;
+            }
+        }
+    }
+    smooth.into_iter().map(|value| (value / WHOLE as f64) as f32).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a scoreboard has for a pair at a delay.
+    fn score(board: &Scoreboard, pair: Pair, delay: i64) -> f32 {
+        board.scores(0.0).of(pair).get(bin(delay)).copied().unwrap_or(0.0)
+    }
+
+    #[test]
+    fn bins_grow_by_a_twentieth_from_a_microsecond_on() {
+        assert_eq!([0, 999, 1000, 1049, 1051, 1102, 1103].map(bin), [0, 0, 1, 1, 2, 2, 3]);
+        // From a millisecond to two hours there are about as many as the paper says: 340.
+        assert_eq!(bin(7200 * 1_000_000_000) - bin(1_000_000), 324);
+        assert_eq!(bin(i64::MAX), 754);
+        assert_eq!(bin(-1), 0);
+    }
+
+    #[test]
+    fn figure_5_the_medium_delay_counts_twice() {
+        // Calls A -> B at 0 and 30 ms, calls B -> C at 70 and 100 ms: delays of 70 (twice), 100 and 40 ms.
+        let ms = 1_000_000;
+        let node = Node::by_hand(
+            &[(0, 500 * ms, 1), (30 * ms, 530 * ms, 1)],
+            &[(70 * ms, 300 * ms, 2), (100 * ms, 330 * ms, 2)],
+        );
+        let mut board = Scoreboard::default();
+        for child in [0, 1] {
+            board.add(&node, child, &[0, 1], 0);
+        }
+        let scores = [40, 70, 100].map(|delay| score(&board, (1, 2), delay * ms));
+        assert_eq!(scores, [0.5, 1.0, 0.5]);
+        assert_eq!(score(&board, (2, 1), 70 * ms), 0.0);
+    }
+
+    #[test]
+    fn a_child_counts_one_over_the_number_of_its_possible_parents() {
+        let node = Node::by_hand(&[(0, 9, 1), (0, 9, 1), (0, 9, 3)], &[(5, 6, 2)]);
+        let mut board = Scoreboard::default();
+        board.add(&node, 0, &[0, 1, 2], 0);
+        assert_eq!(score(&board, (1, 2), 5), 2.0 / 3.0);
+        assert_eq!(score(&board, (3, 2), 5), 1.0 / 3.0);
+        board.add(&node, 0, &[], 0);
+        let mut twice = board.clone();
+        twice.add_all(&board);
+        assert_eq!(score(&twice, (1, 2), 5), 4.0 / 3.0);
+    }
+
+    #[test]
+    fn the_skew_window_moves_all_delays_so_that_none_is_negative() {
+        let node = Node::by_hand(&[(100_000, 900_000, 1)], &[(80_000, 900_000, 2)]);
+        assert_eq!(delay(&node, 0, 0, 30_000), 10_000);
+        let far = Node::by_hand(&[(i64::MIN, i64::MAX, 1)], &[(i64::MAX, i64::MAX, 2)]);
+        assert_eq!(delay(&far, 0, 0, 30_000), i64::MAX);
+    }
+
+    #[test]
+    fn smoothing_convolves_with_a_normal_curve() {
+        let curve = normal_curve(1.0);
+        assert_eq!(curve.len(), 7);
+        assert!((curve.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        // exp(-1/2) of the middle at one deviation.
+        assert!((curve[4] / curve[3] - 0.606_531).abs() < 1e-6);
+        let mut counts = vec![0; 9];
+        counts[4] = 3 * WHOLE;
+        let smooth = smoothed(&counts, &curve);
+        assert!((f64::from(smooth[4]) - 3.0 * curve[3]).abs() < 1e-6);
+        assert!((f64::from(smooth[6]) - 3.0 * curve[5]).abs() < 1e-6);
+        assert_eq!(smooth[0], 0.0);
+        assert_eq!(smoothed(&counts, &normal_curve(0.0))[3..6], [0.0, 3.0, 0.0]);
+        counts[8] = WHOLE;
+        assert!(smoothed(&counts, &curve)[8] < 0.5);
+    }
+}
