@@ -115,7 +115,8 @@ def main():
     parser.add_argument("--data", default=os.path.join(REPOSITORY, "..", "shared", "data"), metavar="DIR",
                         help="where the sets are, DIR/calls/SET [default: ../shared/data beside the repository]")
     parser.add_argument("--sets", nargs="*", metavar="SET", help="these sets only [default: all there are]")
-    parser.add_argument("--algorithms", nargs="+", default=["auto", "linking"], metavar="NAME", help="[default: auto linking]")
+    parser.add_argument("--algorithms", nargs="+", default=["auto", "linking", "nesting"], metavar="NAME",
+                        help="[default: auto linking nesting]")
     parser.add_argument("--compress", nargs="*", type=float, default=[], metavar="K",
                         help="also with root arrivals K times closer together")
     parser.add_argument("--remove", nargs="*", type=float, default=[], metavar="P", help="also with P percent of calls removed")
