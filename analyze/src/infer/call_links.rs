@@ -52,6 +52,8 @@ pub(super) fn of<Shares: Iterator<Item = (u32, f64)>>(
         for (request, share) in shares(call) {
             match request {
                 NONE => none += share,
+                // A call to oneself was not made for itself.
+                itself if node.request_calls[itself as usize] == node.made_calls[call] => none += share,
                 request => parents.push((request, share)),
             }
         }
