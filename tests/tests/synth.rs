@@ -31,6 +31,30 @@ fn a_made_trace_goes_through_the_whole_chain() {
     }
 }
 
+#[test]
+fn calls_are_nested_by_the_algorithm_of_that_name() {
+    let directory = tempfile::tempdir().unwrap();
+    let synth = ["synth", "multi-tier", "--instances", "40", "--parallel", "1", "--truth", "truth.csv"];
+    succeeds(&synth, directory.path());
+    let options =
+        ["--smoothing", "1", "--penalties", "2,0,0", "--skew-window", "1ms", "--scoreboard-window", "10m"];
+    for options in [&options[..0], &options] {
+        let analyze = [&["analyze", "--algorithm", "nesting"], options].concat();
+        let output = run(&analyze, directory.path());
+        let line = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success() && line.contains("by nesting"), "{line}");
+        let score = succeeds(&["score", "--truth", "truth.csv", "--json"], directory.path());
+        assert!(measure(&score, "link_accuracy") > 0.7, "{score}");
+    }
+    let summary = fs::read_to_string(directory.path().join("sockcap.data/analysis.json")).unwrap();
+    assert!(summary.contains("\"skew_window\": 1000000"), "{summary}");
+    let help = succeeds(&["help", "analyze"], directory.path());
+    assert!(help.contains("--algorithm nesting") && help.contains("--skew-window"), "{help}");
+    let output = run(&["analyze", "--algorithm", "nested"], directory.path());
+    let line = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(2) && line.contains("auto, linking, nesting"), "{line}");
+}
+
 /// Project 5, section 7.2 and Figure 13: the convolution algorithm finds the paths of the multi-tier system, and the node
 /// that takes 200 ms longer. Quanta are those of Table 1.
 #[test]
