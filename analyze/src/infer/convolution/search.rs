@@ -19,9 +19,10 @@ use crate::naming::Naming;
 use crate::options::Options;
 use crate::parallel;
 
-/// A path has at most so many edges, and the graph at most so many in all. Both are far more than anybody looks at.
+/// A path has at most so many edges, and the graph at most so many in all. Both are more than anybody looks
+/// at; where edges by chance multiply, the second bounds the time.
 const MOST_EDGES_OF_A_PATH: usize = 100;
-const MOST_EDGES: usize = 20_000;
+const MOST_EDGES: usize = 2_000;
 /// The spectra of groups are kept as long as they take no more numbers than this in all: 256 MiB.
 const MOST_KEPT: usize = 1 << 24;
 /// Below this length a correlation is not worth a thread.
