@@ -97,7 +97,8 @@ public class Pool {
         try {
             work.run();
         } catch (Exception error) {
-            throw new RuntimeException(error);
+            error.printStackTrace();
+            System.exit(1);
         }
     }
 
@@ -122,8 +123,9 @@ public class Pool {
     }
 
     static void ask(Socket socket, int size) throws IOException {
+        socket.setSoTimeout(60_000);
         answer(socket, size);
-        receive(socket);
+        if (receive(socket) < 0) throw new EOFException();
     }
 
     static void answer(Socket socket, int size) throws IOException {

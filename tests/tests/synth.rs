@@ -48,6 +48,8 @@ fn calls_are_nested_by_the_algorithm_of_that_name() {
     }
     let summary = fs::read_to_string(directory.path().join("sockcap.data/analysis.json")).unwrap();
     assert!(summary.contains("\"skew_window\": 1000000"), "{summary}");
+    assert!(summary.contains("\"smoothing\": 1.0"), "{summary}");
+    assert!(summary.contains("\"scoreboard_window\": 600000000000"), "{summary}");
     let help = succeeds(&["help", "analyze"], directory.path());
     assert!(help.contains("--algorithm nesting") && help.contains("--skew-window"), "{help}");
     let output = run(&["analyze", "--algorithm", "nested"], directory.path());
@@ -232,4 +234,30 @@ fn a_configuration_that_is_wrong_is_told_with_its_place() {
     let output = run(&["synth", "no-such"], directory.path());
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(error.contains("no-such") && error.contains("multi-tier"), "{error}");
+}
+
+#[test]
+fn what_the_user_may_say_of_the_algorithms_is_kept_with_the_result() {
+    let directory = tempfile::tempdir().unwrap();
+    succeeds(&["synth", "children-0-2", "--instances", "5"], directory.path());
+    let said = [
+        ("--penalties", "1,3,5", "\"penalties\": [1.0,3.0,5.0]"),
+        ("--skew-window", "0", "\"skew_window\": 0"),
+        ("--iterations", "3", "\"iterations\": 3"),
+        ("--time-step", "7ms", "\"time_step\": 7000000"),
+        ("--spike", "5", "\"spike\": 5.0"),
+        ("--between-spikes", "2", "\"between_spikes\": 2.0"),
+        ("--variation", "9ms", "\"variation\": 9000000"),
+        ("--least-messages", "11", "\"least_messages\": 11"),
+        ("--least-share", "0.25", "\"least_share\": 0.25"),
+        ("--without", "turns,order", "\"without\": [\"turns\",\"order\"]"),
+    ];
+    let arguments: Vec<&str> = said.iter().flat_map(|(flag, value, _)| [*flag, value]).collect();
+    succeeds(&[&["analyze"][..], &arguments].concat(), directory.path());
+    let summary = fs::read_to_string(directory.path().join("sockcap.data/analysis.json")).unwrap();
+    // Lists are written over several lines.
+    let summary = summary.replace(['\n', ' '], "");
+    for (flag, _, kept) in said {
+        assert!(summary.contains(&kept.replace(' ', "")), "{flag}: {summary}");
+    }
 }

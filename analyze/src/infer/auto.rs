@@ -11,6 +11,7 @@
 //! Of nodes that were not traced, of messages that belong to no call, and of nodes whose messages are mostly not answered,
 //! message linking says what can be said.
 
+mod at_event;
 mod density;
 mod discipline;
 mod estimate;

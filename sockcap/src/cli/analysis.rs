@@ -10,7 +10,7 @@ use clap::Args;
 use message_trace::Grain;
 
 use super::Data;
-use super::values::{bytes, duration, not_negative, positive, share, three};
+use super::values::{bytes, duration, duration_or_none, not_negative, positive, share, three};
 
 #[derive(Debug, Args)]
 pub(crate) struct Reconcile {
@@ -143,7 +143,7 @@ impl Convolution {
 struct Nesting {
     /// Let a call begin before its parent, or end after it, by this much: what clocks may differ by
     /// [default: 0]
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = duration_or_none)]
     skew_window: Option<Duration>,
     /// Smooth the scoreboard by a normal curve of so many bins, each 5% of a delay [default: 0]
     #[arg(long, value_name = "BINS", value_parser = not_negative)]

@@ -18,9 +18,9 @@ const BEFOREHAND: (usize, usize) = (6, 2);
 const LEAST: f64 = -1.0;
 const MOST: f64 = 4.0;
 
-/// What is less than this counts nothing: the one best assignment, from which it is learned, has fewer that overtake than
+/// What is less than this when all is learned counts nothing: the one best assignment, from which it is learned, has fewer that overtake than
 /// there are, as it gives calls that could be of either to the one that waits longer.
-const SURE: f64 = 1.5;
+pub(super) const SURE: f64 = 1.5;
 
 /// A request that a call may be for.
 #[derive(Clone, Copy, Debug)]
@@ -106,10 +106,7 @@ pub(super) fn learn(
     }
     for (kinds, mut seen) in seen {
         seen.extend((0..BEFOREHAND.0).map(|at| (0.5, at < BEFOREHAND.1)));
-        let less = less_often(&seen);
-        if less > SURE {
-            model.overtaking.insert(kinds, less);
-        }
+        model.overtaking.insert(kinds, less_often(&seen));
     }
 }
 

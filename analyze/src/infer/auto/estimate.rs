@@ -10,7 +10,7 @@ use super::discipline;
 use super::learn::learn;
 use super::model::{At, Model};
 use super::search::{Found, Search};
-use super::service::{Event, Service, events, made_for, recent};
+use super::service::{Event, Service, UNKNOWN_THREAD, events, made_for, recent};
 use super::shapes::Shapes;
 use crate::evidence::Evidence;
 
@@ -43,6 +43,7 @@ pub(super) fn estimate(service: &Service) -> Found {
             model = Model { nobody_among_all: false, ..other };
         }
     }
+    model.overtaking.retain(|_, less| *less > discipline::SURE);
     model.threads = std::mem::take(&mut model.threads).in_all_of(service);
     Search::run(service, &events(service), &mut shapes, &mut model, WIDTHS[2], true)
 }
@@ -152,12 +153,14 @@ fn first(service: &Service, events: &[(i64, Event)], choice: Choice) -> Vec<u32>
     let mut counts: FxHashMap<(u32, u32), u32> = FxHashMap::default();
     // For which request each thread did something last.
     let mut did_last: FxHashMap<u32, u32> = FxHashMap::default();
-    let thread_of_call = |call: u32| service.call_threads.get(call as usize).map(|by| by[0]);
+    let known = |by: &[u32; 2]| Some(by[0]).filter(|thread| *thread != UNKNOWN_THREAD);
+    let thread_of_call = |call: u32| service.call_threads.get(call as usize).and_then(known);
     for (_, event) in events {
         match event {
             Event::Receipt(request) => {
                 open.push(*request);
-                did_last.extend(service.request_threads.get(*request as usize).map(|by| (by[0], *request)));
+                let thread = service.request_threads.get(*request as usize).and_then(known);
+                did_last.extend(thread.map(|thread| (thread, *request)));
             }
             Event::Reply(request) => open.retain(|open| open != request),
             Event::Call(call) => {

@@ -150,8 +150,7 @@ impl Model {
         let own = self.learned_calls.get(call as usize).filter(|(owner, _)| *owner == at.request);
         let own = own.map_or(NO_DELAY, |(_, delay)| *delay);
         let before = shapes.count(at.shape, span.kind);
-        let is_covered = service.covers(at.request, call) || !service.without.has(Evidence::Nesting);
-        let uncovered = if is_covered { 0.0 } else { NOT_COVERED };
+        let uncovered = if service.covers(at.request, call) { 0.0 } else { NOT_COVERED };
         let [thread, _] = service.call_threads.get(call as usize).copied().unwrap_or([UNKNOWN_THREAD; 2]);
         let shaped = if service.without.has(Evidence::Shapes) { still - possible } else { 0.0 };
         let order = if service.without.has(Evidence::Order) { ORDER } else { 0.0 };

@@ -6,6 +6,7 @@
 use rustc_hash::FxHashMap;
 
 use super::NONE;
+use super::at_event::AtEvent;
 use super::discipline;
 use super::lattice::Lattice;
 use super::model::{At, Model};
@@ -64,40 +65,6 @@ struct Judged {
     waiting: Option<i64>,
     /// The state after it.
     grown: u32,
-}
-
-/// What was found of each state at the present event: by state, with the number of the event at which it was found.
-#[derive(Debug)]
-struct AtEvent<T> {
-    event: u32,
-    of: Vec<(u32, Option<T>)>,
-}
-
-impl<T> Default for AtEvent<T> {
-    fn default() -> AtEvent<T> {
-        AtEvent { event: 1, of: Vec::new() }
-    }
-}
-
-impl<T: Copy> AtEvent<T> {
-    /// Begins another event.
-    fn clear(&mut self) {
-        if self.event == u32::MAX {
-            *self = AtEvent::default();
-        }
-        self.event += 1;
-    }
-
-    fn get(&self, state: u32) -> Option<T> {
-        self.of.get(state as usize).filter(|(event, _)| *event == self.event).and_then(|(_, found)| *found)
-    }
-
-    fn set(&mut self, state: u32, found: T) {
-        if self.of.len() <= state as usize {
-            self.of.resize(state as usize + 1, (0, None));
-        }
-        self.of[state as usize] = (self.event, Some(found));
-    }
 }
 
 /// The search through one service's events.
@@ -233,7 +200,7 @@ impl<'a> Search<'a> {
             for slot in 0..self.open.len() {
                 let request = self.open[slot];
                 let span_of = self.service.requests[request as usize];
-                if span_of.end < span.begin {
+                if span_of.end < span.begin || self.service.is_itself(request, call) {
                     continue;
                 }
                 let judged = self.judge(self.hypotheses[from].states[slot], call);

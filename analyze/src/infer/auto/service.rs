@@ -39,8 +39,16 @@ pub(super) const UNKNOWN_THREAD: u32 = u32::MAX;
 impl Service {
     /// Whether the call can have been made for the request and been waited for: it ended before.
     pub(super) fn covers(&self, request: u32, call: u32) -> bool {
+        let is_itself = self.is_itself(request, call);
         let (request, call) = (self.requests[request as usize], self.calls[call as usize]);
-        request.end >= if call.end == OPEN { call.begin } else { call.end }
+        let by_its_begin = call.end == OPEN || !self.without.has(Evidence::Nesting);
+        !is_itself && request.end >= if by_its_begin { call.begin } else { call.end }
+    }
+
+    /// Whether the request and the call are the two ends of one call that the node makes to itself.
+    pub(super) fn is_itself(&self, request: u32, call: u32) -> bool {
+        let [request, call] = [self.request_calls.get(request as usize), self.made_calls.get(call as usize)];
+        request.is_some() && request == call
     }
 
     /// Whether there are requests, and most of them and of the calls have responses; else they are messages of another
@@ -95,10 +103,11 @@ impl Service {
             calls: self.calls[..calls].to_vec(),
             request_threads: self.request_threads.iter().take(requests).copied().collect(),
             call_threads: self.call_threads.iter().take(calls).copied().collect(),
+            request_calls: self.request_calls.iter().take(requests).copied().collect(),
+            made_calls: self.made_calls.iter().take(calls).copied().collect(),
             window: self.window,
             until,
             without: self.without,
-            ..Service::default()
         }
     }
 

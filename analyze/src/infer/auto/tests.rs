@@ -210,6 +210,28 @@ fn threads_count_by_what_they_prove() {
 }
 
 #[test]
+fn calls_to_oneself_are_for_another_request_than_themselves() {
+    let mut fixture = Fixture::new();
+    for round in 0..40 {
+        let begin = 20 * MS * round;
+        fixture.send("client", "web", begin, begin).on(2 * round);
+        // By a clock so coarse that what is sent is received at the same time.
+        fixture.send("web", "web", begin + MS, begin + MS).on(2 * round + 1);
+        let back = fixture.send("web", "web", begin + 2 * MS, begin + 2 * MS);
+        back.accepting().ports(80, 40_000).on(2 * round + 1);
+        fixture
+            .send("web", "client", begin + 10 * MS, begin + 10 * MS)
+            .accepting()
+            .ports(80, 40_000)
+            .on(2 * round);
+    }
+    let trace = fixture.trace();
+    let parents = parents(&infer(&trace));
+    let right = (0..40).filter(|round| parents[4 * round + 1] == Some(4 * *round as u32)).count();
+    assert_eq!(right, 40, "{parents:?}");
+}
+
+#[test]
 fn a_server_whose_clock_is_behind_has_its_calls_all_the_same() {
     let mut fixture = Fixture::new();
     for round in 0..40 {

@@ -65,7 +65,8 @@ impl Threads {
         thread: u32,
         time: i64,
     ) -> Option<Sample> {
-        let usual = *self.usual.get(&(kind, thread))?;
+        // Of a thread that makes all such calls nothing is to be learned.
+        let usual = self.usual.get(&(kind, thread)).copied().filter(|usual| *usual < 1.0)?;
         let [receipt, _] = *service.request_threads.get(at.request as usize)?;
         let last = match last_event(service, at.made, time) {
             Some((call, is_end)) => service.call_threads.get(call as usize)?[usize::from(is_end)],

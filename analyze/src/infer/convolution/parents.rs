@@ -81,7 +81,10 @@ fn set(links: &mut Links, candidates: &mut [Candidate], spontaneous: &[f64]) {
     let kept = candidates.iter().take(MOST);
     let kept = kept.take_while(|candidate| candidate.weight >= NEGLIGIBLE * best.weight);
     let mut parents: Vec<(u32, f64)> = kept.map(|candidate| (candidate.parent, candidate.weight)).collect();
-    let total = none + parents.iter().map(|(_, weight)| weight).sum::<f64>();
-    parents.iter_mut().for_each(|(_, weight)| *weight /= total);
-    links.set(best.child as usize, &parents, none / total);
+    // What is left out is shared by those that stay.
+    let all: f64 = candidates.iter().map(|candidate| candidate.weight).sum();
+    let total: f64 = parents.iter().map(|(_, weight)| weight).sum();
+    let caused = all / (none + all);
+    parents.iter_mut().for_each(|(_, weight)| *weight *= caused / total);
+    links.set(best.child as usize, &parents, 1.0 - caused);
 }

@@ -19,7 +19,7 @@ use crate::naming::Naming;
 use crate::options::Options;
 use crate::parallel;
 
-/// A path has at most so many edges, and the graph at most so many in all. Both are more than anybody looks
+/// A path has at most so many edges, and the graph, beside those from its roots, so many in all. Both are more than anybody looks
 /// at; where edges by chance multiply, the second bounds the time.
 const MOST_EDGES_OF_A_PATH: usize = 100;
 const MOST_EDGES: usize = 2_000;
@@ -169,7 +169,7 @@ impl<'a> Search<'a> {
     fn process_node(&mut self, edge: usize, depth: usize, least: usize) {
         let Edge { to: vertex, group, .. } = self.graph.edges()[edge];
         let Some(site) = self.sites.groups[group as usize].to else { return };
-        if depth >= MOST_EDGES_OF_A_PATH {
+        if depth >= MOST_EDGES_OF_A_PATH || self.graph.edges().len() >= MOST_EDGES {
             return;
         }
         let received = self.sites.arrivals(&self.graph.edges()[edge].messages, site);
@@ -235,10 +235,11 @@ impl<'a> Search<'a> {
                 Some(v) => around(spike.delay, self.quanta.covering(v)),
                 None => spike.extent,
             };
+            // Beyond the longest delay the signals, which go round, meet at negative ones.
+            let shifts = (shifts.0, shifts.1.min(self.longest).min(c.values.len() - 1));
             let messages = select(received, sent, &self.quanta, shifts);
-            let last = shifts.1.min(c.values.len() - 1);
-            let excess = c.values[shifts.0..=last].iter().map(|value| value - c.mean).collect();
-            Caused { group, delay: spike.delay, shifts: (shifts.0, last), excess, messages }
+            let excess = c.values[shifts.0..=shifts.1].iter().map(|value| value - c.mean).collect();
+            Caused { group, delay: spike.delay, shifts, excess, messages }
         });
         // Noise: however many are selected by chance.
         let enough =
