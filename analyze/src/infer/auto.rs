@@ -4,9 +4,10 @@
 //! that fits all of it best together. Nothing is configured, and no call graph is given.
 //!
 //! Each part is a module: what a service sees ([`service`]), what calls are made after ([`trigger`]), the densities of
-//! delays ([`density`]), the shapes of requests ([`shapes`]), what threads prove ([`threads`]), what is known of a service ([`model`]), how it is counted
-//! ([`learn`], [`discipline`]), the search ([`search`]) with the probabilities that come of it ([`lattice`]), and how
-//! model and assignment are brought to agree ([`estimate`]).
+//! delays ([`density`]), the shapes of requests ([`shapes`]), what threads prove ([`threads`]), what is known of a service
+//! ([`model`]), how it is counted ([`learn`], [`discipline`]), the search ([`search`], with what it finds at one event in
+//! [`at_event`]) with the probabilities that come of it ([`lattice`]), and how model and assignment are brought to agree
+//! ([`estimate`]).
 //!
 //! Of nodes that were not traced, of messages that belong to no call, and of nodes whose messages are mostly not answered,
 //! message linking says what can be said.
@@ -26,10 +27,6 @@ mod tests;
 mod threads;
 mod trigger;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::thread;
-
 use message_trace::{MessageTrace, Progress};
 
 use super::call_links::{self, NONE};
@@ -37,6 +34,7 @@ use super::{Inference, Linking, Links};
 use crate::calls::Calls;
 use crate::naming::Naming;
 use crate::options::Options;
+use crate::parallel;
 use search::Found;
 use service::Service;
 
@@ -80,24 +78,13 @@ impl Inference for Auto {
 fn all(services: &[Service], progress: &dyn Progress) -> Vec<Found> {
     let mut order: Vec<usize> = (0..services.len()).collect();
     order.sort_by_key(|at| std::cmp::Reverse(services[*at].calls.len()));
-    let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    let work = || {
-        while let Some(at) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let service = &services[*at];
-            let is_empty = service.calls.is_empty() || !service.is_answered();
-            let found = if is_empty { Found::default() } else { estimate::estimate(service) };
-            results.lock().unwrap_or_else(PoisonError::into_inner).push((*at, found));
-        }
-    };
-    thread::scope(|scope| {
-        let threads = thread::available_parallelism().map_or(1, usize::from).min(services.len());
-        for _ in 1..threads {
-            scope.spawn(work);
-        }
-        work();
+    let found = parallel::one_by_one(order.len(), |place| {
+        let service = &services[order[place]];
+        let is_empty = service.calls.is_empty() || !service.is_answered();
+        if is_empty { Found::default() } else { estimate::estimate(service) }
     });
-    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-    results.sort_unstable_by_key(|(at, _)| *at);
+    let mut found: Vec<(usize, Found)> = order.into_iter().zip(found).collect();
+    found.sort_unstable_by_key(|(at, _)| *at);
     progress.advance(services.iter().map(|service| service.calls.len() as u64).sum());
-    results.into_iter().map(|(_, found)| found).collect()
+    found.into_iter().map(|(_, found)| found).collect()
 }

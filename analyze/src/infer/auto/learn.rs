@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::NONE;
 use super::density::{Axis, Density};
 use super::model::{At, Delay, Model, NO_DELAY, REPLY, SLOTS};
-use super::service::{OPEN, Service, UNKNOWN_THREAD, recent};
+use super::service::{OPEN, Service, recent};
 use super::shapes::Shapes;
 use super::threads::{self, Threads};
 use super::trigger::{Trigger, open_calls};
@@ -19,8 +19,6 @@ const ALWAYS: f64 = 0.97;
 const ENOUGH: usize = 50;
 /// So many shapes of a kind of request are remembered, the most frequent.
 const MOST_SHAPES: usize = 256;
-/// Threads of which nothing is known.
-const UNKNOWN: [u32; 2] = [UNKNOWN_THREAD; 2];
 /// How many nats better than the last event another trigger must be.
 const PREFERENCE: f64 = 0.02;
 
@@ -129,7 +127,7 @@ pub(super) fn learn(
             let samples = samples.entry((span.kind, of.kind, slot)).or_default();
             samples.add(service, request as u32, *call, recent(before), of.begin);
             let at = At { request: request as u32, made: recent(before), shape };
-            let [thread, _] = service.call_threads.get(*call as usize).copied().unwrap_or(UNKNOWN);
+            let thread = service.caller(*call);
             samples.threads.extend(model.threads.sample(service, &at, of.kind, thread, of.begin));
             let next = model.next.entry((span.kind, shape)).or_default();
             match next.iter_mut().find(|(kind, _)| *kind == of.kind) {
@@ -142,7 +140,7 @@ pub(super) fn learn(
             let samples = samples.entry((span.kind, REPLY, 0)).or_default();
             samples.add(service, request as u32, NONE, recent(made), span.end);
             let at = At { request: request as u32, made: recent(made), shape };
-            let [_, thread] = service.request_threads.get(request).copied().unwrap_or(UNKNOWN);
+            let thread = service.answerer(request as u32);
             samples.threads.extend(model.threads.sample(service, &at, REPLY, thread, span.end));
         }
         ended.push((span.kind, shape));

@@ -5,7 +5,7 @@
 use rustc_hash::FxHashMap;
 
 use super::density::Density;
-use super::service::{OPEN, Service, UNKNOWN_THREAD};
+use super::service::{OPEN, Service};
 use super::shapes::{ShapeId, Shapes};
 use super::threads::Threads;
 use super::trigger::{Trigger, open_calls};
@@ -151,14 +151,13 @@ impl Model {
         let own = own.map_or(NO_DELAY, |(_, delay)| *delay);
         let before = shapes.count(at.shape, span.kind);
         let uncovered = if service.covers(at.request, call) { 0.0 } else { NOT_COVERED };
-        let [thread, _] = service.call_threads.get(call as usize).copied().unwrap_or([UNKNOWN_THREAD; 2]);
         let shaped = if service.without.has(Evidence::Shapes) { still - possible } else { 0.0 };
         let order = if service.without.has(Evidence::Order) { ORDER } else { 0.0 };
         shaped
             + self.timing(service, at, span.kind, before, span.begin, own)
             + order * self.next(kind, at.shape, span.kind)
             + uncovered
-            + self.by_thread(service, at, span.kind, thread, span.begin)
+            + self.by_thread(service, at, span.kind, service.caller(call), span.begin)
     }
 
     /// How well it fits that a request in that state is answered when it is.
@@ -169,12 +168,10 @@ impl Model {
         if request.end == OPEN {
             return shaped;
         }
-        let threads = service.request_threads.get(at.request as usize);
-        let [_, thread] = threads.copied().unwrap_or([UNKNOWN_THREAD; 2]);
         let own = self.learned_replies.get(at.request as usize).copied().unwrap_or(NO_DELAY);
         shaped
             + self.timing(service, at, REPLY, 0, request.end, own)
-            + self.by_thread(service, at, REPLY, thread, request.end)
+            + self.by_thread(service, at, REPLY, service.answerer(at.request), request.end)
     }
 
     /// What it proves that this thread makes such a call (or the reply).

@@ -45,6 +45,16 @@ impl Service {
         !is_itself && request.end >= if by_its_begin { call.begin } else { call.end }
     }
 
+    /// The thread that made the call.
+    pub(super) fn caller(&self, call: u32) -> u32 {
+        self.call_threads.get(call as usize).map_or(UNKNOWN_THREAD, |[thread, _]| *thread)
+    }
+
+    /// The thread that answered the request.
+    pub(super) fn answerer(&self, request: u32) -> u32 {
+        self.request_threads.get(request as usize).map_or(UNKNOWN_THREAD, |[_, thread]| *thread)
+    }
+
     /// Whether the request and the call are the two ends of one call that the node makes to itself.
     pub(super) fn is_itself(&self, request: u32, call: u32) -> bool {
         let [request, call] = [self.request_calls.get(request as usize), self.made_calls.get(call as usize)];
