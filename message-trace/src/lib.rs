@@ -3,14 +3,16 @@
 //!
 //! It is the one format between capture and analysis: every importer writes it, every algorithm reads it. The
 //! crate also owns the files of a data directory ([`DataDir`]) and the ways in which tables are stored and shown
-//! ([`table`]). It knows nothing of how messages were captured, nor of what is inferred from them.
+//! ([`table`]), and what all stages do with more than memory holds ([`spill`]) on all processors ([`parallel`]). It knows nothing of how messages were captured, nor of what is inferred from them.
 
 mod data_dir;
 mod endpoint;
 mod error;
 mod message;
 mod node;
+pub mod parallel;
 mod progress;
+pub mod spill;
 pub mod stats;
 pub mod table;
 mod trace;

@@ -9,6 +9,7 @@ pub mod export;
 mod groups;
 mod messages;
 mod nodes;
+mod row_groups;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -21,8 +22,9 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
 use crate::error::Error;
-pub use groups::{Group, GroupEncoder, GroupWriter, Texts};
+pub use groups::{GroupEncoder, GroupWriter, Texts};
 pub use messages::{GROUP_ROWS, MessageWriter};
+pub use row_groups::{RowGroup, RowGroupBuilder, RowGroupEncoder, RowGroupWriter, Stored};
 
 /// Rows in a batch.
 pub const BATCH_ROWS: usize = 64 * 1024;

@@ -3,11 +3,11 @@
 
 use std::path::Path;
 
+use message_trace::spill::Budget;
 use message_trace::{Error, Protocol};
 use socket_log::encode::Role;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use crate::budget::Budget;
 use crate::calls::Part;
 use crate::datagram_names::Views;
 use crate::datagrams;

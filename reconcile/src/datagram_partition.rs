@@ -2,6 +2,7 @@
 //! saw, each on its way to its flow.
 
 use message_trace::Error;
+use message_trace::spill::{Dealer, Store, joined};
 use rustc_hash::FxHashMap;
 
 use crate::calls::Datagram;
@@ -10,13 +11,11 @@ use crate::clocks::Samples;
 use crate::datagram_match::{Matches, Pass, match_all, match_translated};
 use crate::datagram_names::{Fallback, SeenNames};
 use crate::datagram_translation::{DatagramTranslations, Hints, Translated, may_be_translated, split};
-use crate::dealer::Dealer;
 use crate::end::DatagramMessage;
 use crate::names::NameId;
 use crate::reach::Reach;
 use crate::receivers::Receivers;
 use crate::reconciliation::Reconciliation;
-use crate::store::{Store, joined};
 
 /// What matching needs to know of all sockets, and where its results go.
 pub(crate) struct DatagramMatcher<'a, 'b> {

@@ -4,18 +4,16 @@
 use std::ops::Range;
 use std::path::Path;
 
+use message_trace::parallel;
+use message_trace::spill::{Budget, Dealer, Store};
 use message_trace::{Error, Progress};
 
-use crate::budget::Budget;
 use crate::calls::{Datagram, StreamCall};
 use crate::capture::NONE;
 use crate::connections::Connection;
-use crate::dealer::Dealer;
-use crate::parallel;
 use crate::reach::Reach;
 use crate::second_reading::{Call, SecondReading};
 use crate::socket::{Socket, Sockets};
-use crate::store::Store;
 
 /// About so many bytes of calls make a partition: enough to keep files and buffers few, and little beside what
 /// memory holds.

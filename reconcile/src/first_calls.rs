@@ -2,12 +2,12 @@
 //! connections that look alike is which. It reads the logs once more, and only where there is such a question.
 
 use message_trace::Progress;
+use message_trace::parallel;
 use rustc_hash::FxHashMap;
 
 use crate::calls::Transfer;
 use crate::capture::Capture;
 use crate::error::Error;
-use crate::parallel;
 use crate::second_reading::{Call, SecondReading};
 use crate::socket::Sockets;
 use crate::streams;

@@ -3,12 +3,12 @@
 
 use std::net::SocketAddr;
 
+use message_trace::parallel;
 use message_trace::{Error, Progress, Protocol};
 use rustc_hash::FxHashMap;
 use socket_log::encode::Role;
 
 use crate::capture::{Capture, NONE};
-use crate::parallel;
 use crate::second_reading::{Call, SecondReading};
 use crate::socket::{Socket, Sockets};
 use crate::translation::{Fingerprint, HalfFlow, Side, TURNS, Turn, Way};

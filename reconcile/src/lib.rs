@@ -8,8 +8,8 @@
 //!    all processes that hold one kernel socket become one (`socket`), and the two ends of each connection find each
 //!    other (`connections`, `pairing`, `unix_sockets`), where their names differ by what they share ([`translation`],
 //!    `half_flows`, `translated`);
-//! 2. for the calls (`second_reading`, and `positions` where a log has forgotten some), which are dealt into partitions (`deal`, `dealer`), in memory or in temporary files
-//!    (`store`, `budget`): those of one connection, or of one content of datagrams, meet in one.
+//! 2. for the calls (`second_reading`, and `positions` where a log has forgotten some), which are dealt into partitions (`deal`), in memory or in temporary files
+//!    ([`message_trace::spill`]): those of one connection, or of one content of datagrams, meet in one.
 //!
 //! Then each partition is matched apart from the others: streams by byte ([`streams`], `stream_flows`) and made fat
 //! ([`fat`]), a connection with very many calls from files (`ways`, `sorted`), datagrams by checksum (`datagram_match`, [`datagrams`]) and then grouped into flows (`datagram_flows`).
@@ -20,7 +20,6 @@
 
 mod addresses;
 pub mod blind_spots;
-mod budget;
 mod calls;
 mod capture;
 mod cause;
@@ -33,7 +32,6 @@ mod datagram_partition;
 mod datagram_translation;
 pub mod datagrams;
 mod deal;
-mod dealer;
 mod end;
 mod error;
 pub mod fat;
@@ -48,7 +46,6 @@ mod names;
 mod options;
 mod output;
 mod pairing;
-mod parallel;
 mod pipeline;
 mod positions;
 mod process;
@@ -63,7 +60,6 @@ mod seen_twice;
 mod socket;
 mod sorted;
 mod steady;
-mod store;
 mod stream_flows;
 pub mod streams;
 mod survey;

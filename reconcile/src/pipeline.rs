@@ -2,11 +2,12 @@
 
 use std::sync::Mutex;
 
+use message_trace::parallel::{self, lock};
+use message_trace::spill::{Budget, Store};
 use message_trace::{DataDir, Progress};
 use socket_log::layout::source;
 
 use crate::addresses::Addresses;
-use crate::budget::Budget;
 use crate::calls::Datagram;
 use crate::capture::Capture;
 use crate::clocks::Samples;
@@ -23,7 +24,6 @@ use crate::host_facts;
 use crate::imported::{self, CallIds, Joining};
 use crate::options::Options;
 use crate::output::Output;
-use crate::parallel::{self, lock};
 use crate::reach::Reach;
 use crate::read_logs;
 use crate::receivers::Receivers;
@@ -31,7 +31,6 @@ use crate::reconciliation::{Reconciliation, add};
 use crate::rows::Common;
 use crate::seen_twice;
 use crate::socket;
-use crate::store::Store;
 use crate::stream_flows::{MatchedStreams, StreamMatcher};
 use crate::timeline::{Rows, Writing};
 use crate::translated;

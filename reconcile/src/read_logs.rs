@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use message_trace::parallel;
 use message_trace::{DataDir, Progress};
 use socket_log::layout::{lost, state};
 use socket_log::{Damage, Header, OpenError};
@@ -11,7 +12,6 @@ use crate::capture::{Capture, LogFile, NONE};
 use crate::error::Error;
 use crate::machines::{self, Home, Machines};
 use crate::names::NO_NAME;
-use crate::parallel;
 use crate::process::{self, Process};
 use crate::reconciliation::{DamagedLog, Reconciliation, UnendedLog, add};
 use crate::steady;

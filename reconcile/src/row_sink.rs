@@ -2,9 +2,9 @@
 //! them, and some are kept as the sample that says where to cut time into stretches.
 
 use message_trace::Error;
+use message_trace::spill::Store;
 
 use crate::rows::Row;
-use crate::store::Store;
 
 /// One row of so many is in the sample.
 pub(crate) const EACH: usize = 64;

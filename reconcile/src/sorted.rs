@@ -12,9 +12,7 @@ use std::collections::binary_heap::PeekMut;
 use std::path::Path;
 
 use message_trace::Error;
-
-use crate::budget::Budget;
-use crate::store::{Plain, Store};
+use message_trace::spill::{Budget, Plain, Store};
 
 /// At most so many bytes of a run are read at once:
 const BUFFER_BYTES: usize = 16 << 10;

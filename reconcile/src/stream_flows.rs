@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::path::Path;
 
 use message_trace::Error;
+use message_trace::spill::Budget;
 
-use crate::budget::Budget;
 use crate::calls::{Part, StreamCall, Transfer};
 use crate::capture::{Capture, NONE};
 use crate::cause::Cause;

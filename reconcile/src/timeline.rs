@@ -7,17 +7,15 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use message_trace::table::{GROUP_ROWS, Group, GroupEncoder, GroupWriter, Texts};
+use message_trace::parallel;
+use message_trace::spill::{Budget, Dealer, Store};
+use message_trace::table::{GROUP_ROWS, GroupEncoder, GroupWriter, RowGroup, Texts};
 use message_trace::{EndpointId, Error, Progress};
 
-use crate::budget::Budget;
-use crate::dealer::Dealer;
 use crate::imported::{CallIds, ImportedRow};
 use crate::output::Output;
-use crate::parallel;
 use crate::row_sink::{EACH, RowSink, Taken};
 use crate::rows::{Common, Key, Row};
-use crate::store::Store;
 
 /// The rows of all partitions, before they have an order.
 pub(crate) struct Rows<'a> {
@@ -159,7 +157,7 @@ impl<'a> Rows<'a> {
         let mut writer = GroupWriter::create(path)?;
         let encoder = writer.encoder();
         let encode = |stretch: usize| stretches.encode(stretch, &encoder, firsts[stretch], writing);
-        parallel::in_order(threads, many, encode, |stretch, groups: Vec<Group>| {
+        parallel::in_order(threads, many, encode, |stretch, groups: Vec<RowGroup>| {
             progress.advance(counts[stretch]);
             groups.into_iter().try_for_each(|group| writer.append(group))
         })?;
@@ -199,7 +197,7 @@ impl Stretches<'_> {
         encoder: &GroupEncoder,
         first: i64,
         writing: &Writing,
-    ) -> Result<Vec<Group>, Error> {
+    ) -> Result<Vec<RowGroup>, Error> {
         let Writing { output, common, .. } = *writing;
         let (own, imported) = (self.own.take(stretch)?.concat(), self.imported.take(stretch)?.concat());
         let slot = |row: &Row| &output.slots[row.slot as usize];

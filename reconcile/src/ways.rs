@@ -6,8 +6,8 @@ use std::ops::Range;
 use std::path::Path;
 
 use message_trace::Error;
+use message_trace::spill::Budget;
 
-use crate::budget::Budget;
 use crate::calls::{StreamCall, Transfer};
 use crate::capture::NONE;
 use crate::connections::Connection;

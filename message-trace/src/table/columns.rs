@@ -89,10 +89,13 @@ pub fn texts<S: AsRef<str>>(values: impl IntoIterator<Item = Option<S>>) -> Arra
             })
         }));
     }
-    let keys = Int32Array::from(keys);
-    let values = Arc::new(StringArray::from(distinct));
-    // Every key was made above as an index of `distinct`, so the constructor has nothing to object to.
-    match DictionaryArray::<Int32Type>::try_new(keys, values) {
+    keyed(Int32Array::from(keys), StringArray::from(distinct))
+}
+
+/// A dictionary column of `texts`, of which every key must be an index.
+pub fn keyed(keys: Int32Array, texts: StringArray) -> ArrayRef {
+    // With such keys the constructor has nothing to object to; with others there are too few rows for any batch.
+    match DictionaryArray::<Int32Type>::try_new(keys, Arc::new(texts)) {
         Ok(array) => Arc::new(array),
         Err(_) => text::<&str>([]),
     }

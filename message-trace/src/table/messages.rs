@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::message::{Message, Protocol};
 use crate::node::Nodes;
 use crate::table::columns::{self, Columns, dictionary, nullable, required};
-use crate::table::{self, Group, GroupEncoder, GroupWriter, Texts};
+use crate::table::{self, GroupEncoder, GroupWriter, RowGroup, Texts};
 use crate::trace::{EndpointId, MessageTrace};
 
 /// The rows of a group that is encoded at once.
@@ -75,7 +75,13 @@ impl MessageTrace {
     }
 
     /// The rows from `first` to before `end`, encoded; `before` messages of the table come before this trace's.
-    fn group(&self, encoder: &GroupEncoder, first: usize, end: usize, before: i64) -> Result<Group, Error> {
+    fn group(
+        &self,
+        encoder: &GroupEncoder,
+        first: usize,
+        end: usize,
+        before: i64,
+    ) -> Result<RowGroup, Error> {
         let texts = OfTrace { trace: self, first };
         encoder.encode(before + first as i64, end - first, |row| self.message(first + row), &texts)
     }

@@ -1,8 +1,8 @@
 //! Records dealt into partitions: in memory while a budget lasts, in a temporary file beyond it.
 //!
 //! Reconciliation groups more records than memory holds, several times over: calls by connection, datagrams by
-//! content and then by flow, messages by time. Each time many workers deal blocks of records into partitions, and
-//! later each partition is taken whole. A block carries a tag by which the blocks of a partition are put in order,
+//! content and then by flow, messages by time; analysis groups path instances by shape. Each time many workers deal blocks of
+//! records into partitions, and later each partition is taken whole. A block carries a tag by which the blocks of a partition are put in order,
 //! so that neither the number of workers nor where the blocks were kept changes what comes out.
 
 use std::fs::File;
@@ -12,20 +12,20 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
-use message_trace::Error;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use crate::budget::Budget;
+use super::budget::Budget;
+use crate::error::Error;
 use crate::parallel::lock;
 
 /// A record that can be kept in a file as it is in memory.
-pub(crate) trait Plain: FromBytes + IntoBytes + Immutable + Copy + Send + Sync {}
+pub trait Plain: FromBytes + IntoBytes + Immutable + Copy + Send + Sync {}
 
 impl<T: FromBytes + IntoBytes + Immutable + Copy + Send + Sync> Plain for T {}
 
 /// Records of one kind in partitions.
 #[derive(Debug)]
-pub(crate) struct Store<'a, T> {
+pub struct Store<'a, T> {
     budget: &'a Budget,
     /// Where the temporary file goes. It has no name, so nothing is left of it however the program ends.
     directory: PathBuf,
@@ -47,7 +47,8 @@ enum Kept<T> {
 }
 
 impl<'a, T: Plain> Store<'a, T> {
-    pub(crate) fn new(budget: &'a Budget, directory: &Path, partitions: usize) -> Store<'a, T> {
+    /// A store of so many partitions, with its temporary file in `directory`.
+    pub fn new(budget: &'a Budget, directory: &Path, partitions: usize) -> Store<'a, T> {
         Store {
             budget,
             directory: directory.to_owned(),
@@ -58,12 +59,15 @@ impl<'a, T: Plain> Store<'a, T> {
     }
 
     /// How many partitions there are.
-    pub(crate) fn partitions(&self) -> usize {
+    pub fn partitions(&self) -> usize {
         self.partitions.len()
     }
 
     /// Adds a block to a partition; `tag` is its place among the partition's blocks.
-    pub(crate) fn push(&self, partition: usize, tag: u64, records: Vec<T>) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// When the temporary file cannot be written.
+    pub fn push(&self, partition: usize, tag: u64, records: Vec<T>) -> Result<(), Error> {
         let Some(blocks) = self.partitions.get(partition).filter(|_| !records.is_empty()) else {
             return Ok(());
         };
@@ -76,12 +80,15 @@ impl<'a, T: Plain> Store<'a, T> {
     }
 
     /// Adds so many partitions.
-    pub(crate) fn grow(&mut self, partitions: usize) {
+    pub fn grow(&mut self, partitions: usize) {
         self.partitions.extend((0..partitions).map(|_| Mutex::new(Vec::new())));
     }
 
     /// Adds a partition of one block.
-    pub(crate) fn push_partition(&mut self, records: Vec<T>) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// When the temporary file cannot be written.
+    pub fn push_partition(&mut self, records: Vec<T>) -> Result<(), Error> {
         self.grow(1);
         self.push(self.partitions.len() - 1, 0, records)
     }
@@ -106,12 +113,18 @@ impl<'a, T: Plain> Store<'a, T> {
     }
 
     /// Takes the records of a partition, in blocks, in the order of their tags.
-    pub(crate) fn take(&self, partition: usize) -> Result<Vec<Vec<T>>, Error> {
+    ///
+    /// # Errors
+    /// When the temporary file cannot be read.
+    pub fn take(&self, partition: usize) -> Result<Vec<Vec<T>>, Error> {
         self.blocks(partition).collect()
     }
 
     /// The same, one block after the other: only that one is in memory which is asked for.
-    pub(crate) fn blocks(&self, partition: usize) -> impl Iterator<Item = Result<Vec<T>, Error>> {
+    ///
+    /// # Errors
+    /// When the temporary file cannot be read, as that block.
+    pub fn blocks(&self, partition: usize) -> impl Iterator<Item = Result<Vec<T>, Error>> {
         let mut blocks =
             self.partitions.get(partition).map(|of| std::mem::take(&mut *lock(of))).unwrap_or_default();
         blocks.sort_by_key(|block| block.tag);
@@ -119,7 +132,10 @@ impl<'a, T: Plain> Store<'a, T> {
     }
 
     /// Reads up to `most` records of a block into `to`, from record number `from` on. Blocks are numbered as they were pushed.
-    pub(crate) fn read(
+    ///
+    /// # Errors
+    /// When the temporary file cannot be read.
+    pub fn read(
         &self,
         partition: usize,
         block: usize,
@@ -181,7 +197,7 @@ impl<T> Drop for Store<'_, T> {
 }
 
 /// The records of all blocks in one. Each block is let go as soon as it is there, as together they may be as large as memory is.
-pub(crate) fn joined<T: Plain>(mut blocks: Vec<Vec<T>>) -> Vec<T> {
+pub fn joined<T: Plain>(mut blocks: Vec<Vec<T>>) -> Vec<T> {
     if let [only] = blocks.as_mut_slice() {
         return std::mem::take(only);
     }
@@ -197,7 +213,7 @@ fn bytes<T>(records: &[T]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dealer::Dealer;
+    use crate::spill::Dealer;
 
     /// What comes out of each partition when five pieces deal numbers with that budget.
     fn dealt(budget: u64, directory: &Path, reverse: bool) -> (Vec<Vec<u64>>, u64) {

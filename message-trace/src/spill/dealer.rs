@@ -2,12 +2,11 @@
 //! tag tells whose it is and where it comes among that worker's, so that the order in which workers happen to be does
 //! not matter.
 
-use message_trace::Error;
-
-use crate::store::{Plain, Store};
+use super::store::{Plain, Store};
+use crate::error::Error;
 
 /// One worker's way of dealing records into a store, block by block.
-pub(crate) struct Dealer<'s, 'a, T> {
+pub struct Dealer<'s, 'a, T> {
     store: &'s Store<'a, T>,
     /// The piece of work, which comes first in the tags.
     piece: u64,
@@ -20,18 +19,22 @@ const BLOCK_BYTES: usize = 16 << 10;
 
 impl<'s, 'a, T: Plain> Dealer<'s, 'a, T> {
     /// A dealer for the work of piece number `piece`.
-    pub(crate) fn new(store: &'s Store<'a, T>, piece: usize) -> Dealer<'s, 'a, T> {
+    pub fn new(store: &'s Store<'a, T>, piece: usize) -> Dealer<'s, 'a, T> {
         let buffers = (0..store.partitions()).map(|_| Vec::new()).collect();
         Dealer { store, piece: piece as u64, blocks: 0, buffers }
     }
 
     /// How many partitions there are.
-    pub(crate) fn partitions(&self) -> usize {
+    pub fn partitions(&self) -> usize {
         self.buffers.len()
     }
 
+    /// Deals `record` into a partition.
+    ///
+    /// # Errors
+    /// When the temporary file cannot be written.
     #[inline]
-    pub(crate) fn deal(&mut self, partition: usize, record: T) -> Result<(), Error> {
+    pub fn deal(&mut self, partition: usize, record: T) -> Result<(), Error> {
         let Some(buffer) = self.buffers.get_mut(partition) else { return Ok(()) };
         buffer.push(record);
         if size_of::<T>() * buffer.len() < BLOCK_BYTES {
@@ -47,7 +50,10 @@ impl<'s, 'a, T: Plain> Dealer<'s, 'a, T> {
     }
 
     /// Hands over what is left.
-    pub(crate) fn finish(mut self) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// As for [`Dealer::deal`].
+    pub fn finish(mut self) -> Result<(), Error> {
         for partition in 0..self.buffers.len() {
             let rest = self.buffers.get_mut(partition).map(|buffer| buffer.as_slice().to_vec());
             self.push(partition, rest.unwrap_or_default())?;

@@ -18,7 +18,10 @@ struct Shared<M, T, E> {
 
 /// Calls `work` for each of `count` pieces on `threads` threads, and `take` with each result in the order of the
 /// pieces, one at a time. No worker runs far ahead of what was taken, so few results wait. The first error ends it.
-pub(crate) fn in_order<T: Send, E: Send>(
+///
+/// # Errors
+/// What `work` or `take` gives.
+pub fn in_order<T: Send, E: Send>(
     threads: usize,
     count: usize,
     work: impl Fn(usize) -> Result<T, E> + Sync,
@@ -69,7 +72,7 @@ pub(crate) fn in_order<T: Send, E: Send>(
 }
 
 /// Locks `mutex`. A poisoned one is taken as it is: a panic ends the program anyway.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

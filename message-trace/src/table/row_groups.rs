@@ -1,0 +1,183 @@
+//! Writing a table piece by piece: groups of rows are encoded apart from each other, on any thread, and appended in order. So
+//! neither the table nor its encoding needs to be in one place.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use arrow_schema::SchemaRef;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_writer::{
+    ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves,
+};
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::ColumnPath;
+
+use crate::error::Error;
+use crate::table::unfinished;
+
+/// How the values of a column are stored, before they are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stored {
+    /// As the differences of one to the next, for integers: times, ids and sizes hardly repeat, but their differences are small,
+    /// and hashing each value to find that out would take longer than all the rest.
+    Differences,
+    /// Each different value once, for values that repeat.
+    Once,
+    /// One after the other.
+    Plain,
+    /// All first bytes of the values, all second bytes, and so on, for floating-point numbers of similar size.
+    Bytewise,
+}
+
+/// A table in the making. It replaces the former one when it is finished.
+pub struct RowGroupWriter {
+    path: PathBuf,
+    unfinished: PathBuf,
+    writer: SerializedFileWriter<File>,
+    encoder: Arc<RowGroupEncoder>,
+}
+
+/// What makes [`RowGroup`]s of arrays, on any thread.
+pub struct RowGroupEncoder {
+    path: PathBuf,
+    schema: SchemaRef,
+    factory: ArrowRowGroupWriterFactory,
+}
+
+/// Some rows of the table, being encoded.
+pub struct RowGroupBuilder<'encoder> {
+    encoder: &'encoder RowGroupEncoder,
+    columns: Vec<ArrowColumnWriter>,
+}
+
+/// Some rows of the table, encoded.
+pub struct RowGroup {
+    columns: Vec<ArrowColumnChunk>,
+}
+
+impl RowGroupWriter {
+    /// Begins the table at `path`, of which each column is stored as `stored` says of its name.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn create(
+        path: &Path,
+        schema: SchemaRef,
+        stored: impl Fn(&str) -> Stored,
+    ) -> Result<RowGroupWriter, Error> {
+        let unfinished = unfinished(path);
+        let file = File::create(&unfinished).map_err(|error| Error::io(&unfinished, error))?;
+        let properties = properties(&schema, stored);
+        let parts = ArrowWriter::try_new(file, schema.clone(), Some(properties))
+            .and_then(ArrowWriter::into_serialized_writer);
+        let (writer, factory) = parts.map_err(|error| wrong(path, error))?;
+        let encoder = Arc::new(RowGroupEncoder { path: path.to_owned(), schema, factory });
+        Ok(RowGroupWriter { path: path.to_owned(), unfinished, writer, encoder })
+    }
+
+    /// What encodes groups for this table.
+    pub fn encoder(&self) -> Arc<RowGroupEncoder> {
+        self.encoder.clone()
+    }
+
+    /// Appends a group.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn append(&mut self, group: RowGroup) -> Result<(), Error> {
+        let append = || {
+            let mut writer = self.writer.next_row_group()?;
+            for column in group.columns {
+                column.append_to_row_group(&mut writer)?;
+            }
+            writer.close().map(drop)
+        };
+        append().map_err(|error| wrong(&self.path, error))
+    }
+
+    /// Ends the table and puts it into its place.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn finish(mut self) -> Result<(), Error> {
+        self.writer.finish().map_err(|error| wrong(&self.path, error))?;
+        fs::rename(&self.unfinished, &self.path).map_err(|error| Error::io(&self.path, error))
+    }
+}
+
+impl Drop for RowGroupWriter {
+    fn drop(&mut self) {
+        // Nothing is left of a table that was not finished; of a finished one this name is gone.
+        let _ = fs::remove_file(&self.unfinished);
+    }
+}
+
+impl RowGroupEncoder {
+    /// Begins a group.
+    ///
+    /// # Errors
+    /// When the columns have no writers: a mistake of the caller.
+    pub fn begin(&self) -> Result<RowGroupBuilder<'_>, Error> {
+        let columns = self.factory.create_column_writers(0).map_err(|error| wrong(&self.path, error))?;
+        Ok(RowGroupBuilder { encoder: self, columns })
+    }
+}
+
+impl RowGroupBuilder<'_> {
+    /// Encodes some more rows, an array for each column. A few thousand rows at a time stay in the processor's cache.
+    ///
+    /// # Errors
+    /// When they do not fit the schema: a mistake of the caller.
+    pub fn write(&mut self, arrays: &[ArrayRef]) -> Result<(), Error> {
+        let mut write = || {
+            for ((field, array), writer) in
+                self.encoder.schema.fields().iter().zip(arrays).zip(&mut self.columns)
+            {
+                for leaf in compute_leaves(field, array)? {
+                    writer.write(&leaf)?;
+                }
+            }
+            Ok(())
+        };
+        write().map_err(|error| wrong(&self.encoder.path, error))
+    }
+
+    /// Ends the group.
+    ///
+    /// # Errors
+    /// When the columns do not fit each other: a mistake of the caller.
+    pub fn finish(self) -> Result<RowGroup, Error> {
+        let columns: Result<_, _> = self.columns.into_iter().map(ArrowColumnWriter::close).collect();
+        Ok(RowGroup { columns: columns.map_err(|error| wrong(&self.encoder.path, error))? })
+    }
+}
+
+/// Only of differences the least and the greatest value of a group are kept, by which rows can be found: of the others they tell
+/// nobody anything, and comparing takes long.
+fn properties(schema: &SchemaRef, stored: impl Fn(&str) -> Stored) -> WriterProperties {
+    let mut properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_statistics_enabled(EnabledStatistics::None)
+        .set_dictionary_enabled(false);
+    for field in schema.fields() {
+        let column = ColumnPath::from(field.name().as_str());
+        properties = match stored(field.name()) {
+            Stored::Once => properties.set_column_dictionary_enabled(column, true),
+            Stored::Plain => properties.set_column_encoding(column, Encoding::PLAIN),
+            Stored::Bytewise => properties.set_column_encoding(column, Encoding::BYTE_STREAM_SPLIT),
+            Stored::Differences => properties
+                .set_column_statistics_enabled(column.clone(), EnabledStatistics::Chunk)
+                .set_column_encoding(column, Encoding::DELTA_BINARY_PACKED),
+        };
+    }
+    properties.build()
+}
+
+fn wrong(path: &Path, error: ParquetError) -> Error {
+    Error::io(path, std::io::Error::other(error))
+}
