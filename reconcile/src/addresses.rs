@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use rustc_hash::FxHashMap;
 
+use crate::column::Column;
 use crate::names::Names;
 use crate::socket::Socket;
 
@@ -12,9 +13,9 @@ use crate::socket::Socket;
 pub(crate) struct Addresses(FxHashMap<IpAddr, Vec<u32>>);
 
 impl Addresses {
-    pub(crate) fn of(names: &Names, sockets: &[Socket]) -> Addresses {
+    pub(crate) fn of(names: &Names, sockets: &Column<Socket>) -> Addresses {
         let mut machines: FxHashMap<IpAddr, Vec<u32>> = FxHashMap::default();
-        for socket in sockets {
+        for socket in sockets.iter() {
             let ip = names.inet(socket.local).map(|address| address.ip());
             if let Some(ip) = ip.filter(|ip| !ip.is_unspecified() && !ip.is_loopback()) {
                 let machines = machines.entry(ip).or_default();

@@ -8,24 +8,43 @@ use message_trace::Protocol;
 use socket_log::encode::Role;
 use socket_log::{Clock, Setting};
 
+use crate::column::Column;
 use crate::names::{NameId, Names};
 use crate::process::Process;
+use crate::tables::Tables;
 
 /// No flow, no socket, no process: in tables whose entries are numbers.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// What was captured.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Capture {
+    /// Where all tables are.
+    pub(crate) tables: Tables,
     pub(crate) hosts: Vec<String>,
     /// The process of each log that could be read; its place is also the log's.
     pub(crate) processes: Vec<Process>,
     pub(crate) logs: Vec<LogFile>,
     /// The flows of all logs, those of one log in a row.
-    pub(crate) flows: Vec<Flow>,
+    pub(crate) flows: Column<Flow>,
     /// What became known of the names of flows' ends, flow by flow in the order of time.
-    pub(crate) namings: Vec<Naming>,
+    pub(crate) namings: Column<Naming>,
     pub(crate) names: Names,
+}
+
+impl Capture {
+    /// Nothing yet.
+    pub(crate) fn new(tables: &Tables) -> Capture {
+        Capture {
+            tables: tables.clone(),
+            hosts: Vec::new(),
+            processes: Vec::new(),
+            logs: Vec::new(),
+            flows: Column::new(tables),
+            namings: Column::new(tables),
+            names: Names::new(tables),
+        }
+    }
 }
 
 /// A log, to be read again.

@@ -2,13 +2,14 @@
 
 use std::net::SocketAddr;
 
-use message_trace::Protocol;
+use message_trace::{Error, Protocol};
 use rustc_hash::FxHashSet;
 use socket_log::encode::Role;
 
 use crate::addresses::Addresses;
 use crate::capture::{Capture, NONE};
 use crate::cause::Cause;
+use crate::column::Column;
 use crate::first_calls::FirstCalls;
 use crate::names::NameId;
 use crate::pairing::{self, Candidate};
@@ -38,55 +39,46 @@ impl Connection {
 /// The other end of every socket of which it was found, by the socket; [`NONE`] of the others.
 pub(crate) fn partners(
     capture: &Capture,
-    sockets: &[Socket],
+    sockets: &Column<Socket>,
     listening: &Listening,
     first_calls: &FirstCalls,
-) -> Vec<u32> {
-    let mut partner: Vec<u32> = vec![NONE; sockets.len()];
-    let mut pair_up = |pairs: Vec<(u32, u32)>| {
-        for (connecting, accepting) in pairs {
-            let (one, other) = (connecting as usize, accepting as usize);
-            if partner[one] == NONE && partner[other] == NONE {
-                (partner[one], partner[other]) = (accepting, connecting);
-            }
+) -> Result<Column<u32>, Error> {
+    let mut partner = Column::filled(&capture.tables, sockets.len(), NONE)?;
+    let mut pair_up = |(connecting, accepting): (u32, u32)| {
+        let (one, other) = (connecting as usize, accepting as usize);
+        if partner[one] == NONE && partner[other] == NONE {
+            (partner[one], partner[other]) = (accepting, connecting);
         }
     };
-    pair_up(unix_sockets::pairs(sockets));
-    pair_up(tcp(capture, sockets, listening));
-    pair_up(unix_sockets::connected(capture, sockets, first_calls));
-    partner
+    unix_sockets::pairs(sockets).for_each(&mut pair_up);
+    tcp(capture, sockets, listening, &mut pair_up)?;
+    unix_sockets::connected(capture, sockets, first_calls).into_iter().for_each(&mut pair_up);
+    Ok(partner)
 }
 
 /// All connections that bytes went over, ordered by the time at which they were made.
 pub(crate) fn connections(
     capture: &Capture,
-    sockets: &[Socket],
-    partner: &[u32],
+    sockets: &Column<Socket>,
+    partner: &Column<u32>,
     listening: &Listening,
-) -> Vec<Connection> {
-    let mut all = Vec::new();
-    for (place, socket) in sockets.iter().enumerate() {
-        let place = place as u32;
-        match partner[place as usize] {
+) -> Result<Column<Connection>, Error> {
+    let mut all: Column<(i64, Connection)> = Column::new(&capture.tables);
+    for (place, (socket, partner)) in (0..).zip(sockets.iter().zip(partner.iter())) {
+        let connection = match *partner {
             // It was never used, or for datagrams.
-            NONE if socket.totals == [0, 0] => {}
-            NONE => all.push(alone(socket, place, listening, capture)),
+            NONE if socket.totals == [0, 0] => continue,
+            NONE => alone(socket, place, listening, capture),
             other if is_first(socket, place, &sockets[other as usize], other, listening, capture) => {
-                all.push(Connection {
-                    connecting: place,
-                    accepting: other,
-                    cause: Cause::Nothing,
-                    doubtful: false,
-                });
+                Connection { connecting: place, accepting: other, cause: Cause::Nothing, doubtful: false }
             }
-            _ => {}
-        }
+            _ => continue,
+        };
+        // The socket that made it is this one.
+        all.push((socket.named, connection))?;
     }
-    all.sort_by_key(|connection| {
-        let made = connection.socket();
-        (sockets[made as usize].named, made)
-    });
-    all
+    all.sort_by_key(|(named, connection)| (*named, connection.socket()))?;
+    Column::collect(&capture.tables, all.iter().map(|(_, connection)| *connection))
 }
 
 /// Whether `socket` is the connecting one of the two.
@@ -110,14 +102,13 @@ fn is_first(
 
 /// A socket whose other end was not found.
 fn alone(socket: &Socket, place: u32, listening: &Listening, capture: &Capture) -> Connection {
-    let peer = capture.names.get(socket.peer);
-    let cause = match peer {
-        None => Cause::NoNames,
-        Some(_) if socket.protocol == Protocol::Tcp && socket.peer == socket.local => Cause::Itself,
-        Some(_) if socket.role == Role::Connect && listening.on(capture, socket, socket.peer) => {
+    let cause = match capture.names.has(socket.peer) {
+        false => Cause::NoNames,
+        true if socket.protocol == Protocol::Tcp && socket.peer == socket.local => Cause::Itself,
+        true if socket.role == Role::Connect && listening.on(capture, socket, socket.peer) => {
             Cause::NotAccepted
         }
-        Some(_) => Cause::Untraced,
+        true => Cause::Untraced,
     };
     match side(socket, listening, capture) {
         Role::Accept => Connection { connecting: NONE, accepting: place, cause, doubtful: false },
@@ -154,9 +145,9 @@ pub(crate) struct Listening {
 }
 
 impl Listening {
-    pub(crate) fn of(capture: &Capture, sockets: &[Socket]) -> Listening {
+    pub(crate) fn of(capture: &Capture, sockets: &Column<Socket>) -> Listening {
         let (mut names, mut ports) = (FxHashSet::default(), FxHashSet::default());
-        for socket in sockets {
+        for socket in sockets.iter() {
             if socket.role != Role::Listen {
                 continue;
             }
@@ -193,12 +184,17 @@ impl Listening {
 }
 
 /// Pairs TCP sockets by their mirrored names.
-fn tcp(capture: &Capture, sockets: &[Socket], listening: &Listening) -> Vec<(u32, u32)> {
+fn tcp(
+    capture: &Capture,
+    sockets: &Column<Socket>,
+    listening: &Listening,
+    mut pair_up: impl FnMut((u32, u32)),
+) -> Result<(), Error> {
     let names = &capture.names;
     // The names in a fixed order, the machine where they are its own, and which of the names is the socket's.
     type Key = (NameId, NameId, u32);
-    let mut ends: Vec<(Key, bool, u32)> = Vec::new();
-    for (place, socket) in sockets.iter().enumerate() {
+    let mut ends: Column<(Key, bool, u32)> = Column::new(&capture.tables);
+    for (place, socket) in (0..).zip(sockets.iter()) {
         let (local, peer) = (socket.local, socket.peer);
         if socket.protocol != Protocol::Tcp || local == peer || names.inet(local).is_none() {
             continue;
@@ -207,30 +203,32 @@ fn tcp(capture: &Capture, sockets: &[Socket], listening: &Listening) -> Vec<(u32
             continue;
         }
         let machine = if names.is_of_its_machine(local) { socket.machine } else { u32::MAX };
-        ends.push(((local.min(peer), local.max(peer), machine), local > peer, place as u32));
+        ends.push(((local.min(peer), local.max(peer), machine), local > peer, place))?;
     }
-    ends.sort_unstable();
-    let mut pairs = Vec::new();
+    ends.sort_by_key(|end| *end)?;
     let [mut one, mut other]: [Vec<Candidate>; 2] = Default::default();
-    for group in ends.chunk_by(|one, next| one.0 == next.0) {
-        let border = group.partition_point(|(_, side, _)| !side);
-        let (Some((_, _, first)), Some((_, _, second))) = (group[..border].first(), group[border..].first())
-        else {
+    let mut next = 0;
+    while let Some((key, ..)) = ends.get(next).copied() {
+        let end = ends.end(next, |end| end.0 == key);
+        let border = ends.partition_point(next..end, |(_, side, _)| !side);
+        let (start, border) = (next, border);
+        next = end;
+        if border == start || border == end {
             continue;
-        };
-        let (first, second) = (&sockets[*first as usize], &sockets[*second as usize]);
-        for (side, group) in [(&mut one, &group[..border]), (&mut other, &group[border..])] {
+        }
+        let (first, second) = (&sockets[ends[start].2 as usize], &sockets[ends[border].2 as usize]);
+        for (side, range) in [(&mut one, start..border), (&mut other, border..end)] {
             side.clear();
-            side.extend(group.iter().map(|(_, _, place)| candidate(*place, &sockets[*place as usize])));
+            side.extend(ends.range(range).map(|(_, _, place)| candidate(*place, &sockets[*place as usize])));
             side.sort_by_key(|candidate| (candidate.named, candidate.socket));
         }
         let apart = first.clock_apart(second);
         let swapped = side(first, listening, capture) == Role::Accept
             && side(second, listening, capture) != Role::Accept;
         let (connecting, accepting) = if swapped { (&other, &one) } else { (&one, &other) };
-        pairs.extend(pairing::one_at_a_time(connecting, accepting, apart));
+        pairing::one_at_a_time(connecting, accepting, apart).into_iter().for_each(&mut pair_up);
     }
-    pairs
+    Ok(())
 }
 
 /// A socket with what pairing wants to know of it.

@@ -5,12 +5,13 @@
 
 use std::net::SocketAddr;
 
-use message_trace::Protocol;
+use message_trace::{Error, Protocol};
 use rustc_hash::FxHashMap;
 use socket_log::SocketName;
 
 use crate::addresses::Addresses;
 use crate::calls::Datagram;
+use crate::column::Column;
 use crate::names::{NO_NAME, NameId, Names, is_for_many, loopback};
 use crate::socket::Socket;
 
@@ -26,18 +27,18 @@ pub(crate) struct Fallback {
 /// The fallbacks of all sockets that need one, by socket.
 pub(crate) fn fallbacks(
     names: &mut Names,
-    sockets: &[Socket],
+    sockets: &Column<Socket>,
     addresses: &Addresses,
-) -> FxHashMap<u32, Fallback> {
+) -> Result<FxHashMap<u32, Fallback>, Error> {
     let mut all = FxHashMap::default();
     for (place, socket) in sockets.iter().enumerate().filter(|(_, socket)| socket.protocol == Protocol::Udp) {
         let Some(own) = names.inet(socket.local).filter(|own| own.ip().is_unspecified()) else { continue };
         let mut name = |ip| names.intern(SocketName::Inet(SocketAddr::new(ip, own.port())));
-        let loopback = name(loopback(own.ip()));
-        let host = addresses.only_address(socket.machine, own.ip()).map_or(socket.local, name);
+        let loopback = name(loopback(own.ip()))?;
+        let host = addresses.only_address(socket.machine, own.ip()).map_or(Ok(socket.local), name)?;
         all.insert(place as u32, Fallback { loopback, host });
     }
-    all
+    Ok(all)
 }
 
 /// The names under which peers saw sockets, by socket and peer: of several that which was used first, by the clock
@@ -76,7 +77,7 @@ impl SeenNames {
 
 /// How sockets are seen by their peers.
 pub(crate) struct Views<'a> {
-    pub(crate) sockets: &'a [Socket],
+    pub(crate) sockets: &'a Column<Socket>,
     pub(crate) names: &'a Names,
     pub(crate) fallbacks: &'a FxHashMap<u32, Fallback>,
     pub(crate) seen: SeenNames,

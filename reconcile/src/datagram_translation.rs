@@ -13,6 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::calls::Datagram;
 use crate::capture::Capture;
+use crate::column::Column;
 use crate::datagram_match::Matches;
 use crate::datagram_names::Views;
 use crate::names::{NO_NAME, NameId, is_for_many};
@@ -38,7 +39,7 @@ struct Way {
 pub(crate) struct Hints(FxHashMap<Way, u32>);
 
 /// Whether there can be translated datagrams between sockets of these: where there are several with UDP.
-pub(crate) fn is_possible(sockets: &[Socket]) -> bool {
+pub(crate) fn is_possible(sockets: &Column<Socket>) -> bool {
     sockets.iter().filter(|socket| socket.protocol == Protocol::Udp).nth(1).is_some()
 }
 

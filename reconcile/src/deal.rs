@@ -10,10 +10,12 @@ use message_trace::{Error, Progress};
 
 use crate::calls::{Datagram, StreamCall};
 use crate::capture::NONE;
+use crate::column::Column;
 use crate::connections::Connection;
 use crate::reach::Reach;
 use crate::second_reading::{Call, SecondReading};
 use crate::socket::{Socket, Sockets};
+use crate::tables::Tables;
 
 /// About so many bytes of calls make a partition: enough to keep files and buffers few, and little beside what
 /// memory holds.
@@ -22,14 +24,14 @@ const PARTITION_BYTES: u64 = 4 << 20;
 const MOST_PARTITIONS: u64 = 1024;
 
 /// Which connections are in which partition.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Partitions {
     /// The connections of each, which are in a row.
     pub(crate) ranges: Vec<Range<u32>>,
     /// The connection of each socket; [`NONE`] of sockets without one.
-    pub(crate) connection_of: Vec<u32>,
+    pub(crate) connection_of: Column<u32>,
     /// The partition of each connection.
-    partition_of: Vec<u16>,
+    partition_of: Column<u16>,
 }
 
 /// How many partitions so many records of that size should be in.
@@ -39,10 +41,14 @@ pub(crate) fn count(records: u64, size: usize) -> usize {
 
 impl Partitions {
     /// Cuts `connections` into partitions of about equally many calls.
-    pub(crate) fn of(connections: &[Connection], sockets: &[Socket]) -> Partitions {
+    pub(crate) fn of(
+        tables: &Tables,
+        connections: &Column<Connection>,
+        sockets: &Column<Socket>,
+    ) -> Result<Partitions, Error> {
         let mut this = Partitions {
-            connection_of: vec![NONE; sockets.len()],
-            partition_of: Vec::with_capacity(connections.len()),
+            connection_of: Column::filled(tables, sockets.len(), NONE)?,
+            partition_of: Column::new(tables),
             ranges: Vec::new(),
         };
         let calls = |connection: &Connection| {
@@ -58,14 +64,14 @@ impl Partitions {
                     *of = place as u32;
                 }
             }
-            this.partition_of.push(this.ranges.len() as u16);
+            this.partition_of.push(this.ranges.len() as u16)?;
             sum += calls(connection);
             if sum >= share || place + 1 == connections.len() {
                 this.ranges.push(begin..place as u32 + 1);
                 (begin, sum) = (place as u32 + 1, 0);
             }
         }
-        this
+        Ok(this)
     }
 
     fn of_socket(&self, socket: u32) -> Option<usize> {
@@ -88,7 +94,7 @@ impl<'a> Stores<'a> {
         budget: &'a Budget,
         directory: &Path,
         partitions: &Partitions,
-        sockets: &[Socket],
+        sockets: &Column<Socket>,
     ) -> Stores<'a> {
         let all: u64 = sockets.iter().map(|socket| u64::from(socket.datagrams)).sum();
         Stores {

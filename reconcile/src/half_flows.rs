@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 use socket_log::encode::Role;
 
 use crate::capture::{Capture, NONE};
+use crate::column::Column;
 use crate::second_reading::{Call, SecondReading};
 use crate::socket::{Socket, Sockets};
 use crate::translation::{Fingerprint, HalfFlow, Side, TURNS, Turn, Way};
@@ -46,13 +47,13 @@ impl HalfFlows {
     pub(crate) fn read(
         capture: &Capture,
         sockets: &Sockets,
-        partner: &[u32],
+        partner: &Column<u32>,
         threads: usize,
         progress: &dyn Progress,
     ) -> Result<HalfFlows, Error> {
         let chosen: Vec<(u32, [SocketAddr; 2])> = (0..)
-            .zip(&sockets.all)
-            .zip(partner)
+            .zip(sockets.all.iter())
+            .zip(partner.iter())
             .filter(|(_, partner)| **partner == NONE)
             .filter_map(|((place, socket), _)| Some((place, names(capture, socket)?)))
             .collect();

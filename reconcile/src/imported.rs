@@ -252,11 +252,12 @@ impl Joining<'_, '_> {
                     self.output.flows += 1;
                     self.output.next_flow = self.output.next_flow.max(flow.saturating_add(1));
                 }
-                let slot = *slots.entry((m.flow, m.protocol, ends)).or_insert_with(|| {
+                let next = self.output.slots.len() as u32;
+                let slot = *slots.entry((m.flow, m.protocol, ends)).or_insert(next);
+                if slot == next {
                     let ends = ends.map(|(node, endpoint)| Place { node, endpoint });
-                    self.output.slots.push(Slot { flow, protocol: m.protocol, ends });
-                    (self.output.slots.len() - 1) as u32
-                });
+                    self.output.slots.push(Slot { flow, protocol: m.protocol, ends })?;
+                }
                 let call = match trace.call_id(at) {
                     Some(text) => self.calls.add(text)?,
                     None => 0,

@@ -11,6 +11,9 @@
 //! 2. for the calls (`second_reading`, and `positions` where a log has forgotten some), which are dealt into partitions (`deal`), in memory or in temporary files
 //!    ([`message_trace::spill`]): those of one connection, or of one content of datagrams, meet in one.
 //!
+//! Tables of which there is a row for each flow, socket, name or connection are in files where they are large, too (`column`,
+//! `tables`, `mapping`).
+//!
 //! Then each partition is matched apart from the others: streams by byte ([`streams`], `stream_flows`) and made fat
 //! ([`fat`]), a connection with very many calls from files (`ways`, `sorted`), datagrams by checksum (`datagram_match`, [`datagrams`]) and then grouped into flows (`datagram_flows`).
 //! The messages (`rows`, `row_sink`) get the times of the common clock, are sorted, with those that were imported as such (`imported`), and written (`timeline`). The public modules
@@ -24,6 +27,7 @@ mod calls;
 mod capture;
 mod cause;
 pub mod clocks;
+mod column;
 mod connections;
 mod datagram_flows;
 mod datagram_match;
@@ -42,6 +46,7 @@ pub mod import;
 mod imported;
 mod json;
 mod machines;
+mod mapping;
 mod names;
 mod options;
 mod output;
@@ -63,6 +68,7 @@ mod steady;
 mod stream_flows;
 pub mod streams;
 mod survey;
+mod tables;
 mod tally;
 mod timeline;
 mod translated;

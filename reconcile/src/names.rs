@@ -1,12 +1,16 @@
 //! Names of sockets, kept once each, and what follows from a name alone.
+//!
+//! There may be as many as there are connections, so those of IP take some bytes in a table; others are few.
 
 use std::hash::BuildHasher;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use hashbrown::HashTable;
-use message_trace::Endpoint;
+use message_trace::{Endpoint, Error};
 use rustc_hash::FxBuildHasher;
 use socket_log::SocketName;
+
+use crate::column::Column;
+use crate::tables::Tables;
 
 /// A name's place among the names.
 pub(crate) type NameId = u32;
@@ -16,71 +20,206 @@ pub(crate) const NO_NAME: NameId = u32::MAX;
 /// All names, each once.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    values: Vec<SocketName>,
-    /// By the hash of the name, which is not here once more, as there may be millions.
-    ids: HashTable<NameId>,
+    tables: Tables,
+    rows: Column<Row>,
+    /// The addresses of those of IPv6.
+    v6: Column<Ipv6Addr>,
+    /// What is no address and port.
+    others: Vec<SocketName>,
+    /// By the hash of the name, which is not here once more: in the first free place from its own on, of which half are
+    /// free. [`NO_NAME`]: free.
+    ids: Column<NameId>,
 }
 
-fn hash(name: &SocketName) -> u64 {
-    FxBuildHasher.hash_one(name)
+/// A name. Its address, where it is of IPv4, or its place among those of its kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Row {
+    kind: Kind,
+    port: u16,
+    value: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Kind {
+    V4,
+    V6,
+    Other,
+}
+
+/// What a name is looked for by.
+enum Sought<'a> {
+    V4(Ipv4Addr, u16),
+    V6(Ipv6Addr, u16),
+    Other(&'a SocketName),
+}
+
+impl<'a> Sought<'a> {
+    fn of(name: &'a SocketName) -> Sought<'a> {
+        match name {
+            SocketName::Inet(SocketAddr::V4(v4)) => Sought::V4(*v4.ip(), v4.port()),
+            // Names have no scope, as logs do not tell it.
+            SocketName::Inet(SocketAddr::V6(v6)) => Sought::V6(*v6.ip(), v6.port()),
+            other => Sought::Other(other),
+        }
+    }
+
+    fn hash(&self) -> u64 {
+        match self {
+            Sought::V4(ip, port) => FxBuildHasher.hash_one((ip.to_bits(), port)),
+            Sought::V6(ip, port) => FxBuildHasher.hash_one((ip.to_bits(), port)),
+            Sought::Other(name) => FxBuildHasher.hash_one(name),
+        }
+    }
 }
 
 impl Names {
-    pub(crate) fn intern(&mut self, name: SocketName) -> NameId {
-        if let Some(id) = self.find(&name) {
-            return id;
+    pub(crate) fn new(tables: &Tables) -> Names {
+        Names {
+            tables: tables.clone(),
+            rows: Column::new(tables),
+            v6: Column::new(tables),
+            others: Vec::new(),
+            ids: Column::new(tables),
         }
-        let id = self.values.len() as NameId;
-        let hash_of = |id: &NameId| self.values.get(*id as usize).map_or(0, hash);
-        self.ids.insert_unique(hash(&name), id, hash_of);
-        self.values.push(name);
-        id
     }
 
-    pub(crate) fn intern_some(&mut self, name: Option<SocketName>) -> NameId {
-        name.map_or(NO_NAME, |name| self.intern(name))
+    pub(crate) fn intern(&mut self, name: SocketName) -> Result<NameId, Error> {
+        if self.ids.len() <= 2 * self.rows.len() {
+            self.grow()?;
+        }
+        let sought = Sought::of(&name);
+        let free = match self.look_for(&sought) {
+            Ok(id) => return Ok(id),
+            Err(free) => free,
+        };
+        let row = match sought {
+            Sought::V4(ip, port) => Row { kind: Kind::V4, port, value: ip.to_bits() },
+            Sought::V6(ip, port) => {
+                self.v6.push(ip)?;
+                Row { kind: Kind::V6, port, value: self.v6.len() as u32 - 1 }
+            }
+            Sought::Other(_) => {
+                self.others.push(name);
+                Row { kind: Kind::Other, port: 0, value: self.others.len() as u32 - 1 }
+            }
+        };
+        let id = self.rows.len() as NameId;
+        self.rows.push(row)?;
+        self.ids[free] = id;
+        Ok(id)
+    }
+
+    pub(crate) fn intern_some(&mut self, name: Option<SocketName>) -> Result<NameId, Error> {
+        name.map_or(Ok(NO_NAME), |name| self.intern(name))
+    }
+
+    /// Makes more places to look in.
+    fn grow(&mut self) -> Result<(), Error> {
+        let places = (4 * self.rows.len()).next_power_of_two().max(64);
+        let mut ids = Column::filled(&self.tables, places, NO_NAME)?;
+        std::mem::swap(&mut ids, &mut self.ids);
+        drop(ids);
+        for id in 0..self.rows.len() {
+            let hash = self.sought(self.rows[id]).map_or(0, |sought| sought.hash());
+            let free = self.walk(hash).find(|at| self.ids.get(*at).is_none_or(|id| *id == NO_NAME));
+            if let Some(free) = free {
+                self.ids[free] = id as NameId;
+            }
+        }
+        Ok(())
+    }
+
+    /// The places where a name of that hash may be, in order.
+    fn walk(&self, hash: u64) -> impl Iterator<Item = usize> + use<> {
+        let places = self.ids.len();
+        let first = hash as usize & places.wrapping_sub(1);
+        (first..places).chain(0..first)
+    }
+
+    /// The place of a name or, where it is not known, the place in `ids` that is free for it.
+    fn look_for(&self, sought: &Sought) -> Result<NameId, usize> {
+        for at in self.walk(sought.hash()) {
+            match self.ids.get(at) {
+                Some(id) if *id != NO_NAME => {
+                    if self.row(*id).is_some_and(|row| self.is(row, sought)) {
+                        return Ok(*id);
+                    }
+                }
+                _ => return Err(at),
+            }
+        }
+        Err(usize::MAX)
+    }
+
+    fn is(&self, row: Row, sought: &Sought) -> bool {
+        match *sought {
+            Sought::V4(ip, port) => row == Row { kind: Kind::V4, port, value: ip.to_bits() },
+            Sought::V6(ip, port) => {
+                (row.kind, row.port) == (Kind::V6, port) && self.v6.get(row.value as usize) == Some(&ip)
+            }
+            Sought::Other(name) => self.other(row) == Some(name),
+        }
+    }
+
+    fn sought(&self, row: Row) -> Option<Sought<'_>> {
+        match row.kind {
+            Kind::V4 => Some(Sought::V4(Ipv4Addr::from_bits(row.value), row.port)),
+            Kind::V6 => Some(Sought::V6(*self.v6.get(row.value as usize)?, row.port)),
+            Kind::Other => Some(Sought::Other(self.other(row)?)),
+        }
+    }
+
+    fn row(&self, id: NameId) -> Option<Row> {
+        self.rows.get(id as usize).copied()
+    }
+
+    fn other(&self, row: Row) -> Option<&SocketName> {
+        self.others.get(row.value as usize).filter(|_| row.kind == Kind::Other)
+    }
+
+    fn address(&self, row: Row) -> Option<SocketAddr> {
+        let ip = match row.kind {
+            Kind::V4 => IpAddr::V4(Ipv4Addr::from_bits(row.value)),
+            Kind::V6 => IpAddr::V6(*self.v6.get(row.value as usize)?),
+            Kind::Other => return None,
+        };
+        Some(SocketAddr::new(ip, row.port))
     }
 
     /// The names alone, in the order of their places.
-    pub(crate) fn into_values(self) -> impl Iterator<Item = SocketName> {
-        self.values.into_iter()
-    }
-
-    /// About how many bytes of memory they take.
-    pub(crate) fn bytes(&self) -> usize {
-        const ENTRY: usize = size_of::<SocketName>() + 2 * (size_of::<NameId>() + 1);
-        self.values.len() * ENTRY
+    pub(crate) fn values(&self) -> impl Iterator<Item = SocketName> {
+        self.rows
+            .iter()
+            .filter_map(|row| self.address(*row).map(SocketName::Inet).or_else(|| self.other(*row).cloned()))
     }
 
     /// The place of `name`, where it is known.
     pub(crate) fn find(&self, name: &SocketName) -> Option<NameId> {
-        self.ids.find(hash(name), |id| self.get(*id) == Some(name)).copied()
+        self.look_for(&Sought::of(name)).ok()
     }
 
-    pub(crate) fn get(&self, id: NameId) -> Option<&SocketName> {
-        self.values.get(id as usize)
+    /// Whether there is such a name.
+    pub(crate) fn has(&self, id: NameId) -> bool {
+        (id as usize) < self.rows.len()
     }
 
     /// The address and port, where the name is one.
     pub(crate) fn inet(&self, id: NameId) -> Option<SocketAddr> {
-        match self.get(id)? {
-            SocketName::Inet(address) => Some(*address),
-            _ => None,
-        }
+        self.address(self.row(id)?)
     }
 
     /// The name, where it is a unix socket's path or abstract name.
     pub(crate) fn unix(&self, id: NameId) -> Option<&SocketName> {
-        self.get(id).filter(|name| matches!(name, SocketName::Path(_) | SocketName::Abstract(_)))
+        let name = self.other(self.row(id)?);
+        name.filter(|name| matches!(name, SocketName::Path(_) | SocketName::Abstract(_)))
     }
 
     /// A number for a unix socket's name in the place where it means that socket: a path's is the kernel's, an
     /// abstract name's is the machine's. Below 2^62.
     pub(crate) fn path_place(&self, id: NameId, kernel: u32, machine: u32) -> Option<u64> {
-        let (kind, owner) = match self.get(id)? {
+        let (kind, owner) = match self.unix(id)? {
             SocketName::Path(_) => (0, kernel),
-            SocketName::Abstract(_) => (1, machine),
-            _ => return None,
+            _ => (1, machine),
         };
         Some(kind << 61 | u64::from(owner & 0x1fff_ffff) << 32 | u64::from(id))
     }
@@ -88,24 +227,24 @@ impl Names {
     /// Whether the name says nothing about which machine it is on: loopback addresses and unix names are each
     /// machine's own.
     pub(crate) fn is_of_its_machine(&self, id: NameId) -> bool {
-        match self.get(id) {
-            Some(SocketName::Inet(address)) => address.ip().is_loopback(),
-            _ => true,
-        }
+        self.inet(id).is_none_or(|address| address.ip().is_loopback())
     }
 
     /// Whether the name is one of a socket, so that it has an endpoint.
     pub(crate) fn is_endpoint(&self, id: NameId) -> bool {
-        !matches!(self.get(id), None | Some(SocketName::Unnamed | SocketName::Other(_)))
+        let row = self.row(id);
+        row.is_some_and(|row| row.kind != Kind::Other) || self.unix(id).is_some()
     }
 
     /// The endpoint of that name; `None` where it is no name of a socket.
     pub(crate) fn endpoint(&self, id: NameId) -> Option<Endpoint> {
-        match self.get(id)? {
-            SocketName::Inet(address) => Some(Endpoint::Inet(*address)),
+        if let Some(address) = self.inet(id) {
+            return Some(Endpoint::Inet(address));
+        }
+        match self.unix(id)? {
             SocketName::Path(path) => Some(Endpoint::Unix(path.clone())),
             SocketName::Abstract(name) => Some(Endpoint::Unix(format!("@{}", name.escape_debug()))),
-            SocketName::Unnamed | SocketName::Other(_) => None,
+            _ => None,
         }
     }
 }
@@ -121,4 +260,48 @@ pub(crate) fn loopback(ip: IpAddr) -> IpAddr {
 /// Whether a datagram to `ip` may reach many.
 pub(crate) fn is_for_many(ip: IpAddr) -> bool {
     ip.is_multicast() || matches!(ip, IpAddr::V4(ip) if ip.is_broadcast())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_one_place_however_many_there_are() {
+        let directory = tempfile::tempdir().unwrap();
+        for memory in [0, u64::MAX] {
+            let mut names = Names::new(&Tables::new(memory, directory.path()));
+            let all: Vec<SocketName> = (0..20_000u32)
+                .map(|number| match number % 8 {
+                    0 => SocketName::Path(format!("/{number}")),
+                    1 => SocketName::Abstract(format!("/{}", number - 1)),
+                    2 => {
+                        SocketName::Inet(SocketAddr::new(Ipv6Addr::from_bits(u128::from(number)).into(), 80))
+                    }
+                    3 => SocketName::Other(number as u16),
+                    4 => SocketName::Inet(SocketAddr::new(Ipv4Addr::from_bits(number).into(), 80)),
+                    _ => SocketName::Inet(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), number as u16)),
+                })
+                .collect();
+            for _ in 0..2 {
+                for (id, name) in (0..).zip(&all) {
+                    assert_eq!(names.intern(name.clone()).unwrap(), id);
+                }
+            }
+            assert!(names.values().eq(all.iter().cloned()));
+            for (id, name) in (0..).zip(&all) {
+                assert_eq!(names.find(name), Some(id));
+                let address = match name {
+                    SocketName::Inet(address) => Some(*address),
+                    _ => None,
+                };
+                assert_eq!(names.inet(id), address);
+                let unix = matches!(name, SocketName::Path(_) | SocketName::Abstract(_));
+                assert_eq!(names.unix(id), Some(name).filter(|_| unix));
+                assert_eq!(names.is_endpoint(id), unix || address.is_some());
+            }
+            assert_eq!(names.find(&SocketName::Path("/none".to_owned())), None);
+            assert!(names.inet(NO_NAME).is_none() && !names.has(NO_NAME) && names.is_of_its_machine(NO_NAME));
+        }
+    }
 }

@@ -15,7 +15,7 @@ pub struct Options {
     /// them (see [`translation`](crate::translation)); `None`: they never are.
     pub translation: Option<f64>,
     /// How many bytes of calls and messages, with the tables of sockets and names, are held in memory before more
-    /// calls and messages go to temporary files in the data directory (see `docs/reconciliation.md`).
+    /// of them go to temporary files in the data directory (see `docs/reconciliation.md`).
     pub memory: u64,
     /// How many threads work at once; `None`: as many as there are processors. The result is the same with any.
     pub threads: Option<NonZeroUsize>,

@@ -3,10 +3,11 @@
 
 use std::fmt;
 
-use message_trace::{Endpoint, EndpointId, Node, NodeId, Nodes};
+use message_trace::{Endpoint, EndpointId, Error, Node, NodeId, Nodes};
 use rustc_hash::FxHashMap;
 
 use crate::capture::{Capture, NONE};
+use crate::column::Column;
 use crate::connections::Connection;
 use crate::datagram_flows::{DatagramFlow, DatagramSlot};
 use crate::end::End;
@@ -20,9 +21,9 @@ const OTHERS: EndpointId = 1 << 31;
 /// Flows, nodes and endpoints in the making.
 pub(crate) struct Output<'a> {
     capture: &'a Capture,
-    sockets: &'a [Socket],
+    sockets: &'a Column<Socket>,
     pub(crate) nodes: Nodes,
-    pub(crate) slots: Vec<Slot>,
+    pub(crate) slots: Column<Slot>,
     /// How many flows there are.
     pub(crate) flows: u64,
     /// The number of the next flow.
@@ -45,13 +46,13 @@ enum Peer {
 }
 
 impl<'a> Output<'a> {
-    pub(crate) fn new(capture: &'a Capture, sockets: &'a [Socket]) -> Output<'a> {
+    pub(crate) fn new(capture: &'a Capture, sockets: &'a Column<Socket>) -> Output<'a> {
         Output {
             capture,
             sockets,
             // A process's node is its place among the processes.
             nodes: Nodes(capture.processes.iter().map(|process| process.node.clone()).collect()),
-            slots: Vec::new(),
+            slots: Column::new(&capture.tables),
             flows: 0,
             next_flow: 0,
             others: Vec::new(),
@@ -68,8 +69,11 @@ impl<'a> Output<'a> {
     }
 
     /// Adds a slot for each of `connections`; only those that are `used` get a flow.
-    pub(crate) fn connections(&mut self, connections: &[Connection], used: &[bool]) {
-        self.slots.reserve(connections.len());
+    pub(crate) fn connections(
+        &mut self,
+        connections: &Column<Connection>,
+        used: &[bool],
+    ) -> Result<(), Error> {
         for (connection, used) in connections.iter().zip(used) {
             let protocol = self.sockets[connection.socket() as usize].protocol;
             let nothing = Place { node: 0, endpoint: 0 };
@@ -78,8 +82,9 @@ impl<'a> Output<'a> {
                 slot.flow = self.flow();
                 slot.ends = self.places(connection);
             }
-            self.slots.push(slot);
+            self.slots.push(slot)?;
         }
+        Ok(())
     }
 
     fn places(&mut self, connection: &Connection) -> [Place; 2] {
@@ -102,7 +107,10 @@ impl<'a> Output<'a> {
     }
 
     /// Adds the flows and slots of datagrams, partition by partition; where the slots of each partition begin.
-    pub(crate) fn datagrams(&mut self, partitions: &[(Vec<DatagramFlow>, Vec<DatagramSlot>)]) -> Vec<u32> {
+    pub(crate) fn datagrams(
+        &mut self,
+        partitions: &[(Vec<DatagramFlow>, Vec<DatagramSlot>)],
+    ) -> Result<Vec<u32>, Error> {
         let mut order: Vec<(&DatagramFlow, usize, usize)> = Vec::new();
         let mut begins = Vec::with_capacity(partitions.len());
         let mut end = self.slots.len();
@@ -113,7 +121,8 @@ impl<'a> Output<'a> {
         }
         order.sort_unstable_by_key(|(flow, partition, place)| (flow.first, *partition, *place));
         let nothing = Place { node: 0, endpoint: 0 };
-        self.slots.resize(end, Slot { flow: 0, protocol: message_trace::Protocol::Udp, ends: [nothing; 2] });
+        self.slots
+            .resize(end, Slot { flow: 0, protocol: message_trace::Protocol::Udp, ends: [nothing; 2] })?;
         for (flow, partition, place) in order {
             let number = self.flow();
             let (begin, slots) = (begins[partition] as usize, &partitions[partition].1);
@@ -127,7 +136,7 @@ impl<'a> Output<'a> {
                 self.slots[begin + from + at] = Slot { flow: number, protocol: flow.protocol, ends };
             }
         }
-        begins
+        Ok(begins)
     }
 
     /// The end that is the socket number `place`, under the name `name` (its own, or as its peer sees it).

@@ -32,6 +32,7 @@ use crate::rows::Common;
 use crate::seen_twice;
 use crate::socket;
 use crate::stream_flows::{MatchedStreams, StreamMatcher};
+use crate::tables::Tables;
 use crate::timeline::{Rows, Writing};
 use crate::translated;
 use crate::unix_sockets;
@@ -53,34 +54,35 @@ pub fn reconcile(
 ) -> Result<Reconciliation, Error> {
     let threads = options.threads();
     let mut outcome = Reconciliation::default();
-    let mut capture = read_logs::read(data, threads, progress, &mut outcome)?;
+    let tables = Tables::new(options.memory, data.path());
+    let mut capture = read_logs::read(data, &tables, threads, progress, &mut outcome)?;
     let imports = data.imported()?;
     if imports.is_empty() {
         something(data, &capture, &outcome)?;
     }
 
     progress.step("finding connections", 0);
-    let mut sockets = socket::sockets(&mut capture, &mut outcome);
+    let mut sockets = socket::sockets(&mut capture, &mut outcome)?;
     let addresses = Addresses::of(&capture.names, &sockets.all);
-    let twice = seen_twice::find(&capture, &sockets.all, &addresses);
+    let twice = seen_twice::find(&capture, &sockets.all, &addresses)?;
     for place in &twice {
         let source = sockets.all[*place as usize].source as usize;
         add(&mut outcome.seen_twice, source::NAMES.get(source).unwrap_or(&"other"), 1);
     }
-    sockets.remove(&twice);
+    sockets.remove(&twice, &tables)?;
     let sockets = sockets;
     let listening = Listening::of(&capture, &sockets.all);
-    let fallbacks = datagram_names::fallbacks(&mut capture.names, &sockets.all, &listening.addresses);
+    let fallbacks = datagram_names::fallbacks(&mut capture.names, &sockets.all, &listening.addresses)?;
     let capture = capture;
     let ambiguous = unix_sockets::ambiguous(&capture, &sockets.all);
     let first_calls = FirstCalls::read(&capture, &sockets, &ambiguous, threads, progress)?;
-    let mut partner = connections::partners(&capture, &sockets.all, &listening, &first_calls);
+    let mut partner = connections::partners(&capture, &sockets.all, &listening, &first_calls)?;
     drop(first_calls);
     let doubtful = translated::pair_up(&capture, &sockets, &mut partner, options, progress, &mut outcome)?;
-    let mut connections = connections::connections(&capture, &sockets.all, &partner, &listening);
+    let mut connections = connections::connections(&capture, &sockets.all, &partner, &listening)?;
     doubtful.mark(&mut connections);
     let (partner, connections) = (partner, connections);
-    let partitions = Partitions::of(&connections, &sockets.all);
+    let partitions = Partitions::of(&tables, &connections, &sockets.all)?;
     let reach = Reach {
         capture: &capture,
         sockets: &sockets.all,
@@ -88,12 +90,7 @@ pub fn reconcile(
         partner: &partner,
     };
 
-    let tables = size_of_val(sockets.all.as_slice())
-        + size_of_val(sockets.of_flow.as_slice())
-        + size_of_val(connections.as_slice())
-        + size_of_val(partner.as_slice())
-        + capture.names.bytes();
-    let budget = Budget::beside(options.memory, tables);
+    let budget = Budget::beside(options.memory, tables.in_memory());
     let directory = data.path();
     let stores = Stores::new(&budget, directory, &partitions, &sockets.all);
     deal::deal(&sockets, &partitions, reach, &stores, threads, progress)?;
@@ -207,8 +204,8 @@ pub fn reconcile(
     outcome.translations.extend(translations.translations(&capture, &views, &translated));
 
     let mut output = Output::new(&capture, &sockets.all);
-    output.connections(&connections, &used);
-    for (piece, begin) in output.datagrams(&flows).into_iter().enumerate() {
+    output.connections(&connections, &used)?;
+    for (piece, begin) in output.datagrams(&flows)?.into_iter().enumerate() {
         rows.set_begin(first + piece, begin);
     }
     drop(flows);

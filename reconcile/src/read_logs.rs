@@ -8,14 +8,16 @@ use message_trace::{DataDir, Progress};
 use socket_log::layout::{lost, state};
 use socket_log::{Damage, Header, OpenError};
 
-use crate::capture::{Capture, LogFile, NONE};
+use crate::capture::{Capture, Flow, LogFile, NONE, Naming};
+use crate::column::Column;
 use crate::error::Error;
 use crate::machines::{self, Home, Machines};
-use crate::names::NO_NAME;
+use crate::names::{NO_NAME, NameId};
 use crate::process::{self, Process};
 use crate::reconciliation::{DamagedLog, Reconciliation, UnendedLog, add};
 use crate::steady;
 use crate::survey::{Places, Survey, survey};
+use crate::tables::Tables;
 
 /// As many places of a damaged log are described; the rest is counted.
 const PLACES_SHOWN: usize = 20;
@@ -23,6 +25,7 @@ const PLACES_SHOWN: usize = 20;
 /// Reads all logs of `data`, on `threads` threads. There may be none.
 pub(crate) fn read(
     data: &DataDir,
+    tables: &Tables,
     threads: usize,
     progress: &dyn Progress,
     outcome: &mut Reconciliation,
@@ -32,14 +35,19 @@ pub(crate) fn read(
     outcome.logs = paths.len() as u64;
     outcome.log_bytes = paths.iter().map(size).sum();
     progress.step("reading logs", outcome.log_bytes);
-    let mut reader = Reader { directory: data.path().to_owned(), ..Reader::default() };
+    let mut reader = Reader {
+        directory: data.path().to_owned(),
+        capture: Capture::new(tables),
+        machines: Machines::default(),
+        homes: Vec::new(),
+    };
     parallel::in_order(
         threads,
         paths.len(),
-        |piece| Ok::<_, Error>(survey(&paths[piece])),
+        |piece| Ok::<_, Error>(survey(&paths[piece], tables)?),
         |piece, result| {
             let path = &paths[piece];
-            reader.add(path, result, outcome);
+            reader.add(path, result, outcome)?;
             progress.advance(size(path));
             Ok(())
         },
@@ -50,7 +58,6 @@ pub(crate) fn read(
     Ok(capture)
 }
 
-#[derive(Default)]
 struct Reader {
     directory: PathBuf,
     capture: Capture,
@@ -60,16 +67,21 @@ struct Reader {
 }
 
 impl Reader {
-    fn add(&mut self, path: &Path, result: Result<Survey, OpenError>, outcome: &mut Reconciliation) {
+    fn add(
+        &mut self,
+        path: &Path,
+        result: Result<Survey, OpenError>,
+        outcome: &mut Reconciliation,
+    ) -> Result<(), Error> {
         let survey = match result {
             Ok(survey) => survey,
             Err(error) => {
                 let what = vec![error.to_string()];
                 outcome.damaged.push(DamagedLog { file: path.display().to_string(), places: 1, what });
-                return;
+                return Ok(());
             }
         };
-        let Survey { header, clock, settings, mut flows, namings, names, ended, damage, counts } = survey;
+        let Survey { header, clock, settings, flows, namings, names, ended, damage, counts } = survey;
         for (name, count) in lost::NAMES.iter().zip(header.lost) {
             add(&mut outcome.lost_records, if name.is_empty() { "other" } else { name }, count);
         }
@@ -90,23 +102,28 @@ impl Reader {
         let process = Process { ended, ..process(&header, path, home) };
         let capture = &mut self.capture;
         let (place, first) = (capture.processes.len() as u32, capture.flows.len() as u32);
-        let names: Vec<u32> = names.into_values().map(|name| capture.names.intern(name)).collect();
-        let name = |local: u32| names.get(local as usize).copied().unwrap_or(NO_NAME);
+        let mut name_ids: Column<NameId> = Column::new(&capture.tables);
+        for name in names.values() {
+            name_ids.push(capture.names.intern(name)?)?;
+        }
+        drop(names);
+        let name = |local: u32| name_ids.get(local as usize).copied().unwrap_or(NO_NAME);
         let mut numbers = Places::default();
-        for (local, flow) in flows.iter().enumerate().filter(|(_, flow)| flow.pair != NONE) {
-            numbers.of(flow.number, || first + local as u32);
+        for (local, flow) in (0..).zip(flows.iter()).filter(|(_, flow)| flow.pair != NONE) {
+            numbers.of(flow.number, || first + local);
         }
-        for flow in &mut flows {
-            flow.process = place;
-            flow.pair = numbers.get(flow.pair).unwrap_or(NONE);
-        }
-        capture.namings.extend(namings.into_iter().map(|mut naming| {
-            naming.flow += first;
-            (naming.local, naming.peer) = (name(naming.local), name(naming.peer));
-            naming
-        }));
+        capture.namings.extend(namings.iter().map(|naming| Naming {
+            flow: first + naming.flow,
+            local: name(naming.local),
+            peer: name(naming.peer),
+            ..*naming
+        }))?;
         let flows_end = first + flows.len() as u32;
-        capture.flows.append(&mut flows);
+        capture.flows.extend(flows.iter().map(|flow| Flow {
+            process: place,
+            pair: numbers.get(flow.pair).unwrap_or(NONE),
+            ..*flow
+        }))?;
         capture.logs.push(LogFile {
             path: path.to_owned(),
             clock,
@@ -115,6 +132,7 @@ impl Reader {
             records,
         });
         capture.processes.push(process);
+        Ok(())
     }
 
     /// Puts each process where it ran.

@@ -70,8 +70,7 @@ impl<'a> SecondReading<'a> {
         let log = &capture.logs[process];
         let mut places = Places::default();
         let flows = log.flows.start as usize..log.flows.end as usize;
-        for (number, socket) in sockets.of_flow.get(flows).unwrap_or(&[]).iter().filter(|flow| flow.1 != NONE)
-        {
+        for (number, socket) in sockets.of_flow.range(flows).filter(|flow| flow.1 != NONE) {
             places.of(*number, || *socket);
         }
         SecondReading { capture, sockets, log, process: process as u32, places }

@@ -3,12 +3,13 @@
 
 use std::net::SocketAddr;
 
-use message_trace::Protocol;
+use message_trace::{Error, Protocol};
 use rustc_hash::FxHashMap;
 use socket_log::layout::source;
 
 use crate::addresses::Addresses;
 use crate::capture::Capture;
+use crate::column::Column;
 use crate::names::NameId;
 use crate::socket::Socket;
 
@@ -17,16 +18,20 @@ use crate::socket::Socket;
 const SLACK: i64 = 1_000_000_000;
 
 /// The sockets of which another source knows more.
-pub(crate) fn find(capture: &Capture, sockets: &[Socket], addresses: &Addresses) -> Vec<u32> {
+pub(crate) fn find(
+    capture: &Capture,
+    sockets: &Column<Socket>,
+    addresses: &Addresses,
+) -> Result<Vec<u32>, Error> {
     let mut second: Vec<u32> = Vec::new();
     if sockets.iter().all(|socket| socket.source == source::LIBRARY) {
-        return second;
+        return Ok(second);
     }
-    streams(capture, sockets, &mut second);
+    streams(capture, sockets, &mut second)?;
     datagrams(capture, sockets, addresses, &mut second);
     unix(capture, sockets, &mut second);
     second.sort_unstable();
-    second
+    Ok(second)
 }
 
 /// The names of an end, and its machine where they mean nothing elsewhere.
@@ -34,18 +39,22 @@ type Names = (NameId, NameId, u32);
 
 /// Streams are the same where both names are, and where they were there at the same time. Times of different hosts
 /// tell little: there as many connections with these names are taken to be the same ones as well.
-fn streams(capture: &Capture, sockets: &[Socket], second: &mut Vec<u32>) {
+fn streams(capture: &Capture, sockets: &Column<Socket>, second: &mut Vec<u32>) -> Result<(), Error> {
     let names = &capture.names;
-    let mut ends: Vec<(Names, u32, i64, u32)> = Vec::new();
+    let mut ends: Column<(Names, u32, i64, u32)> = Column::new(&capture.tables);
     for (place, socket) in sockets.iter().enumerate() {
         let both = names.inet(socket.local).is_some() && names.inet(socket.peer).is_some();
         if socket.protocol == Protocol::Tcp && both {
             let machine = if names.is_of_its_machine(socket.local) { socket.machine } else { u32::MAX };
-            ends.push(((socket.local, socket.peer, machine), socket.source, socket.named, place as u32));
+            ends.push(((socket.local, socket.peer, machine), socket.source, socket.named, place as u32))?;
         }
     }
-    ends.sort_unstable();
-    for group in ends.chunk_by(|one, next| one.0 == next.0) {
+    ends.sort_by_key(|end| *end)?;
+    let mut next = 0;
+    while let Some((key, ..)) = ends.get(next).copied() {
+        let end = ends.end(next, |end| end.0 == key);
+        let group = ends.slice(next..end);
+        next = end;
         let mut kept: Vec<u32> = Vec::new();
         for of_source in group.chunk_by(|one, next| one.1 == next.1) {
             let of_source: Vec<u32> = of_source.iter().map(|end| end.3).collect();
@@ -62,6 +71,7 @@ fn streams(capture: &Capture, sockets: &[Socket], second: &mut Vec<u32>) {
             kept.extend(new);
         }
     }
+    Ok(())
 }
 
 fn overlap(one: &Socket, other: &Socket) -> bool {
@@ -69,7 +79,7 @@ fn overlap(one: &Socket, other: &Socket) -> bool {
 }
 
 /// Datagram sockets are the same where one is bound to the other's address, or to all addresses of its machine.
-fn datagrams(capture: &Capture, sockets: &[Socket], addresses: &Addresses, second: &mut Vec<u32>) {
+fn datagrams(capture: &Capture, sockets: &Column<Socket>, addresses: &Addresses, second: &mut Vec<u32>) {
     let address = |socket: &Socket| capture.names.inet(socket.local).filter(|own| own.port() != 0);
     let mut by_port: FxHashMap<u16, Vec<(SocketAddr, u32)>> = FxHashMap::default();
     for (place, socket) in sockets.iter().enumerate().filter(|(_, socket)| socket.protocol == Protocol::Udp) {
@@ -96,7 +106,7 @@ fn datagrams(capture: &Capture, sockets: &[Socket], addresses: &Addresses, secon
 }
 
 /// Unix sockets have few names, and no id that all sources know. But the library sees all of a process's.
-fn unix(capture: &Capture, sockets: &[Socket], second: &mut Vec<u32>) {
+fn unix(capture: &Capture, sockets: &Column<Socket>, second: &mut Vec<u32>) {
     let mut recorded: FxHashMap<(u32, u32), Vec<(i64, i64)>> = FxHashMap::default();
     for process in capture.processes.iter().filter(|process| process.source == source::LIBRARY) {
         let span = (process.node.start.unwrap_or(i64::MIN), process.ended.unwrap_or(i64::MAX));

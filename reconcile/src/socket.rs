@@ -4,14 +4,16 @@
 //! its own, and the kernel's cookie says which are the same. What they did on it is one order of calls, by the
 //! machine's clock.
 
-use message_trace::Protocol;
+use message_trace::{Error, Protocol};
 use rustc_hash::FxHashMap;
 use socket_log::encode::Role;
 use socket_log::layout::source;
 
-use crate::capture::{Capture, Flow, NONE, Naming};
+use crate::capture::{Capture, Flow, Kind, NONE, Naming};
+use crate::column::Column;
 use crate::names::{NO_NAME, NameId};
 use crate::reconciliation::{Reconciliation, add};
+use crate::tables::Tables;
 
 /// How far apart, in nanoseconds, two processes of one machine may have read the same clock: each adds its own
 /// difference between monotonic and wall-clock time, read a moment apart.
@@ -69,18 +71,18 @@ impl Socket {
 /// All sockets, and how the logs' calls get to them.
 #[derive(Debug, Default)]
 pub(crate) struct Sockets {
-    pub(crate) all: Vec<Socket>,
+    pub(crate) all: Column<Socket>,
     /// By flow: its number in its log, and the socket it is of.
-    pub(crate) of_flow: Vec<(u32, u32)>,
+    pub(crate) of_flow: Column<(u32, u32)>,
     /// The peers, in the order of time, of datagram sockets that had more than one.
     pub(crate) peers: FxHashMap<u32, Vec<(i64, NameId)>>,
 }
 
 impl Sockets {
     /// Leaves out the sockets of `places`, which are sorted, and their calls.
-    pub(crate) fn remove(&mut self, places: &[u32]) {
+    pub(crate) fn remove(&mut self, places: &[u32], tables: &Tables) -> Result<(), Error> {
         if places.is_empty() {
-            return;
+            return Ok(());
         }
         let mut next = 0;
         let mut number = |place: usize| {
@@ -88,39 +90,44 @@ impl Sockets {
             next += u32::from(kept);
             if kept { next - 1 } else { NONE }
         };
-        let numbers: Vec<u32> = (0..self.all.len()).map(&mut number).collect();
+        let numbers = Column::collect(tables, (0..self.all.len()).map(&mut number))?;
         let renumbered = |place: u32| numbers.get(place as usize).copied().unwrap_or(NONE);
-        self.of_flow.iter_mut().for_each(|(_, socket)| *socket = renumbered(*socket));
+        let flows = 0..self.of_flow.len();
+        self.of_flow.for_each_mut(flows, |(_, socket)| *socket = renumbered(*socket));
         let peers = std::mem::take(&mut self.peers);
         self.peers = peers.into_iter().map(|(socket, peers)| (renumbered(socket), peers)).collect();
-        let all = std::mem::take(&mut self.all).into_iter().zip(&numbers);
-        let kept = all.filter(|(_, number)| **number != NONE);
-        self.all = kept.map(|(socket, _)| Socket { pair: renumbered(socket.pair), ..socket }).collect();
+        let kept = self.all.iter().zip(numbers.iter()).filter(|(_, number)| **number != NONE);
+        let kept = kept.map(|(socket, _)| Socket { pair: renumbered(socket.pair), ..*socket });
+        self.all = Column::collect(tables, kept)?;
+        Ok(())
     }
 }
 
 /// Makes sockets of the flows of `capture`, which are dropped. Flows that are no message's are counted in `outcome`.
-pub(crate) fn sockets(capture: &mut Capture, outcome: &mut Reconciliation) -> Sockets {
+pub(crate) fn sockets(capture: &mut Capture, outcome: &mut Reconciliation) -> Result<Sockets, Error> {
+    let tables = capture.tables.clone();
     let flows = std::mem::take(&mut capture.flows);
     let namings = std::mem::take(&mut capture.namings);
-    let groups = Groups::of(capture, &flows, outcome);
+    let groups = Groups::of(capture, &flows, outcome)?;
     // Sockets are numbered in the order of their first flows.
-    let mut of_flow: Vec<(u32, u32)> = flows.iter().map(|flow| (flow.number, NONE)).collect();
+    let mut of_flow: Column<(u32, u32)> = Column::new(&tables);
     let mut count = 0;
-    for place in 0..flows.len() {
-        match groups.first[place] {
-            NONE => {}
-            first if first as usize == place => {
-                of_flow[place].1 = count;
+    for (place, (flow, first)) in (0..).zip(flows.iter().zip(groups.first.iter())) {
+        let socket = match *first {
+            NONE => NONE,
+            first if first == place => {
                 count += 1;
+                count - 1
             }
-            first => of_flow[place].1 = of_flow[first as usize].1,
-        }
+            first => of_flow[first as usize].1,
+        };
+        of_flow.push((flow.number, socket))?;
     }
-    let mut sockets =
-        Sockets { all: Vec::with_capacity(count as usize), of_flow, peers: FxHashMap::default() };
+    let mut sockets = Sockets { all: Column::new(&tables), of_flow, peers: FxHashMap::default() };
     let mut names: Vec<(Naming, u32, u32)> = Vec::new();
     let mut members: Vec<u32> = Vec::new();
+    // Mostly the names of a flow come behind those of the one before.
+    let mut next = 0;
     for place in 0..flows.len() as u32 {
         if groups.first[place as usize] != place {
             continue;
@@ -132,9 +139,14 @@ pub(crate) fn sockets(capture: &mut Capture, outcome: &mut Reconciliation) -> So
         names.clear();
         for member in &members {
             let flow = &flows[*member as usize];
-            let from = namings.partition_point(|naming| naming.flow < *member);
-            let of_flow = namings[from..].iter().take_while(|naming| naming.flow == *member);
-            names.extend(of_flow.map(|naming| (*naming, flow.process, flow.number)));
+            let is_before = |at: usize| namings.get(at).is_some_and(|naming| naming.flow < *member);
+            if is_before(next) || next > 0 && !is_before(next - 1) {
+                next = namings.partition_point(0..namings.len(), |naming| naming.flow < *member);
+            }
+            while let Some(naming) = namings.get(next).filter(|naming| naming.flow == *member) {
+                names.push((*naming, flow.process, flow.number));
+                next += 1;
+            }
         }
         names.sort_by_key(|(naming, ..)| naming.time);
         let socket = socket(capture, &flows, &members, &names, &sockets.of_flow);
@@ -145,59 +157,65 @@ pub(crate) fn sockets(capture: &mut Capture, outcome: &mut Reconciliation) -> So
                 sockets.peers.insert(sockets.all.len() as u32, peers);
             }
         }
-        sockets.all.push(socket);
+        sockets.all.push(socket)?;
     }
-    sockets
+    Ok(sockets)
 }
 
 /// Which flows are of one socket.
 struct Groups {
     /// The first flow of each flow's socket; [`NONE`] of flows that carry no messages.
-    first: Vec<u32>,
+    first: Column<u32>,
     /// The next flow of the same socket.
-    next: Vec<u32>,
+    next: Column<u32>,
 }
 
 impl Groups {
-    fn of(capture: &Capture, flows: &[Flow], outcome: &mut Reconciliation) -> Groups {
-        let mut groups = Groups { first: vec![NONE; flows.len()], next: vec![NONE; flows.len()] };
+    fn of(capture: &Capture, flows: &Column<Flow>, outcome: &mut Reconciliation) -> Result<Groups, Error> {
+        let tables = &capture.tables;
+        let mut first = Column::new(tables);
         // Older kernels count cookies in each network namespace, so the host belongs to the key; and another source
         // may have taken the socket's id from elsewhere.
-        let mut by_cookie: Vec<([u32; 3], u64, u32)> = Vec::new();
-        for (place, flow) in flows.iter().enumerate() {
-            let Some(kind) = flow.kind else {
-                add(&mut outcome.ignored, "flow not described in its log", flow.calls());
-                continue;
-            };
-            if kind.protocol().is_none() {
-                add(&mut outcome.ignored, &format!("address family {}", kind.domain), flow.calls());
-                continue;
-            }
-            groups.first[place] = place as u32;
-            if flow.cookie != 0 {
-                let process = &capture.processes[flow.process as usize];
-                let place_of_id = [process.machine, process.host, process.source];
-                by_cookie.push((place_of_id, flow.cookie, place as u32));
+        let mut places_of_ids: FxHashMap<[u32; 3], u32> = FxHashMap::default();
+        let mut by_cookie: Column<(u64, u32, u32)> = Column::new(tables);
+        for (place, flow) in (0..).zip(flows.iter()) {
+            let protocol = flow.kind.map(Kind::protocol);
+            first.push(if let Some(Some(_)) = protocol { place } else { NONE })?;
+            match flow.kind {
+                None => add(&mut outcome.ignored, "flow not described in its log", flow.calls()),
+                Some(kind) if protocol == Some(None) => {
+                    add(&mut outcome.ignored, &format!("address family {}", kind.domain), flow.calls());
+                }
+                Some(_) if flow.cookie != 0 => {
+                    let process = &capture.processes[flow.process as usize];
+                    let number = places_of_ids.len() as u32;
+                    let place_of_id = [process.machine, process.host, process.source];
+                    let number = *places_of_ids.entry(place_of_id).or_insert(number);
+                    by_cookie.push((flow.cookie, number, place))?;
+                }
+                Some(_) => {}
             }
         }
-        by_cookie.sort_unstable();
-        for pair in by_cookie.windows(2) {
-            let [one, next] = [pair[0], pair[1]];
-            if (one.0, one.1) == (next.0, next.1) {
+        by_cookie.sort_by_key(|row| *row)?;
+        let mut groups = Groups { first, next: Column::filled(tables, flows.len(), NONE)? };
+        let mut before: Option<(u64, u32, u32)> = None;
+        for next in by_cookie.iter().copied() {
+            if let Some(one) = before.filter(|one| (one.0, one.1) == (next.0, next.1)) {
                 groups.first[next.2 as usize] = groups.first[one.2 as usize];
                 groups.next[one.2 as usize] = next.2;
             }
+            before = Some(next);
         }
-        groups
+        Ok(groups)
     }
 }
 
 fn socket(
     capture: &Capture,
-    flows: &[Flow],
+    flows: &Column<Flow>,
     members: &[u32],
     names: &[(Naming, u32, u32)],
-    of_flow: &[(u32, u32)],
+    of_flow: &Column<(u32, u32)>,
 ) -> Socket {
     let of_group = || members.iter().map(|place| &flows[*place as usize]);
     let protocol = of_group().find_map(|flow| flow.kind?.protocol()).unwrap_or(Protocol::Other);

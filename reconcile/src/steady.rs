@@ -87,10 +87,12 @@ fn shift(capture: &mut Capture, log: usize, by: i64) {
     let file = &mut capture.logs[log];
     file.clock.shift(by);
     let flows = file.flows.clone();
-    capture.flows[flows.start as usize..flows.end as usize].iter_mut().for_each(|flow| flow.shift(by));
-    for naming in capture.namings.iter_mut().filter(|naming| flows.contains(&naming.flow)) {
-        naming.time = naming.time.saturating_add(by);
-    }
+    capture.flows.for_each_mut(flows.start as usize..flows.end as usize, |flow| flow.shift(by));
+    // Namings are in the order of their flows.
+    let namings = &mut capture.namings;
+    let [from, to] = [flows.start, flows.end]
+        .map(|flow| namings.partition_point(0..namings.len(), |naming| naming.flow < flow));
+    namings.for_each_mut(from..to, |naming| naming.time = naming.time.saturating_add(by));
     let process = &mut capture.processes[log];
     for time in process.ended.iter_mut().chain(&mut process.node.start) {
         *time = time.saturating_add(by);

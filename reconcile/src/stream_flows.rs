@@ -10,6 +10,7 @@ use crate::calls::{Part, StreamCall, Transfer};
 use crate::capture::{Capture, NONE};
 use crate::cause::Cause;
 use crate::clocks::Samples;
+use crate::column::Column;
 use crate::connections::Connection;
 use crate::fat;
 use crate::options::Options;
@@ -23,7 +24,7 @@ use crate::ways::{ManyWays, Owners, SortingWays, Ways};
 /// What matching needs to know of all connections.
 pub(crate) struct StreamMatcher<'a> {
     pub(crate) capture: &'a Capture,
-    pub(crate) sockets: &'a [Socket],
+    pub(crate) sockets: &'a Column<Socket>,
     pub(crate) owners: Owners<'a>,
     pub(crate) options: &'a Options,
     /// For the calls of connections with very many.

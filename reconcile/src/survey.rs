@@ -2,15 +2,18 @@
 
 use std::path::Path;
 
+use message_trace::Error;
 use rustc_hash::FxHashMap;
 use socket_log::encode::{Direction, ProcessEvent};
 use socket_log::layout::tick;
 use socket_log::{Clock, Damage, Entry, Header, Log, OpenError, Record, Setting};
 
 use crate::capture::{Flow, Kind, NONE, Naming};
+use crate::column::Column;
 use crate::names::Names;
 use crate::positions::Positions;
 use crate::reconciliation::{Reconciliation, add};
+use crate::tables::Tables;
 
 /// The kernel moves less than 2 GiB in one call; what claims more is damage.
 pub(crate) const LARGEST_TRANSFER: u64 = 1 << 31;
@@ -22,8 +25,8 @@ pub(crate) struct Survey {
     pub(crate) clock: Clock,
     /// When it was set.
     pub(crate) settings: Vec<Setting>,
-    pub(crate) flows: Vec<Flow>,
-    pub(crate) namings: Vec<Naming>,
+    pub(crate) flows: Column<Flow>,
+    pub(crate) namings: Column<Naming>,
     pub(crate) names: Names,
     pub(crate) ended: Option<i64>,
     pub(crate) damage: Vec<Damage>,
@@ -31,14 +34,17 @@ pub(crate) struct Survey {
     pub(crate) counts: Reconciliation,
 }
 
-/// Reads the log at `path`.
+/// Reads the log at `path`, which may be none, or one that cannot be read.
 ///
 /// # Errors
-/// When it is no log, or cannot be read.
-pub(crate) fn survey(path: &Path) -> Result<Survey, OpenError> {
-    let log = Log::open(path)?;
+/// When the tables have no room.
+pub(crate) fn survey(path: &Path, tables: &Tables) -> Result<Result<Survey, OpenError>, Error> {
+    let log = match Log::open(path) {
+        Ok(log) => log,
+        Err(error) => return Ok(Err(error)),
+    };
     let header = log.header().clone();
-    let mut reading = Reading { has_positions: header.has_positions, ..Reading::default() };
+    let mut reading = Reading::new(header.has_positions, tables);
     let mut anchors = vec![header.start];
     let mut damage = Vec::new();
     let mut chunks = log.chunks();
@@ -49,37 +55,56 @@ pub(crate) fn survey(path: &Path) -> Result<Survey, OpenError> {
             reading.counts.records += 1;
             match entry.record {
                 Record::Anchor(anchor) => anchors.push(anchor),
-                _ => reading.entry(entry),
+                _ if reading.failed.is_none() => reading.failed = reading.entry(entry).err(),
+                _ => {}
             }
         }));
     }
     damage.extend_from_slice(chunks.damage());
-    let Reading { mut flows, mut namings, names, ended, counts, .. } = reading;
+    let Reading { mut flows, mut namings, names, ended, counts, failed, .. } = reading;
+    if let Some(error) = failed {
+        return Err(error);
+    }
     let clock = Clock::new(anchors, header.tick_clock == tick::MONOTONIC);
     let settings = clock.settings();
     let clock = clock.never_set(&settings);
-    flows.iter_mut().for_each(|flow| flow.convert(&clock));
-    namings.iter_mut().for_each(|naming| naming.time = clock.realtime(naming.time as u64));
-    namings.sort_by_key(|naming| (naming.flow, naming.time));
+    flows.for_each_mut(0..flows.len(), |flow| flow.convert(&clock));
+    namings.for_each_mut(0..namings.len(), |naming| naming.time = clock.realtime(naming.time as u64));
+    namings.sort_by_key(|naming| (naming.flow, naming.time))?;
     let ended = ended.map(|ticks| clock.realtime(ticks));
-    Ok(Survey { header, clock, settings, flows, namings, names, ended, damage, counts })
+    Ok(Ok(Survey { header, clock, settings, flows, namings, names, ended, damage, counts }))
 }
 
 /// One log being read.
-#[derive(Default)]
 struct Reading {
-    flows: Vec<Flow>,
+    flows: Column<Flow>,
     places: Places,
-    namings: Vec<Naming>,
+    namings: Column<Naming>,
     names: Names,
     ended: Option<u64>,
     counts: Reconciliation,
     has_positions: bool,
     positions: Positions,
+    /// Why the tables have no more room.
+    failed: Option<Error>,
 }
 
 impl Reading {
-    fn entry(&mut self, entry: Entry) {
+    fn new(has_positions: bool, tables: &Tables) -> Reading {
+        Reading {
+            flows: Column::new(tables),
+            places: Places::default(),
+            namings: Column::new(tables),
+            names: Names::new(tables),
+            ended: None,
+            counts: Reconciliation::default(),
+            has_positions,
+            positions: Positions::default(),
+            failed: None,
+        }
+    }
+
+    fn entry(&mut self, entry: Entry) -> Result<(), Error> {
         let Entry { ticks, record, .. } = entry;
         let time = ticks as i64;
         match record {
@@ -90,7 +115,7 @@ impl Reading {
             Record::Transfer { direction, flow, bytes, .. } => {
                 let begin =
                     self.has_positions.then(|| self.positions.moved(flow, direction, bytes)).flatten();
-                let flow = self.at(flow, ticks);
+                let flow = self.at(flow, ticks)?;
                 flow.transfers = flow.transfers.saturating_add(1);
                 let total = &mut flow.totals[usize::from(direction != Direction::Send)];
                 // With what the log has forgotten, where it says how much that was.
@@ -103,30 +128,30 @@ impl Reading {
                 self.counts.datagrams.truncated += u64::from(truncated);
                 self.counts.datagrams.unchecked += u64::from(unchecked);
                 if let Some(peer) = peer {
-                    self.names.intern(peer);
+                    self.names.intern(peer)?;
                 }
-                let flow = self.at(flow, ticks);
+                let flow = self.at(flow, ticks)?;
                 flow.datagrams = flow.datagrams.saturating_add(1);
                 flow.last_call = flow.last_call.max(time);
             }
             Record::Flow(what) => {
-                let flow = self.at(what.flow, ticks);
+                let flow = self.at(what.flow, ticks)?;
                 flow.opened = flow.opened.min(time);
                 flow.kind = Some(Kind { domain: what.domain, kind: what.kind, protocol: what.protocol });
                 flow.cookie = what.cookie;
             }
             Record::Endpoints { flow, role, local, peer, peer_pid } => {
-                let (local, peer) = (self.names.intern_some(local), self.names.intern_some(peer));
-                let flow = self.place(flow, ticks);
-                self.namings.push(Naming { flow, role, time, local, peer, peer_pid });
+                let (local, peer) = (self.names.intern_some(local)?, self.names.intern_some(peer)?);
+                let flow = self.place(flow, ticks)?;
+                self.namings.push(Naming { flow, role, time, local, peer, peer_pid })?;
             }
             Record::Pair { first, second } => {
-                self.at(first, ticks).pair = second;
-                self.at(second, ticks).pair = first;
+                self.at(first, ticks)?.pair = second;
+                self.at(second, ticks)?.pair = first;
             }
-            Record::Duplicate { flow, .. } => self.at(flow, ticks).descriptors += 1,
+            Record::Duplicate { flow, .. } => self.at(flow, ticks)?.descriptors += 1,
             Record::Close { flow, .. } => {
-                let flow = self.at(flow, ticks);
+                let flow = self.at(flow, ticks)?;
                 flow.descriptors -= 1;
                 flow.last_closed = flow.last_closed.max(time);
             }
@@ -147,19 +172,21 @@ impl Reading {
             | Record::Call(_)
             | Record::Thread { .. } => {}
         }
+        Ok(())
     }
 
-    fn place(&mut self, number: u32, ticks: u64) -> u32 {
-        let flows = &mut self.flows;
-        self.places.of(number, || {
-            flows.push(Flow::new(number, ticks as i64));
-            (flows.len() - 1) as u32
-        })
+    fn place(&mut self, number: u32, ticks: u64) -> Result<u32, Error> {
+        let next = self.flows.len() as u32;
+        let place = self.places.of(number, || next);
+        if place == next {
+            self.flows.push(Flow::new(number, ticks as i64))?;
+        }
+        Ok(place)
     }
 
-    fn at(&mut self, number: u32, ticks: u64) -> &mut Flow {
-        let place = self.place(number, ticks) as usize;
-        &mut self.flows[place]
+    fn at(&mut self, number: u32, ticks: u64) -> Result<&mut Flow, Error> {
+        let place = self.place(number, ticks)? as usize;
+        Ok(&mut self.flows[place])
     }
 }
 
@@ -167,36 +194,43 @@ impl Reading {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Places {
     table: Vec<u32>,
-    /// Those beyond the table: a damaged record may name any number.
+    /// Those that were beyond the table when they came: a damaged record may name any number.
     others: FxHashMap<u32, u32>,
+    /// How many numbers have a place.
+    count: u32,
 }
 
-/// The first number that is beyond the table.
+/// Numbers below this are in the table, and others where twice as many as came before would be at least as many.
 const TABLE_LIMIT: u32 = 1 << 22;
 
 impl Places {
     /// The place of `number`; where it has none, it is given what `new` says.
     #[inline]
     pub(crate) fn of(&mut self, number: u32, new: impl FnOnce() -> u32) -> u32 {
-        if number >= TABLE_LIMIT {
-            return *self.others.entry(number).or_insert_with(new);
+        if let Some(place) = self.get(number) {
+            return place;
         }
+        let place = new();
+        self.count = self.count.saturating_add(1);
         let at = number as usize;
+        if number >= TABLE_LIMIT.max(self.count.saturating_mul(2)) {
+            self.others.insert(number, place);
+            return place;
+        }
         if at >= self.table.len() {
             self.table.resize(at + 1, NONE);
         }
-        if self.table[at] == NONE {
-            self.table[at] = new();
-        }
-        self.table[at]
+        self.table[at] = place;
+        place
     }
 
     /// The place of `number`, where it has one.
     #[inline]
     pub(crate) fn get(&self, number: u32) -> Option<u32> {
         match self.table.get(number as usize) {
-            Some(place) => Some(*place).filter(|place| *place != NONE),
-            None => self.others.get(&number).copied(),
+            Some(place) if *place != NONE => Some(*place),
+            _ if self.others.is_empty() => None,
+            _ => self.others.get(&number).copied(),
         }
     }
 }
@@ -213,5 +247,16 @@ mod tests {
         assert_eq!(places.of(u32::MAX, || 3), 3);
         assert_eq!((places.get(7), places.get(6), places.get(u32::MAX)), (Some(1), None, Some(3)));
         assert_eq!((places.get(8), places.get(u32::MAX - 1)), (None, None));
+    }
+
+    #[test]
+    fn numbers_that_count_up_are_in_the_table() {
+        let mut places = Places::default();
+        assert_eq!(places.of(TABLE_LIMIT + 5, || 7), 7);
+        for number in 0..TABLE_LIMIT + 10 {
+            let place = places.of(number, || number + 100);
+            assert_eq!(place, if number == TABLE_LIMIT + 5 { 7 } else { number + 100 });
+        }
+        assert_eq!((places.others.len(), places.get(TABLE_LIMIT + 9)), (1, Some(TABLE_LIMIT + 109)));
     }
 }

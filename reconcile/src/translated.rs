@@ -7,6 +7,7 @@ use message_trace::{Error, Progress};
 use rustc_hash::FxHashSet;
 
 use crate::capture::{Capture, NONE};
+use crate::column::Column;
 use crate::connections::Connection;
 use crate::half_flows::HalfFlows;
 use crate::options::Options;
@@ -23,14 +24,13 @@ pub(crate) struct Doubtful(FxHashSet<u32>);
 
 impl Doubtful {
     /// Notes it in the connections.
-    pub(crate) fn mark(&self, connections: &mut [Connection]) {
+    pub(crate) fn mark(&self, connections: &mut Column<Connection>) {
         if self.0.is_empty() {
             return;
         }
-        for connection in connections.iter_mut().filter(|connection| self.0.contains(&connection.connecting))
-        {
-            connection.doubtful = true;
-        }
+        connections.for_each_mut(0..connections.len(), |connection| {
+            connection.doubtful |= self.0.contains(&connection.connecting);
+        });
     }
 }
 
@@ -38,7 +38,7 @@ impl Doubtful {
 pub(crate) fn pair_up(
     capture: &Capture,
     sockets: &Sockets,
-    partner: &mut [u32],
+    partner: &mut Column<u32>,
     options: &Options,
     progress: &dyn Progress,
     outcome: &mut Reconciliation,

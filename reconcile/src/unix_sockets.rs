@@ -10,15 +10,16 @@ use socket_log::SocketName;
 use socket_log::encode::Role;
 
 use crate::capture::{Capture, NONE};
+use crate::column::Column;
 use crate::connections::candidate;
 use crate::first_calls::FirstCalls;
 use crate::pairing::{self, Candidate};
 use crate::socket::Socket;
 
 /// The ends of every `socketpair`, the first made first.
-pub(crate) fn pairs(sockets: &[Socket]) -> Vec<(u32, u32)> {
-    let ends = sockets.iter().enumerate().map(|(place, socket)| (place as u32, socket.pair));
-    ends.filter(|(place, other)| *other != NONE && place < other).collect()
+pub(crate) fn pairs(sockets: &Column<Socket>) -> impl Iterator<Item = (u32, u32)> {
+    let ends = (0..).zip(sockets.iter()).map(|(place, socket)| (place, socket.pair));
+    ends.filter(|(place, other)| *other != NONE && place < other)
 }
 
 /// What the two ends of a unix connection have in common, of the server's name and the client's process.
@@ -59,7 +60,7 @@ fn owner(socket: &Socket, name: &SocketName) -> (bool, u32) {
 }
 
 /// The sockets of which names and order may not tell which goes with which, so that their calls matter.
-pub(crate) fn ambiguous(capture: &Capture, sockets: &[Socket]) -> Vec<u32> {
+pub(crate) fn ambiguous(capture: &Capture, sockets: &Column<Socket>) -> Vec<u32> {
     let mut ends: Vec<((bool, u32), Common, usize, u32)> = Vec::new();
     for (place, socket) in sockets.iter().enumerate() {
         if let Some((side, name, _)) = end(capture, socket) {
@@ -74,7 +75,11 @@ pub(crate) fn ambiguous(capture: &Capture, sockets: &[Socket]) -> Vec<u32> {
 }
 
 /// Pairs the sockets that connected to a unix socket with those that were accepted there.
-pub(crate) fn connected(capture: &Capture, sockets: &[Socket], first_calls: &FirstCalls) -> Vec<(u32, u32)> {
+pub(crate) fn connected(
+    capture: &Capture,
+    sockets: &Column<Socket>,
+    first_calls: &FirstCalls,
+) -> Vec<(u32, u32)> {
     let mut pairs: Vec<(u32, u32)> = Vec::new();
     let mut done = vec![false; sockets.len()];
     for key in KEYS {

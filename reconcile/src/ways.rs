@@ -10,6 +10,7 @@ use message_trace::spill::Budget;
 
 use crate::calls::{StreamCall, Transfer};
 use crate::capture::NONE;
+use crate::column::Column;
 use crate::connections::Connection;
 use crate::sorted::{Failed, Keyed, Sorted, Sorter};
 use crate::tally::Tally;
@@ -32,9 +33,9 @@ pub(crate) trait Ways {
 /// Whose calls they are.
 #[derive(Clone, Copy)]
 pub(crate) struct Owners<'a> {
-    pub(crate) connections: &'a [Connection],
+    pub(crate) connections: &'a Column<Connection>,
     /// The connection of each socket.
-    pub(crate) connection_of: &'a [u32],
+    pub(crate) connection_of: &'a Column<u32>,
 }
 
 impl Owners<'_> {

@@ -103,6 +103,26 @@ fn most_of_datagrams(count: u64, equal: bool, at_once: usize) -> (usize, usize) 
     (BEFORE_WRITING.load(Relaxed), 2 * count as usize)
 }
 
+/// The same for so many connections of a request and a response each, between two processes.
+fn most_of_connections(count: u64) -> usize {
+    let system = System::new();
+    let (mut client, mut server) = (log(10, "client"), log(20, "server"));
+    for number in 0..count {
+        let (at, flow) = (10_000 * (number + 1), number as u32 + 1);
+        let own =
+            format!("10.{}.{}.1:{}", 1 + number / 2_560_000, number / 10_000 % 256, 1024 + number % 10_000);
+        connect(&mut client, at, flow, 2 * number + 1, &own, "10.0.0.2:80");
+        accept(&mut server, at + 100, flow, 2 * number + 2, "10.0.0.2:80", &own);
+        client.send(at + 1_000, flow, 10).receive(at + 4_000, flow, 20);
+        server.receive(at + 2_000, flow, 10).send(at + 3_000, flow, 20);
+    }
+    system.add("one", "a", &client).add("one", "b", &server);
+    drop((client, server));
+    let counts = reconciled(&system, 10_000);
+    assert_eq!((counts.both_ends, counts.flows), (2 * count, count));
+    BEFORE_WRITING.load(Relaxed)
+}
+
 /// The most memory that so many turns take, and their calls.
 type Most = fn(u64) -> (usize, usize);
 
@@ -130,5 +150,10 @@ fn what_is_matched_at_once_takes_so_many_bytes_a_call() {
         let each = many.saturating_sub(few) as f64 / (more_calls - calls) as f64;
         println!("{what}: {few} bytes for {calls} calls, {many} for {more_calls}, {each:.1} a call");
         assert!(many < 10 << 20 && each < 4.0, "{what}: {each} bytes a call, which should be in files");
-    }
+    } // Of many connections there is something for each: in tables that are not on the heap where there is no memory for them.
+    let connections = 60_000;
+    let [few, many] = [connections, 2 * connections].map(most_of_connections);
+    let each = many.saturating_sub(few) as f64 / connections as f64;
+    println!("{few} bytes for {connections} connections, {many} for twice as many, {each:.1} a connection");
+    assert!(each < 70.0, "{each} bytes a connection, which should be in files");
 }
