@@ -28,20 +28,19 @@ fn main() -> Result<(), message_trace::Error> {
     let trace = synthetic(messages, parallelism);
     let steps = Steps(Mutex::new((Instant::now(), String::from("start"))));
     let start = Instant::now();
-    let analysis = analyze(&trace, &options, &steps);
-    steps.step("", 0);
-    println!("analysis      {:>8.3} s", start.elapsed().as_secs_f64());
-    let start = Instant::now();
     let directory = std::env::temp_dir().join(format!("analyze-speed-{}", std::process::id()));
     std::fs::create_dir_all(&directory).map_err(|error| message_trace::Error::io(&directory, error))?;
-    let written = analysis.write(&DataDir::new(&directory));
+    let dir = DataDir::new(&directory);
+    let written = analyze(&trace, &options, &dir, &steps).and_then(|analysis| {
+        steps.step("writing links", 0);
+        analysis.write(&dir)?;
+        steps.step("", 0);
+        println!("all           {:>8.3} s", start.elapsed().as_secs_f64());
+        println!("{:#?}", analysis.totals);
+        Ok(())
+    });
     std::fs::remove_dir_all(&directory).map_err(|error| message_trace::Error::io(&directory, error))?;
     written?;
-    println!("writing       {:>8.3} s", start.elapsed().as_secs_f64());
-    println!("{:#?}", analysis.totals);
-    for pattern in analysis.patterns.iter().take(3) {
-        println!("{} hops, count {}, expected {:.1}", pattern.hops.len(), pattern.count, pattern.expected);
-    }
     if let Ok(status) = std::fs::read_to_string("/proc/self/status") {
         status.lines().filter(|line| line.starts_with("VmHWM")).for_each(|line| println!("{line}"));
     }

@@ -6,13 +6,14 @@ use std::path::Path;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use message_trace::spill::Budget;
 use message_trace::{DataDir, Error, MessageTrace, Progress, table};
 use serde::{Deserialize, Serialize};
 
 use crate::infer::Links;
 use crate::naming::Naming;
 use crate::options::Options;
-use crate::paths::{self, Instances, PathPattern};
+use crate::paths::{Collector, Stretch};
 
 /// What was inferred from a trace.
 #[derive(Clone, Debug)]
@@ -21,10 +22,6 @@ pub struct Analysis {
     pub options: Options,
     /// Which message may have caused which.
     pub links: Links,
-    /// The trees the links make.
-    pub instances: Instances,
-    /// What the trees have in common, by descending total time.
-    pub patterns: Vec<PathPattern>,
     /// How many there are of all these.
     pub totals: Totals,
 }
@@ -57,28 +54,42 @@ pub struct Totals {
     pub patterns: u64,
 }
 
-/// Infers links, path instances and path patterns from `trace`, which must be sorted ([`MessageTrace::sort`]).
-pub fn analyze(trace: &MessageTrace, options: &Options, progress: &dyn Progress) -> Analysis {
+/// Infers links, path instances and path patterns from `trace`, which must be sorted ([`MessageTrace::sort`]). Instances and
+/// patterns, of which there may be more than memory holds, are written to `dir` at once; the rest by [`Analysis::write`].
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn analyze(
+    trace: &MessageTrace,
+    options: &Options,
+    dir: &DataDir,
+    progress: &dyn Progress,
+) -> Result<Analysis, Error> {
+    AnalysisSummary::remove(&dir.analysis())?;
     progress.step("naming nodes", 0);
     let naming = Naming::new(trace, options);
     let mut links = options.algorithm.inference().infer(trace, &naming, options, progress);
     let circles = links.break_circles();
-    let (mut instances, built) = paths::build(&links, options, progress);
-    let patterns = paths::aggregate(trace, &naming, &mut instances, progress);
+    let budget = Budget::new(options.resources.memory);
+    let mut paths = Collector::new(options, &budget, dir.path());
+    progress.step("building paths", trace.len() as u64);
+    let stretch = Stretch { trace, naming: &naming, links: &links, roots: (0, trace.len()), before: 0 };
+    paths.add(&stretch, progress)?;
+    let found = paths.finish(&naming, dir, progress)?;
     let totals = Totals {
         messages: trace.len() as u64,
         span: span(trace),
         links: links.len() as u64,
         circles,
         spontaneous: (0..links.messages()).map(|message| links.spontaneous(message)).sum(),
-        roots: built.roots,
-        roots_bounded: built.bounded,
-        instances: instances.len() as u64,
-        instances_expected: instances.iter().map(|instance| instance.probability).sum(),
-        instances_cut: built.cut,
-        patterns: patterns.len() as u64,
+        roots: found.built.roots,
+        roots_bounded: found.built.bounded,
+        instances: found.instances,
+        instances_expected: found.expected,
+        instances_cut: found.built.cut,
+        patterns: found.patterns,
     };
-    Analysis { options: options.clone(), links, instances, patterns, totals }
+    Ok(Analysis { options: options.clone(), links, totals })
 }
 
 /// From the first event of `trace` to the last.
@@ -96,22 +107,13 @@ impl Analysis {
         AnalysisSummary { options: self.options.clone(), totals: self.totals }
     }
 
-    /// Writes everything to the data directory. The summary is written last, so that where it is, all is.
+    /// Writes links and summary to the data directory. The summary is written last, so that where it is, all is.
     ///
     /// # Errors
     /// When a file cannot be written.
     pub fn write(&self, dir: &DataDir) -> Result<(), Error> {
-        let path = dir.analysis();
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(Error::io(&path, error));
-            }
-            _ => {}
-        }
         self.links.write(&dir.links())?;
-        self.instances.write(&dir.paths())?;
-        PathPattern::write_all(&self.patterns, &dir.patterns())?;
-        self.summary().write(&path)
+        self.summary().write(&dir.analysis())
     }
 }
 
@@ -132,6 +134,14 @@ impl AnalysisSummary {
     pub fn read(path: &Path) -> Result<AnalysisSummary, Error> {
         let text = fs::read(path).map_err(|error| Error::io(path, error))?;
         serde_json::from_slice(&text).map_err(|error| Error::malformed(path, error))
+    }
+
+    /// Removes the summary at `path`, if there is one.
+    fn remove(path: &Path) -> Result<(), Error> {
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io(path, error)),
+            _ => Ok(()),
+        }
     }
 
     fn write(&self, path: &Path) -> Result<(), Error> {

@@ -127,6 +127,12 @@ impl Sent {
         self
     }
 
+    /// Of that size.
+    pub(crate) fn bytes(&mut self, bytes: i64) -> &mut Sent {
+        self.message.bytes = bytes;
+        self
+    }
+
     /// Never received.
     pub(crate) fn lost(&mut self) -> &mut Sent {
         (self.message.recv_first, self.message.recv_last, self.message.recv_ts) = (None, None, None);

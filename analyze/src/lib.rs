@@ -17,4 +17,6 @@ pub mod paths;
 
 pub use analysis::{Analysis, AnalysisSummary, Totals, analyze};
 pub use evidence::Evidence;
-pub use options::{Algorithm, ConvolutionOptions, NestingOptions, Options};
+#[doc(hidden)]
+pub use options::Pieces;
+pub use options::{Algorithm, ConvolutionOptions, NestingOptions, Options, Resources};

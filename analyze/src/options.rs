@@ -3,6 +3,7 @@
 
 mod convolution;
 mod nesting;
+mod resources;
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,6 +15,7 @@ use crate::evidence::Evidence;
 use crate::naming::Aliases;
 pub use convolution::ConvolutionOptions;
 pub use nesting::NestingOptions;
+pub use resources::{Pieces, Resources};
 
 /// The constants of an analysis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -52,6 +54,9 @@ pub struct Options {
     pub nesting: NestingOptions,
     /// What only the convolution algorithm has.
     pub convolution: ConvolutionOptions,
+    /// What it may take of the machine.
+    #[serde(skip)]
+    pub resources: Resources,
 }
 
 impl Default for Options {
@@ -71,6 +76,7 @@ impl Default for Options {
             fixed_port_peers: 16,
             nesting: NestingOptions::default(),
             convolution: ConvolutionOptions::default(),
+            resources: Resources::default(),
         }
     }
 }

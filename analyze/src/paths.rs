@@ -2,17 +2,29 @@
 //! section 5.1). Links to parents are turned into links to children ([`children`]), each of which is taken, left out
 //! or tried both ways ([`decision`]); the trees that follow ([`tree`]) are the [`instances`], and those of the same
 //! shape are a pattern ([`mod@aggregate`]).
+//!
+//! There may be more of them than memory holds, as every wrong link makes a pattern of its own. So they are collected as bytes
+//! ([`collector`], [`record`], [`path_log`], [`bytes`]), described partition by partition ([`mod@aggregate`], [`described`]),
+//! numbered ([`ranking`]) and written group by group ([`pattern_rows`]).
 
 mod aggregate;
+mod bytes;
 mod children;
+mod collector;
 mod decision;
+mod described;
 mod instances;
+mod path_log;
 mod pattern;
+mod pattern_rows;
 mod pattern_table;
+mod ranking;
+mod record;
+#[cfg(test)]
+mod reference;
 mod tree;
 
 pub use instances::{Instance, Instances};
 pub use pattern::{Hop, PathPattern};
 
-pub(crate) use aggregate::aggregate;
-pub(crate) use tree::build;
+pub(crate) use collector::{Collector, Stretch};

@@ -101,7 +101,7 @@ pub(crate) fn aliases(data: &DataDir, file: Option<&Path>) -> Result<Aliases, Er
 pub(crate) fn analyze(data: &DataDir, options: analyze::Options) -> Result<AnalysisSummary, Error> {
     let progress = Terminal::new();
     let trace = MessageTrace::read(&data.messages(), &data.nodes())?;
-    let analysis = analyze::analyze(&trace, &options, &progress);
+    let analysis = analyze::analyze(&trace, &options, data, &progress)?;
     analysis.write(data)?;
     Ok(analysis.summary())
 }

@@ -97,8 +97,8 @@ impl System {
         let data = DataDir::new(recording.data());
         let outcome = reconcile::reconcile(&data, &Options::default(), &()).unwrap();
         let trace = MessageTrace::read(&data.messages(), &data.nodes()).unwrap();
-        let analysis = analyze::analyze(&trace, &analyze::Options::default(), &());
-        (outcome, trace, analysis.patterns)
+        analyze::analyze(&trace, &analyze::Options::default(), &data, &()).unwrap();
+        (outcome, trace, PathPattern::read_all(&data.patterns()).unwrap())
     }
 }
 

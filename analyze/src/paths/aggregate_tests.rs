@@ -1,21 +1,25 @@
 //! Patterns by hand: shape, count, expectation and the summaries of delays.
 
-use message_trace::MessageTrace;
+use message_trace::{DataDir, MessageTrace};
 
 use super::*;
 use crate::fixture::Fixture;
+use crate::naming::Naming;
 use crate::options::Options;
+use crate::paths::{Collector, Instances, PathPattern};
 
 const OPTIONS: fn() -> Options = || Options { clients_start_paths: false, ..Options::default() };
 
 /// The patterns of trees of messages, given with their probabilities.
 fn patterns(trace: &MessageTrace, trees: &[(f64, &[(u32, u32)])]) -> (Vec<PathPattern>, Instances) {
-    let mut instances = Instances::default();
-    for (probability, tree) in trees {
-        instances.push(tree, *probability);
-    }
-    let naming = Naming::new(trace, &OPTIONS());
-    (aggregate(trace, &naming, &mut instances, &()), instances)
+    let (options, naming) = (OPTIONS(), Naming::new(trace, &OPTIONS()));
+    let directory = tempfile::tempdir().unwrap();
+    let dir = DataDir::new(directory.path());
+    let budget = Budget::new(options.resources.memory);
+    let mut collector = Collector::new(&options, &budget, dir.path());
+    collector.add_trees(trace, &naming, trees);
+    collector.finish(&naming, &dir, &()).unwrap();
+    (PathPattern::read_all(&dir.patterns()).unwrap(), Instances::read(&dir.paths()).unwrap())
 }
 
 /// Requests a -> b, b -> c, answered by c -> b, one after the other; b takes 5, 15, 25 before it asks.

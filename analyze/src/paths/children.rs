@@ -19,7 +19,11 @@ pub(super) struct Child {
 /// The possible children of every message, in the order in which they were sent.
 pub(super) struct Children {
     bounds: Vec<u32>,
-    children: Vec<Child>,
+    message: Vec<u32>,
+    probability: Vec<f64>,
+    /// Whether the parent is the child's most likely cause.
+    likely: Vec<bool>,
+    try_both: [f64; 2],
 }
 
 impl Children {
@@ -35,18 +39,26 @@ impl Children {
             bounds[message + 1] += bounds[message];
         }
         let mut next = bounds.clone();
-        let nobody = Child { message: 0, decision: Decision::False, probability: 0.0 };
-        let mut children = vec![nobody; links.len()];
+        let count = bounds[messages] as usize;
+        let mut children = Children {
+            bounds,
+            message: vec![0; count],
+            probability: vec![0.0; count],
+            likely: vec![false; count],
+            try_both: options.try_both,
+        };
         for message in 0..messages {
             let likely = links.most_likely(message);
             for (place, (parent, probability)) in links.parents(message).enumerate() {
-                let decision = Decision::of(probability, likely == Some(place), options.try_both);
                 let next = &mut next[parent as usize];
-                children[*next as usize] = Child { message: message as u32, decision, probability };
+                let link = *next as usize;
+                children.message[link] = message as u32;
+                children.probability[link] = probability;
+                children.likely[link] = likely == Some(place);
                 *next += 1;
             }
         }
-        Children { bounds, children }
+        children
     }
 
     /// How many messages there are.
@@ -57,7 +69,11 @@ impl Children {
     /// The possible children of `parent`, each with the number of the link to it.
     pub(super) fn of_parent(&self, parent: u32) -> impl DoubleEndedIterator<Item = (u32, Child)> + '_ {
         let range = self.bounds[parent as usize]..self.bounds[parent as usize + 1];
-        range.map(|link| (link, self.children[link as usize]))
+        range.map(|link| {
+            let (message, probability) = (self.message[link as usize], self.probability[link as usize]);
+            let decision = Decision::of(probability, self.likely[link as usize], self.try_both);
+            (link, Child { message, decision, probability })
+        })
     }
 }
 

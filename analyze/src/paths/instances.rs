@@ -1,13 +1,12 @@
-//! Path instances: trees of messages with the probability that they happened just so, kept in columns as there are
-//! many; and `paths.parquet`, one row a message of an instance, in depth-first order.
+//! Path instances: trees of messages with the probability that they happened just so; as they are read from `paths.parquet`, one
+//! row a message of an instance, in depth-first order.
 
 use std::path::Path;
 
-use arrow_array::RecordBatch;
 use arrow_schema::{DataType, SchemaRef};
 use message_trace::Error;
 use message_trace::table::columns::{self, Columns, required};
-use message_trace::table::{self, BATCH_ROWS};
+use message_trace::table::{self, Stored};
 
 /// The path instances of a trace.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -60,46 +59,6 @@ impl Instances {
         (0..self.len()).map(|instance| self.get(instance))
     }
 
-    /// Adds a tree of messages with their depths; its pattern is not known yet.
-    pub(super) fn push(&mut self, tree: &[(u32, u32)], probability: f64) {
-        self.message.extend(tree.iter().map(|(message, _)| *message));
-        self.depth.extend(tree.iter().map(|(_, depth)| *depth));
-        self.ends.push(self.message.len());
-        self.probability.push(probability);
-        self.pattern.push(0);
-    }
-
-    /// Adds all of `others` after these.
-    pub(super) fn append(&mut self, others: &Instances) {
-        let before = self.message.len();
-        self.ends.extend(others.ends.iter().map(|end| before + end));
-        self.probability.extend_from_slice(&others.probability);
-        self.pattern.extend_from_slice(&others.pattern);
-        self.message.extend_from_slice(&others.message);
-        self.depth.extend_from_slice(&others.depth);
-    }
-
-    /// The number of the pattern of each instance, to be set.
-    pub(super) fn patterns_mut(&mut self) -> &mut [u32] {
-        &mut self.pattern
-    }
-
-    /// Writes the table to `path`.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
-    pub fn write(&self, path: &Path) -> Result<(), Error> {
-        let mut rows = (0..self.len()).flat_map(|instance| {
-            let tree = self.get(instance);
-            (0..tree.messages.len()).map(move |place| (instance, tree, place))
-        });
-        let batches = std::iter::from_fn(|| {
-            let rows: Vec<_> = rows.by_ref().take(BATCH_ROWS).collect();
-            (!rows.is_empty()).then(|| batch(path, &rows))
-        });
-        crate::analysis::write_batches(path, schema(), batches)
-    }
-
     /// Reads the table at `path`.
     ///
     /// # Errors
@@ -132,11 +91,49 @@ impl Instances {
     }
 }
 
+#[cfg(test)]
+impl Instances {
+    /// Adds a tree of messages with their depths; its pattern is not known yet.
+    pub(super) fn push(&mut self, tree: &[(u32, u32)], probability: f64) {
+        self.message.extend(tree.iter().map(|(message, _)| *message));
+        self.depth.extend(tree.iter().map(|(_, depth)| *depth));
+        self.ends.push(self.message.len());
+        self.probability.push(probability);
+        self.pattern.push(0);
+    }
+
+    /// Adds all of `others` after these.
+    pub(super) fn append(&mut self, others: &Instances) {
+        let before = self.message.len();
+        self.ends.extend(others.ends.iter().map(|end| before + end));
+        self.probability.extend_from_slice(&others.probability);
+        self.pattern.extend_from_slice(&others.pattern);
+        self.message.extend_from_slice(&others.message);
+        self.depth.extend_from_slice(&others.depth);
+    }
+
+    /// The number of the pattern of each instance, to be set.
+    pub(super) fn patterns_mut(&mut self) -> &mut [u32] {
+        &mut self.pattern
+    }
+
+    /// Adds `by` to the messages after each `each` instances, once more each time.
+    pub(super) fn move_messages(&mut self, each: usize, by: u32) {
+        let mut first = 0;
+        for (instance, end) in self.ends.iter().enumerate() {
+            self.message[first..*end]
+                .iter_mut()
+                .for_each(|message| *message += (instance / each) as u32 * by);
+            first = *end;
+        }
+    }
+}
+
 fn index<T: TryInto<u32, Error = std::num::TryFromIntError>>(path: &Path, value: T) -> Result<u32, Error> {
     value.try_into().map_err(|why| Error::malformed(path, why))
 }
 
-fn schema() -> SchemaRef {
+pub(super) fn schema() -> SchemaRef {
     columns::schema([
         required("path", DataType::Int64),
         required("pattern", DataType::Int64),
@@ -146,32 +143,11 @@ fn schema() -> SchemaRef {
     ])
 }
 
-fn batch(path: &Path, rows: &[(usize, Instance<'_>, usize)]) -> Result<RecordBatch, Error> {
-    let rows = || rows.iter();
-    let arrays = vec![
-        columns::int64(rows().map(|(instance, _, _)| Some(*instance as i64))),
-        columns::int64(rows().map(|(_, tree, _)| Some(i64::from(tree.pattern)))),
-        columns::float64(rows().map(|(_, tree, _)| Some(tree.probability))),
-        columns::int32(rows().map(|(_, tree, place)| Some(tree.depths[*place] as i32))),
-        columns::int64(rows().map(|(_, tree, place)| Some(i64::from(tree.messages[*place])))),
-    ];
-    columns::batch(path, &schema(), arrays)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn instances_are_read_back() {
-        let mut instances = Instances::default();
-        instances.push(&[(0, 0), (1, 1), (3, 1)], 0.25);
-        instances.push(&[(2, 0)], 1.0);
-        instances.patterns_mut().copy_from_slice(&[1, 0]);
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("paths.parquet");
-        instances.write(&path).unwrap();
-        assert_eq!(Instances::read(&path).unwrap(), instances);
-        assert_eq!(instances.get(0).messages, [0, 1, 3]);
+/// How the columns are stored.
+pub(super) fn stored(column: &str) -> Stored {
+    match column {
+        // The same for all messages of an instance.
+        "probability" => Stored::Plain,
+        _ => Stored::Differences,
     }
 }

@@ -3,33 +3,16 @@
 
 use std::path::Path;
 
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, SchemaRef};
 use message_trace::stats::Summary;
+use message_trace::table;
 use message_trace::table::columns::{self, Columns, dictionary, nullable, required};
-use message_trace::table::{self, BATCH_ROWS};
 use message_trace::{Error, Protocol};
 
 use super::pattern::{Hop, PathPattern};
 
-type Row<'patterns> = (&'patterns PathPattern, usize, &'patterns Hop);
-
 impl PathPattern {
-    /// Writes `patterns` to the table at `path`.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
-    pub fn write_all(patterns: &[PathPattern], path: &Path) -> Result<(), Error> {
-        let mut rows = patterns.iter().flat_map(|pattern| {
-            pattern.hops.iter().enumerate().map(move |(place, hop)| (pattern, place, hop))
-        });
-        let batches = std::iter::from_fn(|| {
-            let rows: Vec<Row<'_>> = rows.by_ref().take(BATCH_ROWS).collect();
-            (!rows.is_empty()).then(|| batch(path, &rows))
-        });
-        crate::analysis::write_batches(path, schema(), batches)
-    }
-
     /// Reads the patterns of the table at `path`, in the order of the table.
     ///
     /// # Errors
@@ -43,7 +26,7 @@ impl PathPattern {
     }
 }
 
-fn schema() -> SchemaRef {
+pub(super) fn schema() -> SchemaRef {
     let delay = |name: &str, column: fn(&str, DataType) -> Field| {
         ["mean", "p50", "p99"].map(|part| column(&format!("{name}_{part}"), DataType::Float64))
     };
@@ -70,38 +53,6 @@ fn schema() -> SchemaRef {
     fields.extend(delay("duration", required));
     fields.push(required("total_time", DataType::Float64));
     columns::schema(fields)
-}
-
-fn batch(path: &Path, rows: &[Row<'_>]) -> Result<RecordBatch, Error> {
-    let patterns = || rows.iter().map(|(pattern, _, _)| *pattern);
-    let hops = || rows.iter().map(|(_, _, hop)| *hop);
-    let delay = |of: &dyn Fn(&Row<'_>) -> Option<Summary>| -> [ArrayRef; 3] {
-        let parts: [fn(Summary) -> f64; 3] = [|delay| delay.mean, |delay| delay.p50, |delay| delay.p99];
-        parts.map(|part| columns::float64(rows.iter().map(|row| of(row).map(part))))
-    };
-    let mut arrays = vec![
-        columns::int64(patterns().map(|pattern| Some(pattern.id))),
-        columns::int32(rows.iter().map(|(_, place, _)| Some(*place as i32))),
-        columns::int32(hops().map(|hop| hop.parent.map(|parent| parent as i32))),
-        columns::int32(hops().map(|hop| Some(hop.depth as i32))),
-        columns::texts(hops().map(|hop| Some(&hop.src))),
-        columns::texts(hops().map(|hop| Some(&hop.dst))),
-        columns::texts(hops().map(|hop| Some(&hop.src_port))),
-        columns::texts(hops().map(|hop| Some(&hop.dst_port))),
-        columns::texts(hops().map(|hop| Some(hop.protocol.name()))),
-        columns::boolean(hops().map(|hop| hop.src_traced)),
-        columns::boolean(hops().map(|hop| hop.dst_traced)),
-        columns::float64(hops().map(|hop| Some(hop.bytes))),
-    ];
-    arrays.extend(delay(&|(_, _, hop)| hop.node));
-    arrays.extend(delay(&|(_, _, hop)| hop.network));
-    arrays.extend(delay(&|(_, _, hop)| hop.untraced));
-    arrays.push(columns::int64(patterns().map(|pattern| Some(pattern.count))));
-    arrays.push(columns::float64(patterns().map(|pattern| Some(pattern.expected))));
-    arrays.push(columns::float64(patterns().map(|pattern| Some(pattern.max_probability))));
-    arrays.extend(delay(&|(pattern, _, _)| Some(pattern.duration)));
-    arrays.push(columns::float64(patterns().map(|pattern| Some(pattern.total_time))));
-    columns::batch(path, &schema(), arrays)
 }
 
 /// Three columns as summaries; a row is none where its mean is null.
@@ -170,48 +121,54 @@ fn append(path: &Path, batch: &RecordBatch, patterns: &mut Vec<PathPattern>) -> 
 
 #[cfg(test)]
 mod tests {
+    use message_trace::table::columns::{float64, int32, int64, text, texts};
+
     use super::*;
 
-    fn hop(parent: Option<usize>) -> Hop {
-        let delay = |mean| Some(Summary { mean, p50: 2.0, p99: 3.0 });
-        Hop {
-            parent,
-            depth: usize::from(parent.is_some()),
-            src: "CLIENT".into(),
-            dst: "web".into(),
-            src_port: "*".into(),
-            dst_port: "unix:/run/x".into(),
-            protocol: Protocol::UnixStream,
-            src_traced: false,
-            dst_traced: true,
-            bytes: 12.5,
-            node: parent.and_then(|_| delay(1.5)),
-            network: delay(-4.0),
-            untraced: None,
-        }
+    /// A table of two hops of one pattern, of which the second has that place.
+    fn table(place: i32) -> RecordBatch {
+        let both = |value| float64([Some(value), Some(value)]);
+        let mut arrays = vec![
+            int64([Some(0), Some(0)]),
+            int32([Some(0), Some(place)]),
+            int32([None, Some(0)]),
+            int32([Some(0), Some(1)]),
+        ];
+        arrays
+            .extend(["CLIENT", "web", "*", "unix:/run/x", "tcp"].map(|name| texts([Some(name), Some(name)])));
+        arrays.extend([columns::boolean([false, true]), columns::boolean([true, true]), both(12.5)]);
+        arrays.extend([float64([None, Some(1.5)]), float64([None, Some(2.0)]), float64([None, Some(3.0)])]);
+        arrays.extend((0..6).map(|_| float64([None, None])));
+        arrays.extend([int64([Some(3), Some(3)])]);
+        arrays.extend([2.25, 0.9, 7.0, 6.0, 9.0, 15.75].map(both));
+        columns::batch(Path::new("patterns"), &schema(), arrays).unwrap()
     }
 
     #[test]
-    fn patterns_are_read_back_and_a_table_out_of_order_is_refused() {
-        let pattern = |id, hops| PathPattern {
-            id,
-            hops,
-            count: 3,
-            expected: 2.25,
-            max_probability: 0.9,
-            duration: Summary { mean: 7.0, p50: 6.0, p99: 9.0 },
-            total_time: 15.75,
-        };
-        let patterns = [pattern(0, vec![hop(None), hop(Some(0))]), pattern(1, vec![hop(None)])];
+    fn patterns_are_read_and_a_table_out_of_order_is_refused() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("patterns.parquet");
-        PathPattern::write_all(&patterns, &path).unwrap();
-        assert_eq!(PathPattern::read_all(&path).unwrap(), patterns);
-        PathPattern::write_all(&[], &path).unwrap();
+        table::write(&path, schema(), [table(1)]).unwrap();
+        let patterns = PathPattern::read_all(&path).unwrap();
+        let [pattern] = &patterns[..] else { panic!("{patterns:?}") };
+        assert_eq!((pattern.id, pattern.count, pattern.expected), (0, 3, 2.25));
+        assert_eq!((pattern.max_probability, pattern.total_time), (0.9, 15.75));
+        assert_eq!(pattern.duration, Summary { mean: 7.0, p50: 6.0, p99: 9.0 });
+        let [root, hop] = &pattern.hops[..] else { panic!("{patterns:?}") };
+        assert_eq!((root.parent, hop.parent, hop.depth), (None, Some(0), 1));
+        assert_eq!((root.node, hop.node), (None, Some(Summary { mean: 1.5, p50: 2.0, p99: 3.0 })));
+        assert_eq!(
+            (hop.src.as_str(), hop.dst_port.as_str(), hop.protocol),
+            ("CLIENT", "unix:/run/x", Protocol::Tcp)
+        );
+        assert_eq!((root.src_traced, root.dst_traced, hop.bytes, hop.network), (false, true, 12.5, None));
+        table::write(&path, schema(), []).unwrap();
         assert_eq!(PathPattern::read_all(&path).unwrap(), []);
-        let whole = &patterns[0];
-        let rows = [(whole, 0, &whole.hops[0]), (whole, 2, &whole.hops[1])];
-        table::write(&path, schema(), [batch(&path, &rows).unwrap()]).unwrap();
+        table::write(&path, schema(), [table(2)]).unwrap();
         assert!(PathPattern::read_all(&path).unwrap_err().to_string().contains("out of order"));
+        let texts = text([Some("a")]);
+        let other = columns::schema([required("pattern", DataType::Utf8)]);
+        table::write(&path, other.clone(), [columns::batch(&path, &other, vec![texts]).unwrap()]).unwrap();
+        assert!(PathPattern::read_all(&path).unwrap_err().to_string().contains("pattern"));
     }
 }

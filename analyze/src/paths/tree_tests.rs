@@ -3,10 +3,11 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::paths::reference;
 
 /// The instances of `root`: its probability and its messages with their depths.
 fn instances(links: &Links, options: &Options, root: u32) -> Vec<(f64, Vec<(u32, u32)>)> {
-    let (instances, _) = build(links, options, &());
+    let (instances, _) = reference::instances(links, options);
     let tree = |instance: crate::paths::Instance<'_>| {
         instance.messages.iter().copied().zip(instance.depths.iter().copied()).collect()
     };
@@ -88,7 +89,7 @@ fn beyond_the_bound_the_least_ambiguous_links_are_decided() {
     assert_eq!(of(0).len(), 1);
     let bounded = |limit| {
         let options = Options { try_both_limit: limit, ..Options::default() };
-        build(&links, &options, &()).1.bounded
+        reference::instances(&links, &options).1.bounded
     };
     assert_eq!((bounded(4), bounded(3)), (0, 1));
 }
@@ -130,18 +131,18 @@ fn a_chain_of_a_hundred_thousand_messages_is_cut_and_counted() {
     for message in 1..100_000 {
         links.set(message, &[(message as u32 - 1, 0.95)], 0.05);
     }
-    let (instances, built) = build(&links, &Options::default(), &());
+    let (instances, built) = reference::instances(&links, &Options::default());
     assert_eq!((instances.len(), instances.get(0).messages.len()), (1, 1000));
     assert_eq!(built, Built { roots: 1, bounded: 0, cut: 1 });
     // Without the bound it neither overflows the stack nor becomes impossible.
     let options = Options { path_limit: usize::MAX, ..Options::default() };
-    let (instances, built) = build(&links, &options, &());
+    let (instances, built) = reference::instances(&links, &options);
     assert_eq!((instances.get(0).messages.len(), built.cut), (100_000, 0));
     assert!(instances.get(0).probability > 0.0);
 }
 
 /// Links with the parents of each message before it, and probabilities that sum to 1.
-fn some_links() -> impl Strategy<Value = Links> {
+pub(crate) fn some_links() -> impl Strategy<Value = Links> {
     let causes = proptest::collection::vec((any::<proptest::sample::Index>(), 1u32..100), 0..4);
     proptest::collection::vec((causes, 0u32..100), 1..24).prop_map(|messages| {
         let mut links = Links::spontaneous_only(messages.len());
@@ -172,7 +173,7 @@ proptest! {
         path_limit in 1usize..30,
     ) {
         let options = Options { try_both_limit: limit, path_limit, ..Options::default() };
-        let (instances, _) = build(&links, &options, &());
+        let (instances, _) = reference::instances(&links, &options);
         let mut totals = vec![(0, 0.0); links.messages()];
         for instance in instances.iter() {
             prop_assert!(instance.probability > 0.0 && instance.probability <= 1.0);
@@ -201,7 +202,7 @@ proptest! {
     #[test]
     fn with_every_link_tried_the_instances_of_a_root_are_all_that_can_happen(links in some_links()) {
         let options = Options { try_both: [0.0, 1.0], try_both_limit: 12, ..Options::default() };
-        let (instances, built) = build(&links, &options, &());
+        let (instances, built) = reference::instances(&links, &options);
         prop_assume!(built.bounded == 0);
         for message in (0..links.messages()).filter(|message| links.spontaneous(*message) > 0.0) {
             let of_root = instances.iter().filter(|instance| instance.messages[0] as usize == message);

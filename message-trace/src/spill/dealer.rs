@@ -44,6 +44,22 @@ impl<'s, 'a, T: Plain> Dealer<'s, 'a, T> {
         self.push(partition, full)
     }
 
+    /// Deals `records` into a partition so that they stay in one block.
+    ///
+    /// # Errors
+    /// As for [`Dealer::deal`].
+    pub fn deal_together(&mut self, partition: usize, records: &[T]) -> Result<(), Error> {
+        let Some(buffer) = self.buffers.get_mut(partition) else { return Ok(()) };
+        if size_of::<T>() * (buffer.len() + records.len()) <= BLOCK_BYTES {
+            buffer.extend_from_slice(records);
+            return Ok(());
+        }
+        let capacity = records.len().max(BLOCK_BYTES / size_of::<T>());
+        let full = std::mem::replace(buffer, Vec::with_capacity(capacity));
+        buffer.extend_from_slice(records);
+        self.push(partition, full)
+    }
+
     fn push(&mut self, partition: usize, records: Vec<T>) -> Result<(), Error> {
         self.blocks += 1;
         self.store.push(partition, self.piece << 32 | self.blocks, records)

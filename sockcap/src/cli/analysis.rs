@@ -53,6 +53,17 @@ pub(crate) struct Analyze {
     pub(crate) data: Data,
     #[command(flatten)]
     pub(crate) inference: Inference,
+    /// Hold this much of the paths in memory, and the rest in temporary files [default: 256M]
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    memory: Option<u64>,
+}
+
+impl Analyze {
+    pub(crate) fn options(&self) -> analyze::Options {
+        let mut options = self.inference.applied_to(analyze::Options::default());
+        options.resources.memory = self.memory.unwrap_or(options.resources.memory);
+        options
+    }
 }
 
 /// What the user may say of the analysis. To `report`, what is left out is as in the last one.

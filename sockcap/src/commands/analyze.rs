@@ -9,7 +9,7 @@ use crate::{stages, words};
 pub(crate) fn run(arguments: &Analyze) -> Result<ExitCode, Error> {
     let data = arguments.data.dir();
     stages::messages(&data)?;
-    let options = arguments.inference.applied_to(analyze::Options::default());
+    let options = arguments.options();
     let summary = stages::analyze(&data, stages::with_names(&data, &arguments.inference, options)?)?;
     anstream::eprintln!(
         "sockcap: {}; next: sockcap report{}",

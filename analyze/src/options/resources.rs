@@ -1,0 +1,45 @@
+//! What an analysis may take of the machine. It changes nothing in what is found, so it is not kept with the result.
+
+use std::num::NonZeroUsize;
+
+use message_trace::table::GROUP_ROWS;
+
+/// Memory and processors of an analysis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resources {
+    /// How many bytes of path instances are held in memory before more go to temporary files in the data directory.
+    pub memory: u64,
+    /// How many threads work at once; `None`: as many as there are processors.
+    pub threads: Option<NonZeroUsize>,
+    /// The size of pieces of the work. The result is the same with any; it is here for tests.
+    #[doc(hidden)]
+    pub pieces: Pieces,
+}
+
+/// Into what pieces the work of path building is divided.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pieces {
+    /// Messages of which one worker builds the instances at a time.
+    pub messages: usize,
+    /// Partitions into which instances are dealt by their shapes.
+    pub partitions: usize,
+    /// Rows of a group of the tables, at least.
+    pub rows: usize,
+}
+
+impl Default for Resources {
+    fn default() -> Resources {
+        // A partition of the 20 million rows that linking makes of 4.7 million messages is some 2 MB.
+        let pieces = Pieces { messages: 16 * 1024, partitions: 128, rows: GROUP_ROWS };
+        Resources { memory: 256 << 20, threads: None, pieces }
+    }
+}
+
+impl Resources {
+    /// How many threads to use.
+    pub(crate) fn threads(&self) -> usize {
+        let all = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        self.threads.map_or_else(all, NonZeroUsize::get)
+    }
+}

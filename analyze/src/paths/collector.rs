@@ -1,0 +1,227 @@
+//! Path building as a stream: the instances of one stretch of the trace after the other are built on all processors, and what
+//! is needed of each is kept as bytes, in memory while a budget lasts and in temporary files beyond it. What is needed is its
+//! row in the table of paths ([`path_log`](super::path_log)), and what its pattern is described by ([`record`](super::record)),
+//! dealt into partitions by shape, so that all instances of a pattern meet in one (docs/decisions/0404).
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use message_trace::parallel::{in_order, lock};
+use message_trace::spill::{Budget, Dealer, Store};
+use message_trace::{DataDir, Error, MessageTrace, Progress};
+
+use super::aggregate::Aggregated;
+use super::children::Children;
+use super::path_log::{PathBlock, PathLog, PathLogger};
+use super::record::Recorder;
+use super::tree::{Builder, Built, is_root};
+use crate::infer::Links;
+use crate::naming::Naming;
+use crate::options::Options;
+
+/// A stretch of the trace, of whose roots the instances are to be built.
+#[derive(Clone, Copy)]
+pub(crate) struct Stretch<'a> {
+    /// The messages of the stretch, and all that messages of the stretch may have caused.
+    pub(crate) trace: &'a MessageTrace,
+    /// The labels of these messages. The numbers of labels are the same in all stretches.
+    pub(crate) naming: &'a Naming,
+    /// The links among these messages.
+    pub(crate) links: &'a Links,
+    /// Which of the messages may be roots now.
+    pub(crate) roots: (usize, usize),
+    /// How many messages of the whole trace come before those of `trace`.
+    pub(crate) before: u64,
+}
+
+impl Stretch<'_> {
+    fn roots(&self) -> Range<usize> {
+        let (first, end) = self.roots;
+        first..end.min(self.links.messages())
+    }
+}
+
+/// The path instances of a trace on their way into tables.
+pub(crate) struct Collector<'a> {
+    options: &'a Options,
+    budget: &'a Budget,
+    /// Where temporary files go.
+    directory: PathBuf,
+    by_shape: Store<'a, u8>,
+    kept: Kept<'a>,
+    builders: Mutex<Vec<Builder>>,
+}
+
+/// What is kept of instances beside that which is dealt by shape, in the order in which they are numbered.
+struct Kept<'a> {
+    paths: PathLog<'a>,
+    /// How many instances come before those of each piece of the work.
+    before: Vec<u64>,
+    counts: Counts,
+}
+
+/// How much was collected.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    /// How building went.
+    pub(crate) built: Built,
+    /// Path instances.
+    pub(crate) instances: u64,
+    /// Expected number of real ones: the sum of their probabilities.
+    pub(crate) expected: f64,
+    /// Path patterns, once all is finished.
+    pub(crate) patterns: u64,
+}
+
+/// What comes of a piece of the work beside the instances that were dealt.
+struct Piece {
+    paths: Vec<PathBlock>,
+    probabilities: Vec<f64>,
+    built: Built,
+}
+
+impl<'a> Collector<'a> {
+    /// A collector whose temporary files go to `directory` when `budget` is used up.
+    pub(crate) fn new(options: &'a Options, budget: &'a Budget, directory: &Path) -> Collector<'a> {
+        Collector {
+            options,
+            budget,
+            directory: directory.to_owned(),
+            by_shape: Store::new(budget, directory, options.resources.pieces.partitions.max(1)),
+            kept: Kept {
+                paths: PathLog::new(budget, directory),
+                before: Vec::new(),
+                counts: Counts::default(),
+            },
+            builders: Mutex::default(),
+        }
+    }
+
+    /// Builds the instances of the roots of `stretch`. Stretches come in the order of time.
+    ///
+    /// # Errors
+    /// When a temporary file cannot be written.
+    pub(crate) fn add(&mut self, stretch: &Stretch<'_>, progress: &dyn Progress) -> Result<(), Error> {
+        let children = Children::of(stretch.links, self.options);
+        let size = self.options.resources.pieces.messages.max(1);
+        let pieces = stretch.roots().len().div_ceil(size);
+        let Collector { options, by_shape, kept, builders, .. } = self;
+        let first = kept.before.len();
+        let work = |piece: usize| {
+            let begin = stretch.roots().start + piece * size;
+            let end = (begin + size).min(stretch.roots().end);
+            let builder = lock(builders).pop();
+            let mut builder = builder.unwrap_or_else(|| Builder::new(options));
+            let mut keeper = Keeper::new(stretch, by_shape, first + piece);
+            for root in (begin..end).filter(|root| is_root(stretch.links, *root, options)) {
+                let spontaneous = stretch.links.spontaneous(root);
+                builder.build(&children, root as u32, spontaneous, |tree, p| keeper.keep(tree, p))?;
+            }
+            let piece = keeper.finish(std::mem::take(&mut builder.built))?;
+            lock(builders).push(builder);
+            Ok(piece)
+        };
+        in_order(options.resources.threads(), pieces, work, |piece, done: Piece| {
+            progress.advance(size.min(stretch.roots().len() - piece * size) as u64);
+            kept.add(done)
+        })
+    }
+
+    /// Numbers the patterns by descending total time, and writes `paths.parquet` and `patterns.parquet` to `dir`. `naming` has
+    /// the labels of all stretches.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub(crate) fn finish(
+        self,
+        naming: &Naming,
+        dir: &DataDir,
+        progress: &dyn Progress,
+    ) -> Result<Counts, Error> {
+        let Collector { options, budget, directory, by_shape, kept, .. } = self;
+        let Kept { paths, before, mut counts } = kept;
+        let (threads, rows) = (options.resources.threads(), options.resources.pieces.rows);
+        progress.step("aggregating paths", counts.instances);
+        let described = Store::new(budget, &directory, by_shape.partitions());
+        let aggregated = Aggregated::of(&by_shape, &described, &before, counts.instances, threads, progress)?;
+        drop((by_shape, before));
+        counts.patterns = aggregated.patterns();
+        progress.step("writing patterns", counts.patterns);
+        let (ranking, of_instance) = aggregated.ranked(budget, &directory, described, threads, rows)?;
+        ranking.write(naming, &dir.patterns(), threads, progress)?;
+        progress.step("writing paths", counts.instances);
+        paths.write(&of_instance, &dir.paths(), threads, rows, progress)?;
+        Ok(counts)
+    }
+}
+
+impl Kept<'_> {
+    /// Adds what the next piece of the work made.
+    fn add(&mut self, piece: Piece) -> Result<(), Error> {
+        let Kept { paths, before, counts } = self;
+        before.push(counts.instances);
+        counts.instances += piece.probabilities.len() as u64;
+        counts.expected = piece.probabilities.iter().fold(counts.expected, |sum, one| sum + one);
+        counts.built.add(piece.built);
+        piece.paths.into_iter().try_for_each(|block| paths.push(block))
+    }
+}
+
+/// Where the instances of one piece of the work go.
+struct Keeper<'s, 'a> {
+    piece: u64,
+    recorder: Recorder<'s>,
+    dealer: Dealer<'s, 'a, u8>,
+    paths: PathLogger,
+    probabilities: Vec<f64>,
+}
+
+impl<'s, 'a> Keeper<'s, 'a> {
+    fn new(stretch: &Stretch<'s>, by_shape: &'s Store<'a, u8>, piece: usize) -> Keeper<'s, 'a> {
+        Keeper {
+            piece: piece as u64,
+            recorder: Recorder::new(stretch.trace, stretch.naming),
+            dealer: Dealer::new(by_shape, piece),
+            paths: PathLogger::new(stretch.before),
+            probabilities: Vec::new(),
+        }
+    }
+
+    /// Keeps a tree of messages with their depths.
+    fn keep(&mut self, tree: &[(u32, u32)], probability: f64) -> Result<(), Error> {
+        let place = (self.piece, self.probabilities.len() as u64);
+        let (record, shape) = self.recorder.record(place, tree, probability);
+        let partition = (u128::from(shape) * self.dealer.partitions() as u128) >> u64::BITS;
+        self.paths.push(tree, probability);
+        self.probabilities.push(probability);
+        self.dealer.deal_together(partition as usize, record)
+    }
+
+    fn finish(self, built: Built) -> Result<Piece, Error> {
+        self.dealer.finish()?;
+        Ok(Piece { paths: self.paths.finish(), probabilities: self.probabilities, built })
+    }
+}
+
+#[cfg(test)]
+impl Collector<'_> {
+    /// Adds these trees, with their probabilities, as if they had been built.
+    pub(super) fn add_trees(
+        &mut self,
+        trace: &MessageTrace,
+        naming: &Naming,
+        trees: &[(f64, &[(u32, u32)])],
+    ) {
+        let links = Links::default();
+        let stretch = Stretch { trace, naming, links: &links, roots: (0, 0), before: 0 };
+        let mut keeper = Keeper::new(&stretch, &self.by_shape, self.kept.before.len());
+        trees.iter().for_each(|(probability, tree)| keeper.keep(tree, *probability).unwrap());
+        let piece = keeper.finish(Built::default()).unwrap();
+        self.kept.add(piece).unwrap();
+    }
+}
+
+#[cfg(test)]
+#[path = "collector_tests.rs"]
+mod tests;

@@ -1,0 +1,108 @@
+//! What was collected against the same made the plain way, whatever the budget, the pieces and the threads.
+
+use std::num::NonZeroUsize;
+
+use message_trace::table;
+use proptest::prelude::*;
+
+use super::*;
+use crate::fixture::Fixture;
+use crate::options::{Pieces, Resources};
+use crate::paths::reference;
+use crate::paths::tree::tests::some_links;
+use crate::paths::{Instances, PathPattern};
+
+/// A trace of `messages` among few nodes, of which the last was not traced.
+fn some_trace(messages: usize) -> impl Strategy<Value = MessageTrace> {
+    let message = (0usize..4, 0usize..4, -20i64..60, 1u16..3, 0u8..10, 1i64..4);
+    proptest::collection::vec(message, messages).prop_map(|messages| {
+        let mut trace = Fixture::new().untraced(&["d"]);
+        for (number, (src, dst, latency, port, lost, bytes)) in messages.into_iter().enumerate() {
+            let names = ["a", "b", "c", "d"];
+            let time = 7 * number as i64;
+            let sent = trace.send(names[src], names[dst], time, time + latency).ports(40_000, 80 * port);
+            sent.bytes(bytes);
+            if lost == 0 {
+                sent.lost();
+            }
+        }
+        trace.trace()
+    })
+}
+
+fn resources() -> impl Strategy<Value = Resources> {
+    let memory = prop::sample::select(vec![0, 500, 5_000, 256 << 20]);
+    (memory, 1usize..4, 1usize..9, 1usize..9, 1usize..50).prop_map(
+        |(memory, threads, messages, partitions, rows)| Resources {
+            memory,
+            threads: NonZeroUsize::new(threads),
+            pieces: Pieces { messages, partitions, rows },
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 192, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn tables_are_as_made_the_plain_way(
+        (links, trace) in some_links().prop_flat_map(|links| {
+            let messages = links.messages();
+            (Just(links), some_trace(messages))
+        }),
+        resources in resources(),
+        borders in proptest::collection::vec(any::<prop::sample::Index>(), 0..3),
+        path_limit in 1usize..30,
+        repeats in 1u64..4,
+    ) {
+        let options = Options { resources, path_limit, clients_start_paths: false, ..Options::default() };
+        let naming = Naming::new(&trace, &options);
+        let messages = trace.len();
+        // The same trace again and again, as if it went on so.
+        let (once, built) = reference::instances(&links, &options);
+        let mut expected = Instances::default();
+        (0..repeats).for_each(|_| expected.append(&once));
+        let patterns = reference::patterns(&trace, &naming, &mut expected);
+        expected.move_messages(once.len(), messages as u32);
+
+        let directory = tempfile::tempdir().unwrap();
+        let dir = DataDir::new(directory.path());
+        let budget = Budget::new(resources.memory);
+        let mut collector = Collector::new(&options, &budget, dir.path());
+        let mut borders: Vec<usize> = borders.into_iter().map(|border| border.index(messages)).collect();
+        borders.extend([0, messages]);
+        borders.sort_unstable();
+        for repeat in 0..repeats {
+            for roots in borders.windows(2).map(|roots| (roots[0], roots[1])) {
+                let before = repeat * messages as u64;
+                let stretch = Stretch { trace: &trace, naming: &naming, links: &links, roots, before };
+                collector.add(&stretch, &()).unwrap();
+            }
+        }
+        let counts = collector.finish(&naming, &dir, &()).unwrap();
+        prop_assert_eq!(&Instances::read(&dir.paths()).unwrap(), &expected);
+        prop_assert_eq!(&PathPattern::read_all(&dir.patterns()).unwrap(), &patterns);
+        prop_assert_eq!(counts.instances as usize, expected.len());
+        prop_assert_eq!(counts.patterns as usize, patterns.len());
+        prop_assert_eq!(counts.expected, expected.iter().fold(0.0, |sum, one| sum + one.probability));
+        prop_assert_eq!(counts.built.roots, repeats * built.roots);
+        prop_assert_eq!(counts.built.cut, repeats * built.cut);
+        prop_assert_eq!(table::rows(&dir.paths()).unwrap(), expected.iter().map(|one| one.messages.len() as u64).sum::<u64>());
+        prop_assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2, "only the tables are left");
+    }
+}
+
+#[test]
+fn a_place_for_temporary_files_that_is_gone_is_an_error() {
+    let mut trace = Fixture::new();
+    trace.send("a", "b", 0, 10);
+    let trace = trace.trace();
+    let options = Options::default();
+    let naming = Naming::new(&trace, &options);
+    let links = Links::spontaneous_only(1);
+    let budget = Budget::new(0);
+    let mut collector = Collector::new(&options, &budget, Path::new("/nonexistent/here"));
+    let stretch = Stretch { trace: &trace, naming: &naming, links: &links, roots: (0, 1), before: 0 };
+    let error = collector.add(&stretch, &()).unwrap_err().to_string();
+    assert!(error.contains("/nonexistent/here"), "{error}");
+}

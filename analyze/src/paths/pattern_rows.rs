@@ -1,0 +1,205 @@
+//! The rows of `patterns.parquet`, from described patterns to encoded groups.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array, StringArray};
+use message_trace::Error;
+use message_trace::stats::Summary;
+use message_trace::table::columns::keyed;
+use message_trace::table::{RowGroup, RowGroupBuilder, RowGroupEncoder, Stored};
+use rustc_hash::FxHashMap;
+
+use super::described::{Described, Whole};
+use super::record::Seen;
+use crate::naming::Naming;
+
+/// Rows that are put into columns at a time: few enough that they stay in the processor's cache.
+const STEP: usize = 4096;
+
+/// How the columns are stored. What is true of a whole pattern is the same in many rows.
+pub(super) fn stored(column: &str) -> Stored {
+    match column {
+        "pattern" | "hop" | "parent" | "depth" | "count" => Stored::Differences,
+        "src_traced" | "dst_traced" => Stored::Plain,
+        "bytes" => Stored::Once,
+        delay if ["node_", "network_", "untraced_"].iter().any(|name| delay.starts_with(name)) => {
+            Stored::Plain
+        }
+        _ => Stored::Once,
+    }
+}
+
+/// The labels of hops, by columns: sender, receiver, their ports, protocol.
+pub(super) struct HopTexts([Labels; 5]);
+
+/// A column of labels.
+struct Labels {
+    texts: StringArray,
+    /// The place of each hop's label among them.
+    keys: Vec<i32>,
+}
+
+impl HopTexts {
+    /// All labels of `naming`.
+    pub(super) fn of(naming: &Naming) -> HopTexts {
+        let names = || (0..naming.hops() as u32).map(|hop| naming.hop_name(hop));
+        HopTexts([
+            Labels::of(names().map(|name| naming.text(name.src))),
+            Labels::of(names().map(|name| naming.text(name.dst))),
+            Labels::of(names().map(|name| naming.text(name.src_port))),
+            Labels::of(names().map(|name| naming.text(name.dst_port))),
+            Labels::of(names().map(|name| name.protocol.name())),
+        ])
+    }
+}
+
+impl Labels {
+    fn of<'a>(texts: impl Iterator<Item = &'a str>) -> Labels {
+        let mut places: FxHashMap<&str, i32> = FxHashMap::default();
+        let mut distinct = Vec::new();
+        let keys = texts.map(|text| {
+            *places.entry(text).or_insert_with(|| {
+                distinct.push(text);
+                distinct.len() as i32 - 1
+            })
+        });
+        let keys = keys.collect();
+        Labels { texts: StringArray::from_iter_values(distinct), keys }
+    }
+
+    fn column(&self, hops: &[u32]) -> ArrayRef {
+        let keys = hops.iter().map(|hop| self.keys.get(*hop as usize).copied().unwrap_or_default());
+        keyed(Int32Array::from_iter_values(keys), self.texts.clone())
+    }
+}
+
+/// A group of rows in the making.
+pub(super) struct PatternRows<'a> {
+    texts: &'a HopTexts,
+    group: RowGroupBuilder<'a>,
+    step: Step,
+    /// The places of the messages above the one that is looked at.
+    above: Vec<i32>,
+}
+
+impl<'a> PatternRows<'a> {
+    pub(super) fn new(texts: &'a HopTexts, encoder: &'a RowGroupEncoder) -> Result<PatternRows<'a>, Error> {
+        Ok(PatternRows { texts, group: encoder.begin()?, step: Step::default(), above: Vec::new() })
+    }
+
+    /// Appends a described pattern.
+    pub(super) fn push(&mut self, number: u32, described: &[u8]) -> Result<(), Error> {
+        let pattern = Described::of(described);
+        let whole = pattern.whole;
+        self.above.clear();
+        for (place, (depth, hop, seen)) in (0..).zip(pattern) {
+            self.above.truncate(depth as usize);
+            let parent = self.above.last().copied();
+            self.above.push(place);
+            self.step.push(place, parent, depth, hop, seen);
+        }
+        self.step.repeat(number, &whole);
+        if self.step.hop.len() >= STEP { self.flush() } else { Ok(()) }
+    }
+
+    /// Encodes what is left.
+    pub(super) fn finish(mut self) -> Result<RowGroup, Error> {
+        self.flush()?;
+        self.group.finish()
+    }
+
+    fn flush(&mut self) -> Result<(), Error> {
+        let step = std::mem::take(&mut self.step);
+        self.group.write(&step.arrays(self.texts))
+    }
+}
+
+/// Some rows, by columns.
+#[derive(Default)]
+struct Step {
+    pattern: Vec<i64>,
+    place: Vec<i32>,
+    parent: Vec<i32>,
+    has_parent: Vec<bool>,
+    depth: Vec<i32>,
+    hop: Vec<u32>,
+    src_traced: Vec<bool>,
+    dst_traced: Vec<bool>,
+    bytes: Vec<f64>,
+    node: Delays,
+    network: Delays,
+    untraced: Delays,
+    count: Vec<i64>,
+    /// Expected, maximum probability, duration in three, total time.
+    whole: [Vec<f64>; 6],
+}
+
+impl Step {
+    #[inline]
+    fn push(&mut self, place: i32, parent: Option<i32>, depth: u32, hop: u32, seen: Seen<Summary, f64>) {
+        self.place.push(place);
+        self.parent.push(parent.unwrap_or_default());
+        self.has_parent.push(parent.is_some());
+        self.depth.push(depth as i32);
+        self.hop.push(hop);
+        self.src_traced.push(seen.src_traced);
+        self.dst_traced.push(seen.dst_traced);
+        self.bytes.push(seen.bytes);
+        self.node.push(seen.node);
+        self.network.push(seen.network);
+        self.untraced.push(seen.untraced);
+    }
+
+    /// The rest of the rows are of pattern `number`.
+    fn repeat(&mut self, number: u32, whole: &Whole) {
+        let end = self.place.len();
+        self.pattern.resize(end, i64::from(number));
+        self.count.resize(end, whole.count);
+        let Summary { mean, p50, p99 } = whole.duration;
+        let of_pattern = [whole.expected, whole.max_probability, mean, p50, p99, whole.total_time];
+        for (column, value) in self.whole.iter_mut().zip(of_pattern) {
+            column.resize(end, value);
+        }
+    }
+
+    fn arrays(self, texts: &HopTexts) -> Vec<ArrayRef> {
+        let mut arrays: Vec<ArrayRef> = vec![
+            Arc::new(Int64Array::from(self.pattern)),
+            Arc::new(Int32Array::from(self.place)),
+            Arc::new(Int32Array::new(self.parent.into(), Some(self.has_parent.into()))),
+            Arc::new(Int32Array::from(self.depth)),
+        ];
+        arrays.extend(texts.0.iter().map(|labels| labels.column(&self.hop)));
+        arrays.push(Arc::new(BooleanArray::from(self.src_traced)));
+        arrays.push(Arc::new(BooleanArray::from(self.dst_traced)));
+        arrays.push(Arc::new(Float64Array::from(self.bytes)));
+        arrays.extend([self.node, self.network, self.untraced].into_iter().flat_map(Delays::arrays));
+        arrays.push(Arc::new(Int64Array::from(self.count)));
+        arrays.extend(self.whole.map(|column| Arc::new(Float64Array::from(column)) as ArrayRef));
+        arrays
+    }
+}
+
+/// Summaries, by columns.
+#[derive(Default)]
+struct Delays {
+    known: Vec<bool>,
+    parts: [Vec<f64>; 3],
+}
+
+impl Delays {
+    #[inline]
+    fn push(&mut self, delay: Option<Summary>) {
+        self.known.push(delay.is_some());
+        let Summary { mean, p50, p99 } = delay.unwrap_or_default();
+        for (column, part) in self.parts.iter_mut().zip([mean, p50, p99]) {
+            column.push(part);
+        }
+    }
+
+    fn arrays(self) -> [ArrayRef; 3] {
+        let known = BooleanArray::from(self.known);
+        let nulls = || Some(known.values().clone().into());
+        self.parts.map(|column| Arc::new(Float64Array::new(column.into(), nulls())) as ArrayRef)
+    }
+}

@@ -1,0 +1,192 @@
+//! What is kept of a path instance until its pattern is described: its shape, how likely it is, and its delays, as bytes.
+//!
+//! The shape is what instances of one pattern share: the depth and the labels of each message, in depth-first order. So two
+//! shapes are the same if their bytes are, and nothing of the trace is needed any more to describe a pattern.
+
+use std::hash::Hasher;
+
+use message_trace::MessageTrace;
+use rustc_hash::FxHasher;
+
+use super::bytes::{Reader, put, put_float, put_signed, put_slice};
+use crate::naming::Naming;
+
+/// What is known of a message of an instance, as bits of a byte.
+const SRC_TRACED: u8 = 1;
+const DST_TRACED: u8 = 2;
+const NETWORK: u8 = 4;
+const NODE: u8 = 8;
+const UNTRACED: u8 = 16;
+
+/// A message of an instance: its delays in nanoseconds, and its size.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Seen<T, B> {
+    pub(super) src_traced: bool,
+    pub(super) dst_traced: bool,
+    pub(super) network: Option<T>,
+    pub(super) node: Option<T>,
+    pub(super) untraced: Option<T>,
+    pub(super) bytes: B,
+}
+
+impl<T, B> Seen<T, B> {
+    /// The bits of what is known.
+    pub(super) fn flags(&self) -> u8 {
+        let bit = |is, bit| if is { bit } else { 0 };
+        bit(self.src_traced, SRC_TRACED)
+            | bit(self.dst_traced, DST_TRACED)
+            | bit(self.network.is_some(), NETWORK)
+            | bit(self.node.is_some(), NODE)
+            | bit(self.untraced.is_some(), UNTRACED)
+    }
+
+    /// What [`Seen::flags`] and then the known delays and the size were written as.
+    #[inline]
+    pub(super) fn read<'bytes>(
+        reader: &mut Reader<'bytes>,
+        delay: impl Fn(&mut Reader<'bytes>) -> T,
+        bytes: impl Fn(&mut Reader<'bytes>) -> B,
+    ) -> Seen<T, B> {
+        let flags = reader.byte();
+        let mut known = |bit| (flags & bit != 0).then(|| delay(reader));
+        let (network, node, untraced) = (known(NETWORK), known(NODE), known(UNTRACED));
+        let (src_traced, dst_traced) = (flags & SRC_TRACED != 0, flags & DST_TRACED != 0);
+        Seen { src_traced, dst_traced, network, node, untraced, bytes: bytes(reader) }
+    }
+}
+
+/// A message of one instance.
+pub(super) type SeenOnce = Seen<i64, i64>;
+
+impl SeenOnce {
+    #[inline]
+    fn put(&self, out: &mut Vec<u8>) {
+        out.push(self.flags());
+        for delay in [self.network, self.node, self.untraced].into_iter().flatten() {
+            put_signed(out, delay);
+        }
+        put_signed(out, self.bytes);
+    }
+
+    /// The next message of an instance.
+    #[inline]
+    pub(super) fn next(reader: &mut Reader<'_>) -> SeenOnce {
+        Seen::read(reader, Reader::signed, Reader::signed)
+    }
+}
+
+/// Writes instances as bytes, one after the other.
+pub(super) struct Recorder<'trace> {
+    trace: &'trace MessageTrace,
+    naming: &'trace Naming,
+    /// The messages above the one that is looked at.
+    above: Vec<u32>,
+    shape: Vec<u8>,
+    once: Vec<u8>,
+    delays: Vec<u8>,
+    record: Vec<u8>,
+}
+
+impl<'trace> Recorder<'trace> {
+    pub(super) fn new(trace: &'trace MessageTrace, naming: &'trace Naming) -> Recorder<'trace> {
+        let (above, shape, once) = (Vec::new(), Vec::new(), Vec::new());
+        Recorder { trace, naming, above, shape, once, delays: Vec::new(), record: Vec::new() }
+    }
+
+    /// The bytes of a tree of messages with their depths, which is that instance of that piece of the work; and a number that
+    /// is the same for all instances of its shape.
+    pub(super) fn record(
+        &mut self,
+        (piece, instance): (u64, u64),
+        tree: &[(u32, u32)],
+        probability: f64,
+    ) -> (&[u8], u64) {
+        self.shape.clear();
+        self.delays.clear();
+        self.above.clear();
+        let mut first = None;
+        let mut last = None;
+        for (message, depth) in tree {
+            self.above.truncate(*depth as usize);
+            let cause = self.above.last().map(|cause| *cause as usize);
+            self.above.push(*message);
+            let message = *message as usize;
+            let (sent, received) = (self.trace.send_ts(message), self.trace.recv_ts(message));
+            first = first.or_else(|| Some(sent.or(received)));
+            last = last.max(sent).max(received);
+            put(&mut self.shape, u64::from(*depth));
+            put(&mut self.shape, u64::from(self.naming.hop(message)));
+            self.seen(message, cause, sent, received).put(&mut self.delays);
+        }
+        // From the first event of the root to the last event of the tree.
+        let duration = last.zip(first.flatten()).map_or(0, |(last, first)| last.saturating_sub(first));
+        self.once.clear();
+        put(&mut self.once, piece);
+        put(&mut self.once, instance);
+        put_float(&mut self.once, probability);
+        put_signed(&mut self.once, duration);
+        self.once.extend_from_slice(&self.delays);
+        self.record.clear();
+        put_slice(&mut self.record, &self.shape);
+        put_slice(&mut self.record, &self.once);
+        let mut hasher = FxHasher::default();
+        hasher.write(&self.shape);
+        (&self.record, hasher.finish())
+    }
+
+    #[inline]
+    fn seen(
+        &self,
+        message: usize,
+        cause: Option<usize>,
+        sent: Option<i64>,
+        received: Option<i64>,
+    ) -> SeenOnce {
+        let since = |end: Option<i64>, start: Option<i64>| Some(end?.saturating_sub(start?));
+        let traced = |node: u32| self.naming.nodes()[node as usize].traced;
+        Seen {
+            src_traced: traced(self.naming.src(message)),
+            dst_traced: traced(self.naming.dst(message)),
+            network: since(received, sent),
+            node: cause.and_then(|cause| since(sent, self.trace.recv_ts(cause))),
+            untraced: cause
+                .filter(|_| sent.is_none())
+                .and_then(|cause| since(received, self.trace.send_ts(cause))),
+            bytes: self.trace.bytes(message),
+        }
+    }
+}
+
+/// An instance as it was recorded, without its shape.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Recorded<'bytes> {
+    /// The piece of the work that built it, and its number there.
+    pub(super) place: (u64, u64),
+    pub(super) probability: f64,
+    /// In nanoseconds.
+    pub(super) duration: i64,
+    /// Its messages, for [`SeenOnce::next`].
+    pub(super) messages: Reader<'bytes>,
+    /// All from the probability on.
+    pub(super) bytes: &'bytes [u8],
+}
+
+impl<'bytes> Recorded<'bytes> {
+    /// The shape and the rest of the next record.
+    #[inline]
+    pub(super) fn next(reader: &mut Reader<'bytes>) -> (&'bytes [u8], Recorded<'bytes>) {
+        let shape = reader.slice();
+        let mut once = Reader(reader.slice());
+        let place = (once.number(), once.number());
+        let bytes = once.0;
+        (shape, Recorded { place, ..Recorded::of(bytes) })
+    }
+
+    /// What was written from the probability on.
+    #[inline]
+    pub(super) fn of(bytes: &'bytes [u8]) -> Recorded<'bytes> {
+        let mut reader = Reader(bytes);
+        let (probability, duration) = (reader.float(), reader.signed());
+        Recorded { place: (0, 0), probability, duration, messages: reader, bytes }
+    }
+}

@@ -1,0 +1,119 @@
+//! Instances and patterns the plain way, all in memory, for tests: what the collector makes must be the same.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+
+use message_trace::MessageTrace;
+use message_trace::stats::Summary;
+
+use super::children::Children;
+use super::instances::Instances;
+use super::pattern::{Hop, PathPattern};
+use super::tree::{Builder, Built, is_root};
+use crate::infer::Links;
+use crate::naming::Naming;
+use crate::options::Options;
+
+/// The instances of all roots; their patterns are not known yet.
+pub(super) fn instances(links: &Links, options: &Options) -> (Instances, Built) {
+    let children = Children::of(links, options);
+    let mut builder = Builder::new(options);
+    let mut instances = Instances::default();
+    for root in (0..links.messages()).filter(|root| is_root(links, *root, options)) {
+        let Ok(()) = builder.build(&children, root as u32, links.spontaneous(root), |tree, probability| {
+            instances.push(tree, probability);
+            Ok::<_, Infallible>(())
+        });
+    }
+    (instances, builder.built)
+}
+
+/// The patterns of `instances`, which are told their numbers.
+pub(super) fn patterns(trace: &MessageTrace, naming: &Naming, instances: &mut Instances) -> Vec<PathPattern> {
+    let mut members: Vec<Vec<usize>> = Vec::new();
+    let mut shapes = HashMap::new();
+    for (number, instance) in instances.iter().enumerate() {
+        let hops = instance.messages.iter().map(|message| naming.hop(*message as usize));
+        let shape: Vec<(u32, u32)> = instance.depths.iter().copied().zip(hops).collect();
+        let next = members.len();
+        let shape = *shapes.entry(shape).or_insert(next);
+        members.resize_with(next.max(shape + 1), Vec::new);
+        members[shape].push(number);
+    }
+    let describe = |members: &Vec<usize>| (describe(trace, naming, instances, members), members.clone());
+    let mut described: Vec<(PathPattern, Vec<usize>)> = members.iter().map(describe).collect();
+    // Sorting is stable, so that equal total times stay in the order of the first instances.
+    described.sort_by(|one, other| other.0.total_time.total_cmp(&one.0.total_time));
+    for (number, (pattern, members)) in described.iter_mut().enumerate() {
+        pattern.id = number as i64;
+        members.iter().for_each(|member| instances.patterns_mut()[*member] = number as u32);
+    }
+    described.into_iter().map(|(pattern, _)| pattern).collect()
+}
+
+fn describe(trace: &MessageTrace, naming: &Naming, instances: &Instances, members: &[usize]) -> PathPattern {
+    let of = || members.iter().map(|member| instances.get(*member));
+    let mut durations: Vec<(i64, f64)> =
+        of().map(|instance| (duration(trace, instance.messages), instance.probability)).collect();
+    let depths = instances.get(members[0]).depths;
+    PathPattern {
+        id: 0,
+        hops: (0..depths.len()).map(|place| hop(trace, naming, instances, members, place)).collect(),
+        count: members.len() as i64,
+        expected: durations.iter().fold(0.0, |sum, (_, p)| sum + p),
+        max_probability: durations.iter().map(|(_, p)| *p).fold(0.0, f64::max),
+        total_time: durations.iter().fold(0.0, |sum, (duration, p)| sum + *duration as f64 * p),
+        duration: Summary::of(&mut durations).unwrap(),
+    }
+}
+
+/// From the first event of the root to the last event of the tree.
+fn duration(trace: &MessageTrace, messages: &[u32]) -> i64 {
+    let times = |message: &u32| [trace.send_ts(*message as usize), trace.recv_ts(*message as usize)];
+    let first = times(&messages[0]).into_iter().flatten().next();
+    let last = messages.iter().flat_map(times).flatten().max();
+    last.zip(first).map_or(0, |(last, first)| last - first)
+}
+
+fn hop(trace: &MessageTrace, naming: &Naming, instances: &Instances, members: &[usize], place: usize) -> Hop {
+    let (mut node, mut network, mut untraced) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut bytes, mut weight) = (0.0, 0.0);
+    let first = instances.get(members[0]);
+    let depth = first.depths[place];
+    let parent = (0..place).rev().find(|before| first.depths[*before] + 1 == depth);
+    for member in members {
+        let instance = instances.get(*member);
+        let (message, p) = (instance.messages[place] as usize, instance.probability);
+        let (sent, received) = (trace.send_ts(message), trace.recv_ts(message));
+        let since = |end: Option<i64>, start: Option<i64>| Some((end? - start?, p));
+        network.extend(since(received, sent));
+        if let Some(cause) = parent.map(|parent| instance.messages[parent] as usize) {
+            node.extend(since(sent, trace.recv_ts(cause)));
+            untraced.extend(since(received.filter(|_| sent.is_none()), trace.send_ts(cause)));
+        }
+        bytes += trace.bytes(message) as f64 * p;
+        weight += p;
+    }
+    let message = first.messages[place] as usize;
+    let name = naming.hop_name(naming.hop(message));
+    let text = |text| naming.text(text).to_owned();
+    let traced = |node: fn(&Naming, usize) -> u32| {
+        let node = |member: &usize| node(naming, instances.get(*member).messages[place] as usize);
+        members.iter().any(|member| naming.nodes()[node(member) as usize].traced)
+    };
+    Hop {
+        parent,
+        depth: depth as usize,
+        src: text(name.src),
+        dst: text(name.dst),
+        src_port: text(name.src_port),
+        dst_port: text(name.dst_port),
+        protocol: name.protocol,
+        src_traced: traced(Naming::src),
+        dst_traced: traced(Naming::dst),
+        bytes: bytes / weight,
+        node: Summary::of(&mut node),
+        network: Summary::of(&mut network),
+        untraced: Summary::of(&mut untraced),
+    }
+}
