@@ -16,6 +16,7 @@ mod described;
 mod instances;
 mod path_log;
 mod pattern;
+mod pattern_choice;
 mod pattern_rows;
 mod pattern_table;
 mod ranking;
@@ -26,5 +27,6 @@ mod tree;
 
 pub use instances::{Instance, Instances};
 pub use pattern::{Hop, PathPattern};
+pub use pattern_choice::ChosenPatterns;
 
 pub(crate) use collector::{Collector, Stretch};

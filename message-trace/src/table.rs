@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::SchemaRef;
-use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::{ArrowWriter, ProjectionMask};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
@@ -124,10 +124,27 @@ fn unfinished(path: &Path) -> PathBuf {
 /// # Errors
 /// When the file cannot be opened or is not Parquet.
 pub fn read(path: &Path) -> Result<Batches, Error> {
+    batches(path, None)
+}
+
+/// Opens the table at `path` for reading these columns only, as far as there are such.
+///
+/// # Errors
+/// As for [`read`].
+pub fn read_columns(path: &Path, columns: &[&str]) -> Result<Batches, Error> {
+    batches(path, Some(columns))
+}
+
+fn batches(path: &Path, columns: Option<&[&str]>) -> Result<Batches, Error> {
     let file = File::open(path).map_err(|error| Error::io(path, error))?;
-    let reader = ParquetRecordBatchReaderBuilder::try_new(file)
-        .and_then(|builder| builder.with_batch_size(BATCH_ROWS).build())
-        .map_err(|error| Error::malformed(path, error))?;
+    let mut builder =
+        ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| Error::malformed(path, error))?;
+    if let Some(columns) = columns {
+        let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
+        builder = builder.with_projection(mask);
+    }
+    let reader =
+        builder.with_batch_size(BATCH_ROWS).build().map_err(|error| Error::malformed(path, error))?;
     Ok(Batches { path: path.to_owned(), reader })
 }
 

@@ -55,7 +55,7 @@ impl Output for Html {
         } else {
             out.write_all(shares::section(&ranked, &palette).into_string().as_bytes())?;
             let rows = overview::rows(&ranked, &detailed, total_time);
-            let hidden = report.patterns.len() - ranked.len();
+            let hidden = report.pattern_count() - ranked.len() as u64;
             out.write_all(overview::section(&rows, hidden, options.sort).into_string().as_bytes())?;
             out.write_all(page::details_start(detailed.len(), ranked.len()).as_bytes())?;
             let with_details = ranked.iter().enumerate().filter(|(index, _)| detailed.contains(index));

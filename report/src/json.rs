@@ -31,7 +31,7 @@ struct Document<'a> {
     not_seen: Vec<NotSeen<'a>>,
     sort: &'static str,
     /// How many patterns there are, of which `patterns` may be a part.
-    pattern_count: usize,
+    pattern_count: u64,
     total_time: f64,
     patterns: Vec<Pattern<'a>>,
 }
@@ -95,7 +95,7 @@ impl<'a> Document<'a> {
             expected_paths: report.meta.expected_paths,
             not_seen: report.notes().map(|note| NotSeen { label: &note.label, count: note.count }).collect(),
             sort: options.sort.name(),
-            pattern_count: report.patterns.len(),
+            pattern_count: report.pattern_count(),
             total_time,
             patterns: ranked.into_iter().map(|pattern| Pattern::of(pattern, total_time)).collect(),
         }

@@ -38,7 +38,7 @@ pub use html::Html;
 pub use json::Json;
 pub use options::Options;
 pub use sort::{SortKey, UnknownSortKey};
-pub use summary::{Meta, Note, Report};
+pub use summary::{Meta, Note, Report, Rest};
 pub use terminal::Terminal;
 pub use units::{Duration, duration};
 

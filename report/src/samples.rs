@@ -5,7 +5,7 @@ use message_trace::Protocol;
 use message_trace::stats::Summary;
 
 use crate::clocks::{Clock, ClockStep};
-use crate::{Meta, Note};
+use crate::{Meta, Note, Rest};
 
 /// A millisecond in nanoseconds.
 pub(crate) const MS: f64 = 1e6;
@@ -179,6 +179,7 @@ pub(crate) fn meta() -> Meta {
             note(0, "logs with a torn tail"),
         ],
         clocks: clocks(),
+        rest: Rest::default(),
         next_steps: vec!["timelines: sockcap report --html FILE".to_owned()],
     }
 }

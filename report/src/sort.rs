@@ -85,7 +85,7 @@ impl SortKey {
     }
 
     /// Which of two patterns comes first.
-    pub(crate) fn compare(self, a: &PathPattern, b: &PathPattern) -> Ordering {
+    pub fn compare(self, a: &PathPattern, b: &PathPattern) -> Ordering {
         descending(self.value(a), self.value(b))
     }
 

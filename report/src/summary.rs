@@ -8,7 +8,7 @@ use crate::clocks::Clock;
 /// Everything an output shows.
 #[derive(Clone, Debug)]
 pub struct Report<'a> {
-    /// The patterns, in any order.
+    /// The patterns, in any order; those that come first by the chosen metric where they are not all ([`Meta::rest`]).
     pub patterns: &'a [PathPattern],
     /// What they were found in.
     pub meta: Meta,
@@ -33,8 +33,21 @@ pub struct Meta {
     pub notes: Vec<Note>,
     /// The hosts' clocks, of which the times are already corrected.
     pub clocks: Vec<Clock>,
+    /// The patterns that are not given, as nobody would look at so many.
+    pub rest: Rest,
     /// What the reader may do next, one line each, shown at the end of the terminal output, never broken.
     pub next_steps: Vec<String>,
+}
+
+/// How much the patterns are that are not given.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rest {
+    /// How many there are.
+    pub patterns: u64,
+    /// How many instances they have.
+    pub instances: u64,
+    /// The sum of their total times, in nanoseconds.
+    pub total_time: f64,
 }
 
 /// Something that could not be seen, and how often.
@@ -54,9 +67,20 @@ impl Report<'_> {
         ranked
     }
 
+    /// How many patterns there are.
+    pub fn pattern_count(&self) -> u64 {
+        self.patterns.len() as u64 + self.meta.rest.patterns
+    }
+
+    /// How many instances all patterns have.
+    pub fn instances(&self) -> u64 {
+        let given: i64 = self.patterns.iter().map(|pattern| pattern.count).sum();
+        given.max(0) as u64 + self.meta.rest.instances
+    }
+
     /// The total time of all patterns, in nanoseconds.
     pub fn total_time(&self) -> f64 {
-        self.patterns.iter().map(|pattern| pattern.total_time).sum()
+        self.patterns.iter().map(|pattern| pattern.total_time).sum::<f64>() + self.meta.rest.total_time
     }
 
     /// The part of the total time that is `pattern`'s, from 0 to 1.
@@ -73,4 +97,31 @@ impl Report<'_> {
 /// `part` of `whole`, and 0 of nothing.
 pub(crate) fn share(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Json, Output, Terminal, samples};
+
+    #[test]
+    fn what_is_not_given_is_counted() {
+        let patterns = samples::some();
+        let whole = Report { patterns: &patterns, meta: samples::meta() };
+        let (first, last) = patterns.split_at(3);
+        let instances = last.iter().map(|pattern| pattern.count as u64).sum();
+        let total_time = last.iter().map(|pattern| pattern.total_time).sum();
+        let rest = Rest { patterns: last.len() as u64, instances, total_time };
+        let part = Report { patterns: first, meta: Meta { rest, ..samples::meta() } };
+        assert_eq!(part.pattern_count(), whole.pattern_count());
+        assert_eq!(part.instances(), whole.instances());
+        assert!((part.total_time() - whole.total_time()).abs() < 1.0);
+        let mut out = Vec::new();
+        Terminal.write(&part, &Options::default(), &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.contains("4 path patterns") && text.contains("1 pattern not shown"), "{text}");
+        let mut out = Vec::new();
+        Json.write(&part, &Options::default(), &mut out).unwrap();
+        assert!(String::from_utf8(out).unwrap().contains("\"pattern_count\": 4"));
+    }
 }

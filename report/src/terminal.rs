@@ -60,7 +60,6 @@ impl Screen {
     /// What was traced, how many paths came of it, and what could not be seen.
     fn header(&self, report: &Report<'_>, options: &Options, out: &mut dyn Write) -> io::Result<()> {
         let meta = &report.meta;
-        let instances: i64 = report.patterns.iter().map(|pattern| pattern.count).sum();
         let mut row = self.row();
         row.push(Role::Strong, &printable(&meta.source));
         row.items([
@@ -78,9 +77,9 @@ impl Screen {
         ]);
         row.finish(out)?;
         let mut row = self.row();
-        row.push(Role::Strong, &plural(report.patterns.len() as u64, "path pattern", "path patterns"));
+        row.push(Role::Strong, &plural(report.pattern_count(), "path pattern", "path patterns"));
         row.items([
-            (Role::Plain, plural(instances.max(0) as u64, "instance", "instances")),
+            (Role::Plain, plural(report.instances(), "instance", "instances")),
             (Role::Plain, format!("{} expected to be real", expected(meta.expected_paths))),
             (Role::Plain, format!("ranked by {}", self.plain(options.sort.label()))),
         ]);
@@ -141,12 +140,12 @@ impl Screen {
 
     /// What was left out, what the signs mean, and what to do next.
     fn footer(&self, report: &Report<'_>, ranked: &[&PathPattern], out: &mut dyn Write) -> io::Result<()> {
-        let hidden = report.patterns.len() - ranked.len();
+        let hidden = report.pattern_count() - ranked.len() as u64;
         if hidden > 0 {
             let shown: f64 = ranked.iter().map(|pattern| report.share(pattern)).sum();
             writeln!(out)?;
             let mut row = self.row();
-            row.push(Role::Dim, &format!("{} not shown", plural(hidden as u64, "pattern", "patterns")));
+            row.push(Role::Dim, &format!("{} not shown", plural(hidden, "pattern", "patterns")));
             row.items([(Role::Dim, format!("{} of time", percent((1.0 - shown).max(0.0))))]);
             row.finish(out)?;
         }

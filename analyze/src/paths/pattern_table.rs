@@ -20,7 +20,7 @@ impl PathPattern {
     pub fn read_all(path: &Path) -> Result<Vec<PathPattern>, Error> {
         let mut patterns: Vec<PathPattern> = Vec::new();
         for batch in table::read(path)? {
-            append(path, &batch?, &mut patterns)?;
+            append(path, &batch?, &mut patterns, |_| true)?;
         }
         Ok(patterns)
     }
@@ -62,33 +62,100 @@ fn summaries(table: &Columns<'_>, name: &str) -> Result<Vec<Option<Summary>>, Er
     Ok(rows.map(|((mean, p50), p99)| Some(Summary { mean: mean?, p50: p50?, p99: p99? })).collect())
 }
 
-fn append(path: &Path, batch: &RecordBatch, patterns: &mut Vec<PathPattern>) -> Result<(), Error> {
+/// What is true of each pattern of the table at `path` as a whole, pattern by pattern, without hops.
+pub(super) fn whole_patterns(path: &Path, mut pattern: impl FnMut(PathPattern)) -> Result<(), Error> {
+    const COLUMNS: [&str; 9] = [
+        "pattern",
+        "hop",
+        "count",
+        "expected",
+        "max_probability",
+        "duration_mean",
+        "duration_p50",
+        "duration_p99",
+        "total_time",
+    ];
+    for batch in table::read_columns(path, &COLUMNS)? {
+        let batch = batch?;
+        let wholes = Wholes::of(Columns::new(path, &batch))?;
+        for row in 0..batch.num_rows() {
+            if wholes.places[row] == Some(0) {
+                pattern(wholes.get(row)?);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The columns of what is true of a pattern as a whole.
+struct Wholes<'batch> {
+    table: Columns<'batch>,
+    ids: Vec<Option<i64>>,
+    places: Vec<Option<i32>>,
+    counts: Vec<Option<i64>>,
+    expected: Vec<Option<f64>>,
+    most: Vec<Option<f64>>,
+    durations: Vec<Option<Summary>>,
+    totals: Vec<Option<f64>>,
+}
+
+impl<'batch> Wholes<'batch> {
+    fn of(table: Columns<'batch>) -> Result<Wholes<'batch>, Error> {
+        Ok(Wholes {
+            ids: table.int64("pattern")?,
+            places: table.int32("hop")?,
+            counts: table.int64("count")?,
+            expected: table.float64("expected")?,
+            most: table.float64("max_probability")?,
+            durations: summaries(&table, "duration")?,
+            totals: table.float64("total_time")?,
+            table,
+        })
+    }
+
+    /// The pattern of that row, without hops.
+    fn get(&self, row: usize) -> Result<PathPattern, Error> {
+        let table = &self.table;
+        Ok(PathPattern {
+            id: table.some("pattern", self.ids[row])?,
+            hops: Vec::new(),
+            count: table.some("count", self.counts[row])?,
+            expected: table.some("expected", self.expected[row])?,
+            max_probability: table.some("max_probability", self.most[row])?,
+            duration: table.some("duration_mean", self.durations[row])?,
+            total_time: table.some("total_time", self.totals[row])?,
+        })
+    }
+}
+
+/// Appends the hops of `batch` whose patterns are `wanted` to `patterns`, of which the last may have hops already. Returns the
+/// pattern of the last row.
+pub(super) fn append(
+    path: &Path,
+    batch: &RecordBatch,
+    patterns: &mut Vec<PathPattern>,
+    wanted: impl Fn(i64) -> bool,
+) -> Result<Option<i64>, Error> {
+    let wholes = Wholes::of(Columns::new(path, batch))?;
     let table = Columns::new(path, batch);
-    let (ids, places) = (table.int64("pattern")?, table.int32("hop")?);
     let (parents, depths) = (table.int32("parent")?, table.int32("depth")?);
     let (src, dst) = (table.texts("src")?, table.texts("dst")?);
     let (src_port, dst_port) = (table.texts("src_port")?, table.texts("dst_port")?);
     let (src_traced, dst_traced) = (table.boolean("src_traced")?, table.boolean("dst_traced")?);
     let (protocols, bytes) = (table.texts("protocol")?, table.float64("bytes")?);
     let (node, network) = (summaries(&table, "node")?, summaries(&table, "network")?);
-    let (untraced, durations) = (summaries(&table, "untraced")?, summaries(&table, "duration")?);
-    let (counts, expected) = (table.int64("count")?, table.float64("expected")?);
-    let (most, totals) = (table.float64("max_probability")?, table.float64("total_time")?);
+    let untraced = summaries(&table, "untraced")?;
+    let (ids, places) = (&wholes.ids, &wholes.places);
     for row in 0..batch.num_rows() {
+        if !wanted(table.some("pattern", ids[row])?) {
+            continue;
+        }
         let text = |name, column: &[Option<&str>]| table.some(name, column[row]).map(str::to_owned);
         let index = |name, value: Option<i32>| {
             usize::try_from(table.some(name, value)?).map_err(|why| Error::malformed(path, why))
         };
         if index("hop", places[row])? == 0 {
-            patterns.push(PathPattern {
-                id: table.some("pattern", ids[row])?,
-                hops: Vec::new(),
-                count: table.some("count", counts[row])?,
-                expected: table.some("expected", expected[row])?,
-                max_probability: table.some("max_probability", most[row])?,
-                duration: table.some("duration_mean", durations[row])?,
-                total_time: table.some("total_time", totals[row])?,
-            });
+            patterns.push(wholes.get(row)?);
         }
         let Ok(protocol) = table.some("protocol", protocols[row])?.parse::<Protocol>();
         let hop = Hop {
@@ -116,7 +183,7 @@ fn append(path: &Path, batch: &RecordBatch, patterns: &mut Vec<PathPattern>) -> 
         }
         pattern.hops.push(hop);
     }
-    Ok(())
+    Ok(ids.last().copied().flatten())
 }
 
 #[cfg(test)]

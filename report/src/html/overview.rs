@@ -99,7 +99,7 @@ fn search_text(pattern: &PathPattern) -> String {
 }
 
 /// The table. `hidden` patterns were left out of the report.
-pub(super) fn section(rows: &[Row], hidden: usize, sort: SortKey) -> Markup {
+pub(super) fn section(rows: &[Row], hidden: u64, sort: SortKey) -> Markup {
     html! {
         section.overview aria-labelledby="overview" {
             h2 #overview { "Path patterns" }
@@ -139,7 +139,7 @@ pub(super) fn section(rows: &[Row], hidden: usize, sort: SortKey) -> Markup {
             }
             p #more hidden { button type="button" { "Show more" } }
             @if hidden > 0 {
-                p.fine { (count(hidden as u64)) " patterns of lower rank were left out of this report." }
+                p.fine { (count(hidden)) " patterns of lower rank were left out of this report." }
             }
         }
     }

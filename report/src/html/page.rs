@@ -30,11 +30,10 @@ pub(super) fn head(report: &Report<'_>) -> String {
 /// What was traced, what came of it, and what could not be seen.
 pub(super) fn header(report: &Report<'_>) -> Markup {
     let meta = &report.meta;
-    let instances: i64 = report.patterns.iter().map(|pattern| pattern.count).sum();
     let numbered = |number: u64, one, many| (count(number), if number == 1 { one } else { many });
     let facts = [
-        numbered(report.patterns.len() as u64, "path pattern", "path patterns"),
-        numbered(instances.max(0) as u64, "instance", "instances"),
+        numbered(report.pattern_count(), "path pattern", "path patterns"),
+        numbered(report.instances(), "instance", "instances"),
         (expected(meta.expected_paths), "expected to be real"),
         numbered(meta.messages, "message", "messages"),
         numbered(meta.processes, "process", "processes"),

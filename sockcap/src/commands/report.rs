@@ -6,15 +6,18 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use analyze::AnalysisSummary;
-use analyze::paths::PathPattern;
+use analyze::paths::{ChosenPatterns, PathPattern};
 use message_trace::{DataDir, Nodes};
 use reconcile::{Clocks, Reconciliation};
-use report::{Html, Json, Meta, Options, Output, Terminal};
+use report::{Html, Json, Meta, Options, Output, Rest, Terminal};
 
 use crate::cli::Report;
 use crate::error::Error;
 use crate::output::Target;
 use crate::{clocks, output, stages, words};
+
+/// Patterns that are read for people: more than anybody looks at, and as many as a page can have.
+const MOST: usize = 10_000;
 
 pub(crate) fn run(arguments: &Report) -> Result<ExitCode, Error> {
     let data = arguments.data.dir();
@@ -22,9 +25,12 @@ pub(crate) fn run(arguments: &Report) -> Result<ExitCode, Error> {
     let refused = |source| Error::File { path: page.clone(), source };
     let target = arguments.html.as_deref().map(Target::try_out).transpose().map_err(refused)?;
     let summary = stages::analysis(&data, &arguments.inference)?;
-    let patterns = PathPattern::read_all(&data.patterns())?;
-    let meta = meta(&data, &summary, &page)?;
-    let mut report = report::Report { patterns: &patterns, meta };
+    // JSON is for programs and has all patterns.
+    let most = if arguments.json { usize::MAX } else { arguments.limit.max(MOST) };
+    let order = |one: &PathPattern, other: &PathPattern| arguments.sort.compare(one, other);
+    let chosen = ChosenPatterns::read(&data.patterns(), most, order)?;
+    let meta = meta(&data, &summary, &page, &chosen)?;
+    let mut report = report::Report { patterns: &chosen.patterns, meta };
     let options = Options {
         sort: arguments.sort,
         limit: Some(arguments.limit),
@@ -55,7 +61,22 @@ pub(crate) fn run(arguments: &Report) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes the page, which has all patterns.
+/// What was not chosen.
+fn rest(chosen: &ChosenPatterns) -> Rest {
+    let instances: i64 = chosen.patterns.iter().map(|pattern| pattern.count).sum();
+    let total_time: f64 = chosen.patterns.iter().map(|pattern| pattern.total_time).sum();
+    let patterns = chosen.all.saturating_sub(chosen.patterns.len() as u64);
+    match patterns {
+        0 => Rest::default(),
+        _ => Rest {
+            patterns,
+            instances: u64::try_from(chosen.instances.saturating_sub(instances)).unwrap_or_default(),
+            total_time: (chosen.total_time - total_time).max(0.0),
+        },
+    }
+}
+
+/// Writes the page, which has all patterns that were chosen.
 fn write_page(file: File, report: &report::Report, options: &Options) -> io::Result<()> {
     let mut file = BufWriter::new(file);
     Html.write(report, &Options { limit: None, ..*options }, &mut file)?;
@@ -63,7 +84,12 @@ fn write_page(file: File, report: &report::Report, options: &Options) -> io::Res
 }
 
 /// What a reader must know of the trace.
-fn meta(data: &DataDir, summary: &AnalysisSummary, page: &Path) -> Result<Meta, Error> {
+fn meta(
+    data: &DataDir,
+    summary: &AnalysisSummary,
+    page: &Path,
+    chosen: &ChosenPatterns,
+) -> Result<Meta, Error> {
     let nodes = Nodes::read(&data.nodes())?;
     let mut hosts: Vec<&str> =
         nodes.0.iter().filter(|node| node.traced).map(|node| node.host.as_str()).collect();
@@ -74,6 +100,8 @@ fn meta(data: &DataDir, summary: &AnalysisSummary, page: &Path) -> Result<Meta, 
     // Where something was imported, the nodes are what there is to count.
     let found = Reconciliation::read(data).ok();
     let recorded = found.as_ref().filter(|found| found.imported.is_empty()).map(|found| found.processes);
+    let rest = rest(chosen);
+    let which = if rest.patterns == 0 { "all" } else { "more" };
     Ok(Meta {
         source: data.path().display().to_string(),
         messages: totals.messages,
@@ -83,6 +111,7 @@ fn meta(data: &DataDir, summary: &AnalysisSummary, page: &Path) -> Result<Meta, 
         expected_paths: totals.instances_expected,
         notes: found.as_ref().map(words::notes).unwrap_or_default(),
         clocks: Clocks::read(&data.clocks()).map(|found| clocks::of_report(&found)).unwrap_or_default(),
-        next_steps: vec![format!("timelines and all patterns: {}", page.display())],
+        rest,
+        next_steps: vec![format!("timelines and {which} patterns: {}", page.display())],
     })
 }

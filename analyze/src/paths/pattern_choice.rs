@@ -1,0 +1,121 @@
+//! Some of the patterns of `patterns.parquet`, where all of them may be more than memory holds or than anybody looks at: first
+//! what is true of each pattern as a whole is read, then the hops of those that are wanted.
+
+use std::cmp::Ordering;
+use std::path::Path;
+
+use message_trace::{Error, table};
+
+use super::pattern::PathPattern;
+use super::pattern_table::{append, whole_patterns};
+
+/// Some patterns, and how much all are.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ChosenPatterns {
+    /// The patterns that were wanted, in the order of the table.
+    pub patterns: Vec<PathPattern>,
+    /// How many there are in all.
+    pub all: u64,
+    /// How many instances all of them have.
+    pub instances: i64,
+    /// The sum of the total times of all, in nanoseconds.
+    pub total_time: f64,
+}
+
+impl ChosenPatterns {
+    /// Of the patterns of the table at `path` no more than `most`, those that come first by `order`; it is asked about patterns
+    /// without hops, and where it finds two equal the order of the table decides.
+    ///
+    /// # Errors
+    /// When the table cannot be read, or is not one of patterns.
+    pub fn read(
+        path: &Path,
+        most: usize,
+        order: impl Fn(&PathPattern, &PathPattern) -> Ordering,
+    ) -> Result<ChosenPatterns, Error> {
+        let mut chosen = ChosenPatterns::default();
+        let mut best: Vec<PathPattern> = Vec::new();
+        let prune = |best: &mut Vec<PathPattern>| {
+            // Sorting is stable.
+            best.sort_by(&order);
+            best.truncate(most);
+        };
+        whole_patterns(path, |pattern| {
+            chosen.all += 1;
+            chosen.instances = chosen.instances.saturating_add(pattern.count);
+            chosen.total_time += pattern.total_time;
+            best.push(pattern);
+            if best.len() >= most.saturating_mul(2).max(64 * 1024) {
+                prune(&mut best);
+            }
+        })?;
+        prune(&mut best);
+        let mut wanted: Vec<i64> = best.into_iter().map(|pattern| pattern.id).collect();
+        wanted.sort_unstable();
+        let Some(last) = wanted.last() else { return Ok(chosen) };
+        for batch in table::read(path)? {
+            let is_wanted = |id: i64| wanted.binary_search(&id).is_ok();
+            if append(path, &batch?, &mut chosen.patterns, is_wanted)? > Some(*last) {
+                break;
+            }
+        }
+        Ok(chosen)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use message_trace::DataDir;
+    use message_trace::spill::Budget;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::fixture::Fixture;
+    use crate::naming::Naming;
+    use crate::options::Options;
+    use crate::paths::Collector;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn the_first_of_all_patterns_are_chosen_and_all_are_counted(
+            trees in proptest::collection::vec((1u32..10, 0u32..6, 1u32..4), 0..40),
+            most in 0usize..20,
+            by_count in any::<bool>(),
+        ) {
+            let mut trace = Fixture::new();
+            for message in 0..10 {
+                trace.send("a", &format!("b{message}"), 10 * message, 10 * message + 7 % (message + 1));
+            }
+            let (trace, options) = (trace.trace(), Options::default());
+            let naming = Naming::new(&trace, &options);
+            let trees: Vec<(f64, Vec<(u32, u32)>)> = trees
+                .into_iter()
+                .map(|(weight, first, length)| {
+                    (f64::from(weight) / 10.0, (0..length).map(|depth| (first + depth, depth)).collect())
+                })
+                .collect();
+            let trees: Vec<(f64, &[(u32, u32)])> = trees.iter().map(|(p, tree)| (*p, tree.as_slice())).collect();
+            let directory = tempfile::tempdir().unwrap();
+            let dir = DataDir::new(directory.path());
+            let budget = Budget::new(1 << 20);
+            let mut collector = Collector::new(&options, &budget, dir.path());
+            collector.add_trees(&trace, &naming, &trees);
+            collector.finish(&naming, &dir, &()).unwrap();
+
+            let mut all = PathPattern::read_all(&dir.patterns()).unwrap();
+            let order = |one: &PathPattern, other: &PathPattern| {
+                if by_count { other.count.cmp(&one.count) } else { other.total_time.total_cmp(&one.total_time) }
+            };
+            let chosen = ChosenPatterns::read(&dir.patterns(), most, order).unwrap();
+            prop_assert_eq!(chosen.all, all.len() as u64);
+            prop_assert_eq!(chosen.instances as usize, trees.len());
+            prop_assert_eq!(chosen.total_time, all.iter().fold(0.0, |sum, one| sum + one.total_time));
+            all.sort_by(order);
+            all.truncate(most);
+            all.sort_by_key(|pattern| pattern.id);
+            prop_assert_eq!(chosen.patterns, all);
+        }
+    }
+}
