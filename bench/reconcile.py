@@ -90,12 +90,24 @@ def measure(work, messages, runs):
     shutil.rmtree(data)
 
 
+def measure_alone(work, what, make):
+    """One run over logs of another kind, which `make` says how to write."""
+    data = os.path.join(work, "data")
+    measured([SCALE, make[0], data, *make[1:]])
+    elapsed, used, peak = measured([SOCKCAP, "reconcile", "-d", data])
+    print(f"| {what} | {elapsed:.2f} | {used:.2f} | {peak:.0f} | < 1000 |", flush=True)
+    shutil.rmtree(data)
+
+
 def main():
     if sys.argv[1:2] == ["--records"]:
         return write_records(sys.argv[2], int(sys.argv[3]))
     parser = argparse.ArgumentParser(prog="scripts/bench reconcile", description=__doc__)
     parser.add_argument("--runs", type=int, default=3, help="runs of each (default 3)")
     parser.add_argument("--messages", type=float, nargs="*", default=[1, 4.7, 5, 25], help="millions of messages")
+    connections = "millions of connections of two messages"
+    parser.add_argument("--connections", type=float, nargs="*", default=[2], help=connections)
+    parser.add_argument("--equal", type=float, nargs="*", default=[8], help="millions of equal datagrams")
     arguments = parser.parse_args()
     # Peak memory is of children, so nothing of this process may be larger.
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 100_000
@@ -116,6 +128,13 @@ def main():
     with tempfile.TemporaryDirectory(dir=TARGET) as work:
         for millions in arguments.messages:
             measure(work, int(millions * 1e6), arguments.runs)
+        print("\nOne run of each.\n\n| logs | reconcile, s | processor time, s | peak, MB | target |\n|" + "---|" * 5)
+        for millions in arguments.connections:
+            make = ["make", str(int(2 * millions * 1e6)), "2"]
+            measure_alone(work, f"{millions:g} million connections of two messages", make)
+        for millions in arguments.equal:
+            make = ["equal", str(int(millions * 1e6))]
+            measure_alone(work, f"{millions:g} million equal datagrams", make)
 
 
 main()

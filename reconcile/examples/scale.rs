@@ -1,5 +1,6 @@
 //! Logs of many hosts, to see how fast reconciliation is. `scripts/bench reconcile` measures with them.
-//! `cargo run --release -p reconcile --example scale -- make DIRECTORY MESSAGES` writes the logs,
+//! `cargo run --release -p reconcile --example scale -- make DIRECTORY MESSAGES` writes the logs, `... -- equal DIRECTORY
+//! DATAGRAMS` those of two processes between which equal datagrams go,
 //! `... -- run DIRECTORY [MEMORY]` reconciles them and prints the time of each step and the peak memory.
 
 use std::error::Error;
@@ -9,8 +10,8 @@ use std::time::Instant;
 
 use message_trace::{DataDir, Progress};
 use reconcile::Options;
-use socket_log::encode::{Origin, Role};
-use socket_log::write::{LogWriter, TCP, inet};
+use socket_log::encode::{Datagram, Direction, Origin, Role};
+use socket_log::write::{LogWriter, TCP, UDP, inet};
 
 const HOSTS: u64 = 115;
 /// Messages of one connection, where nobody chose.
@@ -19,12 +20,13 @@ const EACH: u64 = 20;
 const APART: u64 = 1_000_000;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    const USAGE: &str =
-        "usage: scale make DIRECTORY MESSAGES [EACH] | scale run DIRECTORY [MEMORY] [THREADS]";
+    const USAGE: &str = "usage: scale make DIRECTORY MESSAGES [EACH] | scale equal DIRECTORY DATAGRAMS \
+                         | scale run DIRECTORY [MEMORY] [THREADS]";
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["make", directory, messages] => make(Path::new(directory), messages.parse()?, EACH),
         ["make", directory, messages, each] => make(Path::new(directory), messages.parse()?, each.parse()?),
+        ["equal", directory, datagrams] => equal(Path::new(directory), datagrams.parse()?),
         ["run", directory, options @ ..] => {
             let default = Options::default();
             let memory = options.first().map_or(Ok(default.memory), |memory| memory.parse())?;
@@ -82,6 +84,40 @@ fn add(log: &mut LogWriter, connection: u64, each: u64, connects: bool) {
             false => log.receive(at + 200, flow, 300).send(at + 300, flow, 5_000),
         };
     }
+}
+
+/// Writes the logs of two processes of one host: one sends datagrams that are all equal, the other receives all but one of a
+/// hundred, after up to two milliseconds, and one of a thousand twice.
+fn equal(directory: &Path, datagrams: u64) -> Result<(), Box<dyn Error>> {
+    let data = DataDir::new(directory);
+    let names = [4000, 53].map(|port| inet(std::net::SocketAddr::from(([10, 0, 0, 1], port))));
+    let sends = (0..datagrams).map(|number| APART * (number + 1));
+    let delay = |at: u64| at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 43;
+    let arrived = sends.clone().filter(|at| at % (100 * APART) != 0);
+    let mut receives: Vec<u64> = arrived
+        .flat_map(|at| {
+            let again = at % (1_000 * APART) == APART;
+            [Some(at + delay(at)), again.then_some(at + 3 * APART)]
+        })
+        .flatten()
+        .collect();
+    receives.sort_unstable();
+    let write = |end: usize, direction: Direction, times: &mut dyn Iterator<Item = u64>| {
+        let pid = 100 + end as u32;
+        let mut log = LogWriter::new("h0", pid, "/bin/proxy");
+        log.set_boot(1);
+        log.flow(0, 1, UDP, Origin::Socket, end as u64 + 1);
+        log.endpoints(0, 1, Role::Bind, &names[end], &[], 0);
+        for ticks in times {
+            let peer = names[1 - end].as_slice();
+            let (bytes, checksum, flags) = (100, 7, 0);
+            log.datagram(&Datagram { direction, flow: 1, ticks, duration: 0, bytes, checksum, flags, peer });
+        }
+        log.write(&data.hosts().join("h0").join(format!("{pid}.sclog")))
+    };
+    write(0, Direction::Send, &mut sends.clone())?;
+    write(1, Direction::Receive, &mut receives.into_iter())?;
+    Ok(())
 }
 
 fn run(directory: &Path, options: &Options) -> Result<(), Box<dyn Error>> {

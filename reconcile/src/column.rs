@@ -65,6 +65,10 @@ impl<T: Copy> Column<T> {
         }
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     #[inline]
     pub(crate) fn get(&self, at: usize) -> Option<&T> {
         self.touch(at);
@@ -171,6 +175,19 @@ impl<T: Copy> Column<T> {
             Kept::Memory(rows, _) => rows.truncate(most),
             Kept::File(_, len) => *len = most.min(*len),
         }
+    }
+
+    /// Leaves out the rows of which `keep` does not hold.
+    pub(crate) fn retain(&mut self, keep: impl Fn(&T) -> bool) {
+        let mut kept = 0;
+        for at in 0..self.len() {
+            let row = self[at];
+            if keep(&row) {
+                self[kept] = row;
+                kept += 1;
+            }
+        }
+        self.truncate(kept);
     }
 
     /// Makes room for so many more.

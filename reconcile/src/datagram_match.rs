@@ -6,12 +6,16 @@
 
 use std::ops::Range;
 
+use message_trace::Error;
 use rustc_hash::FxHashSet;
 
 use crate::calls::Datagram;
+use crate::capture::NONE;
+use crate::column::Column;
 use crate::datagram_translation::DatagramTranslations;
-use crate::datagrams::match_in_order;
+use crate::datagrams::{Chosen, Times, match_in_order};
 use crate::reach::Reach;
+use crate::tables::Tables;
 
 /// Where no name limits who can have sent what, a content is passed over that so many pairs of sockets could have; and so
 /// many pairs are put in order before they are matched.
@@ -22,18 +26,31 @@ const MOST_OF_A_CONTENT: usize = 1 << 20;
 const MOST_COMPARED: usize = 1 << 23;
 
 /// What became of the datagrams of a partition, by their places in it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Matches {
     /// Those seen by both ends.
-    pub(crate) pairs: Vec<(u32, u32)>,
+    pub(crate) pairs: Column<(u32, u32)>,
     /// Sends that another socket received as well: to many receivers at once.
-    pub(crate) copies: Vec<(u32, u32)>,
+    pub(crate) copies: Column<(u32, u32)>,
     /// Receives of what the same socket had received already.
-    pub(crate) duplicates: Vec<u32>,
+    pub(crate) duplicates: Column<u32>,
     /// Sends that nobody was seen to receive.
-    pub(crate) sends: Vec<u32>,
+    pub(crate) sends: Column<u32>,
     /// Receives that nobody was seen to send.
-    pub(crate) receives: Vec<u32>,
+    pub(crate) receives: Column<u32>,
+}
+
+impl Matches {
+    /// None yet.
+    pub(crate) fn new(tables: &Tables) -> Matches {
+        Matches {
+            pairs: Column::new(tables),
+            copies: Column::new(tables),
+            duplicates: Column::new(tables),
+            sends: Column::new(tables),
+            receives: Column::new(tables),
+        }
+    }
 }
 
 /// How exactly the two sides must agree. Each pass works on what the one before left.
@@ -109,42 +126,66 @@ struct Side {
     done: bool,
 }
 
+/// The sends and the receives that take part in a pass, sorted.
+type Sides = [Column<Side>; 2];
+/// Some that follow each other, of the sends and of the receives.
+type Ranges = [Range<usize>; 2];
+
+/// The times of some sides that follow each other.
+struct TimesOf<'a>(&'a Column<Side>, Range<usize>);
+
+impl Times for TimesOf<'_> {
+    fn len(&self) -> usize {
+        self.1.len()
+    }
+
+    fn time(&self, at: usize) -> i64 {
+        self.0[self.1.start + at].time
+    }
+}
+
 /// Matches `datagrams` in these passes.
-pub(crate) fn match_all(reach: Reach, datagrams: &[Datagram], passes: &[Pass]) -> Matches {
-    matched(Matcher { reach, translations: None, datagrams, matches: Matches::default() }, passes)
+pub(crate) fn match_all(
+    reach: Reach,
+    datagrams: &Column<Datagram>,
+    passes: &[Pass],
+) -> Result<Matches, Error> {
+    matched(reach, None, datagrams, passes)
 }
 
 /// Matches `datagrams` whose names were translated.
 pub(crate) fn match_translated(
     reach: Reach,
     translations: &DatagramTranslations,
-    datagrams: &[Datagram],
-) -> Matches {
-    let translations = Some(translations);
-    matched(
-        Matcher { reach, translations, datagrams, matches: Matches::default() },
-        &[Pass::TranslatedBothWays, Pass::Translated],
-    )
+    datagrams: &Column<Datagram>,
+) -> Result<Matches, Error> {
+    matched(reach, Some(translations), datagrams, &[Pass::TranslatedBothWays, Pass::Translated])
 }
 
-fn matched(mut matcher: Matcher, passes: &[Pass]) -> Matches {
-    let datagrams = matcher.datagrams;
+fn matched(
+    reach: Reach,
+    translations: Option<&DatagramTranslations>,
+    datagrams: &Column<Datagram>,
+    passes: &[Pass],
+) -> Result<Matches, Error> {
+    let tables = &reach.capture.tables;
+    let mut matcher = Matcher { reach, tables, translations, datagrams, matches: Matches::new(tables) };
     let places = |sent: bool| {
-        (0..datagrams.len() as u32)
-            .filter(move |at| datagrams[*at as usize].sent() == sent)
-            .collect::<Vec<_>>()
+        let those = (0..).zip(datagrams.iter()).filter(move |(_, datagram)| datagram.sent() == sent);
+        Column::collect(tables, those.map(|(at, _)| at))
     };
-    let (mut sends, mut receives) = (places(true), places(false));
+    let (mut sends, mut receives) = (places(true)?, places(false)?);
     for pass in passes {
-        matcher.pass(*pass, &mut sends, &mut receives);
+        matcher.pass(*pass, &mut sends, &mut receives)?;
     }
-    Matches { sends, receives, ..matcher.matches }
+    Ok(Matches { sends, receives, ..matcher.matches })
 }
 
 struct Matcher<'a> {
     reach: Reach<'a>,
+    tables: &'a Tables,
     translations: Option<&'a DatagramTranslations>,
-    datagrams: &'a [Datagram],
+    datagrams: &'a Column<Datagram>,
     matches: Matches,
 }
 
@@ -154,7 +195,7 @@ impl Matcher<'_> {
     }
 
     /// Those of `places` that take part in the pass, sorted.
-    fn sides(&self, pass: Pass, places: &[u32]) -> Vec<Side> {
+    fn sides(&self, pass: Pass, places: &Column<u32>) -> Result<Column<Side>, Error> {
         let side = |at: &u32| {
             let datagram = self.datagram(*at);
             if !pass.takes(datagram) {
@@ -174,200 +215,229 @@ impl Matcher<'_> {
                 done: false,
             })
         };
-        // As large as it gets from the beginning: growing would take as much again.
-        let mut sides: Vec<Side> = Vec::with_capacity(places.len());
-        sides.extend(places.iter().filter_map(side));
-        sides.sort_unstable_by_key(|side| (side.key, side.class, side.time, side.at));
-        sides
+        let mut sides = Column::collect(self.tables, places.iter().filter_map(side))?;
+        sides.sort_by_key(|side| (side.key, side.class, side.time, side.at))?;
+        Ok(sides)
     }
 
-    fn pass(&mut self, pass: Pass, sends: &mut Vec<u32>, receives: &mut Vec<u32>) {
+    fn pass(&mut self, pass: Pass, sends: &mut Column<u32>, receives: &mut Column<u32>) -> Result<(), Error> {
         if sends.is_empty() || receives.is_empty() {
-            return;
+            return Ok(());
         }
-        let [mut keyed_sends, mut keyed_receives] =
-            [&*sends, &*receives].map(|places| self.sides(pass, places));
+        let mut sides = [self.sides(pass, sends)?, self.sides(pass, receives)?];
         let (mut s, mut r) = (0, 0);
-        while s < keyed_sends.len() && r < keyed_receives.len() {
-            let key = keyed_sends[s].key.max(keyed_receives[r].key);
-            s += run(&keyed_sends[s..], |side| side.key < key);
-            r += run(&keyed_receives[r..], |side| side.key < key);
-            let s_end = s + run(&keyed_sends[s..], |side| side.key == key);
-            let r_end = r + run(&keyed_receives[r..], |side| side.key == key);
-            if s < s_end && r < r_end {
-                self.group(pass, &mut keyed_sends[s..s_end], &mut keyed_receives[r..r_end]);
+        while let (Some(send), Some(receive)) = (sides[0].get(s), sides[1].get(r)) {
+            let key = send.key.max(receive.key);
+            s = run(&sides[0], s, |side| side.key < key);
+            r = run(&sides[1], r, |side| side.key < key);
+            let ends = [run(&sides[0], s, |side| side.key == key), run(&sides[1], r, |side| side.key == key)];
+            if s < ends[0] && r < ends[1] {
+                self.group(pass, &mut sides, [s..ends[0], r..ends[1]])?;
             }
-            (s, r) = (s_end, r_end);
+            [s, r] = ends;
         }
         // Only what had a key took part; the rest waits for the next pass.
-        let mut done = vec![false; self.datagrams.len()];
-        keyed_sends
-            .iter()
-            .chain(&keyed_receives)
-            .filter(|side| side.done)
-            .for_each(|side| done[side.at as usize] = true);
+        let mut done = Column::filled(self.tables, self.datagrams.len(), false)?;
+        let of_both = sides.iter().flat_map(Column::iter);
+        of_both.filter(|side| side.done).for_each(|side| done[side.at as usize] = true);
         sends.retain(|at| !done[*at as usize]);
         receives.retain(|at| !done[*at as usize]);
+        Ok(())
     }
 
     /// Matches the sends and receives of one key, class by class.
-    fn group(&mut self, pass: Pass, sends: &mut [Side], receives: &mut [Side]) {
-        if pass.is_translated() && classes(sends).saturating_mul(classes(receives)) > MOST_OF_A_CONTENT {
-            return;
+    fn group(&mut self, pass: Pass, sides: &mut Sides, group: Ranges) -> Result<(), Error> {
+        let [sends, receives] = &group;
+        if pass.is_translated() {
+            let [to, from] =
+                [class_ranges(&sides[0], sends), class_ranges(&sides[1], receives)].map(Iterator::count);
+            if to.saturating_mul(from) > MOST_OF_A_CONTENT {
+                return Ok(());
+            }
         }
-        if let ([send], [receive]) = (&mut *sends, &mut *receives) {
+        if sends.len() == 1 && receives.len() == 1 {
             // Mostly there is one of each.
-            if self.reaches(pass, send, receive) {
-                self.match_classes(std::slice::from_mut(send), std::slice::from_mut(receive));
+            if self.reaches(pass, &sides[0][sends.start], &sides[1][receives.start]) {
+                self.match_classes(sides, group.clone())?;
             }
         } else {
-            self.match_each(pass, sends, receives);
+            self.match_each(pass, sides, &group)?;
         }
-        if pass.tells_copies() && receives.iter().any(|side| !side.done) {
-            self.second_copies(pass, sends, receives);
+        if pass.tells_copies() && !all_done(&sides[1], receives) {
+            self.second_copies(pass, sides, &group)?;
         }
+        Ok(())
     }
 
     /// Matches the classes of sends and receives that can belong together: those of one machine first, and then those that
     /// leave the least over and took the least time on average. Sockets that have equal names one after another, or each
     /// in a container of its own, are told apart by that alone.
-    fn match_each(&mut self, pass: Pass, sends: &mut [Side], receives: &mut [Side]) {
-        let (send_classes, receive_classes) = (class_ranges(sends), class_ranges(receives));
+    fn match_each(&mut self, pass: Pass, sides: &mut Sides, [sends, receives]: &Ranges) -> Result<(), Error> {
+        let send_classes = Column::collect(self.tables, class_ranges(&sides[0], sends).map(Class::of))?;
+        let receive_classes = Column::collect(self.tables, class_ranges(&sides[1], receives).map(Class::of))?;
         if send_classes.len().saturating_mul(receive_classes.len()) > MOST_OF_A_CONTENT {
             for elsewhere in [false, true] {
-                for receive_class in &receive_classes {
-                    let receives = &mut receives[receive_class.clone()];
-                    for send_class in &send_classes {
-                        let sends = &mut sends[send_class.clone()];
-                        if receives.iter().all(|side| side.done) {
+                for receives in receive_classes.iter().map(|class| class.range()) {
+                    for sends in send_classes.iter().map(|class| class.range()) {
+                        if all_done(&sides[1], &receives) {
                             break;
                         }
-                        if self.is_elsewhere(sends, receives) == elsewhere
-                            && self.reaches(pass, &sends[0], &receives[0])
+                        let (send, receive) = (&sides[0][sends.start], &sides[1][receives.start]);
+                        if self.is_elsewhere(send, receive) == elsewhere && self.reaches(pass, send, receive)
                         {
-                            self.match_classes(sends, receives);
+                            self.match_classes(sides, [sends, receives.clone()])?;
                         }
                     }
                 }
             }
-            return;
+            return Ok(());
         }
-        let mut pairs = Vec::new();
-        for receive_class in &receive_classes {
-            for send_class in &send_classes {
-                if self.reaches(pass, &sends[send_class.start], &receives[receive_class.start]) {
-                    pairs.push((send_class.clone(), receive_class.clone()));
+        let mut pairs: Vec<Ranges> = Vec::new();
+        for receives in receive_classes.iter().map(|class| class.range()) {
+            for sends in send_classes.iter().map(|class| class.range()) {
+                if self.reaches(pass, &sides[0][sends.start], &sides[1][receives.start]) {
+                    pairs.push([sends, receives.clone()]);
                 }
             }
         }
         if pairs.len() > 1 {
-            let compared: usize = pairs.iter().map(|(sends, receives)| sends.len() + receives.len()).sum();
-            pairs.sort_by_cached_key(|(send_class, receive_class)| {
-                let (sends, receives) = (&sends[send_class.clone()], &receives[receive_class.clone()]);
-                let distance =
-                    if compared <= MOST_COMPARED { self.distance(sends, receives) } else { (0, 0) };
-                (self.is_elsewhere(sends, receives), distance)
-            });
+            let compared: usize = pairs.iter().flatten().map(Range::len).sum();
+            let mut keyed = Vec::with_capacity(pairs.len());
+            for pair in pairs {
+                let distance = if compared <= MOST_COMPARED { self.distance(sides, &pair)? } else { (0, 0) };
+                let (send, receive) = (&sides[0][pair[0].start], &sides[1][pair[1].start]);
+                keyed.push(((self.is_elsewhere(send, receive), distance), pair));
+            }
+            keyed.sort_by_key(|(key, _)| *key);
+            pairs = keyed.into_iter().map(|(_, pair)| pair).collect();
         }
         let mut full = usize::MAX;
-        for (send_class, receive_class) in pairs {
+        for [sends, receives] in pairs {
             // Many may have sent what one received.
-            if receive_class.start == full {
+            if receives.start == full {
                 continue;
             }
-            let receives = &mut receives[receive_class.clone()];
-            self.match_classes(&mut sends[send_class], receives);
-            if receives.iter().all(|side| side.done) {
-                full = receive_class.start;
+            self.match_classes(sides, [sends, receives.clone()])?;
+            if all_done(&sides[1], &receives) {
+                full = receives.start;
             }
         }
+        Ok(())
     }
 
-    /// Whether these sends and receives are of different machines.
-    fn is_elsewhere(&self, sends: &[Side], receives: &[Side]) -> bool {
-        !self.reach.same_machine(sends[0].class.0, receives[0].class.0)
+    /// Whether the two are of different machines.
+    fn is_elsewhere(&self, send: &Side, receive: &Side) -> bool {
+        !self.reach.same_machine(send.class.0, receive.class.0)
     }
 
     /// If these receives are of these sends, how many are left over on both sides, and how many nanoseconds the others
     /// took on average; as many as can be where their clocks differ.
-    fn distance(&self, sends: &[Side], receives: &[Side]) -> (usize, i64) {
+    fn distance(&self, sides: &Sides, [sends, receives]: &Ranges) -> Result<(usize, i64), Error> {
         // None before it was sent: what only the slack between clocks allows is no sign.
-        let clocks = self.reach.clock_apart(sends[0].class.0, receives[0].class.0).map(|_| 0);
-        let times = |sides: &[Side]| sides.iter().map(|side| side.time).collect::<Vec<i64>>();
-        let matched = match_in_order(&times(sends), &times(receives), clocks);
+        let clocks = self.apart(sides, [sends, receives]).map(|_| 0);
+        let (to, from) = (TimesOf(&sides[0], sends.clone()), TimesOf(&sides[1], receives.clone()));
+        let matched = match_in_order(self.tables, &to, &from, clocks)?;
         let (mut count, mut total) = (0usize, 0i128);
-        for (receive, send) in receives.iter().zip(matched) {
-            if let Some(send) = send.and_then(|send| sends.get(send as usize)) {
-                count += 1;
-                total += i128::from(receive.time) - i128::from(send.time);
-            }
+        for (receive, send) in matched.iter().enumerate().filter(|(_, send)| **send != NONE) {
+            count += 1;
+            total += i128::from(from.time(receive)) - i128::from(to.time(*send as usize));
         }
         let mean = total.checked_div(count as i128).filter(|_| clocks.is_some());
-        (sends.len() + receives.len() - 2 * count, mean.map_or(i64::MAX, |mean| mean as i64))
+        Ok((sends.len() + receives.len() - 2 * count, mean.map_or(i64::MAX, |mean| mean as i64)))
+    }
+
+    /// How far apart the clocks of two classes are, as [`Reach::clock_apart`] says.
+    fn apart(&self, sides: &Sides, [sends, receives]: [&Range<usize>; 2]) -> Option<i64> {
+        self.reach.clock_apart(sides[0][sends.start].class.0, sides[1][receives.start].class.0)
     }
 
     /// Matches what is left of two classes in order.
-    fn match_classes(&mut self, sends: &mut [Side], receives: &mut [Side]) {
-        let apart = self.reach.clock_apart(sends[0].class.0, receives[0].class.0);
-        if let ([send], [receive]) = (&mut *sends, &mut *receives) {
+    fn match_classes(&mut self, sides: &mut Sides, [sends, receives]: Ranges) -> Result<(), Error> {
+        let apart = self.apart(sides, [&sends, &receives]);
+        let [to, from] = sides;
+        if sends.len() == 1 && receives.len() == 1 {
+            let (send, receive) = (&mut to[sends.start], &mut from[receives.start]);
             let too_early = apart.is_some_and(|apart| send.time > receive.time.saturating_add(apart));
             if send.done || receive.done || too_early {
-                return;
+                return Ok(());
             }
             (send.done, receive.done) = (true, true);
-            self.matches.pairs.push((send.at, receive.at));
-            return;
+            return self.matches.pairs.push((send.at, receive.at));
         }
-        let left = |sides: &[Side]| (0..sides.len()).filter(|at| !sides[*at].done).collect::<Vec<usize>>();
-        let (to, from) = (left(sends), left(receives));
-        if to.is_empty() || from.is_empty() {
-            return;
+        let left = |sides: &Column<Side>, range: &Range<usize>| {
+            let open = (0..).zip(sides.range(range.clone())).filter(|(_, side)| !side.done);
+            Column::collect(self.tables, open.map(|(at, _)| at))
+        };
+        let (open_sends, open_receives) = (left(to, &sends)?, left(from, &receives)?);
+        if open_sends.is_empty() || open_receives.is_empty() {
+            return Ok(());
         }
-        let times =
-            |sides: &[Side], chosen: &[usize]| chosen.iter().map(|at| sides[*at].time).collect::<Vec<i64>>();
-        let matched = match_in_order(&times(sends, &to), &times(receives, &from), apart);
-        for (receive, send) in from.iter().zip(matched) {
-            if let Some(send) = send.and_then(|send| to.get(send as usize)) {
-                (sends[*send].done, receives[*receive].done) = (true, true);
-                self.matches.pairs.push((sends[*send].at, receives[*receive].at));
+        let matched = {
+            let (to, from) = (TimesOf(to, sends.clone()), TimesOf(from, receives.clone()));
+            let to = Chosen { of: &to, places: &open_sends };
+            match_in_order(self.tables, &to, &Chosen { of: &from, places: &open_receives }, apart)?
+        };
+        for (receive, send) in open_receives.iter().zip(matched.iter()) {
+            if let Some(send) = open_sends.get(*send as usize) {
+                let send = &mut to[sends.start + *send as usize];
+                let receive = &mut from[receives.start + *receive as usize];
+                (send.done, receive.done) = (true, true);
+                self.matches.pairs.push((send.at, receive.at))?;
             }
         }
+        Ok(())
     }
 
     /// Receives for which no send is left, though there was one: second copies.
-    fn second_copies(&mut self, pass: Pass, sends: &[Side], receives: &mut [Side]) {
-        let mut received: FxHashSet<u32> =
-            receives.iter().filter(|side| side.done).map(|side| side.class.0).collect();
-        for receive_class in receives.chunk_by_mut(|one, next| one.class == next.class) {
-            if receive_class.iter().all(|side| side.done) {
+    fn second_copies(
+        &mut self,
+        pass: Pass,
+        sides: &mut Sides,
+        [sends, receives]: &Ranges,
+    ) -> Result<(), Error> {
+        let [to, from] = sides;
+        let done = from.range(receives.clone()).filter(|side| side.done);
+        let mut received: FxHashSet<u32> = done.map(|side| side.class.0).collect();
+        let receive_classes = Column::collect(self.tables, class_ranges(from, receives).map(Class::of))?;
+        for receives in receive_classes.iter().map(|class| class.range()) {
+            if all_done(from, &receives) {
                 continue;
             }
-            let socket = receive_class[0].class.0;
+            let first = from[receives.start];
+            let socket = first.class.0;
             // The sends that arrived somewhere and could have arrived here as well, in the order of time.
-            let mut origins: Vec<(i64, u32)> = Vec::new();
-            for send_class in sends.chunk_by(|one, next| one.class == next.class) {
-                if self.reaches(pass, &send_class[0], &receive_class[0]) {
+            let mut origins: Column<(i64, u32)> = Column::new(self.tables);
+            for sends in class_ranges(to, sends) {
+                let send = to[sends.start];
+                if self.reaches(pass, &send, &first) {
                     // Those of another clock come before all.
-                    let apart = self.reach.clock_apart(send_class[0].class.0, socket);
-                    let arrived = send_class.iter().filter(|side| side.done);
+                    let apart = self.reach.clock_apart(send.class.0, socket);
+                    let arrived = to.range(sends).filter(|side| side.done);
                     let time = |side: &Side| apart.map_or(i64::MIN, |apart| side.time.saturating_sub(apart));
-                    origins.extend(arrived.map(|side| (time(side), side.at)));
+                    origins.extend(arrived.map(|side| (time(side), side.at)))?;
                 }
             }
-            origins.sort_unstable();
-            for receive in receive_class.iter_mut().filter(|side| !side.done) {
-                let before = origins.partition_point(|(time, _)| *time <= receive.time);
+            origins.sort_by_key(|origin| *origin)?;
+            // Receives are in the order of time, too.
+            let mut before = 0;
+            for at in receives {
+                let receive = &mut from[at];
+                if receive.done {
+                    continue;
+                }
+                before = origins.end(before, |(time, _)| *time <= receive.time);
                 let Some((_, origin)) = before.checked_sub(1).and_then(|last| origins.get(last)) else {
                     continue;
                 };
                 receive.done = true;
                 if received.insert(socket) {
-                    self.matches.copies.push((*origin, receive.at));
+                    self.matches.copies.push((*origin, receive.at))?;
                 } else {
-                    self.matches.duplicates.push(receive.at);
+                    self.matches.duplicates.push(receive.at)?;
                 }
             }
         }
+        Ok(())
     }
 
     fn reaches(&self, pass: Pass, send: &Side, receive: &Side) -> bool {
@@ -380,26 +450,44 @@ impl Matcher<'_> {
     }
 }
 
-/// Where the sides of each socket and peer are, of which `sides`, which are sorted, consist.
-fn class_ranges(sides: &[Side]) -> Vec<Range<usize>> {
-    let mut end = 0;
-    let range = |class: &[Side]| {
-        end += class.len();
-        end - class.len()..end
-    };
-    sides.chunk_by(|one, next| one.class == next.class).map(range).collect()
+/// The sides of one socket and peer.
+#[derive(Clone, Copy)]
+struct Class {
+    start: u32,
+    end: u32,
 }
 
-/// How many sockets and peers `sides`, which are sorted, are of.
-fn classes(sides: &[Side]) -> usize {
-    sides.chunk_by(|one, next| one.class == next.class).count()
+impl Class {
+    fn of(range: Range<usize>) -> Class {
+        Class { start: range.start as u32, end: range.end as u32 }
+    }
+
+    fn range(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
 }
 
-/// How many of the first of `sides` are so. Mostly very few: it looks further ahead step by step.
-fn run(sides: &[Side], is: impl Fn(&Side) -> bool) -> usize {
+/// Where in `range` the sides of each socket and peer are, of which `sides`, which are sorted, consist.
+fn class_ranges(sides: &Column<Side>, range: &Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let Range { mut start, end } = range.clone();
+    std::iter::from_fn(move || {
+        let one = *sides.get(start).filter(|_| start < end)?;
+        let first = start;
+        start = run(sides, start, |side| (side.key, side.class) == (one.key, one.class)).min(end);
+        Some(first..start)
+    })
+}
+
+fn all_done(sides: &Column<Side>, range: &Range<usize>) -> bool {
+    sides.range(range.clone()).all(|side| side.done)
+}
+
+/// From `from` on, the first place whose side is not so. Mostly there are very few that are: it looks further ahead step by
+/// step.
+fn run(sides: &Column<Side>, from: usize, is: impl Fn(&Side) -> bool) -> usize {
     let mut reach = 1;
-    while sides.get(reach).is_some_and(&is) {
+    while sides.get(from + reach).is_some_and(&is) {
         reach *= 2;
     }
-    sides[..sides.len().min(reach + 1)].partition_point(is)
+    sides.partition_point(from..from + reach + 1, is)
 }

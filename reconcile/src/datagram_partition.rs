@@ -2,12 +2,13 @@
 //! saw, each on its way to its flow.
 
 use message_trace::Error;
-use message_trace::spill::{Dealer, Store, joined};
+use message_trace::spill::{Dealer, Store};
 use rustc_hash::FxHashMap;
 
 use crate::calls::Datagram;
 use crate::cause::Cause;
 use crate::clocks::Samples;
+use crate::column::Column;
 use crate::datagram_match::{Matches, Pass, match_all, match_translated};
 use crate::datagram_names::{Fallback, SeenNames};
 use crate::datagram_translation::{DatagramTranslations, Hints, Translated, may_be_translated, split};
@@ -34,6 +35,14 @@ pub(crate) struct DatagramMatcher<'a, 'b> {
     pub(crate) unchecked: bool,
 }
 
+/// The datagrams of a partition, block by block.
+pub(crate) trait Blocks: Iterator<Item = Result<Vec<Datagram>, Error>> {}
+
+impl<T: Iterator<Item = Result<Vec<Datagram>, Error>>> Blocks for T {}
+
+/// So many datagrams make a block, 640 KB.
+const BLOCK: usize = 16 << 10;
+
 /// What came of one partition beside its messages.
 #[derive(Default)]
 pub(crate) struct MatchedDatagrams {
@@ -44,15 +53,24 @@ pub(crate) struct MatchedDatagrams {
 }
 
 impl DatagramMatcher<'_, '_> {
+    /// All of them side by side: as many may be equal as there are.
+    fn joined(&self, blocks: impl Blocks) -> Result<Column<Datagram>, Error> {
+        let mut all = Column::new(&self.reach.capture.tables);
+        for block in blocks {
+            all.extend(block?)?;
+        }
+        Ok(all)
+    }
+
     /// Matches the datagrams, in the order of logs and records, of partition number `piece`.
     pub(crate) fn partition(
         &self,
         piece: usize,
-        datagrams: Vec<Vec<Datagram>>,
+        datagrams: impl Blocks,
         samples: &mut Samples,
     ) -> Result<MatchedDatagrams, Error> {
-        let datagrams = joined(datagrams);
-        let matches = match_all(self.reach, &datagrams, &[Pass::Exact, Pass::UnknownSender]);
+        let datagrams = self.joined(datagrams)?;
+        let mut matches = match_all(self.reach, &datagrams, &[Pass::Exact, Pass::UnknownSender])?;
         let mut matched = MatchedDatagrams::default();
         let sent = datagrams.iter().filter(|datagram| datagram.sent()).count() as u64;
         matched.counts.datagrams.sent = sent;
@@ -65,15 +83,14 @@ impl DatagramMatcher<'_, '_> {
         let is_late = |at: &u32| {
             self.unchecked || datagrams[*at as usize].sent() || datagrams[*at as usize].truncated()
         };
-        let (waiting, receives): (Vec<u32>, Vec<u32>) =
-            matches.sends.iter().chain(&matches.receives).copied().partition(|at| is_late(at));
         let mut dealer = Dealer::new(late, piece);
-        for at in waiting {
-            let datagram = datagrams[at as usize];
+        for at in matches.sends.iter().chain(matches.receives.iter()).filter(|at| is_late(at)) {
+            let datagram = datagrams[*at as usize];
             dealer.deal((self.reach.hash(&datagram, false) % late.partitions() as u64) as usize, datagram)?;
         }
         dealer.finish()?;
-        let matches = Matches { sends: Vec::new(), receives, ..matches };
+        matches.sends.truncate(0);
+        matches.receives.retain(|at| !is_late(at));
         let matches = self.without_astray(piece, &datagrams, matches)?;
         self.messages(piece, &datagrams, &matches, samples, &mut matched)?;
         Ok(matched)
@@ -83,11 +100,11 @@ impl DatagramMatcher<'_, '_> {
     pub(crate) fn late_partition(
         &self,
         piece: usize,
-        datagrams: Vec<Vec<Datagram>>,
+        datagrams: impl Blocks,
         samples: &mut Samples,
     ) -> Result<MatchedDatagrams, Error> {
-        let datagrams = joined(datagrams);
-        let matches = match_all(self.reach, &datagrams, Pass::LATE);
+        let datagrams = self.joined(datagrams)?;
+        let matches = match_all(self.reach, &datagrams, Pass::LATE)?;
         let matches = self.without_astray(piece, &datagrams, matches)?;
         let mut matched = MatchedDatagrams::default();
         self.messages(piece, &datagrams, &matches, samples, &mut matched)?;
@@ -98,22 +115,19 @@ impl DatagramMatcher<'_, '_> {
     fn without_astray(
         &self,
         piece: usize,
-        datagrams: &[Datagram],
+        datagrams: &Column<Datagram>,
         mut matches: Matches,
     ) -> Result<Matches, Error> {
         let Some(astray) = self.astray else { return Ok(matches) };
         let mut dealer = Dealer::new(astray, piece);
         for left in [&mut matches.sends, &mut matches.receives] {
-            let all = std::mem::take(left);
-            for at in all {
-                let datagram = datagrams[at as usize];
-                if may_be_translated(self.reach, &datagram) {
-                    let content = u64::from(datagram.checksum) ^ u64::from(datagram.bytes) << 32;
-                    dealer.deal((content % astray.partitions() as u64) as usize, datagram)?;
-                } else {
-                    left.push(at);
-                }
+            let is_astray = |at: &u32| may_be_translated(self.reach, &datagrams[*at as usize]);
+            for at in left.iter().filter(|at| is_astray(at)) {
+                let datagram = datagrams[*at as usize];
+                let content = u64::from(datagram.checksum) ^ u64::from(datagram.bytes) << 32;
+                dealer.deal((content % astray.partitions() as u64) as usize, datagram)?;
             }
+            left.retain(|at| !is_astray(at));
         }
         dealer.finish()?;
         Ok(matches)
@@ -124,18 +138,24 @@ impl DatagramMatcher<'_, '_> {
     pub(crate) fn hints(
         &self,
         piece: [usize; 2],
-        datagrams: Vec<Vec<Datagram>>,
+        datagrams: impl Blocks,
         both: &Store<Datagram>,
     ) -> Result<(MatchedDatagrams, Hints), Error> {
         let mut hints = Hints::default();
-        let [alone, rest] = split(self.reach, joined(datagrams), &mut hints);
+        let [alone, rest] = split(self.reach, self.joined(datagrams)?, &mut hints)?;
         let mut matched = MatchedDatagrams::default();
-        let mut matches = Matches::default();
-        for (at, datagram) in (0..).zip(&alone) {
-            if datagram.sent() { matches.sends.push(at) } else { matches.receives.push(at) }
+        let mut matches = Matches::new(&self.reach.capture.tables);
+        for (at, datagram) in (0..).zip(alone.iter()) {
+            if datagram.sent() { matches.sends.push(at)? } else { matches.receives.push(at)? }
         }
         self.messages(piece[0], &alone, &matches, &mut Samples::default(), &mut matched)?;
-        both.push(piece[1], 0, rest)?;
+        let mut rest = rest.iter().copied().peekable();
+        for tag in 0.. {
+            if rest.peek().is_none() {
+                break;
+            }
+            both.push(piece[1], tag, rest.by_ref().take(BLOCK).collect())?;
+        }
         Ok((matched, hints))
     }
 
@@ -143,11 +163,11 @@ impl DatagramMatcher<'_, '_> {
     pub(crate) fn translated_partition(
         &self,
         piece: usize,
-        datagrams: Vec<Vec<Datagram>>,
+        datagrams: impl Blocks,
         translations: &DatagramTranslations,
     ) -> Result<MatchedDatagrams, Error> {
-        let datagrams = joined(datagrams);
-        let matches = match_translated(self.reach, translations, &datagrams);
+        let datagrams = self.joined(datagrams)?;
+        let matches = match_translated(self.reach, translations, &datagrams)?;
         let mut matched = MatchedDatagrams::default();
         translations.note(self.reach, &datagrams, &matches, &mut matched.translated);
         // Names that were translated are not those of the other end, and equal contents may have been taken for each other:
@@ -160,7 +180,7 @@ impl DatagramMatcher<'_, '_> {
     fn messages(
         &self,
         piece: usize,
-        datagrams: &[Datagram],
+        datagrams: &Column<Datagram>,
         matches: &Matches,
         samples: &mut Samples,
         matched: &mut MatchedDatagrams,
@@ -188,7 +208,7 @@ impl DatagramMatcher<'_, '_> {
             }
             deal(DatagramMessage::both(sent, received, copy))?;
         }
-        for send in &matches.sends {
+        for send in matches.sends.iter() {
             let sent = datagram(*send);
             let (to, cause) = match self.receivers.find(sent) {
                 Some((receiver, true)) => (Some(receiver), Cause::Lost),
@@ -198,7 +218,7 @@ impl DatagramMatcher<'_, '_> {
             matched.counts.datagrams.lost += u64::from(cause == Cause::Lost);
             deal(DatagramMessage::sent(sent, to, cause))?;
         }
-        for receive in &matches.receives {
+        for receive in matches.receives.iter() {
             deal(DatagramMessage::received(datagram(*receive)))?;
         }
         dealer.finish()

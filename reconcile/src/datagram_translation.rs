@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use message_trace::Protocol;
+use message_trace::{Error, Protocol};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::calls::Datagram;
@@ -65,22 +65,34 @@ fn ways(reach: Reach, sent: &Datagram, received: &Datagram) -> [Way; 2] {
 
 /// Groups `datagrams` by content and tells what is not in both directions, and so cannot be matched, from the rest; which
 /// comes in the order of content. The hints of the rest are counted.
-pub(crate) fn split(reach: Reach, mut datagrams: Vec<Datagram>, hints: &mut Hints) -> [Vec<Datagram>; 2] {
+pub(crate) fn split(
+    reach: Reach,
+    mut datagrams: Column<Datagram>,
+    hints: &mut Hints,
+) -> Result<[Column<Datagram>; 2], Error> {
     let content = |datagram: &Datagram| (datagram.checksum, datagram.bytes);
-    datagrams.sort_by_key(content);
-    let (mut alone, mut both) = (Vec::new(), Vec::new());
-    for group in datagrams.chunk_by(|one, next| content(one) == content(next)) {
-        let sent = group.iter().filter(|datagram| datagram.sent()).count();
+    datagrams.sort_by_key(content)?;
+    let tables = &reach.capture.tables;
+    let (mut alone, mut both) = (Column::new(tables), Column::new(tables));
+    let mut next = 0;
+    while let Some(first) = datagrams.get(next) {
+        let end = datagrams.end(next, |datagram| content(datagram) == content(first));
+        let group = next..end;
+        next = end;
+        let sent = datagrams.range(group.clone()).filter(|datagram| datagram.sent()).count();
         let kept = if sent == 0 || sent == group.len() { &mut alone } else { &mut both };
-        kept.extend_from_slice(group);
-        if let [one, other] = group {
+        kept.extend(datagrams.range(group.clone()).copied())?;
+        if group.len() > 2 {
+            continue;
+        }
+        if let [one, other] = datagrams.slice(group) {
             let (sent, received) = if one.sent() { (one, other) } else { (other, one) };
             if one.sent() != other.sent() && one.bytes >= TELLING && in_order(reach, sent, received) {
                 ways(reach, sent, received).into_iter().for_each(|way| *hints.0.entry(way).or_insert(0) += 1);
             }
         }
     }
-    [alone, both]
+    Ok([alone, both])
 }
 
 /// Whether the clocks, where there is one for both, do not deny that the one is the other.
@@ -125,11 +137,11 @@ impl DatagramTranslations {
     pub(crate) fn note(
         &self,
         reach: Reach,
-        datagrams: &[Datagram],
+        datagrams: &Column<Datagram>,
         matches: &Matches,
         found: &mut Translated,
     ) {
-        for (sent, received) in &matches.pairs {
+        for (sent, received) in matches.pairs.iter() {
             let (sent, received) = (&datagrams[*sent as usize], &datagrams[*received as usize]);
             let [forth, back] = ways(reach, sent, received);
             // A reply tells the same once more, from the other side. Servers talk to more than one, and where there is no more

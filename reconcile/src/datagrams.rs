@@ -4,57 +4,99 @@
 //! datagrams mostly arrive in the order in which they were sent, none before it was sent, and soon. This is a
 //! pure function of one key: the step by key of reconciliation for datagrams.
 
-/// For each receive the send that it got, by its place; `None`: it got a second copy of one, or one that was not
-/// seen being sent. Both lists are in the order of time.
+use message_trace::Error;
+
+use crate::capture::NONE;
+use crate::column::Column;
+use crate::tables::Tables;
+
+/// Times in order, by their places. There may be more than memory holds, so they are gone through from one end to the other.
+pub(crate) trait Times {
+    fn len(&self) -> usize;
+
+    /// That of a place below [`Times::len`].
+    fn time(&self, at: usize) -> i64;
+}
+
+/// Some of other times: those of these places.
+pub(crate) struct Chosen<'a, T> {
+    pub(crate) of: &'a T,
+    pub(crate) places: &'a Column<u32>,
+}
+
+impl<T: Times> Times for Chosen<'_, T> {
+    fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    fn time(&self, at: usize) -> i64 {
+        self.of.time(self.places[at] as usize)
+    }
+}
+
+/// For each receive the send that it got, by its place; [`NONE`]: it got a second copy of one, or one that was not
+/// seen being sent. Both are in the order of time.
 ///
-/// Where both lists are by one clock, no datagram is received before it was sent, and the pairs are those that take
+/// Where both are by one clock, no datagram is received before it was sent, and the pairs are those that take
 /// least time without crossing: after a loss and a repetition it is the later send that arrived. Of two receives for
 /// one send the first has it. Only what is left then may seem received before it was sent, by as many nanoseconds as
-/// the two may have read that clock `apart`. With `None` times of the two lists are not compared.
-pub fn match_in_order(sends: &[i64], receives: &[i64], apart: Option<i64>) -> Vec<Option<u32>> {
-    let mut matched = in_order(sends, receives, apart.map(|_| 0));
-    let open = |matched: &[Option<u32>]| -> Vec<usize> {
-        (0..receives.len()).filter(|receive| matched[*receive].is_none()).collect()
+/// the two may have read that clock `apart`. With `None` times of the two are not compared.
+pub(crate) fn match_in_order(
+    tables: &Tables,
+    sends: &impl Times,
+    receives: &impl Times,
+    apart: Option<i64>,
+) -> Result<Column<u32>, Error> {
+    let mut matched = in_order(tables, sends, receives, apart.map(|_| 0))?;
+    if apart.is_none_or(|apart| apart == 0) || !matched.iter().any(|send| *send == NONE) {
+        return Ok(matched);
+    }
+    let open = (0..).zip(matched.iter()).filter(|(_, send)| **send == NONE);
+    let late = Column::collect(tables, open.map(|(receive, _)| receive))?;
+    let left = {
+        // Those that arrived are in order as well.
+        let mut arrived = matched.iter().filter(|send| **send != NONE).peekable();
+        Column::collect(tables, (0..sends.len() as u32).filter(|send| arrived.next_if_eq(&send).is_none()))?
     };
-    let late = open(&matched);
-    if apart.is_none_or(|apart| apart == 0) || late.is_empty() {
-        return matched;
+    let [to, from] = [&left, &late];
+    let again =
+        in_order(tables, &Chosen { of: sends, places: to }, &Chosen { of: receives, places: from }, apart)?;
+    for (receive, send) in late.iter().zip(again.iter()) {
+        matched[*receive as usize] = left.get(*send as usize).copied().unwrap_or(NONE);
     }
-    let mut arrived = vec![false; sends.len()];
-    matched.iter().flatten().for_each(|send| arrived[*send as usize] = true);
-    let left: Vec<usize> = (0..sends.len()).filter(|send| !arrived[*send]).collect();
-    let times = |all: &[i64], chosen: &[usize]| chosen.iter().map(|at| all[*at]).collect::<Vec<i64>>();
-    let again = in_order(&times(sends, &left), &times(receives, &late), apart);
-    for (receive, send) in late.into_iter().zip(again) {
-        matched[receive] = send.map(|send| left[send as usize] as u32);
-    }
-    matched
+    Ok(matched)
 }
 
 /// The same, where receives may seem to be before their sends by so much.
-fn in_order(sends: &[i64], receives: &[i64], apart: Option<i64>) -> Vec<Option<u32>> {
+fn in_order(
+    tables: &Tables,
+    sends: &impl Times,
+    receives: &impl Times,
+    apart: Option<i64>,
+) -> Result<Column<u32>, Error> {
     let possible = |send: i64, receive: i64| apart.is_none_or(|apart| send <= receive.saturating_add(apart));
-    let mut matched: Vec<Option<u32>> = vec![None; receives.len()];
     // From the end: each receive takes the latest send that is left. That leaves the most to those before it, and
     // tells which sends arrived.
-    let mut arrived = Vec::with_capacity(receives.len().min(sends.len()));
+    let mut arrived: Column<u32> = Column::new(tables);
     let mut left = sends.len();
-    for receive in receives.iter().rev() {
-        while left > 0 && !possible(sends[left - 1], *receive) {
+    for receive in (0..receives.len()).rev() {
+        let time = receives.time(receive);
+        while left > 0 && !possible(sends.time(left - 1), time) {
             left -= 1;
         }
         if left == 0 {
             break;
         }
         left -= 1;
-        arrived.push(left);
+        arrived.push(left as u32)?;
     }
     // From the beginning: each of them has the first receive that it can have; what is left came twice.
-    let mut arrived = arrived.into_iter().rev().peekable();
-    for (receive, slot) in receives.iter().zip(&mut matched) {
-        *slot = arrived.next_if(|send| possible(sends[*send], *receive)).map(|send| send as u32);
-    }
-    matched
+    let mut arrived = arrived.iter().rev().copied().peekable();
+    let got = |receive| {
+        let time = receives.time(receive);
+        arrived.next_if(|send| possible(sends.time(*send as usize), time)).unwrap_or(NONE)
+    };
+    Column::collect(tables, (0..receives.len()).map(got))
 }
 
 /// How many of the receives, given by the times of their sends in the order of receiving, came after one that was
@@ -73,6 +115,22 @@ pub fn reordered(sent: impl IntoIterator<Item = i64>) -> u64 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    impl Times for Vec<i64> {
+        fn len(&self) -> usize {
+            self.len()
+        }
+
+        fn time(&self, at: usize) -> i64 {
+            self[at]
+        }
+    }
+
+    fn match_in_order(sends: &[i64], receives: &[i64], apart: Option<i64>) -> Vec<Option<u32>> {
+        let [sends, receives] = [sends, receives].map(<[i64]>::to_vec);
+        let matched = super::match_in_order(&Tables::default(), &sends, &receives, apart).unwrap();
+        matched.iter().map(|send| Some(*send).filter(|send| *send != NONE)).collect()
+    }
 
     #[test]
     fn by_hand() {

@@ -90,7 +90,9 @@ pub fn reconcile(
         partner: &partner,
     };
 
+    // From now on there are calls and messages, and some tables beside them.
     let budget = Budget::beside(options.memory, tables.in_memory());
+    tables.leave(options.memory / 8);
     let directory = data.path();
     let stores = Stores::new(&budget, directory, &partitions, &sockets.all);
     deal::deal(&sockets, &partitions, reach, &stores, threads, progress)?;
@@ -153,14 +155,14 @@ pub fn reconcile(
         Ok::<_, Error>(())
     };
     let work = |piece: usize| {
-        let calls = datagrams.take(piece)?;
+        let calls = datagrams.blocks(piece);
         Ok(samples.with(|samples| matcher.partition(piece, calls, samples))?)
     };
     parallel::in_order(threads, datagrams.partitions(), work, &mut take)?;
     if let Some(late) = &late {
         let first = datagrams.partitions();
         let work = |piece: usize| {
-            let calls = late.take(piece)?;
+            let calls = late.blocks(piece);
             Ok(samples.with(|samples| matcher.late_partition(first + piece, calls, samples))?)
         };
         parallel::in_order(threads, late.partitions(), work, &mut take)?;
@@ -170,7 +172,7 @@ pub fn reconcile(
         let first = 2 * datagrams.partitions();
         let both = Store::<Datagram>::new(&budget, directory, astray.partitions());
         let mut hints = Hints::default();
-        let work = |piece: usize| Ok(matcher.hints([first + piece, piece], astray.take(piece)?, &both)?);
+        let work = |piece: usize| Ok(matcher.hints([first + piece, piece], astray.blocks(piece), &both)?);
         parallel::in_order(threads, astray.partitions(), work, |piece, (matched, found)| {
             hints.absorb(found);
             take(piece, matched)
@@ -178,7 +180,7 @@ pub fn reconcile(
         translations = hints.at_least(least);
         let first = 3 * datagrams.partitions();
         let work = |piece: usize| {
-            Ok(matcher.translated_partition(first + piece, both.take(piece)?, &translations)?)
+            Ok(matcher.translated_partition(first + piece, both.blocks(piece), &translations)?)
         };
         parallel::in_order(threads, both.partitions(), work, &mut take)?;
     }

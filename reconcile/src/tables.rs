@@ -75,6 +75,12 @@ impl Tables {
         self.0.all.saturating_sub(self.0.budget.left().max(0) as u64) as usize
     }
 
+    /// Leaves so many bytes at most of what may be in memory: to tables that come from now on.
+    pub(crate) fn leave(&self, bytes: u64) {
+        let more = u64::try_from(self.0.budget.left()).unwrap_or(0).saturating_sub(bytes);
+        self.0.budget.take(more as usize);
+    }
+
     pub(crate) fn directory(&self) -> &Path {
         &self.0.directory
     }

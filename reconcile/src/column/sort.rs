@@ -7,15 +7,16 @@ use std::collections::binary_heap::PeekMut;
 
 use message_trace::Error;
 
-use super::Column;
+use super::{Column, Kept};
 
-/// So many bytes are sorted at once.
-const RUN_BYTES: usize = 16 << 20;
+/// So many bytes are sorted at once where they are in memory, and so many of a file.
+const RUN_BYTES: [usize; 2] = [16 << 20, 4 << 20];
 
 impl<T: Copy> Column<T> {
     /// Sorts it; rows of equal keys stay in their order.
     pub(crate) fn sort_by_key<K: Ord + Copy>(&mut self, key: impl Fn(&T) -> K) -> Result<(), Error> {
-        let most = RUN_BYTES / size_of::<T>().max(1);
+        let bytes = RUN_BYTES[usize::from(matches!(self.kept, Kept::File(..)))];
+        let most = bytes / size_of::<T>().max(1);
         self.sort_runs_by_key(most, key)
     }
 

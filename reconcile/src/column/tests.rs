@@ -13,6 +13,7 @@ enum Step {
     Truncate(usize),
     Set(usize, u32),
     Add(usize, usize),
+    Retain(u32),
     Sort(usize),
 }
 
@@ -24,6 +25,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         (0usize..60_000).prop_map(Step::Truncate),
         (any::<usize>(), any::<u32>()).prop_map(|(at, value)| Step::Set(at, value)),
         (0usize..60_000, 0usize..60_000).prop_map(|(from, to)| Step::Add(from, to)),
+        (1u32..5).prop_map(Step::Retain),
         (1usize..5_000).prop_map(Step::Sort),
     ]
 }
@@ -68,6 +70,10 @@ proptest! {
                     rows[from.min(len).min(to)..to].iter_mut().for_each(|row| *row = row.wrapping_add(1));
                     prop_assert_eq!(column.slice(from..to), &rows[from.min(to)..to]);
                     prop_assert!(column.range(from..to).rev().eq(rows[from.min(to)..to].iter().rev()));
+                }
+                Step::Retain(part) => {
+                    column.retain(|row| row % part == 0);
+                    rows.retain(|row| row % part == 0);
                 }
                 Step::Sort(most) => {
                     // By a part of it, to see that equal ones stay in order.
