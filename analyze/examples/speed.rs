@@ -27,16 +27,16 @@ fn main() -> Result<(), message_trace::Error> {
     let options = Options { try_both_limit, algorithm, ..defaults };
     let trace = synthetic(messages, parallelism);
     let steps = Steps(Mutex::new((Instant::now(), String::from("start"))));
-    let start = Instant::now();
     let directory = std::env::temp_dir().join(format!("analyze-speed-{}", std::process::id()));
     std::fs::create_dir_all(&directory).map_err(|error| message_trace::Error::io(&directory, error))?;
     let dir = DataDir::new(&directory);
-    let written = analyze(&trace, &options, &dir, &steps).and_then(|analysis| {
-        steps.step("writing links", 0);
-        analysis.write(&dir)?;
+    let start = Instant::now();
+    let written = trace.write(&dir.messages(), &dir.nodes()).and_then(|()| {
+        drop(trace);
+        let summary = analyze(&dir, &options, &steps)?;
         steps.step("", 0);
         println!("all           {:>8.3} s", start.elapsed().as_secs_f64());
-        println!("{:#?}", analysis.totals);
+        println!("{:#?}", summary.totals);
         Ok(())
     });
     std::fs::remove_dir_all(&directory).map_err(|error| message_trace::Error::io(&directory, error))?;

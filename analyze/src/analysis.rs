@@ -4,27 +4,15 @@
 use std::fs;
 use std::path::Path;
 
-use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
 use message_trace::spill::Budget;
-use message_trace::{DataDir, Error, MessageTrace, Progress, table};
+use message_trace::{DataDir, Error, Progress};
 use serde::{Deserialize, Serialize};
 
-use crate::infer::Links;
-use crate::naming::Naming;
+use crate::infer::LinkWriter;
+use crate::naming::Namer;
 use crate::options::Options;
-use crate::paths::{Collector, Stretch};
-
-/// What was inferred from a trace.
-#[derive(Clone, Debug)]
-pub struct Analysis {
-    /// The options it was made with.
-    pub options: Options,
-    /// Which message may have caused which.
-    pub links: Links,
-    /// How many there are of all these.
-    pub totals: Totals,
-}
+use crate::paths::PathsOfStretches;
+use crate::stretches::{self, Stretches};
 
 /// Figures about an analysis as a whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -54,67 +42,60 @@ pub struct Totals {
     pub patterns: u64,
 }
 
-/// Infers links, path instances and path patterns from `trace`, which must be sorted ([`MessageTrace::sort`]). Instances and
-/// patterns, of which there may be more than memory holds, are written to `dir` at once; the rest by [`Analysis::write`].
+/// Infers links, path instances and path patterns from the messages of `dir`, and leaves them there: `links.parquet`,
+/// `paths.parquet`, `patterns.parquet` and, written last, so that where it is all is, the summary.
+///
+/// The trace is looked at in stretches of [`Options::stretch`] messages, one after the other (docs/decisions/0405). A path is built from the stretch that its root is in and the next one.
 ///
 /// # Errors
-/// When a file cannot be written.
-pub fn analyze(
-    trace: &MessageTrace,
-    options: &Options,
-    dir: &DataDir,
-    progress: &dyn Progress,
-) -> Result<Analysis, Error> {
-    AnalysisSummary::remove(&dir.analysis())?;
+/// When the messages cannot be read, or a file cannot be written.
+pub fn analyze(dir: &DataDir, options: &Options, progress: &dyn Progress) -> Result<AnalysisSummary, Error> {
+    let summary = dir.analysis();
+    AnalysisSummary::remove(&summary)?;
     progress.step("naming nodes", 0);
-    let naming = Naming::new(trace, options);
-    let mut links = options.algorithm.inference().infer(trace, &naming, options, progress);
-    let circles = links.break_circles();
+    let outline = stretches::outline(dir)?;
+    let mut namer = Namer::of(&outline, options);
     let budget = Budget::new(options.resources.memory);
-    let mut paths = Collector::new(options, &budget, dir.path());
-    progress.step("building paths", trace.len() as u64);
-    let stretch = Stretch { trace, naming: &naming, links: &links, roots: (0, trace.len()), before: 0 };
-    paths.add(&stretch, progress)?;
-    let found = paths.finish(&naming, dir, progress)?;
+    let mut paths = PathsOfStretches::new(options, &budget, dir.path());
+    let mut links = LinkWriter::create(&dir.links())?;
+    let mut totals = Totals::default();
+    let mut span: Option<(i64, i64)> = None;
+    let mut inference = options.algorithm.inference();
+    let mut all = Stretches::of(dir, options.stretch)?;
+    while let Some(stretch) = all.next()? {
+        let naming = namer.name(&stretch.trace);
+        let mut found = inference.infer(&stretch.trace, &naming, options, progress);
+        drop(naming);
+        totals.circles += found.break_circles();
+        let own = stretch.own.clone();
+        totals.messages += own.len() as u64;
+        totals.links += own.clone().map(|message| found.parents(message).len() as u64).sum::<u64>();
+        totals.spontaneous += own.clone().map(|message| found.spontaneous(message)).sum::<f64>();
+        for message in own.clone() {
+            for time in [stretch.trace.send_ts(message), stretch.trace.recv_ts(message)].into_iter().flatten()
+            {
+                span = Some(span.map_or((time, time), |(first, last)| (time.min(first), time.max(last))));
+            }
+        }
+        progress.step("writing links", 0);
+        links.append(&found, own, stretch.first)?;
+        paths.add(stretch, &found, &mut namer, progress)?;
+    }
+    links.finish()?;
+    let found = paths.finish(&mut namer, dir, progress)?;
     let totals = Totals {
-        messages: trace.len() as u64,
-        span: span(trace),
-        links: links.len() as u64,
-        circles,
-        spontaneous: (0..links.messages()).map(|message| links.spontaneous(message)).sum(),
+        span: span.map_or(0, |(first, last)| last.saturating_sub(first)),
         roots: found.built.roots,
         roots_bounded: found.built.bounded,
         instances: found.instances,
         instances_expected: found.expected,
         instances_cut: found.built.cut,
         patterns: found.patterns,
+        ..totals
     };
-    Ok(Analysis { options: options.clone(), links, totals })
-}
-
-/// From the first event of `trace` to the last.
-fn span(trace: &MessageTrace) -> i64 {
-    let times = || trace.messages().flat_map(|message| [message.send_ts, message.recv_ts]).flatten();
-    match (times().min(), times().max()) {
-        (Some(first), Some(last)) => last.saturating_sub(first),
-        _ => 0,
-    }
-}
-
-impl Analysis {
-    /// How it was made, and how much came of it.
-    pub fn summary(&self) -> AnalysisSummary {
-        AnalysisSummary { options: self.options.clone(), totals: self.totals }
-    }
-
-    /// Writes links and summary to the data directory. The summary is written last, so that where it is, all is.
-    ///
-    /// # Errors
-    /// When a file cannot be written.
-    pub fn write(&self, dir: &DataDir) -> Result<(), Error> {
-        self.links.write(&dir.links())?;
-        self.summary().write(&dir.analysis())
-    }
+    let result = AnalysisSummary { options: options.clone(), totals };
+    result.write(&summary)?;
+    Ok(result)
 }
 
 /// `analysis.json`: how the last analysis was made, and how much came of it.
@@ -151,17 +132,6 @@ impl AnalysisSummary {
         fs::write(&unfinished, text).map_err(|error| Error::io(&unfinished, error))?;
         fs::rename(&unfinished, path).map_err(|error| Error::io(path, error))
     }
-}
-
-/// Writes a table of batches that are made as they are needed.
-pub(crate) fn write_batches(
-    path: &Path,
-    schema: SchemaRef,
-    batches: impl Iterator<Item = Result<RecordBatch, Error>>,
-) -> Result<(), Error> {
-    let mut failed = None;
-    table::write(path, schema, batches.map_while(|batch| batch.map_err(|error| failed = Some(error)).ok()))?;
-    failed.map_or(Ok(()), Err)
 }
 
 #[cfg(test)]

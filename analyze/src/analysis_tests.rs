@@ -3,7 +3,10 @@
 use proptest::prelude::*;
 
 use super::*;
+use message_trace::MessageTrace;
+
 use crate::fixture::Fixture;
+use crate::infer::Links;
 use crate::options::Algorithm;
 use crate::paths::{Instances, PathPattern};
 
@@ -47,19 +50,29 @@ fn hop(trace: &mut Fixture, src: &str, dst: &str, time: i64, answers: bool) {
     }
 }
 
-/// What an analysis finds, and what it writes.
-fn analyzed(trace: &MessageTrace, options: &Options) -> (Analysis, Instances, Vec<PathPattern>) {
+/// What an analysis of `trace` wrote.
+struct Written {
+    totals: Totals,
+    links: Links,
+    instances: Instances,
+    patterns: Vec<PathPattern>,
+}
+
+/// What an analysis of `trace` writes.
+fn analyzed(trace: &MessageTrace, options: &Options) -> Written {
     let directory = tempfile::tempdir().unwrap();
     let dir = DataDir::new(directory.path());
-    let analysis = analyze(trace, options, &dir, &()).unwrap();
-    let patterns = PathPattern::read_all(&dir.patterns()).unwrap();
-    (analysis, Instances::read(&dir.paths()).unwrap(), patterns)
+    trace.write(&dir.messages(), &dir.nodes()).unwrap();
+    let totals = analyze(&dir, options, &()).unwrap().totals;
+    let links = Links::read(&dir.links()).unwrap();
+    let instances = Instances::read(&dir.paths()).unwrap();
+    Written { totals, links, instances, patterns: PathPattern::read_all(&dir.patterns()).unwrap() }
 }
 
 #[test]
 fn the_patterns_of_a_small_system_are_its_call_structure() {
     let trace = system(50);
-    let (analysis, _, patterns) = analyzed(&trace, &Options::default());
+    let Written { totals, patterns, .. } = analyzed(&trace, &Options::default());
     let shape = |pattern: &PathPattern| -> Vec<(usize, String, String)> {
         pattern.hops.iter().map(|hop| (hop.depth, hop.src.clone(), hop.dst.clone())).collect()
     };
@@ -81,31 +94,84 @@ fn the_patterns_of_a_small_system_are_its_call_structure() {
     assert_eq!(known.iter().map(|pattern| pattern.count).collect::<Vec<_>>(), [50, 50]);
     assert!(known.iter().map(|pattern| pattern.expected).sum::<f64>() > 0.95 * expected);
     assert_eq!(known[0].hops[1].node.map(|node| node.mean.round()), Some(102.0));
-    assert_eq!(analysis.totals.messages, 500);
-    assert_eq!(analysis.totals.roots, 100);
+    assert_eq!(totals.messages, 500);
+    assert_eq!(totals.roots, 100);
 }
 
 #[test]
-fn what_is_written_is_read_back() {
+fn a_summary_is_read_back_and_nothing_else_is_left() {
     let directory = tempfile::tempdir().unwrap();
     let dir = DataDir::new(directory.path());
-    let analysis = analyze(&system(5), &Options::default(), &dir, &()).unwrap();
-    analysis.write(&dir).unwrap();
-    assert_eq!(Links::read(&dir.links()).unwrap().len(), analysis.links.len());
-    assert_eq!(Instances::read(&dir.paths()).unwrap().len() as u64, analysis.totals.instances);
-    assert_eq!(PathPattern::read_all(&dir.patterns()).unwrap().len() as u64, analysis.totals.patterns);
-    let summary = AnalysisSummary::read(&dir.analysis()).unwrap();
-    assert_eq!((summary.options, summary.totals), (analysis.options, analysis.totals));
+    system(5).write(&dir.messages(), &dir.nodes()).unwrap();
+    let summary = analyze(&dir, &Options::default(), &()).unwrap();
+    assert_eq!(AnalysisSummary::read(&dir.analysis()).unwrap(), summary);
     let mut files: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
     files.sort();
-    assert_eq!(files, ["analysis.json", "links.parquet", "paths.parquet", "patterns.parquet"]);
+    let tables = ["links.parquet", "messages.parquet", "nodes.parquet", "paths.parquet", "patterns.parquet"];
+    assert_eq!(files[0], "analysis.json");
+    assert_eq!(files[1..], tables);
+}
+
+/// Requests that are all alike, one every 10 us, so that every stretch has the same delays.
+fn alike(requests: i64) -> MessageTrace {
+    let mut trace = Fixture::new();
+    for request in 0..requests {
+        let time = request * 10_000;
+        let client = format!("client{}", request % 5);
+        hop(&mut trace, &client, "web", time, false);
+        hop(&mut trace, "web", "app", time + 300, false);
+        hop(&mut trace, "app", "web", time + 900, true);
+        hop(&mut trace, "web", &client, time + 1300, true);
+    }
+    trace.trace()
+}
+
+#[test]
+fn stretches_find_what_the_whole_trace_shows() {
+    let trace = alike(60);
+    for algorithm in [Algorithm::Auto, Algorithm::Linking, Algorithm::Nesting] {
+        let in_stretches =
+            |stretch| analyzed(&trace, &Options { algorithm, window: 5_000, stretch, ..Options::default() });
+        let whole = in_stretches(1000);
+        let shape = |pattern: &PathPattern| -> Vec<_> {
+            pattern
+                .hops
+                .iter()
+                .map(|hop| (hop.depth, hop.src.clone(), hop.dst.clone(), hop.dst_port.clone()))
+                .collect()
+        };
+        let counts = |of: &Written| -> Vec<_> {
+            of.patterns.iter().map(|pattern| (shape(pattern), pattern.count)).collect()
+        };
+        assert_eq!(whole.patterns[0].count, 60, "{algorithm}");
+        // Borders lie within requests.
+        for stretch in [41, 50, 79, 101, 163] {
+            let parts = in_stretches(stretch);
+            assert_eq!(counts(&parts), counts(&whole), "{algorithm} {stretch}");
+            assert_eq!(parts.totals.messages, 240);
+            assert_eq!((parts.totals.links, parts.totals.span), (whole.totals.links, whole.totals.span));
+            for message in 0..trace.len() {
+                let likely = |of: &Written| {
+                    of.links
+                        .most_likely(message)
+                        .and_then(|place| of.links.parents(message).nth(place))
+                        .map(|link| link.0)
+                };
+                assert_eq!(likely(&parts), likely(&whole), "{algorithm} {stretch} {message}");
+            }
+            let messages = |of: &Written| -> Vec<Vec<u32>> {
+                of.instances.iter().map(|instance| instance.messages.to_vec()).collect()
+            };
+            assert_eq!(messages(&parts), messages(&whole), "{algorithm} {stretch}");
+        }
+    }
 }
 
 #[test]
 fn nothing_comes_of_nothing() {
-    let (analysis, instances, patterns) = analyzed(&MessageTrace::default(), &Options::default());
-    assert_eq!(analysis.totals, Totals::default());
-    assert_eq!((instances.len(), patterns.len()), (0, 0));
+    let found = analyzed(&MessageTrace::default(), &Options::default());
+    assert_eq!(found.totals, Totals::default());
+    assert_eq!((found.links.messages(), found.instances.len(), found.patterns.len()), (0, 0, 0));
 }
 
 #[test]
@@ -145,11 +211,11 @@ proptest! {
         algorithm in prop::sample::select(Algorithm::ALL.to_vec()),
     ) {
         let options = Options { algorithm, window, clients_start_paths, ..Options::default() };
-        let (analysis, instances, patterns) = analyzed(&trace, &options);
+        let Written { links, instances, patterns, .. } = analyzed(&trace, &options);
         for child in 0..trace.len() {
-            let parents = analysis.links.parents(child);
+            let parents = links.parents(child);
             let total: f64 = parents.clone().map(|(_, probability)| probability).sum();
-            prop_assert!((total + analysis.links.spontaneous(child) - 1.0).abs() < 1e-9);
+            prop_assert!((total + links.spontaneous(child) - 1.0).abs() < 1e-9);
             let sent = trace.message(child);
             for (parent, probability) in parents {
                 prop_assert!(probability > 0.0 && probability <= 1.0);

@@ -18,15 +18,17 @@ pub use convolution::Convolution;
 pub use linking::Linking;
 pub use links::Links;
 pub use nesting::Nesting;
+pub(crate) use table::LinkWriter;
 
 use crate::naming::Naming;
 use crate::options::{Algorithm, Options};
 
 /// An algorithm that infers links from a message trace.
 pub trait Inference {
-    /// For every message of `trace`, which must be sorted, its possible parents.
+    /// For every message of `trace`, which must be sorted, its possible parents. Of a trace in stretches each is inferred by
+    /// itself, in order, and the algorithm may know what it learned of those before.
     fn infer(
-        &self,
+        &mut self,
         trace: &MessageTrace,
         naming: &Naming,
         options: &Options,
@@ -38,7 +40,7 @@ impl Algorithm {
     /// The algorithm itself.
     pub fn inference(self) -> Box<dyn Inference> {
         match self {
-            Algorithm::Auto => Box::new(Auto),
+            Algorithm::Auto => Box::new(Auto::default()),
             Algorithm::Linking => Box::new(Linking),
             Algorithm::Nesting => Box::new(Nesting),
             Algorithm::Convolution => Box::new(Convolution),

@@ -2,7 +2,8 @@
 //! they make, and the path patterns of which those are examples ([`paths`]).
 //!
 //! [`analyze`] is the whole of it: name the nodes at the chosen grain ([`naming`]), infer the links by the chosen
-//! algorithm, build the trees, aggregate them. [`Analysis::write`] leaves the result in the data directory.
+//! algorithm, build the trees, aggregate them. It leaves the result in the data
+//! directory. All of it is done stretch by stretch ([`stretches`]), so that memory does not grow with the trace.
 
 mod analysis;
 pub mod calls;
@@ -14,8 +15,9 @@ pub mod naming;
 mod options;
 mod parallel;
 pub mod paths;
+mod stretches;
 
-pub use analysis::{Analysis, AnalysisSummary, Totals, analyze};
+pub use analysis::{AnalysisSummary, Totals, analyze};
 pub use evidence::Evidence;
 #[doc(hidden)]
 pub use options::Pieces;

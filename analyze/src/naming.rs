@@ -6,9 +6,10 @@ mod aliases;
 mod known;
 mod names;
 mod node_names;
+mod outline;
 mod roles;
 
-use message_trace::{EndpointId, MessageTrace, Protocol};
+use message_trace::{EndpointId, MessageTrace, NodeId, Protocol};
 
 use crate::options::Options;
 pub use aliases::{Aliases, Error as AliasError};
@@ -16,10 +17,11 @@ pub use known::called;
 use names::Interner;
 pub use names::{CLIENT, EPHEMERAL};
 pub use node_names::NodeNames;
+pub(crate) use outline::Outline;
 pub use roles::Roles;
 
 /// The nodes and labels of a trace's messages.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Naming {
     src: Vec<u32>,
     dst: Vec<u32>,
@@ -59,35 +61,7 @@ pub struct HopName {
 impl Naming {
     /// Names the nodes and hops of `trace`.
     pub fn new(trace: &MessageTrace, options: &Options) -> Naming {
-        let known = known::nodes(trace, &options.aliases);
-        let roles = Roles::of(trace, &known, options.grain, options.fixed_port_peers);
-        let mut texts = Interner::default();
-        let mut nodes = names::GrainNodes::new(trace, &known, options.grain);
-        let labels = PortLabels::new(trace, &mut texts);
-        let mut hops = Interner::default();
-        let (mut src, mut dst, mut hop) = (Vec::new(), Vec::new(), Vec::new());
-        for column in [&mut src, &mut dst, &mut hop] {
-            column.reserve_exact(trace.len());
-        }
-        for message in trace.messages() {
-            let from = nodes.node(message.src, message.src_tid, &roles, &mut texts);
-            let to = nodes.node(message.dst, message.dst_tid, &roles, &mut texts);
-            let (src_name, dst_name) = (nodes.list[from as usize].name, nodes.list[to as usize].name);
-            let fixed = [
-                roles.is_fixed(message.src, message.src_endpoint),
-                roles.is_fixed(message.dst, message.dst_endpoint),
-            ];
-            src.push(from);
-            dst.push(to);
-            hop.push(hops.intern(HopName {
-                src: src_name,
-                dst: dst_name,
-                src_port: labels.label(message.src_endpoint, fixed[0]),
-                dst_port: labels.label(message.dst_endpoint, fixed[1]),
-                protocol: message.protocol,
-            }));
-        }
-        Naming { src, dst, hop, nodes: nodes.list, hops: hops.values, texts: texts.values }
+        Namer::of(trace, options).name(trace)
     }
 
     /// The node that sent the message.
@@ -126,6 +100,57 @@ impl Naming {
     /// A name or a port's label.
     pub fn text(&self, text: u32) -> &str {
         &self.texts[text as usize]
+    }
+}
+
+/// What names the messages of a trace stretch by stretch: a node, a hop and a text have the same number in all of them.
+pub(crate) struct Namer<'trace> {
+    outline: &'trace MessageTrace,
+    roles: Roles,
+    nodes: names::GrainNodes<'trace>,
+    hops: Interner<HopName>,
+    texts: Interner<String>,
+}
+
+impl<'trace> Namer<'trace> {
+    /// What names the trace of which `outline` has all nodes, and all ways between endpoints ([`Outline`]).
+    pub(crate) fn of(outline: &'trace MessageTrace, options: &'trace Options) -> Namer<'trace> {
+        let known = known::nodes(outline, &options.aliases);
+        let roles = Roles::of(outline, &known, options.grain, options.fixed_port_peers);
+        let nodes = names::GrainNodes::new(outline, known, options.grain);
+        Namer { outline, roles, nodes, hops: Interner::default(), texts: Interner::default() }
+    }
+
+    /// Names the nodes and hops of a stretch of the trace.
+    pub(crate) fn name(&mut self, stretch: &MessageTrace) -> Naming {
+        let Namer { outline, roles, nodes, hops, texts } = self;
+        let labels = PortLabels::new(stretch, texts);
+        // What the outline does not have is not fixed.
+        let known: Vec<Option<EndpointId>> =
+            stretch.endpoints().iter().map(|endpoint| outline.endpoint_id(endpoint)).collect();
+        let is_fixed = |node: NodeId, endpoint: EndpointId| {
+            let known = known.get(endpoint as usize).copied().flatten();
+            known.is_some_and(|known| roles.is_fixed(node, known))
+        };
+        let (mut src, mut dst, mut hop) = (Vec::new(), Vec::new(), Vec::new());
+        for column in [&mut src, &mut dst, &mut hop] {
+            column.reserve_exact(stretch.len());
+        }
+        for message in stretch.messages() {
+            let from = nodes.node(message.src, message.src_tid, roles, texts);
+            let to = nodes.node(message.dst, message.dst_tid, roles, texts);
+            src.push(from);
+            dst.push(to);
+            hop.push(hops.intern(HopName {
+                src: nodes.list[from as usize].name,
+                dst: nodes.list[to as usize].name,
+                src_port: labels.label(message.src_endpoint, is_fixed(message.src, message.src_endpoint)),
+                dst_port: labels.label(message.dst_endpoint, is_fixed(message.dst, message.dst_endpoint)),
+                protocol: message.protocol,
+            }));
+        }
+        let (nodes, hops, texts) = (nodes.list.clone(), hops.values.clone(), texts.values.clone());
+        Naming { src, dst, hop, nodes, hops, texts }
     }
 }
 

@@ -50,6 +50,9 @@ pub struct Options {
     pub clients_start_paths: bool,
     /// A datagram port is fixed when it was seen with at least this many others (WAP5 section 2.5.1).
     pub fixed_port_peers: usize,
+    /// How many messages are looked at together. A quarter as many before and behind them are seen with them, so that nothing is
+    /// torn at the border (docs/decisions/0405).
+    pub stretch: usize,
     /// What only the nesting algorithm has.
     pub nesting: NestingOptions,
     /// What only the convolution algorithm has.
@@ -74,6 +77,7 @@ impl Default for Options {
             path_limit: 1000,
             clients_start_paths: true,
             fixed_port_peers: 16,
+            stretch: 1 << 20,
             nesting: NestingOptions::default(),
             convolution: ConvolutionOptions::default(),
             resources: Resources::default(),

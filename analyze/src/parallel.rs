@@ -9,9 +9,14 @@ use std::thread;
 /// Below this many items the threads would cost more than they bring.
 const WORTH_A_THREAD: usize = 16 * 1024;
 
+/// How many threads there are to work on all processors.
+pub(crate) fn threads() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
+
 /// Splits `0..items` into one part per core, and returns what `work` makes of each part, in order.
 pub(crate) fn in_parts<T: Send>(items: usize, work: impl Fn(Range<usize>) -> T + Sync) -> Vec<T> {
-    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let cores = threads();
     let parts = cores.min(items / WORTH_A_THREAD).max(1);
     if parts == 1 {
         return vec![work(0..items)];
@@ -31,7 +36,7 @@ pub(crate) fn in_parts<T: Send>(items: usize, work: impl Fn(Range<usize>) -> T +
 /// Returns what `work` makes of each of `0..items`, in order. Each processor takes the next item when it is done with one:
 /// for few items, each of which is worth a thread.
 pub(crate) fn one_by_one<T: Send>(items: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
-    let cores = thread::available_parallelism().map_or(1, usize::from).min(items);
+    let cores = threads().min(items);
     if cores <= 1 {
         return (0..items).map(work).collect();
     }
@@ -67,7 +72,7 @@ pub(crate) fn on_each<T: Send, R: Send + Default>(
     work: impl Fn(&mut T, &mut R) + Sync,
 ) -> Vec<R> {
     let total: usize = items.iter().map(&size).sum();
-    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let cores = threads();
     let threads = cores.min(items.len()).min(total / WORTH_A_THREAD).max(1);
     let mut order: Vec<&mut T> = items.iter_mut().collect();
     order.sort_by_key(|item| std::cmp::Reverse(size(item)));

@@ -14,6 +14,7 @@ mod collector;
 mod decision;
 mod described;
 mod instances;
+mod of_stretches;
 mod path_log;
 mod pattern;
 mod pattern_choice;
@@ -29,4 +30,4 @@ pub use instances::{Instance, Instances};
 pub use pattern::{Hop, PathPattern};
 pub use pattern_choice::ChosenPatterns;
 
-pub(crate) use collector::{Collector, Stretch};
+pub(crate) use of_stretches::PathsOfStretches;

@@ -23,7 +23,7 @@ use parquet::file::properties::WriterProperties;
 
 use crate::error::Error;
 pub use groups::{GroupEncoder, GroupWriter, Texts};
-pub use messages::{GROUP_ROWS, MessageWriter};
+pub use messages::{GROUP_ROWS, MessageReader, MessageWriter};
 pub use row_groups::{RowGroup, RowGroupBuilder, RowGroupEncoder, RowGroupWriter, Stored};
 
 /// Rows in a batch.

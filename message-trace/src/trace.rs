@@ -3,6 +3,8 @@
 //! A stage reads the few columns it needs from end to end, so they are kept apart; a message as a whole is put
 //! together on request. Endpoints and call ids repeat and are kept once each.
 
+use std::ops::Range;
+
 use rustc_hash::FxHashMap;
 
 use crate::endpoint::Endpoint;
@@ -66,6 +68,11 @@ impl MessageTrace {
     /// The endpoint of that id.
     pub fn endpoint(&self, id: EndpointId) -> Option<&Endpoint> {
         self.endpoints.values.get(id as usize)
+    }
+
+    /// The id of `endpoint`, where it is in the dictionary.
+    pub fn endpoint_id(&self, endpoint: &Endpoint) -> Option<EndpointId> {
+        self.endpoints.ids.get(endpoint).copied()
     }
 
     /// All endpoints; an endpoint's id is its place.
@@ -203,6 +210,37 @@ impl MessageTrace {
     #[inline]
     pub fn call_number(&self, row: usize) -> Option<u32> {
         Some(self.call[row]).filter(|call| *call != NO_CALL)
+    }
+
+    /// The messages of these rows of `other`, appended to those here; both must be over the same nodes. Endpoints and call ids
+    /// that no row names are not taken along.
+    ///
+    /// # Panics
+    /// As for [`MessageTrace::message`].
+    pub fn append_rows(&mut self, other: &MessageTrace, rows: Range<usize>) {
+        for (column, others) in self.times.iter_mut().zip(&other.times) {
+            column.extend_from_slice(&others[rows.clone()]);
+        }
+        self.src.extend_from_slice(&other.src[rows.clone()]);
+        self.dst.extend_from_slice(&other.dst[rows.clone()]);
+        self.src_tid.extend_from_slice(&other.src_tid[rows.clone()]);
+        self.dst_tid.extend_from_slice(&other.dst_tid[rows.clone()]);
+        self.flow.extend_from_slice(&other.flow[rows.clone()]);
+        self.direction.extend_from_slice(&other.direction[rows.clone()]);
+        self.protocol.extend_from_slice(&other.protocol[rows.clone()]);
+        self.bytes.extend_from_slice(&other.bytes[rows.clone()]);
+        self.parts.extend_from_slice(&other.parts[rows.clone()]);
+        let MessageTrace { endpoints, calls, src_endpoint, dst_endpoint, call, .. } = self;
+        let mut known: Vec<Option<EndpointId>> = vec![None; other.endpoints.values.len()];
+        let mut of = |id: &EndpointId| match (known.get_mut(*id as usize), other.endpoint(*id)) {
+            (Some(known), Some(endpoint)) => *known.get_or_insert_with(|| endpoints.intern(endpoint)),
+            _ => *id,
+        };
+        for row in rows.clone() {
+            src_endpoint.push(of(&other.src_endpoint[row]));
+            dst_endpoint.push(of(&other.dst_endpoint[row]));
+        }
+        call.extend(rows.map(|row| other.call_id(row).map_or(NO_CALL, |id| calls.intern(id))));
     }
 
     /// Sorts the messages by [`Message::time`], equal times by flow, direction and former row, so that equal

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use analyze::AnalysisSummary;
 use analyze::naming::Aliases;
-use message_trace::{DataDir, MessageTrace};
+use message_trace::DataDir;
 
 use crate::cli::Inference;
 use crate::error::Error;
@@ -99,11 +99,7 @@ pub(crate) fn aliases(data: &DataDir, file: Option<&Path>) -> Result<Aliases, Er
 
 /// Runs analyze.
 pub(crate) fn analyze(data: &DataDir, options: analyze::Options) -> Result<AnalysisSummary, Error> {
-    let progress = Terminal::new();
-    let trace = MessageTrace::read(&data.messages(), &data.nodes())?;
-    let analysis = analyze::analyze(&trace, &options, data, &progress)?;
-    analysis.write(data)?;
-    Ok(analysis.summary())
+    Ok(analyze::analyze(data, &options, &Terminal::new())?)
 }
 
 fn newer(path: &Path, than: Option<SystemTime>) -> bool {

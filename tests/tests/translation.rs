@@ -97,7 +97,7 @@ impl System {
         let data = DataDir::new(recording.data());
         let outcome = reconcile::reconcile(&data, &Options::default(), &()).unwrap();
         let trace = MessageTrace::read(&data.messages(), &data.nodes()).unwrap();
-        analyze::analyze(&trace, &analyze::Options::default(), &data, &()).unwrap();
+        analyze::analyze(&data, &analyze::Options::default(), &()).unwrap();
         (outcome, trace, PathPattern::read_all(&data.patterns()).unwrap())
     }
 }

@@ -27,6 +27,9 @@ mod tests;
 mod threads;
 mod trigger;
 
+use std::sync::Mutex;
+
+use message_trace::parallel::lock;
 use message_trace::{MessageTrace, Progress};
 
 use super::call_links::{self, NONE};
@@ -35,16 +38,19 @@ use crate::calls::Calls;
 use crate::naming::Naming;
 use crate::options::Options;
 use crate::parallel;
+use estimate::Known;
 use search::Found;
 use service::Service;
 
-/// The algorithm of our own.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Auto;
+/// The algorithm of our own, with what it has learned of each node in the stretches of the trace so far.
+#[derive(Debug, Default)]
+pub struct Auto {
+    known: Vec<Option<Known>>,
+}
 
 impl Inference for Auto {
     fn infer(
-        &self,
+        &mut self,
         trace: &MessageTrace,
         naming: &Naming,
         options: &Options,
@@ -54,7 +60,7 @@ impl Inference for Auto {
         let calls = Calls::of(trace);
         let services = service::services(trace, naming, &calls, options);
         progress.step("learning services", services.iter().map(|service| service.calls.len() as u64).sum());
-        let found = all(&services, progress);
+        let found = self.all(&services, progress);
         let mut links = Links::spontaneous_only(trace.len());
         let mut own = vec![false; trace.len()];
         for (service, found) in services.iter().zip(&found) {
@@ -74,17 +80,27 @@ impl Inference for Auto {
     }
 }
 
-/// What is found of each of `services`, on all processors, the largest first.
-fn all(services: &[Service], progress: &dyn Progress) -> Vec<Found> {
-    let mut order: Vec<usize> = (0..services.len()).collect();
-    order.sort_by_key(|at| std::cmp::Reverse(services[*at].calls.len()));
-    let found = parallel::one_by_one(order.len(), |place| {
-        let service = &services[order[place]];
-        let is_empty = service.calls.is_empty() || !service.is_answered();
-        if is_empty { Found::default() } else { estimate::estimate(service) }
-    });
-    let mut found: Vec<(usize, Found)> = order.into_iter().zip(found).collect();
-    found.sort_unstable_by_key(|(at, _)| *at);
-    progress.advance(services.iter().map(|service| service.calls.len() as u64).sum());
-    found.into_iter().map(|(_, found)| found).collect()
+impl Auto {
+    /// What is found of each of `services`, on all processors, the largest first.
+    fn all(&mut self, services: &[Service], progress: &dyn Progress) -> Vec<Found> {
+        let mut order: Vec<usize> = (0..services.len()).collect();
+        order.sort_by_key(|at| std::cmp::Reverse(services[*at].calls.len()));
+        self.known.resize_with(services.len().max(self.known.len()), || None);
+        let known: Vec<Mutex<Option<Known>>> = self.known.drain(..).map(Mutex::new).collect();
+        let found = parallel::one_by_one(order.len(), |place| {
+            let service = &services[order[place]];
+            if service.calls.is_empty() || !service.is_answered() {
+                return Found::default();
+            }
+            let mut known = lock(&known[order[place]]);
+            let (found, learned) = estimate::estimate(service, known.take());
+            *known = Some(learned);
+            found
+        });
+        self.known = known.into_iter().map(|known| lock(&known).take()).collect();
+        let mut found: Vec<(usize, Found)> = order.into_iter().zip(found).collect();
+        found.sort_unstable_by_key(|(at, _)| *at);
+        progress.advance(services.iter().map(|service| service.calls.len() as u64).sum());
+        found.into_iter().map(|(_, found)| found).collect()
+    }
 }

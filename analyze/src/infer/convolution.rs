@@ -53,7 +53,7 @@ impl Convolution {
 
 impl Inference for Convolution {
     fn infer(
-        &self,
+        &mut self,
         trace: &MessageTrace,
         naming: &Naming,
         options: &Options,

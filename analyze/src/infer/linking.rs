@@ -28,7 +28,7 @@ pub struct Linking;
 
 impl Inference for Linking {
     fn infer(
-        &self,
+        &mut self,
         trace: &MessageTrace,
         naming: &Naming,
         options: &Options,

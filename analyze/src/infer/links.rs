@@ -1,6 +1,8 @@
 //! The result of an inference: for each message its possible parents with their probabilities, and the probability
 //! that it was spontaneous; together they sum to 1 (WAP5 section 5.1).
 
+use std::ops::Range;
+
 /// The possible parents of every message of a trace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Links {
@@ -12,6 +14,9 @@ pub struct Links {
 }
 
 impl Links {
+    /// A parent that is not among the messages at hand: they are a part of the trace, and it is before them.
+    pub(crate) const ELSEWHERE: u32 = u32::MAX;
+
     /// Links in which every one of `messages` messages is spontaneous.
     pub fn spontaneous_only(messages: usize) -> Links {
         Links { candidates: vec![(0, 0); messages], spontaneous: vec![1.0; messages], ..Links::default() }
@@ -69,6 +74,27 @@ impl Links {
         self.probability.extend(parents.iter().map(|(_, probability)| *probability));
     }
 
+    /// Appends the links of these children of `others`. Message numbers become less by `shift`; a parent that has then no number
+    /// below `messages` is [`Links::ELSEWHERE`].
+    pub(crate) fn append_rows(
+        &mut self,
+        others: &Links,
+        children: Range<usize>,
+        shift: i64,
+        messages: usize,
+    ) {
+        let mut parents = Vec::new();
+        for child in children {
+            parents.clear();
+            parents.extend(others.parents(child).map(|(parent, probability)| {
+                let here = u32::try_from(i64::from(parent) - shift).ok();
+                (here.filter(|parent| (*parent as usize) < messages).unwrap_or(Links::ELSEWHERE), probability)
+            }));
+            self.add_message();
+            self.set(self.messages() - 1, &parents, others.spontaneous(child));
+        }
+    }
+
     /// Takes from `child` its most likely parent; it is spontaneous with that much more probability.
     pub(super) fn give_up(&mut self, child: usize) {
         let Some(place) = self.most_likely(child) else { return };
@@ -97,6 +123,19 @@ impl Links {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cause_that_is_elsewhere_is_still_the_likely_one() {
+        let mut whole = Links::spontaneous_only(4);
+        whole.set(2, &[(0, 0.7), (1, 0.2)], 0.1);
+        whole.set(3, &[(2, 1.0)], 0.0);
+        let mut part = Links::default();
+        part.append_rows(&whole, 1..4, 1, 3);
+        assert_eq!(part.messages(), 3);
+        assert_eq!(part.parents(1).collect::<Vec<_>>(), [(Links::ELSEWHERE, 0.7), (0, 0.2)]);
+        assert_eq!((part.most_likely(1), part.is_likely_spontaneous(1)), (Some(0), false));
+        assert_eq!(part.parents(2).collect::<Vec<_>>(), [(1, 1.0)]);
+    }
 
     #[test]
     fn the_most_likely_cause_may_be_none() {

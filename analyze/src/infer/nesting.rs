@@ -34,7 +34,7 @@ pub struct Nesting;
 
 impl Inference for Nesting {
     fn infer(
-        &self,
+        &mut self,
         trace: &MessageTrace,
         naming: &Naming,
         options: &Options,

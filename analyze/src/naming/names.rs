@@ -58,21 +58,21 @@ pub(super) fn port(endpoint: &Endpoint) -> String {
 /// The nodes at a grain, numbered as they are met.
 pub(super) struct GrainNodes<'trace> {
     trace: &'trace MessageTrace,
-    known: &'trace [Known<'trace>],
+    known: Vec<Known<'trace>>,
     grain: Grain,
     with_host: bool,
     numbers: FxHashMap<(NodeId, Option<i32>), u32>,
-    hosts: FxHashMap<(&'trace str, bool), u32>,
+    hosts: FxHashMap<(String, bool), u32>,
     pub(super) list: Vec<GrainNode>,
 }
 
 impl<'trace> GrainNodes<'trace> {
     pub(super) fn new(
         trace: &'trace MessageTrace,
-        known: &'trace [Known<'trace>],
+        known: Vec<Known<'trace>>,
         grain: Grain,
     ) -> GrainNodes<'trace> {
-        let with_host = on_many_hosts(trace, known);
+        let with_host = on_many_hosts(trace, &known);
         GrainNodes {
             trace,
             known,
@@ -112,7 +112,7 @@ impl<'trace> GrainNodes<'trace> {
         if self.grain == Grain::Host {
             // The processes of a host that were not traced have no times, so they are a node of their own.
             let host = if known.host.is_empty() { known.name.as_str() } else { known.host };
-            let first = *self.hosts.entry((host, node.traced)).or_insert(number);
+            let first = *self.hosts.entry((host.to_owned(), node.traced)).or_insert(number);
             if first != number {
                 return first;
             }

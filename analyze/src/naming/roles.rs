@@ -6,10 +6,11 @@
 //! datagrams: over a long trace the ephemeral ports of a busy proxy are used again for ever other servers, so that
 //! a count over connections would in the end call them all fixed.
 
-use message_trace::{EndpointId, FROM_CONNECTING, Grain, Message, MessageTrace, NodeId, Protocol};
+use message_trace::{EndpointId, FROM_CONNECTING, Grain, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::known::Known;
+use super::outline::is_connection;
 
 /// An endpoint where it is used: the number of the host, as loopback addresses and unix sockets are known by the
 /// same name on many hosts, and the endpoint.
@@ -88,7 +89,7 @@ impl Roles {
     fn count_datagram_peers(&mut self, trace: &MessageTrace, many: usize) {
         let mut pairs: FxHashSet<(Place, Place)> = FxHashSet::default();
         let mut peers: FxHashMap<Place, usize> = FxHashMap::default();
-        for message in trace.messages().filter(|message| !is_connection(message)) {
+        for message in trace.messages().filter(|message| !is_connection(message.protocol)) {
             let src = self.place(message.src, message.src_endpoint);
             let dst = self.place(message.dst, message.dst_endpoint);
             for (own, peer) in [(src, dst), (dst, src)] {
@@ -113,10 +114,6 @@ fn numbered<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<u32> {
             *numbers.entry(text).or_insert(next)
         })
         .collect()
-}
-
-fn is_connection(message: &Message) -> bool {
-    matches!(message.protocol, Protocol::Tcp | Protocol::UnixStream | Protocol::UnixSequence)
 }
 
 #[cfg(test)]

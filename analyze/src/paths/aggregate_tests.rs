@@ -6,7 +6,8 @@ use super::*;
 use crate::fixture::Fixture;
 use crate::naming::Naming;
 use crate::options::Options;
-use crate::paths::{Collector, Instances, PathPattern};
+use crate::paths::collector::Collector;
+use crate::paths::{Instances, PathPattern};
 
 const OPTIONS: fn() -> Options = || Options { clients_start_paths: false, ..Options::default() };
 

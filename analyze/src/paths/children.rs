@@ -32,8 +32,12 @@ impl Children {
     pub(super) fn of(links: &Links, options: &Options) -> Children {
         let messages = links.messages();
         let mut bounds = vec![0u32; messages + 1];
+        // Of a part of a trace some causes are elsewhere.
+        let is_here = |parent: u32| (parent as usize) < messages;
         for (parent, _) in (0..messages).flat_map(|child| links.parents(child)) {
-            bounds[parent as usize + 1] += 1;
+            if is_here(parent) {
+                bounds[parent as usize + 1] += 1;
+            }
         }
         for message in 0..messages {
             bounds[message + 1] += bounds[message];
@@ -49,7 +53,8 @@ impl Children {
         };
         for message in 0..messages {
             let likely = links.most_likely(message);
-            for (place, (parent, probability)) in links.parents(message).enumerate() {
+            let parents = links.parents(message).enumerate().filter(|(_, (parent, _))| is_here(*parent));
+            for (place, (parent, probability)) in parents {
                 let next = &mut next[parent as usize];
                 let link = *next as usize;
                 children.message[link] = message as u32;

@@ -73,7 +73,7 @@ mod tests {
     use crate::fixture::Fixture;
     use crate::naming::Naming;
     use crate::options::Options;
-    use crate::paths::Collector;
+    use crate::paths::collector::Collector;
 
     proptest! {
         #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]

@@ -147,6 +147,11 @@ impl<'batch> Columns<'batch> {
         Columns { path: path.to_owned(), batch }
     }
 
+    /// The error that `what` is wrong with the table.
+    pub fn malformed(&self, what: String) -> Error {
+        Error::malformed(&self.path, what)
+    }
+
     fn column(&self, name: &str) -> Result<&'batch ArrayRef, Error> {
         let missing = || Error::malformed(&self.path, format!("it has no column '{name}'"));
         self.batch.column_by_name(name).ok_or_else(missing)
@@ -222,6 +227,25 @@ impl<'batch> Columns<'batch> {
         Ok((0..keys.len())
             .map(|row| (!keys.is_null(row)).then(|| values.value(keys.value(row) as usize)))
             .collect())
+    }
+
+    /// A column of texts as what each row has, a number, and what the numbers stand for. What repeats has one number where
+    /// the column is dictionary-encoded.
+    ///
+    /// # Errors
+    /// As for [`Columns::int64`].
+    pub fn numbered_texts(&self, name: &str) -> Result<(Vec<Option<u32>>, Vec<&'batch str>), Error> {
+        let array = self.column(name)?;
+        let wrong = || self.mistyped(name, "Utf8");
+        let Some(dictionary) = array.as_dictionary_opt::<Int32Type>() else {
+            let texts = array.as_string_opt::<i32>().ok_or_else(wrong)?;
+            let numbers = (0..).zip(texts).map(|(number, text)| text.map(|_| number)).collect();
+            return Ok((numbers, texts.iter().map(Option::unwrap_or_default).collect()));
+        };
+        let values = dictionary.values().as_string_opt::<i32>().ok_or_else(wrong)?;
+        let numbers =
+            dictionary.keys().iter().map(|key| key.and_then(|key| u32::try_from(key).ok())).collect();
+        Ok((numbers, values.iter().map(Option::unwrap_or_default).collect()))
     }
 
     /// A value that may not be null.

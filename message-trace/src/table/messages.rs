@@ -1,7 +1,7 @@
 //! `messages.parquet`: the message trace, one row a message.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, SchemaRef};
@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::message::{Message, Protocol};
 use crate::node::Nodes;
 use crate::table::columns::{self, Columns, dictionary, nullable, required};
-use crate::table::{self, GroupEncoder, GroupWriter, RowGroup, Texts};
+use crate::table::{self, Batches, GroupEncoder, GroupWriter, RowGroup, Texts};
 use crate::trace::{EndpointId, MessageTrace};
 
 /// The rows of a group that is encoded at once.
@@ -91,10 +91,9 @@ impl MessageTrace {
     /// # Errors
     /// When a file cannot be read, or is not such a table.
     pub fn read(messages: &Path, nodes: &Path) -> Result<MessageTrace, Error> {
-        let mut trace = MessageTrace::new(Nodes::read(nodes)?);
-        for batch in table::read(messages)? {
-            trace.append(messages, &batch?, trace.nodes.len())?;
-        }
+        let mut reader = MessageReader::open(messages, nodes)?;
+        let mut trace = MessageTrace::new(reader.nodes.clone());
+        reader.read(&mut trace, usize::MAX)?;
         Ok(trace)
     }
 
@@ -115,18 +114,11 @@ impl MessageTrace {
         let [send_first, send_last, recv_first, recv_last, send_ts, recv_ts] = times;
         let (send_first, send_last, recv_first) = (send_first?, send_last?, recv_first?);
         let (recv_last, send_ts, recv_ts) = (recv_last?, send_ts?, recv_ts?);
-        let (src, dst) = (table.int32("src")?, table.int32("dst")?);
-        let (src_endpoint, dst_endpoint) = (table.texts("src_endpoint")?, table.texts("dst_endpoint")?);
         let (src_tid, dst_tid) = (table.int32("src_tid")?, table.int32("dst_tid")?);
-        let (flow, direction) = (table.int64("flow")?, table.int8("direction")?);
-        let (protocol, call_id) = (table.texts("protocol")?, table.texts("call_id")?);
+        let (flow, call_id) = (table.int64("flow")?, table.texts("call_id")?);
         let (bytes, parts) = (table.int64("bytes")?, table.int32("parts")?);
+        let mut ways = Ways::of(&table, nodes)?;
         for row in 0..batch.num_rows() {
-            let mut endpoint = |name, text: Option<&str>| {
-                let Ok(endpoint) = table.some(name, text)?.parse::<Endpoint>();
-                Ok::<_, Error>(self.intern(&endpoint))
-            };
-            let Ok(protocol) = table.some("protocol", protocol[row])?.parse::<Protocol>();
             let message = Message {
                 send_first: send_first[row],
                 send_last: send_last[row],
@@ -134,24 +126,186 @@ impl MessageTrace {
                 recv_last: recv_last[row],
                 send_ts: send_ts[row],
                 recv_ts: recv_ts[row],
-                src: table.some("src", src[row])?,
-                dst: table.some("dst", dst[row])?,
-                src_endpoint: endpoint("src_endpoint", src_endpoint[row])?,
-                dst_endpoint: endpoint("dst_endpoint", dst_endpoint[row])?,
                 src_tid: src_tid[row],
                 dst_tid: dst_tid[row],
                 flow: table.some("flow", flow[row])?,
-                direction: table.some("direction", direction[row])?,
-                protocol,
                 bytes: table.some("bytes", bytes[row])?,
                 parts: table.some("parts", parts[row])?,
+                ..ways.message(row, self)?
             };
-            for node in [message.src, message.dst] {
-                if usize::try_from(node).map_or(true, |node| node >= nodes) {
-                    return Err(Error::malformed(path, format!("node {node} is not in the table of nodes")));
-                }
-            }
             self.push(&message, call_id[row]);
+        }
+        Ok(())
+    }
+
+    fn append_ways(&mut self, path: &Path, batch: &RecordBatch, nodes: usize) -> Result<(), Error> {
+        let table = Columns::new(path, batch);
+        let mut ways = Ways::of(&table, nodes)?;
+        for row in 0..batch.num_rows() {
+            let message = ways.message(row, self)?;
+            self.push(&message, None);
+        }
+        Ok(())
+    }
+}
+
+/// Who sent what to whom over what, by row of a batch.
+struct Ways<'batch> {
+    table: &'batch Columns<'batch>,
+    nodes: usize,
+    src: Vec<Option<i32>>,
+    dst: Vec<Option<i32>>,
+    src_endpoint: Once<'batch, EndpointId>,
+    dst_endpoint: Once<'batch, EndpointId>,
+    direction: Vec<Option<i8>>,
+    protocol: Once<'batch, Protocol>,
+}
+
+impl<'batch> Ways<'batch> {
+    fn of(table: &'batch Columns<'batch>, nodes: usize) -> Result<Ways<'batch>, Error> {
+        Ok(Ways {
+            table,
+            nodes,
+            src: table.int32("src")?,
+            dst: table.int32("dst")?,
+            src_endpoint: Once::new(table.numbered_texts("src_endpoint")?),
+            dst_endpoint: Once::new(table.numbered_texts("dst_endpoint")?),
+            direction: table.int8("direction")?,
+            protocol: Once::new(table.numbered_texts("protocol")?),
+        })
+    }
+
+    /// The message of `row`, of which nothing else is known, with its endpoints in the dictionary of `trace`.
+    fn message(&mut self, row: usize, trace: &mut MessageTrace) -> Result<Message, Error> {
+        let mut endpoint = |text: &str| {
+            let Ok(endpoint) = text.parse::<Endpoint>();
+            trace.intern(&endpoint)
+        };
+        let src_endpoint = self.src_endpoint.of(row, &mut endpoint);
+        let dst_endpoint = self.dst_endpoint.of(row, &mut endpoint);
+        let protocol = self.protocol.of(row, |text| {
+            let Ok(protocol) = text.parse::<Protocol>();
+            protocol
+        });
+        let table = self.table;
+        let (src, dst) = (table.some("src", self.src[row])?, table.some("dst", self.dst[row])?);
+        for node in [src, dst] {
+            if usize::try_from(node).map_or(true, |node| node >= self.nodes) {
+                return Err(table.malformed(format!("node {node} is not in the table of nodes")));
+            }
+        }
+        Ok(Message {
+            send_first: None,
+            send_last: None,
+            recv_first: None,
+            recv_last: None,
+            send_ts: None,
+            recv_ts: None,
+            src,
+            dst,
+            src_endpoint: table.some("src_endpoint", src_endpoint)?,
+            dst_endpoint: table.some("dst_endpoint", dst_endpoint)?,
+            src_tid: None,
+            dst_tid: None,
+            flow: 0,
+            direction: table.some("direction", self.direction[row])?,
+            protocol: table.some("protocol", protocol)?,
+            bytes: 0,
+            parts: 0,
+        })
+    }
+}
+
+/// What the texts of a column stand for, each found out at the first row that has it.
+struct Once<'batch, T> {
+    numbers: Vec<Option<u32>>,
+    texts: Vec<&'batch str>,
+    known: Vec<Option<T>>,
+}
+
+impl<'batch, T: Copy> Once<'batch, T> {
+    fn new((numbers, texts): (Vec<Option<u32>>, Vec<&'batch str>)) -> Once<'batch, T> {
+        let known = vec![None; texts.len()];
+        Once { numbers, texts, known }
+    }
+
+    fn of(&mut self, row: usize, find: impl FnOnce(&str) -> T) -> Option<T> {
+        let number = self.numbers[row]? as usize;
+        let known = self.known.get_mut(number)?;
+        Some(*known.get_or_insert_with(|| find(self.texts[number])))
+    }
+}
+
+/// A table of messages that is read piece by piece, in its order.
+pub struct MessageReader {
+    path: PathBuf,
+    nodes: Nodes,
+    rows: u64,
+    batches: Batches,
+    /// What of the last batch was not asked for yet.
+    rest: Option<RecordBatch>,
+    /// Whether only the columns [`WAYS`] are read.
+    only_ways: bool,
+}
+
+/// The columns that tell who sent what to whom over what.
+const WAYS: [&str; 6] = ["src", "dst", "src_endpoint", "dst_endpoint", "direction", "protocol"];
+
+impl MessageReader {
+    /// Opens the tables for [`MessageReader::read`] to read of each message only between whom it was, over which endpoints,
+    /// in which direction and by which protocol, which is quick; all else is as if it were not known.
+    ///
+    /// # Errors
+    /// As for [`MessageReader::open`].
+    pub fn open_ways(messages: &Path, nodes: &Path) -> Result<MessageReader, Error> {
+        let mut reader = MessageReader::open(messages, nodes)?;
+        reader.batches = table::read_columns(messages, &WAYS)?;
+        reader.only_ways = true;
+        Ok(reader)
+    }
+
+    /// Opens the tables of messages and of the nodes they name.
+    ///
+    /// # Errors
+    /// When a file cannot be read, or is not such a table.
+    pub fn open(messages: &Path, nodes: &Path) -> Result<MessageReader, Error> {
+        let (nodes, rows) = (Nodes::read(nodes)?, table::rows(messages)?);
+        let (path, batches) = (messages.to_owned(), table::read(messages)?);
+        Ok(MessageReader { path, nodes, rows, batches, rest: None, only_ways: false })
+    }
+
+    /// Who the messages are between.
+    pub fn nodes(&self) -> &Nodes {
+        &self.nodes
+    }
+
+    /// How many messages the table has.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Appends the next messages to `trace`, whose nodes must be [`MessageReader::nodes`]: `most`, or what is left.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    pub fn read(&mut self, trace: &mut MessageTrace, most: usize) -> Result<(), Error> {
+        let mut left = most;
+        while left > 0 {
+            let batch = match self.rest.take() {
+                Some(batch) => batch,
+                None => match self.batches.next() {
+                    Some(batch) => batch?,
+                    None => break,
+                },
+            };
+            let now = left.min(batch.num_rows());
+            let part = batch.slice(0, now);
+            match self.only_ways {
+                true => trace.append_ways(&self.path, &part, self.nodes.len())?,
+                false => trace.append(&self.path, &part, self.nodes.len())?,
+            }
+            self.rest = (now < batch.num_rows()).then(|| batch.slice(now, batch.num_rows() - now));
+            left -= now;
         }
         Ok(())
     }

@@ -102,6 +102,10 @@ pub(crate) struct Inference {
     /// a path with each request [default: false]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     link_clients: Option<bool>,
+    /// Look at this many messages together, and at a quarter as many before and behind them: more takes more memory,
+    /// less tears paths that last longer [default: 1048576]
+    #[arg(long, value_name = "MESSAGES", value_parser = clap::value_parser!(u32).range(1..))]
+    stretch: Option<u32>,
     #[command(flatten)]
     nesting: Nesting,
     #[command(flatten)]
@@ -198,6 +202,7 @@ impl Inference {
             iterations: self.iterations.map_or(options.iterations, usize::from),
             try_both_limit: self.try_both.map_or(options.try_both_limit, usize::from),
             clients_start_paths: self.link_clients.map_or(options.clients_start_paths, |link| !link),
+            stretch: self.stretch.map_or(options.stretch, |messages| messages as usize),
             nesting: self.nesting.applied_to(options.nesting),
             convolution: self.convolution.applied_to(options.convolution),
             ..options

@@ -2,7 +2,7 @@
 //! assignment in place of an expectation. Nothing is known at first, so it is begun in several ways, on the beginning of
 //! the trace and with few hypotheses, and what fits best after that is gone on with.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::NONE;
 use super::density::Axis;
@@ -26,26 +26,75 @@ const SETTLED: usize = 500;
 const PATIENCE: usize = 2;
 /// So many requests at least, those that shared the service with the fewest others, are worth to be learned from alone.
 const SOLO: usize = 30;
+/// So many times as many requests are worth to be learned from anew.
+const MORE: usize = 2;
+/// So are kinds of calls that are new, if they are more than this part.
+const NEW: f64 = 0.1;
 /// When this part of the calls is nobody's, something went wrong.
 const LOST: f64 = 0.3;
 /// A call for which nobody has a request, as if the model said so.
 const NOBODY: f64 = -30.0;
 
-/// The requests of all calls of `service`, with their probabilities.
-pub(super) fn estimate(service: &Service) -> Found {
-    let mut shapes = Shapes::new();
-    let sample = service.beginning(REQUESTS[1]);
-    let (mut model, nobodys) = learned(&sample, &mut shapes, false);
-    if nobodys > LOST {
-        // Of many requests that are alike each is unlikely to be the one, and what is nobody's is not learned from.
-        let (other, fewer) = learned(&sample, &mut shapes, true);
-        if fewer < nobodys {
-            model = Model { nobody_among_all: false, ..other };
+/// What was learned of a service in one stretch of the trace, for the next ones.
+#[derive(Debug)]
+pub(super) struct Known {
+    model: Model,
+    shapes: Shapes,
+    /// From how many requests.
+    requests: usize,
+}
+
+impl Known {
+    /// What the beginning of `service` tells.
+    fn of(service: &Service) -> Known {
+        let mut shapes = Shapes::new();
+        let sample = service.beginning(REQUESTS[1]);
+        let (mut model, nobodys) = learned(&sample, &mut shapes, false);
+        if nobodys > LOST {
+            // Of many requests that are alike each is unlikely to be the one, and what is nobody's is not learned from.
+            let (other, fewer) = learned(&sample, &mut shapes, true);
+            if fewer < nobodys {
+                model = Model { nobody_among_all: false, ..other };
+            }
+        }
+        model.overtaking.retain(|_, less| *less > discipline::SURE);
+        Known { model, shapes, requests: sample.requests.len() }
+    }
+
+    /// The same for another stretch, whose calls are none of those that it was learned from; nothing, if that has so much
+    /// that is new that it is worth to be learned from itself.
+    fn in_another(mut self, service: &Service) -> Option<Known> {
+        self.model.learned_calls.clear();
+        self.model.learned_replies.clear();
+        let more = service.requests.len().min(REQUESTS[1]) > MORE * self.requests;
+        let kinds: FxHashSet<u32> = self.model.delays.keys().map(|(_, call, _)| *call).collect();
+        let new = service.calls.iter().filter(|call| !kinds.contains(&call.kind)).count();
+        let is_new = new as f64 > NEW * service.calls.len() as f64;
+        (!more && !is_new).then_some(self)
+    }
+
+    fn search(&mut self, service: &Service) -> Found {
+        self.model.threads = std::mem::take(&mut self.model.threads).in_all_of(service);
+        Search::run(service, &events(service), &mut self.shapes, &mut self.model, WIDTHS[2], true)
+    }
+}
+
+/// The requests of all calls of `service`, with their probabilities, and what was learned of it. What is known of it from an
+/// earlier stretch of the trace goes on to count, as long as calls find their requests by it.
+pub(super) fn estimate(service: &Service, known: Option<Known>) -> (Found, Known) {
+    if let Some(mut known) = known.and_then(|known| known.in_another(service)) {
+        let found = known.search(service);
+        if nobodys(&found.owner) <= LOST {
+            return (found, known);
         }
     }
-    model.overtaking.retain(|_, less| *less > discipline::SURE);
-    model.threads = std::mem::take(&mut model.threads).in_all_of(service);
-    Search::run(service, &events(service), &mut shapes, &mut model, WIDTHS[2], true)
+    let mut known = Known::of(service);
+    (known.search(service), known)
+}
+
+/// Which part of the calls is nobody's.
+fn nobodys(owner: &[u32]) -> f64 {
+    owner.iter().filter(|owner| **owner == NONE).count() as f64 / owner.len().max(1) as f64
 }
 
 /// The model of a service, and which part of its calls is nobody's by it.
@@ -67,8 +116,7 @@ fn learned(service: &Service, shapes: &mut Shapes, nobody_among_all: bool) -> (M
             break;
         }
     }
-    let nobodys = owner.iter().filter(|owner| **owner == NONE).count();
-    (model, nobodys as f64 / owner.len().max(1) as f64)
+    (model, nobodys(&owner))
 }
 
 /// The model of an assignment.

@@ -49,7 +49,7 @@ fn requests_that_overlap_are_told_apart_by_what_is_usual() {
         requests.push((begin, back + 3 * MS + MS / 10, 9));
     }
     let service = service(requests, calls);
-    let found = estimate(&service);
+    let found = estimate(&service, None).0;
     let wrong = likeliest(&found)
         .into_iter()
         .enumerate()
@@ -80,7 +80,7 @@ fn a_service_that_serves_in_turn_is_recognised() {
         }
     }
     let service = service(requests, calls);
-    let found = estimate(&service);
+    let found = estimate(&service, None).0;
     let right = likeliest(&found).into_iter().enumerate().filter(|(call, (request, _))| {
         truth.contains(&(service.calls[*call].begin, service.requests[*request as usize].begin))
     });
@@ -95,7 +95,7 @@ fn what_nobody_asked_for_is_for_none_and_what_is_never_answered_is_given_up() {
     requests.push((9_000 * MS, OPEN, 9));
     calls.push((9_001 * MS, 9_002 * MS, 1));
     calls.push((20_000 * MS, 20_001 * MS, 1));
-    let found = likeliest(&estimate(&service(requests, calls)));
+    let found = likeliest(&estimate(&service(requests, calls), None).0);
     assert!((0..51).all(|call| found[call].0 == call as u32), "{found:?}");
     assert_eq!(found[51].0, super::NONE);
 }
@@ -106,7 +106,7 @@ fn two_that_cannot_be_told_apart_are_as_likely() {
     let mut calls: Vec<_> = (0..100).map(|at| (100 * MS * at + MS, 100 * MS * at + 5 * MS, 1)).collect();
     requests.extend([(50_000 * MS, 50_010 * MS, 9), (50_000 * MS, 50_010 * MS, 9)]);
     calls.extend([(50_001 * MS, 50_005 * MS, 1), (50_001 * MS, 50_005 * MS, 1)]);
-    let found = estimate(&service(requests, calls));
+    let found = estimate(&service(requests, calls), None).0;
     assert!(found.shares[50].iter().any(|(request, share)| *request == 50 && *share > 0.99));
     for call in [100, 101] {
         let share =
@@ -121,7 +121,7 @@ fn two_that_cannot_be_told_apart_are_as_likely() {
 
 fn infer(trace: &MessageTrace) -> Links {
     let options = Options::default();
-    Auto.infer(trace, &Naming::new(trace, &options), &options, &())
+    Auto::default().infer(trace, &Naming::new(trace, &options), &options, &())
 }
 
 /// The most likely parent of each message.
@@ -187,7 +187,7 @@ fn with_threads(thread: impl Fn(i64, i64) -> u32) -> f64 {
         window: 1000 * MS,
         ..Service::default()
     };
-    let found = likeliest(&estimate(&service));
+    let found = likeliest(&estimate(&service, None).0);
     let right = found.iter().zip(&calls).filter(|((request, _), (_, _, of))| request == of).count();
     right as f64 / calls.len() as f64
 }
@@ -290,7 +290,7 @@ fn calls_that_begin_late_in_a_busy_trace_are_learned_all_the_same() {
     // A thousand requests without a call, a microsecond apart, before the first with one.
     let requests = (0..1400).map(|at| (1000 * at, 1000 * at + 900, 9)).collect();
     let calls = (1000..1400).map(|at| (1000 * at + 300, 1000 * at + 600, 1)).collect();
-    let found = likeliest(&estimate(&service(requests, calls)));
+    let found = likeliest(&estimate(&service(requests, calls), None).0);
     assert!(found.iter().enumerate().all(|(call, (request, _))| *request == 1000 + call as u32), "{found:?}");
 }
 
@@ -298,7 +298,7 @@ fn calls_that_begin_late_in_a_busy_trace_are_learned_all_the_same() {
 fn times_at_the_ends_of_the_range_are_borne() {
     for times in [[i64::MIN, i64::MAX - 10], [i64::MAX - 100, i64::MIN + 7], [0, 0]] {
         let all: Vec<_> = (0..60).map(|at| (times[at % 2].saturating_add(at as i64), times[1], 1)).collect();
-        let found = estimate(&service(all.clone(), all));
+        let found = estimate(&service(all.clone(), all), None).0;
         assert_eq!(found.shares.len(), 60);
     }
 }
@@ -337,4 +337,29 @@ proptest! {
             prop_assert!(steps.take(trace.len() + 1).count() <= trace.len());
         }
     }
+}
+
+#[test]
+fn what_was_learned_of_one_stretch_counts_in_the_next() {
+    // Alone, a handful of requests that overlap tell nothing of which call comes how soon.
+    let spans = |count: i64, gap: i64| -> Service {
+        let request = |at: i64| (at * gap, at * gap + 9_000_000, 0);
+        let call = |at: i64| (at * gap + 4_000_000, at * gap + 5_000_000, 1);
+        service((0..count).map(request).collect(), (0..count).map(call).collect())
+    };
+    let (_, known) = estimate(&spans(400, 20_000_000), None);
+    let few = spans(6, 1_300_000);
+    let (found, known) = estimate(&few, Some(known));
+    for (call, shares) in found.shares.iter().enumerate() {
+        assert!(
+            shares.iter().any(|(request, share)| *request as usize == call && *share > 0.9),
+            "{shares:?}"
+        );
+    }
+    // A stretch in which nothing is as it was is learned from by itself.
+    let request = |at: i64| (at * 20_000_000, at * 20_000_000 + 9_000_000, 7);
+    let call = |at: i64| (at * 20_000_000 + 1_000_000, at * 20_000_000 + 2_000_000, 8);
+    let other = service((0..400).map(request).collect(), (0..400).map(call).collect());
+    let (found, _) = estimate(&other, Some(known));
+    assert!(found.shares.iter().all(|shares| shares.iter().any(|(_, share)| *share > 0.9)));
 }

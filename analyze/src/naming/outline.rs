@@ -1,0 +1,80 @@
+//! The outline of a trace: who sent what to whom over which endpoints, each way once, however many messages went there.
+//! Who is a server, which ports are fixed and whom an address belongs to are learned from all of a trace; an outline has
+//! all that this needs, so that it need not be in memory as a whole.
+//!
+//! Connections come from ever new ports, which say nothing: what tells is where they are accepted. So the connecting ends
+//! of one address are one endpoint here, and only those of datagrams, which may be a server's, stay apart.
+
+use message_trace::{Endpoint, EndpointId, FROM_CONNECTING, Message, MessageTrace, NodeId, Nodes, Protocol};
+use rustc_hash::FxHashSet;
+
+/// The outline of a trace in the making.
+pub(crate) struct Outline {
+    trace: MessageTrace,
+    known: FxHashSet<Way>,
+}
+
+/// What messages have in common that go one way between two endpoints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Way {
+    nodes: [NodeId; 2],
+    endpoints: [EndpointId; 2],
+    direction: i8,
+    protocol: Protocol,
+}
+
+impl Outline {
+    /// The outline of no message between `nodes`.
+    pub(crate) fn new(nodes: Nodes) -> Outline {
+        Outline { trace: MessageTrace::new(nodes), known: FxHashSet::default() }
+    }
+
+    /// Adds the messages of a part of the trace.
+    pub(crate) fn add(&mut self, part: &MessageTrace) {
+        let mut ends: Vec<[Option<EndpointId>; 2]> = vec![[None; 2]; part.endpoints().len()];
+        let mut known_here: FxHashSet<Way> = FxHashSet::default();
+        for message in part.messages() {
+            // Most messages are like one of this part, which is found without asking for endpoints by their names.
+            let here = way(&message, [message.src_endpoint, message.dst_endpoint]);
+            if !known_here.insert(here) {
+                continue;
+            }
+            let connecting = [message.direction == FROM_CONNECTING, message.direction != FROM_CONNECTING];
+            let mut endpoints = [message.src_endpoint, message.dst_endpoint];
+            for (end, connects) in endpoints.iter_mut().zip(connecting) {
+                let ephemeral = connects && is_connection(message.protocol);
+                let id = ends.get_mut(*end as usize).map(|known| &mut known[usize::from(ephemeral)]);
+                if let (Some(id), Some(endpoint)) = (id, part.endpoint(*end)) {
+                    *end = *id.get_or_insert_with(|| match endpoint {
+                        Endpoint::Inet(address) if ephemeral => {
+                            self.trace.intern(&Endpoint::Inet((address.ip(), 0).into()))
+                        }
+                        Endpoint::Unix(name) if ephemeral && name.starts_with('#') => {
+                            self.trace.intern(&Endpoint::Unix("#".to_owned()))
+                        }
+                        endpoint => self.trace.intern(endpoint),
+                    });
+                }
+            }
+            if self.known.insert(way(&message, endpoints)) {
+                let [src_endpoint, dst_endpoint] = endpoints;
+                self.trace.push(&Message { src_endpoint, dst_endpoint, ..message }, None);
+            }
+        }
+    }
+
+    /// A trace with one message for each way, the first.
+    pub(crate) fn into_trace(self) -> MessageTrace {
+        self.trace
+    }
+}
+
+/// Whether messages over `protocol` go over connections, of which one side accepted the other.
+pub(super) fn is_connection(protocol: Protocol) -> bool {
+    matches!(protocol, Protocol::Tcp | Protocol::UnixStream | Protocol::UnixSequence)
+}
+
+fn way(message: &Message, endpoints: [EndpointId; 2]) -> Way {
+    let nodes = [message.src, message.dst];
+    Way { nodes, endpoints, direction: message.direction, protocol: message.protocol }
+}
