@@ -12,7 +12,7 @@ use crate::infer::LinkWriter;
 use crate::naming::Namer;
 use crate::options::Options;
 use crate::paths::PathsOfStretches;
-use crate::stretches::{self, Stretches};
+use crate::stretches::{Stretches, Whole};
 
 /// Figures about an analysis as a whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -53,21 +53,21 @@ pub fn analyze(dir: &DataDir, options: &Options, progress: &dyn Progress) -> Res
     let summary = dir.analysis();
     AnalysisSummary::remove(&summary)?;
     progress.step("naming nodes", 0);
-    let outline = stretches::outline(dir)?;
-    let mut namer = Namer::of(&outline, options);
+    let whole = Whole::of(dir)?;
+    let mut namer = Namer::of(&whole.outline, options);
     let budget = Budget::new(options.resources.memory);
     let mut paths = PathsOfStretches::new(options, &budget, dir.path());
     let mut links = LinkWriter::create(&dir.links())?;
     let mut totals = Totals::default();
     let mut span: Option<(i64, i64)> = None;
     let mut inference = options.algorithm.inference();
-    let mut all = Stretches::of(dir, options.stretch)?;
+    let mut all = Stretches::of(dir, options.stretch, &whole)?;
     while let Some(stretch) = all.next()? {
         let naming = namer.name(&stretch.trace);
         let mut found = inference.infer(&stretch.trace, &naming, options, progress);
         drop(naming);
-        totals.circles += found.break_circles();
         let own = stretch.own.clone();
+        totals.circles += found.break_circles(&own);
         totals.messages += own.len() as u64;
         totals.links += own.clone().map(|message| found.parents(message).len() as u64).sum::<u64>();
         totals.spontaneous += own.clone().map(|message| found.spontaneous(message)).sum::<f64>();

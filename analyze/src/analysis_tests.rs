@@ -118,10 +118,10 @@ fn alike(requests: i64) -> MessageTrace {
     for request in 0..requests {
         let time = request * 10_000;
         let client = format!("client{}", request % 5);
-        hop(&mut trace, &client, "web", time, false);
-        hop(&mut trace, "web", "app", time + 300, false);
-        hop(&mut trace, "app", "web", time + 900, true);
-        hop(&mut trace, "web", &client, time + 1300, true);
+        trace.send(&client, "web", time, time + 50).ports(40_000, 80).on(request % 5);
+        trace.send("web", "app", time + 300, time + 350).ports(40_000, 81).on(9);
+        trace.send("app", "web", time + 900, time + 950).ports(81, 40_000).accepting().on(9);
+        trace.send("web", &client, time + 1300, time + 1350).ports(80, 40_000).accepting().on(request % 5);
     }
     trace.trace()
 }

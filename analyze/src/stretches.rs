@@ -3,9 +3,11 @@
 //! with what they overlap (Project 5, section 8, does so for the nesting algorithm).
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use message_trace::table::MessageReader;
-use message_trace::{DataDir, Error, MessageTrace};
+use message_trace::{DataDir, Error, FROM_CONNECTING, MessageTrace};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::naming::Outline;
 
@@ -40,9 +42,10 @@ impl Stretches {
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub(crate) fn of(data: &DataDir, length: usize) -> Result<Stretches, Error> {
+    pub(crate) fn of(data: &DataDir, length: usize, outline: &Whole) -> Result<Stretches, Error> {
         let reader = MessageReader::open(&data.messages(), &data.nodes())?;
-        let (rows, trace) = (reader.rows(), MessageTrace::new(reader.nodes().clone()));
+        let (rows, mut trace) = (reader.rows(), MessageTrace::new(reader.nodes().clone()));
+        trace.beyond.uneven = Some(outline.uneven.clone());
         let stretch = Stretch { trace, first: 0, own: 0..0 };
         Ok(Stretches { reader, length: length.max(1), rows, is_begun: false, stretch })
     }
@@ -63,8 +66,10 @@ impl Stretches {
         let length = if left <= self.length + around { left } else { self.length };
         let before = around.min(begin as usize);
         if own.end > before {
-            let mut rest = MessageTrace::new(trace.nodes.clone());
+            let mut rest = MessageTrace::new(std::mem::take(&mut trace.nodes));
             rest.append_rows(trace, own.end - before..trace.len());
+            rest.beyond = std::mem::take(&mut trace.beyond);
+            balance(&mut rest.beyond.open, trace, 0..own.end - before);
             *trace = rest;
             *first = begin - before as u64;
         }
@@ -75,26 +80,60 @@ impl Stretches {
     }
 }
 
-/// The outline of the trace of `data`.
-///
-/// # Errors
-/// When the trace cannot be read.
-pub(crate) fn outline(data: &DataDir) -> Result<MessageTrace, Error> {
-    let mut reader = MessageReader::open_ways(&data.messages(), &data.nodes())?;
-    let mut outline = Outline::new(reader.nodes().clone());
-    loop {
-        let mut part = MessageTrace::new(reader.nodes().clone());
-        reader.read(&mut part, PART)?;
-        if part.is_empty() {
-            return Ok(outline.into_trace());
+/// What is known of the whole trace beforehand.
+pub(crate) struct Whole {
+    /// Its outline.
+    pub(crate) outline: MessageTrace,
+    /// The flows of which the two sides sent different numbers of messages without call ids.
+    uneven: Arc<FxHashSet<i64>>,
+}
+
+impl Whole {
+    /// What a first reading of the trace of `data` tells.
+    ///
+    /// # Errors
+    /// When the trace cannot be read.
+    pub(crate) fn of(data: &DataDir) -> Result<Whole, Error> {
+        let mut reader = MessageReader::open_ways(&data.messages(), &data.nodes())?;
+        let mut outline = Outline::new(reader.nodes().clone());
+        let mut more: FxHashMap<i64, i64> = FxHashMap::default();
+        loop {
+            let mut part = MessageTrace::default();
+            reader.read(&mut part, PART)?;
+            if part.is_empty() {
+                let uneven = Arc::new(more.into_keys().collect());
+                return Ok(Whole { outline: outline.into_trace(), uneven });
+            }
+            for row in (0..part.len()).filter(|row| part.call_number(*row).is_none()) {
+                let step = if part.direction(row) == FROM_CONNECTING { 1 } else { -1 };
+                add(&mut more, part.flow(row), |more| more + step);
+            }
+            outline.add(&part);
         }
-        outline.add(&part);
+    }
+}
+
+/// Counts the messages of these rows into how many requests of each flow are `open`: who answers, answers the earliest.
+fn balance(open: &mut FxHashMap<i64, u32>, trace: &MessageTrace, rows: Range<usize>) {
+    for row in rows.filter(|row| trace.call_number(*row).is_none()) {
+        let is_request = trace.direction(row) == FROM_CONNECTING;
+        add(open, trace.flow(row), |open| if is_request { open + 1 } else { open.saturating_sub(1) });
+    }
+}
+
+/// Changes the count of `flow`; one that is nothing is not kept, so that there are as many as are open.
+fn add<T: Copy + Default + PartialEq>(counts: &mut FxHashMap<i64, T>, flow: i64, change: impl Fn(T) -> T) {
+    let count = counts.entry(flow).or_default();
+    *count = change(*count);
+    if *count == T::default() {
+        counts.remove(&flow);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::calls::Calls;
     use crate::fixture::Fixture;
     use crate::naming::{Namer, Naming};
     use crate::options::Options;
@@ -120,7 +159,7 @@ mod tests {
             [(0, 4), (1, 1), (1, 100), (10, 4), (10, 7), (10, 8), (11, 16), (50, 8), (50, 99)]
         {
             let (_directory, data, whole) = directory(calls);
-            let mut stretches = Stretches::of(&data, length).unwrap();
+            let mut stretches = Stretches::of(&data, length, &Whole::of(&data).unwrap()).unwrap();
             let (mut next, mut count) = (0, 0);
             while let Some(Stretch { trace, first, own }) = stretches.next().unwrap() {
                 let first = *first as usize;
@@ -148,12 +187,13 @@ mod tests {
     #[test]
     fn names_by_the_outline_are_those_by_the_whole_trace() {
         let (_directory, data, whole) = directory(40);
-        let outline = outline(&data).unwrap();
+        let known = Whole::of(&data).unwrap();
+        let outline = &known.outline;
         assert_eq!(outline.len(), 4, "two clients, both ways");
         let options = Options::default();
         let all = Naming::new(&whole, &options);
-        let mut namer = Namer::of(&outline, &options);
-        let mut stretches = Stretches::of(&data, 8).unwrap();
+        let mut namer = Namer::of(outline, &options);
+        let mut stretches = Stretches::of(&data, 8, &known).unwrap();
         while let Some(Stretch { trace, first, .. }) = stretches.next().unwrap() {
             let naming = namer.name(trace);
             for row in 0..trace.len() {
@@ -165,6 +205,44 @@ mod tests {
                 assert_eq!(text(&naming, naming.hop(row)), text(&all, all.hop(whole)));
                 assert_eq!(naming.src(row), all.src(whole), "numbers are the same in all stretches");
                 assert_eq!(naming.hop(row), all.hop(whole));
+            }
+        }
+    }
+
+    #[test]
+    fn answers_to_requests_before_a_stretch_are_not_those_of_requests_in_it() {
+        // Four requests are open on one flow at any time; a flow whose last one is never answered is not in turns.
+        for unanswered in [0, 1] {
+            let mut trace = Fixture::new();
+            for call in 0..60 {
+                trace.send("x", "s", 10 * call, 10 * call + 1).ports(4000, 80).on(1);
+                if call < 60 - unanswered {
+                    trace.send("s", "x", 10 * call + 34, 10 * call + 35).ports(80, 4000).accepting().on(1);
+                }
+            }
+            let whole = trace.trace();
+            let directory = tempfile::tempdir().unwrap();
+            let data = DataDir::new(directory.path());
+            whole.write(&data.messages(), &data.nodes()).unwrap();
+            let all = Calls::of(&whole);
+            let known = Whole::of(&data).unwrap();
+            assert_eq!(known.uneven.len() as i64, unanswered);
+            for length in [16, 20, 33] {
+                let mut stretches = Stretches::of(&data, length, &known).unwrap();
+                while let Some(Stretch { trace, first, .. }) = stretches.next().unwrap() {
+                    let calls = Calls::of(trace);
+                    let first = *first as usize;
+                    for call in (0..calls.len()).filter(|_| unanswered == 0) {
+                        let (request, response) = (calls.request(call), calls.response(call));
+                        let row = request.or(response).unwrap();
+                        let of_all = all.of_message(first + row);
+                        let here = |row: Option<usize>| {
+                            row.and_then(|row| row.checked_sub(first)).filter(|row| *row < trace.len())
+                        };
+                        assert_eq!(request, here(all.request(of_all)), "{length}");
+                        assert_eq!(response, here(all.response(of_all)), "{length}");
+                    }
+                }
             }
         }
     }

@@ -23,4 +23,4 @@ pub use error::Error;
 pub use message::{FROM_ACCEPTING, FROM_CONNECTING, Message, Protocol};
 pub use node::{Grain, Node, NodeId, Nodes};
 pub use progress::Progress;
-pub use trace::{EndpointId, MessageTrace};
+pub use trace::{Beyond, EndpointId, MessageTrace};

@@ -4,8 +4,9 @@
 //! together on request. Endpoints and call ids repeat and are kept once each.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::endpoint::Endpoint;
 use crate::message::{Message, Protocol};
@@ -42,6 +43,18 @@ pub struct MessageTrace {
     bytes: Vec<i64>,
     parts: Vec<i32>,
     call: Vec<u32>,
+    /// What is known of the rest, where this is a part of a trace.
+    pub beyond: Beyond,
+}
+
+/// What of a trace is beyond a part of it and tells about its messages: about those without call ids, how their flows are
+/// between the two sides.
+#[derive(Clone, Debug, Default)]
+pub struct Beyond {
+    /// How many requests before the first message are not answered before it, by flow; those that have none are left out.
+    pub open: FxHashMap<i64, u32>,
+    /// The flows of which the two sides sent different numbers of messages in the whole trace; `None`: this is the whole.
+    pub uneven: Option<Arc<FxHashSet<i64>>>,
 }
 
 impl MessageTrace {

@@ -198,7 +198,7 @@ impl<T: Copy> Column<T> {
             Kept::Memory(rows, taken) => {
                 let most = needed.max(2 * rows.capacity()).max(4);
                 let bytes = Some(most * size_of::<T>()).filter(|bytes| *bytes > SMALL).unwrap_or(0);
-                if !self.tables.budget().take(bytes - *taken) {
+                if bytes > *taken && !self.tables.budget().take(bytes - *taken) {
                     return self.spill(needed);
                 }
                 rows.reserve_exact(most - rows.len());

@@ -106,7 +106,8 @@ fn reserve(file: &File, from: u64, to: u64) -> io::Result<()> {
         file.write_all_at(bytes, at)?;
         at += bytes.len() as u64;
     }
-    Ok(())
+    // Over a network it may only be known then whether there is room.
+    file.sync_data()
 }
 
 fn map(file: &File, bytes: usize) -> io::Result<NonNull<u8>> {

@@ -53,6 +53,8 @@ fn of_part(trace: &MessageTrace, part: u64, pairs: &mut Vec<Pair>) {
     without.sort_unstable();
     let mut turns = Turns::default();
     for flow in without.chunk_by(|one, other| one.0 == other.0) {
+        let open = trace.beyond.open.get(&flow[0].0).copied().unwrap_or(0);
+        turns.open.extend((0..open).map(|_| NONE));
         turns.rows.clear();
         turns.rows.extend(flow.iter().map(|(_, row)| (0, *row)));
         turns.pair(trace, pairs);
@@ -154,7 +156,15 @@ impl Turns {
         }
         self.rows.sort_unstable();
         let is_connection = || self.rows.first().is_some_and(|(_, row)| is_connection(trace, *row));
-        let in_order = 2 * requests == self.rows.len() || !is_connection();
+        let flow = self.rows.first().map_or(0, |(_, row)| trace.flow(*row as usize));
+        let is_even = match &trace.beyond.uneven {
+            Some(uneven) => !uneven.contains(&flow),
+            None => 2 * requests == self.rows.len(),
+        };
+        let in_order = is_even || !is_connection();
+        if !in_order {
+            self.open.clear();
+        }
         let mut answering = false;
         for (_, row) in &self.rows {
             if direction(trace, *row) == FROM_CONNECTING {
@@ -169,7 +179,8 @@ impl Turns {
                 pairs.push(self.open.pop_front().map_or((*row, NONE), |request| (request, *row)));
             }
         }
-        pairs.extend(self.open.drain(..).map(|request| (request, NONE)));
+        // Requests that were open before the part of the trace that this is are not in it.
+        pairs.extend(self.open.drain(..).filter(|request| *request != NONE).map(|request| (request, NONE)));
     }
 }
 

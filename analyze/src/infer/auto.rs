@@ -89,10 +89,12 @@ impl Auto {
         let known: Vec<Mutex<Option<Known>>> = self.known.drain(..).map(Mutex::new).collect();
         let found = parallel::one_by_one(order.len(), |place| {
             let service = &services[order[place]];
+            let mut known = lock(&known[order[place]]);
             if service.calls.is_empty() || !service.is_answered() {
+                // Processes come and go; what is known of one that does nothing more is not kept.
+                *known = None;
                 return Found::default();
             }
-            let mut known = lock(&known[order[place]]);
             let (found, learned) = estimate::estimate(service, known.take());
             *known = Some(learned);
             found

@@ -3,6 +3,8 @@
 //! each such circle the message that comes first in the trace gives up the cause that is in the circle: what probability
 //! that had goes to its being spontaneous.
 
+use std::ops::Range;
+
 use super::Links;
 
 /// Where the search is with a message.
@@ -14,9 +16,9 @@ enum Mark {
 }
 
 impl Links {
-    /// Breaks the circles of likely causes, and returns how many there were. Every message then has a root above it, if
+    /// Breaks the circles of likely causes, and returns how many of them were broken at one of `own`. Every message then has a root above it, if
     /// one goes from each to its most likely parent.
-    pub(crate) fn break_circles(&mut self) -> u64 {
+    pub(crate) fn break_circles(&mut self, own: &Range<usize>) -> u64 {
         let mut marks = vec![Mark::New; self.messages()];
         let mut way: Vec<u32> = Vec::new();
         let mut broken = 0;
@@ -32,7 +34,7 @@ impl Links {
                         let Some(first) = circle.iter().copied().min() else { break };
                         circle.iter().for_each(|on| marks[*on as usize] = Mark::New);
                         self.give_up(first as usize);
-                        broken += 1;
+                        broken += u64::from(own.contains(&(first as usize)));
                         at = Some(message);
                     }
                     Mark::New => {
@@ -68,7 +70,7 @@ mod tests {
         links.set(2, &[(1, 1.0)], 0.0);
         links.set(3, &[(2, 0.9)], 0.1);
         links.set(4, &[(3, 0.5)], 0.5);
-        assert_eq!(links.break_circles(), 1);
+        assert_eq!(links.break_circles(&(0..links.messages())), 1);
         assert_eq!(links.parents(1).collect::<Vec<_>>(), [(0, 0.3)]);
         assert!((links.spontaneous(1) - 0.7).abs() < 1e-12 && links.is_likely_spontaneous(1));
         // The others keep what they have.
@@ -84,11 +86,11 @@ mod tests {
         links.set(1, &[(0, 1.0)], 0.0);
         links.set(2, &[(0, 1.0)], 0.0);
         // What it gives up first makes it spontaneous: that is likelier then than the rest.
-        assert_eq!(links.break_circles(), 1);
+        assert_eq!(links.break_circles(&(0..links.messages())), 1);
         assert_eq!(links.parents(0).collect::<Vec<_>>(), [(2, 0.4)]);
         let mut itself = Links::spontaneous_only(1);
         itself.set(0, &[(0, 1.0)], 0.0);
-        assert_eq!((itself.break_circles(), itself.spontaneous(0)), (1, 1.0));
+        assert_eq!((itself.break_circles(&(0..itself.messages())), itself.spontaneous(0)), (1, 1.0));
     }
 
     proptest! {
@@ -104,14 +106,14 @@ mod tests {
                 let parents: Vec<_> = parents.iter().map(|(parent, weight)| (*parent, weight / sum)).collect();
                 links.set(child, &parents, 0.1 / sum);
             }
-            links.break_circles();
+            links.break_circles(&(0..links.messages()));
             for child in 0..all.len() {
                 let ways = std::iter::successors(Some(child as u32), |at| links.likely_parent(*at as usize));
                 prop_assert!(ways.take(all.len() + 1).count() <= all.len());
                 let sum: f64 = links.parents(child).map(|(_, probability)| probability).sum();
                 prop_assert!((sum + links.spontaneous(child) - 1.0).abs() < 1e-9);
             }
-            prop_assert_eq!(links.break_circles(), 0);
+            prop_assert_eq!(links.break_circles(&(0..links.messages())), 0);
         }
     }
 }

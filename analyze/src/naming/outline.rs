@@ -49,8 +49,10 @@ impl Outline {
                         Endpoint::Inet(address) if ephemeral => {
                             self.trace.intern(&Endpoint::Inet((address.ip(), 0).into()))
                         }
-                        Endpoint::Unix(name) if ephemeral && name.starts_with('#') => {
-                            self.trace.intern(&Endpoint::Unix("#".to_owned()))
+                        // Nor do sockets without a name of their own say more than which side they are.
+                        Endpoint::Unix(name) if is_connection(message.protocol) && name.starts_with('#') => {
+                            let side = if connects { "#" } else { "#accepting" };
+                            self.trace.intern(&Endpoint::Unix(side.to_owned()))
                         }
                         endpoint => self.trace.intern(endpoint),
                     });

@@ -141,9 +141,10 @@ impl MessageTrace {
     fn append_ways(&mut self, path: &Path, batch: &RecordBatch, nodes: usize) -> Result<(), Error> {
         let table = Columns::new(path, batch);
         let mut ways = Ways::of(&table, nodes)?;
+        let (flow, call_id) = (table.int64("flow")?, table.texts("call_id")?);
         for row in 0..batch.num_rows() {
-            let message = ways.message(row, self)?;
-            self.push(&message, None);
+            let message = Message { flow: table.some("flow", flow[row])?, ..ways.message(row, self)? };
+            self.push(&message, call_id[row]);
         }
         Ok(())
     }
@@ -249,11 +250,13 @@ pub struct MessageReader {
 }
 
 /// The columns that tell who sent what to whom over what.
-const WAYS: [&str; 6] = ["src", "dst", "src_endpoint", "dst_endpoint", "direction", "protocol"];
+const WAYS: [&str; 8] =
+    ["src", "dst", "src_endpoint", "dst_endpoint", "flow", "direction", "protocol", "call_id"];
 
 impl MessageReader {
     /// Opens the tables for [`MessageReader::read`] to read of each message only between whom it was, over which endpoints,
-    /// in which direction and by which protocol, which is quick; all else is as if it were not known.
+    /// on which flow, in which direction, by which protocol, and its call id, which is quick; all else is as if it were not
+    /// known.
     ///
     /// # Errors
     /// As for [`MessageReader::open`].

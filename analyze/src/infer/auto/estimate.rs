@@ -10,7 +10,7 @@ use super::discipline;
 use super::learn::learn;
 use super::model::{At, Model};
 use super::search::{Found, Search};
-use super::service::{Event, Service, UNKNOWN_THREAD, events, made_for, recent};
+use super::service::{Event, Service, Span, UNKNOWN_THREAD, events, made_for, recent};
 use super::shapes::Shapes;
 use crate::evidence::Evidence;
 
@@ -28,8 +28,10 @@ const PATIENCE: usize = 2;
 const SOLO: usize = 30;
 /// So many times as many requests are worth to be learned from anew.
 const MORE: usize = 2;
-/// So are kinds of calls that are new, if they are more than this part.
+/// So are requests or calls of new kinds, if they are more than this part.
 const NEW: f64 = 0.1;
+/// With more shapes of requests than that, of which each search adds some, it is begun anew.
+const MOST_SHAPES: usize = 1 << 16;
 /// When this part of the calls is nobody's, something went wrong.
 const LOST: f64 = 0.3;
 /// A call for which nobody has a request, as if the model said so.
@@ -42,6 +44,8 @@ pub(super) struct Known {
     shapes: Shapes,
     /// From how many requests.
     requests: usize,
+    /// The kinds of these requests, and of their calls.
+    kinds: [FxHashSet<u32>; 2],
 }
 
 impl Known {
@@ -58,24 +62,31 @@ impl Known {
             }
         }
         model.overtaking.retain(|_, less| *less > discipline::SURE);
-        Known { model, shapes, requests: sample.requests.len() }
+        let kinds =
+            [&sample.requests, &sample.calls].map(|spans| spans.iter().map(|span| span.kind).collect());
+        Known { model, shapes, requests: sample.requests.len(), kinds }
     }
 
-    /// The same for another stretch, whose calls are none of those that it was learned from; nothing, if that has so much
-    /// that is new that it is worth to be learned from itself.
-    fn in_another(mut self, service: &Service) -> Option<Known> {
-        self.model.learned_calls.clear();
-        self.model.learned_replies.clear();
+    /// The same for another stretch; nothing, if that has so much that is new that it is worth to be learned from itself.
+    fn in_another(self, service: &Service) -> Option<Known> {
         let more = service.requests.len().min(REQUESTS[1]) > MORE * self.requests;
-        let kinds: FxHashSet<u32> = self.model.delays.keys().map(|(_, call, _)| *call).collect();
-        let new = service.calls.iter().filter(|call| !kinds.contains(&call.kind)).count();
-        let is_new = new as f64 > NEW * service.calls.len() as f64;
-        (!more && !is_new).then_some(self)
+        let is_new = |spans: &[Span], known: &FxHashSet<u32>| {
+            let new = spans.iter().filter(|span| !known.contains(&span.kind)).count();
+            new as f64 > NEW * spans.len() as f64
+        };
+        let [requests, calls] = &self.kinds;
+        let new = is_new(&service.requests, requests) || is_new(&service.calls, calls);
+        (!more && !new && self.shapes.len() <= MOST_SHAPES).then_some(self)
     }
 
     fn search(&mut self, service: &Service) -> Found {
         self.model.threads = std::mem::take(&mut self.model.threads).in_all_of(service);
-        Search::run(service, &events(service), &mut self.shapes, &mut self.model, WIDTHS[2], true)
+        let found =
+            Search::run(service, &events(service), &mut self.shapes, &mut self.model, WIDTHS[2], true);
+        // No call of another stretch is one of those that it was learned from.
+        self.model.learned_calls = Vec::new();
+        self.model.learned_replies = Vec::new();
+        found
     }
 }
 

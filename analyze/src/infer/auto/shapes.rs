@@ -24,6 +24,11 @@ impl Shapes {
         Shapes { counts: vec![Vec::new()], ids, grown: FxHashMap::default() }
     }
 
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.counts.len()
+    }
+
     /// The shape with one more call of that kind.
     pub(super) fn with(&mut self, shape: ShapeId, kind: u32) -> ShapeId {
         if let Some(grown) = self.grown.get(&(shape, kind)) {
