@@ -45,7 +45,8 @@ pub struct Totals {
 /// Infers links, path instances and path patterns from the messages of `dir`, and leaves them there: `links.parquet`,
 /// `paths.parquet`, `patterns.parquet` and, written last, so that where it is all is, the summary.
 ///
-/// The trace is looked at in stretches of [`Options::stretch`] messages, one after the other (docs/decisions/0405). A path is built from the stretch that its root is in and the next one.
+/// The trace is looked at in stretches of [`Options::stretch`] messages, one after the other (docs/decisions/0405). A path is
+/// built from the stretch that its root is in and the next one.
 ///
 /// # Errors
 /// When the messages cannot be read, or a file cannot be written.
@@ -65,7 +66,6 @@ pub fn analyze(dir: &DataDir, options: &Options, progress: &dyn Progress) -> Res
     while let Some(stretch) = all.next()? {
         let naming = namer.name(&stretch.trace);
         let mut found = inference.infer(&stretch.trace, &naming, options, progress);
-        drop(naming);
         let own = stretch.own.clone();
         totals.circles += found.break_circles(&own);
         totals.messages += own.len() as u64;
@@ -79,10 +79,10 @@ pub fn analyze(dir: &DataDir, options: &Options, progress: &dyn Progress) -> Res
         }
         progress.step("writing links", 0);
         links.append(&found, own, stretch.first)?;
-        paths.add(stretch, &found, &mut namer, progress)?;
+        paths.add(stretch, naming, &found, progress)?;
     }
     links.finish()?;
-    let found = paths.finish(&mut namer, dir, progress)?;
+    let found = paths.finish(dir, progress)?;
     let totals = Totals {
         span: span.map_or(0, |(first, last)| last.saturating_sub(first)),
         roots: found.built.roots,

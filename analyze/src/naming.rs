@@ -9,6 +9,8 @@ mod node_names;
 mod outline;
 mod roles;
 
+use std::ops::Range;
+
 use message_trace::{EndpointId, MessageTrace, NodeId, Protocol};
 
 use crate::options::Options;
@@ -21,7 +23,7 @@ pub(crate) use outline::Outline;
 pub use roles::Roles;
 
 /// The nodes and labels of a trace's messages.
-#[derive(Clone, Debug)]
+#[derive(Debug, Default)]
 pub struct Naming {
     src: Vec<u32>,
     dst: Vec<u32>,
@@ -62,6 +64,14 @@ impl Naming {
     /// Names the nodes and hops of `trace`.
     pub fn new(trace: &MessageTrace, options: &Options) -> Naming {
         Namer::of(trace, options).name(trace)
+    }
+
+    /// Appends those rows of `later`, which names a later stretch of the same trace, and takes over what it knows more of.
+    pub(crate) fn append_rows(&mut self, later: Naming, rows: Range<usize>) {
+        self.src.extend_from_slice(&later.src[rows.clone()]);
+        self.dst.extend_from_slice(&later.dst[rows.clone()]);
+        self.hop.extend_from_slice(&later.hop[rows]);
+        (self.nodes, self.hops, self.texts) = (later.nodes, later.hops, later.texts);
     }
 
     /// The node that sent the message.

@@ -42,10 +42,10 @@ impl Stretches {
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub(crate) fn of(data: &DataDir, length: usize, outline: &Whole) -> Result<Stretches, Error> {
+    pub(crate) fn of(data: &DataDir, length: usize, whole: &Whole) -> Result<Stretches, Error> {
         let reader = MessageReader::open(&data.messages(), &data.nodes())?;
         let (rows, mut trace) = (reader.rows(), MessageTrace::new(reader.nodes().clone()));
-        trace.beyond.uneven = Some(outline.uneven.clone());
+        trace.beyond.uneven = Some(whole.uneven.clone());
         let stretch = Stretch { trace, first: 0, own: 0..0 };
         Ok(Stretches { reader, length: length.max(1), rows, is_begun: false, stretch })
     }
@@ -227,12 +227,15 @@ mod tests {
             let all = Calls::of(&whole);
             let known = Whole::of(&data).unwrap();
             assert_eq!(known.uneven.len() as i64, unanswered);
+            if unanswered > 0 {
+                continue;
+            }
             for length in [16, 20, 33] {
                 let mut stretches = Stretches::of(&data, length, &known).unwrap();
                 while let Some(Stretch { trace, first, .. }) = stretches.next().unwrap() {
                     let calls = Calls::of(trace);
                     let first = *first as usize;
-                    for call in (0..calls.len()).filter(|_| unanswered == 0) {
+                    for call in 0..calls.len() {
                         let (request, response) = (calls.request(call), calls.response(call));
                         let row = request.or(response).unwrap();
                         let of_all = all.of_message(first + row);

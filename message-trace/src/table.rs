@@ -7,6 +7,7 @@
 pub mod columns;
 pub mod export;
 mod groups;
+mod message_reader;
 mod messages;
 mod nodes;
 mod row_groups;
@@ -23,7 +24,8 @@ use parquet::file::properties::WriterProperties;
 
 use crate::error::Error;
 pub use groups::{GroupEncoder, GroupWriter, Texts};
-pub use messages::{GROUP_ROWS, MessageReader, MessageWriter};
+pub use message_reader::MessageReader;
+pub use messages::{GROUP_ROWS, MessageWriter};
 pub use row_groups::{RowGroup, RowGroupBuilder, RowGroupEncoder, RowGroupWriter, Stored};
 
 /// Rows in a batch.

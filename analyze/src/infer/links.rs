@@ -87,7 +87,8 @@ impl Links {
         for child in children {
             parents.clear();
             parents.extend(others.parents(child).map(|(parent, probability)| {
-                let here = u32::try_from(i64::from(parent) - shift).ok();
+                let known = Some(parent).filter(|parent| *parent != Links::ELSEWHERE);
+                let here = known.and_then(|parent| u32::try_from(i64::from(parent) - shift).ok());
                 (here.filter(|parent| (*parent as usize) < messages).unwrap_or(Links::ELSEWHERE), probability)
             }));
             self.add_message();
@@ -135,6 +136,9 @@ mod tests {
         assert_eq!(part.parents(1).collect::<Vec<_>>(), [(Links::ELSEWHERE, 0.7), (0, 0.2)]);
         assert_eq!((part.most_likely(1), part.is_likely_spontaneous(1)), (Some(0), false));
         assert_eq!(part.parents(2).collect::<Vec<_>>(), [(1, 1.0)]);
+        let mut rest = Links::default();
+        rest.append_rows(&part, 1..3, 1, usize::MAX);
+        assert_eq!(rest.parents(0).collect::<Vec<_>>(), [(Links::ELSEWHERE, 0.7), (Links::ELSEWHERE, 0.2)]);
     }
 
     #[test]

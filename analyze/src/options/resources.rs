@@ -4,6 +4,8 @@ use std::num::NonZeroUsize;
 
 use message_trace::table::GROUP_ROWS;
 
+use crate::parallel;
+
 /// Memory and processors of an analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resources {
@@ -39,7 +41,6 @@ impl Default for Resources {
 impl Resources {
     /// How many threads to use.
     pub(crate) fn threads(&self) -> usize {
-        let all = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        self.threads.map_or_else(all, NonZeroUsize::get)
+        self.threads.map_or_else(parallel::threads, NonZeroUsize::get)
     }
 }

@@ -8,7 +8,7 @@ use message_trace::{DataDir, Error, MessageTrace, Progress};
 
 use super::collector::{self, Collector, Counts};
 use crate::infer::Links;
-use crate::naming::Namer;
+use crate::naming::Naming;
 use crate::options::Options;
 use crate::stretches::Stretch;
 
@@ -18,9 +18,10 @@ pub(crate) struct PathsOfStretches<'a> {
     last: Option<Inferred>,
 }
 
-/// The messages of a stretch, and their links.
+/// The messages of a stretch, their names and their links.
 struct Inferred {
     trace: MessageTrace,
+    naming: Naming,
     links: Links,
     /// How many messages of the whole trace come before them.
     before: u64,
@@ -32,27 +33,28 @@ impl<'a> PathsOfStretches<'a> {
         PathsOfStretches { collector: Collector::new(options, budget, directory), last: None }
     }
 
-    /// Takes the `links` of a stretch, and builds the instances of the one before.
+    /// Takes the names and `links` of a stretch, and builds the instances of the one before.
     ///
     /// # Errors
     /// When a temporary file cannot be written.
     pub(crate) fn add(
         &mut self,
         stretch: &Stretch,
+        naming: Naming,
         links: &Links,
-        namer: &mut Namer<'_>,
         progress: &dyn Progress,
     ) -> Result<(), Error> {
-        if let Some(mut both) = self.last.take() {
-            let roots = both.trace.len();
-            both.append(stretch, links);
-            self.build(&both, roots, namer, progress)?;
-        }
         let before = stretch.first + stretch.own.start as u64;
-        let trace = MessageTrace::new(stretch.trace.nodes.clone());
-        let mut last = Inferred { trace, links: Links::default(), before };
-        last.append(stretch, links);
-        self.last = Some(last);
+        let nodes = || MessageTrace::new(stretch.trace.nodes.clone());
+        let first =
+            || Inferred { trace: nodes(), naming: Naming::default(), links: Links::default(), before };
+        let mut both = self.last.take().unwrap_or_else(first);
+        let roots = both.trace.len();
+        both.append(stretch, naming, links);
+        if roots > 0 {
+            self.build(&both, roots, progress)?;
+        }
+        self.last = Some(both.without(roots));
         Ok(())
     }
 
@@ -60,42 +62,49 @@ impl<'a> PathsOfStretches<'a> {
     ///
     /// # Errors
     /// When a file cannot be written.
-    pub(crate) fn finish(
-        mut self,
-        namer: &mut Namer<'_>,
-        dir: &DataDir,
-        progress: &dyn Progress,
-    ) -> Result<Counts, Error> {
-        if let Some(last) = self.last.take() {
-            self.build(&last, last.trace.len(), namer, progress)?;
-        }
-        self.collector.finish(&namer.name(&MessageTrace::default()), dir, progress)
+    pub(crate) fn finish(mut self, dir: &DataDir, progress: &dyn Progress) -> Result<Counts, Error> {
+        let naming = match self.last.take() {
+            Some(last) => {
+                self.build(&last, last.trace.len(), progress)?;
+                last.naming
+            }
+            None => Naming::default(),
+        };
+        self.collector.finish(&naming, dir, progress)
     }
 
     /// Builds the instances of the first `roots` messages of `of`.
-    fn build(
-        &mut self,
-        of: &Inferred,
-        roots: usize,
-        namer: &mut Namer<'_>,
-        progress: &dyn Progress,
-    ) -> Result<(), Error> {
+    fn build(&mut self, of: &Inferred, roots: usize, progress: &dyn Progress) -> Result<(), Error> {
         progress.step("building paths", roots as u64);
-        let naming = namer.name(&of.trace);
-        let Inferred { trace, links, before } = of;
-        let stretch =
-            collector::Stretch { trace, naming: &naming, links, roots: (0, roots), before: *before };
+        let Inferred { trace, naming, links, before } = of;
+        let stretch = collector::Stretch { trace, naming, links, roots: (0, roots), before: *before };
         self.collector.add(&stretch, progress)
     }
 }
 
 impl Inferred {
-    /// Appends a stretch's own messages and their links.
-    fn append(&mut self, stretch: &Stretch, links: &Links) {
+    /// Appends a stretch's own messages, their names and their links.
+    fn append(&mut self, stretch: &Stretch, naming: Naming, links: &Links) {
         self.trace.append_rows(&stretch.trace, stretch.own.clone());
+        self.naming.append_rows(naming, stretch.own.clone());
         // A cause may be among the messages behind, which are the next stretch's.
         let messages = self.trace.len() + stretch.trace.len() - stretch.own.end;
         let shift = self.before as i64 - stretch.first as i64;
         self.links.append_rows(links, stretch.own.clone(), shift, messages);
+    }
+
+    /// The same without its first messages.
+    fn without(self, first: usize) -> Inferred {
+        if first == 0 {
+            return self;
+        }
+        let rest = first..self.trace.len();
+        let mut trace = MessageTrace::new(self.trace.nodes.clone());
+        trace.append_rows(&self.trace, rest.clone());
+        let mut links = Links::default();
+        links.append_rows(&self.links, rest.clone(), first as i64, usize::MAX);
+        let mut naming = Naming::default();
+        naming.append_rows(self.naming, rest);
+        Inferred { trace, naming, links, before: self.before + first as u64 }
     }
 }
