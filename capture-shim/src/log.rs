@@ -5,6 +5,7 @@
 //! "reserved", the others are stored, and the true first word goes in last, so that a reader finds whole records
 //! however the process ends.
 
+mod chunks;
 mod commit;
 mod positioned;
 
@@ -13,15 +14,13 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use socket_log::encode::{self, DATAGRAM_WORDS, Datagram, Direction, ENDPOINTS_WORDS, Words};
 use socket_log::layout::{
-    ANCHOR_REACH, Anchor, CHUNK_BYTES, CHUNK_HEADER_WORDS, FileHeader, LARGEST_RECORD_WORDS,
-    SHORT_DATAGRAM_WORDS, SHORT_REACH, SHORT_WORDS, lost,
+    ANCHOR_REACH, CHUNK_BYTES, FileHeader, SHORT_DATAGRAM_WORDS, SHORT_REACH, SHORT_WORDS, lost,
 };
 
-use crate::options::options;
 use crate::peers::Peers;
 use crate::state::{self, State};
 use crate::tls::{self, Thread};
-use crate::{clock, ended, identity, inherit, recycle, segment, start};
+use crate::{identity, inherit, start};
 
 pub(crate) use commit::open_chunk;
 use commit::{commit, commit_datagram};
@@ -137,9 +136,7 @@ impl Writer {
         duration: u64,
         now: u64,
     ) {
-        if !self.make_ready(now) {
-            return;
-        }
+        let Some(_behind) = self.make_ready(now) else { return };
         // Until this record is whole, one of a signal handler must not be read as following upon it.
         self.thread.latest.store(0, Release);
         match encode::transfer(direction, flow, ticks, bytes, duration) {
@@ -170,9 +167,7 @@ impl Writer {
     fn datagram_whole(self, datagram: &Datagram, now: u64) {
         let (head, peer) = encode::datagram_parts(datagram);
         let length = DATAGRAM_WORDS + peer.len().div_ceil(4);
-        if !self.make_ready(now) {
-            return;
-        }
+        let Some(_behind) = self.make_ready(now) else { return };
         let latest = self.peers(datagram.direction).of(datagram.flow);
         let noting = latest.begin();
         match self.reserve(length, || true) {
@@ -201,7 +196,7 @@ impl Writer {
 
     #[inline(never)]
     fn record_words(self, words: &[u32], now: u64) {
-        if self.make_ready(now) {
+        if let Some(_behind) = self.make_ready(now) {
             self.append(words);
         }
     }
@@ -211,9 +206,7 @@ impl Writer {
     pub(crate) fn names(self, parts: ([u32; ENDPOINTS_WORDS], &[u8], &[u8]), now: u64) {
         let (head, local, peer) = parts;
         let length = head.len() + local.len().div_ceil(4) + peer.len().div_ceil(4);
-        if !self.make_ready(now) {
-            return;
-        }
+        let Some(_behind) = self.make_ready(now) else { return };
         let Some(place) = self.reserve(length, || true) else { return self.lose(lost::BUSY) };
         // SAFETY: as many words were reserved for this record, and what pads the names is zero already.
         unsafe {
@@ -250,97 +243,6 @@ impl Writer {
     fn follows(self, ticks: u64) -> bool {
         let distance = ticks.wrapping_sub(self.thread.latest.load(Relaxed));
         distance.wrapping_add(SHORT_REACH) < 2 * SHORT_REACH
-    }
-
-    /// Whether the thread's chunk has room for the longest record that is written here, and an anchor before it.
-    fn has_room(self) -> bool {
-        const WORDS: usize = 80;
-        const { assert!(WORDS <= LARGEST_RECORD_WORDS) };
-        let used = self.thread.cursor.load(Relaxed) % CHUNK_BYTES;
-        used != 0 && used + 4 * WORDS <= CHUNK_BYTES
-    }
-
-    /// Sees to it that the thread has room for the longest record that is written here, behind an anchor near to
-    /// `now`; otherwise the record is counted as lost.
-    fn make_ready(self, now: u64) -> bool {
-        if !self.has_room()
-            && let Err(cause) = self.take_chunk()
-        {
-            self.lose(cause);
-            return false;
-        }
-        if !self.is_near(now) {
-            let anchor = clock::anchor();
-            self.thread.latest.store(0, Release);
-            self.append(encode::anchor(&anchor).as_slice());
-            self.anchored(&anchor);
-        }
-        true
-    }
-
-    /// The thread's chunk has this anchor now.
-    fn anchored(self, anchor: &Anchor) {
-        let start = self.header().map_or(0, |header| header.start.ticks);
-        self.thread.reach.store(clock::reach(start, anchor.ticks), Relaxed);
-        self.thread.anchor.store(anchor.ticks, Relaxed);
-        self.thread.latest.store(anchor.ticks, Release);
-    }
-
-    /// Gives the thread a new chunk.
-    fn take_chunk(self) -> Result<(), usize> {
-        let stopped = self.state.stopped.load(Relaxed);
-        if stopped != 0 {
-            return Err(stopped as usize - 1);
-        }
-        let header = self.header().ok_or(lost::REFUSED)?;
-        let mut old = self.thread.cursor.load(Acquire);
-        let (tid, anchor) = (self.thread.tid.load(Relaxed), clock::anchor());
-        let (memory, used) = if old == 0
-            && self.thread.ended.load(Relaxed) == 0
-            && let Some(left) = ended::take(self.state)
-        {
-            let words = encode::continued(&anchor, tid);
-            let place: *mut u32 = core::ptr::with_exposed_provenance_mut(left);
-            // SAFETY: what a thread left of its chunk is now ours, and more than this record.
-            unsafe { commit(place, words.as_slice().len(), words.as_slice().iter().copied()) };
-            (place.cast(), words.as_slice().len())
-        } else if options().keeps_newest {
-            recycle::take(self.state, header, tid, &anchor)?
-        } else {
-            let memory = segment::next_chunk(self.state, header)?;
-            open_chunk(memory.cast(), tid, &anchor, &[]);
-            (memory, CHUNK_HEADER_WORDS)
-        };
-        // A signal handler in between still writes into the old chunk, which has another latest record.
-        self.thread.latest.store(0, Release);
-        let begin = |old| {
-            // As long as the handlers write into the old chunk, what they note is of that one.
-            self.thread.sent_to.forget();
-            self.thread.received_from.forget();
-            tls::replace(&self.thread.cursor, old, memory as usize + 4 * used)
-        };
-        while !begin(old) {
-            old = self.thread.cursor.load(Acquire);
-            if self.has_room() {
-                // It has taken a chunk, which lies behind this one. The thread goes on there, since its records must be
-                // in order; this chunk has none.
-                if options().keeps_newest {
-                    recycle::give(self.state, memory as usize);
-                }
-                return Ok(());
-            }
-        }
-        self.anchored(&anchor);
-        if old == 0 {
-            ended::expect_end();
-        } else if options().keeps_newest {
-            recycle::retire(self.state, &self.thread.retired, old);
-        }
-        let creator = self.thread.creator.swap(0, Relaxed);
-        if creator != 0 {
-            self.append(encode::thread(anchor.ticks, creator).as_slice());
-        }
-        Ok(())
     }
 
     fn append(self, words: &[u32]) {

@@ -37,9 +37,7 @@ impl Writer {
                 self.thread.latest.store(ticks, Release);
                 return Some(chunk);
             }
-            if !self.make_ready(now) {
-                return None;
-            }
+            let _behind = self.make_ready(now)?;
             // As in `transfer_with_care`.
             self.thread.latest.store(0, Release);
             let chunk = self.chunk();

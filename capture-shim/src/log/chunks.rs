@@ -1,0 +1,121 @@
+//! A thread's chunks: having room for the next record, behind an anchor near enough, and leaving a chunk that is full.
+//!
+//! Apart from the writer's short ways, because one record in some hundreds comes along here.
+
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use socket_log::encode;
+use socket_log::layout::{Anchor, CHUNK_BYTES, CHUNK_HEADER_WORDS, LARGEST_RECORD_WORDS, lost};
+
+use super::Writer;
+use super::commit::{commit, open_chunk};
+use crate::options::options;
+use crate::{clock, ended, recycle, segment, tls};
+
+/// The chunk that a thread has filled, until the record that had no more room in it stands in the next: only then may
+/// others use it again. A thread that is put to sleep in between would otherwise wake up, or be killed, with none of
+/// its records left.
+pub(super) struct Behind {
+    writer: Writer,
+    /// The full chunk's cursor, or 0.
+    full: usize,
+}
+
+impl Drop for Behind {
+    #[inline]
+    fn drop(&mut self) {
+        if self.full != 0 {
+            recycle::retire(self.writer.state, &self.writer.thread.retired, self.full);
+        }
+    }
+}
+
+impl Writer {
+    /// Whether the thread's chunk has room for the longest record that is written here, and an anchor before it.
+    fn has_room(self) -> bool {
+        const WORDS: usize = 80;
+        const { assert!(WORDS <= LARGEST_RECORD_WORDS) };
+        let used = self.thread.cursor.load(Relaxed) % CHUNK_BYTES;
+        used != 0 && used + 4 * WORDS <= CHUNK_BYTES
+    }
+
+    /// Sees to it that the thread has room for the longest record that is written here, behind an anchor near to
+    /// `now`; otherwise the record is counted as lost. What is returned is to be kept until the record is written.
+    pub(super) fn make_ready(self, now: u64) -> Option<Behind> {
+        let mut behind = Behind { writer: self, full: 0 };
+        if !self.has_room() {
+            behind.full = self.take_chunk().inspect_err(|cause| self.lose(*cause)).ok()?;
+        }
+        if !self.is_near(now) {
+            let anchor = clock::anchor();
+            self.thread.latest.store(0, Release);
+            self.append(encode::anchor(&anchor).as_slice());
+            self.anchored(&anchor);
+        }
+        Some(behind)
+    }
+
+    /// The thread's chunk has this anchor now.
+    fn anchored(self, anchor: &Anchor) {
+        let start = self.header().map_or(0, |header| header.start.ticks);
+        self.thread.reach.store(clock::reach(start, anchor.ticks), Relaxed);
+        self.thread.anchor.store(anchor.ticks, Relaxed);
+        self.thread.latest.store(anchor.ticks, Release);
+    }
+
+    /// Gives the thread a new chunk. Returns the cursor of the one that was full, where others may use that again once
+    /// a record stands in the new one, or 0.
+    fn take_chunk(self) -> Result<usize, usize> {
+        let stopped = self.state.stopped.load(Relaxed);
+        if stopped != 0 {
+            return Err(stopped as usize - 1);
+        }
+        let header = self.header().ok_or(lost::REFUSED)?;
+        let mut old = self.thread.cursor.load(Acquire);
+        let (tid, anchor) = (self.thread.tid.load(Relaxed), clock::anchor());
+        let (memory, used) = if old == 0
+            && self.thread.ended.load(Relaxed) == 0
+            && let Some(left) = ended::take(self.state)
+        {
+            let words = encode::continued(&anchor, tid);
+            let place: *mut u32 = core::ptr::with_exposed_provenance_mut(left);
+            // SAFETY: what a thread left of its chunk is now ours, and more than this record.
+            unsafe { commit(place, words.as_slice().len(), words.as_slice().iter().copied()) };
+            (place.cast(), words.as_slice().len())
+        } else if options().keeps_newest {
+            recycle::take(self.state, header, tid, &anchor)?
+        } else {
+            let memory = segment::next_chunk(self.state, header)?;
+            open_chunk(memory.cast(), tid, &anchor, &[]);
+            (memory, CHUNK_HEADER_WORDS)
+        };
+        // A signal handler in between still writes into the old chunk, which has another latest record.
+        self.thread.latest.store(0, Release);
+        let begin = |old| {
+            // As long as the handlers write into the old chunk, what they note is of that one.
+            self.thread.sent_to.forget();
+            self.thread.received_from.forget();
+            tls::replace(&self.thread.cursor, old, memory as usize + 4 * used)
+        };
+        while !begin(old) {
+            old = self.thread.cursor.load(Acquire);
+            if self.has_room() {
+                // It has taken a chunk, which lies behind this one. The thread goes on there, since its records must be
+                // in order; this chunk has none.
+                if options().keeps_newest {
+                    recycle::give(self.state, memory as usize);
+                }
+                return Ok(0);
+            }
+        }
+        self.anchored(&anchor);
+        if old == 0 {
+            ended::expect_end();
+        }
+        let creator = self.thread.creator.swap(0, Relaxed);
+        if creator != 0 {
+            self.append(encode::thread(anchor.ticks, creator).as_slice());
+        }
+        Ok(if options().keeps_newest { old } else { 0 })
+    }
+}
