@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::Path;
 
+use message_trace::parallel::ahead;
 use message_trace::spill::Budget;
 use message_trace::{DataDir, Error, Progress};
 use serde::{Deserialize, Serialize};
@@ -54,7 +55,8 @@ pub fn analyze(dir: &DataDir, options: &Options, progress: &dyn Progress) -> Res
     let summary = dir.analysis();
     AnalysisSummary::remove(&summary)?;
     progress.step("naming nodes", 0);
-    let whole = Whole::of(dir)?;
+    let threads = options.resources.threads();
+    let whole = Whole::of(dir, threads)?;
     let mut namer = Namer::of(&whole.outline, options);
     let budget = Budget::new(options.resources.memory);
     let mut paths = PathsOfStretches::new(options, &budget, dir.path());
@@ -63,8 +65,12 @@ pub fn analyze(dir: &DataDir, options: &Options, progress: &dyn Progress) -> Res
     let mut span: Option<(i64, i64)> = None;
     let mut inference = options.algorithm.inference();
     let mut all = Stretches::of(dir, options.stretch, &whole)?;
-    while let Some(stretch) = all.next()? {
+    let next = || {
+        let Some(stretch) = all.next()? else { return Ok(None) };
         let naming = namer.name(&stretch.trace);
+        Ok(Some((stretch, naming)))
+    };
+    ahead(threads, next, |(stretch, naming)| {
         let mut found = inference.infer(&stretch.trace, &naming, options, progress);
         let own = stretch.own.clone();
         totals.circles += found.break_circles(&own);
@@ -79,8 +85,8 @@ pub fn analyze(dir: &DataDir, options: &Options, progress: &dyn Progress) -> Res
         }
         progress.step("writing links", 0);
         links.append(&found, own, stretch.first)?;
-        paths.add(stretch, naming, &found, progress)?;
-    }
+        paths.add(&stretch, naming, &found, progress)
+    })?;
     links.finish()?;
     let found = paths.finish(dir, progress)?;
     let totals = Totals {

@@ -74,6 +74,13 @@ impl Naming {
         (self.nodes, self.hops, self.texts) = (later.nodes, later.hops, later.texts);
     }
 
+    /// Takes the first rows away.
+    pub(crate) fn remove_first(&mut self, rows: usize) {
+        for column in [&mut self.src, &mut self.dst, &mut self.hop] {
+            column.drain(..rows);
+        }
+    }
+
     /// The node that sent the message.
     #[inline]
     pub fn src(&self, message: usize) -> u32 {

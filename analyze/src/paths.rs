@@ -14,6 +14,7 @@ mod collector;
 mod decision;
 mod described;
 mod instances;
+mod messages;
 mod of_stretches;
 mod path_log;
 mod pattern;

@@ -5,31 +5,30 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use message_trace::table::MessageReader;
-use message_trace::{DataDir, Error, FROM_CONNECTING, MessageTrace};
+use message_trace::parallel::in_order;
+use message_trace::table::{MessageReader, WayReader};
+use message_trace::{DataDir, Error, FROM_CONNECTING, MessageTrace, Nodes};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::naming::Outline;
 
 /// Messages before and behind a stretch, as a part of its length.
 const AROUND: usize = 4;
-/// So many messages at a time are added to an outline.
-const PART: usize = 1 << 16;
 
 /// The stretches of the trace of a data directory, one after the other.
 pub(crate) struct Stretches {
     reader: MessageReader,
     length: usize,
     rows: u64,
-    /// Whether there was a stretch already.
-    is_begun: bool,
-    stretch: Stretch,
+    /// The stretch before the next.
+    last: Option<Arc<Stretch>>,
+    uneven: Arc<FxHashSet<i64>>,
 }
 
 /// A stretch of a trace with what is around it.
 #[derive(Debug)]
 pub(crate) struct Stretch {
-    /// The messages of the stretch and around it.
+    /// The messages of the stretch and around it, without the table of nodes: who they are, their names tell.
     pub(crate) trace: MessageTrace,
     /// The number that the first of these has in the whole trace.
     pub(crate) first: u64,
@@ -44,39 +43,38 @@ impl Stretches {
     /// When the trace cannot be read.
     pub(crate) fn of(data: &DataDir, length: usize, whole: &Whole) -> Result<Stretches, Error> {
         let reader = MessageReader::open(&data.messages(), &data.nodes())?;
-        let (rows, mut trace) = (reader.rows(), MessageTrace::new(reader.nodes().clone()));
-        trace.beyond.uneven = Some(whole.uneven.clone());
-        let stretch = Stretch { trace, first: 0, own: 0..0 };
-        Ok(Stretches { reader, length: length.max(1), rows, is_begun: false, stretch })
+        let rows = reader.rows();
+        Ok(Stretches { reader, length: length.max(1), rows, last: None, uneven: whole.uneven.clone() })
     }
 
     /// The next stretch; an empty trace has one, which is empty, and `None` is when all were taken.
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub(crate) fn next(&mut self) -> Result<Option<&Stretch>, Error> {
-        let Stretch { trace, first, own } = &mut self.stretch;
-        let begin = *first + own.end as u64;
-        if self.is_begun && begin >= self.rows {
+    pub(crate) fn next(&mut self) -> Result<Option<Arc<Stretch>>, Error> {
+        let last = self.last.take();
+        let begin = last.as_ref().map_or(0, |last| last.first + last.own.end as u64);
+        if last.is_some() && begin >= self.rows {
             return Ok(None);
         }
-        self.is_begun = true;
         let around = self.length / AROUND;
         let left = (self.rows - begin) as usize;
         let length = if left <= self.length + around { left } else { self.length };
         let before = around.min(begin as usize);
-        if own.end > before {
-            let mut rest = MessageTrace::new(std::mem::take(&mut trace.nodes));
-            rest.append_rows(trace, own.end - before..trace.len());
-            rest.beyond = std::mem::take(&mut trace.beyond);
-            balance(&mut rest.beyond.open, trace, 0..own.end - before);
-            *trace = rest;
-            *first = begin - before as u64;
+        let own = before..before + length;
+        let mut trace = MessageTrace::default();
+        trace.beyond.uneven = Some(self.uneven.clone());
+        if let Some(last) = last {
+            let rest = last.own.end - before;
+            trace.append_rows(&last.trace, rest..last.trace.len());
+            trace.beyond.open = last.trace.beyond.open.clone();
+            balance(&mut trace.beyond.open, &last.trace, 0..rest);
         }
-        *own = before..before + length;
-        let wanted = own.end + around;
-        self.reader.read(trace, wanted.saturating_sub(trace.len()))?;
-        Ok(Some(&self.stretch))
+        let wanted = (own.end + around).saturating_sub(trace.len());
+        self.reader.read(&mut trace, wanted)?;
+        let stretch = Arc::new(Stretch { trace, first: begin - before as u64, own });
+        self.last = Some(stretch.clone());
+        Ok(Some(stretch))
     }
 }
 
@@ -89,27 +87,35 @@ pub(crate) struct Whole {
 }
 
 impl Whole {
-    /// What a first reading of the trace of `data` tells.
+    /// What a first reading of the trace of `data` tells, by so many `threads`.
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub(crate) fn of(data: &DataDir) -> Result<Whole, Error> {
-        let mut reader = MessageReader::open_ways(&data.messages(), &data.nodes())?;
+    pub(crate) fn of(data: &DataDir, threads: usize) -> Result<Whole, Error> {
+        let reader = WayReader::open(&data.messages(), &data.nodes())?;
         let mut outline = Outline::new(reader.nodes().clone());
         let mut more: FxHashMap<i64, i64> = FxHashMap::default();
-        loop {
-            let mut part = MessageTrace::default();
-            reader.read(&mut part, PART)?;
-            if part.is_empty() {
-                let uneven = Arc::new(more.into_keys().collect());
-                return Ok(Whole { outline: outline.into_trace(), uneven });
-            }
-            for row in (0..part.len()).filter(|row| part.call_number(*row).is_none()) {
-                let step = if part.direction(row) == FROM_CONNECTING { 1 } else { -1 };
-                add(&mut more, part.flow(row), |more| more + step);
-            }
+        // An outline's outline is itself, so each group's is made on its own.
+        let of_group = |group: usize| {
+            let mut outline = Outline::new(Nodes::default());
+            let mut more: FxHashMap<i64, i64> = FxHashMap::default();
+            reader.read(group, |part| {
+                for row in (0..part.len()).filter(|row| part.call_number(*row).is_none()) {
+                    let step = if part.direction(row) == FROM_CONNECTING { 1 } else { -1 };
+                    add(&mut more, part.flow(row), |more| more + step);
+                }
+                outline.add(part);
+            })?;
+            Ok((outline.into_trace(), more))
+        };
+        in_order(threads, reader.groups(), of_group, |_, (part, of_group)| {
             outline.add(&part);
-        }
+            for (flow, of_group) in of_group {
+                add(&mut more, flow, |more| more + of_group);
+            }
+            Ok(())
+        })?;
+        Ok(Whole { outline: outline.into_trace(), uneven: Arc::new(more.into_keys().collect()) })
     }
 }
 
@@ -159,9 +165,10 @@ mod tests {
             [(0, 4), (1, 1), (1, 100), (10, 4), (10, 7), (10, 8), (11, 16), (50, 8), (50, 99)]
         {
             let (_directory, data, whole) = directory(calls);
-            let mut stretches = Stretches::of(&data, length, &Whole::of(&data).unwrap()).unwrap();
+            let mut stretches = Stretches::of(&data, length, &Whole::of(&data, 2).unwrap()).unwrap();
             let (mut next, mut count) = (0, 0);
-            while let Some(Stretch { trace, first, own }) = stretches.next().unwrap() {
+            while let Some(stretch) = stretches.next().unwrap() {
+                let Stretch { trace, first, own } = &*stretch;
                 let first = *first as usize;
                 assert_eq!(first + own.start, next);
                 assert_eq!(own.start, (length / AROUND).min(next));
@@ -187,14 +194,15 @@ mod tests {
     #[test]
     fn names_by_the_outline_are_those_by_the_whole_trace() {
         let (_directory, data, whole) = directory(40);
-        let known = Whole::of(&data).unwrap();
+        let known = Whole::of(&data, 2).unwrap();
         let outline = &known.outline;
         assert_eq!(outline.len(), 4, "two clients, both ways");
         let options = Options::default();
         let all = Naming::new(&whole, &options);
         let mut namer = Namer::of(outline, &options);
         let mut stretches = Stretches::of(&data, 8, &known).unwrap();
-        while let Some(Stretch { trace, first, .. }) = stretches.next().unwrap() {
+        while let Some(stretch) = stretches.next().unwrap() {
+            let Stretch { trace, first, .. } = &*stretch;
             let naming = namer.name(trace);
             for row in 0..trace.len() {
                 let text = |naming: &Naming, hop: u32| {
@@ -225,14 +233,15 @@ mod tests {
             let data = DataDir::new(directory.path());
             whole.write(&data.messages(), &data.nodes()).unwrap();
             let all = Calls::of(&whole);
-            let known = Whole::of(&data).unwrap();
+            let known = Whole::of(&data, 2).unwrap();
             assert_eq!(known.uneven.len() as i64, unanswered);
             if unanswered > 0 {
                 continue;
             }
             for length in [16, 20, 33] {
                 let mut stretches = Stretches::of(&data, length, &known).unwrap();
-                while let Some(Stretch { trace, first, .. }) = stretches.next().unwrap() {
+                while let Some(stretch) = stretches.next().unwrap() {
+                    let Stretch { trace, first, .. } = &*stretch;
                     let calls = Calls::of(trace);
                     let first = *first as usize;
                     for call in 0..calls.len() {

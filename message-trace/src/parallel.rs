@@ -2,6 +2,7 @@
 //! threads there are.
 
 use std::collections::BTreeMap;
+use std::sync::mpsc::sync_channel;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// What the workers share.
@@ -71,6 +72,37 @@ pub fn in_order<T: Send, E: Send>(
     shared.error.map_or(Ok(()), Err)
 }
 
+/// Calls `take` with each of what `make` gives, until that is `None`. With more than one thread the next is made while one is
+/// taken. The first error ends it.
+///
+/// # Errors
+/// What `make` or `take` gives.
+pub fn ahead<T: Send, E: Send>(
+    threads: usize,
+    mut make: impl FnMut() -> Result<Option<T>, E> + Send,
+    mut take: impl FnMut(T) -> Result<(), E>,
+) -> Result<(), E> {
+    if threads < 2 {
+        while let Some(made) = make()? {
+            take(made)?;
+        }
+        return Ok(());
+    }
+    std::thread::scope(|scope| {
+        // Nothing is kept in between, so that there are two at most.
+        let (sender, receiver) = sync_channel(0);
+        scope.spawn(move || {
+            while let Some(made) = make().transpose() {
+                let is_last = made.is_err();
+                if sender.send(made).is_err() || is_last {
+                    return;
+                }
+            }
+        });
+        receiver.into_iter().try_for_each(|made| take(made?))
+    })
+}
+
 /// Locks `mutex`. A poisoned one is taken as it is: a panic ends the program anyway.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -95,6 +127,27 @@ mod tests {
             );
             assert_eq!(done, Ok(()));
             assert_eq!(taken, (0..50).map(|piece| (piece, piece * piece)).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn what_is_made_ahead_comes_in_order_and_an_error_of_either_ends_it() {
+        for threads in [1, 2, 3] {
+            let run = |wrong_to_make: usize, wrong_to_take: usize| {
+                let (mut next, mut taken) = (0, Vec::new());
+                let make = || {
+                    next += 1;
+                    if next == wrong_to_make { Err("make") } else { Ok((next <= 20).then_some(next)) }
+                };
+                let done = ahead(threads, make, |made| {
+                    taken.push(made);
+                    if made == wrong_to_take { Err("take") } else { Ok(()) }
+                });
+                (done, taken.len())
+            };
+            assert_eq!(run(0, 0), (Ok(()), 20));
+            assert_eq!(run(7, 0), (Err("make"), 6));
+            assert_eq!(run(0, 7), (Err("take"), 7));
         }
     }
 

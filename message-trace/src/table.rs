@@ -11,15 +11,18 @@ mod message_reader;
 mod messages;
 mod nodes;
 mod row_groups;
+mod way_reader;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::SchemaRef;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::arrow::{ArrowWriter, ProjectionMask};
 use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::metadata::ParquetMetaData;
 use parquet::file::properties::WriterProperties;
 
 use crate::error::Error;
@@ -27,6 +30,7 @@ pub use groups::{GroupEncoder, GroupWriter, Texts};
 pub use message_reader::MessageReader;
 pub use messages::{GROUP_ROWS, MessageWriter};
 pub use row_groups::{RowGroup, RowGroupBuilder, RowGroupEncoder, RowGroupWriter, Stored};
+pub use way_reader::WayReader;
 
 /// Rows in a batch.
 pub const BATCH_ROWS: usize = 64 * 1024;
@@ -126,7 +130,7 @@ fn unfinished(path: &Path) -> PathBuf {
 /// # Errors
 /// When the file cannot be opened or is not Parquet.
 pub fn read(path: &Path) -> Result<Batches, Error> {
-    batches(path, None)
+    batches(path, None, None)
 }
 
 /// Opens the table at `path` for reading these columns only, as far as there are such.
@@ -134,16 +138,27 @@ pub fn read(path: &Path) -> Result<Batches, Error> {
 /// # Errors
 /// As for [`read`].
 pub fn read_columns(path: &Path, columns: &[&str]) -> Result<Batches, Error> {
-    batches(path, Some(columns))
+    batches(path, None, Some(columns))
 }
 
-fn batches(path: &Path, columns: Option<&[&str]>) -> Result<Batches, Error> {
+/// Opens one group of rows of the table at `path` for reading these columns only, as far as there are such.
+///
+/// # Errors
+/// As for [`read`].
+pub fn read_group(path: &Path, group: usize, columns: &[&str]) -> Result<Batches, Error> {
+    batches(path, Some(group), Some(columns))
+}
+
+fn batches(path: &Path, group: Option<usize>, columns: Option<&[&str]>) -> Result<Batches, Error> {
     let file = File::open(path).map_err(|error| Error::io(path, error))?;
     let mut builder =
         ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| Error::malformed(path, error))?;
     if let Some(columns) = columns {
         let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
         builder = builder.with_projection(mask);
+    }
+    if let Some(group) = group {
+        builder = builder.with_row_groups(vec![group]);
     }
     let reader =
         builder.with_batch_size(BATCH_ROWS).build().map_err(|error| Error::malformed(path, error))?;
@@ -155,10 +170,22 @@ fn batches(path: &Path, columns: Option<&[&str]>) -> Result<Batches, Error> {
 /// # Errors
 /// As for [`read`].
 pub fn rows(path: &Path) -> Result<u64, Error> {
+    Ok(metadata(path)?.file_metadata().num_rows().max(0) as u64)
+}
+
+/// How many groups of rows the table at `path` has, of which only the end of the file is read.
+///
+/// # Errors
+/// As for [`read`].
+pub fn groups(path: &Path) -> Result<usize, Error> {
+    Ok(metadata(path)?.num_row_groups())
+}
+
+fn metadata(path: &Path) -> Result<Arc<ParquetMetaData>, Error> {
     let file = File::open(path).map_err(|error| Error::io(path, error))?;
     let reader =
         ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| Error::malformed(path, error))?;
-    Ok(reader.metadata().file_metadata().num_rows().max(0) as u64)
+    Ok(reader.metadata().clone())
 }
 
 /// The batches of a table that is being read.

@@ -3,6 +3,8 @@
 //! A stage reads the few columns it needs from end to end, so they are kept apart; a message as a whole is put
 //! together on request. Endpoints and call ids repeat and are kept once each.
 
+mod call_ids;
+
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -11,6 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::endpoint::Endpoint;
 use crate::message::{Message, Protocol};
 use crate::node::{NodeId, Nodes};
+use call_ids::CallIds;
 
 /// A row of the trace's endpoint dictionary.
 pub type EndpointId = u32;
@@ -28,8 +31,8 @@ const NO_CALL: u32 = u32::MAX;
 pub struct MessageTrace {
     /// Who the messages went between.
     pub nodes: Nodes,
-    endpoints: Dictionary<Endpoint>,
-    calls: Dictionary<String>,
+    endpoints: Endpoints,
+    calls: CallIds,
     times: [Vec<i64>; 6],
     src: Vec<NodeId>,
     dst: Vec<NodeId>,
@@ -213,7 +216,7 @@ impl MessageTrace {
 
     /// The id that pairs the call or return of row `row` with its counterpart.
     pub fn call_id(&self, row: usize) -> Option<&str> {
-        self.calls.values.get(self.call[row] as usize).map(String::as_str)
+        self.calls.get(self.call[row])
     }
 
     /// The number of the call id of row `row` among those of this trace, for passes that only compare ids.
@@ -288,31 +291,21 @@ fn permute<T: Copy>(column: &mut Vec<T>, order: &[u32]) {
     *column = order.iter().map(|row| column[*row as usize]).collect();
 }
 
-/// Values that repeat, kept once.
-#[derive(Clone, Debug)]
-struct Dictionary<T> {
-    values: Vec<T>,
-    ids: FxHashMap<T, u32>,
+/// The endpoints, each once.
+#[derive(Clone, Debug, Default)]
+struct Endpoints {
+    values: Vec<Endpoint>,
+    ids: FxHashMap<Endpoint, EndpointId>,
 }
 
-impl<T> Default for Dictionary<T> {
-    fn default() -> Self {
-        Dictionary { values: Vec::new(), ids: FxHashMap::default() }
-    }
-}
-
-impl<T: Eq + std::hash::Hash + Clone> Dictionary<T> {
-    fn intern<Q>(&mut self, value: &Q) -> u32
-    where
-        T: std::borrow::Borrow<Q>,
-        Q: Eq + std::hash::Hash + ToOwned<Owned = T> + ?Sized,
-    {
-        if let Some(id) = self.ids.get(value) {
+impl Endpoints {
+    fn intern(&mut self, endpoint: &Endpoint) -> EndpointId {
+        if let Some(id) = self.ids.get(endpoint) {
             return *id;
         }
-        let id = self.values.len() as u32;
-        self.values.push(value.to_owned());
-        self.ids.insert(value.to_owned(), id);
+        let id = self.values.len() as EndpointId;
+        self.values.push(endpoint.clone());
+        self.ids.insert(endpoint.clone(), id);
         id
     }
 }

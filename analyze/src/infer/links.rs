@@ -83,16 +83,35 @@ impl Links {
         shift: i64,
         messages: usize,
     ) {
-        let mut parents = Vec::new();
         for child in children {
-            parents.clear();
-            parents.extend(others.parents(child).map(|(parent, probability)| {
+            let first = self.parent.len() as u32;
+            for (parent, probability) in others.parents(child) {
                 let known = Some(parent).filter(|parent| *parent != Links::ELSEWHERE);
                 let here = known.and_then(|parent| u32::try_from(i64::from(parent) - shift).ok());
-                (here.filter(|parent| (*parent as usize) < messages).unwrap_or(Links::ELSEWHERE), probability)
-            }));
-            self.add_message();
-            self.set(self.messages() - 1, &parents, others.spontaneous(child));
+                let here = here.filter(|parent| (*parent as usize) < messages);
+                self.parent.push(here.unwrap_or(Links::ELSEWHERE));
+                self.probability.push(probability);
+            }
+            self.candidates.push((first, self.parent.len() as u32 - first));
+            self.spontaneous.push(others.spontaneous(child));
+        }
+    }
+
+    /// Takes the first messages away; where these are parents, they are [`Links::ELSEWHERE`] from now on.
+    pub(crate) fn remove_first(&mut self, messages: usize) {
+        let shift = messages as u32;
+        self.spontaneous.drain(..messages);
+        self.candidates.drain(..messages);
+        // Pairs may be in any order, so those of other messages that come first stay.
+        let pairs = self.candidates.iter().filter(|(_, count)| *count > 0).map(|(first, _)| *first).min();
+        let pairs = pairs.unwrap_or(self.parent.len() as u32);
+        self.parent.drain(..pairs as usize);
+        self.probability.drain(..pairs as usize);
+        for (first, _) in &mut self.candidates {
+            *first = first.saturating_sub(pairs);
+        }
+        for parent in self.parent.iter_mut().filter(|parent| **parent != Links::ELSEWHERE) {
+            *parent = parent.checked_sub(shift).unwrap_or(Links::ELSEWHERE);
         }
     }
 
@@ -136,9 +155,12 @@ mod tests {
         assert_eq!(part.parents(1).collect::<Vec<_>>(), [(Links::ELSEWHERE, 0.7), (0, 0.2)]);
         assert_eq!((part.most_likely(1), part.is_likely_spontaneous(1)), (Some(0), false));
         assert_eq!(part.parents(2).collect::<Vec<_>>(), [(1, 1.0)]);
-        let mut rest = Links::default();
-        rest.append_rows(&part, 1..3, 1, usize::MAX);
-        assert_eq!(rest.parents(0).collect::<Vec<_>>(), [(Links::ELSEWHERE, 0.7), (Links::ELSEWHERE, 0.2)]);
+        part.remove_first(1);
+        assert_eq!(part.parents(0).collect::<Vec<_>>(), [(Links::ELSEWHERE, 0.7), (Links::ELSEWHERE, 0.2)]);
+        assert_eq!(part.parents(1).collect::<Vec<_>>(), [(0, 1.0)]);
+        assert_eq!((part.messages(), part.len(), part.spontaneous(0)), (2, 3, 0.1));
+        part.remove_first(2);
+        assert_eq!((part.messages(), part.len()), (0, 0));
     }
 
     #[test]

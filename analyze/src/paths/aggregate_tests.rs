@@ -18,7 +18,7 @@ fn patterns(trace: &MessageTrace, trees: &[(f64, &[(u32, u32)])]) -> (Vec<PathPa
     let dir = DataDir::new(directory.path());
     let budget = Budget::new(options.resources.memory);
     let mut collector = Collector::new(&options, &budget, dir.path());
-    collector.add_trees(trace, &naming, trees);
+    collector.add_trees(&trace.into(), &naming, trees);
     collector.finish(&naming, &dir, &()).unwrap();
     (PathPattern::read_all(&dir.patterns()).unwrap(), Instances::read(&dir.paths()).unwrap())
 }

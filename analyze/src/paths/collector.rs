@@ -9,10 +9,11 @@ use std::sync::Mutex;
 
 use message_trace::parallel::{in_order, lock};
 use message_trace::spill::{Budget, Dealer, Store};
-use message_trace::{DataDir, Error, MessageTrace, Progress};
+use message_trace::{DataDir, Error, Progress};
 
 use super::aggregate::Aggregated;
 use super::children::Children;
+use super::messages::PathMessages;
 use super::path_log::{PathBlock, PathLog, PathLogger};
 use super::record::Recorder;
 use super::tree::{Builder, Built, is_root};
@@ -24,14 +25,14 @@ use crate::options::Options;
 #[derive(Clone, Copy)]
 pub(crate) struct Stretch<'a> {
     /// The messages of the stretch, and all that messages of the stretch may have caused.
-    pub(crate) trace: &'a MessageTrace,
+    pub(crate) messages: &'a PathMessages,
     /// The labels of these messages. The numbers of labels are the same in all stretches.
     pub(crate) naming: &'a Naming,
     /// The links among these messages.
     pub(crate) links: &'a Links,
     /// Which of the messages may be roots now.
     pub(crate) roots: (usize, usize),
-    /// How many messages of the whole trace come before those of `trace`.
+    /// How many messages of the whole trace come before these.
     pub(crate) before: u64,
 }
 
@@ -181,7 +182,7 @@ impl<'s, 'a> Keeper<'s, 'a> {
     fn new(stretch: &Stretch<'s>, by_shape: &'s Store<'a, u8>, piece: usize) -> Keeper<'s, 'a> {
         Keeper {
             piece: piece as u64,
-            recorder: Recorder::new(stretch.trace, stretch.naming),
+            recorder: Recorder::new(stretch.messages, stretch.naming),
             dealer: Dealer::new(by_shape, piece),
             paths: PathLogger::new(stretch.before),
             probabilities: Vec::new(),
@@ -209,12 +210,12 @@ impl Collector<'_> {
     /// Adds these trees, with their probabilities, as if they had been built.
     pub(super) fn add_trees(
         &mut self,
-        trace: &MessageTrace,
+        messages: &PathMessages,
         naming: &Naming,
         trees: &[(f64, &[(u32, u32)])],
     ) {
         let links = Links::default();
-        let stretch = Stretch { trace, naming, links: &links, roots: (0, 0), before: 0 };
+        let stretch = Stretch { messages, naming, links: &links, roots: (0, 0), before: 0 };
         let mut keeper = Keeper::new(&stretch, &self.by_shape, self.kept.before.len());
         trees.iter().for_each(|(probability, tree)| keeper.keep(tree, *probability).unwrap());
         let piece = keeper.finish(Built::default()).unwrap();

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use message_trace::table;
+use message_trace::{MessageTrace, table};
 use proptest::prelude::*;
 
 use super::*;
@@ -57,7 +57,7 @@ proptest! {
     ) {
         let options = Options { resources, path_limit, clients_start_paths: false, ..Options::default() };
         let naming = Naming::new(&trace, &options);
-        let messages = trace.len();
+        let (messages, columns) = (trace.len(), PathMessages::from(&trace));
         // The same trace again and again, as if it went on so.
         let (once, built) = reference::instances(&links, &options);
         let mut expected = Instances::default();
@@ -75,7 +75,7 @@ proptest! {
         for repeat in 0..repeats {
             for roots in borders.windows(2).map(|roots| (roots[0], roots[1])) {
                 let before = repeat * messages as u64;
-                let stretch = Stretch { trace: &trace, naming: &naming, links: &links, roots, before };
+                let stretch = Stretch { messages: &columns, naming: &naming, links: &links, roots, before };
                 collector.add(&stretch, &()).unwrap();
             }
         }
@@ -102,7 +102,8 @@ fn a_place_for_temporary_files_that_is_gone_is_an_error() {
     let links = Links::spontaneous_only(1);
     let budget = Budget::new(0);
     let mut collector = Collector::new(&options, &budget, Path::new("/nonexistent/here"));
-    let stretch = Stretch { trace: &trace, naming: &naming, links: &links, roots: (0, 1), before: 0 };
+    let messages = PathMessages::from(&trace);
+    let stretch = Stretch { messages: &messages, naming: &naming, links: &links, roots: (0, 1), before: 0 };
     let error = collector.add(&stretch, &()).unwrap_err().to_string();
     assert!(error.contains("/nonexistent/here"), "{error}");
 }

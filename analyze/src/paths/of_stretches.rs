@@ -4,9 +4,10 @@
 use std::path::Path;
 
 use message_trace::spill::Budget;
-use message_trace::{DataDir, Error, MessageTrace, Progress};
+use message_trace::{DataDir, Error, Progress};
 
 use super::collector::{self, Collector, Counts};
+use super::messages::PathMessages;
 use crate::infer::Links;
 use crate::naming::Naming;
 use crate::options::Options;
@@ -19,8 +20,9 @@ pub(crate) struct PathsOfStretches<'a> {
 }
 
 /// The messages of a stretch, their names and their links.
+#[derive(Default)]
 struct Inferred {
-    trace: MessageTrace,
+    messages: PathMessages,
     naming: Naming,
     links: Links,
     /// How many messages of the whole trace come before them.
@@ -45,16 +47,14 @@ impl<'a> PathsOfStretches<'a> {
         progress: &dyn Progress,
     ) -> Result<(), Error> {
         let before = stretch.first + stretch.own.start as u64;
-        let nodes = || MessageTrace::new(stretch.trace.nodes.clone());
-        let first =
-            || Inferred { trace: nodes(), naming: Naming::default(), links: Links::default(), before };
-        let mut both = self.last.take().unwrap_or_else(first);
-        let roots = both.trace.len();
+        let mut both = self.last.take().unwrap_or_else(|| Inferred { before, ..Inferred::default() });
+        let roots = both.messages.len();
         both.append(stretch, naming, links);
         if roots > 0 {
             self.build(&both, roots, progress)?;
+            both.remove_first(roots);
         }
-        self.last = Some(both.without(roots));
+        self.last = Some(both);
         Ok(())
     }
 
@@ -65,7 +65,7 @@ impl<'a> PathsOfStretches<'a> {
     pub(crate) fn finish(mut self, dir: &DataDir, progress: &dyn Progress) -> Result<Counts, Error> {
         let naming = match self.last.take() {
             Some(last) => {
-                self.build(&last, last.trace.len(), progress)?;
+                self.build(&last, last.messages.len(), progress)?;
                 last.naming
             }
             None => Naming::default(),
@@ -76,8 +76,8 @@ impl<'a> PathsOfStretches<'a> {
     /// Builds the instances of the first `roots` messages of `of`.
     fn build(&mut self, of: &Inferred, roots: usize, progress: &dyn Progress) -> Result<(), Error> {
         progress.step("building paths", roots as u64);
-        let Inferred { trace, naming, links, before } = of;
-        let stretch = collector::Stretch { trace, naming, links, roots: (0, roots), before: *before };
+        let Inferred { messages, naming, links, before } = of;
+        let stretch = collector::Stretch { messages, naming, links, roots: (0, roots), before: *before };
         self.collector.add(&stretch, progress)
     }
 }
@@ -85,26 +85,19 @@ impl<'a> PathsOfStretches<'a> {
 impl Inferred {
     /// Appends a stretch's own messages, their names and their links.
     fn append(&mut self, stretch: &Stretch, naming: Naming, links: &Links) {
-        self.trace.append_rows(&stretch.trace, stretch.own.clone());
+        self.messages.append(&stretch.trace, stretch.own.clone());
         self.naming.append_rows(naming, stretch.own.clone());
         // A cause may be among the messages behind, which are the next stretch's.
-        let messages = self.trace.len() + stretch.trace.len() - stretch.own.end;
+        let messages = self.messages.len() + stretch.trace.len() - stretch.own.end;
         let shift = self.before as i64 - stretch.first as i64;
         self.links.append_rows(links, stretch.own.clone(), shift, messages);
     }
 
-    /// The same without its first messages.
-    fn without(self, first: usize) -> Inferred {
-        if first == 0 {
-            return self;
-        }
-        let rest = first..self.trace.len();
-        let mut trace = MessageTrace::new(self.trace.nodes.clone());
-        trace.append_rows(&self.trace, rest.clone());
-        let mut links = Links::default();
-        links.append_rows(&self.links, rest.clone(), first as i64, usize::MAX);
-        let mut naming = Naming::default();
-        naming.append_rows(self.naming, rest);
-        Inferred { trace, naming, links, before: self.before + first as u64 }
+    /// Takes its first messages away.
+    fn remove_first(&mut self, messages: usize) {
+        self.messages.remove_first(messages);
+        self.naming.remove_first(messages);
+        self.links.remove_first(messages);
+        self.before += messages as u64;
     }
 }

@@ -101,7 +101,7 @@ mod tests {
             let dir = DataDir::new(directory.path());
             let budget = Budget::new(1 << 20);
             let mut collector = Collector::new(&options, &budget, dir.path());
-            collector.add_trees(&trace, &naming, &trees);
+            collector.add_trees(&(&trace).into(), &naming, &trees);
             collector.finish(&naming, &dir, &()).unwrap();
 
             let mut all = PathPattern::read_all(&dir.patterns()).unwrap();

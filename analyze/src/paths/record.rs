@@ -5,10 +5,10 @@
 
 use std::hash::Hasher;
 
-use message_trace::MessageTrace;
 use rustc_hash::FxHasher;
 
 use super::bytes::{Reader, put, put_float, put_signed, put_slice};
+use super::messages::PathMessages;
 use crate::naming::Naming;
 
 /// What is known of a message of an instance, as bits of a byte.
@@ -77,7 +77,7 @@ impl SeenOnce {
 
 /// Writes instances as bytes, one after the other.
 pub(super) struct Recorder<'trace> {
-    trace: &'trace MessageTrace,
+    messages: &'trace PathMessages,
     naming: &'trace Naming,
     /// The messages above the one that is looked at.
     above: Vec<u32>,
@@ -88,9 +88,9 @@ pub(super) struct Recorder<'trace> {
 }
 
 impl<'trace> Recorder<'trace> {
-    pub(super) fn new(trace: &'trace MessageTrace, naming: &'trace Naming) -> Recorder<'trace> {
+    pub(super) fn new(messages: &'trace PathMessages, naming: &'trace Naming) -> Recorder<'trace> {
         let (above, shape, once) = (Vec::new(), Vec::new(), Vec::new());
-        Recorder { trace, naming, above, shape, once, delays: Vec::new(), record: Vec::new() }
+        Recorder { messages, naming, above, shape, once, delays: Vec::new(), record: Vec::new() }
     }
 
     /// The bytes of a tree of messages with their depths, which is that instance of that piece of the work; and a number that
@@ -111,7 +111,7 @@ impl<'trace> Recorder<'trace> {
             let cause = self.above.last().map(|cause| *cause as usize);
             self.above.push(*message);
             let message = *message as usize;
-            let (sent, received) = (self.trace.send_ts(message), self.trace.recv_ts(message));
+            let (sent, received) = (self.messages.send_ts(message), self.messages.recv_ts(message));
             first = first.or_else(|| Some(sent.or(received)));
             last = last.max(sent).max(received);
             put(&mut self.shape, u64::from(*depth));
@@ -148,11 +148,11 @@ impl<'trace> Recorder<'trace> {
             src_traced: traced(self.naming.src(message)),
             dst_traced: traced(self.naming.dst(message)),
             network: since(received, sent),
-            node: cause.and_then(|cause| since(sent, self.trace.recv_ts(cause))),
+            node: cause.and_then(|cause| since(sent, self.messages.recv_ts(cause))),
             untraced: cause
                 .filter(|_| sent.is_none())
-                .and_then(|cause| since(received, self.trace.send_ts(cause))),
-            bytes: self.trace.bytes(message),
+                .and_then(|cause| since(received, self.messages.send_ts(cause))),
+            bytes: self.messages.bytes(message),
         }
     }
 }

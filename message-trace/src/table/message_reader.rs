@@ -1,5 +1,4 @@
-//! Reading `messages.parquet`: as a whole, a batch, or piece by piece, all columns or those alone that tell who sent to whom
-//! over what.
+//! Reading `messages.parquet`: as a whole, a batch, or piece by piece.
 
 use std::path::{Path, PathBuf};
 
@@ -65,21 +64,10 @@ impl MessageTrace {
         }
         Ok(())
     }
-
-    fn append_ways(&mut self, path: &Path, batch: &RecordBatch, nodes: usize) -> Result<(), Error> {
-        let table = Columns::new(path, batch);
-        let mut ways = Ways::of(&table, nodes)?;
-        let (flow, call_id) = (table.int64("flow")?, table.texts("call_id")?);
-        for row in 0..batch.num_rows() {
-            let message = Message { flow: table.some("flow", flow[row])?, ..ways.message(row, self)? };
-            self.push(&message, call_id[row]);
-        }
-        Ok(())
-    }
 }
 
 /// Who sent what to whom over what, by row of a batch.
-struct Ways<'batch> {
+pub(super) struct Ways<'batch> {
     table: &'batch Columns<'batch>,
     nodes: usize,
     src: Vec<Option<i32>>,
@@ -91,7 +79,7 @@ struct Ways<'batch> {
 }
 
 impl<'batch> Ways<'batch> {
-    fn of(table: &'batch Columns<'batch>, nodes: usize) -> Result<Ways<'batch>, Error> {
+    pub(super) fn of(table: &'batch Columns<'batch>, nodes: usize) -> Result<Ways<'batch>, Error> {
         Ok(Ways {
             table,
             nodes,
@@ -105,7 +93,7 @@ impl<'batch> Ways<'batch> {
     }
 
     /// The message of `row`, of which nothing else is known, with its endpoints in the dictionary of `trace`.
-    fn message(&mut self, row: usize, trace: &mut MessageTrace) -> Result<Message, Error> {
+    pub(super) fn message(&mut self, row: usize, trace: &mut MessageTrace) -> Result<Message, Error> {
         let mut endpoint = |text: &str| {
             let Ok(endpoint) = text.parse::<Endpoint>();
             trace.intern(&endpoint)
@@ -173,36 +161,17 @@ pub struct MessageReader {
     batches: Batches,
     /// What of the last batch was not asked for yet.
     rest: Option<RecordBatch>,
-    /// Whether only the columns [`WAYS`] are read.
-    only_ways: bool,
 }
 
-/// The columns that tell who sent what to whom over what.
-const WAYS: [&str; 8] =
-    ["src", "dst", "src_endpoint", "dst_endpoint", "flow", "direction", "protocol", "call_id"];
-
 impl MessageReader {
-    /// Opens the tables for [`MessageReader::read`] to read of each message only between whom it was, over which endpoints,
-    /// on which flow, in which direction, by which protocol, and its call id, which is quick; all else is as if it were not
-    /// known.
-    ///
-    /// # Errors
-    /// As for [`MessageReader::open`].
-    pub fn open_ways(messages: &Path, nodes: &Path) -> Result<MessageReader, Error> {
-        MessageReader::of(messages, nodes, table::read_columns(messages, &WAYS)?, true)
-    }
-
     /// Opens the tables of messages and of the nodes they name.
     ///
     /// # Errors
     /// When a file cannot be read, or is not such a table.
     pub fn open(messages: &Path, nodes: &Path) -> Result<MessageReader, Error> {
-        MessageReader::of(messages, nodes, table::read(messages)?, false)
-    }
-
-    fn of(messages: &Path, nodes: &Path, batches: Batches, only_ways: bool) -> Result<MessageReader, Error> {
-        let (nodes, rows) = (Nodes::read(nodes)?, table::rows(messages)?);
-        Ok(MessageReader { path: messages.to_owned(), nodes, rows, batches, rest: None, only_ways })
+        let (batches, nodes) = (table::read(messages)?, Nodes::read(nodes)?);
+        let rows = table::rows(messages)?;
+        Ok(MessageReader { path: messages.to_owned(), nodes, rows, batches, rest: None })
     }
 
     /// Who the messages are between.
@@ -215,7 +184,7 @@ impl MessageReader {
         self.rows
     }
 
-    /// Appends the next messages to `trace`, whose nodes must be [`MessageReader::nodes`]: `most`, or what is left.
+    /// Appends the next messages to `trace`: `most`, or what is left. Its nodes are [`MessageReader::nodes`], or are not needed.
     ///
     /// # Errors
     /// When the table cannot be read.
@@ -231,10 +200,7 @@ impl MessageReader {
             };
             let now = left.min(batch.num_rows());
             let part = batch.slice(0, now);
-            match self.only_ways {
-                true => trace.append_ways(&self.path, &part, self.nodes.len())?,
-                false => trace.append(&self.path, &part, self.nodes.len())?,
-            }
+            trace.append(&self.path, &part, self.nodes.len())?;
             self.rest = (now < batch.num_rows()).then(|| batch.slice(now, batch.num_rows() - now));
             left -= now;
         }

@@ -1,0 +1,71 @@
+//! Reading of `messages.parquet` only who sent to whom over what, which is quick, group of rows by group of rows, which may be on
+//! several threads.
+
+use std::path::{Path, PathBuf};
+
+use arrow_array::RecordBatch;
+
+use crate::error::Error;
+use crate::message::Message;
+use crate::node::Nodes;
+use crate::table;
+use crate::table::columns::Columns;
+use crate::table::message_reader::Ways;
+use crate::trace::MessageTrace;
+
+/// The columns that tell who sent what to whom over what.
+const WAYS: [&str; 8] =
+    ["src", "dst", "src_endpoint", "dst_endpoint", "flow", "direction", "protocol", "call_id"];
+
+/// A table of messages of which only the ways are read.
+pub struct WayReader {
+    path: PathBuf,
+    nodes: Nodes,
+    groups: usize,
+}
+
+impl WayReader {
+    /// Opens the tables of messages and of the nodes they name.
+    ///
+    /// # Errors
+    /// When a file cannot be read, or is not such a table.
+    pub fn open(messages: &Path, nodes: &Path) -> Result<WayReader, Error> {
+        let (nodes, groups) = (Nodes::read(nodes)?, table::groups(messages)?);
+        Ok(WayReader { path: messages.to_owned(), nodes, groups })
+    }
+
+    /// Who the messages are between.
+    pub fn nodes(&self) -> &Nodes {
+        &self.nodes
+    }
+
+    /// How many groups of rows the table has.
+    pub fn groups(&self) -> usize {
+        self.groups
+    }
+
+    /// Hands the messages of a group to `part`, some after the other, in the order of the table. Of each is known between whom
+    /// it was, over which endpoints, on which flow, in which direction, by which protocol, and whether it has a call id, which
+    /// is then empty.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    pub fn read(&self, group: usize, mut part: impl FnMut(&MessageTrace)) -> Result<(), Error> {
+        for batch in table::read_group(&self.path, group, &WAYS)? {
+            part(&self.of_batch(&batch?)?);
+        }
+        Ok(())
+    }
+
+    fn of_batch(&self, batch: &RecordBatch) -> Result<MessageTrace, Error> {
+        let table = Columns::new(&self.path, batch);
+        let mut trace = MessageTrace::default();
+        let mut ways = Ways::of(&table, self.nodes.len())?;
+        let (flow, call_id) = (table.int64("flow")?, table.texts("call_id")?);
+        for row in 0..batch.num_rows() {
+            let message = Message { flow: table.some("flow", flow[row])?, ..ways.message(row, &mut trace)? };
+            trace.push(&message, call_id[row].map(|_| ""));
+        }
+        Ok(trace)
+    }
+}

@@ -1,0 +1,79 @@
+//! The call ids of a trace, each once. Where a source has them there is a new one for every other message, so they lie one
+//! behind the other in one text: no allocation for each, and a copy of a trace copies bytes.
+
+use std::hash::Hasher;
+
+use hashbrown::HashTable;
+use rustc_hash::FxHasher;
+
+/// Texts with their numbers, which are dense in the order in which they came.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CallIds {
+    texts: String,
+    /// Where each text ends.
+    ends: Vec<usize>,
+    /// The numbers, by the texts' hashes, which stand beside them so that no text is read again when the table grows.
+    numbers: HashTable<(u32, u32)>,
+}
+
+impl CallIds {
+    /// The number of `text`, a new one where it is new.
+    pub(super) fn intern(&mut self, text: &str) -> u32 {
+        let CallIds { texts, ends, numbers } = self;
+        let hash = hash(text);
+        let is_it = |(other, number): &(u32, u32)| *other == hash && get(texts, ends, *number) == Some(text);
+        if let Some((_, number)) = numbers.find(spread(hash), is_it) {
+            return *number;
+        }
+        let number = ends.len() as u32;
+        texts.push_str(text);
+        ends.push(texts.len());
+        numbers.insert_unique(spread(hash), (hash, number), |(hash, _)| spread(*hash));
+        number
+    }
+
+    /// The text of that number.
+    pub(super) fn get(&self, number: u32) -> Option<&str> {
+        get(&self.texts, &self.ends, number)
+    }
+}
+
+fn get<'texts>(texts: &'texts str, ends: &[usize], number: u32) -> Option<&'texts str> {
+    let number = number as usize;
+    let end = *ends.get(number)?;
+    let begin = number.checked_sub(1).map_or(0, |before| ends[before]);
+    texts.get(begin..end)
+}
+
+fn hash(text: &str) -> u32 {
+    let mut hasher = FxHasher::default();
+    hasher.write(text.as_bytes());
+    (hasher.finish() >> 32) as u32
+}
+
+/// A hash for the table, which looks at the lowest bits and at the highest.
+fn spread(hash: u32) -> u64 {
+    u64::from(hash) << 32 | u64::from(hash)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_texts_have_one_number_and_the_empty_one_is_a_text() {
+        let mut ids = CallIds::default();
+        let texts: Vec<String> =
+            [String::new()].into_iter().chain((0..5000).map(|n| format!("{n}-é"))).collect();
+        for _ in 0..2 {
+            for (number, text) in texts.iter().enumerate() {
+                assert_eq!(ids.intern(text), number as u32);
+            }
+        }
+        for (number, text) in texts.iter().enumerate() {
+            assert_eq!(ids.get(number as u32), Some(text.as_str()));
+        }
+        assert_eq!(ids.get(texts.len() as u32), None);
+        assert_eq!(ids.get(u32::MAX), None);
+    }
+}
