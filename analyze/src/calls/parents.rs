@@ -2,9 +2,10 @@
 //!
 //! The cause of a request is a message that its sender received. Where that is a request, its call is the parent. Where
 //! it is the response of a call that the sender made before, as message linking also has it, both calls were made for
-//! the same one: the parent is that of the earlier call, and the probabilities of the links on the way are multiplied.
+//! the same one: the parent is that of the earlier call. The most likely links lead to it; how likely it is, all of them tell,
+//! as other ways may lead to the same parent ([`Candidates`]).
 
-use super::{Calls, NONE};
+use super::{Calls, Candidates, NONE};
 use crate::infer::Links;
 
 /// The most likely parent of every call.
@@ -26,6 +27,7 @@ pub struct Parent {
 impl Parents {
     /// The parents that `links` give to `calls`.
     pub fn of(calls: &Calls, links: &Links) -> Parents {
+        let candidates = Candidates::of(calls, links);
         let mut parents =
             Parents { parent: vec![NONE; calls.len()], probability: vec![f64::NAN; calls.len()] };
         // A call that was answered before another one was made comes before it, so that its parent is known. One
@@ -36,24 +38,26 @@ impl Parents {
             };
             let mut by_link = false;
             // The most likely link decides; of one that leads to no request, as that was not seen, the next.
-            let mut decided = (links.spontaneous(request), None, links.spontaneous(request));
+            let mut decided = (links.spontaneous(request), None);
             for (cause, probability) in links.parents(request).filter(|(cause, _)| calls.is_message(*cause)) {
                 let from = calls.of_message(cause as usize);
                 let found = if calls.request(from) == Some(cause as usize) {
-                    Some((Some(from as u32), probability))
+                    Some(Some(from as u32))
                 } else {
-                    parents.known(from).filter(|_| from < call).map(|(parent, p)| (parent, p * probability))
+                    parents.known(from).filter(|_| from < call).map(|(parent, _)| parent)
                 };
-                let Some((parent, product)) = found else { continue };
+                let Some(parent) = found else { continue };
                 if probability > decided.0 || (probability == decided.0 && !by_link) {
-                    (decided, by_link) = ((probability, parent, product), true);
+                    (decided, by_link) = ((probability, parent), true);
                 }
             }
             if !by_link && decided.0 <= 0.0 {
                 continue;
             }
+            let of_decided = |(parent, _): &&(Option<u32>, f64)| *parent == decided.1;
+            let likely = candidates.of_call(call).iter().find(of_decided).map_or(0.0, |(_, likely)| *likely);
             parents.parent[call] = decided.1.unwrap_or(NONE);
-            parents.probability[call] = decided.2;
+            parents.probability[call] = likely;
         }
         parents
     }
@@ -88,10 +92,14 @@ mod tests {
         let parent = |call| parents.of_call(call).unwrap();
         assert_eq!(parent(0), Parent { call: None, probability: 1.0 });
         assert_eq!(parent(1), Parent { call: Some(0), probability: 0.75 });
-        // d was called for the same call as b was: 0.5 times 0.75.
-        assert_eq!(parent(2), Parent { call: Some(0), probability: 0.375 });
+        // d was called for the same call as b was: 0.5 times 0.75; or directly.
+        assert_eq!(parent(2), Parent { call: Some(0), probability: 0.375 + 0.25 });
         links.set(1, &[(0, 0.25)], 0.75);
-        assert_eq!(Parents::of(&calls, &links).of_call(2), Some(Parent { call: None, probability: 0.375 }));
+        // Spontaneous, or for what was.
+        assert_eq!(
+            Parents::of(&calls, &links).of_call(2),
+            Some(Parent { call: None, probability: 0.25 + 0.5 * 0.75 })
+        );
     }
 
     #[test]
