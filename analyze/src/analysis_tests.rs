@@ -167,6 +167,60 @@ fn stretches_find_what_the_whole_trace_shows() {
     }
 }
 
+/// The same requests of which each is served by one of three pairs of hosts, in turn, and every fourth is asked of two apps.
+fn replicas(requests: i64) -> MessageTrace {
+    let mut trace = Fixture::new();
+    for request in 0..requests {
+        let (time, flow, host) =
+            (request * 10_000, request % 3, |of: i64| ["one", "two", "three"][of as usize % 3]);
+        let (client, web) = (format!("c/client{flow}"), format!("web-{}/web", host(request)));
+        let apps = [format!("app-{}/app", host(request)), format!("app-{}/app", host(request + 1))];
+        trace.send(&client, &web, time, time + 50).ports(40_000, 80).on(flow);
+        let mut now = time + 50;
+        for (place, app) in apps.iter().enumerate().take(if request % 4 == 0 { 2 } else { 1 }) {
+            let flow = 10 + 10 * place as i64 + flow;
+            trace.send(&web, app, now + 300, now + 350).ports(40_000, 81).on(flow);
+            trace.send(app, &web, now + 900, now + 950).ports(81, 40_000).accepting().on(flow);
+            now += 950;
+        }
+        trace.send(&web, &client, now + 300, now + 350).ports(80, 40_000).accepting().on(flow);
+    }
+    trace.trace()
+}
+
+#[test]
+fn by_roles_stretches_find_what_the_whole_trace_shows_and_links_are_as_by_names() {
+    let trace = replicas(72);
+    for algorithm in [Algorithm::Auto, Algorithm::Linking, Algorithm::Nesting] {
+        let found = |stretch, roles| {
+            let options = Options { algorithm, window: 5_000, stretch, roles, ..Options::default() };
+            analyzed(&trace, &options)
+        };
+        let shapes = |of: &Written| -> Vec<_> {
+            let shape = |pattern: &PathPattern| -> String {
+                pattern.hops.iter().map(|hop| format!("{}>{} ", hop.src, hop.dst)).collect()
+            };
+            of.patterns.iter().map(|pattern| (shape(pattern), pattern.count)).collect()
+        };
+        let (names, whole) = (found(1000, false), found(1000, true));
+        assert_eq!(names.patterns.len(), 6, "{algorithm}");
+        let one = "CLIENT>web web>app app>web web>CLIENT ".to_owned();
+        let two = "CLIENT>web web>app app>web web>app#2 app#2>web web>CLIENT ".to_owned();
+        assert_eq!(shapes(&whole), [(one, 54), (two, 18)], "{algorithm}");
+        assert_eq!(whole.links, names.links, "{algorithm}: what is inferred is not of roles");
+        let messages = |of: &Written| -> Vec<Vec<u32>> {
+            of.instances.iter().map(|instance| instance.messages.to_vec()).collect()
+        };
+        assert_eq!(messages(&whole), messages(&names), "{algorithm}");
+        // Borders lie within requests.
+        for stretch in [41, 79, 101] {
+            let parts = found(stretch, true);
+            assert_eq!(shapes(&parts), shapes(&whole), "{algorithm} {stretch}");
+            assert_eq!(messages(&parts), messages(&whole), "{algorithm} {stretch}");
+        }
+    }
+}
+
 #[test]
 fn nothing_comes_of_nothing() {
     let found = analyzed(&MessageTrace::default(), &Options::default());

@@ -39,15 +39,17 @@ impl Fixture {
         40_000 + self.ephemeral
     }
 
-    /// The node of that name; `name#1` and `name#2` are two processes of one command.
+    /// The node of that name; `name#1` and `name#2` are two processes of one command, and `one/name` is on host one.
     pub(crate) fn node(&mut self, name: &str) -> NodeId {
+        let (host, name) = name.split_once('/').unwrap_or(("h", name));
         let (command, number) = name.split_once('#').unwrap_or((name, "0"));
         let pid = Some(number.parse().unwrap());
         let nodes = &mut self.trace.nodes;
-        let known = nodes.0.iter().position(|node| node.command == command && node.pid == pid);
+        let is_it = |node: &Node| node.host == host && node.command == command && node.pid == pid;
+        let known = nodes.0.iter().position(is_it);
         known.map(|id| id as NodeId).unwrap_or_else(|| {
             let traced = !self.untraced.iter().any(|untraced| untraced == command);
-            nodes.push(Node { host: "h".into(), pid, command: command.into(), traced, ..Node::default() })
+            nodes.push(Node { host: host.into(), pid, command: command.into(), traced, ..Node::default() })
         })
     }
 

@@ -3,10 +3,12 @@
 //! a process unless the user asks for hosts, and its *name*, which many nodes may share.
 
 mod aliases;
+mod by_role;
 mod known;
 mod names;
 mod node_names;
 mod outline;
+mod role_names;
 mod roles;
 
 use std::ops::Range;
@@ -15,6 +17,8 @@ use message_trace::{EndpointId, MessageTrace, NodeId, Protocol};
 
 use crate::options::Options;
 pub use aliases::{Aliases, Error as AliasError};
+pub(crate) use by_role::ByRole;
+use by_role::RoleNamer;
 pub use known::called;
 use names::Interner;
 pub use names::{CLIENT, EPHEMERAL};
@@ -31,6 +35,7 @@ pub struct Naming {
     nodes: Vec<GrainNode>,
     hops: Vec<HopName>,
     texts: Vec<String>,
+    by_role: Option<ByRole>,
 }
 
 /// A node at the chosen grain.
@@ -72,6 +77,7 @@ impl Naming {
         self.dst.extend_from_slice(&later.dst[rows.clone()]);
         self.hop.extend_from_slice(&later.hop[rows]);
         (self.nodes, self.hops, self.texts) = (later.nodes, later.hops, later.texts);
+        self.by_role = later.by_role;
     }
 
     /// Takes the first rows away.
@@ -114,6 +120,11 @@ impl Naming {
         self.hops.len()
     }
 
+    /// The labels of hops by roles, if they are asked for.
+    pub(crate) fn by_role(&self) -> Option<&ByRole> {
+        self.by_role.as_ref()
+    }
+
     /// A name or a port's label.
     pub fn text(&self, text: u32) -> &str {
         &self.texts[text as usize]
@@ -134,7 +145,8 @@ impl<'trace> Namer<'trace> {
     pub(crate) fn of(outline: &'trace MessageTrace, options: &'trace Options) -> Namer<'trace> {
         let known = known::nodes(outline, &options.aliases);
         let roles = Roles::of(outline, &known, options.grain, options.fixed_port_peers);
-        let nodes = names::GrainNodes::new(outline, known, options.grain);
+        let by_role = options.roles.then(|| RoleNamer::of(outline, &known, options));
+        let nodes = names::GrainNodes::new(outline, known, options.grain, by_role);
         Namer { outline, roles, nodes, hops: Interner::default(), texts: Interner::default() }
     }
 
@@ -166,8 +178,9 @@ impl<'trace> Namer<'trace> {
                 protocol: message.protocol,
             }));
         }
+        let by_role = nodes.by_role.as_mut().map(|by_role| by_role.label(&hops.values, texts));
         let (nodes, hops, texts) = (nodes.list.clone(), hops.values.clone(), texts.values.clone());
-        Naming { src, dst, hop, nodes, hops, texts }
+        Naming { src, dst, hop, nodes, hops, texts, by_role }
     }
 }
 

@@ -28,6 +28,10 @@ pub struct Options {
     /// What a node is (WAP5 section 2.5).
     #[serde(with = "grain")]
     pub grain: Grain,
+    /// Whether instances are aggregated by what their nodes do instead of which they are (WAP5 section 2.5.1, Figure 3;
+    /// docs/decisions/0406). Off is left out of the summary.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub roles: bool,
     /// What the user calls the nodes.
     pub aliases: Aliases,
     /// The window x, in nanoseconds: a message with nothing received this long before it is spontaneous. It should
@@ -68,6 +72,7 @@ impl Default for Options {
             algorithm: Algorithm::default(),
             without: Vec::new(),
             grain: Grain::default(),
+            roles: false,
             aliases: Aliases::default(),
             window: 2_000_000_000,
             spontaneous_delay: 4.0,
@@ -155,6 +160,10 @@ mod tests {
         assert!(text.contains(r#""algorithm":"auto","without":["threads"],"grain":"thread""#), "{text}");
         assert_eq!(serde_json::from_str::<Options>(&text).unwrap(), options);
         assert_eq!(serde_json::from_str::<Options>("{}").unwrap(), Options::default());
+        assert!(!text.contains("roles"), "a summary without them is as it was: {text}");
+        let by_roles = Options { roles: true, ..Options::default() };
+        let text = serde_json::to_string(&by_roles).unwrap();
+        assert_eq!(serde_json::from_str::<Options>(&text).unwrap(), by_roles);
     }
 
     #[test]

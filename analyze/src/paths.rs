@@ -4,8 +4,8 @@
 //! shape are a pattern ([`mod@aggregate`]).
 //!
 //! There may be more of them than memory holds, as every wrong link makes a pattern of its own. So they are collected as bytes
-//! ([`collector`], [`record`], [`path_log`], [`bytes`]), described partition by partition ([`mod@aggregate`], [`described`]),
-//! numbered ([`ranking`]) and written group by group ([`pattern_rows`]).
+//! ([`collector`], [`record`], [`place_labels`], [`path_log`], [`bytes`]), described partition by partition ([`mod@aggregate`], [`described`]),
+//! numbered ([`ranking`]) and written group by group ([`pattern_rows`], [`hop_texts`]).
 
 mod aggregate;
 mod bytes;
@@ -13,6 +13,7 @@ mod children;
 mod collector;
 mod decision;
 mod described;
+mod hop_texts;
 mod instances;
 mod messages;
 mod of_stretches;
@@ -21,10 +22,13 @@ mod pattern;
 mod pattern_choice;
 mod pattern_rows;
 mod pattern_table;
+mod place_labels;
 mod ranking;
 mod record;
 #[cfg(test)]
 mod reference;
+#[cfg(test)]
+mod roles_tests;
 mod tree;
 
 pub use instances::{Instance, Instances};

@@ -92,6 +92,9 @@ pub(crate) fn analysis(summary: &AnalysisSummary) -> String {
             message_trace::Grain::Thread => "threads",
         },
     );
+    if summary.options.roles {
+        line.push_str(", told apart by roles");
+    }
     for (count, what) in [
         (totals.roots_bounded, "paths with more uncertain links than were tried both ways (--try-both)"),
         (totals.instances_cut, "instances cut off at the largest size"),

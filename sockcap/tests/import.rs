@@ -165,6 +165,52 @@ fn names_are_the_users_and_need_no_reconciling() {
 }
 
 #[test]
+fn servers_of_one_role_are_one_pattern_if_one_asks_for_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    fs::write(path.join("calls.csv"), calls()).unwrap();
+    works(&["import", "calls", "calls.csv"], path);
+    // How many instances each pattern has, and where its hops lead.
+    let patterns = |more: &[&str]| {
+        works(&[&["report"], more].concat(), path);
+        let table = works(&["export", "patterns"], path);
+        let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split(',').collect()).collect();
+        let column = |name| rows[0].iter().position(|column| *column == name).unwrap();
+        let mut lines: Vec<String> = Vec::new();
+        for row in &rows[1..] {
+            if row[column("hop")] == "0" {
+                lines.push(row[column("count")].to_owned());
+            }
+            *lines.last_mut().unwrap() += &format!(" {}", row[column("dst")]);
+        }
+        lines
+    };
+    let by_names = ["25 web-1 10.0.0.5 web-1 CLIENT", "25 web-1 10.0.0.6 web-1 CLIENT"];
+    let by_roles = ["50 web-1 any web-1 CLIENT"];
+    assert_eq!(patterns(&[]), by_names);
+    assert_eq!(patterns(&["--roles"]), by_roles, "the analysis is made again");
+    assert_eq!(patterns(&[]), by_roles, "what is not said is as in the last one");
+    assert_eq!(patterns(&["--node", "host"]), by_roles);
+    assert_golden("roles.txt", &works(&["report", "--node", "command"], path));
+    let page = fs::read_to_string(path.join("sockcap.data/report.html")).unwrap();
+    assert!(page.contains("web-1 → any"));
+    assert!(works(&["export", "paths"], path).lines().count() > 200, "each path has its own messages");
+    assert_eq!(patterns(&["--roles=false"]), by_names);
+    let said = run(&["analyze", "--roles"], path);
+    let said = String::from_utf8(said.stderr).unwrap();
+    assert!(
+        said.contains("1 path pattern in 50 instances") && said.contains("told apart by roles"),
+        "{said}"
+    );
+    works(&["analyze"], path);
+    assert_eq!(patterns(&[]), by_names, "an analysis without options goes back");
+
+    fs::write(path.join("sockcap.data/aliases"), "role 10.0.0.* = db\n").unwrap();
+    assert_eq!(patterns(&[]), by_names, "a role is none without --roles");
+    assert_eq!(patterns(&["--roles"]), ["50 web-1 db web-1 CLIENT"]);
+}
+
+#[test]
 fn exported_messages_and_nodes_have_the_users_names() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();

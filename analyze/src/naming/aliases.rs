@@ -1,4 +1,5 @@
-//! The user's names: a file of aliases, a rule a line, says what addresses, hosts, commands and endpoints are called.
+//! The user's names: a file of aliases, a rule a line, says what addresses, hosts, commands and endpoints are called, and
+//! which nodes do the same.
 //!
 //! ```text
 //! # what  which            = name
@@ -6,6 +7,7 @@
 //! host    ip-10-0-0-7      = db
 //! command java             = shop
 //! endpoint 10.0.0.9:443    = "front end"
+//! role    web*             = web       # what nodes of these names do, where they are told apart by roles only
 //! ```
 //!
 //! In patterns, `*` stands for any characters and `?` for one. What has a space at its ends, a `=`, a `#` or a quote in
@@ -133,6 +135,16 @@ impl Aliases {
     /// The name of whoever is at that endpoint.
     pub fn endpoint(&self, endpoint: &str) -> Option<&str> {
         self.find(What::Endpoint, endpoint, None)
+    }
+
+    /// The role of the node of that name.
+    pub(super) fn role(&self, name: &str) -> Option<&str> {
+        self.find(What::Role, name, None)
+    }
+
+    /// Whether the user calls any role so.
+    pub(super) fn have_role(&self, role: &str) -> bool {
+        self.rules.iter().any(|rule| rule.what == What::Role && rule.name == role)
     }
 
     /// What to call that endpoint in a table of messages: the name of whoever is there, or else that of the address, with

@@ -7,6 +7,7 @@ use message_trace::{Endpoint, Grain, MessageTrace, Node, NodeId};
 use rustc_hash::FxHashMap;
 
 use super::GrainNode;
+use super::by_role::RoleNamer;
 use super::known::Known;
 use super::roles::Roles;
 
@@ -64,6 +65,8 @@ pub(super) struct GrainNodes<'trace> {
     numbers: FxHashMap<(NodeId, Option<i32>), u32>,
     hosts: FxHashMap<(String, bool), u32>,
     pub(super) list: Vec<GrainNode>,
+    /// What is told of every node, where roles are asked for.
+    pub(super) by_role: Option<RoleNamer<'trace>>,
 }
 
 impl<'trace> GrainNodes<'trace> {
@@ -71,6 +74,7 @@ impl<'trace> GrainNodes<'trace> {
         trace: &'trace MessageTrace,
         known: Vec<Known<'trace>>,
         grain: Grain,
+        by_role: Option<RoleNamer<'trace>>,
     ) -> GrainNodes<'trace> {
         let with_host = on_many_hosts(trace, &known);
         GrainNodes {
@@ -81,6 +85,7 @@ impl<'trace> GrainNodes<'trace> {
             numbers: FxHashMap::default(),
             hosts: FxHashMap::default(),
             list: Vec::new(),
+            by_role,
         }
     }
 
@@ -106,7 +111,9 @@ impl<'trace> GrainNodes<'trace> {
         let number = self.list.len() as u32;
         let client = roles.is_client(id);
         let (Some(node), Some(known)) = (self.trace.nodes.get(id), self.known.get(id as usize)) else {
-            self.list.push(GrainNode { name: texts.intern(CLIENT.to_owned()), traced: false, client });
+            let name = texts.intern(CLIENT.to_owned());
+            self.list.push(GrainNode { name, traced: false, client });
+            self.by_role.iter_mut().for_each(|by_role| by_role.add_node(name, CLIENT, None));
             return number;
         };
         if self.grain == Grain::Host {
@@ -119,7 +126,9 @@ impl<'trace> GrainNodes<'trace> {
         }
         let name = name(node, known, tid, self.grain, self.with_host);
         let name = if client { client_name(known, name, self.grain) } else { name };
-        self.list.push(GrainNode { name: texts.intern(name), traced: node.traced, client });
+        let text = texts.intern(name.clone());
+        self.list.push(GrainNode { name: text, traced: node.traced, client });
+        self.by_role.iter_mut().for_each(|by_role| by_role.add_node(text, &name, Some((node, known))));
         number
     }
 }

@@ -12,13 +12,13 @@ use crate::paths::reference;
 use crate::paths::tree::tests::some_links;
 use crate::paths::{Instances, PathPattern};
 
-/// A trace of `messages` among few nodes, of which the last was not traced.
+/// A trace of `messages` among few nodes, of which the last was not traced, and the first ones are two of a kind.
 fn some_trace(messages: usize) -> impl Strategy<Value = MessageTrace> {
     let message = (0usize..4, 0usize..4, -20i64..60, 1u16..3, 0u8..10, 1i64..4);
     proptest::collection::vec(message, messages).prop_map(|messages| {
         let mut trace = Fixture::new().untraced(&["d"]);
         for (number, (src, dst, latency, port, lost, bytes)) in messages.into_iter().enumerate() {
-            let names = ["a", "b", "c", "d"];
+            let names = ["one/a", "two/a", "one/c", "one/d"];
             let time = 7 * number as i64;
             let sent = trace.send(names[src], names[dst], time, time + latency).ports(40_000, 80 * port);
             sent.bytes(bytes);
@@ -54,8 +54,9 @@ proptest! {
         borders in proptest::collection::vec(any::<prop::sample::Index>(), 0..3),
         path_limit in 1usize..30,
         repeats in 1u64..4,
+        roles in any::<bool>(),
     ) {
-        let options = Options { resources, path_limit, clients_start_paths: false, ..Options::default() };
+        let options = Options { resources, path_limit, roles, clients_start_paths: false, ..Options::default() };
         let naming = Naming::new(&trace, &options);
         let (messages, columns) = (trace.len(), PathMessages::from(&trace));
         // The same trace again and again, as if it went on so.

@@ -5,6 +5,7 @@
 use message_trace::stats::Summary;
 
 use super::bytes::{Reader, put, put_float, put_slice};
+use super::place_labels::PlaceLabels;
 use super::record::{Recorded, Seen, SeenOnce};
 
 /// A message of a pattern, summarised over its instances.
@@ -178,17 +179,17 @@ impl<'bytes> Described<'bytes> {
 }
 
 impl Iterator for Described<'_> {
-    /// The depth of a message, its labels as an index for `Naming::hop_name`, and the message.
-    type Item = (u32, u32, SeenOften);
+    /// The depth of a message, its labels, and the message.
+    type Item = (u32, PlaceLabels, SeenOften);
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        let (depth, hop) = self.places.next()?;
+        let (depth, labels) = self.places.next()?;
         let message = match self.once {
             Some(p) => SeenOften::once(SeenOnce::next(&mut self.messages), p),
             None => SeenOften::next(&mut self.messages),
         };
-        Some((depth, hop, message))
+        Some((depth, labels, message))
     }
 }
 
@@ -202,10 +203,10 @@ impl<'bytes> Places<'bytes> {
 }
 
 impl Iterator for Places<'_> {
-    type Item = (u32, u32);
+    type Item = (u32, PlaceLabels);
 
     #[inline]
-    fn next(&mut self) -> Option<(u32, u32)> {
-        (!self.0.is_empty()).then(|| (self.0.number() as u32, self.0.number() as u32))
+    fn next(&mut self) -> Option<(u32, PlaceLabels)> {
+        (!self.0.is_empty()).then(|| (self.0.number() as u32, PlaceLabels::of(self.0.number())))
     }
 }

@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array, StringArray};
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array};
 use message_trace::Error;
 use message_trace::stats::Summary;
-use message_trace::table::columns::keyed;
 use message_trace::table::{RowGroup, RowGroupBuilder, RowGroupEncoder, Stored};
-use rustc_hash::FxHashMap;
 
 use super::described::{Described, Whole};
+use super::hop_texts::HopTexts;
+use super::place_labels::PlaceLabels;
 use super::record::Seen;
-use crate::naming::Naming;
 
 /// Rows that are put into columns at a time: few enough that they stay in the processor's cache.
 const STEP: usize = 4096;
@@ -26,50 +25,6 @@ pub(super) fn stored(column: &str) -> Stored {
             Stored::Plain
         }
         _ => Stored::Once,
-    }
-}
-
-/// The labels of hops, by columns: sender, receiver, their ports, protocol.
-pub(super) struct HopTexts([Labels; 5]);
-
-/// A column of labels.
-struct Labels {
-    texts: StringArray,
-    /// The place of each hop's label among them.
-    keys: Vec<i32>,
-}
-
-impl HopTexts {
-    /// All labels of `naming`.
-    pub(super) fn of(naming: &Naming) -> HopTexts {
-        let names = || (0..naming.hops() as u32).map(|hop| naming.hop_name(hop));
-        HopTexts([
-            Labels::of(names().map(|name| naming.text(name.src))),
-            Labels::of(names().map(|name| naming.text(name.dst))),
-            Labels::of(names().map(|name| naming.text(name.src_port))),
-            Labels::of(names().map(|name| naming.text(name.dst_port))),
-            Labels::of(names().map(|name| name.protocol.name())),
-        ])
-    }
-}
-
-impl Labels {
-    fn of<'a>(texts: impl Iterator<Item = &'a str>) -> Labels {
-        let mut places: FxHashMap<&str, i32> = FxHashMap::default();
-        let mut distinct = Vec::new();
-        let keys = texts.map(|text| {
-            *places.entry(text).or_insert_with(|| {
-                distinct.push(text);
-                distinct.len() as i32 - 1
-            })
-        });
-        let keys = keys.collect();
-        Labels { texts: StringArray::from_iter_values(distinct), keys }
-    }
-
-    fn column(&self, hops: &[u32]) -> ArrayRef {
-        let keys = hops.iter().map(|hop| self.keys.get(*hop as usize).copied().unwrap_or_default());
-        keyed(Int32Array::from_iter_values(keys), self.texts.clone())
     }
 }
 
@@ -92,14 +47,14 @@ impl<'a> PatternRows<'a> {
         let pattern = Described::of(described);
         let whole = pattern.whole;
         self.above.clear();
-        for (place, (depth, hop, seen)) in (0..).zip(pattern) {
+        for (place, (depth, labels, seen)) in (0..).zip(pattern) {
             self.above.truncate(depth as usize);
             let parent = self.above.last().copied();
             self.above.push(place);
-            self.step.push(place, parent, depth, hop, seen);
+            self.step.push(place, parent, depth, labels, seen);
         }
         self.step.repeat(number, &whole);
-        if self.step.hop.len() >= STEP { self.flush() } else { Ok(()) }
+        if self.step.labels.len() >= STEP { self.flush() } else { Ok(()) }
     }
 
     /// Encodes what is left.
@@ -122,7 +77,7 @@ struct Step {
     parent: Vec<i32>,
     has_parent: Vec<bool>,
     depth: Vec<i32>,
-    hop: Vec<u32>,
+    labels: Vec<PlaceLabels>,
     src_traced: Vec<bool>,
     dst_traced: Vec<bool>,
     bytes: Vec<f64>,
@@ -136,12 +91,19 @@ struct Step {
 
 impl Step {
     #[inline]
-    fn push(&mut self, place: i32, parent: Option<i32>, depth: u32, hop: u32, seen: Seen<Summary, f64>) {
+    fn push(
+        &mut self,
+        place: i32,
+        parent: Option<i32>,
+        depth: u32,
+        labels: PlaceLabels,
+        seen: Seen<Summary, f64>,
+    ) {
         self.place.push(place);
         self.parent.push(parent.unwrap_or_default());
         self.has_parent.push(parent.is_some());
         self.depth.push(depth as i32);
-        self.hop.push(hop);
+        self.labels.push(labels);
         self.src_traced.push(seen.src_traced);
         self.dst_traced.push(seen.dst_traced);
         self.bytes.push(seen.bytes);
@@ -169,7 +131,7 @@ impl Step {
             Arc::new(Int32Array::new(self.parent.into(), Some(self.has_parent.into()))),
             Arc::new(Int32Array::from(self.depth)),
         ];
-        arrays.extend(texts.0.iter().map(|labels| labels.column(&self.hop)));
+        arrays.extend(texts.columns(&self.labels));
         arrays.push(Arc::new(BooleanArray::from(self.src_traced)));
         arrays.push(Arc::new(BooleanArray::from(self.dst_traced)));
         arrays.push(Arc::new(Float64Array::from(self.bytes)));

@@ -9,7 +9,8 @@ use message_trace::table::{RowGroup, RowGroupWriter};
 use message_trace::{Error, Progress};
 
 use super::bytes::{Reader, put, put_slice};
-use super::pattern_rows::{HopTexts, PatternRows};
+use super::hop_texts::HopTexts;
+use super::pattern_rows::PatternRows;
 use super::{pattern_rows, pattern_table};
 use crate::naming::Naming;
 

@@ -9,6 +9,7 @@ use rustc_hash::FxHasher;
 
 use super::bytes::{Reader, put, put_float, put_signed, put_slice};
 use super::messages::PathMessages;
+use super::place_labels::Labeler;
 use crate::naming::Naming;
 
 /// What is known of a message of an instance, as bits of a byte.
@@ -79,6 +80,7 @@ impl SeenOnce {
 pub(super) struct Recorder<'trace> {
     messages: &'trace PathMessages,
     naming: &'trace Naming,
+    labeler: Labeler<'trace>,
     /// The messages above the one that is looked at.
     above: Vec<u32>,
     shape: Vec<u8>,
@@ -90,7 +92,8 @@ pub(super) struct Recorder<'trace> {
 impl<'trace> Recorder<'trace> {
     pub(super) fn new(messages: &'trace PathMessages, naming: &'trace Naming) -> Recorder<'trace> {
         let (above, shape, once) = (Vec::new(), Vec::new(), Vec::new());
-        Recorder { messages, naming, above, shape, once, delays: Vec::new(), record: Vec::new() }
+        let labeler = Labeler::new(naming);
+        Recorder { messages, naming, labeler, above, shape, once, delays: Vec::new(), record: Vec::new() }
     }
 
     /// The bytes of a tree of messages with their depths, which is that instance of that piece of the work; and a number that
@@ -104,6 +107,7 @@ impl<'trace> Recorder<'trace> {
         self.shape.clear();
         self.delays.clear();
         self.above.clear();
+        self.labeler.begin();
         let mut first = None;
         let mut last = None;
         for (message, depth) in tree {
@@ -115,7 +119,7 @@ impl<'trace> Recorder<'trace> {
             first = first.or_else(|| Some(sent.or(received)));
             last = last.max(sent).max(received);
             put(&mut self.shape, u64::from(*depth));
-            put(&mut self.shape, u64::from(self.naming.hop(message)));
+            put(&mut self.shape, self.labeler.label(message).number());
             self.seen(message, cause, sent, received).put(&mut self.delays);
         }
         // From the first event of the root to the last event of the tree.

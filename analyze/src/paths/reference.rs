@@ -33,8 +33,8 @@ pub(super) fn patterns(trace: &MessageTrace, naming: &Naming, instances: &mut In
     let mut members: Vec<Vec<usize>> = Vec::new();
     let mut shapes = HashMap::new();
     for (number, instance) in instances.iter().enumerate() {
-        let hops = instance.messages.iter().map(|message| naming.hop(*message as usize));
-        let shape: Vec<(u32, u32)> = instance.depths.iter().copied().zip(hops).collect();
+        let labels = labels(naming, instance.messages);
+        let shape: Vec<(u32, Labels)> = instance.depths.iter().copied().zip(labels).collect();
         let next = members.len();
         let shape = *shapes.entry(shape).or_insert(next);
         members.resize_with(next.max(shape + 1), Vec::new);
@@ -49,6 +49,35 @@ pub(super) fn patterns(trace: &MessageTrace, naming: &Naming, instances: &mut In
         members.iter().for_each(|member| instances.patterns_mut()[*member] = number as u32);
     }
     described.into_iter().map(|(pattern, _)| pattern).collect()
+}
+
+/// Sender, receiver, their ports and the protocol of a message, as in the table.
+type Labels = [String; 5];
+
+/// The labels of each message of a path.
+fn labels(naming: &Naming, messages: &[u32]) -> Vec<Labels> {
+    let text = |text| naming.text(text).to_owned();
+    // The nodes of the path in the order in which it comes to them: name, and role.
+    let mut nodes: Vec<(u32, u32)> = Vec::new();
+    let label = |message: &u32| {
+        let hop = naming.hop(*message as usize);
+        let name = naming.hop_name(hop);
+        let Some(by_role) = naming.by_role() else {
+            let [src, dst, src_port, dst_port] = [name.src, name.dst, name.src_port, name.dst_port].map(text);
+            return [src, dst, src_port, dst_port, name.protocol.to_string()];
+        };
+        let of_role = by_role.hop_name(by_role.hop(hop));
+        let ends = [(name.src, of_role.src), (name.dst, of_role.dst)].map(|(name, role)| {
+            if !nodes.contains(&(name, role)) {
+                nodes.push((name, role));
+            }
+            let before = nodes.iter().take_while(|node| **node != (name, role));
+            by_role.role(role).text(before.filter(|node| node.1 == role).count() as u32)
+        });
+        let [src, dst] = ends;
+        [src, dst, text(of_role.src_port), text(of_role.dst_port), name.protocol.to_string()]
+    };
+    messages.iter().map(label).collect()
 }
 
 fn describe(trace: &MessageTrace, naming: &Naming, instances: &Instances, members: &[usize]) -> PathPattern {
@@ -95,8 +124,8 @@ fn hop(trace: &MessageTrace, naming: &Naming, instances: &Instances, members: &[
         weight += p;
     }
     let message = first.messages[place] as usize;
-    let name = naming.hop_name(naming.hop(message));
-    let text = |text| naming.text(text).to_owned();
+    let [src, dst, src_port, dst_port, _] = labels(naming, first.messages).swap_remove(place);
+    let protocol = naming.hop_name(naming.hop(message)).protocol;
     let traced = |node: fn(&Naming, usize) -> u32| {
         let node = |member: &usize| node(naming, instances.get(*member).messages[place] as usize);
         members.iter().any(|member| naming.nodes()[node(member) as usize].traced)
@@ -104,11 +133,11 @@ fn hop(trace: &MessageTrace, naming: &Naming, instances: &Instances, members: &[
     Hop {
         parent,
         depth: depth as usize,
-        src: text(name.src),
-        dst: text(name.dst),
-        src_port: text(name.src_port),
-        dst_port: text(name.dst_port),
-        protocol: name.protocol,
+        src,
+        dst,
+        src_port,
+        dst_port,
+        protocol,
         src_traced: traced(Naming::src),
         dst_traced: traced(Naming::dst),
         bytes: bytes / weight,

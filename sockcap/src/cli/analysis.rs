@@ -74,6 +74,10 @@ pub(crate) struct Inference {
     /// [default: command]
     #[arg(long, value_name = "GRAIN", value_parser = Grain::from_str)]
     node: Option<Grain>,
+    /// Make one pattern of paths whose nodes do the same, whichever of several servers they pass: nodes are called by
+    /// what they do, a second one of a role in a path NAME#2 (docs/names.md) [default: false]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    roles: Option<bool>,
     /// A file that says what addresses, hosts, commands and endpoints are to be called (docs/names.md)
     /// [default: DIR/aliases, if there is one]
     #[arg(long, value_name = "FILE")]
@@ -195,6 +199,7 @@ impl Inference {
     pub(crate) fn applied_to(&self, options: analyze::Options) -> analyze::Options {
         analyze::Options {
             grain: self.node.unwrap_or(options.grain),
+            roles: self.roles.unwrap_or(options.roles),
             algorithm: self.algorithm.unwrap_or(options.algorithm),
             without: self.without.clone().unwrap_or(options.without),
             window: self.window.map_or(options.window, |window| window.as_nanos() as i64),

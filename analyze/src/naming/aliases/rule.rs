@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-const FORM: &str = "a rule is: address|host|command|endpoint WHICH = NAME";
+const FORM: &str = "a rule is: address|host|command|endpoint|role WHICH = NAME";
 
 /// What a rule is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -13,10 +13,11 @@ pub(super) enum What {
     Host,
     Command,
     Endpoint,
+    Role,
 }
 
 impl What {
-    const ALL: [What; 4] = [What::Address, What::Host, What::Command, What::Endpoint];
+    const ALL: [What; 5] = [What::Address, What::Host, What::Command, What::Endpoint, What::Role];
 
     /// The word that a rule begins with.
     pub(super) fn word(self) -> &'static str {
@@ -25,6 +26,7 @@ impl What {
             What::Host => "host",
             What::Command => "command",
             What::Endpoint => "endpoint",
+            What::Role => "role",
         }
     }
 }

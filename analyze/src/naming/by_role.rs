@@ -1,0 +1,105 @@
+//! The labels of hops by the roles of their nodes, beside those by their names: instances on different servers that do the
+//! same have the same ones. The role of a node follows from its name, and so does that of a hop from its labels: a table of
+//! all hops is enough, whatever the number of messages.
+
+use message_trace::{MessageTrace, Node};
+use rustc_hash::FxHashMap;
+
+use super::HopName;
+use super::known::Known;
+use super::names::{EPHEMERAL, Interner};
+use super::role_names::{Role, RoleNames};
+use crate::options::Options;
+
+/// The labels of a trace's hops by roles.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ByRole {
+    of_hop: Vec<u32>,
+    hops: Vec<HopName>,
+    roles: Vec<Role>,
+    names: Vec<u32>,
+}
+
+impl ByRole {
+    /// The labels by roles of that hop, as an index for [`ByRole::hop_name`].
+    #[inline]
+    pub(crate) fn hop(&self, hop: u32) -> u32 {
+        self.of_hop[hop as usize]
+    }
+
+    /// The labels of that number. Sender and receiver are indices for [`ByRole::role`], the ports for `Naming::text`.
+    pub(crate) fn hop_name(&self, hop: u32) -> HopName {
+        self.hops[hop as usize]
+    }
+
+    /// How many different labels there are.
+    pub(crate) fn hops(&self) -> usize {
+        self.hops.len()
+    }
+
+    /// The role of that number.
+    pub(crate) fn role(&self, role: u32) -> &Role {
+        &self.roles[role as usize]
+    }
+
+    /// How many different names the nodes of that role have.
+    pub(crate) fn names(&self, role: u32) -> u32 {
+        self.names[role as usize]
+    }
+}
+
+/// What gives nodes and hops their roles, stretch by stretch.
+pub(super) struct RoleNamer<'trace> {
+    names: RoleNames<'trace>,
+    /// The role of each name of a node, by the number of its text.
+    of_name: FxHashMap<u32, u32>,
+    roles: Interner<Role>,
+    hops: Interner<HopName>,
+    result: ByRole,
+}
+
+impl<'trace> RoleNamer<'trace> {
+    /// What gives the nodes of `trace` their roles, or those of which it is the outline.
+    pub(super) fn of(
+        trace: &'trace MessageTrace,
+        known: &[Known<'trace>],
+        options: &'trace Options,
+    ) -> RoleNamer<'trace> {
+        RoleNamer {
+            names: RoleNames::of(trace, known, options),
+            of_name: FxHashMap::default(),
+            roles: Interner::default(),
+            hops: Interner::default(),
+            result: ByRole::default(),
+        }
+    }
+
+    /// Takes note of a node, of which `text` is the number of its `name`. Several of one name have the role of the first.
+    pub(super) fn add_node(&mut self, text: u32, name: &str, node: Option<(&Node, &Known)>) {
+        if self.of_name.contains_key(&text) {
+            return;
+        }
+        let role = node.map_or_else(Role::client, |(node, known)| self.names.role(node, known, name));
+        let role = self.roles.intern(role);
+        self.result.names.resize(self.roles.values.len(), 0);
+        self.result.names[role as usize] += 1;
+        self.of_name.insert(text, role);
+    }
+
+    /// The labels of all `hops`, of which the first are those of the call before.
+    pub(super) fn label(&mut self, hops: &[HopName], texts: &mut Interner<String>) -> ByRole {
+        let ephemeral = texts.intern(EPHEMERAL.to_owned());
+        for hop in &hops[self.result.of_hop.len()..] {
+            let [src, dst] =
+                [hop.src, hop.dst].map(|name| self.of_name.get(&name).copied().unwrap_or_default());
+            let port = |role: u32, port| {
+                let role = self.roles.values.get(role as usize);
+                if role.is_none_or(|role| self.names.ports_matter(role)) { port } else { ephemeral }
+            };
+            let (src_port, dst_port) = (port(src, hop.src_port), port(dst, hop.dst_port));
+            self.result.of_hop.push(self.hops.intern(HopName { src, dst, src_port, dst_port, ..*hop }));
+        }
+        let ByRole { of_hop, names, .. } = self.result.clone();
+        ByRole { of_hop, names, hops: self.hops.values.clone(), roles: self.roles.values.clone() }
+    }
+}

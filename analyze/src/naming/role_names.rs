@@ -1,0 +1,160 @@
+//! What the role of a node is called: what it does, whichever of several servers that do it it is (WAP5 section 2.5.1,
+//! Figure 3). The paper leaves open how a role is known. Here it is, of the first that there is:
+//!
+//! 1. what a `role` rule of the user calls it by its name;
+//! 2. `CLIENT`, for those who only ask;
+//! 3. what the user calls the program or, where a node is no program, the host;
+//! 4. the program; of a host as a whole, the programs that serve there;
+//! 5. for what is known by an address only, the port: `any:443`;
+//! 6. the name of the host, without the number at its end where several have the rest in common.
+
+use std::net::{IpAddr, SocketAddr};
+
+use message_trace::{Grain, MessageTrace, Node, NodeId};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::Aliases;
+use super::known::Known;
+use super::names::CLIENT;
+use super::roles::Roles;
+use crate::options::Options;
+
+/// What a node of which nothing but an address is known is called in place of the address.
+const ANY: &str = "any";
+
+/// The name of a role.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Role {
+    /// What it is called.
+    pub(crate) name: String,
+    /// What follows the name: a port with a colon before it, or nothing.
+    pub(crate) port: String,
+}
+
+impl Role {
+    fn named(name: &str) -> Role {
+        Role { name: name.to_owned(), port: String::new() }
+    }
+
+    /// The role of all clients.
+    pub(super) fn client() -> Role {
+        Role::named(CLIENT)
+    }
+
+    /// What the `number`-th node of the role in a path is called, from 0: `proxy`, `proxy#2`, `any#2:443`.
+    pub(crate) fn text(&self, number: u32) -> String {
+        let Role { name, port } = self;
+        match number {
+            0 => format!("{name}{port}"),
+            more => format!("{name}#{}{port}", u64::from(more) + 1),
+        }
+    }
+}
+
+/// The roles of the nodes of a trace, at a grain.
+pub(super) struct RoleNames<'trace> {
+    aliases: &'trace Aliases,
+    grain: Grain,
+    /// Where hosts are nodes: the programs that serve there.
+    programs: FxHashMap<&'trace str, String>,
+    /// What several hosts are called but for the numbers at their ends.
+    stems: FxHashSet<&'trace str>,
+}
+
+impl<'trace> RoleNames<'trace> {
+    /// Learns from all of a trace, or its outline, what names say.
+    pub(super) fn of(trace: &'trace MessageTrace, known: &[Known<'trace>], options: &'trace Options) -> Self {
+        let mut hosts: FxHashMap<&str, usize> = FxHashMap::default();
+        let distinct: FxHashSet<&str> = known.iter().map(|known| known.host).collect();
+        distinct.into_iter().for_each(|host| *hosts.entry(stem(host)).or_default() += 1);
+        let stems = hosts.into_iter().filter(|(_, count)| *count > 1).map(|(stem, _)| stem).collect();
+        let programs = match options.grain {
+            Grain::Host => programs(trace, known, options.fixed_port_peers),
+            _ => FxHashMap::default(),
+        };
+        RoleNames { aliases: &options.aliases, grain: options.grain, programs, stems }
+    }
+
+    /// The role of `node`, which is called `name` at the grain.
+    pub(super) fn role(&self, node: &Node, known: &Known, name: &str) -> Role {
+        if let Some(role) = self.aliases.role(name).filter(|_| name != CLIENT) {
+            return Role::named(role);
+        }
+        match self.grain {
+            _ if name == CLIENT => Role::client(),
+            Grain::Host => self.of_host(known),
+            _ => self.of_program(node, known),
+        }
+    }
+
+    /// Whether the ports of a role's nodes tell what is asked of them. Where the user says that nodes do the same, they may do it
+    /// at any port, as replicas on one host must.
+    pub(super) fn ports_matter(&self, role: &Role) -> bool {
+        !self.aliases.have_role(&role.name)
+    }
+
+    fn of_host(&self, known: &Known) -> Role {
+        let host = if known.host.is_empty() { known.name.as_str() } else { known.host };
+        match (known.host_alias, self.programs.get(host)) {
+            (Some(alias), _) => Role::named(alias),
+            (None, Some(programs)) => Role::named(programs),
+            (None, None) => self.without_number(host),
+        }
+    }
+
+    fn of_program(&self, node: &Node, known: &Known) -> Role {
+        if known.is_alias {
+            return Role::named(&known.name);
+        }
+        match node.command.parse::<SocketAddr>() {
+            Ok(end) => Role { port: format!(":{}", end.port()), ..Role::named(ANY) },
+            Err(_) if is_host(node) => self.without_number(&known.name),
+            Err(_) => Role::named(&known.name),
+        }
+    }
+
+    /// The role of whom only the host is known.
+    fn without_number(&self, host: &str) -> Role {
+        match host.parse::<IpAddr>() {
+            Ok(_) => Role::named(ANY),
+            Err(_) => Role::named(self.stems.get(stem(host)).copied().unwrap_or(host)),
+        }
+    }
+}
+
+/// Whether nothing is known of a node but its host.
+fn is_host(node: &Node) -> bool {
+    node.command.is_empty() || node.command == node.host
+}
+
+/// The name of a host without the number at its end and the sign before it: `web-12` is a `web`.
+fn stem(host: &str) -> &str {
+    let stem = host.trim_end_matches(|c: char| c.is_ascii_digit());
+    let stem = if stem.len() < host.len() { stem.trim_end_matches(['-', '_', '.']) } else { host };
+    if stem.is_empty() || host.parse::<IpAddr>().is_ok() { host } else { stem }
+}
+
+/// By host, the programs of which a process there serves others: `nginx+shop.py`.
+fn programs<'trace>(
+    trace: &MessageTrace,
+    known: &[Known<'trace>],
+    fixed_port_peers: usize,
+) -> FxHashMap<&'trace str, String> {
+    let roles = Roles::of(trace, known, Grain::Process, fixed_port_peers);
+    let mut of_hosts: FxHashMap<&str, Vec<&str>> = FxHashMap::default();
+    for (id, (node, known)) in trace.nodes.0.iter().zip(known).enumerate() {
+        if node.traced && !is_host(node) && !roles.is_client(id as NodeId) {
+            of_hosts.entry(known.host).or_default().push(&known.name);
+        }
+    }
+    let joined = |(host, mut programs): (&'trace str, Vec<&str>)| {
+        programs.sort_unstable();
+        programs.dedup();
+        (host, programs.join("+"))
+    };
+    of_hosts.into_iter().map(joined).collect()
+}
+
+#[cfg(test)]
+#[path = "role_names_tests.rs"]
+mod tests;

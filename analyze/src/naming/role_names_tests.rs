@@ -1,0 +1,130 @@
+use super::*;
+use crate::fixture::Fixture;
+use crate::naming::Naming;
+
+/// The hops by roles, as `sender:port > receiver:port`, sorted.
+fn hops(trace: &MessageTrace, rules: &[&str], grain: Grain) -> Vec<String> {
+    let aliases = serde_json::json!({ "named": null, "rules": rules });
+    let aliases = serde_json::from_value(aliases).unwrap();
+    let options = Options { grain, aliases, roles: true, ..Options::default() };
+    let naming = Naming::new(trace, &options);
+    let by_role = naming.by_role().unwrap();
+    let hop = |hop| {
+        let hop = by_role.hop_name(hop);
+        let role = |role| by_role.role(role).text(0);
+        let text = |text| naming.text(text);
+        format!("{}:{} > {}:{}", role(hop.src), text(hop.src_port), role(hop.dst), text(hop.dst_port))
+    };
+    let mut hops: Vec<String> = (0..by_role.hops() as u32).map(hop).collect();
+    hops.sort();
+    hops
+}
+
+/// A message from each client to each server, at port 80 or one of its own behind an `@`.
+fn trace(untraced: &[&str], pairs: &[(&str, &str)]) -> MessageTrace {
+    let mut trace = Fixture::new().untraced(untraced);
+    for (time, (src, dst)) in (0..).step_by(10).zip(pairs) {
+        let (dst, port) = dst.split_once('@').unwrap_or((dst, "80"));
+        trace.send(src, dst, time, time + 1).ports(40_000, port.parse().unwrap());
+    }
+    trace.trace()
+}
+
+#[test]
+fn a_role_is_the_program_whatever_the_grain() {
+    let pairs = [
+        ("x/load", "one/nginx#1"),
+        ("y/load", "two/nginx#2"),
+        ("one/nginx#1", "three/app"),
+        ("two/nginx#2", "four/app"),
+    ];
+    let trace = trace(&[], &pairs);
+    for grain in Grain::ALL {
+        assert_eq!(hops(&trace, &[], grain), ["CLIENT:* > nginx:80", "nginx:* > app:80"], "{grain}");
+    }
+}
+
+#[test]
+fn a_host_does_what_the_programs_do_that_serve_there() {
+    let pairs = [
+        ("x/load", "one/nginx"),
+        ("one/nginx", "one/app"),
+        ("x/load", "two/nginx"),
+        ("two/nginx", "two/app"),
+        // A program that only asks says nothing of a host.
+        ("two/cron", "three/db"),
+        ("one/app", "three/db"),
+    ];
+    assert_eq!(
+        hops(&trace(&[], &pairs), &[], Grain::Host),
+        ["CLIENT:* > app+nginx:80", "app+nginx:* > app+nginx:80", "app+nginx:* > db:80"]
+    );
+}
+
+#[test]
+fn what_is_known_by_its_address_is_anybody_at_the_port() {
+    let (one, two, dns) = ("192.0.2.1:443", "192.0.2.2:443", "192.0.2.1:53");
+    let pairs = [
+        ("x/load", "a/app"),
+        ("a/app", "192.0.2.1/192.0.2.1:443@443"),
+        ("a/app", "192.0.2.2/192.0.2.2:443@443"),
+    ];
+    let pairs = [&pairs[..], &[("a/app", "192.0.2.1/192.0.2.1:53@53")]].concat();
+    let trace = trace(&[one, two, dns], &pairs);
+    for grain in [Grain::Process, Grain::Command, Grain::Thread] {
+        assert_eq!(
+            hops(&trace, &[], grain),
+            ["CLIENT:* > app:80", "app:* > any:443:443", "app:* > any:53:53"],
+            "{grain}"
+        );
+    }
+    let by_host = ["CLIENT:* > app:80", "app:* > any:443", "app:* > any:53"];
+    assert_eq!(hops(&trace, &[], Grain::Host), by_host);
+    // Whom the user knows is somebody.
+    let named = ["address 192.0.2.2 = payments"];
+    assert!(hops(&trace, &named, Grain::Command).contains(&"app:* > payments:443".to_owned()));
+    assert!(hops(&trace, &named, Grain::Host).contains(&"app:* > payments:443".to_owned()));
+}
+
+#[test]
+fn hosts_without_programs_are_alike_but_for_their_numbers() {
+    let hosts = |pairs: &[(&str, &str)]| {
+        let whole = |host: &str| format!("{host}/{host}");
+        let pairs: Vec<(String, String)> = pairs.iter().map(|(a, b)| (whole(a), whole(b))).collect();
+        let pairs: Vec<(&str, &str)> = pairs.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+        let trace = trace(&[], &pairs);
+        assert_eq!(hops(&trace, &[], Grain::Command), hops(&trace, &[], Grain::Host));
+        hops(&trace, &[], Grain::Command)
+    };
+    assert_eq!(
+        hosts(&[("c", "web-1"), ("c", "web-12"), ("web-1", "DB1"), ("web-1", "DB2"), ("web-1", "s3")]),
+        ["CLIENT:* > web:80", "web:* > DB:80", "web:* > s3:80"]
+    );
+    assert_eq!(
+        [stem("web-1"), stem("a_2"), stem("7"), stem("10.0.0.1"), stem("x")],
+        ["web", "a", "7", "10.0.0.1", "x"]
+    );
+}
+
+#[test]
+fn the_user_says_what_does_the_same() {
+    let pairs = [("x/load", "one/app@8001"), ("x/load", "one/java@8002"), ("one/app", "two/db@5432")];
+    let trace = trace(&[], &pairs);
+    let found = |rules: &[&str]| hops(&trace, rules, Grain::Command);
+    assert_eq!(found(&[]), ["CLIENT:* > app:8001", "CLIENT:* > java:8002", "app:* > db:5432"]);
+    // At any port, as two programs on a host have two.
+    assert_eq!(found(&["role one/* = shop"]), ["CLIENT:* > shop:*", "shop:* > db:5432"]);
+    // A role that is called like a program is that of the program.
+    assert_eq!(found(&["role one/java = app"]), ["CLIENT:* > app:*", "app:* > db:5432"]);
+    // Clients are clients.
+    assert_eq!(found(&["role * = all"]), ["CLIENT:* > all:*", "all:* > all:*"]);
+    // The names that rules go by are those that the user gave, and without roles the rule says nothing.
+    assert_eq!(found(&["command java = shop", "role */shop = app"]), ["CLIENT:* > app:*", "app:* > db:5432"]);
+}
+
+#[test]
+fn the_second_of_a_role_has_a_number_before_the_port() {
+    assert_eq!(Role::named("proxy").text(0), "proxy");
+    assert_eq!(Role::named("proxy").text(1), "proxy#2");
+    assert_eq!(Role { port: ":443".into(), ..Role::named(ANY) }.text(9), "any#10:443");
+}
