@@ -19,6 +19,7 @@ mod estimate;
 mod lattice;
 mod learn;
 mod model;
+mod parts;
 mod search;
 mod service;
 mod shapes;

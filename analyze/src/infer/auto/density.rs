@@ -44,7 +44,7 @@ impl Axis {
 }
 
 /// The density of a delay. Values are per factor of two.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Density {
     axis: Axis,
     low: f64,
@@ -128,7 +128,7 @@ fn gaussian(deviation: f64) -> Vec<f32> {
 }
 
 /// The density of one delay for each value of another.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Plane {
     low: [f64; 2],
     size: [usize; 2],

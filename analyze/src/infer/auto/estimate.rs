@@ -9,7 +9,8 @@ use super::density::Axis;
 use super::discipline;
 use super::learn::learn;
 use super::model::{At, Model};
-use super::search::{Found, Search};
+use super::parts::search;
+use super::search::Found;
 use super::service::{Event, Service, Span, UNKNOWN_THREAD, events, made_for, recent};
 use super::shapes::Shapes;
 use crate::evidence::Evidence;
@@ -81,8 +82,7 @@ impl Known {
 
     fn search(&mut self, service: &Service) -> Found {
         self.model.threads = std::mem::take(&mut self.model.threads).in_all_of(service);
-        let found =
-            Search::run(service, &events(service), &mut self.shapes, &mut self.model, WIDTHS[2], true);
+        let found = search(service, &events(service), &self.shapes, &self.model, WIDTHS[2], true);
         // No call of another stretch is one of those that it was learned from.
         self.model.learned_calls = Vec::new();
         self.model.learned_replies = Vec::new();
@@ -118,7 +118,7 @@ fn learned(service: &Service, shapes: &mut Shapes, nobody_among_all: bool) -> (M
     for _ in 0..ROUNDS[1] {
         model = model_of(service, &events, &owner, shapes, axis);
         model.nobody_among_all = nobody_among_all;
-        let found = Search::run(service, &events, shapes, &mut model, WIDTHS[1], false);
+        let found = search(service, &events, shapes, &model, WIDTHS[1], false);
         let changed = found.owner.iter().zip(&owner).filter(|(one, other)| one != other).count();
         owner = found.owner;
         since = if changed < least { 0 } else { since + 1 };
@@ -161,7 +161,7 @@ fn begin(service: &Service, axis: Axis, shapes: &mut Shapes, nobody_among_all: b
             let used = |request: usize| !only_solo || solo[request];
             let mut model = learn(&part, &made_for(&part, &owner), used, shapes, axis);
             model.nobody_among_all = nobody_among_all;
-            owner = Search::run(&part, &part_events, shapes, &mut model, WIDTHS[0], false).owner;
+            owner = search(&part, &part_events, shapes, &model, WIDTHS[0], false).owner;
             only_solo = false;
         }
         let mut model = learn(&part, &made_for(&part, &owner), |_| true, shapes, axis);
@@ -171,8 +171,8 @@ fn begin(service: &Service, axis: Axis, shapes: &mut Shapes, nobody_among_all: b
             best = Some((fit, model));
         }
     }
-    let Some((_, mut model)) = best else { return vec![NONE; service.calls.len()] };
-    Search::run(service, &events(service), shapes, &mut model, WIDTHS[1], false).owner
+    let Some((_, model)) = best else { return vec![NONE; service.calls.len()] };
+    search(service, &events(service), shapes, &model, WIDTHS[1], false).owner
 }
 
 /// To which of the open requests that cover a call it is given at first.

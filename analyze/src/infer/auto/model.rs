@@ -29,7 +29,7 @@ pub(super) const SLOTS: u32 = 3;
 pub(super) const REPLY: u32 = u32::MAX;
 
 /// How soon calls of a kind are made.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Delay {
     pub(super) trigger: Trigger,
     pub(super) density: Density,
@@ -38,7 +38,7 @@ pub(super) struct Delay {
 }
 
 /// The model of a service.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Model {
     /// By the kinds of the request and the call, and how many calls of that kind there were before.
     pub(super) delays: FxHashMap<(u32, u32, u32), Delay>,

@@ -3,6 +3,8 @@
 //! best are kept. Hypotheses that differ only in what cannot matter any more become one ([`super::lattice`] keeps what
 //! they were).
 
+use std::ops::Range;
+
 use rustc_hash::FxHashMap;
 
 use super::NONE;
@@ -36,6 +38,14 @@ pub(super) struct Found {
     pub(super) owner: Vec<u32>,
     /// For each call its possible requests, [`NONE`] among them, with the probabilities; only where they are asked for.
     pub(super) shares: Vec<Vec<(u32, f64)>>,
+}
+
+impl Found {
+    /// What is known of these calls before anything is.
+    pub(super) fn of(calls: Range<u32>, with_shares: bool) -> Found {
+        let shares = if with_shares { vec![Vec::new(); calls.len()] } else { Vec::new() };
+        Found { owner: vec![NONE; calls.len()], shares }
+    }
 }
 
 /// What was done for a request so far: a call, and what was done before.
@@ -82,21 +92,23 @@ pub(super) struct Search<'a> {
     lattice: Option<Lattice>,
     judged: AtEvent<Judged>,
     marks: AtEvent<u64>,
+    /// The first of the calls at hand, by which places in `found` are counted.
+    first: u32,
     found: Found,
 }
 
 impl<'a> Search<'a> {
-    /// Finds the best assignment of the calls of `service` by `model`, keeping up to `width` hypotheses.
+    /// Finds the best assignment of these `calls` of `service`, those among `events`, by `model`, keeping up to `width`
+    /// hypotheses.
     pub(super) fn run(
         service: &'a Service,
         events: &[(i64, Event)],
+        calls: Range<u32>,
         shapes: &'a mut Shapes,
         model: &'a mut Model,
         width: usize,
         with_shares: bool,
     ) -> Found {
-        let calls = service.calls.len();
-        let shares = if with_shares { vec![Vec::new(); calls] } else { Vec::new() };
         let mut search = Search {
             service,
             shapes,
@@ -110,7 +122,8 @@ impl<'a> Search<'a> {
             lattice: with_shares.then(Lattice::new),
             judged: AtEvent::default(),
             marks: AtEvent::default(),
-            found: Found { owner: vec![NONE; calls], shares },
+            first: calls.start,
+            found: Found::of(calls, with_shares),
         };
         let mut steps = 0;
         for (time, event) in events {
@@ -354,11 +367,12 @@ impl<'a> Search<'a> {
 
     /// Keeps what is known of all calls so far, and goes on with the best hypothesis alone.
     fn settle(&mut self) {
+        let first = self.first;
         if let Some(lattice) = &mut self.lattice {
             let shares = &mut self.found.shares;
             lattice.finish(|call, request, share| {
                 if share >= LEAST || request == NONE {
-                    shares[call as usize].push((request, share));
+                    shares[(call - first) as usize].push((request, share));
                 }
             });
         }
@@ -374,7 +388,7 @@ impl<'a> Search<'a> {
         for state in finals {
             let mut at = self.states[state as usize];
             while at.call != NONE {
-                self.found.owner[at.call as usize] = at.request;
+                self.found.owner[(at.call - first) as usize] = at.request;
                 at = self.states[at.before as usize];
             }
         }

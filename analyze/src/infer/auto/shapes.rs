@@ -10,7 +10,7 @@ pub(super) type ShapeId = u32;
 const MOST: u32 = 255;
 
 /// All shapes seen so far.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Shapes {
     /// How many calls of each kind, by kind.
     counts: Vec<Vec<(u32, u32)>>,

@@ -22,7 +22,7 @@ const BEFOREHAND: f64 = 0.05;
 const BEFOREHAND_NONE: f64 = 0.5;
 
 /// What the threads of one service prove.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Threads {
     /// By the kinds of the request and the call: how often each relation is why, and at last how often none is.
     weights: FxHashMap<(u32, u32), [f64; RELATIONS + 1]>,
