@@ -5,7 +5,8 @@
 //! by: who sent a request receives the response later. On a connection without ids the k-th request of the connecting
 //! side is answered by the k-th fat message back. Only where the two sides sent different numbers of messages, so that
 //! something is not answered, or in several pieces, are requests that are still open forgotten when it is the
-//! connecting side's turn again; else one such message would shift all pairs behind it.
+//! connecting side's turn again; else one such message would shift all pairs behind it. There, one that was lost on its way is not
+//! what is answered if another one was not.
 //!
 //! Of a trace that tells only of nodes who calls whom, all calls from one to another are one flow, whose ends have no names.
 //! Many of them are open at once, so there are no turns: each return is matched with the earliest unmatched call. Calls
@@ -175,6 +176,9 @@ impl Turns {
                 self.open.push_back(*row);
             } else {
                 answering = true;
+                if !in_order {
+                    give_up_lost(trace, &mut self.open, pairs);
+                }
                 // What nobody asked for is a message of the accepting side's own.
                 pairs.push(self.open.pop_front().map_or((*row, NONE), |request| (request, *row)));
             }
@@ -182,6 +186,21 @@ impl Turns {
         // Requests that were open before the part of the trace that this is are not in it.
         pairs.extend(self.open.drain(..).filter(|request| *request != NONE).map(|request| (request, NONE)));
     }
+}
+
+/// Before an answer, gives up the first of the `open` requests if they were lost and one behind them was not: it is what is answered,
+/// as where a datagram was sent again.
+fn give_up_lost(trace: &MessageTrace, open: &mut VecDeque<u32>, pairs: &mut Vec<Pair>) {
+    let lost = open.iter().take_while(|request| **request != NONE && is_lost(trace, **request)).count();
+    if lost < open.len() {
+        pairs.extend(open.drain(..lost).map(|request| (request, NONE)));
+    }
+}
+
+/// Whether a request is known not to have been received.
+fn is_lost(trace: &MessageTrace, row: u32) -> bool {
+    let message = trace.message(row as usize);
+    message.recv_ts.is_none() && trace.nodes.get(message.dst).is_some_and(|node| node.traced)
 }
 
 /// When the connecting end and the accepting one saw a message, on the common clock.

@@ -158,3 +158,15 @@ fn turns_are_told_by_the_clock_that_saw_more() {
         [("c", "a", "", 0, -9), ("a", "c", "", -8, LOST), ("c", "a", "", 4, -5), ("a", "c", "", -4, LOST)];
     assert_eq!(found(&rows), [(Some(2), Some(0)), (Some(3), Some(1))]);
 }
+
+#[test]
+fn what_was_lost_is_not_what_is_answered() {
+    // A query whose first datagram was lost, sent again; one that was sent again as the answer was late.
+    let again = [("c", "a", "", 0, LOST), ("c", "a", "", 20, 21), ("a", "c", "", 22, 23)];
+    assert_eq!(found(&again), [(Some(0), None), (Some(1), Some(2))]);
+    let late = [("c", "a", "", 0, 1), ("c", "a", "", 20, 21), ("a", "c", "", 22, 23)];
+    assert_eq!(found(&late), [(Some(0), Some(2)), (Some(1), None)]);
+    // Of requests that all were lost, or of which nobody can tell, the first is answered.
+    let unseen = [("c", "a", "", 0, LOST), ("c", "a", "", 20, LOST), ("a", "c", "", 22, 23)];
+    assert_eq!(found(&unseen), [(Some(0), Some(2)), (Some(1), None)]);
+}

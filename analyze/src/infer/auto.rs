@@ -3,7 +3,7 @@
 //! which order, and whether those who wait are served in turn; and it takes the assignment of all calls of a service
 //! that fits all of it best together. Nothing is configured, and no call graph is given.
 //!
-//! Each part is a module: what a service sees ([`service`]), what calls are made after ([`trigger`]), the densities of
+//! Each part is a module: what a service sees ([`service`]), which calls a timer makes ([`timers`]), what calls are made after ([`trigger`]), the densities of
 //! delays ([`density`]), the shapes of requests ([`shapes`]), what threads prove ([`threads`]), what is known of a service
 //! ([`model`]), how it is counted ([`learn`], [`discipline`]), the search ([`search`], with what it finds at one event in
 //! [`at_event`]) with the probabilities that come of it ([`lattice`]), and how model and assignment are brought to agree
@@ -16,6 +16,8 @@ mod at_event;
 mod density;
 mod discipline;
 mod estimate;
+#[cfg(test)]
+mod hard_tests;
 mod lattice;
 mod learn;
 mod model;
@@ -26,6 +28,7 @@ mod shapes;
 #[cfg(test)]
 mod tests;
 mod threads;
+mod timers;
 mod trigger;
 
 use std::sync::Mutex;
@@ -71,6 +74,10 @@ impl Inference for Auto {
                     links.set(message, parents, spontaneous);
                     own[message] = true;
                 });
+                for request in service.timer_calls.iter().filter_map(|call| calls.request(*call as usize)) {
+                    links.set(request, &[], 1.0);
+                    own[request] = true;
+                }
             }
         }
         for message in (0..trace.len()).filter(|message| !own[*message]) {

@@ -4,7 +4,7 @@
 use message_trace::{Message, MessageTrace, NodeId};
 use rustc_hash::FxHashMap;
 
-use super::NONE;
+use super::{NONE, timers};
 use crate::calls::Calls;
 use crate::evidence::{Evidence, Without};
 use crate::infer::call_links::NodeCalls;
@@ -25,6 +25,8 @@ pub(super) struct Service {
     /// Which calls of the trace they are.
     pub(super) request_calls: Vec<u32>,
     pub(super) made_calls: Vec<u32>,
+    /// Further calls of the trace that the node made by a timer, for no request.
+    pub(super) timer_calls: Vec<u32>,
     /// A request without a response is over after so many nanoseconds.
     pub(super) window: i64,
     /// Nothing is known of what was after this time, where there is more.
@@ -107,6 +109,22 @@ impl Service {
         }
     }
 
+    /// Puts the calls aside that are made for no request.
+    fn put_timers_aside(&mut self) {
+        let is_timer = timers::of(&self.requests, &self.calls, self.window);
+        if !is_timer.contains(&true) {
+            return;
+        }
+        let own = |place: &usize| !is_timer[*place];
+        let aside = self.made_calls.iter().zip(&is_timer).filter(|(_, is_timer)| **is_timer);
+        self.timer_calls = aside.map(|(call, _)| *call).collect();
+        let places: Vec<usize> = (0..self.calls.len()).filter(own).collect();
+        self.calls = places.iter().map(|place| self.calls[*place]).collect();
+        self.made_calls = places.iter().map(|place| self.made_calls[*place]).collect();
+        self.call_threads =
+            places.iter().filter_map(|place| self.call_threads.get(*place).copied()).collect();
+    }
+
     fn part(&self, requests: usize, calls: usize, until: Option<i64>) -> Service {
         Service {
             requests: self.requests[..requests].to_vec(),
@@ -115,6 +133,7 @@ impl Service {
             call_threads: self.call_threads.iter().take(calls).copied().collect(),
             request_calls: self.request_calls.iter().take(requests).copied().collect(),
             made_calls: self.made_calls.iter().take(calls).copied().collect(),
+            timer_calls: Vec::new(),
             window: self.window,
             until,
             without: self.without,
@@ -179,6 +198,7 @@ pub(super) fn services(
             service.request_threads = Vec::new();
             service.call_threads = Vec::new();
         }
+        service.put_timers_aside();
     }
     services
 }

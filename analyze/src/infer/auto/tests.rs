@@ -12,7 +12,7 @@ use crate::infer::{Inference, Links};
 use crate::naming::Naming;
 use crate::options::Options;
 
-const MS: i64 = 1_000_000;
+pub(super) const MS: i64 = 1_000_000;
 
 fn service(requests: Vec<(i64, i64, u32)>, calls: Vec<(i64, i64, u32)>) -> Service {
     let spans = |mut all: Vec<(i64, i64, u32)>| {
@@ -31,7 +31,7 @@ fn likeliest(found: &Found) -> Vec<(u32, f64)> {
 }
 
 /// A number that looks as if it were drawn by lot, below `bound`.
-fn lot(at: i64, bound: i64) -> i64 {
+pub(super) fn lot(at: i64, bound: i64) -> i64 {
     let mixed = at.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
     ((mixed ^ mixed >> 29).wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33).rem_euclid(bound)
 }
@@ -119,13 +119,13 @@ fn two_that_cannot_be_told_apart_are_as_likely() {
     }
 }
 
-fn infer(trace: &MessageTrace) -> Links {
+pub(super) fn infer(trace: &MessageTrace) -> Links {
     let options = Options::default();
     Auto::default().infer(trace, &Naming::new(trace, &options), &options, &())
 }
 
 /// The most likely parent of each message.
-fn parents(links: &Links) -> Vec<Option<u32>> {
+pub(super) fn parents(links: &Links) -> Vec<Option<u32>> {
     let parent = |child: usize| links.most_likely(child).and_then(|place| links.parents(child).nth(place));
     (0..links.messages()).map(|child| parent(child).map(|(parent, _)| parent)).collect()
 }

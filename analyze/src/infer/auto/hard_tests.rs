@@ -1,0 +1,268 @@
+//! What is no plain call and return: retries, nodes that collect messages before they send one, and work that no request asks
+//! for. docs/accuracy.md says what of it is found.
+
+use std::collections::HashMap;
+
+use super::tests::{MS, infer, lot, parents};
+use crate::fixture::Fixture;
+
+/// Of the messages of each kind how many have the likeliest cause that is theirs, and how many there are.
+type Right = HashMap<&'static str, (usize, usize)>;
+
+/// A trace of which it is known what caused each message.
+#[derive(Default)]
+struct Made {
+    flows: i64,
+    /// When each message was sent, by whom, to whom, over which connection, and whether it is an answer.
+    sent: Vec<(i64, &'static str, &'static str, i64, bool)>,
+    lost: Vec<i64>,
+    /// Of each message when it was sent, which no other was, when its cause was, and what it is.
+    truth: Vec<(i64, Option<i64>, &'static str)>,
+}
+
+/// A call: its connection, and when it was sent and received.
+#[derive(Clone, Copy)]
+struct Call {
+    from: &'static str,
+    to: &'static str,
+    flow: i64,
+    sent: i64,
+}
+
+/// How long a message takes.
+const NETWORK: i64 = MS / 10;
+
+impl Made {
+    /// A call at about that `time`, caused by what was sent at `cause`, over a connection of its own.
+    fn call(
+        &mut self,
+        from: &'static str,
+        to: &'static str,
+        time: i64,
+        cause: Option<i64>,
+        what: &'static str,
+    ) -> Call {
+        self.call_on(from, to, time, cause, what, None)
+    }
+
+    /// The same on that connection, if there is one.
+    fn call_on(
+        &mut self,
+        from: &'static str,
+        to: &'static str,
+        time: i64,
+        cause: Option<i64>,
+        what: &'static str,
+        flow: Option<i64>,
+    ) -> Call {
+        self.flows += 1;
+        let (sent, flow) = (self.at(time), flow.unwrap_or(self.flows));
+        self.sent.push((sent, from, to, flow, false));
+        self.truth.push((sent, cause, what));
+        Call { from, to, flow, sent }
+    }
+
+    /// What was sent at that time is not received.
+    fn lose(&mut self, sent: i64) {
+        self.lost.push(sent);
+    }
+
+    /// The answer to `call`. Returns when it was sent.
+    fn answer(&mut self, call: Call, time: i64, cause: i64, what: &'static str) -> i64 {
+        let sent = self.at(time);
+        self.sent.push((sent, call.to, call.from, call.flow, true));
+        self.truth.push((sent, Some(cause), what));
+        sent
+    }
+
+    /// A time that no other message has, from `time`.
+    fn at(&self, time: i64) -> i64 {
+        (time..).find(|time| self.truth.iter().all(|(sent, ..)| sent != time)).unwrap()
+    }
+
+    /// What is found of it.
+    fn right(self) -> Right {
+        let mut fixture = Fixture::new();
+        for (sent, from, to, flow, answers) in self.sent {
+            let message = fixture.send(from, to, sent, sent + NETWORK).on(flow);
+            if answers {
+                message.accepting().ports(80, 40_000);
+            }
+            if self.lost.contains(&sent) {
+                message.lost();
+            }
+        }
+        let trace = fixture.trace();
+        let parents = parents(&infer(&trace));
+        let sent = |message: usize| trace.message(message).send_ts.unwrap();
+        let found: HashMap<i64, Option<i64>> =
+            (0..trace.len()).map(|row| (sent(row), parents[row].map(|cause| sent(cause as usize)))).collect();
+        let mut right = Right::new();
+        for (sent, cause, what) in self.truth {
+            let (count, all) = right.entry(what).or_default();
+            *count += usize::from(found[&sent] == cause);
+            *all += 1;
+        }
+        right
+    }
+}
+
+/// How a first try goes wrong, and where the second one goes.
+#[derive(Clone, Copy, Debug)]
+enum Trouble {
+    /// The store answers so many ms after the first try, if at all; the second try goes to `other` over a connection of its own.
+    Late { other: &'static str, after: Option<i64> },
+    /// A datagram is lost; the second goes to the same store from the same socket.
+    Lost,
+    /// The same, but it is the answer that is lost.
+    AnswerLost,
+}
+
+/// Requests about every 7 ms of which each asks a store, and again after 20 ms where that has not answered, as every tenth time it
+/// does not.
+fn retries(trouble: Trouble) -> Right {
+    let mut made = Made::default();
+    for number in 0..300 {
+        let begin = 7 * MS * number + lot(number, 3 * MS);
+        let request = made.call("client", "web", begin, None, "request");
+        let time = begin + MS + lot(number + 1, MS / 5);
+        let first = made.call("web", "store", time, Some(request.sent), "first try");
+        let took = 2 * MS + lot(number + 2, MS);
+        if number % 10 != 3 {
+            let last = made.answer(first, first.sent + took, first.sent, "answer");
+            let time = last + NETWORK + MS / 2 + lot(number, MS / 5);
+            made.answer(request, time, last, "response");
+            continue;
+        }
+        let time = first.sent + 20 * MS + lot(number, MS / 50);
+        let other = if let Trouble::Late { other, .. } = trouble { other } else { "store" };
+        match trouble {
+            Trouble::Late { after: Some(after), .. } => {
+                let time = first.sent + after * MS + lot(number, MS);
+                made.answer(first, time, first.sent, "late answer");
+            }
+            Trouble::Late { after: None, .. } => {}
+            Trouble::Lost => made.lose(first.sent),
+            Trouble::AnswerLost => {
+                let answer = made.answer(first, first.sent + took, first.sent, "lost answer");
+                made.lose(answer);
+            }
+        }
+        let flow = if let Trouble::Late { .. } = trouble { None } else { Some(first.flow) };
+        let again = made.call_on("web", other, time, Some(request.sent), "second try", flow);
+        let last = made.answer(again, again.sent + took, again.sent, "second answer");
+        let time = last + NETWORK + MS / 2 + lot(number, MS / 5);
+        made.answer(request, time, last, "response after two tries");
+    }
+    made.right()
+}
+
+#[test]
+fn a_second_try_is_for_the_same_request_and_a_late_answer_for_the_first() {
+    let late = |other, after| Trouble::Late { other, after };
+    for trouble in [
+        late("store", None),
+        late("store", Some(21)),
+        late("store", Some(30)),
+        late("store#2", None),
+        late("store#2", Some(21)),
+        late("store#2", Some(30)),
+        Trouble::Lost,
+        Trouble::AnswerLost,
+    ] {
+        for (what, (right, all)) in retries(trouble) {
+            assert_eq!(right, all, "{trouble:?}: {what}");
+        }
+    }
+}
+
+/// Three messages of one request come together at a node that then sends one.
+fn joined() -> Right {
+    let mut made = Made::default();
+    for number in 0..300 {
+        let begin = 5 * MS * number + lot(number, 3 * MS);
+        let parts = ["a", "b", "c"].map(|part| {
+            let out = made.call("front", part, begin, None, "out");
+            let time = begin + MS + lot(number + part.len() as i64 + out.sent, 3 * MS);
+            made.call(part, "sum", time, Some(out.sent), "part")
+        });
+        let last = parts.iter().map(|part| part.sent).max().unwrap();
+        made.call("sum", "sink", last + NETWORK + MS / 5 + lot(number, MS / 10), Some(last), "joined");
+    }
+    made.right()
+}
+
+/// A log that writes to a disk what four requests bring, and then answers all four.
+fn batches() -> Right {
+    let mut made = Made::default();
+    for batch in 0..100 {
+        let begin = 20 * MS * batch;
+        let requests = [0, 1, 2, 3].map(|at| {
+            made.call("client", "log", begin + at * 2 * MS + lot(4 * batch + at, MS), None, "request")
+        });
+        let last = requests[3].sent;
+        let write =
+            made.call("log", "disk", last + NETWORK + MS / 5 + lot(batch, MS / 10), Some(last), "write");
+        let written = made.answer(write, write.sent + 2 * MS + lot(batch, MS), write.sent, "written");
+        for (place, request) in requests.into_iter().enumerate() {
+            let what = if place == 3 { "response of the last" } else { "response of others" };
+            let time = written + NETWORK + MS / 10 * (1 + place as i64) + lot(batch, MS / 20);
+            made.answer(request, time, written, what);
+        }
+    }
+    made.right()
+}
+
+/// Requests about every `gap` ms, each of which asks a store; and every 10 ms the server asks `whom` how it is, whatever else it does.
+fn pings(whom: &'static str, gap: i64) -> Right {
+    let mut made = Made::default();
+    for number in 0..300 {
+        let begin = gap * MS * number + lot(number, gap * MS);
+        let request = made.call("client", "web", begin, None, "request");
+        let call =
+            made.call("web", "store", begin + MS + lot(number + 1, MS / 5), Some(request.sent), "call");
+        let back = made.answer(call, call.sent + 2 * MS + lot(number + 2, MS), call.sent, "answer");
+        made.answer(request, back + NETWORK + MS / 2 + lot(number, MS / 5), back, "response");
+    }
+    for number in 0..30 * gap {
+        let ping = made.call("web", whom, 10 * MS * number + lot(number, MS / 50), None, "ping");
+        made.answer(ping, ping.sent + MS / 2 + lot(number, MS / 10), ping.sent, "pong");
+    }
+    made.right()
+}
+
+#[test]
+fn what_is_sent_when_all_has_come_is_caused_by_what_came_last() {
+    let right = joined();
+    assert_eq!(right["joined"], (300, 300));
+    // Each of the parts is made of one message in a millisecond or two, while the next one comes every five.
+    assert!(right["part"].0 > 850, "{right:?}");
+}
+
+#[test]
+fn a_batch_is_for_the_request_that_filled_it_and_the_others_are_answered_by_themselves() {
+    let right = batches();
+    for what in ["request", "write", "written", "response of the last"] {
+        assert_eq!(right[what].0, right[what].1, "{what}");
+    }
+    // A message has one cause, and a call one request that it is made for: that the others waited for the batch, too, cannot
+    // be said. Their own requests are taken for the cause.
+    assert_eq!(right["response of others"], (0, 300));
+}
+
+#[test]
+fn what_a_timer_sends_is_for_no_request() {
+    for gap in [20, 6, 3] {
+        for (what, (right, all)) in pings("registry", gap) {
+            assert_eq!(right, all, "{gap}: {what}");
+        }
+        // Where a timer asks the same as requests do, nothing but its interval tells them apart, which is not looked at then:
+        // those that fall into a request are taken for its own. What requests ask for is found all the same.
+        let right = pings("store", gap);
+        let (pings, all) = right["ping"];
+        assert!(pings < all && (gap < 20 || pings as f64 > 0.95 * all as f64), "{gap}: {right:?}");
+        for what in ["request", "call", "answer", "response", "pong"] {
+            assert!(right[what].0 as f64 > 0.95 * right[what].1 as f64, "{gap} {what}: {right:?}");
+        }
+    }
+}

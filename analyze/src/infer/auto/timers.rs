@@ -1,0 +1,170 @@
+//! Which calls of a service are made by a timer and not for a request: health checks, heartbeats, polls. They come at one
+//! interval whatever is asked of the node. If they were left among the calls to be given to requests, each that falls into a
+//! request would be taken for that request's.
+//!
+//! A kind of call is a timer's if nearly all of its gaps are of one length, no kind of request comes at that interval, and it is
+//! made as often while the node has nothing to do as otherwise. All three are asked for, so that calls for requests which come at even
+//! intervals, and those of work that goes on when the request was answered, stay with their requests.
+
+use rustc_hash::FxHashMap;
+
+use super::service::{OPEN, Span};
+
+/// Fewer calls of a kind are not judged.
+const FEWEST: usize = 20;
+/// So large a part of the gaps must be of one length,
+const MOSTLY: f64 = 0.9;
+/// to within this part of it.
+const EVEN: f64 = 0.1;
+/// Calls may also be of every second request, or of fewer up to this.
+const MULTIPLES: f64 = 4.0;
+/// While nothing is asked of the node there must be so large a part of the calls that should be there at the same rate.
+const IDLE: f64 = 0.7;
+
+/// For each of `calls`, whether a timer made it. Both are sorted by their beginnings; `window` is how long a request without an
+/// answer is taken to be open, in nanoseconds.
+pub(super) fn of(requests: &[Span], calls: &[Span], window: i64) -> Vec<bool> {
+    let kinds = begins_by_kind(calls);
+    let of_requests: Vec<i64> =
+        begins_by_kind(requests).into_values().filter_map(|begins| interval(&begins)).collect();
+    let mut idle: Option<Idle> = None;
+    let mut is_timer: FxHashMap<u32, bool> = FxHashMap::default();
+    for (kind, begins) in kinds {
+        let Some(interval) = interval(&begins) else { continue };
+        // Every second or third request may have the call.
+        let is_asked = of_requests.iter().any(|of| {
+            let times = (interval as f64 / *of as f64).round().clamp(1.0, MULTIPLES);
+            (interval as f64 / times - *of as f64).abs() <= EVEN * *of as f64
+        });
+        if !is_asked && idle.get_or_insert_with(|| Idle::of(requests, window)).has(&begins) {
+            is_timer.insert(kind, true);
+        }
+    }
+    calls.iter().map(|call| is_timer.contains_key(&call.kind)).collect()
+}
+
+/// When the spans of each kind begin.
+fn begins_by_kind(spans: &[Span]) -> FxHashMap<u32, Vec<i64>> {
+    let mut kinds: FxHashMap<u32, Vec<i64>> = FxHashMap::default();
+    for span in spans {
+        kinds.entry(span.kind).or_default().push(span.begin);
+    }
+    kinds
+}
+
+/// The interval at which all these times come, if they do, in nanoseconds.
+fn interval(begins: &[i64]) -> Option<i64> {
+    if begins.len() < FEWEST {
+        return None;
+    }
+    let mut gaps: Vec<i64> = begins.windows(2).map(|two| two[1].saturating_sub(two[0])).collect();
+    let middle = gaps.len() / 2;
+    let (_, median, _) = gaps.select_nth_unstable(middle);
+    let median = *median;
+    let even = gaps.iter().filter(|gap| ((**gap - median) as f64).abs() <= EVEN * median as f64).count();
+    (median > 0 && even as f64 >= MOSTLY * gaps.len() as f64).then_some(median)
+}
+
+/// When a node has nothing to do.
+struct Idle {
+    /// From the end of all that was asked until the next request, one after the other.
+    spans: Vec<(i64, i64)>,
+}
+
+impl Idle {
+    fn of(requests: &[Span], window: i64) -> Idle {
+        let mut spans = Vec::new();
+        let mut busy = i64::MIN;
+        for request in requests {
+            if request.begin > busy {
+                spans.push((busy, request.begin));
+            }
+            let end = if request.end == OPEN { request.begin.saturating_add(window) } else { request.end };
+            busy = busy.max(end);
+        }
+        spans.push((busy, i64::MAX));
+        Idle { spans }
+    }
+
+    /// Whether enough of what begins at these times does so when there is nothing to do.
+    fn has(&self, begins: &[i64]) -> bool {
+        let (Some(first), Some(last)) = (begins.first(), begins.last()) else { return false };
+        let within = |(from, to): (i64, i64)| (to.min(*last).saturating_sub(from.max(*first))).max(0) as f64;
+        let idle: f64 = self.spans.iter().map(|span| within(*span)).sum();
+        let share = idle / last.saturating_sub(*first).max(1) as f64;
+        let when_idle = begins.iter().filter(|begin| {
+            let next = self.spans.partition_point(|(_, to)| to <= *begin);
+            self.spans.get(next).is_some_and(|(from, _)| from < *begin)
+        });
+        let (when_idle, expected) = (when_idle.count() as f64, share * begins.len() as f64);
+        // A few by chance say nothing.
+        when_idle >= FEWEST as f64 / 4.0 && when_idle >= IDLE * expected
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::infer::auto::tests::{MS, lot};
+
+    /// Requests of one kind that begin at these milliseconds and take so long, or spans of calls.
+    fn spans(begins: impl Iterator<Item = i64>, took: i64) -> Vec<Span> {
+        let span = |begin: i64| Span { begin: begin * MS / 10, end: begin * MS / 10 + took * MS, kind: 1 };
+        begins.map(span).collect()
+    }
+
+    fn timers(requests: &[Span], calls: &[Span]) -> usize {
+        of(requests, calls, 1000 * MS).into_iter().filter(|is_timer| *is_timer).count()
+    }
+
+    #[test]
+    fn what_comes_at_one_interval_whatever_is_asked_is_a_timers() {
+        // Every 10 ms about; requests every 15 to 25 ms, which take 5.
+        let requests = spans((0..100).map(|at| 200 * at + lot(at, 100)), 5);
+        let every = |jitter| spans((0..150).map(|at| 100 * at + lot(at, jitter)), 1);
+        assert_eq!(timers(&requests, &every(5)), 150);
+        assert_eq!(timers(&requests, &every(60)), 0, "by no interval");
+        assert_eq!(timers(&requests, &every(5)[..FEWEST - 1]), 0, "too few to tell");
+        // Of two kinds each is judged by itself.
+        let mut both = every(5);
+        both.extend(
+            spans((0..100).map(|at| 200 * at + lot(at, 100) + 10), 2)
+                .iter()
+                .map(|call| Span { kind: 2, ..*call }),
+        );
+        both.sort_by_key(|call| call.begin);
+        assert_eq!(timers(&requests, &both), 150);
+        assert!(
+            of(&requests, &both, MS).iter().zip(&both).all(|(is_timer, call)| *is_timer == (call.kind == 1))
+        );
+    }
+
+    #[test]
+    fn what_requests_cause_is_none() {
+        let every = |times: i64, after: i64, took| spans((0..100).map(|at| 100 * times * at + after), took);
+        // Requests come at one interval, and so do their calls, each within its own or, the other way round, when it was answered.
+        for (times, after) in [(1, 20), (1, 70), (2, 70), (3, 70)] {
+            assert_eq!(timers(&every(1, 0, 5), &every(times, after, 1)), 0, "{times} {after}");
+        }
+        // The requests of many kinds, of which none comes at an interval of its own: it is never idle when calls are made.
+        let mut requests = every(1, 0, 5);
+        requests.iter_mut().enumerate().for_each(|(at, request)| request.kind = lot(at as i64, 9) as u32);
+        assert_eq!(timers(&requests, &every(1, 20, 1)), 0);
+        // Nor is a node that always has something to do.
+        let requests = spans((0..100).map(|at| 200 * at + lot(at, 100)), 50);
+        assert_eq!(timers(&requests, &every(1, 0, 1)), 0);
+        // A request without an answer is open for as long as is waited.
+        let open: Vec<Span> = requests.iter().map(|request| Span { end: OPEN, ..*request }).collect();
+        assert_eq!((timers(&open, &every(1, 0, 1)), timers(&[], &[])), (0, 0));
+    }
+
+    #[test]
+    fn times_at_the_ends_of_the_range_are_borne() {
+        for times in [[i64::MIN, i64::MAX], [i64::MAX - 90, i64::MAX], [0, 0]] {
+            let begins = (0..60).map(|at| times[usize::from(at >= 30)].saturating_add(at));
+            let mut all: Vec<Span> = begins.map(|begin| Span { begin, end: OPEN, kind: 1 }).collect();
+            all.sort_by_key(|span| span.begin);
+            assert_eq!(timers(&all, &all), 0);
+        }
+    }
+}
