@@ -69,7 +69,7 @@ fn synthetic(messages: usize, parallelism: f64) -> MessageTrace {
         .enumerate()
         .map(|(pid, name)| {
             let (host, command) = ("h".to_owned(), (*name).to_owned());
-            trace.nodes.push(Node { host, command, pid: Some(pid as i32), traced: true, ..Node::default() })
+            trace.add_node(Node { host, command, pid: Some(pid as i32), traced: true, ..Node::default() })
         })
         .collect();
     let mut random = Random(1);

@@ -44,7 +44,7 @@ impl Fixture {
         let (host, name) = name.split_once('/').unwrap_or(("h", name));
         let (command, number) = name.split_once('#').unwrap_or((name, "0"));
         let pid = Some(number.parse().unwrap());
-        let nodes = &mut self.trace.nodes;
+        let nodes = std::sync::Arc::make_mut(&mut self.trace.nodes);
         let is_it = |node: &Node| node.host == host && node.command == command && node.pid == pid;
         let known = nodes.0.iter().position(is_it);
         known.map(|id| id as NodeId).unwrap_or_else(|| {

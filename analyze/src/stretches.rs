@@ -28,7 +28,7 @@ pub(crate) struct Stretches {
 /// A stretch of a trace with what is around it.
 #[derive(Debug)]
 pub(crate) struct Stretch {
-    /// The messages of the stretch and around it, without the table of nodes: who they are, their names tell.
+    /// The messages of the stretch and around it.
     pub(crate) trace: MessageTrace,
     /// The number that the first of these has in the whole trace.
     pub(crate) first: u64,
@@ -62,7 +62,7 @@ impl Stretches {
         let length = if left <= self.length + around { left } else { self.length };
         let before = around.min(begin as usize);
         let own = before..before + length;
-        let mut trace = MessageTrace::default();
+        let mut trace = MessageTrace::new(self.reader.nodes().clone());
         trace.beyond.uneven = Some(self.uneven.clone());
         if let Some(last) = last {
             let rest = last.own.end - before;
@@ -181,6 +181,7 @@ mod tests {
                 for row in 0..trace.len() {
                     let (found, wanted) = (trace.message(row), whole.message(first + row));
                     assert_eq!((found.send_ts, found.src), (wanted.send_ts, wanted.src));
+                    assert_eq!(trace.nodes.get(found.src), whole.nodes.get(wanted.src));
                     assert_eq!(trace.endpoint(found.src_endpoint), whole.endpoint(wanted.src_endpoint));
                     assert_eq!(trace.endpoint(found.dst_endpoint), whole.endpoint(wanted.dst_endpoint));
                 }

@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::endpoint::Endpoint;
 use crate::message::{Message, Protocol};
-use crate::node::{NodeId, Nodes};
+use crate::node::{Node, NodeId, Nodes};
 use call_ids::CallIds;
 
 /// A row of the trace's endpoint dictionary.
@@ -29,8 +29,8 @@ const NO_CALL: u32 = u32::MAX;
 /// called. A message's id is its row.
 #[derive(Clone, Debug, Default)]
 pub struct MessageTrace {
-    /// Who the messages went between.
-    pub nodes: Nodes,
+    /// Who the messages went between; parts of a trace share the table.
+    pub nodes: Arc<Nodes>,
     endpoints: Endpoints,
     calls: CallIds,
     times: [Vec<i64>; 6],
@@ -62,8 +62,13 @@ pub struct Beyond {
 
 impl MessageTrace {
     /// An empty trace over `nodes`.
-    pub fn new(nodes: Nodes) -> MessageTrace {
-        MessageTrace { nodes, ..MessageTrace::default() }
+    pub fn new(nodes: impl Into<Arc<Nodes>>) -> MessageTrace {
+        MessageTrace { nodes: nodes.into(), ..MessageTrace::default() }
+    }
+
+    /// Adds a node and returns its id.
+    pub fn add_node(&mut self, node: Node) -> NodeId {
+        Arc::make_mut(&mut self.nodes).push(node)
     }
 
     /// How many messages there are.

@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use message_trace::table::export::{Format, export};
 use message_trace::{DataDir, Endpoint, Message, MessageTrace, Node, Nodes, Progress, Protocol};
@@ -311,7 +312,7 @@ fn any_trace() -> impl Strategy<Value = MessageTrace> {
         for (number, (host, pid, command, traced)) in nodes.into_iter().enumerate() {
             // The number makes each of them another node, and a node that is read from was traced.
             let start = Some(number as i64);
-            trace.nodes.push(Node { host, pid, start, command, executable: String::new(), traced });
+            trace.add_node(Node { host, pid, start, command, executable: String::new(), traced });
         }
         let endpoints: Vec<u32> =
             endpoints.iter().map(|text| trace.intern(&text.parse::<Endpoint>().unwrap())).collect();
@@ -341,10 +342,10 @@ fn any_trace() -> impl Strategy<Value = MessageTrace> {
                 parts: rest.4,
             };
             if sent.is_some() {
-                trace.nodes.0[message.src as usize].traced = true;
+                Arc::make_mut(&mut trace.nodes).0[message.src as usize].traced = true;
             }
             if received.is_some() {
-                trace.nodes.0[message.dst as usize].traced = true;
+                Arc::make_mut(&mut trace.nodes).0[message.dst as usize].traced = true;
             }
             trace.push(&message, call.as_deref());
         }

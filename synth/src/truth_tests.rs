@@ -11,7 +11,7 @@ use super::*;
 fn trace(ids: &[&str]) -> (MessageTrace, Calls) {
     let mut trace = MessageTrace::default();
     for name in ["a", "b"] {
-        trace.nodes.push(Node { host: name.into(), command: name.into(), traced: true, ..Node::default() });
+        trace.add_node(Node { host: name.into(), command: name.into(), traced: true, ..Node::default() });
     }
     let endpoint = trace.intern(&message_trace::Endpoint::Other(String::new()));
     for (row, id) in ids.iter().flat_map(|id| [(FROM_CONNECTING, id), (FROM_ACCEPTING, id)]).enumerate() {

@@ -1,6 +1,7 @@
 //! Reading `messages.parquet`: as a whole, a batch, or piece by piece.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 
@@ -156,7 +157,7 @@ impl<'batch, T: Copy> Once<'batch, T> {
 /// A table of messages that is read piece by piece, in its order.
 pub struct MessageReader {
     path: PathBuf,
-    nodes: Nodes,
+    nodes: Arc<Nodes>,
     rows: u64,
     batches: Batches,
     /// What of the last batch was not asked for yet.
@@ -169,13 +170,13 @@ impl MessageReader {
     /// # Errors
     /// When a file cannot be read, or is not such a table.
     pub fn open(messages: &Path, nodes: &Path) -> Result<MessageReader, Error> {
-        let (batches, nodes) = (table::read(messages)?, Nodes::read(nodes)?);
+        let (batches, nodes) = (table::read(messages)?, Arc::new(Nodes::read(nodes)?));
         let rows = table::rows(messages)?;
         Ok(MessageReader { path: messages.to_owned(), nodes, rows, batches, rest: None })
     }
 
     /// Who the messages are between.
-    pub fn nodes(&self) -> &Nodes {
+    pub fn nodes(&self) -> &Arc<Nodes> {
         &self.nodes
     }
 
@@ -184,7 +185,7 @@ impl MessageReader {
         self.rows
     }
 
-    /// Appends the next messages to `trace`: `most`, or what is left. Its nodes are [`MessageReader::nodes`], or are not needed.
+    /// Appends the next messages to `trace`, whose nodes must be [`MessageReader::nodes`]: `most`, or what is left.
     ///
     /// # Errors
     /// When the table cannot be read.

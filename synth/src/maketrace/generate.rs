@@ -51,7 +51,7 @@ pub fn make(config: &Config, progress: &dyn Progress) -> Result<Made, Error> {
     };
     progress.step("making messages", total);
     let mut trace = MessageTrace::default();
-    trace.nodes = Nodes(nodes.names.iter().map(|name| node(name)).collect());
+    trace.nodes = Nodes(nodes.names.iter().map(|name| node(name)).collect()).into();
     let endpoint = trace.intern(&message_trace::Endpoint::Other(String::new()));
     let mut sent: Vec<Sent> = Vec::with_capacity(total as usize);
     let mut calls: Vec<(String, Option<String>)> = Vec::new();
