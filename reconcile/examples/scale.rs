@@ -1,9 +1,12 @@
 //! Logs of many hosts, to see how fast reconciliation is. `scripts/bench reconcile` measures with them.
 //! `cargo run --release -p reconcile --example scale -- make DIRECTORY MESSAGES` writes the logs, `... -- equal DIRECTORY
-//! DATAGRAMS` those of two processes between which equal datagrams go,
+//! DATAGRAMS` those of two processes between which equal datagrams go, and `... -- KIND DIRECTORY COUNT` those in which there is
+//! something once for each of many ends: `alone` (connections of proxies with others that were not recorded), `translated`
+//! (connections through a load balancer), `unix` (connections within a host), `udp` (flows of datagrams with unrecorded peers).
 //! `... -- run DIRECTORY [MEMORY]` reconciles them and prints the time of each step and the peak memory.
 
 use std::error::Error;
+use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::Instant;
@@ -11,7 +14,7 @@ use std::time::Instant;
 use message_trace::{DataDir, Progress};
 use reconcile::Options;
 use socket_log::encode::{Datagram, Direction, Origin, Role};
-use socket_log::write::{LogWriter, TCP, UDP, inet};
+use socket_log::write::{self, LogWriter, TCP, UDP, UNIX_STREAM, inet};
 
 const HOSTS: u64 = 115;
 /// Messages of one connection, where nobody chose.
@@ -21,12 +24,16 @@ const APART: u64 = 1_000_000;
 
 fn main() -> Result<(), Box<dyn Error>> {
     const USAGE: &str = "usage: scale make DIRECTORY MESSAGES [EACH] | scale equal DIRECTORY DATAGRAMS \
-                         | scale run DIRECTORY [MEMORY] [THREADS]";
+                         | scale alone|translated|unix|udp DIRECTORY COUNT | scale run DIRECTORY [MEMORY] [THREADS]";
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["make", directory, messages] => make(Path::new(directory), messages.parse()?, EACH),
         ["make", directory, messages, each] => make(Path::new(directory), messages.parse()?, each.parse()?),
         ["equal", directory, datagrams] => equal(Path::new(directory), datagrams.parse()?),
+        ["alone", directory, count] => alone(Path::new(directory), count.parse()?),
+        ["translated", directory, count] => translated(Path::new(directory), count.parse()?),
+        ["unix", directory, count] => unix(Path::new(directory), count.parse()?),
+        ["udp", directory, count] => udp(Path::new(directory), count.parse()?),
         ["run", directory, options @ ..] => {
             let default = Options::default();
             let memory = options.first().map_or(Ok(default.memory), |memory| memory.parse())?;
@@ -68,7 +75,7 @@ fn add(log: &mut LogWriter, connection: u64, each: u64, connects: bool) {
     let port = 1024 + (connection / HOSTS) % 60_000;
     let (at, flow) = (APART * connection, connection as u32 + 1);
     let [client, server] = [(from, port), (to, 80)].map(|(host, port)| {
-        let address = std::net::SocketAddr::from(([10, 0, host as u8, 1], port as u16));
+        let address = SocketAddr::from(([10, 0, host as u8, 1], port as u16));
         inet(address)
     });
     let (own, peer, role, origin) = match connects {
@@ -90,7 +97,7 @@ fn add(log: &mut LogWriter, connection: u64, each: u64, connects: bool) {
 /// hundred, after up to two milliseconds, and one of a thousand twice.
 fn equal(directory: &Path, datagrams: u64) -> Result<(), Box<dyn Error>> {
     let data = DataDir::new(directory);
-    let names = [4000, 53].map(|port| inet(std::net::SocketAddr::from(([10, 0, 0, 1], port))));
+    let names = [4000, 53].map(|port| inet(SocketAddr::from(([10, 0, 0, 1], port))));
     let sends = (0..datagrams).map(|number| APART * (number + 1));
     let delay = |at: u64| at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 43;
     let arrived = sends.clone().filter(|at| at % (100 * APART) != 0);
@@ -117,6 +124,124 @@ fn equal(directory: &Path, datagrams: u64) -> Result<(), Box<dyn Error>> {
     };
     write(0, Direction::Send, &mut sends.clone())?;
     write(1, Direction::Receive, &mut receives.into_iter())?;
+    Ok(())
+}
+
+/// An address of `10.SECOND.0.0` and a port, another one for each number up to 65536 times 60,000.
+fn address(second: u8, number: u64) -> SocketAddr {
+    let [.., one, other] = (number / 60_000).to_be_bytes();
+    SocketAddr::from(([10, second, one, other], 1024 + (number % 60_000) as u16))
+}
+
+/// A log of process number `pid` of host number `host`.
+fn log(host: u64, pid: u32) -> LogWriter {
+    let mut log = LogWriter::new(&format!("h{host}"), pid, "/bin/proxy");
+    log.set_boot(host as u8 + 1);
+    log
+}
+
+/// Writes the logs of two proxies, of each of which half of the connections are to servers and half from clients that were not
+/// recorded. What comes in goes out 2 ms later.
+fn alone(directory: &Path, connections: u64) -> Result<(), Box<dyn Error>> {
+    let data = DataDir::new(directory);
+    for host in 0..2 {
+        let mut log = log(host, 100);
+        for number in (host..connections / 2).step_by(2) {
+            let (at, flow) = (APART * (number + 1), 2 * number as u32 + 1);
+            let (asks, answers) = (100 + number % 3_000, 1_000 + number * 7_919 % 50_021);
+            let own = inet(SocketAddr::from(([10, 0, host as u8, 1], 80)));
+            log.flow(at, flow, TCP, Origin::Accept, 2 * number + 1);
+            log.endpoints(at, flow, Role::Accept, &own, &inet(address(1, number)), 0);
+            log.receive(at + 1_000, flow, asks);
+            let own = inet(address(3 + host as u8, number));
+            log.flow(at + 1_500_000, flow + 1, TCP, Origin::Socket, 2 * number + 2);
+            log.endpoints(at + 1_600_000, flow + 1, Role::Connect, &own, &inet(address(2, number)), 0);
+            log.send(at + 2_000_000, flow + 1, asks).receive(at + 5_000_000, flow + 1, answers);
+            log.send(at + 5_100_000, flow, answers);
+            log.close(at + 5_200_000, flow).close(at + 5_200_000, flow + 1);
+        }
+        log.write(&data.hosts().join(format!("h{host}")).join("100.sclog"))?;
+    }
+    Ok(())
+}
+
+/// Writes the logs of a client and a server on another host, whose clock is an hour ahead. Connections are to a name that is neither
+/// one's, and the server sees another address of the client with the port that it has.
+fn translated(directory: &Path, connections: u64) -> Result<(), Box<dyn Error>> {
+    let data = DataDir::new(directory);
+    for host in 0..2 {
+        let mut log = log(host, 100);
+        for number in 0..connections {
+            // At irregular times.
+            let jitter = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 44;
+            let (at, flow) = (APART * (number + 1) + jitter + host * 3_600_000_000_000, number as u32 + 1);
+            let (asks, answers) = (100 + number % 3_000, 1_000 + number * 7_919 % 50_021);
+            if host == 0 {
+                log.flow(at, flow, TCP, Origin::Socket, number + 1);
+                let own = inet(address(1, number));
+                log.endpoints(at, flow, Role::Connect, &own, &inet(SocketAddr::from(([10, 9, 9, 9], 80))), 0);
+                log.send(at + 200_000, flow, asks).receive(at + 900_000, flow, answers);
+            } else {
+                let own = inet(SocketAddr::from(([10, 3, 0, 1], 8080)));
+                log.flow(at + 150_000, flow, TCP, Origin::Accept, number + 1);
+                log.endpoints(at + 150_000, flow, Role::Accept, &own, &inet(address(2, number)), 0);
+                log.receive(at + 300_000, flow, asks).send(at + 700_000, flow, answers);
+            }
+            log.close(at + 1_000_000, flow);
+        }
+        log.write(&data.hosts().join(format!("h{host}")).join("100.sclog"))?;
+    }
+    Ok(())
+}
+
+/// Writes the logs of a client and a server on one host, and connections between them by a path.
+fn unix(directory: &Path, connections: u64) -> Result<(), Box<dyn Error>> {
+    let data = DataDir::new(directory);
+    for (pid, connects) in [(100, true), (101, false)] {
+        let mut log = log(0, pid);
+        for number in 0..connections {
+            let (at, flow) = (APART * (number + 1), number as u32 + 1);
+            let asks = 100 + number % 3_000;
+            if connects {
+                log.flow(at, flow, UNIX_STREAM, Origin::Socket, 2 * number + 1);
+                log.endpoints(at, flow, Role::Connect, &[], &write::unix("/run/s"), 0);
+                log.send(at + 1_000, flow, asks).receive(at + 4_000, flow, 900);
+            } else {
+                log.flow(at + 500, flow, UNIX_STREAM, Origin::Accept, 2 * number + 2);
+                log.endpoints(at + 500, flow, Role::Accept, &write::unix("/run/s"), &[], 100);
+                log.receive(at + 2_000, flow, asks).send(at + 3_000, flow, 900);
+            }
+            log.close(at + 5_000, flow);
+        }
+        log.write(&data.hosts().join("h0").join(format!("{pid}.sclog")))?;
+    }
+    Ok(())
+}
+
+/// Writes the log of a server that gets a datagram from each of so many clients, and answers it.
+fn udp(directory: &Path, flows: u64) -> Result<(), Box<dyn Error>> {
+    let data = DataDir::new(directory);
+    let mut log = log(0, 100);
+    log.flow(0, 1, UDP, Origin::Socket, 1);
+    log.endpoints(0, 1, Role::Bind, &inet(SocketAddr::from(([10, 0, 0, 1], 53))), &[], 0);
+    for number in 0..flows {
+        let peer = &inet(address(1, number));
+        let sides = [(Direction::Receive, 0), (Direction::Send, 100_000)];
+        for (direction, later) in sides {
+            let (ticks, checksum) = (APART * (number + 1) + later, number as u32);
+            log.datagram(&Datagram {
+                direction,
+                flow: 1,
+                ticks,
+                duration: 0,
+                bytes: 100,
+                checksum,
+                flags: 0,
+                peer,
+            });
+        }
+    }
+    log.write(&data.hosts().join("h0").join("100.sclog"))?;
     Ok(())
 }
 

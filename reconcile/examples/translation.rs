@@ -4,19 +4,20 @@
 #[path = "../tests/translated/mod.rs"]
 mod translated;
 
+use std::error::Error;
 use std::time::Instant;
 
 use reconcile::translation::pairs;
 use translated::{Judgement, Wanted, system};
 
-fn main() {
+fn main() -> Result<(), Box<dyn Error>> {
     let number = |place: usize| std::env::args().nth(place).and_then(|number| number.parse::<u64>().ok());
     let (systems, first) = (number(1).unwrap_or(200), number(2).unwrap_or(0));
     for fingerprints in [false, true] {
         let mut all = Judgement::default();
         for seed in first..first + systems {
             let system = system(Wanted { seed, fingerprints, connections: 120, clients: 6 });
-            all.judge(&system, &pairs(&system.halves, &[], 0.0));
+            all.judge(&system, &pairs(&system.halves, &[], 0.0)?);
         }
         println!("fingerprints: {fingerprints}\n{all}");
     }
@@ -24,9 +25,10 @@ fn main() {
     for seed in 0..8 {
         let big = system(Wanted { seed, fingerprints: false, connections: 2_000, clients: 200 });
         let start = Instant::now();
-        let found = pairs(&big.halves, &[], translated::LEAST);
+        let found = pairs(&big.halves, &[], translated::LEAST)?;
         let took = start.elapsed();
         let truths = big.truth.iter().flatten().count() / 2;
         println!("  {} half flows, {} pairs of {truths}: {took:?}", big.halves.len(), found.len());
     }
+    Ok(())
 }

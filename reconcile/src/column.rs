@@ -57,6 +57,11 @@ impl<T: Copy> Column<T> {
         Ok(this)
     }
 
+    /// Those it is one of.
+    pub(crate) fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
     #[inline]
     pub(crate) fn len(&self) -> usize {
         match &self.kept {
@@ -109,8 +114,16 @@ impl<T: Copy> Column<T> {
     /// These rows side by side. They are in memory together, so there should not be very many.
     pub(crate) fn slice(&self, range: Range<usize>) -> &[T] {
         let range = self.within(range);
-        if let Kept::File(..) = self.kept {
-            self.tables.came((range.len() * size_of::<T>()).div_ceil(BLOCK_BYTES));
+        if let Kept::File(mapping, _) = &self.kept
+            && !range.is_empty()
+        {
+            let start = mapping.start().as_ptr().addr();
+            let bytes = start + range.start * size_of::<T>()..start + range.end * size_of::<T>();
+            bytes
+                .clone()
+                .step_by(BLOCK_BYTES)
+                .chain([bytes.end - 1])
+                .for_each(|byte| self.tables.touch(byte));
         }
         &self.rows()[range]
     }
@@ -183,6 +196,19 @@ impl<T: Copy> Column<T> {
         for at in 0..self.len() {
             let row = self[at];
             if keep(&row) {
+                self[kept] = row;
+                kept += 1;
+            }
+        }
+        self.truncate(kept);
+    }
+
+    /// Leaves out rows whose key is that of the one before.
+    pub(crate) fn dedup_by_key<K: PartialEq>(&mut self, key: impl Fn(&T) -> K) {
+        let mut kept = 0;
+        for at in 0..self.len() {
+            let row = self[at];
+            if kept == 0 || key(&self[kept - 1]) != key(&row) {
                 self[kept] = row;
                 kept += 1;
             }

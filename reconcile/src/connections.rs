@@ -52,7 +52,7 @@ pub(crate) fn partners(
     };
     unix_sockets::pairs(sockets).for_each(&mut pair_up);
     tcp(capture, sockets, listening, &mut pair_up)?;
-    unix_sockets::connected(capture, sockets, first_calls).into_iter().for_each(&mut pair_up);
+    unix_sockets::connected(capture, sockets, first_calls, &mut pair_up)?;
     Ok(partner)
 }
 

@@ -9,6 +9,7 @@ use socket_log::encode::Role;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::calls::Part;
+use crate::column::Column;
 use crate::datagram_names::Views;
 use crate::datagrams;
 use crate::end::{DatagramMessage, End};
@@ -18,6 +19,7 @@ use crate::reconciliation::{Reconciliation, add};
 use crate::row_sink::RowSink;
 use crate::rows::{NIL, Row};
 use crate::sorted::{Failed, Keyed, Sorter};
+use crate::tables::Tables;
 
 /// A flow of datagrams that is in the trace.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +38,37 @@ pub(crate) struct DatagramSlot {
     pub(crate) flow: u32,
     /// The names of the flow's ends; of an untraced end that which the other knows it by.
     pub(crate) names: [NameId; 2],
+}
+
+/// The flows and slots of all partitions, and where those of each begin.
+#[derive(Debug)]
+pub(crate) struct AllFlows {
+    /// With its partition and its place there, and where its slots are.
+    pub(crate) flows: Column<(DatagramFlow, [u32; 2], [u64; 2])>,
+    pub(crate) slots: Column<DatagramSlot>,
+    /// The first slot of each partition.
+    pub(crate) begins: Vec<usize>,
+}
+
+impl AllFlows {
+    pub(crate) fn new(tables: &Tables) -> AllFlows {
+        AllFlows { flows: Column::new(tables), slots: Column::new(tables), begins: Vec::new() }
+    }
+
+    /// Adds those of the next partition.
+    pub(crate) fn add(&mut self, flows: &[DatagramFlow], slots: &[DatagramSlot]) -> Result<(), Error> {
+        let (begin, partition) = (self.slots.len(), self.begins.len() as u32);
+        let mut first = 0;
+        for (place, flow) in (0u32..).zip(flows) {
+            let rest = slots.get(first..).unwrap_or(&[]);
+            let end = first + rest.iter().take_while(|slot| slot.flow == place).count();
+            let of_flow = [first, end].map(|at| (begin + at) as u64);
+            self.flows.push((*flow, [partition, place], of_flow))?;
+            first = end;
+        }
+        self.begins.push(begin);
+        self.slots.extend(slots.iter().copied())
+    }
 }
 
 /// What came of one partition beside its rows. The slot of a row is its place in `slots`.

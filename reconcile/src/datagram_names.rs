@@ -14,6 +14,10 @@ use crate::calls::Datagram;
 use crate::column::Column;
 use crate::names::{NO_NAME, NameId, Names, is_for_many, loopback};
 use crate::socket::Socket;
+use crate::tables::Tables;
+
+/// So many rows are not yet worth being put in order.
+const MANY: usize = 1 << 16;
 
 /// The names that a socket without an address of its own can have where no peer tells.
 #[derive(Clone, Copy, Debug)]
@@ -41,8 +45,10 @@ pub(crate) fn fallbacks(
     Ok(all)
 }
 
-/// The names under which peers saw sockets, by socket and peer: of several that which was used first, by the clock
-/// of the one who used it.
+/// A name under which a peer saw a socket: the socket and the peer, and when that was, by the clock of the one who used it.
+type Seen = ((u32, NameId), (i64, NameId));
+
+/// The names under which peers saw sockets, as one part of the work learned them: of several that which was used first.
 #[derive(Debug, Default)]
 pub(crate) struct SeenNames(FxHashMap<(u32, NameId), (i64, NameId)>);
 
@@ -68,10 +74,40 @@ impl SeenNames {
     fn add(&mut self, key: (u32, NameId), seen: (i64, NameId)) {
         self.0.entry(key).and_modify(|first| *first = seen.min(*first)).or_insert(seen);
     }
+}
 
-    /// Adds what another part of the work learned.
-    pub(crate) fn absorb(&mut self, other: SeenNames) {
-        other.0.into_iter().for_each(|(key, seen)| self.add(key, seen));
+/// Those of all parts.
+#[derive(Debug)]
+pub(crate) struct AllSeenNames {
+    rows: Column<Seen>,
+    /// So many there were when they were put in order last.
+    before: usize,
+}
+
+impl AllSeenNames {
+    pub(crate) fn new(tables: &Tables) -> AllSeenNames {
+        AllSeenNames { rows: Column::new(tables), before: 0 }
+    }
+
+    /// Adds what a part of the work learned.
+    pub(crate) fn absorb(&mut self, part: SeenNames) -> Result<(), Error> {
+        self.rows.extend(part.0)?;
+        // Parts may have learned the same.
+        if self.rows.len() > 2 * self.before + MANY { self.put_in_order() } else { Ok(()) }
+    }
+
+    /// Leaves the first of each socket and peer, in their order.
+    pub(crate) fn put_in_order(&mut self) -> Result<(), Error> {
+        self.rows.sort_by_key(|row| *row)?;
+        self.rows.dedup_by_key(|row| row.0);
+        self.before = self.rows.len();
+        Ok(())
+    }
+
+    /// The name that is looked for, once they are in order.
+    fn get(&self, key: (u32, NameId)) -> Option<NameId> {
+        let at = self.rows.partition_point(0..self.rows.len(), |row| row.0 < key);
+        self.rows.get(at).filter(|row| row.0 == key).map(|(_, (_, name))| *name)
     }
 }
 
@@ -80,7 +116,7 @@ pub(crate) struct Views<'a> {
     pub(crate) sockets: &'a Column<Socket>,
     pub(crate) names: &'a Names,
     pub(crate) fallbacks: &'a FxHashMap<u32, Fallback>,
-    pub(crate) seen: SeenNames,
+    pub(crate) seen: AllSeenNames,
 }
 
 impl Views<'_> {
@@ -89,8 +125,8 @@ impl Views<'_> {
         let Some(fallback) = self.fallbacks.get(&socket) else {
             return self.sockets[socket as usize].local;
         };
-        if let Some((_, name)) = self.seen.0.get(&(socket, peer)) {
-            return *name;
+        if let Some(name) = self.seen.get((socket, peer)) {
+            return name;
         }
         match self.names.inet(peer) {
             Some(peer) if peer.ip().is_loopback() => fallback.loopback,

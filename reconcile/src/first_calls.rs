@@ -3,32 +3,32 @@
 
 use message_trace::Progress;
 use message_trace::parallel;
-use rustc_hash::FxHashMap;
 
 use crate::calls::Transfer;
 use crate::capture::Capture;
+use crate::chosen::{Chosen, Members};
+use crate::column::Column;
 use crate::error::Error;
 use crate::second_reading::{Call, SecondReading};
 use crate::socket::Sockets;
 use crate::streams;
-
-/// The sends and the receives that one socket began with, in the order of time.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Beginning {
-    pub(crate) ways: [Vec<Transfer>; 2],
-    /// Whether the log has forgotten calls of it.
-    forgotten: bool,
-}
+use crate::tables::Tables;
 
 /// The first calls of the chosen sockets.
-#[derive(Debug, Default)]
 pub(crate) struct FirstCalls {
-    of: FxHashMap<u32, Beginning>,
+    /// `None` where nobody asked.
+    chosen: Option<Chosen>,
+    /// Of each two ways of a socket, its sends and then its receives, in the order of time.
+    calls: Column<Transfer>,
+    /// Where the calls of each way end, by twice the socket's number. They begin where those of the way before end.
+    ends: Column<u64>,
+    /// By number whether logs have forgotten calls of it.
+    forgotten: Column<bool>,
     /// At most so many calls of each direction are known.
     limit: usize,
 }
 
-/// How many bytes of calls may be held.
+/// How many bytes of calls are held, about.
 const MEMORY: usize = 64 << 20;
 /// At least so many calls of each direction are held, however many sockets there are.
 const FEWEST: usize = 8;
@@ -36,68 +36,76 @@ const FEWEST: usize = 8;
 const MOST: usize = 4096;
 
 impl FirstCalls {
-    /// Reads them for the sockets of `chosen`.
+    /// Reads them for the sockets that are `wanted`, by place.
     pub(crate) fn read(
         capture: &Capture,
         sockets: &Sockets,
-        chosen: &[u32],
+        wanted: &Column<bool>,
         threads: usize,
         progress: &dyn Progress,
     ) -> Result<FirstCalls, Error> {
-        let mut this = FirstCalls { of: FxHashMap::default(), limit: MOST };
-        if chosen.is_empty() {
+        let tables = &capture.tables;
+        let (calls, ends, forgotten) = (Column::new(tables), Column::new(tables), Column::new(tables));
+        let mut this = FirstCalls { chosen: None, calls, ends, forgotten, limit: MOST };
+        if !wanted.iter().any(|wanted| *wanted) {
             return Ok(this);
         }
-        this.limit = (MEMORY / (2 * size_of::<Transfer>() * chosen.len())).clamp(FEWEST, MOST);
-        this.of = chosen.iter().map(|socket| (*socket, Beginning::default())).collect();
+        let chosen = Chosen::of(capture, sockets, |place, _| wanted.get(place as usize) == Some(&true))?;
+        let count = chosen.sockets.len();
+        let limit = (MEMORY / (2 * size_of::<Transfer>() * count)).clamp(FEWEST, MOST);
+        this.limit = limit;
         progress.step("comparing connections", capture.logs.len() as u64);
-        let (all, limit) = (std::mem::take(&mut this.of), this.limit);
-        let wanted = &all;
-        let mut of_logs: Vec<FxHashMap<u32, Beginning>> = Vec::new();
-        parallel::in_order(
-            threads,
-            capture.logs.len(),
-            |log| {
-                Ok::<_, Error>(beginnings(
-                    &SecondReading::of(capture, sockets, log),
-                    log as u32,
-                    wanted,
-                    limit,
-                ))
-            },
-            |_, found| {
-                progress.advance(1);
-                of_logs.push(found);
-                Ok(())
-            },
-        )?;
-        this.of = all;
-        for (socket, beginning) in of_logs.into_iter().flatten() {
-            let Some(of_socket) = this.of.get_mut(&socket) else { continue };
-            of_socket.forgotten |= beginning.forgotten;
-            for (way, more) in of_socket.ways.iter_mut().zip(beginning.ways) {
-                way.extend(more);
-                way.sort_by_key(|call| call.time);
-                way.truncate(limit);
+        let mut calls: Column<(u32, Transfer)> = Column::new(tables);
+        this.forgotten.resize(count, false)?;
+        let work = |log| {
+            let reading = SecondReading::of(capture, sockets, log);
+            let members = chosen.of_log(capture, sockets, log)?;
+            Ok::<_, Error>(OfLog::read(&reading, log as u32, &members, limit, tables)?)
+        };
+        parallel::in_order(threads, capture.logs.len(), work, |_, of_log: OfLog| {
+            progress.advance(1);
+            calls.extend(of_log.calls.iter().copied())?;
+            for number in of_log.forgotten.iter() {
+                this.forgotten[*number as usize] = true;
             }
+            Ok(())
+        })?;
+        // Of one time they stay in the order of logs.
+        calls.sort_by_key(|(way, call)| (*way, call.time))?;
+        let mut all = calls.iter().peekable();
+        for way in 0..2 * count as u32 {
+            let mut of_way = std::iter::from_fn(|| all.next_if(|(of, _)| *of == way));
+            this.calls.extend(of_way.by_ref().take(limit).map(|(_, call)| *call))?;
+            of_way.for_each(drop);
+            this.ends.push(this.calls.len() as u64)?;
         }
+        drop(all);
+        this.chosen = Some(chosen);
         Ok(this)
     }
 
-    /// The first calls of `socket`.
-    pub(crate) fn of(&self, socket: u32) -> Option<&Beginning> {
-        self.of.get(&socket)
+    /// The number of `socket`, where its calls are known.
+    fn number(&self, socket: u32) -> Option<usize> {
+        self.chosen.as_ref()?.number(socket).map(|number| number as usize)
+    }
+
+    /// The first sends, or receives, of a chosen socket.
+    fn calls(&self, number: usize, received: bool) -> &[Transfer] {
+        let way = 2 * number + usize::from(received);
+        let begin = way.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        let end = self.ends.get(way).copied().unwrap_or(begin);
+        self.calls.slice(begin as usize..end as usize)
     }
 
     /// Whether the calls of the two, as far as they are known, can be those of the two ends of one connection: at no
     /// time had one received more than the other had sent. Their times are of one clock, up to `slack` nanoseconds.
     pub(crate) fn possible(&self, one: u32, other: u32, slack: i64) -> bool {
-        let (Some(one), Some(other)) = (self.of(one), self.of(other)) else { return true };
-        if one.forgotten || other.forgotten {
+        let (Some(one), Some(other)) = (self.number(one), self.number(other)) else { return true };
+        if [one, other].iter().any(|number| self.forgotten.get(*number) == Some(&true)) {
             return true;
         }
-        let way = |from: &Beginning, to: &Beginning| {
-            let (sends, mut receives) = (from.ways[0].as_slice(), to.ways[1].as_slice());
+        let way = |from: usize, to: usize| {
+            let (sends, mut receives) = (self.calls(from, false), self.calls(to, true));
             if let Some(last) = sends.last().filter(|_| sends.len() >= self.limit) {
                 // What was sent after the last known send is not known.
                 let known = receives.partition_point(|call| call.time.saturating_add(slack) < last.time);
@@ -109,29 +117,55 @@ impl FirstCalls {
     }
 }
 
-fn beginnings(
-    log: &SecondReading,
-    process: u32,
-    wanted: &FxHashMap<u32, Beginning>,
-    limit: usize,
-) -> FxHashMap<u32, Beginning> {
-    let mut found: FxHashMap<u32, Beginning> = FxHashMap::default();
-    log.for_each(|call| {
-        let call = match call {
-            Call::Transfer(call) => call,
-            Call::Forgotten { socket, .. } if wanted.contains_key(&socket) => {
-                found.entry(socket).or_default().forgotten = true;
-                return;
+/// What one log has of the chosen sockets.
+struct OfLog {
+    /// With twice the socket's number, and one more where it received.
+    calls: Column<(u32, Transfer)>,
+    /// The numbers of those of which calls are forgotten.
+    forgotten: Column<u32>,
+}
+
+impl OfLog {
+    fn read(
+        log: &SecondReading,
+        process: u32,
+        members: &Members,
+        limit: usize,
+        tables: &Tables,
+    ) -> Result<OfLog, message_trace::Error> {
+        let mut this = OfLog { calls: Column::new(tables), forgotten: Column::new(tables) };
+        // How many calls there are of each way, and whether some are forgotten.
+        let mut counts: Column<([u16; 2], bool)> =
+            Column::collect(tables, members.numbers().map(|_| ([0; 2], false)))?;
+        if counts.is_empty() {
+            return Ok(this);
+        }
+        let mut done = Ok(());
+        log.for_each(|call| {
+            let added = match call {
+                Call::Transfer(call) => {
+                    let Some((place, number)) = members.place(call.socket) else { return };
+                    let Some((counts, _)) = counts.get_mut(place) else { return };
+                    let way = usize::from(!call.sent);
+                    if usize::from(counts[way]) >= limit {
+                        return;
+                    }
+                    counts[way] += 1;
+                    let bytes = u64::from(call.bytes);
+                    let call = Transfer { time: call.time, bytes, process, tid: call.tid };
+                    this.calls.push((2 * number + way as u32, call))
+                }
+                Call::Forgotten { socket, .. } => {
+                    let Some((place, number)) = members.place(socket) else { return };
+                    let Some((_, forgotten)) = counts.get_mut(place) else { return };
+                    if std::mem::replace(forgotten, true) { Ok(()) } else { this.forgotten.push(number) }
+                }
+                _ => return,
+            };
+            if done.is_ok() {
+                done = added;
             }
-            _ => return,
-        };
-        if !wanted.contains_key(&call.socket) {
-            return;
-        }
-        let way = &mut found.entry(call.socket).or_default().ways[usize::from(!call.sent)];
-        if way.len() < limit {
-            way.push(Transfer { time: call.time, bytes: u64::from(call.bytes), process, tid: call.tid });
-        }
-    });
-    found
+        });
+        done.map(|()| this)
+    }
 }

@@ -214,10 +214,16 @@ impl Joining<'_, '_> {
         mut row: impl FnMut(ImportedRow) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let mut known: FxHashMap<message_trace::Node, NodeId> = FxHashMap::default();
-        for (id, node) in self.output.nodes.0.iter().enumerate() {
-            known.entry(node.clone()).or_insert(id as NodeId);
+        // Of the nodes that are there only those that come again matter.
+        let mut again: FxHashSet<message_trace::Node> = FxHashSet::default();
+        for import in imports {
+            again.extend(Nodes::read(&import.nodes())?.0);
         }
-        self.hosts.resize(self.output.nodes.len(), NONE);
+        for (id, node) in self.output.nodes().enumerate().filter(|(_, node)| again.contains(node)) {
+            known.entry(node).or_insert(id as NodeId);
+        }
+        drop(again);
+        self.hosts.resize(self.output.node_count(), NONE);
         let places =
             self.host_names.iter().enumerate().map(|(place, host)| (host.name.as_str(), place as u32));
         let places: FxHashMap<&str, u32> = places.collect();
@@ -225,8 +231,8 @@ impl Joining<'_, '_> {
             let own = Nodes::read(&import.nodes())?;
             let mut nodes: Vec<NodeId> = Vec::with_capacity(own.len());
             for node in &own.0 {
-                let id = *known.entry(node.clone()).or_insert_with(|| self.output.nodes.push(node.clone()));
-                self.hosts.resize(self.output.nodes.len(), NONE);
+                let id = *known.entry(node.clone()).or_insert_with(|| self.output.import(node.clone()));
+                self.hosts.resize(self.output.node_count(), NONE);
                 if let Some(host) = self.hosts.get_mut(id as usize) {
                     *host = places.get(node.host.as_str()).copied().unwrap_or(NONE);
                 }
@@ -240,10 +246,10 @@ impl Joining<'_, '_> {
                 let m = trace.message(at);
                 let mut slot = |endpoint: EndpointId, node: NodeId| {
                     let nothing = Endpoint::Other(String::new());
-                    let id = self.output.other(trace.endpoint(endpoint).unwrap_or(&nothing));
-                    (nodes.get(node as usize).copied().unwrap_or(0), id)
+                    let id = self.output.imported_endpoint(trace.endpoint(endpoint).unwrap_or(&nothing))?;
+                    Ok::<_, Error>((nodes.get(node as usize).copied().unwrap_or(0), id))
                 };
-                let mut ends = [slot(m.src_endpoint, m.src), slot(m.dst_endpoint, m.dst)];
+                let mut ends = [slot(m.src_endpoint, m.src)?, slot(m.dst_endpoint, m.dst)?];
                 if m.direction != 0 {
                     ends.swap(0, 1);
                 }

@@ -7,12 +7,12 @@
 //! 1. for what there is: processes, flows with their totals, names (`survey`, `read_logs`, `capture`). The flows of
 //!    all processes that hold one kernel socket become one (`socket`), and the two ends of each connection find each
 //!    other (`connections`, `pairing`, `unix_sockets`), where their names differ by what they share ([`translation`],
-//!    `half_flows`, `translated`);
+//!    `half_flows`, `chosen`, `beginnings`, `translated`);
 //! 2. for the calls (`second_reading`, and `positions` where a log has forgotten some), which are dealt into partitions (`deal`), in memory or in temporary files
 //!    ([`message_trace::spill`]): those of one connection, or of one content of datagrams, meet in one.
 //!
 //! Tables of which there is a row for each flow, socket, name or connection are in files where they are large, too (`column`,
-//! `tables`, `mapping`).
+//! `numbered`, `tables`, `mapping`).
 //!
 //! Then each partition is matched apart from the others: streams by byte ([`streams`], `stream_flows`) and made fat
 //! ([`fat`]), a connection with very many calls from files (`ways`, `sorted`), datagrams by checksum (`datagram_match`, [`datagrams`]) and then grouped into flows (`datagram_flows`).
@@ -22,10 +22,12 @@
 //! who has none.
 
 mod addresses;
+mod beginnings;
 pub mod blind_spots;
 mod calls;
 mod capture;
 mod cause;
+mod chosen;
 pub mod clocks;
 mod column;
 mod connections;
@@ -48,6 +50,7 @@ mod json;
 mod machines;
 mod mapping;
 mod names;
+mod numbered;
 mod options;
 mod output;
 mod pairing;

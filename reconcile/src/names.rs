@@ -65,7 +65,13 @@ impl<'a> Sought<'a> {
 
     fn hash(&self) -> u64 {
         match self {
-            Sought::V4(ip, port) => FxBuildHasher.hash_one((ip.to_bits(), port)),
+            // Addresses and ports mostly come in some order, so neighbours have places side by side: then few pages of the
+            // table are looked at at a time. No two of such a block have the same place.
+            Sought::V4(ip, port) => {
+                let (ip, port) = (ip.to_bits(), *port);
+                let within = u64::from(ip & 3) << 4 | u64::from(port & 15);
+                FxBuildHasher.hash_one((ip >> 2, port >> 4)) << 6 | within
+            }
             Sought::V6(ip, port) => FxBuildHasher.hash_one((ip.to_bits(), port)),
             Sought::Other(name) => FxBuildHasher.hash_one(name),
         }
@@ -196,6 +202,11 @@ impl Names {
     /// The place of `name`, where it is known.
     pub(crate) fn find(&self, name: &SocketName) -> Option<NameId> {
         self.look_for(&Sought::of(name)).ok()
+    }
+
+    /// How many there are. The places are below that.
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
     }
 
     /// Whether there is such a name.

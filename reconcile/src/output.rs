@@ -3,15 +3,16 @@
 
 use std::fmt;
 
-use message_trace::{Endpoint, EndpointId, Error, Node, NodeId, Nodes};
+use message_trace::{Endpoint, EndpointId, Error, Node, NodeId, Protocol};
 use rustc_hash::FxHashMap;
 
 use crate::capture::{Capture, NONE};
 use crate::column::Column;
 use crate::connections::Connection;
-use crate::datagram_flows::{DatagramFlow, DatagramSlot};
+use crate::datagram_flows::AllFlows;
 use crate::end::End;
 use crate::names::{NO_NAME, NameId};
+use crate::numbered::{Numbered, OnLine};
 use crate::rows::{Place, Slot};
 use crate::socket::Socket;
 
@@ -22,20 +23,46 @@ const OTHERS: EndpointId = 1 << 31;
 pub(crate) struct Output<'a> {
     capture: &'a Capture,
     sockets: &'a Column<Socket>,
-    pub(crate) nodes: Nodes,
+    /// Untraced peers, whose nodes come behind those of the processes, and how each was seen first.
+    untraced: Numbered<Peer>,
+    seen: Column<Seen>,
+    /// The nodes that come behind these.
+    imported: Vec<Node>,
     pub(crate) slots: Column<Slot>,
     /// How many flows there are.
     pub(crate) flows: u64,
     /// The number of the next flow.
     pub(crate) next_flow: i64,
     /// Endpoints that are no names of sockets, numbered from [`OTHERS`] on.
-    others: Vec<Endpoint>,
-    other_ids: FxHashMap<Endpoint, EndpointId>,
-    untraced: FxHashMap<Peer, NodeId>,
+    others: Numbered<Other>,
+    texts: Vec<Endpoint>,
+    text_ids: FxHashMap<Endpoint, u32>,
+}
+
+/// An endpoint that is no name of a socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Other {
+    /// A process, by its pid.
+    Process(u32),
+    /// A socket, by its process and its number there.
+    Socket(u32, u32),
+    /// The peer of that socket.
+    Peer(u32, u32),
+    /// A text of an import, by its place.
+    Text(u32),
+}
+
+/// An untraced peer as the socket number `of` saw it, under the name `name`.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    of: u32,
+    name: NameId,
+    /// Whether it is the side that connected.
+    client: bool,
 }
 
 /// What makes an untraced peer a node of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Peer {
     /// Its name, and the machine where the name is that machine's own.
     Named(NameId, u32),
@@ -45,20 +72,66 @@ enum Peer {
     Of(u32),
 }
 
+/// Of a kind, two numbers, of which the lower one is often the one after that of the value before.
+fn on_line(kind: u64, upper: u32, lower: u32) -> u64 {
+    kind << 62 ^ u64::from(upper) << 32 ^ u64::from(lower)
+}
+
+impl OnLine for Other {
+    fn at(&self) -> u64 {
+        match *self {
+            Other::Process(pid) => on_line(0, 0, pid),
+            Other::Socket(pid, number) => on_line(1, pid, number),
+            Other::Peer(pid, number) => on_line(2, pid, number),
+            Other::Text(place) => on_line(3, 0, place),
+        }
+    }
+}
+
+impl OnLine for Peer {
+    fn at(&self) -> u64 {
+        match *self {
+            Peer::Named(name, machine) => on_line(0, machine, name),
+            Peer::Process(pid, machine) => on_line(1, machine, pid),
+            Peer::Of(socket) => on_line(2, 0, socket),
+        }
+    }
+}
+
 impl<'a> Output<'a> {
     pub(crate) fn new(capture: &'a Capture, sockets: &'a Column<Socket>) -> Output<'a> {
         Output {
             capture,
             sockets,
-            // A process's node is its place among the processes.
-            nodes: Nodes(capture.processes.iter().map(|process| process.node.clone()).collect()),
+            untraced: Numbered::new(&capture.tables),
+            seen: Column::new(&capture.tables),
+            imported: Vec::new(),
             slots: Column::new(&capture.tables),
             flows: 0,
             next_flow: 0,
-            others: Vec::new(),
-            other_ids: FxHashMap::default(),
-            untraced: FxHashMap::default(),
+            others: Numbered::new(&capture.tables),
+            texts: Vec::new(),
+            text_ids: FxHashMap::default(),
         }
+    }
+
+    /// How many nodes there are. A process's node is its place among the processes.
+    pub(crate) fn node_count(&self) -> usize {
+        self.capture.processes.len() + self.untraced.len() + self.imported.len()
+    }
+
+    /// All nodes in the order of their ids.
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = Node> {
+        let traced = self.capture.processes.iter().map(|process| process.node.clone());
+        let untraced = self.untraced.values().iter().zip(self.seen.iter());
+        let untraced = untraced.map(|(peer, seen)| self.untraced_node(*peer, *seen));
+        traced.chain(untraced).chain(self.imported.iter().cloned())
+    }
+
+    /// Adds a node of an import. No untraced peers come from then on.
+    pub(crate) fn import(&mut self, node: Node) -> NodeId {
+        self.imported.push(node);
+        (self.node_count() - 1) as NodeId
     }
 
     /// The number of the next flow.
@@ -80,111 +153,102 @@ impl<'a> Output<'a> {
             let mut slot = Slot { flow: 0, protocol, ends: [nothing; 2] };
             if *used {
                 slot.flow = self.flow();
-                slot.ends = self.places(connection);
+                slot.ends = self.places(connection)?;
             }
             self.slots.push(slot)?;
         }
         Ok(())
     }
 
-    fn places(&mut self, connection: &Connection) -> [Place; 2] {
+    fn places(&mut self, connection: &Connection) -> Result<[Place; 2], Error> {
         let local = |place: u32| self.sockets.get(place as usize).map_or(NO_NAME, |socket| socket.local);
         let peer = |place: u32| self.sockets.get(place as usize).map_or(NO_NAME, |socket| socket.peer);
-        match (connection.connecting, connection.accepting) {
+        Ok(match (connection.connecting, connection.accepting) {
             (NONE, only) => {
                 let (name, own) = (peer(only), local(only));
-                [self.untraced(only, name, true), self.traced(only, own)]
+                [self.untraced(only, name, true)?, self.traced(only, own)?]
             }
             (only, NONE) => {
                 let (name, own) = (peer(only), local(only));
-                [self.traced(only, own), self.untraced(only, name, false)]
+                [self.traced(only, own)?, self.untraced(only, name, false)?]
             }
             (one, other) => {
                 let names = [local(one), local(other)];
-                [self.traced(one, names[0]), self.traced(other, names[1])]
+                [self.traced(one, names[0])?, self.traced(other, names[1])?]
             }
-        }
+        })
     }
 
-    /// Adds the flows and slots of datagrams, partition by partition; where the slots of each partition begin.
-    pub(crate) fn datagrams(
-        &mut self,
-        partitions: &[(Vec<DatagramFlow>, Vec<DatagramSlot>)],
-    ) -> Result<Vec<u32>, Error> {
-        let mut order: Vec<(&DatagramFlow, usize, usize)> = Vec::new();
-        let mut begins = Vec::with_capacity(partitions.len());
-        let mut end = self.slots.len();
-        for (partition, (flows, slots)) in partitions.iter().enumerate() {
-            order.extend(flows.iter().enumerate().map(|(place, flow)| (flow, partition, place)));
-            begins.push(end as u32);
-            end += slots.len();
-        }
-        order.sort_unstable_by_key(|(flow, partition, place)| (flow.first, *partition, *place));
-        let nothing = Place { node: 0, endpoint: 0 };
-        self.slots
-            .resize(end, Slot { flow: 0, protocol: message_trace::Protocol::Udp, ends: [nothing; 2] })?;
-        for (flow, partition, place) in order {
+    /// Adds the flows and slots of datagrams, flow by flow in the order of their beginnings; where the slots of each partition
+    /// begin.
+    pub(crate) fn datagrams(&mut self, mut all: AllFlows) -> Result<Vec<u32>, Error> {
+        let begin = self.slots.len();
+        let nothing = Slot { flow: 0, protocol: Protocol::Udp, ends: [Place { node: 0, endpoint: 0 }; 2] };
+        self.slots.resize(begin + all.slots.len(), nothing)?;
+        all.flows.sort_by_key(|(flow, place, _)| (flow.first, *place))?;
+        for (flow, _, [from, to]) in all.flows.iter() {
             let number = self.flow();
-            let (begin, slots) = (begins[partition] as usize, &partitions[partition].1);
-            let from = slots.partition_point(|slot| (slot.flow as usize) < place);
-            let of_flow = slots[from..].iter().take_while(|slot| slot.flow as usize == place);
-            for (at, slot) in of_flow.enumerate() {
-                let ends = [0, 1].map(|side| match flow.ends[side] {
+            for at in *from as usize..*to as usize {
+                let slot = all.slots[at];
+                let mut end = |side: usize| match flow.ends[side] {
                     End::Socket(socket) => self.traced(socket, slot.names[side]),
                     End::Untraced { of, .. } => self.untraced(of, slot.names[side], side == 0),
-                });
-                self.slots[begin + from + at] = Slot { flow: number, protocol: flow.protocol, ends };
+                };
+                let ends = [end(0)?, end(1)?];
+                self.slots[begin + at] = Slot { flow: number, protocol: flow.protocol, ends };
             }
         }
-        Ok(begins)
+        Ok(all.begins.iter().map(|of_partition| (begin + of_partition) as u32).collect())
     }
 
     /// The end that is the socket number `place`, under the name `name` (its own, or as its peer sees it).
-    fn traced(&mut self, place: u32, name: NameId) -> Place {
+    fn traced(&mut self, place: u32, name: NameId) -> Result<Place, Error> {
         let socket = &self.sockets[place as usize];
         let endpoint = match self.named(name) {
             Some(endpoint) => endpoint,
-            None => self.other(&Endpoint::Unix(format!("#{}/{}", socket.pid, socket.number))),
+            None => self.other(Other::Socket(socket.pid, socket.number))?,
         };
-        Place { node: socket.owner as NodeId, endpoint }
+        Ok(Place { node: socket.owner as NodeId, endpoint })
     }
 
     /// The untraced end of a flow whose traced end is the socket number `place`, under the name `name` as that end
     /// sees it. A `client` is the side that connected.
-    fn untraced(&mut self, place: u32, name: NameId, client: bool) -> Place {
+    fn untraced(&mut self, place: u32, name: NameId, client: bool) -> Result<Place, Error> {
         let (socket, names) = (&self.sockets[place as usize], &self.capture.names);
         let machine = if names.is_of_its_machine(name) { socket.machine } else { u32::MAX };
         let (peer, endpoint) = match self.named(name) {
             Some(endpoint) => (Peer::Named(name, machine), endpoint),
             None if socket.peer_pid != 0 => {
-                let endpoint = Endpoint::Unix(format!("#{}", socket.peer_pid));
-                (Peer::Process(socket.peer_pid, socket.machine), self.other(&endpoint))
+                (Peer::Process(socket.peer_pid, socket.machine), self.other(Other::Process(socket.peer_pid))?)
             }
-            None => {
-                let endpoint = Endpoint::Unix(format!("#{}/{}/peer", socket.pid, socket.number));
-                (Peer::Of(place), self.other(&endpoint))
-            }
+            None => (Peer::Of(place), self.other(Other::Peer(socket.pid, socket.number))?),
         };
-        if let Some(node) = self.untraced.get(&peer) {
-            return Place { node: *node, endpoint };
+        let number = self.untraced.number(peer)?;
+        if number as usize == self.seen.len() {
+            self.seen.push(Seen { of: place, name, client })?;
         }
-        let address = names.inet(name);
-        let host = self.capture.hosts.get(socket.host as usize);
+        Ok(Place { node: (self.capture.processes.len() + number as usize) as NodeId, endpoint })
+    }
+
+    /// The node of an untraced peer.
+    fn untraced_node(&self, peer: Peer, seen: Seen) -> Node {
+        let address = self.capture.names.inet(seen.name);
+        let host = || {
+            let socket = self.sockets.get(seen.of as usize)?;
+            self.capture.hosts.get(socket.host as usize).cloned()
+        };
         let command = match (address, peer) {
-            (Some(address), _) if client => address.ip().to_string(),
+            (Some(address), _) if seen.client => address.ip().to_string(),
             (_, Peer::Process(pid, _)) => format!("pid {pid}"),
             (_, Peer::Of(_)) => "unknown".to_owned(),
-            _ => {
+            (_, Peer::Named(name, _)) => {
                 let mut text = String::new();
-                self.endpoint(endpoint, &mut text);
+                self.endpoint(name, &mut text);
                 text
             }
         };
-        let node = self.nodes.push(Node {
-            host: address
-                .map(|address| address.ip().to_string())
-                .or_else(|| host.cloned())
-                .unwrap_or_default(),
+        Node {
+            host: address.map(|address| address.ip().to_string()).or_else(host).unwrap_or_default(),
             pid: match peer {
                 Peer::Process(pid, _) => Some(pid as i32),
                 _ => None,
@@ -193,9 +257,7 @@ impl<'a> Output<'a> {
             command,
             executable: String::new(),
             traced: false,
-        });
-        self.untraced.insert(peer, node);
-        Place { node, endpoint }
+        }
     }
 
     fn named(&self, name: NameId) -> Option<EndpointId> {
@@ -203,21 +265,35 @@ impl<'a> Output<'a> {
     }
 
     /// The number of an endpoint that is no name of a socket.
-    pub(crate) fn other(&mut self, endpoint: &Endpoint) -> EndpointId {
-        if let Some(id) = self.other_ids.get(endpoint) {
-            return *id;
-        }
-        let id = OTHERS + self.others.len() as EndpointId;
-        self.others.push(endpoint.clone());
-        self.other_ids.insert(endpoint.clone(), id);
-        id
+    fn other(&mut self, other: Other) -> Result<EndpointId, Error> {
+        Ok(OTHERS + self.others.number(other)?)
+    }
+
+    /// The number of an endpoint of an import.
+    pub(crate) fn imported_endpoint(&mut self, endpoint: &Endpoint) -> Result<EndpointId, Error> {
+        let text = match self.text_ids.get(endpoint) {
+            Some(text) => *text,
+            None => {
+                self.texts.push(endpoint.clone());
+                self.text_ids.insert(endpoint.clone(), self.texts.len() as u32 - 1);
+                self.texts.len() as u32 - 1
+            }
+        };
+        self.other(Other::Text(text))
     }
 
     /// The text of an endpoint.
     pub(crate) fn endpoint(&self, id: EndpointId, text: &mut impl fmt::Write) {
         // Writing into memory does not fail.
         let _ = match id.checked_sub(OTHERS) {
-            Some(other) => self.others.get(other as usize).map(|endpoint| write!(text, "{endpoint}")),
+            Some(other) => self.others.values().get(other as usize).map(|other| match *other {
+                Other::Process(pid) => write!(text, "unix:#{pid}"),
+                Other::Socket(pid, number) => write!(text, "unix:#{pid}/{number}"),
+                Other::Peer(pid, number) => write!(text, "unix:#{pid}/{number}/peer"),
+                Other::Text(place) => {
+                    self.texts.get(place as usize).map_or(Ok(()), |endpoint| write!(text, "{endpoint}"))
+                }
+            }),
             None => self.capture.names.endpoint(id).map(|endpoint| write!(text, "{endpoint}")),
         };
     }

@@ -4,6 +4,8 @@
 //! connections of a client to one path look alike. Connections are accepted in the order in which they were made,
 //! so order decides, and the bytes that went over them tell where order misled.
 
+use crate::column::Column;
+
 /// How far from its place in the order a connection is looked for.
 const NEAR: usize = 64;
 
@@ -53,32 +55,33 @@ pub(crate) fn one_at_a_time(
 
 /// Pairs sockets of which many connections can exist at once: the k-th made with the k-th accepted, except where
 /// the bytes say otherwise: their number, or that they would have arrived before they were sent, which `possible`
-/// denies. Both lists are sorted by `named`.
+/// denies. Both lists are sorted by `named`. Calls `pair` with the sockets of each.
 pub(crate) fn in_order(
-    connecting: &[Candidate],
-    accepting: &[Candidate],
+    connecting: Column<Candidate>,
+    accepting: &Column<Candidate>,
     possible: impl Fn(u32, u32) -> bool,
-) -> Vec<(u32, u32)> {
-    let mut made: Vec<&Candidate> = connecting.iter().take(accepting.len()).collect();
-    let accepted: Vec<&Candidate> = accepting.iter().take(connecting.len()).collect();
+    mut pair: impl FnMut(u32, u32),
+) {
+    let mut made = connecting;
+    made.truncate(accepting.len());
     // Workers that accept at the same moment may be logged in another order: where the bytes do not fit, take
     // another one nearby whose bytes do, and that is better off as well or had no place that fits either.
     let fits = |one: &Candidate, other: &Candidate| equal(one, other) && possible(one.socket, other.socket);
-    for at in 0..accepted.len() {
+    for at in 0..made.len() {
         // With no other to choose from there is nothing to look at.
-        if made.len() == 1 || fits(made[at], accepted[at]) {
+        if made.len() == 1 || fits(&made[at], &accepting[at]) {
             continue;
         }
         let near = at.saturating_sub(NEAR)..made.len().min(at + NEAR);
         let better = near.filter(|other| *other != at).find(|other| {
-            let (one, two) = (made[at], made[*other]);
-            fits(two, accepted[at]) && (fits(one, accepted[*other]) || !fits(two, accepted[*other]))
+            let (one, two) = (&made[at], &made[*other]);
+            fits(two, &accepting[at]) && (fits(one, &accepting[*other]) || !fits(two, &accepting[*other]))
         });
         if let Some(other) = better {
-            made.swap(at, other);
+            (made[at], made[other]) = (made[other], made[at]);
         }
     }
-    made.iter().zip(accepted).map(|(made, accepted)| (made.socket, accepted.socket)).collect()
+    made.iter().zip(accepting.iter()).for_each(|(made, accepted)| pair(made.socket, accepted.socket));
 }
 
 /// Whether neither side received more than the other sent.
@@ -94,6 +97,7 @@ fn equal(one: &Candidate, other: &Candidate) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tables::Tables;
 
     fn at(socket: u32, named: i64, sent: u64, received: u64) -> Candidate {
         Candidate { socket, opened: named - 1, named, sent, received }
@@ -117,6 +121,18 @@ mod tests {
         assert_eq!(one_at_a_time(&made, &[at(5, 7, 4, 3), at(6, 31, 4, 3)], Some(3)), [(0, 5), (2, 6)]);
         assert_eq!(one_at_a_time(&made, &[at(5, 5, 4, 3), at(6, 31, 4, 3)], Some(3)), [(2, 6)]);
         assert_eq!(one_at_a_time(&made, &[at(5, 1_021, 4, 3), at(6, 1_031, 4, 3)], None), [(1, 5), (2, 6)]);
+    }
+
+    fn in_order(
+        made: &[Candidate],
+        accepted: &[Candidate],
+        possible: impl Fn(u32, u32) -> bool,
+    ) -> Vec<(u32, u32)> {
+        let [made, accepted] =
+            [made, accepted].map(|all| Column::collect(&Tables::default(), all.iter().copied()).unwrap());
+        let mut pairs = Vec::new();
+        super::in_order(made, &accepted, possible, |one, other| pairs.push((one, other)));
+        pairs
     }
 
     #[test]

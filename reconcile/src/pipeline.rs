@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use message_trace::parallel::{self, lock};
 use message_trace::spill::{Budget, Store};
-use message_trace::{DataDir, Progress};
+use message_trace::{DataDir, Nodes, Progress};
 use socket_log::layout::source;
 
 use crate::addresses::Addresses;
@@ -12,8 +12,8 @@ use crate::calls::Datagram;
 use crate::capture::Capture;
 use crate::clocks::Samples;
 use crate::connections::{self, Listening};
-use crate::datagram_flows::{FlowMaker, MatchedFlows};
-use crate::datagram_names::{self, SeenNames, Views};
+use crate::datagram_flows::{AllFlows, FlowMaker, MatchedFlows};
+use crate::datagram_names::{self, AllSeenNames, Views};
 use crate::datagram_partition::{DatagramMatcher, MatchedDatagrams};
 use crate::datagram_translation::{self, DatagramTranslations, Hints, Translated};
 use crate::deal::{self, Partitions, Stores};
@@ -74,10 +74,10 @@ pub fn reconcile(
     let listening = Listening::of(&capture, &sockets.all);
     let fallbacks = datagram_names::fallbacks(&mut capture.names, &sockets.all, &listening.addresses)?;
     let capture = capture;
-    let ambiguous = unix_sockets::ambiguous(&capture, &sockets.all);
+    let ambiguous = unix_sockets::ambiguous(&capture, &sockets.all)?;
     let first_calls = FirstCalls::read(&capture, &sockets, &ambiguous, threads, progress)?;
     let mut partner = connections::partners(&capture, &sockets.all, &listening, &first_calls)?;
-    drop(first_calls);
+    drop((first_calls, ambiguous));
     let doubtful = translated::pair_up(&capture, &sockets, &mut partner, options, progress, &mut outcome)?;
     let mut connections = connections::connections(&capture, &sockets.all, &partner, &listening)?;
     doubtful.mark(&mut connections);
@@ -145,12 +145,12 @@ pub fn reconcile(
         astray: astray.as_ref(),
         unchecked,
     };
-    let mut seen = SeenNames::default();
+    let mut seen = AllSeenNames::new(&tables);
     let mut translated = Translated::default();
     let mut take = |_, matched: MatchedDatagrams| {
         progress.advance(1);
         outcome.absorb(matched.counts);
-        seen.absorb(matched.names);
+        seen.absorb(matched.names)?;
         translated.absorb(matched.translated);
         Ok::<_, Error>(())
     };
@@ -184,8 +184,9 @@ pub fn reconcile(
         };
         parallel::in_order(threads, both.partitions(), work, &mut take)?;
     }
+    seen.put_in_order()?;
     let views = Views { sockets: &sockets.all, names: &capture.names, fallbacks: &fallbacks, seen };
-    let mut flows = Vec::with_capacity(messages.partitions());
+    let mut flows = AllFlows::new(&tables);
     let maker = FlowMaker { views: &views, options, budget: &budget, directory };
     let first = rows.grow(messages.partitions());
     let mut taken = Vec::with_capacity(messages.partitions());
@@ -197,7 +198,7 @@ pub fn reconcile(
     parallel::in_order(threads, messages.partitions(), work, |_, (matched, rows): (MatchedFlows, _)| {
         progress.advance(1);
         outcome.absorb(matched.counts);
-        flows.push((matched.flows, matched.slots));
+        flows.add(&matched.flows, &matched.slots)?;
         taken.push(rows);
         Ok::<_, Error>(())
     })?;
@@ -207,10 +208,9 @@ pub fn reconcile(
 
     let mut output = Output::new(&capture, &sockets.all);
     output.connections(&connections, &used)?;
-    for (piece, begin) in output.datagrams(&flows)?.into_iter().enumerate() {
+    for (piece, begin) in output.datagrams(flows)?.into_iter().enumerate() {
         rows.set_begin(first + piece, begin);
     }
-    drop(flows);
 
     let mut hosts = host_facts::of(&capture);
     let mut samples = samples.merged();
@@ -238,7 +238,7 @@ pub fn reconcile(
 
     let clocks = host_facts::clocks(&capture, &hosts, &samples, progress);
     let common = Common { clocks: &clocks, hosts: &host_of };
-    output.nodes.write(&data.nodes())?;
+    Nodes::write_each(&data.nodes(), output.nodes())?;
     let writing = Writing { output: &output, common: &common, calls: calls.as_ref(), threads, progress };
     rows.write(&data.messages(), &writing)?;
     host_facts::as_set(&clocks, &capture, &hosts).write(&data.clocks())?;

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 
 use message_trace::{Error, Progress};
-use rustc_hash::FxHashSet;
 
 use crate::capture::{Capture, NONE};
 use crate::column::Column;
@@ -18,9 +17,9 @@ use crate::translation::{self, Pair};
 /// Only pairs that are as sure as this tell of clocks: of many times the least counts, so that one wrong one is enough.
 const SURE: f64 = 0.99;
 
-/// The connecting sockets of pairs that are not sure enough to tell of clocks.
-#[derive(Debug, Default)]
-pub(crate) struct Doubtful(FxHashSet<u32>);
+/// The connecting sockets of pairs that are not sure enough to tell of clocks, in order.
+#[derive(Debug)]
+pub(crate) struct Doubtful(Column<u32>);
 
 impl Doubtful {
     /// Notes it in the connections.
@@ -29,7 +28,8 @@ impl Doubtful {
             return;
         }
         connections.for_each_mut(0..connections.len(), |connection| {
-            connection.doubtful |= self.0.contains(&connection.connecting);
+            let at = self.0.partition_point(0..self.0.len(), |socket| *socket < connection.connecting);
+            connection.doubtful |= self.0.get(at) == Some(&connection.connecting);
         });
     }
 }
@@ -43,17 +43,19 @@ pub(crate) fn pair_up(
     progress: &dyn Progress,
     outcome: &mut Reconciliation,
 ) -> Result<Doubtful, Error> {
-    let Some(least) = options.translation else { return Ok(Doubtful::default()) };
-    let flows = HalfFlows::read(capture, sockets, partner, options.threads(), progress)?;
-    let pairs = translation::pairs(&flows.halves, &[], least);
-    let mut doubtful = Doubtful::default();
-    for pair in &pairs {
+    let mut doubtful = Doubtful(Column::new(&capture.tables));
+    let Some(least) = options.translation else { return Ok(doubtful) };
+    let Some(flows) = HalfFlows::read(capture, sockets, partner, options.threads(), progress)? else {
+        return Ok(doubtful);
+    };
+    let pairs = translation::pairs_of(&flows.halves, &[], least)?;
+    for pair in pairs.iter() {
         let [one, other] = [pair.connecting, pair.accepting].map(|half| flows.sockets[half as usize]);
         if partner[one as usize] == NONE && partner[other as usize] == NONE {
             (partner[one as usize], partner[other as usize]) = (other, one);
         }
         if pair.confidence < SURE {
-            doubtful.0.insert(one);
+            doubtful.0.push(one)?;
         }
     }
     outcome.translations = translations(&flows, &pairs);
@@ -61,10 +63,10 @@ pub(crate) fn pair_up(
 }
 
 /// Which names were translated into which.
-fn translations(flows: &HalfFlows, pairs: &[Pair]) -> Vec<Translation> {
+fn translations(flows: &HalfFlows, pairs: &Column<Pair>) -> Vec<Translation> {
     let mut counts: BTreeMap<(TranslatedEnd, String, String), (u64, f64)> = BTreeMap::new();
-    for pair in pairs {
-        let [one, other] = [pair.connecting, pair.accepting].map(|half| &flows.halves[half as usize]);
+    for pair in pairs.iter() {
+        let [one, other] = [pair.connecting, pair.accepting].map(|half| flows.halves.half(half));
         let server = (TranslatedEnd::Destination, one.peer.to_string(), other.local.to_string());
         let client = (TranslatedEnd::Source, one.local.ip().to_string(), other.peer.ip().to_string());
         for key in [server, client].into_iter().filter(|(_, from, to)| from != to) {

@@ -20,7 +20,9 @@ mod candidates;
 mod confidence;
 mod difference;
 mod fit;
+mod halves;
 mod learned;
+mod median;
 mod offsets;
 mod signature;
 mod stabbing;
@@ -28,7 +30,12 @@ mod timing;
 
 use std::net::SocketAddr;
 
+use message_trace::Error;
+
+use crate::column::Column;
+use candidates::Rare;
 pub use confidence::Evidence;
+pub(crate) use halves::{Half, Halves};
 pub use offsets::Offset;
 
 /// A TCP socket whose other end was not found by its names.
@@ -123,15 +130,26 @@ pub struct Pair {
 
 /// Finds the pairs among `halves` whose confidence is at least `least`, each half in one pair at most, in the order of
 /// the connecting ends. `known` says how clocks differ, where that is known from elsewhere.
-pub fn pairs(halves: &[HalfFlow], known: &[Offset], least: f64) -> Vec<Pair> {
-    let field = candidates::Field::of(halves);
-    let rare = field.rare();
+///
+/// # Errors
+/// There are none, as all of it is in memory.
+pub fn pairs(halves: &[HalfFlow], known: &[Offset], least: f64) -> Result<Vec<Pair>, Error> {
+    Ok(pairs_of(&Halves::of(halves)?, known, least)?.iter().copied().collect())
+}
+
+/// The same, with everything in columns that there is once for each half flow or candidate.
+///
+/// # Errors
+/// When there is no room for them.
+pub(crate) fn pairs_of(halves: &Halves, known: &[Offset], least: f64) -> Result<Column<Pair>, Error> {
+    let field = candidates::Field::of(halves)?;
+    let Rare { mut edges, crowds } = field.rare()?;
     let mut clocks = offsets::Clocks::new(halves, known);
-    clocks.vote(&field, &rare.edges, &rare.crowds);
-    let mut edges = rare.edges;
-    field.near_in_time(&rare.crowds, &clocks, &mut edges);
+    clocks.vote(&field, &edges, &crowds)?;
+    field.near_in_time(&crowds, &clocks, &mut edges)?;
+    drop(crowds);
     edges.retain(|edge| clocks.allow(&field, edge));
-    clocks.learn_widths(&field, &edges);
-    let judged = confidence::judge(&field, &edges, &clocks);
+    clocks.learn_widths(&field, &edges)?;
+    let judged = confidence::judge(&field, &edges, &clocks)?;
     assignment::assign(&field, &edges, &judged, least)
 }

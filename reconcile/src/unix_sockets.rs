@@ -4,7 +4,7 @@
 //! kernel, the process that connected. So the k-th connection of a process to a path is the k-th that was accepted
 //! there from that process. The ends of a `socketpair` are known from the call itself.
 
-use message_trace::Protocol;
+use message_trace::{Error, Protocol};
 use rustc_hash::FxHashMap;
 use socket_log::SocketName;
 use socket_log::encode::Role;
@@ -13,7 +13,8 @@ use crate::capture::{Capture, NONE};
 use crate::column::Column;
 use crate::connections::candidate;
 use crate::first_calls::FirstCalls;
-use crate::pairing::{self, Candidate};
+use crate::names::NameId;
+use crate::pairing;
 use crate::socket::Socket;
 
 /// The ends of every `socketpair`, the first made first.
@@ -22,24 +23,50 @@ pub(crate) fn pairs(sockets: &Column<Socket>) -> impl Iterator<Item = (u32, u32)
     ends.filter(|(place, other)| *other != NONE && place < other)
 }
 
-/// What the two ends of a unix connection have in common, of the server's name and the client's process.
-type Common = (String, u32);
+/// Makes something of a server's name.
+type TextOf = fn(&SocketName) -> String;
 
-/// Makes that of the two, from the surest to the vaguest.
-const KEYS: [fn(&SocketName, u32) -> Common; 3] = [
-    |name, client| (name.to_string(), client),
+/// What the two ends of a unix connection have in common, from the surest to the vaguest: something of the server's name, and
+/// whether the client's process as well.
+const KEYS: [(TextOf, bool); 3] = [
+    (SocketName::to_string, true),
     // A server may have bound a relative path.
-    |name, client| (name.to_string().rsplit('/').next().unwrap_or_default().to_owned(), client),
+    (last_part, true),
     // Process numbers differ between the two where they live in different containers.
-    |name, _| (name.to_string(), 0),
+    (SocketName::to_string, false),
 ];
 
-/// Those that connected, and those that were accepted.
-type Sides = [Vec<Candidate>; 2];
+/// The last part of a path.
+fn last_part(name: &SocketName) -> String {
+    name.to_string().rsplit('/').next().unwrap_or_default().to_owned()
+}
+
+/// Numbers for texts that names of sockets lead to: of these there are few, whatever the number of sockets.
+#[derive(Default)]
+struct Texts {
+    numbers: FxHashMap<String, u32>,
+    of_names: FxHashMap<NameId, u32>,
+}
+
+impl Texts {
+    /// The number of the text that `name` leads to.
+    fn number(&mut self, name: NameId, text: impl FnOnce() -> String) -> u32 {
+        let numbers = &mut self.numbers;
+        let number = || {
+            let next = numbers.len() as u32;
+            *numbers.entry(text()).or_insert(next)
+        };
+        *self.of_names.entry(name).or_insert_with(number)
+    }
+}
+
+/// A socket with what it has in common with its other end: whose the name is, the name, and the client's process; then its side,
+/// when it was connected or accepted, and its place.
+type Keyed = (((bool, u32), u32, u32), usize, i64, u32);
 
 /// The side of a unix stream socket, the name of the server's socket, and the client's process; `None` of sockets
 /// that are to be paired in another way or not at all.
-fn end<'a>(capture: &'a Capture, socket: &Socket) -> Option<(usize, &'a SocketName, u32)> {
+fn end<'a>(capture: &'a Capture, socket: &Socket) -> Option<(usize, NameId, &'a SocketName, u32)> {
     if !matches!(socket.protocol, Protocol::UnixStream | Protocol::UnixSequence) || socket.pair != NONE {
         return None;
     }
@@ -48,7 +75,7 @@ fn end<'a>(capture: &'a Capture, socket: &Socket) -> Option<(usize, &'a SocketNa
         Role::Accept => (1, socket.local, socket.peer_pid),
         _ => return None,
     };
-    Some((side, capture.names.unix(name)?, client))
+    Some((side, name, capture.names.unix(name)?, client))
 }
 
 /// Whose the name is: a path is the kernel's, an abstract name is of one network namespace.
@@ -59,52 +86,73 @@ fn owner(socket: &Socket, name: &SocketName) -> (bool, u32) {
     }
 }
 
-/// The sockets of which names and order may not tell which goes with which, so that their calls matter.
-pub(crate) fn ambiguous(capture: &Capture, sockets: &Column<Socket>) -> Vec<u32> {
-    let mut ends: Vec<((bool, u32), Common, usize, u32)> = Vec::new();
-    for (place, socket) in sockets.iter().enumerate() {
-        if let Some((side, name, _)) = end(capture, socket) {
+/// By socket whether names and order may not tell which goes with which, so that its calls matter.
+pub(crate) fn ambiguous(capture: &Capture, sockets: &Column<Socket>) -> Result<Column<bool>, Error> {
+    let mut ends: Column<((bool, u32), u32, usize, u32)> = Column::new(&capture.tables);
+    let mut texts = Texts::default();
+    for (place, socket) in (0u32..).zip(sockets.iter()) {
+        if let Some((side, id, name, _)) = end(capture, socket) {
             // By the vaguest part of all keys.
-            ends.push((owner(socket, name), KEYS[1](name, 0), side, place as u32));
+            let text = texts.number(id, || last_part(name));
+            ends.push((owner(socket, name), text, side, place))?;
         }
     }
-    ends.sort_unstable();
-    let groups = ends.chunk_by(|one, next| (one.0, &one.1) == (next.0, &next.1));
-    let many = groups.filter(|group| (0..2).all(|side| group.iter().filter(|end| end.2 == side).count() > 1));
-    many.flatten().map(|end| end.3).collect()
+    ends.sort_by_key(|end| *end)?;
+    let mut ambiguous = Column::filled(&capture.tables, sockets.len(), false)?;
+    let mut start = 0;
+    while let Some((owner, text, ..)) = ends.get(start).copied() {
+        let end = ends.end(start, |end| (end.0, end.1) == (owner, text));
+        let border = ends.partition_point(start..end, |end| end.2 == 0);
+        if border - start > 1 && end - border > 1 {
+            for (.., place) in ends.range(start..end) {
+                ambiguous[*place as usize] = true;
+            }
+        }
+        start = end;
+    }
+    Ok(ambiguous)
 }
 
-/// Pairs the sockets that connected to a unix socket with those that were accepted there.
+/// Pairs the sockets that connected to a unix socket with those that were accepted there: calls `pair` with each two.
 pub(crate) fn connected(
     capture: &Capture,
     sockets: &Column<Socket>,
     first_calls: &FirstCalls,
-) -> Vec<(u32, u32)> {
-    let mut pairs: Vec<(u32, u32)> = Vec::new();
-    let mut done = vec![false; sockets.len()];
-    for key in KEYS {
-        let mut groups: FxHashMap<((bool, u32), Common), Sides> = FxHashMap::default();
-        for (place, socket) in sockets.iter().enumerate().filter(|(place, _)| !done[*place]) {
-            if let Some((side, name, client)) = end(capture, socket) {
-                let group = groups.entry((owner(socket, name), key(name, client))).or_default();
-                group[side].push(candidate(place as u32, socket));
+    mut pair: impl FnMut((u32, u32)),
+) -> Result<(), Error> {
+    let tables = &capture.tables;
+    let mut done = Column::filled(tables, sockets.len(), false)?;
+    for (text_of, with_client) in KEYS {
+        let mut texts = Texts::default();
+        let mut ends: Column<Keyed> = Column::new(tables);
+        for (place, socket) in (0u32..).zip(sockets.iter()) {
+            if let Some((side, id, name, client)) = end(capture, socket).filter(|_| !done[place as usize]) {
+                let text = texts.number(id, || text_of(name));
+                let group = (owner(socket, name), text, if with_client { client } else { 0 });
+                ends.push((group, side, socket.named, place))?;
             }
         }
-        let mut groups: Vec<_> = groups.into_iter().collect();
-        groups.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
-        for (_, [mut connecting, mut accepting]) in groups {
-            connecting.sort_by_key(|candidate| (candidate.named, candidate.socket));
-            accepting.sort_by_key(|candidate| (candidate.named, candidate.socket));
+        ends.sort_by_key(|end| *end)?;
+        let mut start = 0;
+        while let Some((group, ..)) = ends.get(start).copied() {
+            let end = ends.end(start, |end| end.0 == group);
+            let border = ends.partition_point(start..end, |end| end.1 == 0);
+            let candidates = |range| {
+                let places = ends.range(range).map(|(.., place)| *place);
+                Column::collect(tables, places.map(|place| candidate(place, &sockets[place as usize])))
+            };
+            let (connecting, accepting) = (candidates(start..border)?, candidates(border..end)?);
+            start = end;
             let possible = |one: u32, other: u32| {
                 let apart = sockets[one as usize].clock_apart(&sockets[other as usize]);
                 apart.is_none_or(|apart| first_calls.possible(one, other, apart))
             };
-            for (one, other) in pairing::in_order(&connecting, &accepting, possible) {
+            pairing::in_order(connecting, &accepting, possible, |one, other| {
                 done[one as usize] = true;
                 done[other as usize] = true;
-                pairs.push((one, other));
-            }
+                pair((one, other));
+            });
         }
     }
-    pairs
+    Ok(())
 }

@@ -1,6 +1,7 @@
 //! The calls of one connection are matched at once, up to a number, and equal datagrams, whatever their number: this counts
 //! how many bytes that takes for each call, so that it stays what docs/reconciliation.md says, and that a connection with more
-//! calls, or a flow of datagrams, takes no more memory the more they are.
+//! calls, or a flow of datagrams, takes no more memory the more they are. Nor does it where there is something once for each of many
+//! ends.
 #![expect(clippy::unwrap_used, reason = "helpers of the tests fail them by panicking")]
 
 mod common;
@@ -13,6 +14,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use common::{System, accept, bind, connect, log, receive_from, send_to};
 use message_trace::Progress;
 use reconcile::{Options, Reconciliation, reconcile};
+use socket_log::encode::{Origin, Role};
+use socket_log::write::{UNIX_STREAM, unix};
 
 /// The heap, and how much of it is in use, now and at most.
 struct Counting;
@@ -123,6 +126,69 @@ fn most_of_connections(count: u64) -> usize {
     BEFORE_WRITING.load(Relaxed)
 }
 
+/// The same for so many connections of a proxy with clients, and as many with servers, none of which were recorded.
+fn most_of_halves(count: u64) -> usize {
+    let system = System::new();
+    let mut proxy = log(10, "proxy");
+    for number in 0..count {
+        let (at, flow, bytes) = (1_000_000 * (number + 1), 2 * number as u32 + 1, 100 + number % 1_000);
+        let [client, server, own] = [1, 2, 3].map(|network| far(network, number));
+        accept(&mut proxy, at, flow, 2 * number + 1, "10.0.0.1:80", &client);
+        connect(&mut proxy, at + 100_000, flow + 1, 2 * number + 2, &own, &server);
+        proxy.receive(at + 200_000, flow, bytes).send(at + 300_000, flow + 1, bytes);
+        proxy.receive(at + 600_000, flow + 1, 20).send(at + 700_000, flow, 20);
+        proxy.close(at + 800_000, flow).close(at + 800_000, flow + 1);
+    }
+    system.add("one", "a", &proxy);
+    drop(proxy);
+    let counts = reconciled(&system, 10_000);
+    assert_eq!((counts.total_messages(), counts.both_ends, counts.flows), (4 * count, 0, 2 * count));
+    BEFORE_WRITING.load(Relaxed)
+}
+
+/// The same for so many connections by one path.
+fn most_of_unix(count: u64) -> usize {
+    let system = System::new();
+    let (mut client, mut server) = (log(10, "client"), log(20, "server"));
+    for number in 0..count {
+        let (at, flow) = (10_000 * (number + 1), number as u32 + 1);
+        client.flow(at, flow, UNIX_STREAM, Origin::Socket, 2 * number + 1);
+        client.endpoints(at, flow, Role::Connect, &unix(""), &unix("/run/x"), 20);
+        server.flow(at + 100, flow, UNIX_STREAM, Origin::Accept, 2 * number + 2);
+        server.endpoints(at + 100, flow, Role::Accept, &unix("/run/x"), &unix(""), 10);
+        client.send(at + 1_000, flow, 10).receive(at + 4_000, flow, 20);
+        server.receive(at + 2_000, flow, 10).send(at + 3_000, flow, 20);
+    }
+    system.add("one", "a", &client).add("one", "b", &server);
+    drop((client, server));
+    let counts = reconciled(&system, 10_000);
+    assert_eq!((counts.both_ends, counts.flows), (2 * count, count));
+    BEFORE_WRITING.load(Relaxed)
+}
+
+/// The same for so many peers that were not recorded, of each of which a socket got a datagram.
+fn most_of_peers(count: u64) -> usize {
+    let system = System::new();
+    let mut server = log(20, "server");
+    bind(&mut server, 110, 1, 12, "10.0.0.2:53");
+    for number in 0..count {
+        receive_from(&mut server, 1, 10_000 * (number + 1), number as u32, &far(1, number));
+    }
+    system.add("one", "b", &server);
+    drop(server);
+    let counts = reconciled(&system, 10_000);
+    assert_eq!((counts.total_messages(), counts.flows), (count, count));
+    BEFORE_WRITING.load(Relaxed)
+}
+
+/// An address of `10.NETWORK.0.0` and a port, another one for each number up to 2^24.
+fn far(network: u8, number: u64) -> String {
+    format!("10.{network}.{}.1:{}", number >> 16, number % (1 << 16))
+}
+
+/// The most memory that so many connections or flows take.
+type MostOf = fn(u64) -> usize;
+
 /// The most memory that so many turns take, and their calls.
 type Most = fn(u64) -> (usize, usize);
 
@@ -150,10 +216,19 @@ fn what_is_matched_at_once_takes_so_many_bytes_a_call() {
         let each = many.saturating_sub(few) as f64 / (more_calls - calls) as f64;
         println!("{what}: {few} bytes for {calls} calls, {many} for {more_calls}, {each:.1} a call");
         assert!(many < 10 << 20 && each < 4.0, "{what}: {each} bytes a call, which should be in files");
-    } // Of many connections there is something for each: in tables that are not on the heap where there is no memory for them.
-    let connections = 60_000;
-    let [few, many] = [connections, 2 * connections].map(most_of_connections);
-    let each = many.saturating_sub(few) as f64 / connections as f64;
-    println!("{few} bytes for {connections} connections, {many} for twice as many, {each:.1} a connection");
-    assert!(each < 70.0, "{each} bytes a connection, which should be in files");
+    }
+    // Of many connections there is something for each: in tables that are not on the heap where there is no memory for them.
+    let ends: [(&str, MostOf, f64); 4] = [
+        ("connections", most_of_connections, 60.0),
+        ("connections whose other ends are missing", most_of_halves, 60.0),
+        ("unix connections", most_of_unix, 60.0),
+        ("flows of datagrams", most_of_peers, 60.0),
+    ];
+    for (what, most, documented) in ends {
+        let count = 60_000;
+        let [few, many] = [count, 2 * count].map(most);
+        let each = many.saturating_sub(few) as f64 / count as f64;
+        println!("{few} bytes for {count} {what}, {many} for twice as many, {each:.1} each");
+        assert!(each < documented, "{what}: {each} bytes each, which should be in files");
+    }
 }

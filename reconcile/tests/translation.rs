@@ -5,7 +5,7 @@ mod translated;
 
 use std::net::SocketAddr;
 
-use reconcile::translation::{Fingerprint, HalfFlow, Offset, Pair, Side, Turn, Way, pairs};
+use reconcile::translation::{self, Fingerprint, HalfFlow, Offset, Pair, Side, Turn, Way};
 use translated::{BOUNDS, Judgement, Kind, LEAST, Random, Wanted, system};
 
 const MS: i64 = 1_000_000;
@@ -47,6 +47,10 @@ fn half(
         all_turns: true,
         whole: true,
     }
+}
+
+fn pairs(halves: &[HalfFlow], known: &[Offset], least: f64) -> Vec<Pair> {
+    translation::pairs(halves, known, least).unwrap()
 }
 
 fn ends(pairs: &[Pair]) -> Vec<(u32, u32)> {

@@ -31,11 +31,34 @@ impl Nodes {
         table::write(path, schema(), [self.batch(path)?])
     }
 
+    /// Writes the table of all of `nodes` to `path`, of which some are in memory at a time. A reader
+    /// sees what [`Nodes::write`] would have written.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write_each(path: &Path, nodes: impl IntoIterator<Item = Node>) -> Result<(), Error> {
+        let mut writer = table::Writer::create(path, schema())?;
+        let (mut nodes, mut first) = (nodes.into_iter(), 0);
+        loop {
+            let some = Nodes(nodes.by_ref().take(table::BATCH_ROWS).collect());
+            if some.is_empty() {
+                return writer.finish();
+            }
+            writer.write(&some.batch_from(first, path)?)?;
+            first += some.len();
+        }
+    }
+
     /// The table as one batch, for `path`.
     pub(super) fn batch(&self, path: &Path) -> Result<RecordBatch, Error> {
+        self.batch_from(0, path)
+    }
+
+    /// The same, as the part of a table whose first id is `first`.
+    fn batch_from(&self, first: usize, path: &Path) -> Result<RecordBatch, Error> {
         let rows = || self.0.iter();
         let arrays = vec![
-            columns::int32((0..self.len()).map(|id| Some(id as i32))),
+            columns::int32((first..first + self.len()).map(|id| Some(id as i32))),
             columns::text(rows().map(|node| Some(&node.host))),
             columns::int32(rows().map(|node| node.pid)),
             columns::int64(rows().map(|node| node.start)),
@@ -70,5 +93,27 @@ impl Nodes {
             }
         }
         Ok(nodes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn some_at_a_time_make_the_same_table() {
+        let directory = tempfile::tempdir().unwrap();
+        for count in [0, 1, table::BATCH_ROWS, 2 * table::BATCH_ROWS + 5] {
+            let node = |number: usize| Node { command: format!("{}", number % 1_000), ..Node::default() };
+            let nodes = Nodes((0..count).map(node).collect());
+            let [whole, parts] = ["whole", "parts"].map(|name| directory.path().join(name));
+            nodes.write(&whole).unwrap();
+            Nodes::write_each(&parts, (0..count).map(node)).unwrap();
+            if count <= table::BATCH_ROWS {
+                assert!(std::fs::read(&whole).unwrap() == std::fs::read(&parts).unwrap());
+            }
+            assert_eq!(Nodes::read(&whole).unwrap(), nodes);
+            assert_eq!(Nodes::read(&parts).unwrap(), nodes);
+        }
     }
 }

@@ -3,33 +3,41 @@
 //! Flows that nobody can tell apart - of the same two processes, with the same bytes, under way at the same time - are as
 //! good as each other: such a pair is as sure as it is that its end is with one of them, and they go in order.
 
-use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
+
+use message_trace::Error;
 
 use super::Pair;
 use super::candidates::{Edge, Field};
 use super::confidence::Judged;
+use super::median::Ordered;
+use crate::column::Column;
 
 /// The pairs whose confidence is at least `least`, in the order of their connecting ends.
-pub(super) fn assign(field: &Field, edges: &[Edge], judged: &[Judged], least: f64) -> Vec<Pair> {
-    let confidence = among_equals(field, edges, judged);
-    let mut order: Vec<u32> = (0..edges.len() as u32).collect();
-    order.retain(|place| confidence[*place as usize] >= least);
-    let key = |place: &u32| {
-        let edge = &edges[*place as usize];
-        (field.half(edge.connecting).made, edge.connecting, field.half(edge.accepting).made, edge.accepting)
-    };
-    order.sort_unstable_by(|one, other| {
-        let odds = |place: &u32| judged[*place as usize].odds;
-        let belief = |place: &u32| (judged[*place as usize].belief * 64.0) as i64;
-        belief(other)
-            .cmp(&belief(one))
-            .then(odds(other).total_cmp(&odds(one)))
-            .then_with(|| key(one).cmp(&key(other)))
-    });
-    let mut taken = vec![false; field.halves.len()];
-    let mut pairs = Vec::new();
-    for place in order {
-        let edge = &edges[place as usize];
+pub(super) fn assign(
+    field: &Field,
+    edges: &Column<Edge>,
+    judged: &Column<Judged>,
+    least: f64,
+) -> Result<Column<Pair>, Error> {
+    let tables = &field.halves.tables;
+    let confidence = among_equals(field, edges, judged)?;
+    // The likeliest first.
+    let mut order = Column::new(tables);
+    let enough = (0u32..).zip(confidence.iter()).filter(|(_, confidence)| **confidence >= least);
+    for (place, _) in enough {
+        let (edge, judged) = (&edges[place as usize], &judged[place as usize]);
+        let made = |half| field.halves.half(half).made;
+        let belief = (judged.belief * 64.0) as i64;
+        let ends = (made(edge.connecting), edge.connecting, made(edge.accepting), edge.accepting);
+        order.push((belief, Ordered::of(judged.odds), ends, place))?;
+    }
+    order.sort_by_key(|(belief, odds, ends, _)| (Reverse(*belief), Reverse(*odds), *ends))?;
+    let mut taken = Column::filled(tables, field.halves.len(), false)?;
+    let mut pairs = Column::new(tables);
+    for (.., place) in order.iter() {
+        let place = *place as usize;
+        let edge = &edges[place];
         let (one, other) = (edge.connecting as usize, edge.accepting as usize);
         if taken[one] || taken[other] {
             continue;
@@ -38,33 +46,50 @@ pub(super) fn assign(field: &Field, edges: &[Edge], judged: &[Judged], least: f6
         pairs.push(Pair {
             connecting: edge.connecting,
             accepting: edge.accepting,
-            confidence: confidence[place as usize],
-            evidence: judged[place as usize].evidence,
-        });
+            confidence: confidence[place],
+            evidence: judged[place].evidence,
+        })?;
     }
-    pairs.sort_unstable_by_key(|pair| (pair.connecting, pair.accepting));
-    pairs
+    pairs.sort_by_key(|pair| (pair.connecting, pair.accepting))?;
+    Ok(pairs)
 }
 
 /// How sure each candidate is, counting as right what could as well be taken for it.
-fn among_equals(field: &Field, edges: &[Edge], judged: &[Judged]) -> Vec<f64> {
-    type Group = (u32, u32, std::net::SocketAddr);
-    let mut sums: [FxHashMap<Group, f64>; 2] = [FxHashMap::default(), FxHashMap::default()];
-    let groups = |edge: &Edge| {
-        let (one, other) = (field.half(edge.connecting), field.half(edge.accepting));
-        [(edge.connecting, other.process, other.local), (edge.accepting, one.process, one.peer)]
-    };
-    for (edge, judged) in edges.iter().zip(judged) {
-        for (sums, group) in sums.iter_mut().zip(groups(edge)) {
-            *sums.entry(group).or_insert(0.0) += judged.belief;
+fn among_equals(field: &Field, edges: &Column<Edge>, judged: &Column<Judged>) -> Result<Column<f64>, Error> {
+    let half = |place| field.halves.half(place);
+    // The connecting end with what the other one is of, and the accepting end likewise.
+    let by_one = sums(edges, judged, |edge| {
+        let other = half(edge.accepting);
+        (edge.connecting, other.process, other.local_name)
+    })?;
+    let by_other = sums(edges, judged, |edge| {
+        let one = half(edge.connecting);
+        (edge.accepting, one.process, one.peer_name)
+    })?;
+    let both = by_one.iter().zip(by_other.iter());
+    Column::collect(&field.halves.tables, both.map(|(one, other)| one.min(*other).min(1.0)))
+}
+
+/// The sum of what is believed of all edges of the same `group`, by edge.
+fn sums(
+    edges: &Column<Edge>,
+    judged: &Column<Judged>,
+    group: impl Fn(&Edge) -> (u32, u32, u32),
+) -> Result<Column<f64>, Error> {
+    let tables = edges.tables();
+    let mut grouped =
+        Column::collect(tables, (0u32..).zip(edges.iter()).map(|(place, edge)| (group(edge), place)))?;
+    grouped.sort_by_key(|row| *row)?;
+    let mut sums = Column::filled(tables, edges.len(), 0.0)?;
+    let mut start = 0;
+    while let Some((group, _)) = grouped.get(start).copied() {
+        let end = grouped.end(start, |row| row.0 == group);
+        let of_group = || grouped.range(start..end).map(|(_, place)| *place as usize);
+        let sum = of_group().fold(0.0, |sum, place| sum + judged[place].belief);
+        for place in of_group() {
+            sums[place] = sum;
         }
+        start = end;
     }
-    edges
-        .iter()
-        .map(|edge| {
-            let [one, other] = groups(edge);
-            let sum = |side: usize, group: &Group| sums[side].get(group).copied().unwrap_or(0.0);
-            sum(0, &one).min(sum(1, &other)).min(1.0)
-        })
-        .collect()
+    Ok(sums)
 }

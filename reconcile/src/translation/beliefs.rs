@@ -1,6 +1,11 @@
 //! From how likely each pair would be alone to how likely it is among its rivals, where each end can be in one pair only:
 //! belief propagation on the graph of candidates (exact where that has no circles, and near it otherwise).
 
+use message_trace::Error;
+
+use crate::column::Column;
+use crate::tables::Tables;
+
 /// Rounds of passing messages each time: those of the time before are where they begin.
 const ROUNDS: usize = 3;
 /// A candidate is clearly ahead of rivals that are less likely by this factor.
@@ -12,55 +17,60 @@ const LARGEST: f64 = 40.0;
 #[derive(Debug)]
 pub(super) struct Rivals {
     /// For each candidate, its connecting and its accepting end, numbered from 0.
-    ends: Vec<[u32; 2]>,
-    counts: [usize; 2],
+    ends: Column<[u32; 2]>,
+    halves: usize,
     /// What each candidate's connecting end tells its accepting one, and the other way round: how good it looks from
-    /// there, with what else that end could be in.
-    told: [Vec<f64>; 2],
+    /// there, with what else that end could be in. Empty before the first round.
+    told: Column<[f64; 2]>,
+    tables: Tables,
 }
 
 impl Rivals {
     /// `ends` are the connecting and the accepting half of each candidate, out of `halves`.
-    pub(super) fn new(ends: Vec<[u32; 2]>, halves: usize) -> Rivals {
-        Rivals { ends, counts: [halves, halves], told: [Vec::new(), Vec::new()] }
+    pub(super) fn new(ends: Column<[u32; 2]>, halves: usize) -> Rivals {
+        let tables = ends.tables().clone();
+        Rivals { ends, halves, told: Column::new(&tables), tables }
     }
 
     /// How likely each candidate is, given the logarithm of its odds against chance.
-    pub(super) fn beliefs(&mut self, odds: &[f64]) -> Vec<f64> {
-        let weights: Vec<f64> = odds.iter().map(|odds| odds.clamp(-LARGEST, LARGEST).exp()).collect();
-        let mut told = std::mem::take(&mut self.told);
-        told.iter_mut().filter(|told| told.is_empty()).for_each(|told| told.clone_from(&weights));
-        let mut sums = [vec![0.0; self.counts[0]], vec![0.0; self.counts[1]]];
+    pub(super) fn beliefs(&mut self, odds: &Column<f64>) -> Result<Column<f64>, Error> {
+        let weight = |odds: &f64| odds.clamp(-LARGEST, LARGEST).exp();
+        let weights = Column::collect(&self.tables, odds.iter().map(weight))?;
+        if self.told.is_empty() {
+            self.told.extend(weights.iter().map(|weight| [*weight; 2]))?;
+        }
+        let none = || Column::filled(&self.tables, self.halves, 0.0);
+        let mut sums = [none()?, none()?];
         for _ in 0..ROUNDS {
-            self.sum(&told, &mut sums);
-            for (place, ends) in self.ends.iter().enumerate() {
-                let weight = weights[place];
-                let from = [told[0][place], told[1][place]];
+            self.sum(&mut sums);
+            let mut candidates = self.ends.iter().zip(weights.iter());
+            self.told.for_each_mut(0..weights.len(), |told| {
+                let Some((ends, weight)) = candidates.next() else { return };
+                let from = *told;
                 // The connecting end weighs against what its other candidates' accepting ends have told it.
                 let others = [sums[0][ends[0] as usize] - from[1], sums[1][ends[1] as usize] - from[0]];
                 for (side, others) in others.into_iter().enumerate() {
                     let next = weight / (1.0 + others.max(0.0));
                     // Damped, so that circles settle.
-                    told[side][place] = (next * from[side]).sqrt().max(f64::MIN_POSITIVE);
+                    told[side] = (next * from[side]).sqrt().max(f64::MIN_POSITIVE);
                 }
-            }
+            });
         }
-        self.sum(&told, &mut sums);
-        let belief = |(place, ends): (usize, &[u32; 2])| {
-            let by_one = told[1][place] / (1.0 + sums[0][ends[0] as usize]);
-            let by_other = told[0][place] / (1.0 + sums[1][ends[1] as usize]);
+        self.sum(&mut sums);
+        let belief = |(ends, told): (&[u32; 2], &[f64; 2])| {
+            let by_one = told[1] / (1.0 + sums[0][ends[0] as usize]);
+            let by_other = told[0] / (1.0 + sums[1][ends[1] as usize]);
             by_one.min(by_other).clamp(0.0, 1.0)
         };
-        let beliefs = self.ends.iter().enumerate().map(belief).collect();
-        self.told = told;
-        beliefs
+        Column::collect(&self.tables, self.ends.iter().zip(self.told.iter()).map(belief))
     }
 
     /// By how much each candidate is clearly ahead of the likeliest of its rivals; 0 where it is not.
-    pub(super) fn leads(&self, beliefs: &[f64]) -> Vec<f64> {
+    pub(super) fn leads(&self, beliefs: &Column<f64>) -> Result<Column<f64>, Error> {
         // The two likeliest of each end.
-        let mut best = [vec![[0.0f64; 2]; self.counts[0]], vec![[0.0f64; 2]; self.counts[1]]];
-        for (ends, belief) in self.ends.iter().zip(beliefs) {
+        let none = || Column::filled(&self.tables, self.halves, [0.0f64; 2]);
+        let mut best = [none()?, none()?];
+        for (ends, belief) in self.ends.iter().zip(beliefs.iter()) {
             for (best, end) in best.iter_mut().zip(ends) {
                 let best = &mut best[*end as usize];
                 if *belief > best[0] {
@@ -77,14 +87,16 @@ impl Rivals {
             });
             (belief - CLEAR * rivals.fold(0.0, f64::max)).max(0.0)
         };
-        self.ends.iter().zip(beliefs).map(lead).collect()
+        Column::collect(&self.tables, self.ends.iter().zip(beliefs.iter()).map(lead))
     }
 
-    fn sum(&self, told: &[Vec<f64>; 2], sums: &mut [Vec<f64>; 2]) {
-        sums.iter_mut().for_each(|sums| sums.fill(0.0));
-        for (place, ends) in self.ends.iter().enumerate() {
-            sums[0][ends[0] as usize] += told[1][place];
-            sums[1][ends[1] as usize] += told[0][place];
+    fn sum(&self, sums: &mut [Column<f64>; 2]) {
+        for sums in sums.iter_mut() {
+            sums.for_each_mut(0..self.halves, |sum| *sum = 0.0);
+        }
+        for (ends, told) in self.ends.iter().zip(self.told.iter()) {
+            sums[0][ends[0] as usize] += told[1];
+            sums[1][ends[1] as usize] += told[0];
         }
     }
 }
@@ -94,9 +106,11 @@ mod tests {
     use super::*;
 
     fn settled(ends: Vec<[u32; 2]>, halves: usize, odds: &[f64]) -> Vec<f64> {
-        let mut rivals = Rivals::new(ends, halves);
-        (0..5).for_each(|_| drop(rivals.beliefs(odds)));
-        rivals.beliefs(odds)
+        let tables = Tables::default();
+        let mut rivals = Rivals::new(Column::collect(&tables, ends).unwrap(), halves);
+        let odds = Column::collect(&tables, odds.iter().copied()).unwrap();
+        (0..5).for_each(|_| drop(rivals.beliefs(&odds).unwrap()));
+        rivals.beliefs(&odds).unwrap().iter().copied().collect()
     }
 
     fn near(beliefs: &[f64], expected: &[f64]) {

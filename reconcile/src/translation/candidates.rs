@@ -1,12 +1,16 @@
 //! Who could go with whom: half flows that share a key, all of them where they are few, and only those near in time where
 //! they are many. No loop is over all pairs.
 
-use rustc_hash::FxHashMap;
+use std::ops::Range;
 
+use message_trace::Error;
+
+use super::Side;
+use super::halves::{HalfView, Halves};
 use super::offsets::Clocks;
 use super::signature::{self, Likeness};
 use super::timing::{self, Window};
-use super::{HalfFlow, Side};
+use crate::column::Column;
 
 /// As many half flows with one key, at either side, are compared one by one.
 const FEW: usize = 8;
@@ -26,54 +30,69 @@ pub(super) struct Edge {
     pub(super) pauses: f64,
 }
 
-/// Half flows with the same key, too many to compare one by one.
-#[derive(Clone, Debug, Default)]
+/// Half flows with the same key, too many to compare one by one: those that connected, and those that accepted, by their places
+/// in the list of members.
+#[derive(Clone, Debug)]
 pub(super) struct Crowd {
-    pub(super) connecting: Vec<u32>,
-    pub(super) accepting: Vec<u32>,
+    pub(super) connecting: Range<usize>,
+    pub(super) accepting: Range<usize>,
 }
 
 /// What can be had without knowing clocks.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Rare {
-    pub(super) edges: Vec<Edge>,
-    pub(super) crowds: Vec<Crowd>,
+    /// Pairs that share a key that few have.
+    pub(super) edges: Column<Edge>,
+    /// The half flows that share keys that many have.
+    pub(super) crowds: Crowds,
+}
+
+/// The half flows of all crowds.
+#[derive(Debug)]
+pub(super) struct Crowds {
+    pub(super) members: Column<u32>,
+    /// Where the members of each begin and where its accepting ones do. It ends where the next begins.
+    begins: Column<[u64; 2]>,
+}
+
+impl Crowds {
+    /// Each of them.
+    pub(super) fn iter(&self) -> impl Iterator<Item = Crowd> {
+        (0..self.begins.len()).map(|place| {
+            let [begin, border] = self.begins[place].map(|at| at as usize);
+            let end = self.begins.get(place + 1).map_or(self.members.len(), |next| next[0] as usize);
+            Crowd { connecting: begin..border, accepting: border..end }
+        })
+    }
 }
 
 /// All half flows, and how common each kind of them is.
 #[derive(Debug)]
 pub(super) struct Field<'a> {
-    pub(super) halves: &'a [HalfFlow],
-    pub(super) connecting: Vec<u32>,
-    pub(super) accepting: Vec<u32>,
+    pub(super) halves: &'a Halves,
+    pub(super) connecting: Column<u32>,
+    pub(super) accepting: Column<u32>,
     /// How many others on the same side look like it, by half flow; first as connecting, then as accepting ends.
-    alike: [Vec<u32>; 2],
+    alike: [Column<u32>; 2],
 }
 
 impl<'a> Field<'a> {
-    pub(super) fn of(halves: &'a [HalfFlow]) -> Field<'a> {
-        let of_side = |side: Side| -> Vec<u32> {
+    pub(super) fn of(halves: &'a Halves) -> Result<Field<'a>, Error> {
+        let of_side = |side: Side| {
             let others = if side == Side::Connecting { Side::Accepting } else { Side::Connecting };
-            let fits = |half: &HalfFlow| half.side != others && half.sent.bytes + half.received.bytes > 0;
-            (0..).zip(halves).filter(|(_, half)| fits(half)).map(|(place, _)| place).collect()
+            let all = (0..).zip(halves.iter());
+            let all =
+                all.filter(|(_, half)| half.side != others && half.sent.bytes + half.received.bytes > 0);
+            Column::collect(&halves.tables, all.map(|(place, _)| place))
         };
-        let (connecting, accepting) = (of_side(Side::Connecting), of_side(Side::Accepting));
-        let alike = [(&connecting, Side::Connecting), (&accepting, Side::Accepting)].map(|(places, side)| {
-            let mut counts: FxHashMap<u64, u32> = FxHashMap::default();
-            let looks: Vec<u64> =
-                places.iter().map(|place| signature::looks(&halves[*place as usize], side)).collect();
-            looks.iter().for_each(|looks| *counts.entry(*looks).or_insert(0) += 1);
-            let mut alike = vec![0; halves.len()];
-            for (place, looks) in places.iter().zip(&looks) {
-                alike[*place as usize] = counts.get(looks).map_or(0, |count| count - 1);
-            }
-            alike
-        });
-        Field { halves, connecting, accepting, alike }
+        let (connecting, accepting) = (of_side(Side::Connecting)?, of_side(Side::Accepting)?);
+        let alike =
+            [alike(halves, &connecting, Side::Connecting)?, alike(halves, &accepting, Side::Accepting)?];
+        Ok(Field { halves, connecting, accepting, alike })
     }
 
-    pub(super) fn half(&self, place: u32) -> &HalfFlow {
-        &self.halves[place as usize]
+    pub(super) fn half(&self, place: u32) -> HalfView<'_> {
+        self.halves.view(place)
     }
 
     /// How many other connecting ends look like this one, and how many other accepting ends like that one.
@@ -82,41 +101,53 @@ impl<'a> Field<'a> {
     }
 
     /// All pairs that share a key that few have, and the crowds of the keys that many have.
-    pub(super) fn rare(&self) -> Rare {
-        // The key, and the half flow with its side in the lowest bit.
-        let mut keyed: Vec<(u64, u64)> = Vec::with_capacity(self.halves.len() * 4);
+    pub(super) fn rare(&self) -> Result<Rare, Error> {
+        let tables = &self.halves.tables;
+        // The key, and the half flow with its side above its number.
+        let mut keyed: Column<(u64, u64)> = Column::new(tables);
         for (places, side) in [(&self.connecting, Side::Connecting), (&self.accepting, Side::Accepting)] {
-            let bit = u64::from(side == Side::Accepting);
-            for place in places {
-                let half = self.half(*place);
-                signature::keys(half, side, |key| keyed.push((key, u64::from(*place) << 1 | bit)));
+            let bit = u64::from(side == Side::Accepting) << 32;
+            for place in places.iter() {
+                let mut failed = None;
+                signature::keys(self.half(*place), side, |key| {
+                    failed = keyed.push((key, u64::from(*place) | bit)).err().or(failed.take());
+                });
+                failed.map_or(Ok(()), Err)?;
             }
         }
-        keyed.sort_unstable();
-        let mut pairs: Vec<(u32, u32)> = Vec::new();
-        let mut rare = Rare::default();
-        for group in keyed.chunk_by(|one, other| one.0 == other.0) {
-            let side = |bit: u64| {
-                group
-                    .iter()
-                    .filter(move |(_, tagged)| tagged & 1 == bit)
-                    .map(|(_, tagged)| (*tagged >> 1) as u32)
-            };
-            let accepting = side(1).count();
-            let connecting = group.len() - accepting;
-            if connecting == 0 || accepting == 0 {
+        keyed.sort_by_key(|row| *row)?;
+        let mut pairs: Column<(u32, u32)> = Column::new(tables);
+        let mut crowds = Crowds { members: Column::new(tables), begins: Column::new(tables) };
+        let mut start = 0;
+        while let Some((key, _)) = keyed.get(start).copied() {
+            let group = start..keyed.end(start, |row| row.0 == key);
+            start = group.end;
+            let border = keyed.partition_point(group.clone(), |(_, tagged)| tagged >> 32 == 0);
+            let sides = [group.start..border, border..group.end];
+            if sides.iter().any(Range::is_empty) {
                 continue;
             }
-            if connecting.max(accepting) <= FEW {
-                pairs.extend(side(0).flat_map(|one| side(1).map(move |other| (one, other))));
+            let members = |range: Range<usize>| keyed.range(range).map(|(_, tagged)| *tagged as u32);
+            if sides.iter().all(|side| side.len() <= FEW) {
+                let [connecting, accepting] = sides;
+                for one in members(connecting) {
+                    pairs.extend(members(accepting.clone()).map(|other| (one, other)))?;
+                }
             } else {
-                rare.crowds.push(Crowd { connecting: side(0).collect(), accepting: side(1).collect() });
+                let begin = crowds.members.len();
+                crowds.begins.push([begin, begin + sides[0].len()].map(|at| at as u64))?;
+                crowds.members.extend(members(group))?;
             }
         }
-        pairs.sort_unstable();
-        pairs.dedup();
-        rare.edges = pairs.into_iter().filter_map(|(one, other)| self.edge(one, other)).collect();
-        rare
+        drop(keyed);
+        Ok(Rare { edges: self.edges(pairs)?, crowds })
+    }
+
+    /// The edges between `pairs`, in order and each once.
+    fn edges(&self, mut pairs: Column<(u32, u32)>) -> Result<Column<Edge>, Error> {
+        pairs.sort_by_key(|pair| *pair)?;
+        pairs.dedup_by_key(|pair| *pair);
+        Column::collect(&self.halves.tables, pairs.iter().filter_map(|(one, other)| self.edge(*one, *other)))
     }
 
     /// The edge between the two, if they can be the ends of one flow.
@@ -141,45 +172,90 @@ impl<'a> Field<'a> {
 
     /// Adds the pairs of the crowds that are near in time, where the difference of their clocks is known. `edges` are
     /// put in order, each once.
-    pub(super) fn near_in_time(&self, crowds: &[Crowd], clocks: &Clocks, edges: &mut Vec<Edge>) {
-        let mut pairs: Vec<(u32, u32)> = Vec::new();
-        for crowd in crowds {
-            let mut by_host: FxHashMap<u32, Vec<(i64, u32)>> = FxHashMap::default();
-            for place in &crowd.accepting {
-                let half = self.half(*place);
-                by_host.entry(half.host).or_default().push((forth(half, Side::Accepting), *place));
-            }
-            by_host.values_mut().for_each(|list| list.sort_unstable());
-            let mut hosts: Vec<(u32, Vec<(i64, u32)>)> = by_host.into_iter().collect();
-            hosts.sort_unstable_by_key(|(host, _)| *host);
-            for place in &crowd.connecting {
-                let half = self.half(*place);
+    pub(super) fn near_in_time(
+        &self,
+        crowds: &Crowds,
+        clocks: &Clocks,
+        edges: &mut Column<Edge>,
+    ) -> Result<(), Error> {
+        let mut pairs: Column<(u32, u32)> = Column::new(&self.halves.tables);
+        let mut accepted = Column::new(&self.halves.tables);
+        for crowd in crowds.iter() {
+            self.by_host(crowds, crowd.accepting, Side::Accepting, &mut accepted)?;
+            let hosts = hosts(&accepted);
+            for place in crowds.members.range(crowd.connecting) {
+                let half = self.halves.half(*place);
                 let time = forth(half, Side::Connecting);
                 for (host, list) in &hosts {
                     let Some((difference, uncertainty)) = clocks.difference(half.host, *host, time) else {
                         continue;
                     };
                     let expected = time + difference - uncertainty;
-                    let from = list.partition_point(|(time, _)| *time < expected);
-                    let near = list
-                        .iter()
-                        .skip(from)
-                        .take(NEAREST)
-                        .take_while(|(time, _)| *time <= expected + REACH);
-                    pairs.extend(near.map(|(_, other)| (*place, *other)));
+                    let from = accepted.partition_point(list.clone(), |(_, time, _)| *time < expected);
+                    let near = accepted.range(from..list.end.min(from + NEAREST));
+                    let near = near.take_while(|(_, time, _)| *time <= expected + REACH);
+                    pairs.extend(near.map(|(.., other)| (*place, *other)))?;
                 }
             }
         }
-        pairs.sort_unstable();
-        pairs.dedup();
-        edges.extend(pairs.into_iter().filter_map(|(one, other)| self.edge(one, other)));
-        edges.sort_unstable_by_key(|edge| (edge.connecting, edge.accepting));
+        drop(accepted);
+        edges.extend(self.edges(pairs)?.iter().copied())?;
+        edges.sort_by_key(|edge| (edge.connecting, edge.accepting))?;
         edges.dedup_by_key(|edge| (edge.connecting, edge.accepting));
+        Ok(())
+    }
+
+    /// Puts these members of the crowds into `list`: by host, and then by time.
+    pub(super) fn by_host(
+        &self,
+        crowds: &Crowds,
+        members: Range<usize>,
+        side: Side,
+        list: &mut Column<Timed>,
+    ) -> Result<(), Error> {
+        list.truncate(0);
+        for place in crowds.members.range(members) {
+            let half = self.halves.half(*place);
+            list.push((half.host, forth(half, side), *place))?;
+        }
+        list.sort_by_key(|row| *row)
     }
 }
 
+/// A half flow: its host, when it began there, and its place.
+pub(super) type Timed = (u32, i64, u32);
+
+/// The hosts of a list that is in their order, each with where its half flows are.
+pub(super) fn hosts(list: &Column<Timed>) -> Vec<(u32, Range<usize>)> {
+    let mut hosts = Vec::new();
+    let mut start = 0;
+    while let Some((host, ..)) = list.get(start).copied() {
+        let end = list.partition_point(start..list.len(), |row| row.0 == host);
+        hosts.push((host, start..end));
+        start = end;
+    }
+    hosts
+}
+
+/// How many others of `places` look like each of them, by half flow.
+fn alike(halves: &Halves, places: &Column<u32>, side: Side) -> Result<Column<u32>, Error> {
+    let looks = places.iter().map(|place| (signature::looks(halves.view(*place), side), *place));
+    let mut looks = Column::collect(&halves.tables, looks)?;
+    looks.sort_by_key(|row| *row)?;
+    let mut alike = Column::filled(&halves.tables, halves.len(), 0)?;
+    let mut start = 0;
+    while let Some((look, _)) = looks.get(start).copied() {
+        let end = looks.end(start, |row| row.0 == look);
+        for (_, place) in looks.range(start..end) {
+            alike[*place as usize] = (end - start - 1) as u32;
+        }
+        start = end;
+    }
+    Ok(alike)
+}
+
 /// When the first bytes went forth (or, without any, the connection was made), at that side.
-pub(super) fn forth(half: &HalfFlow, side: Side) -> i64 {
+pub(super) fn forth(half: &super::halves::Half, side: Side) -> i64 {
     let way = if side == Side::Connecting { half.sent } else { half.received };
     if way.bytes > 0 { way.first } else { half.made }
 }

@@ -4,17 +4,18 @@
 //! likely, and a likely translation its matches.
 
 use std::fmt;
-use std::net::SocketAddr;
 
+use message_trace::Error;
 use rustc_hash::FxHashMap;
 
-use super::HalfFlow;
 use super::beliefs::Rivals;
 use super::candidates::{Edge, Field};
-use super::difference::median;
-use super::learned::{Chances, Kept, Learned, Names, Way, kept};
+use super::halves::Half;
+use super::learned::{Chances, Kept, Learned, Way, kept, ways};
+use super::median::Ordered;
 use super::offsets::{Clocks, Verdict};
 use super::timing::SLACK;
+use crate::column::Column;
 
 /// Rounds of learning.
 const ROUNDS: usize = 12;
@@ -83,65 +84,67 @@ pub(super) struct Judged {
     pub(super) evidence: Evidence,
 }
 
+/// What is known of a candidate whatever is learned.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    way: Way,
+    kept: Kept,
+    /// What its two ends share and its times say, in nats.
+    likely: f64,
+    /// How likely its names have what they have in common by chance.
+    chance: [f64; 3],
+    agreeing: u32,
+}
+
 /// Judges all candidates.
-pub(super) fn judge(field: &Field, edges: &[Edge], clocks: &Clocks) -> Vec<Judged> {
-    let mut names = Names::default();
-    let ways: Vec<Way> = edges.iter().map(|edge| names.way(field, edge)).collect();
-    let kept: Vec<Kept> =
-        edges.iter().map(|edge| kept(field.half(edge.connecting), field.half(edge.accepting))).collect();
-    let mut totals = [vec![0.0; names.virtual_names.len()], vec![0.0; names.reals.len()]];
-    for (places, side) in [(&field.connecting, 0), (&field.accepting, 1)] {
-        for place in places {
-            let half = field.half(*place);
-            let (numbers, name) =
-                if side == 0 { (&names.virtual_names, half.peer) } else { (&names.reals, half.local) };
-            if let Some(number) = numbers.get(&name) {
-                totals[side][*number as usize] += 1.0;
-            }
-        }
-    }
-    let verdicts: Vec<Option<Verdict>> = edges.iter().map(|edge| clocks.verdict(field, edge)).collect();
-    let (spans, durations) = (spans(field), durations(field));
-    let likely: Vec<f64> = edges
-        .iter()
-        .zip(&verdicts)
-        .map(|(edge, verdict)| alone(field, edge, clocks, *verdict, &spans, &durations))
-        .collect();
-    let chances = Chances::of(field);
-    let mut rivals =
-        Rivals::new(edges.iter().map(|edge| [edge.connecting, edge.accepting]).collect(), field.halves.len());
-    let mut learned = Learned::new(&names, totals);
-    let mut odds = Vec::new();
-    let (mut beliefs, mut counts) = (vec![0.0; edges.len()], vec![0.0; edges.len()]);
-    for _ in 0..ROUNDS {
-        odds = (0..edges.len())
-            .map(|place| {
-                let chance = chances.of_edge(field, &edges[place]);
-                likely[place] + learned.says(ways[place], kept[place], chance, counts[place])
-            })
-            .collect();
-        beliefs = rivals.beliefs(&odds);
-        // One that is as likely as a rival tells nothing of where translations lead.
-        counts = rivals.leads(&beliefs);
-        learned.learn(&ways, &kept, &counts);
-    }
-    let judged = |place: usize| Judged {
-        odds: odds[place],
-        belief: beliefs[place],
-        evidence: Evidence {
-            turns: edges[place].likeness.turns,
-            totals: edges[place].likeness.totals,
-            fingerprints: edges[place].likeness.fingerprints,
-            port: kept[place].0[0],
-            client: kept[place].0[1],
-            server: kept[place].0[2],
-            agreeing: verdicts[place]
-                .filter(|verdict| verdict.trust > 0.5)
-                .map_or(0, |verdict| verdict.support),
-            alike: learned.both[ways[place].both as usize] as f32,
-        },
+pub(super) fn judge(field: &Field, edges: &Column<Edge>, clocks: &Clocks) -> Result<Column<Judged>, Error> {
+    let tables = &field.halves.tables;
+    let (spans, durations) = (spans(field), durations(field)?);
+    let chances = Chances::of(field)?;
+    let (ways, count_of_ways) = ways(field, edges)?;
+    let candidate = |(edge, way): (&Edge, &Way)| {
+        let (one, other) = (field.halves.half(edge.connecting), field.halves.half(edge.accepting));
+        let verdict = clocks.verdict(field, edge);
+        let likely = alone(field, edge, clocks, verdict, &spans, &durations);
+        let agreeing = verdict.filter(|verdict| verdict.trust > 0.5).map_or(0, |verdict| verdict.support);
+        Candidate { way: *way, kept: kept(one, other), likely, chance: chances.of_edge(one), agreeing }
     };
-    (0..edges.len()).map(judged).collect()
+    let candidates = Column::collect(tables, edges.iter().zip(ways.iter()).map(candidate))?;
+    drop((ways, durations));
+    let ends = Column::collect(tables, edges.iter().map(|edge| [edge.connecting, edge.accepting]))?;
+    let mut rivals = Rivals::new(ends, field.halves.len());
+    let mut learned = Learned::new(tables, count_of_ways, chances.totals)?;
+    let mut odds = Column::filled(tables, edges.len(), 0.0)?;
+    let (mut beliefs, mut counts) = (Column::new(tables), Column::filled(tables, edges.len(), 0.0)?);
+    for _ in 0..ROUNDS {
+        let mut of_candidates = candidates.iter().zip(counts.iter()).map(|(candidate, count)| {
+            let Candidate { way, kept, likely, chance, .. } = *candidate;
+            likely + learned.says(way, kept, chance, *count)
+        });
+        odds.for_each_mut(0..edges.len(), |odds| *odds = of_candidates.next().unwrap_or(*odds));
+        drop(of_candidates);
+        beliefs = rivals.beliefs(&odds)?;
+        // One that is as likely as a rival tells nothing of where translations lead.
+        counts = rivals.leads(&beliefs)?;
+        let counted = candidates.iter().zip(counts.iter());
+        learned.learn(counted.map(|(candidate, count)| (candidate.way, candidate.kept, *count)));
+    }
+    let all = edges.iter().zip(candidates.iter()).zip(odds.iter().zip(beliefs.iter()));
+    let judged = all.map(|((edge, candidate), (odds, belief))| Judged {
+        odds: *odds,
+        belief: *belief,
+        evidence: Evidence {
+            turns: edge.likeness.turns,
+            totals: edge.likeness.totals,
+            fingerprints: edge.likeness.fingerprints,
+            port: candidate.kept.0[0],
+            client: candidate.kept.0[1],
+            server: candidate.kept.0[2],
+            agreeing: candidate.agreeing,
+            alike: learned.both[candidate.way.both as usize] as f32,
+        },
+    });
+    Column::collect(tables, judged)
 }
 
 /// What the two ends share, against how common it is, and whether the times fit; in nats.
@@ -151,15 +154,15 @@ fn alone(
     clocks: &Clocks,
     verdict: Option<Verdict>,
     spans: &FxHashMap<u32, f64>,
-    durations: &FxHashMap<SocketAddr, f64>,
+    durations: &Column<f64>,
 ) -> f64 {
     let alike = field.alike(edge).map(f64::from);
     let rare = field.accepting.len().max(field.connecting.len()) as f64 * (-edge.likeness.information).exp();
     let chance = rare.max(alike[0]).max(alike[1]).max(LEAST_CHANCE);
     let times = verdict.map_or(0.0, |verdict| {
-        let span = spans.get(&field.half(edge.accepting).host).copied().unwrap_or(1e9);
-        let one = field.half(edge.connecting);
-        let long = durations.get(&one.peer).map_or(1.0, |usual| duration(one) / usual);
+        let span = spans.get(&field.halves.half(edge.accepting).host).copied().unwrap_or(1e9);
+        let one = field.halves.half(edge.connecting);
+        let long = durations.get(one.peer_name as usize).map_or(1.0, |usual| duration(one) / usual);
         let width = edge.window.width().max(SLACK) as f64;
         let wide = clocks.usual_width(field, edge).map_or(1.0, |usual| width / usual);
         let fits = span * verdict.density * likeness_of_width(wide, long);
@@ -178,26 +181,35 @@ fn likeness_of_width(wide: f64, long: f64) -> f64 {
 }
 
 /// How long a half flow lasted, in nanoseconds.
-fn duration(half: &HalfFlow) -> f64 {
+fn duration(half: &Half) -> f64 {
     let last = half.sent.last.max(half.received.last);
     last.saturating_sub(half.made).max(1) as f64
 }
 
-/// How long the connections to each name usually last.
-fn durations(field: &Field) -> FxHashMap<SocketAddr, f64> {
-    let mut all: FxHashMap<SocketAddr, Vec<f64>> = FxHashMap::default();
-    for place in &field.connecting {
-        let half = field.half(*place);
-        all.entry(half.peer).or_default().push(duration(half));
+/// How long the connections to each name usually last, by its number.
+fn durations(field: &Field) -> Result<Column<f64>, Error> {
+    let tables = &field.halves.tables;
+    let lasted = field.connecting.iter().map(|place| {
+        let half = field.halves.half(*place);
+        (half.peer_name, Ordered::of(duration(half)))
+    });
+    let mut all = Column::collect(tables, lasted)?;
+    all.sort_by_key(|row| *row)?;
+    let mut usual = Column::filled(tables, field.halves.names, 1.0)?;
+    let mut start = 0;
+    while let Some((name, _)) = all.get(start).copied() {
+        let end = all.end(start, |row| row.0 == name);
+        usual[name as usize] = all[start + (end - start) / 2].1.value();
+        start = end;
     }
-    all.into_iter().filter_map(|(name, mut all)| Some((name, median(&mut all)?))).collect()
+    Ok(usual)
 }
 
 /// How long each host was seen to accept, in nanoseconds, and no less than a second.
 fn spans(field: &Field) -> FxHashMap<u32, f64> {
     let mut ranges: FxHashMap<u32, (i64, i64)> = FxHashMap::default();
-    for place in &field.accepting {
-        let half = field.half(*place);
+    for place in field.accepting.iter() {
+        let half = field.halves.half(*place);
         let range = ranges.entry(half.host).or_insert((half.made, half.made));
         *range = (range.0.min(half.made), range.1.max(half.made));
     }

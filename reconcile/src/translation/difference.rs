@@ -64,12 +64,12 @@ pub(super) fn key(one: u32, other: u32) -> (u32, u32) {
 }
 
 pub(super) fn hosts(field: &Field, edge: &Edge) -> (u32, u32) {
-    key(field.half(edge.connecting).host, field.half(edge.accepting).host)
+    key(field.halves.half(edge.connecting).host, field.halves.half(edge.accepting).host)
 }
 
 /// What an edge says about the two hosts' clocks: the higher-numbered host's minus the other's.
 pub(super) fn vote(field: &Field, edge: &Edge) -> Vote {
-    let (one, other) = (field.half(edge.connecting), field.half(edge.accepting));
+    let (one, other) = (field.halves.half(edge.connecting), field.halves.half(edge.accepting));
     let (low, high) = (edge.window.low as f64, edge.window.high as f64);
     let (time, low, high) =
         if one.host <= other.host { (one.made, low, high) } else { (other.made, -high, -low) };
@@ -80,12 +80,4 @@ pub(super) fn vote(field: &Field, edge: &Edge) -> Vote {
     let weight = rare * (information / 8.0).clamp(0.1, 1.0);
     let (connecting, accepting) = (edge.connecting, edge.accepting);
     Vote { time, low, high, weight, connecting, accepting, information, kept_port }
-}
-
-/// The middle one of `values`, which are put in another order; `None` of none.
-pub(super) fn median(values: &mut [f64]) -> Option<f64> {
-    let middle = values.len() / 2;
-    let (_, median, _) =
-        values.get(middle).is_some().then(|| values.select_nth_unstable_by(middle, f64::total_cmp))?;
-    Some(*median)
 }

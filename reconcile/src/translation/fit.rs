@@ -3,7 +3,8 @@
 use rustc_hash::FxHashSet;
 
 use super::candidates::Field;
-use super::difference::{Difference, Vote, median};
+use super::difference::{Difference, Vote};
+use super::median::median_of_few;
 use super::stabbing::{Stretch, around, deepest};
 use super::timing::{LARGEST_SKEW, SLACK};
 use super::{Side, signature};
@@ -95,7 +96,7 @@ pub(super) fn fit(field: &Field, votes: &[Vote]) -> Option<Difference> {
         .collect();
     let (support, rival) = (pairs_in(&agreeing), pairs_in(&second));
     let mut widths: Vec<f64> = agreeing.iter().map(|vote| vote.high - vote.low).collect();
-    found.scale = median(&mut widths).unwrap_or(1e6).max(slack);
+    found.scale = median_of_few(&mut widths).unwrap_or(1e6).max(slack);
     found.support = support;
     found.trust = trust(field, votes.len(), &agreeing, support, rival);
     Some(found)

@@ -2,12 +2,14 @@
 //! how often that is equal by chance, and where the same virtual name has led elsewhere. It is learned from the candidates
 //! that are clearly ahead of their rivals, leaving each one's own share out where it is judged itself.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
-use rustc_hash::FxHashMap;
+use message_trace::Error;
 
-use super::HalfFlow;
 use super::candidates::{Edge, Field};
+use super::halves::Half;
+use crate::column::Column;
+use crate::tables::Tables;
 
 /// So many flows to a name would have to be without a match for one match to say nothing.
 const UNTRANSLATED: f64 = 10.0;
@@ -31,7 +33,7 @@ pub(super) struct Way {
     pub(super) both: u32,
 }
 
-pub(super) fn kept(one: &HalfFlow, other: &HalfFlow) -> Kept {
+pub(super) fn kept(one: &Half, other: &Half) -> Kept {
     Kept([
         one.local.port() == other.peer.port(),
         one.local.ip() == other.peer.ip() && !one.local.ip().is_loopback(),
@@ -39,54 +41,74 @@ pub(super) fn kept(one: &HalfFlow, other: &HalfFlow) -> Kept {
     ])
 }
 
-/// Numbers for the names that candidates have.
-#[derive(Debug, Default)]
-pub(super) struct Names {
-    pub(super) virtual_names: FxHashMap<SocketAddr, u32>,
-    pub(super) reals: FxHashMap<SocketAddr, u32>,
-    pub(super) both: FxHashMap<(u32, u32, Option<IpAddr>), u32>,
-}
-
-impl Names {
-    pub(super) fn way(&mut self, field: &Field, edge: &Edge) -> Way {
-        let (one, other) = (field.half(edge.connecting), field.half(edge.accepting));
-        let next = self.virtual_names.len() as u32;
-        let virtual_name = *self.virtual_names.entry(one.peer).or_insert(next);
-        let next = self.reals.len() as u32;
-        let real = *self.reals.entry(other.local).or_insert(next);
+/// The ways of all candidates, and how many there are.
+pub(super) fn ways(field: &Field, edges: &Column<Edge>) -> Result<(Column<Way>, usize), Error> {
+    let tables = &field.halves.tables;
+    let mut ways = Column::new(tables);
+    let mut seen_as: Column<([u32; 2], Option<IpAddr>, u32)> = Column::new(tables);
+    for (place, edge) in (0u32..).zip(edges.iter()) {
+        let (one, other) = (field.halves.half(edge.connecting), field.halves.half(edge.accepting));
+        let (virtual_name, real) = (one.peer_name, other.local_name);
         // An address that is kept is the client's, and there are many.
         let seen = Some(other.peer.ip()).filter(|ip| *ip != one.local.ip());
-        let next = self.both.len() as u32;
-        let both = *self.both.entry((virtual_name, real, seen)).or_insert(next);
-        Way { virtual_name, real, both }
+        ways.push(Way { virtual_name, real, both: 0 })?;
+        seen_as.push(([virtual_name, real], seen, place))?;
     }
+    seen_as.sort_by_key(|row| *row)?;
+    let mut count = 0;
+    let mut before = None;
+    for (names, seen, place) in seen_as.iter() {
+        if before.replace((*names, *seen)) != Some((*names, *seen)) {
+            count += 1;
+        }
+        ways[*place as usize].both = count as u32 - 1;
+    }
+    Ok((ways, count))
 }
 
 /// How likely parts of names are equal by chance.
 #[derive(Debug)]
 pub(super) struct Chances {
-    /// How many accepting ends have a peer of that address, and are of that name.
-    pub(super) addresses: FxHashMap<IpAddr, f64>,
-    pub(super) names: FxHashMap<SocketAddr, f64>,
-    pub(super) all: f64,
+    /// How many accepting ends have a peer of that address, in the order of addresses.
+    addresses: Column<(IpAddr, u32)>,
+    /// How many connecting ends have a peer of that name, and how many accepting ends are of that name.
+    pub(super) totals: [Column<f64>; 2],
+    all: f64,
 }
 
 impl Chances {
-    pub(super) fn of(field: &Field) -> Chances {
-        let (mut addresses, mut names) = (FxHashMap::default(), FxHashMap::default());
-        for place in &field.accepting {
-            let half = field.half(*place);
-            *addresses.entry(half.peer.ip()).or_insert(0.0) += 1.0;
-            *names.entry(half.local).or_insert(0.0) += 1.0;
+    pub(super) fn of(field: &Field) -> Result<Chances, Error> {
+        let (halves, tables) = (field.halves, &field.halves.tables);
+        let none = || Column::filled(tables, halves.names, 0.0);
+        let mut totals = [none()?, none()?];
+        for place in field.connecting.iter() {
+            totals[0][halves.half(*place).peer_name as usize] += 1.0;
         }
-        Chances { addresses, names, all: field.accepting.len().max(1) as f64 }
+        let mut all: Column<IpAddr> = Column::new(tables);
+        for place in field.accepting.iter() {
+            let half = halves.half(*place);
+            totals[1][half.local_name as usize] += 1.0;
+            all.push(half.peer.ip())?;
+        }
+        all.sort_by_key(|address| *address)?;
+        let mut addresses: Column<(IpAddr, u32)> = Column::new(tables);
+        for address in all.iter() {
+            match addresses.len().checked_sub(1).and_then(|last| addresses.get_mut(last)) {
+                Some((last, count)) if last == address => *count += 1,
+                _ => addresses.push((*address, 1))?,
+            }
+        }
+        Ok(Chances { addresses, totals, all: field.accepting.len().max(1) as f64 })
     }
 
     /// Of an equal port, an equal client's address, an equal server's name.
-    pub(super) fn of_edge(&self, field: &Field, edge: &Edge) -> [f64; 3] {
-        let one = field.half(edge.connecting);
-        let share = |count: Option<&f64>| (count.copied().unwrap_or(0.0) / self.all).clamp(1e-3, 0.9);
-        [1.0 / PORTS, share(self.addresses.get(&one.local.ip())), share(self.names.get(&one.peer))]
+    pub(super) fn of_edge(&self, one: &Half) -> [f64; 3] {
+        let address = one.local.ip();
+        let at = self.addresses.partition_point(0..self.addresses.len(), |row| row.0 < address);
+        let of_address = self.addresses.get(at).filter(|row| row.0 == address).map_or(0, |row| row.1);
+        let of_name = self.totals[1].get(one.peer_name as usize).copied().unwrap_or(0.0);
+        let share = |count: f64| (count / self.all).clamp(1e-3, 0.9);
+        [1.0 / PORTS, share(f64::from(of_address)), share(of_name)]
     }
 }
 
@@ -94,24 +116,22 @@ impl Chances {
 #[derive(Debug)]
 pub(super) struct Learned {
     /// Flows by virtual name and by real name.
-    pub(super) totals: [Vec<f64>; 2],
+    totals: [Column<f64>; 2],
     /// Matches of them.
-    pub(super) matches: [Vec<f64>; 2],
-    pub(super) both: Vec<f64>,
+    matches: [Column<f64>; 2],
+    pub(super) both: Column<f64>,
     /// In how many of the matches of a virtual name the parts were kept.
-    pub(super) kept: Vec<[f64; 3]>,
-    pub(super) rounds: u32,
+    kept: Column<[f64; 3]>,
+    rounds: u32,
 }
 
 impl Learned {
-    pub(super) fn new(names: &Names, totals: [Vec<f64>; 2]) -> Learned {
-        Learned {
-            matches: [vec![0.0; totals[0].len()], vec![0.0; totals[1].len()]],
-            both: vec![0.0; names.both.len()],
-            kept: vec![[0.0; 3]; totals[0].len()],
-            totals,
-            rounds: 0,
-        }
+    /// Nothing yet, where there are so many `ways`.
+    pub(super) fn new(tables: &Tables, ways: usize, totals: [Column<f64>; 2]) -> Result<Learned, Error> {
+        let none = |len| Column::filled(tables, len, 0.0);
+        let matches = [none(totals[0].len())?, none(totals[1].len())?];
+        let (both, kept) = (none(ways)?, Column::filled(tables, totals[0].len(), [0.0; 3])?);
+        Ok(Learned { matches, both, kept, totals, rounds: 0 })
     }
 
     /// What the candidate's names say, in nats, leaving out what is known from itself (as much of a match as it counts).
@@ -140,16 +160,18 @@ impl Learned {
         says
     }
 
-    pub(super) fn learn(&mut self, ways: &[Way], kept: &[Kept], counts: &[f64]) {
-        self.matches.iter_mut().for_each(|matches| matches.fill(0.0));
-        self.both.fill(0.0);
-        self.kept.fill([0.0; 3]);
-        for ((way, kept), count) in ways.iter().zip(kept).zip(counts) {
+    /// Learns from all candidates: their ways, what they kept, and how much of a match each counts.
+    pub(super) fn learn(&mut self, candidates: impl Iterator<Item = (Way, Kept, f64)>) {
+        for sums in self.matches.iter_mut().chain([&mut self.both]) {
+            sums.for_each_mut(0..sums.len(), |sum| *sum = 0.0);
+        }
+        self.kept.for_each_mut(0..self.kept.len(), |sums| *sums = [0.0; 3]);
+        for (way, kept, count) in candidates {
             self.matches[0][way.virtual_name as usize] += count;
             self.matches[1][way.real as usize] += count;
             self.both[way.both as usize] += count;
             for part in 0..3 {
-                self.kept[way.virtual_name as usize][part] += if kept.0[part] { *count } else { 0.0 };
+                self.kept[way.virtual_name as usize][part] += if kept.0[part] { count } else { 0.0 };
             }
         }
         self.rounds += 1;

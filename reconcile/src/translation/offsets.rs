@@ -2,15 +2,17 @@
 //! differences only, and the true ones agree on one. Others agree by chance, and what is periodic agrees on many: so the
 //! place where most agree counts as far as it stands out from the second best.
 
-use std::net::SocketAddr;
-
+use message_trace::Error;
 use rustc_hash::FxHashMap;
 
-use super::candidates::{Crowd, Edge, Field, forth};
-use super::difference::{Difference, Vote, hosts, key, median, vote};
+use super::Side;
+use super::candidates::{self, Crowd, Crowds, Edge, Field, Timed};
+use super::difference::{Difference, Vote, hosts, key, vote};
 use super::fit::fit;
+use super::halves::Halves;
+use super::median::{Ordered, median};
 use super::timing::SLACK;
-use super::{HalfFlow, Side};
+use crate::column::Column;
 
 /// As many pairs of one crowd are tried on two hosts whose clocks nothing rarer tells.
 const MOST_OF_A_CROWD: usize = 20_000;
@@ -56,18 +58,50 @@ pub(super) struct Verdict {
     pub(super) support: u32,
 }
 
+/// What was tried of crowds.
+struct Tried {
+    /// As many pairs may still be tried.
+    left: usize,
+    /// How many votes there are, by hosts.
+    counts: FxHashMap<(u32, u32), usize>,
+    votes: Column<((u32, u32), Vote)>,
+}
+
+/// All of `votes`, or the weightiest of them where they are very many, and of equal ones some of all times.
+fn most_telling(votes: impl Iterator<Item = Vote>) -> Vec<Vote> {
+    let most = 2 * MOST_OF_A_CROWD;
+    let cut = |kept: &mut Vec<Vote>| {
+        let place = |vote: &Vote| (vote.connecting.wrapping_mul(0x9E37_79B1), vote.accepting);
+        kept.sort_unstable_by(|one, other| {
+            other.weight.total_cmp(&one.weight).then_with(|| place(one).cmp(&place(other)))
+        });
+        kept.truncate(most);
+    };
+    let mut kept = Vec::new();
+    for vote in votes {
+        kept.push(vote);
+        if kept.len() == 2 * most {
+            cut(&mut kept);
+        }
+    }
+    if kept.len() > most {
+        cut(&mut kept);
+    }
+    kept
+}
+
 /// The differences of all clocks, as far as they are known.
 #[derive(Debug, Default)]
 pub(super) struct Clocks {
     differences: FxHashMap<(u32, u32), Difference>,
     /// How wide the windows of true pairs usually are, by the two hosts and the name that the accepting end has.
-    widths: FxHashMap<((u32, u32), SocketAddr), f64>,
+    widths: FxHashMap<((u32, u32), u32), f64>,
 }
 
 impl Clocks {
-    pub(super) fn new(halves: &[HalfFlow], known: &[Offset]) -> Clocks {
+    pub(super) fn new(halves: &Halves, known: &[Offset]) -> Clocks {
         let mut differences = FxHashMap::default();
-        for half in halves {
+        for half in halves.iter() {
             // One host has one clock.
             differences.entry((half.host, half.host)).or_insert(Difference {
                 at: half.made,
@@ -109,7 +143,7 @@ impl Clocks {
 
     /// What is known of the clocks of an edge's hosts; `None`: nothing.
     pub(super) fn verdict(&self, field: &Field, edge: &Edge) -> Option<Verdict> {
-        let (one, other) = (field.half(edge.connecting), field.half(edge.accepting));
+        let (one, other) = (field.halves.half(edge.connecting), field.halves.half(edge.accepting));
         let known = self.differences.get(&key(one.host, other.host))?;
         let vote = vote(field, edge);
         let (line, slack) = (known.line(vote.time), SLACK as f64);
@@ -128,32 +162,42 @@ impl Clocks {
     /// How wide the window of a true pair usually is that leads to the same name as the edge; `None`: not known.
     pub(super) fn usual_width(&self, field: &Field, edge: &Edge) -> Option<f64> {
         let hosts = hosts(field, edge);
-        let of_name = self.widths.get(&(hosts, field.half(edge.accepting).local));
+        let of_name = self.widths.get(&(hosts, field.halves.half(edge.accepting).local_name));
         let of_hosts =
             || self.differences.get(&hosts).filter(|known| known.support > 0).map(|known| known.scale);
         of_name.copied().or_else(of_hosts)
     }
 
     /// Learns how wide windows are, from those that agree with the differences that are known.
-    pub(super) fn learn_widths(&mut self, field: &Field, edges: &[Edge]) {
+    pub(super) fn learn_widths(&mut self, field: &Field, edges: &Column<Edge>) -> Result<(), Error> {
+        let tables = &field.halves.tables;
         // The narrowest of each accepting end.
-        let mut narrowest: FxHashMap<((u32, u32), u32), f64> = FxHashMap::default();
-        for edge in edges {
+        let mut narrowest: Column<((u32, u32), u32, i64)> = Column::new(tables);
+        for edge in edges.iter() {
             let agrees = |verdict: Verdict| verdict.trust >= TRUSTED && verdict.outside == 0.0;
             if self.verdict(field, edge).is_some_and(agrees) {
-                let least = narrowest.entry((hosts(field, edge), edge.accepting)).or_insert(f64::INFINITY);
-                *least = least.min(edge.window.width() as f64);
+                narrowest.push((hosts(field, edge), edge.accepting, edge.window.width()))?;
             }
         }
-        let mut by_name: FxHashMap<_, Vec<f64>> = FxHashMap::default();
-        for ((hosts, accepting), width) in narrowest {
-            by_name.entry((hosts, field.half(accepting).local)).or_default().push(width);
+        narrowest.sort_by_key(|row| *row)?;
+        narrowest.dedup_by_key(|row| (row.0, row.1));
+        let by_name = narrowest.iter().map(|(hosts, accepting, width)| {
+            let name = field.halves.half(*accepting).local_name;
+            ((*hosts, name), Ordered::of(*width as f64))
+        });
+        let mut by_name = Column::collect(tables, by_name)?;
+        drop(narrowest);
+        by_name.sort_by_key(|row| *row)?;
+        let mut start = 0;
+        while let Some((name, _)) = by_name.get(start).copied() {
+            let end = by_name.end(start, |row| row.0 == name);
+            if end - start >= LEAST_WIDTHS {
+                let usual = by_name[start + (end - start) / 2].1.value();
+                self.widths.insert(name, usual.max(SLACK as f64));
+            }
+            start = end;
         }
-        let usual = |(name, mut widths): (_, Vec<f64>)| {
-            let enough = widths.len() >= LEAST_WIDTHS;
-            Some((name, median(&mut widths).filter(|_| enough)?.max(SLACK as f64)))
-        };
-        self.widths = by_name.into_iter().filter_map(usual).collect();
+        Ok(())
     }
 
     /// Whether the clocks allow that the edge's ends are of one flow, as far as they are known.
@@ -162,92 +206,104 @@ impl Clocks {
     }
 
     /// Learns the differences that are not known yet from the candidates.
-    pub(super) fn vote(&mut self, field: &Field, edges: &[Edge], crowds: &[Crowd]) {
-        let mut by_hosts: FxHashMap<(u32, u32), Vec<Vote>> = FxHashMap::default();
-        for edge in edges {
-            by_hosts.entry(hosts(field, edge)).or_default().push(vote(field, edge));
+    pub(super) fn vote(&mut self, field: &Field, edges: &Column<Edge>, crowds: &Crowds) -> Result<(), Error> {
+        let tables = &field.halves.tables;
+        let mut by_hosts = Column::collect(
+            tables,
+            (0u32..).zip(edges.iter()).map(|(place, edge)| (hosts(field, edge), place)),
+        )?;
+        by_hosts.sort_by_key(|row| *row)?;
+        let of_edge = |(_, place): &((u32, u32), u32)| vote(field, &edges[*place as usize]);
+        let mut start = 0;
+        while let Some((hosts, _)) = by_hosts.get(start).copied() {
+            let group = start..by_hosts.end(start, |row| row.0 == hosts);
+            start = group.end;
+            self.learn(field, hosts, by_hosts.range(group).map(of_edge))?;
         }
-        let mut left = MOST_OF_CROWDS;
-        let mut keys: Vec<(u32, u32)> = by_hosts.keys().copied().collect();
-        keys.sort_unstable();
-        for hosts in &keys {
-            self.learn(field, *hosts, by_hosts.get(hosts).cloned().unwrap_or_default());
+        let mut more =
+            Tried { left: MOST_OF_CROWDS, counts: FxHashMap::default(), votes: Column::new(tables) };
+        for crowd in crowds.iter() {
+            self.try_crowd(field, crowds, crowd, &mut more)?;
         }
-        let mut more: FxHashMap<(u32, u32), Vec<Vote>> = FxHashMap::default();
-        for crowd in crowds {
-            self.try_crowd(field, crowd, &mut left, &mut more);
-        }
-        let mut keys: Vec<(u32, u32)> = more.keys().copied().collect();
+        let Tried { counts, mut votes, .. } = more;
+        votes.sort_by_key(|row| row.0)?;
+        let mut keys: Vec<(u32, u32)> = counts.into_keys().collect();
         keys.sort_unstable();
         for hosts in keys {
-            let mut votes = more.remove(&hosts).unwrap_or_default();
-            votes.extend(by_hosts.get(&hosts).into_iter().flatten());
-            self.learn(field, hosts, votes);
+            let tried = votes.partition_point(0..votes.len(), |row| row.0 < hosts);
+            let tried = tried..votes.end(tried, |row| row.0 == hosts);
+            let rare = by_hosts.partition_point(0..by_hosts.len(), |row| row.0 < hosts);
+            let rare = rare..by_hosts.end(rare, |row| row.0 == hosts);
+            let tried = votes.range(tried).map(|(_, vote)| *vote);
+            self.learn(field, hosts, tried.chain(by_hosts.range(rare).map(of_edge)))?;
         }
         self.spread();
+        Ok(())
     }
 
     /// Pairs some of a crowd, of hosts whose clocks are not known, with all that they could go with.
     fn try_crowd(
         &self,
         field: &Field,
-        crowd: &Crowd,
-        left: &mut usize,
-        votes: &mut FxHashMap<(u32, u32), Vec<Vote>>,
-    ) {
-        let by_host = |places: &[u32], side: Side| {
-            let mut lists: FxHashMap<u32, Vec<(i64, u32)>> = FxHashMap::default();
-            for place in places {
-                let half = field.half(*place);
-                lists.entry(half.host).or_default().push((forth(half, side), *place));
-            }
-            let mut lists: Vec<(u32, Vec<(i64, u32)>)> = lists.into_iter().collect();
-            lists.sort_unstable_by_key(|(host, _)| *host);
-            lists.iter_mut().for_each(|(_, list)| list.sort_unstable());
-            lists
+        crowds: &Crowds,
+        crowd: Crowd,
+        tried: &mut Tried,
+    ) -> Result<(), Error> {
+        let by_host = |members, side| {
+            let mut list: Column<Timed> = Column::new(&field.halves.tables);
+            field.by_host(crowds, members, side, &mut list)?;
+            Ok::<_, Error>((candidates::hosts(&list), list))
         };
-        let (connecting, accepting) =
-            (by_host(&crowd.connecting, Side::Connecting), by_host(&crowd.accepting, Side::Accepting));
-        for (one, made) in &connecting {
-            for (other, accepted) in &accepting {
+        let (connecting, made) = by_host(crowd.connecting, Side::Connecting)?;
+        let (accepting, accepted) = by_host(crowd.accepting, Side::Accepting)?;
+        for (one, of_one) in &connecting {
+            for (other, of_other) in &accepting {
                 if self.differences.get(&key(*one, *other)).is_some_and(|known| known.trust >= TRUSTED) {
                     continue;
                 }
-                let all = votes.entry(key(*one, *other)).or_default();
-                let tried = OF_A_CROWD.min(accepted.len());
-                let each = (MOST_OF_A_CROWD / tried).min(made.len());
-                if all.len() > 2 * MOST_OF_A_CROWD || tried * each > *left {
+                let hosts = key(*one, *other);
+                let all = tried.counts.entry(hosts).or_default();
+                let some = OF_A_CROWD.min(of_other.len());
+                let each = (MOST_OF_A_CROWD / some).min(of_one.len());
+                if *all > 2 * MOST_OF_A_CROWD || some * each > tried.left {
                     continue;
                 }
-                *left -= tried * each;
+                tried.left -= some * each;
                 // The first of those who connected are sought among the first who were accepted.
-                let among = (accepted.len() * each / made.len()).max(tried);
-                for step in 0..tried {
-                    let Some((_, accepting)) = accepted.get(step * among / tried) else { continue };
-                    for (_, connecting) in made.iter().take(each) {
-                        if let Some(edge) = field.edge(*connecting, *accepting) {
-                            all.push(vote(field, &edge));
+                let among = (of_other.len() * each / of_one.len()).max(some);
+                for step in 0..some {
+                    let at = step * among / some;
+                    let Some(place) = of_other.clone().nth(at) else { continue };
+                    let (.., accepting) = accepted[place];
+                    for (.., connecting) in made.range(of_one.clone()).take(each) {
+                        if let Some(edge) = field.edge(*connecting, accepting) {
+                            *all += 1;
+                            tried.votes.push((hosts, vote(field, &edge)))?;
                         }
                     }
                 }
             }
         }
+        Ok(())
     }
 
     /// The difference of two hosts' clocks that most of `votes` agree on.
-    fn learn(&mut self, field: &Field, hosts: (u32, u32), mut votes: Vec<Vote>) {
+    fn learn(
+        &mut self,
+        field: &Field,
+        hosts: (u32, u32),
+        votes: impl Iterator<Item = Vote>,
+    ) -> Result<(), Error> {
         if let Some(known) = self.differences.get_mut(&hosts).filter(|known| known.trust >= TRUSTED) {
             // The difference is known; what is not is how wide the windows are.
-            let agrees = |vote: &&Vote| known.agrees(vote, known.uncertainty + SLACK as f64);
-            let mut widths: Vec<f64> = votes.iter().filter(agrees).map(|vote| vote.high - vote.low).collect();
+            let agrees = |vote: &Vote| known.agrees(vote, known.uncertainty + SLACK as f64);
+            let widths = votes.filter(agrees).map(|vote| Ordered::of(vote.high - vote.low));
+            let mut widths = Column::collect(&field.halves.tables, widths)?;
             known.support = widths.len() as u32;
-            known.scale = median(&mut widths).unwrap_or(known.scale).max(SLACK as f64);
-            return;
+            known.scale = median(&mut widths)?.unwrap_or(known.scale).max(SLACK as f64);
+            return Ok(());
         }
-        if votes.len() > 2 * MOST_OF_A_CROWD {
-            votes.sort_unstable_by(|one, other| other.weight.total_cmp(&one.weight));
-            votes.truncate(2 * MOST_OF_A_CROWD);
-        }
+        let mut votes = most_telling(votes);
         // What is rare says more, but much of what is common can say it together.
         let by_rarity = fit(field, &votes);
         votes.iter_mut().for_each(|vote| vote.weight = 1.0);
@@ -255,6 +311,7 @@ impl Clocks {
         if let Some(found) = found.max_by(|one, other| one.trust.total_cmp(&other.trust)) {
             self.differences.insert(hosts, found);
         }
+        Ok(())
     }
 
     /// Where the differences of two clocks to a third are known, so is theirs.

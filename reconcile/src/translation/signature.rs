@@ -4,7 +4,8 @@
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 
-use super::{HalfFlow, Side, TURNS};
+use super::halves::HalfView;
+use super::{Side, TURNS};
 
 /// Sizes up to about this many bytes are common by themselves: pings, acknowledgements, short headers.
 const COMMON_SIZE: f64 = 16.0;
@@ -34,7 +35,7 @@ pub(super) struct Likeness {
 
 /// What `one`, which would have connected, has in common with `other`, which would have accepted; `None`: they cannot be
 /// two ends of one flow.
-pub(super) fn compare(one: &HalfFlow, other: &HalfFlow) -> Option<Likeness> {
+pub(super) fn compare(one: HalfView, other: HalfView) -> Option<Likeness> {
     let ways = [(&one.sent, &other.received, one, other), (&other.sent, &one.received, other, one)];
     let (mut information, mut fingerprints, mut unread) = (0.0, 0, false);
     for (sent, received, sender, receiver) in ways {
@@ -93,14 +94,14 @@ fn says(bytes: u64) -> f64 {
     (1.0 + bytes as f64 / COMMON_SIZE).ln().min(MOST_OF_A_SIZE)
 }
 
-fn varies(flow: &HalfFlow) -> bool {
+fn varies(flow: HalfView) -> bool {
     flow.turns.iter().zip(flow.turns.iter().skip(2)).any(|(turn, next)| turn.bytes != next.bytes)
 }
 
 /// How many turns at the beginning are complete and the same at both ends, and whether the next one contradicts.
-fn equal_turns(one: &HalfFlow, other: &HalfFlow) -> (usize, bool) {
+fn equal_turns(one: HalfView, other: HalfView) -> (usize, bool) {
     let mut equal = 0;
-    for (turn, mirrored) in one.turns.iter().zip(&other.turns) {
+    for (turn, mirrored) in one.turns.iter().zip(other.turns) {
         if turn.sent == mirrored.sent {
             return (equal, true);
         }
@@ -116,13 +117,13 @@ fn equal_turns(one: &HalfFlow, other: &HalfFlow) -> (usize, bool) {
 }
 
 /// Whether nothing can have come to that turn after what is known of it.
-fn is_complete(flow: &HalfFlow, turn: usize) -> bool {
+fn is_complete(flow: HalfView, turn: usize) -> bool {
     turn + 1 < flow.turns.len() || (flow.whole && flow.all_turns)
 }
 
 /// The keys by which a half flow, seen as `side`, is sought: equal for the two ends of a flow, each for some kind of flow.
 /// The last is the most telling one.
-pub(super) fn keys(flow: &HalfFlow, side: Side, mut found: impl FnMut(u64)) {
+pub(super) fn keys(flow: HalfView, side: Side, mut found: impl FnMut(u64)) {
     let connects = side == Side::Connecting;
     let [forward, backward] = if connects { [flow.sent, flow.received] } else { [flow.received, flow.sent] };
     // The client's port, which source translation keeps if it can.
@@ -150,7 +151,7 @@ pub(super) fn keys(flow: &HalfFlow, side: Side, mut found: impl FnMut(u64)) {
 }
 
 /// A number that equal flows share: what a half flow looks like as far as it is known.
-pub(super) fn looks(flow: &HalfFlow, side: Side) -> u64 {
+pub(super) fn looks(flow: HalfView, side: Side) -> u64 {
     let connects = side == Side::Connecting;
     let [forward, backward] = if connects { [flow.sent, flow.received] } else { [flow.received, flow.sent] };
     if flow.whole {

@@ -1,7 +1,8 @@
 //! What the times of two ends say about their clocks, if the two are one flow: no byte arrives before it is sent. Each byte
 //! that went forth bounds the difference of the clocks from above, each that came back bounds it from below.
 
-use super::{HalfFlow, Side};
+use super::Side;
+use super::halves::HalfView;
 
 /// The clocks of two hosts drift apart by no more than this fraction; corrected ones by less.
 pub(super) const LARGEST_SKEW: f64 = 400e-6;
@@ -27,7 +28,7 @@ impl Window {
 
 /// The window of two ends whose first `turns` turns are the same; `None`: in no way can these be the times of one flow.
 /// With `totals` the last bytes are the same as well.
-pub(super) fn window(connecting: &HalfFlow, accepting: &HalfFlow, turns: u8, totals: bool) -> Option<Window> {
+pub(super) fn window(connecting: HalfView, accepting: HalfView, turns: u8, totals: bool) -> Option<Window> {
     let (mut low, mut high) = (i64::MIN, i64::MAX);
     if connecting.side == Side::Connecting && accepting.side == Side::Accepting {
         high = accepting.made - connecting.made;
@@ -48,7 +49,7 @@ pub(super) fn window(connecting: &HalfFlow, accepting: &HalfFlow, turns: u8, tot
             low = low.max(sent.last - got.last - drift(got.last));
         }
     }
-    for (here, there) in connecting.turns.iter().zip(&accepting.turns).take(usize::from(turns)) {
+    for (here, there) in connecting.turns.iter().zip(accepting.turns).take(usize::from(turns)) {
         let difference = there.first - here.first;
         if here.sent {
             high = high.min(difference + drift(here.first));
@@ -67,7 +68,7 @@ pub(super) fn window(connecting: &HalfFlow, accepting: &HalfFlow, turns: u8, tot
 
 /// What the pauses between the turns say, in nats, if they are the same at both ends: nothing where they are regular,
 /// as those of unrelated timers can be equal too.
-pub(super) fn pauses(connecting: &HalfFlow, turns: u8, window: Window) -> f64 {
+pub(super) fn pauses(connecting: HalfView, turns: u8, window: Window) -> f64 {
     let width = (window.width() + 2 * SLACK) as f64;
     let starts: Vec<i64> = connecting
         .turns
