@@ -193,6 +193,30 @@ mod tests {
     }
 
     #[test]
+    fn what_is_known_of_groups_of_rows_is_put_together() {
+        // More rows than a group has; the first request is answered in the second group, another one never.
+        let calls = message_trace::table::GROUP_ROWS as i64 / 2 + 50;
+        let mut trace = Fixture::new();
+        for call in 0..calls {
+            trace.send("x", "s", 10 * call, 10 * call + 1).ports(4000, 80).on(call);
+            let late = if call == 0 { 10 * calls } else { 10 * call };
+            if call != 5 {
+                trace.send("s", "x", late + 4, late + 5).ports(80, 4000).accepting().on(call);
+            }
+        }
+        let whole = trace.trace();
+        let directory = tempfile::tempdir().unwrap();
+        let data = DataDir::new(directory.path());
+        whole.write(&data.messages(), &data.nodes()).unwrap();
+        assert_eq!(WayReader::open(&data.messages(), &data.nodes()).unwrap().groups(), 2);
+        for threads in [1, 3] {
+            let known = Whole::of(&data, threads).unwrap();
+            assert_eq!((known.outline.len(), known.outline.nodes.len()), (2, 2));
+            assert_eq!(known.uneven.iter().copied().collect::<Vec<_>>(), [5]);
+        }
+    }
+
+    #[test]
     fn names_by_the_outline_are_those_by_the_whole_trace() {
         let (_directory, data, whole) = directory(40);
         let known = Whole::of(&data, 2).unwrap();

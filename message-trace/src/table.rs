@@ -15,14 +15,14 @@ mod way_reader;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::SchemaRef;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+};
 use parquet::arrow::{ArrowWriter, ProjectionMask};
 use parquet::basic::{Compression, ZstdLevel};
-use parquet::file::metadata::ParquetMetaData;
 use parquet::file::properties::WriterProperties;
 
 use crate::error::Error;
@@ -130,7 +130,7 @@ fn unfinished(path: &Path) -> PathBuf {
 /// # Errors
 /// When the file cannot be opened or is not Parquet.
 pub fn read(path: &Path) -> Result<Batches, Error> {
-    batches(path, None, None)
+    batches(path, None)
 }
 
 /// Opens the table at `path` for reading these columns only, as far as there are such.
@@ -138,27 +138,60 @@ pub fn read(path: &Path) -> Result<Batches, Error> {
 /// # Errors
 /// As for [`read`].
 pub fn read_columns(path: &Path, columns: &[&str]) -> Result<Batches, Error> {
-    batches(path, None, Some(columns))
+    batches(path, Some(columns))
 }
 
-/// Opens one group of rows of the table at `path` for reading these columns only, as far as there are such.
-///
-/// # Errors
-/// As for [`read`].
-pub fn read_group(path: &Path, group: usize, columns: &[&str]) -> Result<Batches, Error> {
-    batches(path, Some(group), Some(columns))
+/// The groups of rows of a table, of which some columns are read, in any order and by several threads.
+pub struct Groups {
+    path: PathBuf,
+    metadata: ArrowReaderMetadata,
+    mask: ProjectionMask,
 }
 
-fn batches(path: &Path, group: Option<usize>, columns: Option<&[&str]>) -> Result<Batches, Error> {
+impl Groups {
+    /// Opens the table at `path` for reading these columns only, as far as there are such.
+    ///
+    /// # Errors
+    /// As for [`read`].
+    pub fn open(path: &Path, columns: &[&str]) -> Result<Groups, Error> {
+        let file = File::open(path).map_err(|error| Error::io(path, error))?;
+        let metadata = ArrowReaderMetadata::load(&file, Default::default())
+            .map_err(|error| Error::malformed(path, error))?;
+        let mask = ProjectionMask::columns(
+            metadata.metadata().file_metadata().schema_descr(),
+            columns.iter().copied(),
+        );
+        Ok(Groups { path: path.to_owned(), metadata, mask })
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.metadata.metadata().num_row_groups()
+    }
+
+    /// The batches of a group.
+    ///
+    /// # Errors
+    /// As for [`read`].
+    pub fn read(&self, group: usize) -> Result<Batches, Error> {
+        let Groups { path, metadata, mask } = self;
+        let file = File::open(path).map_err(|error| Error::io(path, error))?;
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata.clone())
+            .with_projection(mask.clone())
+            .with_row_groups(vec![group])
+            .with_batch_size(BATCH_ROWS);
+        let reader = builder.build().map_err(|error| Error::malformed(path, error))?;
+        Ok(Batches { path: path.to_owned(), reader })
+    }
+}
+
+fn batches(path: &Path, columns: Option<&[&str]>) -> Result<Batches, Error> {
     let file = File::open(path).map_err(|error| Error::io(path, error))?;
     let mut builder =
         ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| Error::malformed(path, error))?;
     if let Some(columns) = columns {
         let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
         builder = builder.with_projection(mask);
-    }
-    if let Some(group) = group {
-        builder = builder.with_row_groups(vec![group]);
     }
     let reader =
         builder.with_batch_size(BATCH_ROWS).build().map_err(|error| Error::malformed(path, error))?;
@@ -170,22 +203,10 @@ fn batches(path: &Path, group: Option<usize>, columns: Option<&[&str]>) -> Resul
 /// # Errors
 /// As for [`read`].
 pub fn rows(path: &Path) -> Result<u64, Error> {
-    Ok(metadata(path)?.file_metadata().num_rows().max(0) as u64)
-}
-
-/// How many groups of rows the table at `path` has, of which only the end of the file is read.
-///
-/// # Errors
-/// As for [`read`].
-pub fn groups(path: &Path) -> Result<usize, Error> {
-    Ok(metadata(path)?.num_row_groups())
-}
-
-fn metadata(path: &Path) -> Result<Arc<ParquetMetaData>, Error> {
     let file = File::open(path).map_err(|error| Error::io(path, error))?;
     let reader =
         ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| Error::malformed(path, error))?;
-    Ok(reader.metadata().clone())
+    Ok(reader.metadata().file_metadata().num_rows().max(0) as u64)
 }
 
 /// The batches of a table that is being read.

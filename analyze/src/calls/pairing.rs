@@ -19,6 +19,7 @@ use message_trace::{Endpoint, EndpointId, FROM_CONNECTING, MessageTrace};
 use rustc_hash::FxHashSet;
 
 use super::NONE;
+use crate::naming;
 use crate::parallel;
 
 /// The rows of a request and its response; [`NONE`] is none, but not for both.
@@ -176,7 +177,7 @@ impl Turns {
                 self.open.push_back(*row);
             } else {
                 answering = true;
-                if !in_order {
+                if !in_order && self.open.front().is_some_and(|row| is_lost(trace, *row)) {
                     give_up_lost(trace, &mut self.open, pairs);
                 }
                 // What nobody asked for is a message of the accepting side's own.
@@ -188,19 +189,25 @@ impl Turns {
     }
 }
 
-/// Before an answer, gives up the first of the `open` requests if they were lost and one behind them was not: it is what is answered,
-/// as where a datagram was sent again.
+/// Before an answer, gives up the first of the `open` requests if they were lost and one soon behind them was not: it is what is
+/// answered, as where a datagram was sent again.
 fn give_up_lost(trace: &MessageTrace, open: &mut VecDeque<u32>, pairs: &mut Vec<Pair>) {
-    let lost = open.iter().take_while(|request| **request != NONE && is_lost(trace, **request)).count();
-    if lost < open.len() {
+    /// Nobody sends one again more often; and an answer is not worth looking at all that was ever lost.
+    const MOST: usize = 16;
+    let first = open.iter().take(MOST);
+    let lost = first.take_while(|request| is_lost(trace, **request)).count();
+    if lost < open.len().min(MOST) {
         pairs.extend(open.drain(..lost).map(|request| (request, NONE)));
     }
 }
 
-/// Whether a request is known not to have been received.
+/// Whether a request is a datagram that is known not to have been received. What went over a connection arrived, whoever saw it.
 fn is_lost(trace: &MessageTrace, row: u32) -> bool {
+    if row == NONE || trace.recv_ts(row as usize).is_some() {
+        return false;
+    }
     let message = trace.message(row as usize);
-    message.recv_ts.is_none() && trace.nodes.get(message.dst).is_some_and(|node| node.traced)
+    !naming::is_connection(message.protocol) && trace.nodes.get(message.dst).is_some_and(|node| node.traced)
 }
 
 /// When the connecting end and the accepting one saw a message, on the common clock.

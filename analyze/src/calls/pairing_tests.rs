@@ -1,6 +1,6 @@
 //! Pairs by hand.
 
-use message_trace::{FROM_ACCEPTING, Message};
+use message_trace::{FROM_ACCEPTING, Message, Protocol};
 
 use super::*;
 use crate::calls::Calls;
@@ -25,11 +25,15 @@ pub(in crate::calls) const IN_TURN: [Row<'_>; 6] = [
 
 /// A trace of these messages, with the calls found in it. All messages between two nodes are one flow.
 pub(in crate::calls) fn calls(rows: &[Row<'_>]) -> (MessageTrace, Calls) {
-    calls_at(rows, |endpoint| endpoint.clone())
+    calls_at(rows, Protocol::Tcp, |endpoint| endpoint.clone())
 }
 
-/// The same, with other endpoints.
-fn calls_at(rows: &[Row<'_>], named: impl Fn(&Endpoint) -> Endpoint) -> (MessageTrace, Calls) {
+/// The same, with other endpoints, over another protocol.
+fn calls_at(
+    rows: &[Row<'_>],
+    protocol: Protocol,
+    named: impl Fn(&Endpoint) -> Endpoint,
+) -> (MessageTrace, Calls) {
     let accepts = |name: &str| name != "c";
     let mut fixture = Fixture::new();
     for (src, dst, _, send, recv) in rows {
@@ -51,7 +55,7 @@ fn calls_at(rows: &[Row<'_>], named: impl Fn(&Endpoint) -> Endpoint) -> (Message
         let endpoints = [message.src_endpoint, message.dst_endpoint]
             .map(|id| plain.endpoint(id).map_or(0, |endpoint| trace.intern(&named(endpoint))));
         let [src_endpoint, dst_endpoint] = endpoints;
-        let message = Message { flow, src_endpoint, dst_endpoint, ..message };
+        let message = Message { flow, src_endpoint, dst_endpoint, protocol, ..message };
         trace.push(&message, Some(*id).filter(|id| !id.is_empty()));
     }
     let calls = Calls::of(&trace);
@@ -65,7 +69,7 @@ fn found(rows: &[Row<'_>]) -> Vec<(Option<usize>, Option<usize>)> {
 
 /// The same, where no connections are known.
 fn found_by_order(rows: &[Row<'_>]) -> Vec<(Option<usize>, Option<usize>)> {
-    pairs_of(&calls_at(rows, |_| Endpoint::Other(String::new())).1)
+    pairs_of(&calls_at(rows, Protocol::Tcp, |_| Endpoint::Other(String::new())).1)
 }
 
 fn pairs_of(calls: &Calls) -> Vec<(Option<usize>, Option<usize>)> {
@@ -161,11 +165,20 @@ fn turns_are_told_by_the_clock_that_saw_more() {
 
 #[test]
 fn what_was_lost_is_not_what_is_answered() {
+    let over =
+        |protocol, rows: &[Row<'_>]| pairs_of(&calls_at(rows, protocol, |endpoint| endpoint.clone()).1);
+    let found = |rows: &[Row<'_>]| over(Protocol::Udp, rows);
     // A query whose first datagram was lost, sent again; one that was sent again as the answer was late.
     let again = [("c", "a", "", 0, LOST), ("c", "a", "", 20, 21), ("a", "c", "", 22, 23)];
     assert_eq!(found(&again), [(Some(0), None), (Some(1), Some(2))]);
+    // What goes over a connection arrives, whether the log has it or not.
+    assert_eq!(over(Protocol::Tcp, &again), [(Some(0), Some(2)), (Some(1), None)]);
     let late = [("c", "a", "", 0, 1), ("c", "a", "", 20, 21), ("a", "c", "", 22, 23)];
     assert_eq!(found(&late), [(Some(0), Some(2)), (Some(1), None)]);
+    // So many that were lost are nobody's second try.
+    let mut many: Vec<Row<'_>> = (0..20).map(|time| ("c", "a", "", time, LOST)).collect();
+    many.extend([("c", "a", "", 20, 21), ("a", "c", "", 22, 23)]);
+    assert_eq!(found(&many)[0], (Some(0), Some(21)));
     // Of requests that all were lost, or of which nobody can tell, the first is answered.
     let unseen = [("c", "a", "", 0, LOST), ("c", "a", "", 20, LOST), ("a", "c", "", 22, 23)];
     assert_eq!(found(&unseen), [(Some(0), Some(2)), (Some(1), None)]);

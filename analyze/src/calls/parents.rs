@@ -38,24 +38,26 @@ impl Parents {
             };
             let mut by_link = false;
             // The most likely link decides; of one that leads to no request, as that was not seen, the next.
-            let mut decided = (links.spontaneous(request), None);
+            let mut decided = (links.spontaneous(request), None, links.spontaneous(request));
             for (cause, probability) in links.parents(request).filter(|(cause, _)| calls.is_message(*cause)) {
                 let from = calls.of_message(cause as usize);
                 let found = if calls.request(from) == Some(cause as usize) {
-                    Some(Some(from as u32))
+                    Some((Some(from as u32), probability))
                 } else {
-                    parents.known(from).filter(|_| from < call).map(|(parent, _)| parent)
+                    parents.known(from).filter(|_| from < call).map(|(parent, p)| (parent, p * probability))
                 };
-                let Some(parent) = found else { continue };
+                let Some((parent, way)) = found else { continue };
                 if probability > decided.0 || (probability == decided.0 && !by_link) {
-                    (decided, by_link) = ((probability, parent), true);
+                    (decided, by_link) = ((probability, parent, way), true);
                 }
             }
             if !by_link && decided.0 <= 0.0 {
                 continue;
             }
             let of_decided = |(parent, _): &&(Option<u32>, f64)| *parent == decided.1;
-            let likely = candidates.of_call(call).iter().find(of_decided).map_or(0.0, |(_, likely)| *likely);
+            let likely = candidates.of_call(call).iter().find(of_decided);
+            // Of many candidates only some are kept; the likeliest way is known all the same.
+            let likely = likely.map_or(decided.2, |(_, likely)| *likely);
             parents.parent[call] = decided.1.unwrap_or(NONE);
             parents.probability[call] = likely;
         }

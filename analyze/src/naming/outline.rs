@@ -72,7 +72,7 @@ impl Outline {
 }
 
 /// Whether messages over `protocol` go over connections, of which one side accepted the other.
-pub(super) fn is_connection(protocol: Protocol) -> bool {
+pub(crate) fn is_connection(protocol: Protocol) -> bool {
     matches!(protocol, Protocol::Tcp | Protocol::UnixStream | Protocol::UnixSequence)
 }
 

@@ -8,7 +8,7 @@ use arrow_array::RecordBatch;
 use crate::error::Error;
 use crate::message::Message;
 use crate::node::Nodes;
-use crate::table;
+use crate::table::Groups;
 use crate::table::columns::Columns;
 use crate::table::message_reader::Ways;
 use crate::trace::MessageTrace;
@@ -21,7 +21,7 @@ const WAYS: [&str; 8] =
 pub struct WayReader {
     path: PathBuf,
     nodes: Nodes,
-    groups: usize,
+    groups: Groups,
 }
 
 impl WayReader {
@@ -30,7 +30,7 @@ impl WayReader {
     /// # Errors
     /// When a file cannot be read, or is not such a table.
     pub fn open(messages: &Path, nodes: &Path) -> Result<WayReader, Error> {
-        let (nodes, groups) = (Nodes::read(nodes)?, table::groups(messages)?);
+        let (nodes, groups) = (Nodes::read(nodes)?, Groups::open(messages, &WAYS)?);
         Ok(WayReader { path: messages.to_owned(), nodes, groups })
     }
 
@@ -41,7 +41,7 @@ impl WayReader {
 
     /// How many groups of rows the table has.
     pub fn groups(&self) -> usize {
-        self.groups
+        self.groups.count()
     }
 
     /// Hands the messages of a group to `part`, some after the other, in the order of the table. Of each is known between whom
@@ -51,7 +51,7 @@ impl WayReader {
     /// # Errors
     /// When the table cannot be read.
     pub fn read(&self, group: usize, mut part: impl FnMut(&MessageTrace)) -> Result<(), Error> {
-        for batch in table::read_group(&self.path, group, &WAYS)? {
+        for batch in self.groups.read(group)? {
             part(&self.of_batch(&batch?)?);
         }
         Ok(())

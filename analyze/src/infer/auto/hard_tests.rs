@@ -16,6 +16,8 @@ struct Made {
     /// When each message was sent, by whom, to whom, over which connection, and whether it is an answer.
     sent: Vec<(i64, &'static str, &'static str, i64, bool)>,
     lost: Vec<i64>,
+    /// Whether all are datagrams.
+    datagrams: bool,
     /// Of each message when it was sent, which no other was, when its cause was, and what it is.
     truth: Vec<(i64, Option<i64>, &'static str)>,
 }
@@ -85,6 +87,9 @@ impl Made {
         let mut fixture = Fixture::new();
         for (sent, from, to, flow, answers) in self.sent {
             let message = fixture.send(from, to, sent, sent + NETWORK).on(flow);
+            if self.datagrams {
+                message.udp();
+            }
             if answers {
                 message.accepting().ports(80, 40_000);
             }
@@ -121,7 +126,8 @@ enum Trouble {
 /// Requests about every 7 ms of which each asks a store, and again after 20 ms where that has not answered, as every tenth time it
 /// does not.
 fn retries(trouble: Trouble) -> Right {
-    let mut made = Made::default();
+    let datagrams = matches!(trouble, Trouble::Lost | Trouble::AnswerLost);
+    let mut made = Made { datagrams, ..Made::default() };
     for number in 0..300 {
         let begin = 7 * MS * number + lot(number, 3 * MS);
         let request = made.call("client", "web", begin, None, "request");

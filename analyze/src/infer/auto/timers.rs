@@ -2,7 +2,8 @@
 //! interval whatever is asked of the node. If they were left among the calls to be given to requests, each that falls into a
 //! request would be taken for that request's.
 //!
-//! A kind of call is a timer's if nearly all of its gaps are of one length, no kind of request comes at that interval, and it is
+//! A kind of call is a timer's if nearly all of its gaps are of one length, no kind of request comes at that interval or one in a
+//! simple proportion to it, and it is
 //! made as often while the node has nothing to do as otherwise. All three are asked for, so that calls for requests which come at even
 //! intervals, and those of work that goes on when the request was answered, stay with their requests.
 
@@ -16,8 +17,8 @@ const FEWEST: usize = 20;
 const MOSTLY: f64 = 0.9;
 /// to within this part of it.
 const EVEN: f64 = 0.1;
-/// Calls may also be of every second request, or of fewer up to this.
-const MULTIPLES: f64 = 4.0;
+/// So many calls may be made, evenly, for so many requests, each up to this.
+const MOST_TO_MOST: i64 = 5;
 /// While nothing is asked of the node there must be so large a part of the calls that should be there at the same rate.
 const IDLE: f64 = 0.7;
 
@@ -31,10 +32,13 @@ pub(super) fn of(requests: &[Span], calls: &[Span], window: i64) -> Vec<bool> {
     let mut is_timer: FxHashMap<u32, bool> = FxHashMap::default();
     for (kind, begins) in kinds {
         let Some(interval) = interval(&begins) else { continue };
-        // Every second or third request may have the call.
+        // Every second or third request may have the call, or each two of them.
         let is_asked = of_requests.iter().any(|of| {
-            let times = (interval as f64 / *of as f64).round().clamp(1.0, MULTIPLES);
-            (interval as f64 / times - *of as f64).abs() <= EVEN * *of as f64
+            let proportions =
+                (1..=MOST_TO_MOST).flat_map(|calls| (1..=MOST_TO_MOST).map(move |asked| (calls, asked)));
+            let mut spans =
+                proportions.map(|(calls, asked)| (calls as f64 * interval as f64, asked as f64 * *of as f64));
+            spans.any(|(calls, asked)| (calls - asked).abs() <= EVEN * asked)
         });
         if !is_asked && idle.get_or_insert_with(|| Idle::of(requests, window)).has(&begins) {
             is_timer.insert(kind, true);
@@ -146,6 +150,11 @@ mod tests {
         for (times, after) in [(1, 20), (1, 70), (2, 70), (3, 70)] {
             assert_eq!(timers(&every(1, 0, 5), &every(times, after, 1)), 0, "{times} {after}");
         }
+        // Two for each request, the second when it was answered; and after every fifth.
+        let mut two: Vec<Span> = every(1, 20, 1).into_iter().chain(every(1, 70, 1)).collect();
+        two.sort_by_key(|call| call.begin);
+        assert_eq!(timers(&every(1, 0, 5), &two), 0);
+        assert_eq!(timers(&every(1, 0, 5), &every(5, 70, 1)[..20]), 0);
         // The requests of many kinds, of which none comes at an interval of its own: it is never idle when calls are made.
         let mut requests = every(1, 0, 5);
         requests.iter_mut().enumerate().for_each(|(at, request)| request.kind = lot(at as i64, 9) as u32);
