@@ -10,14 +10,13 @@ use socket_log::layout::{Anchor, CHUNK_BYTES, CHUNK_HEADER_WORDS, LARGEST_RECORD
 use super::Writer;
 use super::commit::{commit, open_chunk};
 use crate::options::options;
-use crate::{clock, ended, recycle, segment, tls};
+use crate::{clock, ended, recycle, segment, state, tls};
 
 /// The chunk that a thread has filled, until the record that had no more room in it stands in the next: only then may
 /// others use it again. A thread that is put to sleep in between would otherwise wake up, or be killed, with none of
 /// its records left.
 pub(super) struct Behind {
-    writer: Writer,
-    /// The full chunk's cursor, or 0.
+    /// The full chunk's cursor, or 0. Nothing else, so that it takes no stack.
     full: usize,
 }
 
@@ -25,8 +24,17 @@ impl Drop for Behind {
     #[inline]
     fn drop(&mut self) {
         if self.full != 0 {
-            recycle::retire(self.writer.state, &self.writer.thread.retired, self.full);
+            retire(self.full);
         }
+    }
+}
+
+/// Apart from those who write, whose stack is not to be larger for what is seldom.
+#[cold]
+#[inline(never)]
+fn retire(full: usize) {
+    if let Some(state) = state::current() {
+        recycle::retire(state, &tls::current().retired, full);
     }
 }
 
@@ -42,7 +50,7 @@ impl Writer {
     /// Sees to it that the thread has room for the longest record that is written here, behind an anchor near to
     /// `now`; otherwise the record is counted as lost. What is returned is to be kept until the record is written.
     pub(super) fn make_ready(self, now: u64) -> Option<Behind> {
-        let mut behind = Behind { writer: self, full: 0 };
+        let mut behind = Behind { full: 0 };
         if !self.has_room() {
             behind.full = self.take_chunk().inspect_err(|cause| self.lose(*cause)).ok()?;
         }
