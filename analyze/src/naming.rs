@@ -23,7 +23,7 @@ pub use known::called;
 use names::Interner;
 pub use names::{CLIENT, EPHEMERAL};
 pub use node_names::NodeNames;
-pub(crate) use outline::{Outline, is_connection};
+pub(crate) use outline::Outline;
 pub use roles::Roles;
 
 /// The nodes and labels of a trace's messages.

@@ -42,7 +42,7 @@ impl Stretches {
     /// # Errors
     /// When the trace cannot be read.
     pub(crate) fn of(data: &DataDir, length: usize, whole: &Whole) -> Result<Stretches, Error> {
-        let reader = MessageReader::open(&data.messages(), &data.nodes())?;
+        let reader = MessageReader::of_nodes(&data.messages(), whole.outline.nodes.clone())?;
         let rows = reader.rows();
         Ok(Stretches { reader, length: length.max(1), rows, last: None, uneven: whole.uneven.clone() })
     }

@@ -92,6 +92,11 @@ impl Protocol {
         Protocol::Other,
     ];
 
+    /// Whether messages go over connections, of which one side accepted the other.
+    pub fn has_connections(self) -> bool {
+        matches!(self, Protocol::Tcp | Protocol::UnixStream | Protocol::UnixSequence)
+    }
+
     /// Its name in tables.
     pub fn name(self) -> &'static str {
         match self {

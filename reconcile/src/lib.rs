@@ -12,7 +12,7 @@
 //!    ([`message_trace::spill`]): those of one connection, or of one content of datagrams, meet in one.
 //!
 //! Tables of which there is a row for each flow, socket, name or connection are in files where they are large, too (`column`,
-//! `numbered`, `tables`, `mapping`).
+//! `numbered`, `places`, `tables`, `mapping`).
 //!
 //! Then each partition is matched apart from the others: streams by byte ([`streams`], `stream_flows`) and made fat
 //! ([`fat`]), a connection with very many calls from files (`ways`, `sorted`), datagrams by checksum (`datagram_match`, [`datagrams`]) and then grouped into flows (`datagram_flows`).
@@ -55,6 +55,7 @@ mod options;
 mod output;
 mod pairing;
 mod pipeline;
+mod places;
 mod positions;
 mod process;
 mod reach;

@@ -10,6 +10,7 @@ use rustc_hash::FxBuildHasher;
 use socket_log::SocketName;
 
 use crate::column::Column;
+use crate::places::{Free, Places};
 use crate::tables::Tables;
 
 /// A name's place among the names.
@@ -20,15 +21,13 @@ pub(crate) const NO_NAME: NameId = u32::MAX;
 /// All names, each once.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    tables: Tables,
     rows: Column<Row>,
     /// The addresses of those of IPv6.
     v6: Column<Ipv6Addr>,
     /// What is no address and port.
     others: Vec<SocketName>,
-    /// By the hash of the name, which is not here once more: in the first free place from its own on, of which half are
-    /// free. [`NO_NAME`]: free.
-    ids: Column<NameId>,
+    /// By the names' hashes.
+    ids: Places,
 }
 
 /// A name. Its address, where it is of IPv4, or its place among those of its kind.
@@ -81,18 +80,18 @@ impl<'a> Sought<'a> {
 impl Names {
     pub(crate) fn new(tables: &Tables) -> Names {
         Names {
-            tables: tables.clone(),
             rows: Column::new(tables),
             v6: Column::new(tables),
             others: Vec::new(),
-            ids: Column::new(tables),
+            ids: Places::new(tables),
         }
     }
 
     pub(crate) fn intern(&mut self, name: SocketName) -> Result<NameId, Error> {
-        if self.ids.len() <= 2 * self.rows.len() {
-            self.grow()?;
-        }
+        let mut ids = std::mem::take(&mut self.ids);
+        let hash = |id| self.row(id).and_then(|row| self.sought(row)).map_or(0, |sought| sought.hash());
+        ids.make_room(self.rows.len(), hash)?;
+        self.ids = ids;
         let sought = Sought::of(&name);
         let free = match self.look_for(&sought) {
             Ok(id) => return Ok(id),
@@ -111,7 +110,9 @@ impl Names {
         };
         let id = self.rows.len() as NameId;
         self.rows.push(row)?;
-        self.ids[free] = id;
+        if let Some(free) = free {
+            self.ids.put(free, id);
+        }
         Ok(id)
     }
 
@@ -119,42 +120,9 @@ impl Names {
         name.map_or(Ok(NO_NAME), |name| self.intern(name))
     }
 
-    /// Makes more places to look in.
-    fn grow(&mut self) -> Result<(), Error> {
-        let places = (4 * self.rows.len()).next_power_of_two().max(64);
-        let mut ids = Column::filled(&self.tables, places, NO_NAME)?;
-        std::mem::swap(&mut ids, &mut self.ids);
-        drop(ids);
-        for id in 0..self.rows.len() {
-            let hash = self.sought(self.rows[id]).map_or(0, |sought| sought.hash());
-            let free = self.walk(hash).find(|at| self.ids.get(*at).is_none_or(|id| *id == NO_NAME));
-            if let Some(free) = free {
-                self.ids[free] = id as NameId;
-            }
-        }
-        Ok(())
-    }
-
-    /// The places where a name of that hash may be, in order.
-    fn walk(&self, hash: u64) -> impl Iterator<Item = usize> + use<> {
-        let places = self.ids.len();
-        let first = hash as usize & places.wrapping_sub(1);
-        (first..places).chain(0..first)
-    }
-
-    /// The place of a name or, where it is not known, the place in `ids` that is free for it.
-    fn look_for(&self, sought: &Sought) -> Result<NameId, usize> {
-        for at in self.walk(sought.hash()) {
-            match self.ids.get(at) {
-                Some(id) if *id != NO_NAME => {
-                    if self.row(*id).is_some_and(|row| self.is(row, sought)) {
-                        return Ok(*id);
-                    }
-                }
-                _ => return Err(at),
-            }
-        }
-        Err(usize::MAX)
+    /// The place of a name or, where it is not known, where `ids` may have it.
+    fn look_for(&self, sought: &Sought) -> Result<NameId, Option<Free>> {
+        self.ids.find(sought.hash(), |id| self.row(id).is_some_and(|row| self.is(row, sought)))
     }
 
     fn is(&self, row: Row, sought: &Sought) -> bool {

@@ -15,7 +15,7 @@ use common::{System, accept, bind, connect, log, receive_from, send_to};
 use message_trace::Progress;
 use reconcile::{Options, Reconciliation, reconcile};
 use socket_log::encode::{Origin, Role};
-use socket_log::write::{UNIX_STREAM, unix};
+use socket_log::write::{LogWriter, UNIX_STREAM, unix};
 
 /// The heap, and how much of it is in use, now and at most.
 struct Counting;
@@ -106,16 +106,14 @@ fn most_of_datagrams(count: u64, equal: bool, at_once: usize) -> (usize, usize) 
     (BEFORE_WRITING.load(Relaxed), 2 * count as usize)
 }
 
-/// The same for so many connections of a request and a response each, between two processes.
-fn most_of_connections(count: u64) -> usize {
+/// The same for so many connections of a request and a response each between two processes, of which `make` makes each: the
+/// logs of both, its number, when it is made, and its flow.
+fn most_of_made(count: u64, make: impl Fn(&mut LogWriter, &mut LogWriter, u64, u64, u32)) -> usize {
     let system = System::new();
     let (mut client, mut server) = (log(10, "client"), log(20, "server"));
     for number in 0..count {
         let (at, flow) = (10_000 * (number + 1), number as u32 + 1);
-        let own =
-            format!("10.{}.{}.1:{}", 1 + number / 2_560_000, number / 10_000 % 256, 1024 + number % 10_000);
-        connect(&mut client, at, flow, 2 * number + 1, &own, "10.0.0.2:80");
-        accept(&mut server, at + 100, flow, 2 * number + 2, "10.0.0.2:80", &own);
+        make(&mut client, &mut server, number, at, flow);
         client.send(at + 1_000, flow, 10).receive(at + 4_000, flow, 20);
         server.receive(at + 2_000, flow, 10).send(at + 3_000, flow, 20);
     }
@@ -124,6 +122,16 @@ fn most_of_connections(count: u64) -> usize {
     let counts = reconciled(&system, 10_000);
     assert_eq!((counts.both_ends, counts.flows), (2 * count, count));
     BEFORE_WRITING.load(Relaxed)
+}
+
+/// The same for so many by TCP.
+fn most_of_connections(count: u64) -> usize {
+    most_of_made(count, |client, server, number, at, flow| {
+        let own =
+            format!("10.{}.{}.1:{}", 1 + number / 2_560_000, number / 10_000 % 256, 1024 + number % 10_000);
+        connect(client, at, flow, 2 * number + 1, &own, "10.0.0.2:80");
+        accept(server, at + 100, flow, 2 * number + 2, "10.0.0.2:80", &own);
+    })
 }
 
 /// The same for so many connections of a proxy with clients, and as many with servers, none of which were recorded.
@@ -148,22 +156,12 @@ fn most_of_halves(count: u64) -> usize {
 
 /// The same for so many connections by one path.
 fn most_of_unix(count: u64) -> usize {
-    let system = System::new();
-    let (mut client, mut server) = (log(10, "client"), log(20, "server"));
-    for number in 0..count {
-        let (at, flow) = (10_000 * (number + 1), number as u32 + 1);
+    most_of_made(count, |client, server, number, at, flow| {
         client.flow(at, flow, UNIX_STREAM, Origin::Socket, 2 * number + 1);
         client.endpoints(at, flow, Role::Connect, &unix(""), &unix("/run/x"), 20);
         server.flow(at + 100, flow, UNIX_STREAM, Origin::Accept, 2 * number + 2);
         server.endpoints(at + 100, flow, Role::Accept, &unix("/run/x"), &unix(""), 10);
-        client.send(at + 1_000, flow, 10).receive(at + 4_000, flow, 20);
-        server.receive(at + 2_000, flow, 10).send(at + 3_000, flow, 20);
-    }
-    system.add("one", "a", &client).add("one", "b", &server);
-    drop((client, server));
-    let counts = reconciled(&system, 10_000);
-    assert_eq!((counts.both_ends, counts.flows), (2 * count, count));
-    BEFORE_WRITING.load(Relaxed)
+    })
 }
 
 /// The same for so many peers that were not recorded, of each of which a socket got a datagram.

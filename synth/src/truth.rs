@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
-use analyze::calls::{Calls, Parents};
+use analyze::calls::{Calls, Candidates, Parents};
 use analyze::infer::Links;
 use message_trace::MessageTrace;
 use rustc_hash::FxHashMap;
@@ -196,7 +196,7 @@ fn by_messages(of: &FxHashMap<u64, Option<u64>>, trace: &MessageTrace, calls: &C
             None => {}
         }
     }
-    let parents = Parents::of(calls, &links);
+    let parents = Parents::of(calls, &links, &Candidates::of(calls, &links));
     for (call, origin) in origins.of.iter_mut().enumerate() {
         let known = calls.request(call).is_some_and(|request| of.contains_key(&(request as u64)));
         if let Some(parent) = parents.of_call(call).filter(|_| known) {

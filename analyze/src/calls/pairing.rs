@@ -19,7 +19,6 @@ use message_trace::{Endpoint, EndpointId, FROM_CONNECTING, MessageTrace};
 use rustc_hash::FxHashSet;
 
 use super::NONE;
-use crate::naming;
 use crate::parallel;
 
 /// The rows of a request and its response; [`NONE`] is none, but not for both.
@@ -207,7 +206,7 @@ fn is_lost(trace: &MessageTrace, row: u32) -> bool {
         return false;
     }
     let message = trace.message(row as usize);
-    !naming::is_connection(message.protocol) && trace.nodes.get(message.dst).is_some_and(|node| node.traced)
+    !message.protocol.has_connections() && trace.nodes.get(message.dst).is_some_and(|node| node.traced)
 }
 
 /// When the connecting end and the accepting one saw a message, on the common clock.

@@ -25,9 +25,8 @@ pub struct Parent {
 }
 
 impl Parents {
-    /// The parents that `links` give to `calls`.
-    pub fn of(calls: &Calls, links: &Links) -> Parents {
-        let candidates = Candidates::of(calls, links);
+    /// The parents that `links` give to `calls`, of which `candidates` are all.
+    pub fn of(calls: &Calls, links: &Links, candidates: &Candidates) -> Parents {
         let mut parents =
             Parents { parent: vec![NONE; calls.len()], probability: vec![f64::NAN; calls.len()] };
         // A call that was answered before another one was made comes before it, so that its parent is known. One
@@ -80,8 +79,11 @@ impl Parents {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calls::Candidates;
     use crate::calls::pairing::tests::{IN_TURN, calls};
+
+    fn parents_of(calls: &Calls, links: &Links) -> Parents {
+        Parents::of(calls, links, &Candidates::of(calls, links))
+    }
 
     #[test]
     fn the_parent_is_found_directly_or_by_an_earlier_call() {
@@ -90,7 +92,7 @@ mod tests {
         let mut links = Links::spontaneous_only(6);
         links.set(1, &[(0, 0.75)], 0.25);
         links.set(3, &[(2, 0.5), (0, 0.25)], 0.25);
-        let parents = Parents::of(&calls, &links);
+        let parents = parents_of(&calls, &links);
         let parent = |call| parents.of_call(call).unwrap();
         assert_eq!(parent(0), Parent { call: None, probability: 1.0 });
         assert_eq!(parent(1), Parent { call: Some(0), probability: 0.75 });
@@ -99,7 +101,7 @@ mod tests {
         links.set(1, &[(0, 0.25)], 0.75);
         // Spontaneous, or for what was.
         assert_eq!(
-            Parents::of(&calls, &links).of_call(2),
+            parents_of(&calls, &links).of_call(2),
             Some(Parent { call: None, probability: 0.25 + 0.5 * 0.75 })
         );
     }
@@ -109,7 +111,7 @@ mod tests {
         let (_, calls) = calls(&IN_TURN);
         let mut links = Links::spontaneous_only(6);
         links.set(1, &[(4_000_000_000, 0.9)], 0.1);
-        assert_eq!(Parents::of(&calls, &links).of_call(1), Some(Parent { call: None, probability: 0.1 }));
+        assert_eq!(parents_of(&calls, &links).of_call(1), Some(Parent { call: None, probability: 0.1 }));
         assert_eq!(Candidates::of(&calls, &links).of_call(1), [(None, 0.1)]);
     }
 
@@ -117,7 +119,7 @@ mod tests {
     fn of_a_call_without_a_request_nothing_is_known() {
         let (_, calls) = calls(&[("c", "a", "x", 0, 1), ("a", "c", "x", 2, 3), ("a", "c", "y", 4, 5)]);
         assert_eq!((calls.len(), calls.request(1), calls.response(1)), (2, None, Some(2)));
-        assert_eq!(Parents::of(&calls, &Links::spontaneous_only(3)).of_call(1), None);
+        assert_eq!(parents_of(&calls, &Links::spontaneous_only(3)).of_call(1), None);
     }
 
     #[test]
@@ -132,10 +134,10 @@ mod tests {
         assert_eq!(without.request(1), None);
         let mut links = Links::spontaneous_only(4);
         links.set(2, &[(1, 0.6), (0, 0.3)], 0.1);
-        let parents = Parents::of(&without, &links);
+        let parents = parents_of(&without, &links);
         assert_eq!(parents.of_call(2), Some(Parent { call: Some(0), probability: 0.3 }));
         links.set(2, &[(1, 0.9)], 0.1);
-        assert_eq!(Parents::of(&without, &links).of_call(2), Some(Parent { call: None, probability: 0.1 }));
+        assert_eq!(parents_of(&without, &links).of_call(2), Some(Parent { call: None, probability: 0.1 }));
     }
 
     #[test]
@@ -143,6 +145,6 @@ mod tests {
         let (_, calls) = calls(&[("c", "a", "x", 0, 1), ("a", "c", "x", 2, 3)]);
         let mut links = Links::spontaneous_only(2);
         links.set(0, &[(1, 1.0)], 0.0);
-        assert_eq!(Parents::of(&calls, &links).of_call(0), None);
+        assert_eq!(parents_of(&calls, &links).of_call(0), None);
     }
 }

@@ -9,7 +9,7 @@ use message_trace::table::BATCH_ROWS;
 use message_trace::table::columns::{self, dictionary, nullable, required};
 use message_trace::{Endpoint, Error, MessageTrace};
 
-use super::{Calls, Parents};
+use super::{Calls, Candidates, Parents};
 use crate::infer::Links;
 use crate::naming::NodeNames;
 use crate::options::Options;
@@ -36,7 +36,7 @@ impl<'a> CallTable<'a> {
         path: &'a Path,
     ) -> CallTable<'a> {
         let calls = Calls::of(trace);
-        let parents = Parents::of(&calls, links);
+        let parents = Parents::of(&calls, links, &Candidates::of(&calls, links));
         CallTable { trace, calls, parents, names: NodeNames::new(trace, options), options, next: 0, path }
     }
 

@@ -3,11 +3,11 @@
 //! which order, and whether those who wait are served in turn; and it takes the assignment of all calls of a service
 //! that fits all of it best together. Nothing is configured, and no call graph is given.
 //!
-//! Each part is a module: what a service sees ([`service`]), which calls a timer makes ([`timers`]), what calls are made after ([`trigger`]), the densities of
-//! delays ([`density`]), the shapes of requests ([`shapes`]), what threads prove ([`threads`]), what is known of a service
-//! ([`model`]), how it is counted ([`learn`], [`discipline`]), the search ([`search`], with what it finds at one event in
-//! [`at_event`]) with the probabilities that come of it ([`lattice`]), and how model and assignment are brought to agree
-//! ([`estimate`]).
+//! Each part is a module: what a service sees ([`service`]), which calls a timer makes ([`timers`]), what calls are made
+//! after ([`trigger`]), the densities of delays ([`density`]), the shapes of requests ([`shapes`]), what threads prove
+//! ([`threads`]), what is known of a service ([`model`]), how it is counted ([`learn`], [`discipline`]), the search
+//! ([`search`], part by part in [`parts`], with what it finds at one event in [`at_event`]) with the probabilities that come
+//! of it ([`lattice`]), and how model and assignment are brought to agree ([`estimate`]).
 //!
 //! Of nodes that were not traced, of messages that belong to no call, and of nodes whose messages are mostly not answered,
 //! message linking says what can be said.

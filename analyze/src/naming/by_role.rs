@@ -55,7 +55,9 @@ pub(super) struct RoleNamer<'trace> {
     of_name: FxHashMap<u32, u32>,
     roles: Interner<Role>,
     hops: Interner<HopName>,
-    result: ByRole,
+    /// As in [`ByRole`].
+    of_hop: Vec<u32>,
+    how_many: Vec<u32>,
 }
 
 impl<'trace> RoleNamer<'trace> {
@@ -70,7 +72,8 @@ impl<'trace> RoleNamer<'trace> {
             of_name: FxHashMap::default(),
             roles: Interner::default(),
             hops: Interner::default(),
-            result: ByRole::default(),
+            of_hop: Vec::new(),
+            how_many: Vec::new(),
         }
     }
 
@@ -81,15 +84,15 @@ impl<'trace> RoleNamer<'trace> {
         }
         let role = node.map_or_else(Role::client, |(node, known)| self.names.role(node, known, name));
         let role = self.roles.intern(role);
-        self.result.names.resize(self.roles.values.len(), 0);
-        self.result.names[role as usize] += 1;
+        self.how_many.resize(self.roles.values.len(), 0);
+        self.how_many[role as usize] += 1;
         self.of_name.insert(text, role);
     }
 
     /// The labels of all `hops`, of which the first are those of the call before.
     pub(super) fn label(&mut self, hops: &[HopName], texts: &mut Interner<String>) -> ByRole {
         let ephemeral = texts.intern(EPHEMERAL.to_owned());
-        for hop in &hops[self.result.of_hop.len()..] {
+        for hop in &hops[self.of_hop.len()..] {
             let [src, dst] =
                 [hop.src, hop.dst].map(|name| self.of_name.get(&name).copied().unwrap_or_default());
             let port = |role: u32, port| {
@@ -97,9 +100,13 @@ impl<'trace> RoleNamer<'trace> {
                 if role.is_none_or(|role| self.names.ports_matter(role)) { port } else { ephemeral }
             };
             let (src_port, dst_port) = (port(src, hop.src_port), port(dst, hop.dst_port));
-            self.result.of_hop.push(self.hops.intern(HopName { src, dst, src_port, dst_port, ..*hop }));
+            self.of_hop.push(self.hops.intern(HopName { src, dst, src_port, dst_port, ..*hop }));
         }
-        let ByRole { of_hop, names, .. } = self.result.clone();
-        ByRole { of_hop, names, hops: self.hops.values.clone(), roles: self.roles.values.clone() }
+        ByRole {
+            of_hop: self.of_hop.clone(),
+            hops: self.hops.values.clone(),
+            roles: self.roles.values.clone(),
+            names: self.how_many.clone(),
+        }
     }
 }

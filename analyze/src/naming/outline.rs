@@ -5,6 +5,8 @@
 //! Connections come from ever new ports, which say nothing: what tells is where they are accepted. So the connecting ends
 //! of one address are one endpoint here, and only those of datagrams, which may be a server's, stay apart.
 
+use std::sync::Arc;
+
 use message_trace::{Endpoint, EndpointId, FROM_CONNECTING, Message, MessageTrace, NodeId, Nodes, Protocol};
 use rustc_hash::FxHashSet;
 
@@ -25,7 +27,7 @@ struct Way {
 
 impl Outline {
     /// The outline of no message between `nodes`.
-    pub(crate) fn new(nodes: Nodes) -> Outline {
+    pub(crate) fn new(nodes: impl Into<Arc<Nodes>>) -> Outline {
         Outline { trace: MessageTrace::new(nodes), known: FxHashSet::default() }
     }
 
@@ -42,7 +44,7 @@ impl Outline {
             let connecting = [message.direction == FROM_CONNECTING, message.direction != FROM_CONNECTING];
             let mut endpoints = [message.src_endpoint, message.dst_endpoint];
             for (end, connects) in endpoints.iter_mut().zip(connecting) {
-                let ephemeral = connects && is_connection(message.protocol);
+                let ephemeral = connects && message.protocol.has_connections();
                 let id = ends.get_mut(*end as usize).map(|known| &mut known[usize::from(ephemeral)]);
                 if let (Some(id), Some(endpoint)) = (id, part.endpoint(*end)) {
                     *end = *id.get_or_insert_with(|| match endpoint {
@@ -50,7 +52,9 @@ impl Outline {
                             self.trace.intern(&Endpoint::Inet((address.ip(), 0).into()))
                         }
                         // Nor do sockets without a name of their own say more than which side they are.
-                        Endpoint::Unix(name) if is_connection(message.protocol) && name.starts_with('#') => {
+                        Endpoint::Unix(name)
+                            if message.protocol.has_connections() && name.starts_with('#') =>
+                        {
                             let side = if connects { "#" } else { "#accepting" };
                             self.trace.intern(&Endpoint::Unix(side.to_owned()))
                         }
@@ -69,11 +73,6 @@ impl Outline {
     pub(crate) fn into_trace(self) -> MessageTrace {
         self.trace
     }
-}
-
-/// Whether messages over `protocol` go over connections, of which one side accepted the other.
-pub(crate) fn is_connection(protocol: Protocol) -> bool {
-    matches!(protocol, Protocol::Tcp | Protocol::UnixStream | Protocol::UnixSequence)
 }
 
 fn way(message: &Message, endpoints: [EndpointId; 2]) -> Way {

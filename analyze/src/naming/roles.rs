@@ -10,7 +10,6 @@ use message_trace::{EndpointId, FROM_CONNECTING, Grain, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::known::Known;
-use super::outline::is_connection;
 
 /// An endpoint where it is used: the number of the host, as loopback addresses and unix sockets are known by the
 /// same name on many hosts, and the endpoint.
@@ -89,7 +88,7 @@ impl Roles {
     fn count_datagram_peers(&mut self, trace: &MessageTrace, many: usize) {
         let mut pairs: FxHashSet<(Place, Place)> = FxHashSet::default();
         let mut peers: FxHashMap<Place, usize> = FxHashMap::default();
-        for message in trace.messages().filter(|message| !is_connection(message.protocol)) {
+        for message in trace.messages().filter(|message| !message.protocol.has_connections()) {
             let src = self.place(message.src, message.src_endpoint);
             let dst = self.place(message.dst, message.dst_endpoint);
             for (own, peer) in [(src, dst), (dst, src)] {

@@ -170,7 +170,15 @@ impl MessageReader {
     /// # Errors
     /// When a file cannot be read, or is not such a table.
     pub fn open(messages: &Path, nodes: &Path) -> Result<MessageReader, Error> {
-        let (batches, nodes) = (table::read(messages)?, Arc::new(Nodes::read(nodes)?));
+        MessageReader::of_nodes(messages, Arc::new(Nodes::read(nodes)?))
+    }
+
+    /// The same where the table of nodes was read already.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or is not such a table.
+    pub fn of_nodes(messages: &Path, nodes: Arc<Nodes>) -> Result<MessageReader, Error> {
+        let batches = table::read(messages)?;
         let rows = table::rows(messages)?;
         Ok(MessageReader { path: messages.to_owned(), nodes, rows, batches, rest: None })
     }

@@ -2,6 +2,7 @@
 //! several threads.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 
@@ -20,7 +21,7 @@ const WAYS: [&str; 8] =
 /// A table of messages of which only the ways are read.
 pub struct WayReader {
     path: PathBuf,
-    nodes: Nodes,
+    nodes: Arc<Nodes>,
     groups: Groups,
 }
 
@@ -30,12 +31,12 @@ impl WayReader {
     /// # Errors
     /// When a file cannot be read, or is not such a table.
     pub fn open(messages: &Path, nodes: &Path) -> Result<WayReader, Error> {
-        let (nodes, groups) = (Nodes::read(nodes)?, Groups::open(messages, &WAYS)?);
+        let (nodes, groups) = (Arc::new(Nodes::read(nodes)?), Groups::open(messages, &WAYS)?);
         Ok(WayReader { path: messages.to_owned(), nodes, groups })
     }
 
     /// Who the messages are between.
-    pub fn nodes(&self) -> &Nodes {
+    pub fn nodes(&self) -> &Arc<Nodes> {
         &self.nodes
     }
 

@@ -71,7 +71,8 @@ impl Judged {
             let why = "the truth knows none of the calls of this data directory; is it of another trace?";
             return Err(Error::Unknown(why.into()));
         }
-        let (parents, candidates) = (Parents::of(&calls, links), Candidates::of(&calls, links));
+        let candidates = Candidates::of(&calls, links);
+        let parents = Parents::of(&calls, links, &candidates);
         let mut names = Numbered::default();
         let mut of_nodes = NodeNames::new(trace, options);
         let mut judged = Judged {

@@ -31,27 +31,22 @@ struct Call {
     sent: i64,
 }
 
+/// Who calls, and whom.
+type Ends = (&'static str, &'static str);
+
 /// How long a message takes.
 const NETWORK: i64 = MS / 10;
 
 impl Made {
     /// A call at about that `time`, caused by what was sent at `cause`, over a connection of its own.
-    fn call(
-        &mut self,
-        from: &'static str,
-        to: &'static str,
-        time: i64,
-        cause: Option<i64>,
-        what: &'static str,
-    ) -> Call {
-        self.call_on(from, to, time, cause, what, None)
+    fn call(&mut self, ends: Ends, time: i64, cause: Option<i64>, what: &'static str) -> Call {
+        self.call_on(ends, time, cause, what, None)
     }
 
     /// The same on that connection, if there is one.
     fn call_on(
         &mut self,
-        from: &'static str,
-        to: &'static str,
+        (from, to): Ends,
         time: i64,
         cause: Option<i64>,
         what: &'static str,
@@ -130,9 +125,9 @@ fn retries(trouble: Trouble) -> Right {
     let mut made = Made { datagrams, ..Made::default() };
     for number in 0..300 {
         let begin = 7 * MS * number + lot(number, 3 * MS);
-        let request = made.call("client", "web", begin, None, "request");
+        let request = made.call(("client", "web"), begin, None, "request");
         let time = begin + MS + lot(number + 1, MS / 5);
-        let first = made.call("web", "store", time, Some(request.sent), "first try");
+        let first = made.call(("web", "store"), time, Some(request.sent), "first try");
         let took = 2 * MS + lot(number + 2, MS);
         if number % 10 != 3 {
             let last = made.answer(first, first.sent + took, first.sent, "answer");
@@ -155,7 +150,7 @@ fn retries(trouble: Trouble) -> Right {
             }
         }
         let flow = if let Trouble::Late { .. } = trouble { None } else { Some(first.flow) };
-        let again = made.call_on("web", other, time, Some(request.sent), "second try", flow);
+        let again = made.call_on(("web", other), time, Some(request.sent), "second try", flow);
         let last = made.answer(again, again.sent + took, again.sent, "second answer");
         let time = last + NETWORK + MS / 2 + lot(number, MS / 5);
         made.answer(request, time, last, "response after two tries");
@@ -188,12 +183,12 @@ fn joined() -> Right {
     for number in 0..300 {
         let begin = 5 * MS * number + lot(number, 3 * MS);
         let parts = ["a", "b", "c"].map(|part| {
-            let out = made.call("front", part, begin, None, "out");
+            let out = made.call(("front", part), begin, None, "out");
             let time = begin + MS + lot(number + part.len() as i64 + out.sent, 3 * MS);
-            made.call(part, "sum", time, Some(out.sent), "part")
+            made.call((part, "sum"), time, Some(out.sent), "part")
         });
         let last = parts.iter().map(|part| part.sent).max().unwrap();
-        made.call("sum", "sink", last + NETWORK + MS / 5 + lot(number, MS / 10), Some(last), "joined");
+        made.call(("sum", "sink"), last + NETWORK + MS / 5 + lot(number, MS / 10), Some(last), "joined");
     }
     made.right()
 }
@@ -204,11 +199,11 @@ fn batches() -> Right {
     for batch in 0..100 {
         let begin = 20 * MS * batch;
         let requests = [0, 1, 2, 3].map(|at| {
-            made.call("client", "log", begin + at * 2 * MS + lot(4 * batch + at, MS), None, "request")
+            made.call(("client", "log"), begin + at * 2 * MS + lot(4 * batch + at, MS), None, "request")
         });
         let last = requests[3].sent;
         let write =
-            made.call("log", "disk", last + NETWORK + MS / 5 + lot(batch, MS / 10), Some(last), "write");
+            made.call(("log", "disk"), last + NETWORK + MS / 5 + lot(batch, MS / 10), Some(last), "write");
         let written = made.answer(write, write.sent + 2 * MS + lot(batch, MS), write.sent, "written");
         for (place, request) in requests.into_iter().enumerate() {
             let what = if place == 3 { "response of the last" } else { "response of others" };
@@ -224,14 +219,14 @@ fn pings(whom: &'static str, gap: i64) -> Right {
     let mut made = Made::default();
     for number in 0..300 {
         let begin = gap * MS * number + lot(number, gap * MS);
-        let request = made.call("client", "web", begin, None, "request");
+        let request = made.call(("client", "web"), begin, None, "request");
         let call =
-            made.call("web", "store", begin + MS + lot(number + 1, MS / 5), Some(request.sent), "call");
+            made.call(("web", "store"), begin + MS + lot(number + 1, MS / 5), Some(request.sent), "call");
         let back = made.answer(call, call.sent + 2 * MS + lot(number + 2, MS), call.sent, "answer");
         made.answer(request, back + NETWORK + MS / 2 + lot(number, MS / 5), back, "response");
     }
     for number in 0..30 * gap {
-        let ping = made.call("web", whom, 10 * MS * number + lot(number, MS / 50), None, "ping");
+        let ping = made.call(("web", whom), 10 * MS * number + lot(number, MS / 50), None, "ping");
         made.answer(ping, ping.sent + MS / 2 + lot(number, MS / 10), ping.sent, "pong");
     }
     made.right()

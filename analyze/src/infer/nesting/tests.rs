@@ -6,7 +6,7 @@ use message_trace::{MessageTrace, Nodes};
 use proptest::prelude::*;
 
 use super::Nesting;
-use crate::calls::{Calls, Parents};
+use crate::calls::{Calls, Candidates, Parents};
 use crate::fixture::Fixture;
 use crate::infer::{Inference, Links};
 use crate::naming::Naming;
@@ -40,7 +40,7 @@ fn parents(calls: &[Call<'_>], nesting: NestingOptions) -> Vec<Option<usize>> {
     let trace = trace(calls);
     let links = infer(&trace, nesting);
     let found = Calls::of(&trace);
-    let parents = Parents::of(&found, &links);
+    let parents = Parents::of(&found, &links, &Candidates::of(&found, &links));
     // A call's flow is its place.
     let place = |call: usize| trace.message(found.request(call).unwrap()).flow as usize;
     let mut of = vec![None; calls.len()];
