@@ -7,6 +7,9 @@ use std::time::SystemTime;
 
 use crate::error::Error;
 
+/// The name of the file with a host's clock hints.
+const CLOCK_HINTS: &str = "clock-hints.csv";
+
 /// A data directory, by default `./sockcap.data`. Every stage finds there what the one before it left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataDir(PathBuf);
@@ -129,6 +132,22 @@ impl DataDir {
         }
         logs.sort();
         Ok(logs)
+    }
+
+    /// Where the timestamps are that the host `host` exchanged with the collector ([`ClockExchange`](crate::ClockExchange)).
+    pub fn clock_hints(&self, host: &str) -> PathBuf {
+        self.hosts().join(host).join(CLOCK_HINTS)
+    }
+
+    /// All such files that there are, sorted by path. The directory of each is named after the host.
+    ///
+    /// # Errors
+    /// When the directory of the hosts cannot be read.
+    pub fn all_clock_hints(&self) -> Result<Vec<PathBuf>, Error> {
+        let files = entries(&self.hosts())?.into_iter().map(|host| host.join(CLOCK_HINTS));
+        let mut files: Vec<PathBuf> = files.filter(|path| path.is_file()).collect();
+        files.sort();
+        Ok(files)
     }
 
     /// When `path` was last written, or `None` when it is not there.

@@ -5,6 +5,7 @@
 //! crate also owns the files of a data directory ([`DataDir`]) and the ways in which tables are stored and shown
 //! ([`table`]), and what all stages do with more than memory holds ([`spill`]) on all processors ([`parallel`]). It knows nothing of how messages were captured, nor of what is inferred from them.
 
+pub mod clock_exchange;
 mod data_dir;
 mod endpoint;
 mod error;
@@ -17,6 +18,7 @@ pub mod stats;
 pub mod table;
 mod trace;
 
+pub use clock_exchange::ClockExchange;
 pub use data_dir::{DataDir, Import};
 pub use endpoint::Endpoint;
 pub use error::Error;

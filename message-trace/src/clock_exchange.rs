@@ -1,0 +1,272 @@
+//! Timestamps that a host exchanged with the collector, in `hosts/NAME/clock-hints.csv`: one line an exchange, as they came.
+//!
+//! The collector writes the file while hosts ship their logs, and reconcile reads it for what it tells of the hosts'
+//! clocks; this is the one place that knows its format (docs/log-format.md). The file is foreign bytes: its last
+//! line may be cut off where the collector was killed, and any other damaged. What is no exchange is passed over and
+//! counted.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+/// The first line of the file, and of what a collector adds to it later, if it likes.
+pub const HEAD: &str = "boot,host_sent,collector_received,collector_sent,host_received";
+/// No line is longer, in bytes, with the newline that ends it.
+pub const LONGEST_LINE: usize = 256;
+
+/// Four timestamps, as NTP exchanges them: a question of the host and the collector's answer. In nanoseconds since the Unix
+/// epoch, by the clock of whoever they are of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClockExchange {
+    /// The id of the boot of the host's kernel, as in the headers of its logs; 0 where it is not known.
+    pub boot: [u8; 16],
+    /// When the host asked, by its clock.
+    pub host_sent: i64,
+    /// When the question came, by the collector's.
+    pub collector_received: i64,
+    /// When the answer left, by the collector's.
+    pub collector_sent: i64,
+    /// When that came, by the host's.
+    pub host_received: i64,
+}
+
+impl ClockExchange {
+    /// How long question and answer were under way together, in nanoseconds. `None`: that is less than nothing, or the
+    /// answer left before the question came, so that this is damaged, or a clock was set between.
+    ///
+    /// So a single number that was changed makes the round trip longer, which then says less, or is found out here, or
+    /// makes no bound wrong by more than the round trip was.
+    pub fn round_trip(&self) -> Option<i64> {
+        let waited = self.collector_sent.checked_sub(self.collector_received)?;
+        let all = self.host_received.checked_sub(self.host_sent)?;
+        all.checked_sub(waited).filter(|trip| *trip >= 0 && waited >= 0)
+    }
+
+    /// The exchange that a line without its newline tells of.
+    pub fn parse(line: &[u8]) -> Option<ClockExchange> {
+        let line = std::str::from_utf8(line).ok()?;
+        let mut fields = line.trim_end_matches('\r').split(',');
+        let boot = boot(fields.next()?)?;
+        let mut time = || fields.next()?.parse().ok();
+        let exchange = ClockExchange {
+            boot,
+            host_sent: time()?,
+            collector_received: time()?,
+            collector_sent: time()?,
+            host_received: time()?,
+        };
+        fields.next().is_none().then_some(exchange)
+    }
+
+    /// Hands the exchanges of the file at `path` to `each`, line by line in bounded memory, and returns how many lines
+    /// were none: the head line is not counted, a last line without its newline is, as its end may be missing.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn read(path: &Path, mut each: impl FnMut(ClockExchange)) -> io::Result<u64> {
+        let mut file = BufReader::with_capacity(64 << 10, File::open(path)?);
+        let mut line = Vec::with_capacity(LONGEST_LINE);
+        let mut damaged = 0;
+        loop {
+            line.clear();
+            let read = (&mut file).take(LONGEST_LINE as u64).read_until(b'\n', &mut line)?;
+            if read == 0 {
+                return Ok(damaged);
+            }
+            let exchange = match line.strip_suffix(b"\n") {
+                Some(head) if head == HEAD.as_bytes() => continue,
+                Some(line) => ClockExchange::parse(line),
+                None => {
+                    skip_line(&mut file)?;
+                    None
+                }
+            };
+            match exchange {
+                Some(exchange) => each(exchange),
+                None => damaged += 1,
+            }
+        }
+    }
+}
+
+/// The line of the file, without its newline.
+impl fmt::Display for ClockExchange {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.boot.iter().try_for_each(|byte| write!(out, "{byte:02x}"))?;
+        let ClockExchange { host_sent, collector_received, collector_sent, host_received, .. } = self;
+        write!(out, ",{host_sent},{collector_received},{collector_sent},{host_received}")
+    }
+}
+
+/// 32 hexadecimal digits.
+fn boot(digits: &str) -> Option<[u8; 16]> {
+    let mut id = [0; 16];
+    if digits.len() != 2 * id.len() || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return None;
+    }
+    for (place, byte) in id.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(digits.get(2 * place..2 * place + 2)?, 16).ok()?;
+    }
+    Some(id)
+}
+
+/// Passes over the rest of a line.
+fn skip_line(file: &mut impl BufRead) -> io::Result<()> {
+    loop {
+        let bytes = file.fill_buf()?;
+        let (used, is_end) = match bytes.iter().position(|byte| *byte == b'\n') {
+            Some(end) => (end + 1, true),
+            None => (bytes.len(), bytes.is_empty()),
+        };
+        file.consume(used);
+        if is_end {
+            return Ok(());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(bytes: &[u8]) -> (Vec<ClockExchange>, u64) {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), bytes).unwrap();
+        let mut all = Vec::new();
+        let damaged = ClockExchange::read(file.path(), |exchange| all.push(exchange)).unwrap();
+        (all, damaged)
+    }
+
+    fn text(all: &[ClockExchange]) -> String {
+        all.iter().fold(format!("{HEAD}\n"), |text, exchange| text + &exchange.to_string() + "\n")
+    }
+
+    const SOME: ClockExchange = ClockExchange {
+        boot: *b"\x00\x01\xfe34567890abcde",
+        host_sent: 1_000,
+        collector_received: -7,
+        collector_sent: 0,
+        host_received: 1_050,
+    };
+
+    #[test]
+    fn a_line_is_an_exchange() {
+        let line = "0001fe33343536373839306162636465,1000,-7,0,1050";
+        assert_eq!(SOME.to_string(), line);
+        assert_eq!(ClockExchange::parse(line.as_bytes()), Some(SOME));
+        assert_eq!(SOME.round_trip(), Some(43));
+        assert_eq!(read(text(&[SOME; 3]).as_bytes()), (vec![SOME; 3], 0));
+        // No head line, another kind of line end, and one head line more.
+        assert_eq!(read(format!("{line}\r\n{HEAD}\n{line}\n").as_bytes()), (vec![SOME; 2], 0));
+        assert_eq!(read(b""), (vec![], 0));
+    }
+
+    #[test]
+    fn what_is_no_exchange_is_counted() {
+        let long = "1".repeat(70_000);
+        let wrong = [
+            "",
+            "a",
+            "0001fe33343536373839306162636465,1000,-7,0",
+            "0001fe33343536373839306162636465,1000,-7,0,1050,",
+            "0001fe3334353637383930616263646,1000,-7,0,1050",
+            "+001fe33343536373839306162636465,1000,-7,0,1050",
+            "0001fe33343536373839306162636465,1000,-7,0,10 50",
+            "0001fe33343536373839306162636465,1000,-7,0,9223372036854775808",
+            // Two lines of which the first was cut off.
+            "0001fe33343536373839306162636465,1000,-7,0001fe33343536373839306162636465,1000,-7,0,1050",
+            &long,
+        ];
+        for wrong in wrong {
+            assert_eq!(read(format!("{SOME}\n{wrong}\n{SOME}\n").as_bytes()), (vec![SOME; 2], 1), "{wrong}");
+        }
+        // The last is cut off, and might go on.
+        assert_eq!(read(format!("{SOME}\n{SOME}").as_bytes()), (vec![SOME], 1));
+        assert_eq!(read(&[b'x'; LONGEST_LINE]), (vec![], 1));
+    }
+
+    #[test]
+    fn what_cannot_be_has_no_round_trip() {
+        let with = |change: fn(&mut ClockExchange)| {
+            let mut exchange = SOME;
+            change(&mut exchange);
+            exchange.round_trip()
+        };
+        assert_eq!(with(|it| it.host_received = 1_007), Some(0));
+        assert_eq!(with(|it| it.host_received = 1_006), None);
+        assert_eq!(with(|it| it.collector_sent = -8), None);
+        assert_eq!(with(|it| it.collector_received = i64::MIN), None);
+        assert_eq!(with(|it| (it.host_sent, it.host_received) = (i64::MIN, i64::MAX)), None);
+    }
+
+    fn exchanges() -> impl Strategy<Value = Vec<ClockExchange>> {
+        let exchange = (any::<[u8; 16]>(), any::<[i64; 4]>()).prop_map(|(boot, [a, b, c, d])| {
+            ClockExchange { boot, host_sent: a, collector_received: b, collector_sent: c, host_received: d }
+        });
+        proptest::collection::vec(exchange, 0..20)
+    }
+
+    proptest! {
+        /// What was written is read.
+        #[test]
+        fn what_was_written_is_read(all in exchanges()) {
+            prop_assert_eq!(read(text(&all).as_bytes()), (all, 0));
+        }
+
+        /// Cut off anywhere, all whole lines are read.
+        #[test]
+        fn a_file_that_is_cut_off_loses_one_line(all in exchanges(), cut in any::<prop::sample::Index>()) {
+            let text = text(&all);
+            let kept = &text.as_bytes()[..cut.index(text.len() + 1)];
+            let whole = kept.iter().filter(|byte| **byte == b'\n').count().saturating_sub(1);
+            let damaged = u64::from(kept.last().is_some_and(|last| *last != b'\n'));
+            prop_assert_eq!(read(kept), (all[..whole].to_vec(), damaged));
+        }
+
+        /// Bytes that are overwritten, put in or taken out cost the lines that they are in, and no other.
+        #[test]
+        fn damage_costs_its_own_lines(
+            all in exchanges(),
+            at in any::<prop::sample::Index>(),
+            taken in 0..400_usize,
+            put in proptest::collection::vec(prop_oneof![any::<u8>(), Just(b'\n'), Just(b',')], 0..400),
+        ) {
+            let mut bytes = text(&all).into_bytes();
+            let from = at.index(bytes.len());
+            let to = (from + taken).min(bytes.len());
+            let before = bytes[..from].iter().filter(|byte| **byte == b'\n').count().saturating_sub(1);
+            let behind = bytes[to..].iter().filter(|byte| **byte == b'\n').count().saturating_sub(1);
+            bytes.splice(from..to, put);
+            let (found, damaged) = read(&bytes);
+            prop_assert!(found.starts_with(&all[..before.min(all.len())]));
+            prop_assert!(found.ends_with(&all[all.len() - behind.min(all.len())..]));
+            let lines = bytes.split(|byte| *byte == b'\n').count();
+            prop_assert!(found.len() + damaged as usize <= lines);
+        }
+
+        /// A single number that was changed says less, or is found out, or wrong by the round trip at most.
+        #[test]
+        fn a_wrong_number_tells_no_lie(
+            delays in prop::array::uniform2(0..1_000_000_i64),
+            waited in 0..1_000_000_i64,
+            ahead in -10_000_000..10_000_000_i64,
+            which in 0..4_usize,
+            wrong in prop_oneof![-3_000_000..3_000_000_i64, any::<i64>()],
+        ) {
+            let mut times = [ahead, delays[0], delays[0] + waited, delays[0] + waited + delays[1] + ahead];
+            times[which] = times[which].saturating_add(wrong);
+            let [host_sent, collector_received, collector_sent, host_received] = times;
+            let exchange =
+                ClockExchange { boot: [0; 16], host_sent, collector_received, collector_sent, host_received };
+            if exchange.round_trip().is_some() {
+                // The collector minus the host is -ahead, at least what the answer says and at most what the question does.
+                let trip = delays[0] + delays[1];
+                prop_assert!(collector_received.saturating_sub(host_sent) >= -ahead - trip);
+                prop_assert!(collector_sent.saturating_sub(host_received) <= -ahead + trip);
+            }
+        }
+    }
+}
