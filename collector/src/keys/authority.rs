@@ -1,0 +1,218 @@
+//! The authority that signs the machines' certificates. Its key lies in a directory of whoever runs the experiment and
+//! is needed only to make keys: neither shipping nor collecting reads it.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose, SanType,
+};
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use time::OffsetDateTime;
+
+use super::bundle::{Bundle, Role};
+use super::{Error, certificate, files};
+use crate::tls;
+
+/// The file of the authority's key in its directory.
+pub const AUTHORITY_FILE: &str = "authority.pem";
+
+/// The file of the collector's key beside it; a host's is called after the host.
+pub const COLLECTOR_FILE: &str = "collector.pem";
+
+const DAY: i64 = 24 * 60 * 60;
+
+/// When a certificate holds: the first and the last second, since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Validity {
+    /// The first second.
+    pub from: i64,
+    /// The last second.
+    pub until: i64,
+}
+
+impl Validity {
+    /// So many days from now. It has held since yesterday, as hosts are not asked how wrong their clocks are.
+    pub fn days(days: u32) -> Validity {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64);
+        Validity { from: now - DAY, until: now + i64::from(days) * DAY }
+    }
+}
+
+/// The authority, which can make keys.
+pub struct Authority {
+    issuer: Issuer<'static, KeyPair>,
+    certificate: CertificateDer<'static>,
+    /// The certificate as it is copied into every machine's file.
+    pem: String,
+}
+
+impl Authority {
+    /// Makes an authority that holds for so many days, and the directory that its key is written to.
+    ///
+    /// # Errors
+    /// There is one already ([`Error::Exists`]), or it cannot be written.
+    pub fn create(directory: &Path, days: u32) -> Result<Authority, Error> {
+        Authority::create_for(directory, Validity::days(days))
+    }
+
+    /// The same for a time that is given exactly.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub fn create_for(directory: &Path, valid: Validity) -> Result<Authority, Error> {
+        let key = KeyPair::generate()?;
+        let mut params = params(&key)?;
+        (params.not_before, params.not_after) = times(valid)?;
+        let certificate = params.self_signed(&key)?;
+        let text = format!(
+            "sockcap: the authority's own key. Who has it can make keys for any host: keep it here.\n{}{}",
+            key.serialize_pem(),
+            certificate.pem()
+        );
+        files::make_directory(directory)?;
+        files::write(&directory.join(AUTHORITY_FILE), &text, false)?;
+        let pem = certificate.pem();
+        Ok(Authority { issuer: Issuer::new(params, key), certificate: certificate.into(), pem })
+    }
+
+    /// The authority whose key is in this directory.
+    ///
+    /// # Errors
+    /// There is none ([`Error::NoAuthority`]), it is damaged, or others can read it.
+    pub fn open(directory: &Path) -> Result<Authority, Error> {
+        let path = directory.join(AUTHORITY_FILE);
+        let text = match files::read(&path) {
+            Err(Error::File { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+                return Err(Error::NoAuthority(directory.to_owned()));
+            }
+            result => result?,
+        };
+        let missing = |missing| move |_| Error::Missing { path: path.clone(), missing };
+        let key =
+            PrivateKeyDer::from_pem_slice(text.as_bytes()).map_err(missing.clone()("the private key"))?;
+        let certificate = CertificateDer::from_pem_slice(text.as_bytes())
+            .map_err(missing("the authority's certificate"))?;
+        let damaged =
+            |why: &str| Error::Damaged { path: directory.join(AUTHORITY_FILE), why: why.to_owned() };
+        if !certificate::is_of(&certificate, &key) {
+            return Err(damaged("the certificate is not for the private key"));
+        }
+        let pem = text.find("-----BEGIN CERTIFICATE-----").and_then(|begin| text.get(begin..));
+        let pem = pem.ok_or_else(|| damaged("the certificate has no beginning"))?.to_owned();
+        let key = KeyPair::try_from(&key)?;
+        Ok(Authority { issuer: Issuer::new(params(&key)?, key), certificate, pem })
+    }
+
+    /// The authority's certificate, by which everybody knows whom it has signed.
+    pub fn certificate(&self) -> &CertificateDer<'static> {
+        &self.certificate
+    }
+
+    /// The first and the last second in which the authority holds, since 1970.
+    ///
+    /// # Errors
+    /// Its certificate is damaged.
+    pub fn valid(&self) -> Result<[i64; 2], Error> {
+        certificate::validity(&self.certificate).map_err(|error| Error::Damaged {
+            path: AUTHORITY_FILE.into(),
+            why: format!("the certificate cannot be read ({error})"),
+        })
+    }
+
+    /// A key for the collector that holds for so many days, but no longer than the authority's.
+    ///
+    /// # Errors
+    /// The authority's own time is over, or the key cannot be made.
+    pub fn collector(&self, days: u32) -> Result<Bundle, Error> {
+        self.issue(Role::Collector, &[tls::COLLECTOR], Validity::days(days))
+    }
+
+    /// A key for a host that may send logs under these names. It holds for so many days, but no longer than the
+    /// authority's.
+    ///
+    /// # Errors
+    /// A name that no certificate can have or that is the collector's; as [`collector`](Self::collector).
+    pub fn host<Name: AsRef<str>>(&self, names: &[Name], days: u32) -> Result<Bundle, Error> {
+        self.issue(Role::Host, names, Validity::days(days))
+    }
+
+    /// A key for a time that is given exactly; where the authority's own ends earlier, so does this one.
+    ///
+    /// # Errors
+    /// As [`collector`](Self::collector) and [`host`](Self::host).
+    pub fn issue<Name: AsRef<str>>(
+        &self,
+        role: Role,
+        names: &[Name],
+        valid: Validity,
+    ) -> Result<Bundle, Error> {
+        let mut params = CertificateParams::default();
+        params.extended_key_usages = vec![match role {
+            Role::Host => {
+                certificate::host_names(names)?;
+                ExtendedKeyUsagePurpose::ClientAuth
+            }
+            Role::Collector => ExtendedKeyUsagePurpose::ServerAuth,
+        }];
+        // Who verifies does not look at the time of the authority's own certificate, so it has to bound this one's.
+        let [_, last] = self.valid()?;
+        (params.not_before, params.not_after) = times(Validity { until: valid.until.min(last), ..valid })?;
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.use_authority_key_identifier_extension = true;
+        let names: Vec<String> = match role {
+            Role::Collector => vec![tls::COLLECTOR.to_owned()],
+            Role::Host => names.iter().map(|name| name.as_ref().to_owned()).collect(),
+        };
+        for name in &names {
+            params.subject_alt_names.push(SanType::DnsName(name.as_str().try_into()?));
+        }
+        // Names may be longer than a common name can be, and nobody reads it but people.
+        params.distinguished_name = Default::default();
+        let who = if role == Role::Host { "sockcap host" } else { "sockcap collector" };
+        params.distinguished_name.push(DnType::CommonName, who);
+
+        let key = KeyPair::generate()?;
+        let certificate = params.signed_by(&key, &self.issuer)?;
+        let mut text =
+            format!("sockcap: the key of {}. Keep it on that machine only.\n", named(role, &names));
+        let _ = write!(text, "{}{}{}", key.serialize_pem(), certificate.pem(), self.pem);
+        Bundle::from_pem(Path::new("the new key"), text)
+    }
+}
+
+/// Whose key it is, for people.
+fn named(role: Role, names: &[String]) -> String {
+    match role {
+        Role::Collector => "the collector".to_owned(),
+        Role::Host => format!("host {}", names.join(", ")),
+    }
+}
+
+/// What an authority's certificate is made of, time aside. All follows from its key, so that it need not be read from the
+/// certificate again; with the key in its name, two authorities are never taken for one.
+pub(super) fn params(key: &KeyPair) -> Result<CertificateParams, Error> {
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+    let identifier = params.key_identifier(key);
+    let mut name = "sockcap authority ".to_owned();
+    for byte in identifier.iter().take(8) {
+        let _ = write!(name, "{byte:02x}");
+    }
+    params.distinguished_name = Default::default();
+    params.distinguished_name.push(DnType::CommonName, name);
+    Ok(params)
+}
+
+/// A certificate's times.
+fn times(Validity { from, until }: Validity) -> Result<(OffsetDateTime, OffsetDateTime), Error> {
+    let time = |seconds| OffsetDateTime::from_unix_timestamp(seconds).ok().filter(|_| seconds >= 0);
+    match (time(from), time(until)) {
+        (Some(first), Some(last)) if from < until => Ok((first, last)),
+        _ => Err(Error::Validity { from, until }),
+    }
+}

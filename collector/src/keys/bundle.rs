@@ -1,0 +1,180 @@
+//! What one machine needs, in one file that is copied there: its private key, its certificate, and the authority's
+//! certificate, by which it knows the other side.
+
+use std::path::{Path, PathBuf};
+
+use rustls_pki_types::pem::{PemObject, SectionKind};
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use webpki::KeyUsage;
+
+use super::{Error, certificate, files};
+
+/// What a key is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Sending logs.
+    Host,
+    /// Gathering them.
+    Collector,
+}
+
+/// One machine's key, certificate and authority.
+#[derive(Debug)]
+pub struct Bundle {
+    pub(crate) key: PrivateKeyDer<'static>,
+    pub(crate) certificate: CertificateDer<'static>,
+    pub(crate) authority: CertificateDer<'static>,
+    role: Role,
+    names: Vec<String>,
+    valid: [i64; 2],
+    pem: Text,
+}
+
+/// The file's text, which has the private key.
+struct Text(String);
+
+impl std::fmt::Debug for Text {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("[secret key elided]")
+    }
+}
+
+impl Bundle {
+    /// Reads a machine's file.
+    ///
+    /// # Errors
+    /// It cannot be read, others can read it, a part is missing, or the parts do not belong together. That its time is
+    /// over or has not come is no error: [`valid`](Self::valid) tells.
+    pub fn open(path: &Path) -> Result<Bundle, Error> {
+        Bundle::from_pem(path, files::read(path)?)
+    }
+
+    /// Writes a machine's file, which only its owner can read.
+    ///
+    /// # Errors
+    /// It exists and is not to be replaced ([`Error::Exists`]), or cannot be written; then nothing is left behind.
+    pub fn write(&self, path: &Path, replace: bool) -> Result<(), Error> {
+        files::write(path, &self.pem.0, replace)
+    }
+
+    /// What the key is for.
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
+    /// The names that the certificate has: those a host may send under, or [`tls::COLLECTOR`](crate::tls::COLLECTOR).
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The first and the last second in which the certificate holds, since 1970.
+    pub fn valid(&self) -> [i64; 2] {
+        self.valid
+    }
+
+    /// A machine's file, of which `text` is the content.
+    pub(super) fn from_pem(path: &Path, text: String) -> Result<Bundle, Error> {
+        let Parts { key, certificates } = parts(path, &text)?;
+        let missing = |missing| Error::Missing { path: path.to_owned(), missing };
+        let damaged = |why: String| Error::Damaged { path: path.to_owned(), why };
+        let key = key.ok_or_else(|| missing("the private key"))?;
+        let (certificate, authority) = match <[_; 2]>::try_from(certificates) {
+            Ok([certificate, authority]) => (certificate, authority),
+            Err(few) if few.len() > 2 => {
+                return Err(damaged(format!("it has {} certificates instead of two", few.len())));
+            }
+            Err(few) => {
+                let Some(only) = few.first() else { return Err(missing("the certificate")) };
+                return Err(if certificate::names(only).is_ok_and(|names| names.is_empty()) {
+                    if certificate::is_of(only, &key) {
+                        Error::IsAuthority(path.to_owned())
+                    } else {
+                        missing("the machine's certificate")
+                    }
+                } else {
+                    missing("the authority's certificate")
+                });
+            }
+        };
+        if !certificate::is_of(&certificate, &key) {
+            return Err(damaged("the certificate is not for the private key".to_owned()));
+        }
+        let unread = |error| damaged(format!("the certificate cannot be read ({error:?})"));
+        let names = certificate::names(&certificate).map_err(unread)?;
+        let valid = certificate::validity(&certificate).map_err(unread)?;
+        let signed = |usage| certificate::signed_for(usage, &certificate, &authority);
+        let role = match (signed(KeyUsage::client_auth()), signed(KeyUsage::server_auth())) {
+            (Ok(()), _) => Role::Host,
+            (_, Ok(())) => Role::Collector,
+            (Err(_), Err(error)) => {
+                return Err(damaged(format!("the authority has not signed the certificate ({error:?})")));
+            }
+        };
+        let is_named = match role {
+            Role::Host => certificate::host_names(&names).is_ok(),
+            Role::Collector => certificate::collector_name(&names),
+        };
+        if !is_named {
+            return Err(damaged(format!("the certificate has the wrong names ({})", names.join(", "))));
+        }
+        Ok(Bundle { key, certificate, authority, role, names, valid, pem: Text(text) })
+    }
+}
+
+/// What a key file is, whatever kind it is of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contents {
+    /// What the key is for; none: the authority's own.
+    pub role: Option<Role>,
+    /// The names that the certificate has.
+    pub names: Vec<String>,
+    /// The first and the last second in which it holds, since 1970.
+    pub valid: [i64; 2],
+}
+
+/// Looks at a key file of any kind.
+///
+/// # Errors
+/// As [`Bundle::open`], which this is but for the authority's own file.
+pub fn look(path: &Path) -> Result<Contents, Error> {
+    let text = files::read(path)?;
+    match Bundle::from_pem(path, text.clone()) {
+        Err(Error::IsAuthority(_)) => {
+            let why = |error| Error::Damaged {
+                path: path.to_owned(),
+                why: format!("the certificate cannot be read ({error:?})"),
+            };
+            let certificate = parts(path, &text)?.certificates.into_iter().next();
+            let certificate = certificate.ok_or_else(|| why(webpki::Error::BadDer))?;
+            Ok(Contents {
+                role: None,
+                names: Vec::new(),
+                valid: certificate::validity(&certificate).map_err(why)?,
+            })
+        }
+        bundle => bundle.map(|Bundle { role, names, valid, .. }| Contents { role: Some(role), names, valid }),
+    }
+}
+
+/// The parts of a key file.
+struct Parts {
+    key: Option<PrivateKeyDer<'static>>,
+    certificates: Vec<CertificateDer<'static>>,
+}
+
+/// Takes a key file apart.
+fn parts(path: &Path, text: &str) -> Result<Parts, Error> {
+    let mut parts = Parts { key: None, certificates: Vec::new() };
+    for section in <(SectionKind, Vec<u8>)>::pem_slice_iter(text.as_bytes()) {
+        let why = |error: rustls_pki_types::pem::Error| Error::Damaged {
+            path: PathBuf::from(path),
+            why: format!("it is not whole ({error})"),
+        };
+        let (kind, der) = section.map_err(why)?;
+        match kind {
+            SectionKind::Certificate => parts.certificates.push(der.into()),
+            _ => parts.key = parts.key.or_else(|| PrivateKeyDer::from_pem(kind, der)),
+        }
+    }
+    Ok(parts)
+}

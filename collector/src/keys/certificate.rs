@@ -1,0 +1,86 @@
+//! What a certificate says, as rustls' own library reads it: for whom it is, from when until when, and by whom.
+
+use std::time::Duration;
+
+use rustls_pki_types::{CertificateDer, DnsName, PrivateKeyDer, UnixTime};
+use webpki::{ALL_VERIFICATION_ALGS, EndEntityCert, KeyUsage, anchor_from_trusted_cert};
+
+use super::Error;
+use crate::names::host_name;
+use crate::tls;
+
+/// What machines other than hosts have their files called after.
+const RESERVED: [&str; 3] = ["authority", "collector", tls::COLLECTOR];
+
+/// Whether hosts may have these names in a certificate.
+pub(crate) fn host_names<Name: AsRef<str>>(names: &[Name]) -> Result<(), Error> {
+    if names.is_empty() {
+        return Err(Error::NoName);
+    }
+    for name in names.iter().map(AsRef::as_ref) {
+        host_name(name).map_err(|source| Error::Name { name: name.to_owned(), source })?;
+        if DnsName::try_from(name).is_err() || name.ends_with('.') {
+            return Err(Error::NotInCertificates(name.to_owned()));
+        }
+        if RESERVED.iter().any(|reserved| name.eq_ignore_ascii_case(reserved)) {
+            return Err(Error::Reserved(name.to_owned()));
+        }
+    }
+    Ok(())
+}
+
+/// Whether these are the collector's names: one, which no host has.
+pub(super) fn collector_name<Name: AsRef<str>>(names: &[Name]) -> bool {
+    matches!(names, [name] if name.as_ref() == tls::COLLECTOR)
+}
+
+/// The DNS names that a certificate is for.
+pub(crate) fn names(certificate: &CertificateDer<'_>) -> Result<Vec<String>, webpki::Error> {
+    Ok(EndEntityCert::try_from(certificate)?.valid_dns_names().map(str::to_owned).collect())
+}
+
+/// The first and the last second in which a certificate holds, since 1970.
+///
+/// The library tells them with its refusals only, so it is asked about the beginning and the end of all time. A
+/// certificate's time is the first that it looks at, whatever the certificate is for.
+pub(super) fn validity(certificate: &CertificateDer<'_>) -> Result<[i64; 2], webpki::Error> {
+    let parsed = EndEntityCert::try_from(certificate)?;
+    let at = |seconds| {
+        let time = UnixTime::since_unix_epoch(Duration::from_secs(seconds));
+        let usage = KeyUsage::client_auth();
+        parsed.verify_for_usage(ALL_VERIFICATION_ALGS, &[], &[], time, usage, None, None).map(drop)
+    };
+    let seconds = |time: UnixTime| i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
+    let from = match at(0) {
+        Err(webpki::Error::CertNotValidYet { not_before, .. }) => seconds(not_before),
+        Err(error @ (webpki::Error::BadDer | webpki::Error::BadDerTime)) => return Err(error),
+        _ => 0,
+    };
+    match at(u64::MAX) {
+        Err(webpki::Error::CertExpired { not_after, .. }) => Ok([from, seconds(not_after)]),
+        Err(error) => Err(error),
+        Ok(()) => Ok([from, i64::MAX]),
+    }
+}
+
+/// Whether the authority has signed a certificate for this use.
+pub(super) fn signed_for(
+    usage: KeyUsage,
+    certificate: &CertificateDer<'_>,
+    authority: &CertificateDer<'_>,
+) -> Result<(), webpki::Error> {
+    let [from, _] = validity(certificate)?;
+    let time = UnixTime::since_unix_epoch(Duration::from_secs(u64::try_from(from).unwrap_or(0)));
+    let anchors = [anchor_from_trusted_cert(authority)?];
+    let parsed = EndEntityCert::try_from(certificate)?;
+    parsed.verify_for_usage(ALL_VERIFICATION_ALGS, &anchors, &[], time, usage, None, None).map(drop)
+}
+
+/// Whether a certificate is for this private key.
+pub(super) fn is_of(certificate: &CertificateDer<'_>, key: &PrivateKeyDer<'_>) -> bool {
+    let public = rcgen::KeyPair::try_from(key)
+        .map(|pair| rcgen::PublicKeyData::subject_public_key_info(&pair))
+        .unwrap_or_default();
+    EndEntityCert::try_from(certificate)
+        .is_ok_and(|certificate| certificate.subject_public_key_info().as_ref() == public.as_slice())
+}

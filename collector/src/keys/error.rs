@@ -1,0 +1,84 @@
+//! What can be wrong with keys, with the file and what to do.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::names::NameError;
+
+/// Keys could not be made, written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file could not be read or written.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Nothing is overwritten without being told to.
+    #[error("{}: there is a key already, which machines may be using; it is left as it is", .0.display())]
+    Exists(PathBuf),
+    /// There is no authority in this directory.
+    #[error("{}: no authority here; make one with 'sockcap keys new', or name its directory with --keys", .0.display())]
+    NoAuthority(PathBuf),
+    /// Others could have taken the key.
+    #[error("{}: others than its owner can read this key (its mode is {mode:o}); run 'chmod 600 {}'", path.display(), path.display())]
+    Readable {
+        /// Which file.
+        path: PathBuf,
+        /// Its permissions.
+        mode: u32,
+    },
+    /// A part of the file is not there.
+    #[error("{}: {missing} is missing; a key file has a private key, its certificate and the authority's certificate, as 'sockcap keys' writes it", path.display())]
+    Missing {
+        /// Which file.
+        path: PathBuf,
+        /// Which part.
+        missing: &'static str,
+    },
+    /// What is there is no key or no certificate, or the parts do not belong together.
+    #[error("{}: {why}; copy the file again as 'sockcap keys' has written it", path.display())]
+    Damaged {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+    /// The authority's own key is not for machines.
+    #[error("{}: this is the authority's own key, which no machine needs; give it what 'sockcap keys new' or 'sockcap keys host' made", .0.display())]
+    IsAuthority(PathBuf),
+    /// No host can have this name at all.
+    #[error("'{name}': {source}")]
+    Name {
+        /// The name.
+        name: String,
+        /// What it may be.
+        source: NameError,
+    },
+    /// A certificate cannot have this name.
+    #[error(
+        "'{0}': a certificate takes no such name; each part between dots has 1 to 63 letters, digits, '_' and '-', has no '-' at either end, and the last one is not a number"
+    )]
+    NotInCertificates(String),
+    /// The name belongs to something else.
+    #[error("'{0}': no host can be called so, as the collector or the authority is; give another name")]
+    Reserved(String),
+    /// A key for a host without a name.
+    #[error("a host's key needs a name")]
+    NoName,
+    /// A certificate's time.
+    #[error(
+        "from {from} until {until} (seconds since 1970) is no time for a key that the authority's covers"
+    )]
+    Validity {
+        /// The first second.
+        from: i64,
+        /// The last.
+        until: i64,
+    },
+    /// A key or a certificate could not be made.
+    #[error("a key could not be made: {0}")]
+    Making(#[from] rcgen::Error),
+}

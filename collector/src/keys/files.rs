@@ -1,0 +1,123 @@
+//! Files that hold a private key: nobody but the owner may read them, none is overwritten by accident, and none is ever
+//! there by half.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use super::Error;
+
+/// More than any key file has: three parts of about a kilobyte.
+const LARGEST: u64 = 256 << 10;
+
+/// Makes the directory of an authority, which only its owner may enter.
+pub(super) fn make_directory(path: &Path) -> Result<(), Error> {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
+    made.map_err(|source| Error::File { path: path.to_owned(), source })
+}
+
+/// Writes a file that only its owner can read. One that exists is replaced if told to, whole or not at all.
+pub(super) fn write(path: &Path, text: &str, replace: bool) -> Result<(), Error> {
+    let at = if replace { beside(path) } else { path.to_owned() };
+    let file = |source| Error::File { path: at.clone(), source };
+    // With `create_new` no link that somebody laid there is followed, and the mode is there from the first moment.
+    let mut target = match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&at) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(Error::Exists(at)),
+        result => result.map_err(file)?,
+    };
+    let mut written = target.write_all(text.as_bytes()).and_then(|()| target.sync_all());
+    if replace {
+        written = written.and_then(|()| fs::rename(&at, path));
+    }
+    if written.is_err() {
+        let _ = fs::remove_file(&at);
+    }
+    written.map_err(file)
+}
+
+/// Where a file is written that is to take `path`'s place.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.new", std::process::id()));
+    path.with_file_name(name)
+}
+
+/// Reads a key file; one that others could have read, too, is refused.
+///
+/// The rule is PostgreSQL's: what is the user's own only the user may read; what is root's may be readable to a group,
+/// as root has chosen who is in it, and that is how services (and systemd's credentials) are handed keys.
+pub(super) fn read(path: &Path) -> Result<String, Error> {
+    let file = |source| Error::File { path: path.to_owned(), source };
+    let opened = File::open(path).map_err(file)?;
+    let metadata = opened.metadata().map_err(file)?;
+    let user = rustix::process::geteuid();
+    let of_root = metadata.uid() == 0 && !user.is_root();
+    if metadata.mode() & forbidden(of_root) != 0 {
+        return Err(Error::Readable { path: path.to_owned(), mode: metadata.mode() & 0o7777 });
+    }
+    let mut text = String::new();
+    opened.take(LARGEST).read_to_string(&mut text).map_err(file)?;
+    Ok(text)
+}
+
+/// The permissions that a key file may not have.
+fn forbidden(of_root: bool) -> u32 {
+    if of_root { 0o037 } else { 0o077 }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn the_owner_alone_reads_what_is_written() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("deep/er");
+        make_directory(&path).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o700);
+        let key = path.join("key.pem");
+        write(&key, "one", false).unwrap();
+        assert_eq!(fs::metadata(&key).unwrap().mode() & 0o777, 0o600);
+        assert!(matches!(write(&key, "two", false), Err(Error::Exists(_))));
+        assert_eq!(read(&key).unwrap(), "one");
+        write(&key, "three", true).unwrap();
+        assert_eq!(read(&key).unwrap(), "three");
+        assert_eq!(fs::metadata(&key).unwrap().mode() & 0o777, 0o600);
+        assert_eq!(fs::read_dir(&path).unwrap().count(), 1, "nothing is left beside it");
+    }
+
+    #[test]
+    fn a_link_is_not_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        let (link, far) = (directory.path().join("link"), directory.path().join("far"));
+        symlink(&far, &link).unwrap();
+        assert!(matches!(write(&link, "secret", false), Err(Error::Exists(_))));
+        write(&link, "secret", true).unwrap();
+        assert!(!far.exists() && fs::symlink_metadata(&link).unwrap().is_file());
+    }
+
+    #[test]
+    fn what_others_can_read_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let key = directory.path().join("key.pem");
+        write(&key, "secret", false).unwrap();
+        for mode in [0o640, 0o604, 0o620, 0o602, 0o610] {
+            fs::set_permissions(&key, fs::Permissions::from_mode(mode)).unwrap();
+            let error = read(&key).unwrap_err().to_string();
+            assert!(error.contains("chmod 600") && error.contains(&format!("{mode:o}")), "{error}");
+        }
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o400)).unwrap();
+        assert_eq!(read(&key).unwrap(), "secret");
+    }
+
+    #[test]
+    fn a_group_may_read_what_root_gives_it() {
+        assert_eq!((0o440 & forbidden(true), 0o640 & forbidden(true)), (0, 0));
+        for mode in [0o660, 0o644, 0o641, 0o650] {
+            assert_ne!(mode & forbidden(true), 0, "{mode:o}");
+        }
+    }
+}

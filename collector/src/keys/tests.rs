@@ -1,0 +1,193 @@
+//! Keys as files: what is in them, and what is wrong with those that are refused.
+
+use std::fs;
+use std::path::Path;
+
+use super::*;
+use crate::names::NameError;
+use crate::tls;
+
+const DAY: i64 = 24 * 60 * 60;
+
+/// A directory with an authority.
+fn authority() -> (tempfile::TempDir, Authority) {
+    let directory = tempfile::tempdir().unwrap();
+    let authority = Authority::create(directory.path(), 100).unwrap();
+    (directory, authority)
+}
+
+/// A key file with this text, which only its owner can read.
+fn file(directory: &Path, text: &str) -> std::path::PathBuf {
+    let path = directory.join("file.pem");
+    files::write(&path, text, true).unwrap();
+    path
+}
+
+#[test]
+fn a_key_says_whose_it_is_and_until_when() {
+    let (directory, authority) = authority();
+    let valid = Validity { from: 1_700_000_000, until: 1_750_000_001 };
+    let host = authority.issue(Role::Host, &["web1", "web2.example"], valid).unwrap();
+    assert_eq!((host.role(), host.valid()), (Role::Host, [1_700_000_000, 1_750_000_001]));
+    assert_eq!(host.names(), ["web1", "web2.example"]);
+
+    let before = Validity::days(30);
+    let collector = authority.collector(30).unwrap();
+    let after = Validity::days(30);
+    assert_eq!(
+        (collector.role(), collector.names()),
+        (Role::Collector, [tls::COLLECTOR.to_owned()].as_slice())
+    );
+    let [from, until] = collector.valid();
+    assert!((before.from..=after.from).contains(&from) && (before.until..=after.until).contains(&until));
+    assert_eq!(until - from, 31 * DAY);
+
+    let contents = look(&directory.path().join(AUTHORITY_FILE)).unwrap();
+    assert_eq!((contents.role, contents.names), (None, Vec::new()));
+    assert_eq!(contents.valid, authority.valid().unwrap());
+    assert_eq!(contents.valid[1] - contents.valid[0], 101 * DAY);
+    let path = directory.path().join("web1.pem");
+    host.write(&path, false).unwrap();
+    let contents = look(&path).unwrap();
+    assert_eq!((contents.role, contents.names.as_slice()), (Some(Role::Host), host.names()));
+}
+
+#[test]
+fn a_time_after_2050_is_written_differently_and_read_alike() {
+    let directory = tempfile::tempdir().unwrap();
+    let valid = Validity { from: 0, until: 253_402_300_799 };
+    let authority = Authority::create_for(directory.path(), valid).unwrap();
+    assert_eq!(authority.valid().unwrap(), [0, 253_402_300_799]);
+    let host = authority.issue(Role::Host, &["a"], Validity { until: 2_600_000_000, ..valid }).unwrap();
+    assert_eq!(host.valid(), [0, 2_600_000_000]);
+}
+
+#[test]
+fn times_that_are_none_are_refused() {
+    let (_directory, authority) = authority();
+    for (from, until) in [(5, 5), (5, 4), (-1, 5), (i64::MIN, i64::MAX), (i64::MAX - 1, i64::MAX)] {
+        let made = authority.issue(Role::Host, &["a"], Validity { from, until });
+        assert!(matches!(made, Err(Error::Validity { .. })), "{from} {until}");
+    }
+}
+
+#[test]
+fn an_authority_is_never_overwritten() {
+    let (directory, authority) = authority();
+    assert!(matches!(Authority::create(directory.path(), 1), Err(Error::Exists(_))));
+    assert_eq!(Authority::open(directory.path()).unwrap().certificate(), authority.certificate());
+    let none = Authority::open(&directory.path().join("no")).err().unwrap().to_string();
+    assert!(none.contains("sockcap keys new"), "{none}");
+}
+
+#[test]
+fn names_that_no_host_can_have() {
+    let (_directory, authority) = authority();
+    let error = |name: &str| authority.host(&[name], 1).unwrap_err();
+    for wrong in ["", "..", "../web1", "a/b", "a b", "*.example", "é", &"a.".repeat(64)] {
+        assert!(matches!(error(wrong), Error::Name { source: NameError::Host, .. }), "{wrong}");
+    }
+    for wrong in ["10.0.0.1", "web-", "-web", "a..b", "web.", "7", &"x".repeat(64)] {
+        assert!(matches!(error(wrong), Error::NotInCertificates(_)), "{wrong}");
+    }
+    for wrong in ["collector", "Collector", "authority", tls::COLLECTOR, "COLLECTOR.sockcap.internal"] {
+        assert!(matches!(error(wrong), Error::Reserved(_)), "{wrong}");
+    }
+    assert!(matches!(authority.host::<&str>(&[], 1), Err(Error::NoName)));
+    assert!(matches!(authority.host(&["web1", "a b"], 1), Err(Error::Name { .. })), "each of them counts");
+    for right in ["a", "web_1", "Web-1.example.org", "1web", "7.x", &"x".repeat(63)] {
+        assert_eq!(authority.host(&[right], 1).unwrap().names(), [right]);
+    }
+}
+
+#[test]
+fn what_is_missing_is_told() {
+    let (directory, authority) = authority();
+    let path = directory.path().join("web1.pem");
+    authority.host(&["web1"], 1).unwrap().write(&path, false).unwrap();
+    let text = fs::read_to_string(&path).unwrap();
+    let certificate = "-----BEGIN CERTIFICATE-----";
+    let first = text.find(certificate).unwrap();
+    let second = text.rfind(certificate).unwrap();
+    let (key, own, of_authority) = (&text[..first], &text[first..second], &text[second..]);
+    let error = |text: &str| Bundle::open(&file(directory.path(), text)).unwrap_err();
+    let missing = |text: &str| match error(text) {
+        Error::Missing { missing, .. } => missing,
+        other => panic!("{other}"),
+    };
+    assert_eq!(missing(&[own, of_authority].concat()), "the private key");
+    assert_eq!(missing(key), "the certificate");
+    assert_eq!(missing(&[key, own].concat()), "the authority's certificate");
+    assert_eq!(missing(&[key, of_authority].concat()), "the machine's certificate");
+    assert_eq!(missing(""), "the private key");
+    assert!(
+        Bundle::open(&file(directory.path(), &[own, of_authority, key].concat())).is_ok(),
+        "in any place"
+    );
+    assert!(matches!(Bundle::open(&directory.path().join(AUTHORITY_FILE)), Err(Error::IsAuthority(_))));
+
+    let why = |text: &str| match error(text) {
+        Error::Damaged { why, .. } => why,
+        other => panic!("{other}"),
+    };
+    assert!(why(&text[..second + 300]).contains("not whole"));
+    assert!(why(&[&text, own].concat()).contains("3 certificates"));
+    assert!(why(&[key, of_authority, own].concat()).contains("not for the private key"));
+    let other = authority.host(&["web1"], 1).unwrap();
+    other.write(&path, true).unwrap();
+    let other = fs::read_to_string(&path).unwrap();
+    let of_other = &other[..other.find(certificate).unwrap()];
+    assert!(why(&[of_other, own, of_authority].concat()).contains("not for the private key"));
+}
+
+#[test]
+fn parts_of_two_authorities_do_not_belong_together() {
+    let (directory, one) = authority();
+    let (elsewhere, _other) = self::authority();
+    let path = directory.path().join("web1.pem");
+    one.host(&["web1"], 1).unwrap().write(&path, false).unwrap();
+    let text = fs::read_to_string(&path).unwrap();
+    let foreign = fs::read_to_string(elsewhere.path().join(AUTHORITY_FILE)).unwrap();
+    let certificate = "-----BEGIN CERTIFICATE-----";
+    let mixed =
+        [&text[..text.rfind(certificate).unwrap()], &foreign[foreign.find(certificate).unwrap()..]].concat();
+    let error = Bundle::open(&file(directory.path(), &mixed)).unwrap_err().to_string();
+    assert!(error.contains("has not signed"), "{error}");
+    let mine = fs::read_to_string(directory.path().join(AUTHORITY_FILE)).unwrap();
+    let swapped =
+        [&mine[..mine.find(certificate).unwrap()], &foreign[foreign.find(certificate).unwrap()..]].concat();
+    files::write(&directory.path().join(AUTHORITY_FILE), &swapped, true).unwrap();
+    let error = Authority::open(directory.path()).err().unwrap().to_string();
+    assert!(error.contains("not for the private key"), "{error}");
+}
+
+#[test]
+fn nothing_of_a_key_is_printed() {
+    let (directory, authority) = authority();
+    let path = directory.path().join("web1.pem");
+    let host = authority.host(&["web1"], 1).unwrap();
+    host.write(&path, false).unwrap();
+    let text = fs::read_to_string(&path).unwrap();
+    let secret = text.lines().nth(2).unwrap();
+    assert!(secret.len() == 64 && !format!("{host:?}").contains(secret));
+    assert!(format!("{host:?}").contains("elided"));
+}
+
+proptest::proptest! {
+    #[test]
+    fn damaged_files_are_errors(at in 0usize..2000, byte: u8, cut in 0usize..2500) {
+        static TEXT: std::sync::LazyLock<String> = std::sync::LazyLock::new(|| {
+            let (directory, authority) = authority();
+            let path = directory.path().join("web1.pem");
+            authority.host(&["web1"], 1).unwrap().write(&path, false).unwrap();
+            fs::read_to_string(path).unwrap()
+        });
+        let mut bytes = TEXT.as_bytes().to_vec();
+        if let Some(place) = bytes.get_mut(at) {
+            *place = byte;
+        }
+        bytes.truncate(cut);
+        // Whatever it is, it is read or refused.
+        let _ = Bundle::from_pem(Path::new("damaged"), String::from_utf8_lossy(&bytes).into_owned());
+    }
+}

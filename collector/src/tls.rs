@@ -1,0 +1,159 @@
+//! TLS between hosts and collector: version 1.3 only, certificates of one private authority on both sides, and nothing
+//! remembered from one connection to the next, so that every connection shows its certificate.
+
+use std::io;
+use std::sync::Arc;
+
+use rustls::client::Resumption;
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
+use rustls::version::TLS13;
+use rustls::{
+    AlertDescription, CertificateError, ClientConfig, ClientConnection, RootCertStore, ServerConfig,
+};
+use rustls_pki_types::{CertificateDer, DnsName, ServerName};
+
+use crate::keys::{self, Bundle, Role};
+
+/// The name that the collector's certificate has, and that shippers check whatever address they connect to: who makes
+/// keys need not know where the collector will be. Nothing on the net can be called so (`.internal` is kept for that).
+pub const COLLECTOR: &str = "collector.sockcap.internal";
+
+/// A configuration could not be made, or a peer's certificate is for nobody.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The key of another kind of machine.
+    #[error("this is {has}, and {needs} is needed; 'sockcap keys show FILE' says whose a key is")]
+    Role {
+        /// Whose it is.
+        has: String,
+        /// Whose it should be.
+        needs: &'static str,
+    },
+    /// The keys do not do.
+    #[error("the keys cannot be used: {0}")]
+    Keys(#[from] rustls::Error),
+    /// The authority does not do.
+    #[error("the authority's certificate cannot be used: {0}")]
+    Authority(#[from] rustls::server::VerifierBuilderError),
+    /// The peer's certificate has no name that a host may have.
+    #[error("the certificate is for no host: {0}")]
+    NoHost(String),
+}
+
+/// How a collector speaks: it wants a certificate of its authority from everybody.
+///
+/// # Errors
+/// The key is not a collector's, or cannot be used.
+pub fn server(bundle: &Bundle) -> Result<Arc<ServerConfig>, Error> {
+    if bundle.role() != Role::Collector {
+        let has = format!("the key of host {}", bundle.names().join(", "));
+        return Err(Error::Role { has, needs: "the collector's" });
+    }
+    let provider = provider();
+    let verifier = WebPkiClientVerifier::builder_with_provider(roots(bundle)?, provider.clone()).build()?;
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&TLS13])?
+        .with_client_cert_verifier(verifier)
+        .with_single_cert(vec![bundle.certificate.clone()], bundle.key.clone_key())?;
+    // A session that is resumed shows no certificate: one that has expired meanwhile would go on being good.
+    config.session_storage = Arc::new(NoServerSessionStorage {});
+    config.send_tls13_tickets = 0;
+    Ok(Arc::new(config))
+}
+
+/// How a shipper speaks; [`connect`] makes connections of it.
+///
+/// # Errors
+/// The key is not a host's, or cannot be used.
+pub fn client(bundle: &Bundle) -> Result<Arc<ClientConfig>, Error> {
+    if bundle.role() != Role::Host {
+        return Err(Error::Role { has: "the collector's key".to_owned(), needs: "a host's" });
+    }
+    let mut config = ClientConfig::builder_with_provider(provider())
+        .with_protocol_versions(&[&TLS13])?
+        .with_root_certificates(roots(bundle)?)
+        .with_client_auth_cert(vec![bundle.certificate.clone()], bundle.key.clone_key())?;
+    config.resumption = Resumption::disabled();
+    Ok(Arc::new(config))
+}
+
+/// A shipper's end of a connection, which takes nobody but the authority's collector for the other end.
+///
+/// # Errors
+/// rustls cannot make it.
+pub fn connect(config: Arc<ClientConfig>) -> Result<ClientConnection, Error> {
+    let name = DnsName::try_from_str(COLLECTOR).map_err(|_| rustls::Error::General(COLLECTOR.to_owned()))?;
+    Ok(ClientConnection::new(config, ServerName::DnsName(name))?)
+}
+
+/// The names under which a peer may send, by the certificates it has shown
+/// (`peer_certificates` of a connection whose handshake is done).
+///
+/// # Errors
+/// There is no certificate, or it has a name that no host may have.
+pub fn hosts_of(certificates: &[CertificateDer<'_>]) -> Result<Vec<String>, Error> {
+    let no_host = |why: &dyn std::fmt::Display| Error::NoHost(why.to_string());
+    let first = certificates.first().ok_or_else(|| no_host(&"none was shown"))?;
+    let names = keys::certificate_names(first).map_err(|error| no_host(&error))?;
+    keys::host_names(&names).map_err(|error| no_host(&error))?;
+    Ok(names)
+}
+
+/// Why a handshake failed or a connection was ended, in a few words that are the same for the same cause, for log lines
+/// and counters; none if TLS is not to blame.
+pub fn refusal(error: &io::Error) -> Option<&'static str> {
+    let error = error.get_ref()?.downcast_ref::<rustls::Error>()?;
+    Some(match error {
+        rustls::Error::NoCertificatesPresented => "no certificate",
+        rustls::Error::InvalidCertificate(why) => match why {
+            CertificateError::Expired | CertificateError::ExpiredContext { .. } => "certificate expired",
+            CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+                "certificate not yet valid"
+            }
+            CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+                "certificate of another authority"
+            }
+            CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
+                "certificate for another purpose"
+            }
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+                "certificate for another name"
+            }
+            _ => "bad certificate",
+        },
+        rustls::Error::PeerIncompatible(_) => "TLS older than 1.3",
+        rustls::Error::AlertReceived(alert) => refused_by_peer(*alert),
+        _ => "not TLS",
+    })
+}
+
+/// What the other side says is wrong with us.
+fn refused_by_peer(alert: AlertDescription) -> &'static str {
+    match alert {
+        AlertDescription::CertificateExpired => "our certificate has expired, or is not yet valid",
+        AlertDescription::UnknownCA | AlertDescription::DecryptError => {
+            "our certificate is of another authority"
+        }
+        AlertDescription::CertificateRequired => "our certificate is missing",
+        AlertDescription::BadCertificate
+        | AlertDescription::CertificateUnknown
+        | AlertDescription::UnsupportedCertificate => "our certificate is refused",
+        AlertDescription::ProtocolVersion => "the other side has an older TLS",
+        _ => "ended by the other side",
+    }
+}
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(ring::default_provider())
+}
+
+/// The one authority that is trusted.
+fn roots(bundle: &Bundle) -> Result<Arc<RootCertStore>, Error> {
+    let mut roots = RootCertStore::empty();
+    roots.add(bundle.authority.clone())?;
+    Ok(Arc::new(roots))
+}
+
+#[cfg(test)]
+mod tests;
