@@ -1,0 +1,144 @@
+//! The figures, told and read again through a small parser of what Prometheus reads.
+
+use std::collections::BTreeMap;
+
+use super::*;
+
+/// The samples of a text by name and labels, and the type of each family.
+type Parsed = (BTreeMap<String, f64>, BTreeMap<String, String>);
+
+/// Reads the text format (OpenMetrics 1.0): each sample belongs to the family that was described last, none comes twice,
+/// and the end is marked.
+fn parse(text: &str) -> Parsed {
+    let (mut samples, mut kinds) = (BTreeMap::new(), BTreeMap::new());
+    let mut family = String::new();
+    let body = text.strip_suffix("# EOF\n").expect("the end is marked");
+    for line in body.lines() {
+        if let Some(help) = line.strip_prefix("# HELP ") {
+            assert!(help.ends_with('.'), "{line}");
+        } else if let Some(kind) = line.strip_prefix("# TYPE ") {
+            let (name, kind) = kind.split_once(' ').unwrap();
+            family = name.to_owned();
+            assert!(kinds.insert(family.clone(), kind.to_owned()).is_none(), "{line}");
+        } else {
+            let (name, value) = line.rsplit_once(' ').unwrap();
+            let bare = name.split('{').next().unwrap();
+            let suffix = if kinds[&family] == "counter" { "_total" } else { "" };
+            assert_eq!(bare, format!("{family}{suffix}"));
+            assert!(samples.insert(name.to_owned(), value.parse().unwrap()).is_none(), "{line}");
+        }
+    }
+    (samples, kinds)
+}
+
+fn metrics() -> Metrics {
+    Metrics::new(Some(5000), &["tls", "slow"], &["disk", "quota"])
+}
+
+#[test]
+fn what_is_told_is_read() {
+    let metrics = metrics();
+    metrics.connected("web1");
+    metrics.holds("web1", 3, 4096);
+    metrics.acknowledged("web1", 1_763_800_000_500_000_000, 1000, 100, 7000);
+    metrics.acknowledged("web1", 1_763_800_001_500_000_000, 2000, 250, 5000);
+    metrics.clock("web1", -1_500_000, 80_000);
+    metrics.connected("db1");
+    metrics.disconnected("db1");
+    metrics.refused("tls");
+    metrics.refused("tls");
+    metrics.not_stored("disk");
+
+    let (samples, kinds) = parse(&metrics.text());
+    let of = |name: &str, host: &str| {
+        samples.get(&format!("sockcap_collector_host_{name}{{host=\"{host}\"}}")).copied()
+    };
+    assert_eq!((of("connected", "web1"), of("connected", "db1")), (Some(1.0), Some(0.0)));
+    assert_eq!(of("last_acknowledgement_timestamp_seconds", "web1"), Some(1_763_800_001.5));
+    assert_eq!(of("left_bytes", "web1"), Some(5000.0));
+    let total = |name: &str| samples.get(&format!("sockcap_collector_{name}")).copied();
+    assert_eq!(of("stored_bytes_total", "web1"), Some(3000.0));
+    assert_eq!(of("received_bytes_total", "web1"), Some(350.0));
+    assert_eq!((of("files", "web1"), of("used_bytes", "web1")), (Some(3.0), Some(4096.0)));
+    assert_eq!(of("quota_bytes", "db1"), Some(5000.0));
+    assert_eq!(of("clock_offset_seconds", "web1"), Some(-0.0015));
+    assert_eq!(of("clock_round_trip_seconds", "web1"), Some(0.00008));
+    // What is not known is not there, rather than 0.
+    for unknown in [
+        "last_acknowledgement_timestamp_seconds",
+        "left_bytes",
+        "clock_offset_seconds",
+        "clock_round_trip_seconds",
+    ] {
+        assert_eq!(of(unknown, "db1"), None, "{unknown}");
+    }
+    assert_eq!(total("connections"), Some(1.0));
+    assert_eq!(total("refused_connections_total{cause=\"tls\"}"), Some(2.0));
+    assert_eq!(total("refused_connections_total{cause=\"slow\"}"), Some(0.0), "there from the beginning");
+    assert_eq!(total("not_stored_total{shortage=\"disk\"}"), Some(1.0));
+    assert_eq!(total("untold_total"), Some(0.0));
+    assert_eq!(kinds.values().filter(|kind| *kind == "counter").count(), 5);
+    assert_eq!(kinds.len(), 14);
+}
+
+#[test]
+fn the_table_has_the_same_figures() {
+    let metrics = metrics();
+    metrics.connected("web1");
+    metrics.acknowledged("web1", 5, 10, 2, 30);
+    metrics.holds("web1", 1, 12);
+    metrics.clock("web1", 7, 8);
+    metrics.connected("a");
+    let web1 = HostFigures {
+        host: "web1".into(),
+        connections: 1,
+        acknowledged: Some(5),
+        left: Some(30),
+        stored: 10,
+        received: 2,
+        files: 1,
+        used: 12,
+        quota: Some(5000),
+        clock_offset: Some(7),
+        round_trip: Some(8),
+    };
+    let hosts = metrics.hosts();
+    assert_eq!(hosts.iter().map(|host| host.host.as_str()).collect::<Vec<_>>(), ["a", "web1"]);
+    assert_eq!(hosts[1], web1);
+    assert_eq!(metrics.totals().connections, 2);
+}
+
+#[test]
+fn a_connection_that_is_replaced_does_not_make_its_host_absent() {
+    let metrics = metrics();
+    metrics.connected("web1");
+    metrics.connected("web1");
+    metrics.disconnected("web1");
+    assert_eq!((metrics.hosts()[0].connections, metrics.totals().connections), (1, 1));
+}
+
+#[test]
+fn nothing_of_a_new_collector_is_missing() {
+    let (samples, _) = parse(&Metrics::new(None, &["tls"], &["disk"]).text());
+    assert_eq!(samples.len(), 4, "{samples:?}");
+    assert!(samples.values().all(|value| *value == 0.0));
+    let metrics = Metrics::new(None, &[], &[]);
+    metrics.connected("web1");
+    assert!(!metrics.text().contains("quota_bytes{"), "none, as there is no quota");
+}
+
+#[test]
+fn hosts_beyond_the_bound_are_counted_only() {
+    let metrics = metrics();
+    for host in 0..MOST_HOSTS {
+        metrics.connected(&format!("host{host}"));
+    }
+    metrics.connected("one-more");
+    metrics.disconnected("one-more");
+    metrics.clock("host0", 1, 1);
+    assert_eq!((metrics.hosts().len(), metrics.totals().untold), (MOST_HOSTS, 2));
+    assert_eq!(metrics.totals().connections, MOST_HOSTS as u64);
+    let (samples, _) = parse(&metrics.text());
+    assert_eq!(samples["sockcap_collector_untold_total"], 2.0);
+    assert!(!samples.keys().any(|name| name.contains("one-more")));
+}

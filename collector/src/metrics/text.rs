@@ -1,0 +1,123 @@
+//! The figures in the text format of OpenMetrics, which Prometheus reads; by the rules for names there, in seconds and bytes.
+
+use std::fmt;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder, text};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Registry;
+
+use super::{HostFigures, Totals};
+
+/// What every name begins with.
+const PREFIX: &str = "sockcap_collector";
+
+/// A figure and how it is written.
+enum Figure {
+    /// It only grows.
+    Counter(u64),
+    /// A whole number.
+    Gauge(u64),
+    /// A number of seconds, of which there are nanoseconds here.
+    Seconds(i64),
+}
+
+/// One figure of every host: its name, its meaning, its type, and where it is.
+type Family = (&'static str, &'static str, MetricType, fn(&HostFigures) -> Option<Figure>);
+
+const FAMILIES: [Family; 10] = [
+    ("host_connected", "Whether the host is connected.", MetricType::Gauge, |host| {
+        Some(Figure::Gauge(u64::from(host.connections > 0)))
+    }),
+    (
+        "host_last_acknowledgement_timestamp_seconds",
+        "When the host was last told that something is on the disk.",
+        MetricType::Gauge,
+        |host| host.acknowledged.map(Figure::Seconds),
+    ),
+    ("host_left_bytes", "What the host said then that it has yet to send.", MetricType::Gauge, |host| {
+        host.left.map(Figure::Gauge)
+    }),
+    ("host_stored_bytes", "Bytes of files that were written.", MetricType::Counter, |host| {
+        Some(Figure::Counter(host.stored))
+    }),
+    ("host_received_bytes", "Bytes that came over the wire for that.", MetricType::Counter, |host| {
+        Some(Figure::Counter(host.received))
+    }),
+    ("host_files", "Files of the host.", MetricType::Gauge, |host| Some(Figure::Gauge(host.files))),
+    ("host_used_bytes", "Bytes of disk that they take.", MetricType::Gauge, |host| {
+        Some(Figure::Gauge(host.used))
+    }),
+    ("host_quota_bytes", "Bytes of disk that the host may have.", MetricType::Gauge, |host| {
+        host.quota.map(Figure::Gauge)
+    }),
+    (
+        "host_clock_offset_seconds",
+        "How far the host's clock is ahead of the collector's, as last measured.",
+        MetricType::Gauge,
+        |host| host.clock_offset.map(Figure::Seconds),
+    ),
+    (
+        "host_clock_round_trip_seconds",
+        "How long that exchange was under way; the offset is off by at most half of it.",
+        MetricType::Gauge,
+        |host| host.round_trip.map(Figure::Seconds),
+    ),
+];
+
+/// All figures as text.
+pub(super) fn text(hosts: Vec<HostFigures>, totals: Totals) -> String {
+    let mut registry = Registry::with_prefix(PREFIX);
+    registry.register_collector(Box::new(Figures { hosts, totals }));
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    let _ = text::encode(&mut text, &registry);
+    text
+}
+
+/// The figures at one moment.
+#[derive(Debug)]
+struct Figures {
+    hosts: Vec<HostFigures>,
+    totals: Totals,
+}
+
+impl Collector for Figures {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        for (name, help, kind, figure_of) in FAMILIES {
+            let mut family = encoder.encode_descriptor(name, help, None, kind)?;
+            for host in &self.hosts {
+                if let Some(figure) = figure_of(host) {
+                    write(&figure, family.encode_family(&[("host", host.host.as_str())])?)?;
+                }
+            }
+        }
+        let Totals { connections, refused, not_stored, untold } = &self.totals;
+        let help = "Open connections of hosts.";
+        let one = encoder.encode_descriptor("connections", help, None, MetricType::Gauge)?;
+        write(&Figure::Gauge(*connections), one)?;
+        let help = "Connections that were refused or ended for what the other side did, by cause.";
+        let mut family = encoder.encode_descriptor("refused_connections", help, None, MetricType::Counter)?;
+        for (cause, count) in refused {
+            write(&Figure::Counter(*count), family.encode_family(&[("cause", *cause)])?)?;
+        }
+        let help = "How often something could not be stored, by what there was too little of.";
+        let mut family = encoder.encode_descriptor("not_stored", help, None, MetricType::Counter)?;
+        for (shortage, count) in not_stored {
+            write(&Figure::Counter(*count), family.encode_family(&[("shortage", *shortage)])?)?;
+        }
+        let help = "Tellings about hosts that have no figures here, as there are too many.";
+        let one = encoder.encode_descriptor("untold", help, None, MetricType::Counter)?;
+        write(&Figure::Counter(*untold), one)
+    }
+}
+
+fn write(figure: &Figure, encoder: MetricEncoder<'_>) -> Result<(), fmt::Error> {
+    match *figure {
+        Figure::Counter(count) => ConstCounter::new(count).encode(encoder),
+        Figure::Gauge(number) => ConstGauge::new(number).encode(encoder),
+        Figure::Seconds(nanoseconds) => ConstGauge::new(nanoseconds as f64 / 1e9).encode(encoder),
+    }
+}
