@@ -1,0 +1,76 @@
+//! Wall clocks, as clock hints need them: that of this machine and, for tests, one that is wrong on purpose in the same way
+//! as that of the programs recorded here.
+
+use std::env;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// Nanoseconds since the Unix epoch.
+pub fn now() -> i64 {
+    match SystemTime::now().duration_since(UNIX_EPOCH) {
+        Ok(since) => i64::try_from(since.as_nanos()).unwrap_or(i64::MAX),
+        Err(before) => i64::try_from(before.duration().as_nanos()).map_or(i64::MIN, |before| -before),
+    }
+}
+
+/// The clock that the logs of this host have.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostClock {
+    /// Ahead by so many nanoseconds when `CLOCK_MONOTONIC` is 0,
+    offset: i64,
+    /// faster by so many parts per million,
+    skew: i64,
+    /// and set at these nanoseconds of `CLOCK_MONOTONIC`, by so many.
+    steps: Vec<(i64, i64)>,
+}
+
+impl HostClock {
+    /// The machine's own, unless `SOCKCAP_TEST_CLOCK` says how it is wrong (docs/capture.md).
+    pub fn from_environment() -> HostClock {
+        env::var("SOCKCAP_TEST_CLOCK").ok().and_then(|text| HostClock::parse(&text)).unwrap_or_default()
+    }
+
+    /// As in `SOCKCAP_TEST_CLOCK`: `OFFSET,SKEW[,AT:STEP]...`.
+    fn parse(text: &str) -> Option<HostClock> {
+        let mut parts = text.split(',');
+        let offset = parts.next()?.parse().ok()?;
+        let skew = parts.next()?.parse().ok()?;
+        let step = |part: &str| {
+            let (at, by) = part.split_once(':')?;
+            Some((at.parse().ok()?, by.parse().ok()?))
+        };
+        Some(HostClock { offset, skew, steps: parts.map(step).collect::<Option<_>>()? })
+    }
+
+    /// Nanoseconds since the Unix epoch, as this clock has it.
+    pub fn now(&self) -> i64 {
+        if *self == HostClock::default() {
+            return now();
+        }
+        let time = clock_gettime(ClockId::Monotonic);
+        let monotonic = time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec);
+        now().saturating_add(self.ahead(monotonic))
+    }
+
+    fn ahead(&self, monotonic: i64) -> i64 {
+        let steps: i64 = self.steps.iter().filter(|(at, _)| *at <= monotonic).map(|(_, by)| by).sum();
+        let gained = i128::from(monotonic) * i128::from(self.skew) / 1_000_000;
+        self.offset.saturating_add(steps).saturating_add(i64::try_from(gained).unwrap_or(0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_wrong_on_purpose() {
+        let clock = HostClock::parse("-500,20,3000000:7,5000000:-1").unwrap();
+        // 20 ppm of 4 ms are 80 ns.
+        assert_eq!(clock.ahead(4_000_000), -500 + 80 + 7);
+        assert_eq!(clock.ahead(5_000_000), -500 + 100 + 7 - 1);
+        assert_eq!(HostClock::parse("1"), None);
+        assert_eq!(HostClock::parse("1,2,3"), None);
+    }
+}

@@ -1,0 +1,157 @@
+//! The gathering side: listens, gives every connection a thread of its own, and keeps what they bring in one data directory.
+//!
+//! `session` is a connection from its first byte to its last, `store` one host's files, `seats` sees to it that a host has one
+//! connection at a time, `hints` keeps times, `event` is what all of them tell.
+
+mod event;
+mod hints;
+mod seats;
+mod session;
+mod store;
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
+
+use message_trace::DataDir;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustls::ServerConfig;
+
+pub use event::{Cause, Event, Events, Gained, Held};
+pub use store::Limits;
+
+use crate::link::Stop;
+use session::Shared;
+
+/// Connections of which it is not known yet who they are; more are turned away.
+const UNKNOWN: usize = 512;
+/// A thread's stack: a handshake is the deepest that it goes.
+const STACK: usize = 512 << 10;
+
+/// What a collector is to do.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where the hosts' logs are gathered.
+    pub data: DataDir,
+    /// TLS with certificates on both sides; without, connections are plain.
+    pub tls: Option<Arc<ServerConfig>>,
+    /// What each host may have.
+    pub limits: Limits,
+}
+
+/// What ends a collector before it began.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Something in the data directory.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file or directory.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Waiting for connections failed.
+    #[error("connections cannot be waited for: {0}")]
+    Listen(io::Error),
+}
+
+/// Gathers what comes over `listener` until `stop` is set; then ends every connection between two frames and returns.
+///
+/// # Errors
+/// When the data directory cannot be used. What fails later concerns single connections, and `events` hears of it.
+pub fn run(options: &Options, listener: &TcpListener, events: &dyn Events, stop: &Stop) -> Result<(), Error> {
+    let hosts = options.data.hosts();
+    let file = |path: &PathBuf| {
+        let path = path.clone();
+        move |source| Error::File { path, source }
+    };
+    fs::create_dir_all(&hosts).map_err(file(&hosts))?;
+    let name = hosts.join(".store");
+    let shared = Shared {
+        tls: options.tls.clone(),
+        store: store_id(&name).map_err(file(&name))?,
+        hosts,
+        limits: options.limits,
+        seats: seats::Seats::default(),
+        events,
+        stop: Arc::clone(stop),
+    };
+    listener.set_nonblocking(true).map_err(Error::Listen)?;
+    let unknown = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        while !stop.load(Relaxed) {
+            let Some((stream, peer)) = accept(listener).map_err(Error::Listen)? else { continue };
+            let (shared, unknown) = (&shared, &unknown);
+            let many = |why: &str| {
+                events.event(&Event::Refused { peer, host: None, cause: Cause::Many, why });
+            };
+            if unknown.fetch_add(1, Relaxed) >= UNKNOWN {
+                unknown.fetch_sub(1, Relaxed);
+                many("too many connections have not said who they are");
+                continue;
+            }
+            let serve = move || {
+                let mut counted = Counted(Some(unknown));
+                session::serve(shared, stream, peer, || counted.done());
+            };
+            let thread = std::thread::Builder::new().stack_size(STACK);
+            if let Err(error) = thread.spawn_scoped(scope, serve) {
+                many(&format!("no thread for it: {error}"));
+            }
+        }
+        Ok(())
+    })
+}
+
+/// A connection counts as unknown until it is known, or ends.
+struct Counted<'a>(Option<&'a AtomicUsize>);
+
+impl Counted<'_> {
+    fn done(&mut self) {
+        if let Some(count) = self.0.take() {
+            count.fetch_sub(1, Relaxed);
+        }
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.done();
+    }
+}
+
+/// The next connection; `None` after a while, or when it was gone before it could be taken.
+fn accept(listener: &TcpListener) -> io::Result<Option<(TcpStream, SocketAddr)>> {
+    match listener.accept() {
+        Ok(connection) => return Ok(Some(connection)),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+        // Out of descriptors, or the connection was reset: what is there goes on, and this is tried again.
+        Err(_) => std::thread::sleep(Duration::from_millis(20)),
+    }
+    let tick = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+    match poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&tick)) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The name of this collection, made when it is begun: shippers that know it need not ask again what there is.
+fn store_id(path: &PathBuf) -> io::Result<u128> {
+    let known = match fs::read_to_string(path) {
+        Ok(text) => u128::from_str_radix(text.trim(), 16).ok(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(error),
+    };
+    if let Some(id) = known {
+        return Ok(id);
+    }
+    let mut random = [0; 16];
+    File::open("/dev/urandom")?.read_exact(&mut random)?;
+    let id = u128::from_ne_bytes(random);
+    fs::write(path, format!("{id:032x}\n"))?;
+    Ok(id)
+}

@@ -1,0 +1,140 @@
+//! What a collector tells whoever runs it: a line for people, figures for Prometheus. Sessions say what happened and know of
+//! neither.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use crate::wire::{Exchange, Shortage};
+
+/// Who hears of events. Called from many threads.
+pub trait Events: Sync {
+    /// Something happened.
+    fn event(&self, event: &Event<'_>);
+}
+
+/// Something happened.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// A shipper was let in.
+    Connected {
+        /// Its host.
+        host: &'a str,
+        /// From where.
+        peer: SocketAddr,
+    },
+    /// A flush was answered, or a host has just connected.
+    Stored {
+        /// The host.
+        host: &'a str,
+        /// Since the last such event.
+        gained: Gained,
+        /// What the host has.
+        has: Held,
+        /// What it says that it has to send yet, in bytes; not known when it has just connected.
+        left: Option<u64>,
+    },
+    /// Something could not be stored.
+    NotStored {
+        /// The host.
+        host: &'a str,
+        /// Of what there was too little.
+        shortage: Shortage,
+        /// What the disk said.
+        error: Option<io::Error>,
+    },
+    /// An exchange of times.
+    Hint {
+        /// The host.
+        host: &'a str,
+        /// The times.
+        exchange: Exchange,
+    },
+    /// A connection that had been let in ended.
+    Disconnected {
+        /// Its host.
+        host: &'a str,
+        /// Why; `None` where the shipper or the collector ended as they should.
+        why: Option<&'a str>,
+        /// How long it was.
+        after: Duration,
+    },
+    /// A connection was refused, or ended for what the other side did.
+    Refused {
+        /// From where.
+        peer: SocketAddr,
+        /// Its host, where that was known.
+        host: Option<&'a str>,
+        /// In a word, for counting.
+        cause: Cause,
+        /// In full.
+        why: &'a str,
+    },
+}
+
+/// What came from a host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Gained {
+    /// Bytes of files.
+    pub stored: u64,
+    /// Bytes on the wire.
+    pub wire: u64,
+}
+
+/// What a host has at the collector.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Held {
+    /// Files.
+    pub files: u64,
+    /// Bytes on the disk.
+    pub bytes: u64,
+}
+
+/// Why connections are refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Cause {
+    /// The TLS handshake failed: no certificate, an expired or a foreign one, or no TLS at all.
+    Tls,
+    /// It was too slow, or silent for too long.
+    Slow,
+    /// What it sent is not this protocol.
+    Protocol,
+    /// It speaks another version.
+    Version,
+    /// It wants to write under a name that is not its own, or that no host can have.
+    Name,
+    /// It did what no shipper does, such as to name a file outside its directory.
+    Violation,
+    /// There are too many connections.
+    Many,
+    /// The collector itself could not go on with it.
+    Internal,
+}
+
+impl Cause {
+    /// All of them.
+    pub const ALL: [Cause; 8] = [
+        Cause::Tls,
+        Cause::Slow,
+        Cause::Protocol,
+        Cause::Version,
+        Cause::Name,
+        Cause::Violation,
+        Cause::Many,
+        Cause::Internal,
+    ];
+
+    /// One word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Cause::Tls => "tls",
+            Cause::Slow => "slow",
+            Cause::Protocol => "protocol",
+            Cause::Version => "version",
+            Cause::Name => "name",
+            Cause::Violation => "violation",
+            Cause::Many => "many",
+            Cause::Internal => "internal",
+        }
+    }
+}

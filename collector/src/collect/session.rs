@@ -1,0 +1,383 @@
+//! One connection at the collector, from its first byte to its end: who it is, what it may do, what it asks and what it is
+//! answered. Nothing that comes from it is believed before it was looked at, and nothing it does or fails to do costs more
+//! than one frame, one extent and a few timeouts.
+
+use std::io::{self, ErrorKind, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustls::ServerConfig;
+
+use super::event::{Cause, Event, Events, Gained, Held};
+use super::hints;
+use super::seats::Seats;
+use super::store::{HostStore, Limits};
+use crate::clock;
+use crate::link::{Link, Socket, Stop, is_stop};
+use crate::names;
+use crate::tls;
+use crate::wire::{self, ASK_LIMIT, Answer, EXTENT_LIMIT, FrameReader, Request, VERSION};
+
+/// How long a connection may take until it is known who it is.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+/// How long it may be silent. Shippers say something every ten seconds.
+const SILENCE: Duration = Duration::from_secs(60);
+/// How long a frame may take from its first byte on, once more for each piece that has come,
+const FRAME: Duration = Duration::from_secs(30);
+/// of so many bytes: the slowest network that is waited for brings a kilobyte a second.
+const PIECE: usize = 32 << 10;
+
+/// What all connections share.
+pub(super) struct Shared<'a> {
+    /// None for plain connections.
+    pub(super) tls: Option<Arc<ServerConfig>>,
+    /// The directory of the hosts.
+    pub(super) hosts: PathBuf,
+    /// The name of this collection.
+    pub(super) store: u128,
+    pub(super) limits: Limits,
+    pub(super) seats: Seats,
+    pub(super) events: &'a dyn Events,
+    pub(super) stop: Stop,
+}
+
+/// Why a connection ended.
+enum End {
+    /// As it should: the shipper said so, or the collector is to stop.
+    Over,
+    /// The network or the shipper is gone.
+    Lost(String),
+    /// The shipper is to be told, if it can be.
+    Refused(Cause, String),
+}
+
+impl From<wire::Error> for End {
+    fn from(error: wire::Error) -> End {
+        match error {
+            wire::Error::Closed => End::Lost("the shipper closed it".into()),
+            wire::Error::CutOff => End::Lost(error.to_string()),
+            wire::Error::TooLong(_) | wire::Error::Malformed => {
+                End::Refused(Cause::Protocol, error.to_string())
+            }
+            wire::Error::Io(error) => error.into(),
+        }
+    }
+}
+
+impl From<io::Error> for End {
+    fn from(error: io::Error) -> End {
+        match error.kind() {
+            _ if is_stop(&error) => End::Over,
+            ErrorKind::TimedOut => {
+                End::Refused(Cause::Slow, "it was too slow, or silent for too long".into())
+            }
+            // TLS has its own word for what does not belong there.
+            ErrorKind::InvalidData => End::Refused(Cause::Protocol, error.to_string()),
+            _ => End::Lost(error.to_string()),
+        }
+    }
+}
+
+/// Serves a connection to its end. `known` is called once it is known who it is.
+pub(super) fn serve(shared: &Shared<'_>, stream: TcpStream, peer: SocketAddr, known: impl FnOnce()) {
+    let began = Instant::now();
+    let refused = |host: Option<&str>, cause: Cause, why: &str| {
+        shared.events.event(&Event::Refused { peer, host, cause, why });
+    };
+    let mut session = match Session::begin(shared, stream) {
+        Ok(session) => session,
+        Err(End::Refused(cause, why)) => return refused(None, cause, &why),
+        Err(End::Lost(why)) => return refused(None, Cause::Protocol, &why),
+        Err(End::Over) => return,
+    };
+    let mut host = None;
+    let end = match session.greet(shared, &mut host) {
+        Ok((name, boot)) => {
+            known();
+            session.gather(shared, peer, &name, boot)
+        }
+        Err(end) => end,
+    };
+    let why = match &end {
+        End::Over => None,
+        End::Lost(why) => Some(why),
+        End::Refused(cause, why) => {
+            refused(host.as_deref(), *cause, why);
+            session.tell(&Answer::Refused { why: why.clone() });
+            Some(why)
+        }
+    };
+    session.link.close();
+    if session.connected {
+        let host = host.as_deref().unwrap_or_default();
+        let why = why.map(String::as_str);
+        shared.events.event(&Event::Disconnected { host, why, after: began.elapsed() });
+    } else if let End::Lost(why) = &end {
+        refused(host.as_deref(), Cause::Protocol, why);
+    }
+}
+
+/// A connection.
+struct Session {
+    link: Link,
+    reader: FrameReader,
+    connected: bool,
+    /// Another descriptor of it, with which a newer connection ends it.
+    stream: TcpStream,
+}
+
+impl Session {
+    /// The handshake.
+    fn begin(shared: &Shared<'_>, stream: TcpStream) -> Result<Session, End> {
+        let internal = |error: io::Error| End::Refused(Cause::Internal, error.to_string());
+        let second = stream.try_clone().map_err(internal)?;
+        let socket = Socket::new(stream, Arc::clone(&shared.stop), HANDSHAKE).map_err(internal)?;
+        let link = match &shared.tls {
+            None => Link::Plain(socket),
+            Some(config) => Link::server(socket, Arc::clone(config)).map_err(|error| match error.kind() {
+                ErrorKind::TimedOut => End::Refused(Cause::Slow, "no handshake in ten seconds".into()),
+                _ if is_stop(&error) => End::Over,
+                _ => End::Refused(
+                    Cause::Tls,
+                    tls::refusal(&error).map_or_else(|| error.to_string(), str::to_owned),
+                ),
+            })?,
+        };
+        Ok(Session { link, reader: FrameReader::default(), connected: false, stream: second })
+    }
+
+    /// Who is it? Its host, also where it is refused, and the boot id of that.
+    fn greet(&mut self, shared: &Shared<'_>, named: &mut Option<String>) -> Result<(String, [u8; 16]), End> {
+        let frame = self.reader.next(&mut self.link)?;
+        let (Request::Hello { version, host, boot }, _) = wire::decode_request(frame)? else {
+            return Err(End::Refused(Cause::Protocol, "its first message is not a greeting".into()));
+        };
+        if version != VERSION {
+            let why =
+                format!("it speaks version {version} of the protocol, this collector version {VERSION}");
+            return Err(End::Refused(Cause::Version, why));
+        }
+        names::host_name(host).map_err(|error| End::Refused(Cause::Name, error.to_string()))?;
+        *named = Some(host.to_owned());
+        if shared.tls.is_some() {
+            let own = tls::hosts_of(self.link.certificates());
+            let own = own.map_err(|error| End::Refused(Cause::Tls, error.to_string()))?;
+            if !own.iter().any(|own| own == host) {
+                let why =
+                    format!("it wants to write as '{host}', but its certificate is for {}", own.join(", "));
+                return Err(End::Refused(Cause::Name, why));
+            }
+        }
+        Ok((host.to_owned(), boot))
+    }
+
+    /// All that follows.
+    fn gather(&mut self, shared: &Shared<'_>, peer: SocketAddr, host: &str, boot: [u8; 16]) -> End {
+        let internal = |error: io::Error| End::Refused(Cause::Internal, error.to_string());
+        let seat = match shared.seats.take(host, &self.stream) {
+            Ok(Some(seat)) => seat,
+            Ok(None) => {
+                return End::Refused(Cause::Many, "another connection of this host does not end".into());
+            }
+            Err(error) => return internal(error),
+        };
+        let directory = shared.hosts.join(host);
+        let mut store = match HostStore::open(&directory, shared.limits) {
+            Ok(store) => store,
+            Err(error) => return internal(error),
+        };
+        self.connected = true;
+        shared.events.event(&Event::Connected { host, peer });
+        let has = Held { files: store.files(), bytes: store.used() };
+        shared.events.event(&Event::Stored { host, gained: Gained::default(), has, left: None });
+        let mut gathering = Gathering {
+            shared,
+            host,
+            boot,
+            store: &mut store,
+            extent: Vec::new(),
+            decompressor: None,
+            gained: Gained::default(),
+            received: 0,
+            flush: 0,
+        };
+        let welcome = Answer::Welcome { version: VERSION, store: shared.store };
+        let end = match self.answer(&welcome) {
+            Ok(()) => loop {
+                if let Err(end) = self.step(&mut gathering) {
+                    break end;
+                }
+            },
+            Err(end) => end,
+        };
+        // What came since the last flush is put on the disk, though nobody is told.
+        let _ = store.flush();
+        drop(seat);
+        end
+    }
+
+    /// One request.
+    fn step(&mut self, gathering: &mut Gathering<'_>) -> Result<(), End> {
+        self.link.socket().within(SILENCE);
+        let frame = next_frame(&mut self.reader, &mut self.link)?;
+        let (request, rest) = wire::decode_request(frame)?;
+        let answer = gathering.request(request, rest, self.link.socket().counts()[0])?;
+        if let Some(answer) = answer {
+            self.answer(&answer)?;
+            if answer == Answer::Bye {
+                return Err(End::Over);
+            }
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self, answer: &Answer) -> Result<(), End> {
+        self.link.socket().within(FRAME);
+        self.link.write_all(&wire::frame(answer)?)?;
+        Ok(self.link.flush()?)
+    }
+
+    /// Says a last word to one who might not listen.
+    fn tell(&mut self, answer: &Answer) {
+        self.link.socket().within(Duration::from_secs(1));
+        if let Ok(frame) = wire::frame(answer) {
+            let _ = self.link.write_all(&frame).and_then(|()| self.link.flush());
+        }
+    }
+}
+
+/// The next frame: silence before it may last, but once it has begun it must go on.
+fn next_frame<'reader>(
+    reader: &'reader mut FrameReader,
+    link: &mut Link,
+) -> Result<&'reader [u8], wire::Error> {
+    struct Hurried<'a> {
+        link: &'a mut Link,
+        pieces: Option<usize>,
+        bytes: usize,
+    }
+    impl io::Read for Hurried<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let read = self.link.read(buffer)?;
+            self.bytes += read;
+            let pieces = Some(self.bytes / PIECE);
+            if self.pieces != pieces {
+                self.pieces = pieces;
+                self.link.socket().within(FRAME);
+            }
+            Ok(read)
+        }
+    }
+    reader.next(&mut Hurried { link, pieces: None, bytes: 0 })
+}
+
+/// What a connection that was let in does.
+struct Gathering<'a> {
+    shared: &'a Shared<'a>,
+    host: &'a str,
+    boot: [u8; 16],
+    store: &'a mut HostStore,
+    extent: Vec<u8>,
+    decompressor: Option<zstd::bulk::Decompressor<'static>>,
+    gained: Gained,
+    /// Bytes received in all when that was last told.
+    received: u64,
+    flush: u64,
+}
+
+impl Gathering<'_> {
+    /// Does what is asked. `received` counts the bytes of the connection so far.
+    fn request(&mut self, request: Request<'_>, rest: &[u8], received: u64) -> Result<Option<Answer>, End> {
+        let violation = |error: super::store::Violation| End::Refused(Cause::Violation, error.to_string());
+        let protocol = |why: &str| End::Refused(Cause::Protocol, why.to_owned());
+        Ok(match request {
+            Request::Hello { .. } => return Err(protocol("it greeted twice")),
+            Request::File { name, identity } => {
+                self.store.select(name, identity).map_err(violation)?;
+                None
+            }
+            Request::Ask { page, pages } => {
+                if pages > ASK_LIMIT {
+                    return Err(protocol("it asked for too many checksums at once"));
+                }
+                let (length, sums) = self
+                    .store
+                    .have(page, pages)
+                    .map_err(violation)?
+                    .map_err(|error| End::Refused(Cause::Internal, error.to_string()))?;
+                Some(Answer::Have { length, sums })
+            }
+            Request::Extent { offset, length } => {
+                if length as usize > EXTENT_LIMIT {
+                    return Err(protocol("it sent an extent that is longer than any may be"));
+                }
+                let bytes = self.decompress(rest, length as usize)?;
+                self.store.write(offset, &self.extent[..bytes]).map_err(violation)?;
+                self.gained.stored += bytes as u64;
+                None
+            }
+            Request::Length { length } => {
+                self.store.set_length(length).map_err(violation)?;
+                None
+            }
+            Request::Flush { number, left } => {
+                if number != self.flush + 1 {
+                    return Err(protocol("its flushes are not counted one by one"));
+                }
+                self.flush = number;
+                Some(self.flush(number, left, received))
+            }
+            Request::Time => {
+                let received = clock::now();
+                Some(Answer::Time { received, sent: clock::now() })
+            }
+            Request::Hint(exchange) => {
+                let directory = self.shared.hosts.join(self.host);
+                // A hint that cannot be kept is no loss; whatever is wrong with the disk, a flush will tell.
+                let _ = hints::add(&directory, self.boot, &exchange);
+                self.shared.events.event(&Event::Hint { host: self.host, exchange });
+                None
+            }
+            Request::Bye => Some(Answer::Bye),
+        })
+    }
+
+    /// Decompresses an extent into its buffer; it must have the length that was announced.
+    fn decompress(&mut self, compressed: &[u8], length: usize) -> Result<usize, End> {
+        let internal = |error: io::Error| End::Refused(Cause::Internal, error.to_string());
+        if self.extent.len() < length {
+            self.extent.resize(length, 0);
+        }
+        let decompressor = match &mut self.decompressor {
+            Some(decompressor) => decompressor,
+            none => none.insert(zstd::bulk::Decompressor::new().map_err(internal)?),
+        };
+        match decompressor.decompress_to_buffer(compressed, &mut self.extent[..length]) {
+            Ok(bytes) if bytes == length => Ok(bytes),
+            _ => {
+                let why = "it sent an extent that is not what was announced";
+                Err(End::Refused(Cause::Protocol, why.to_owned()))
+            }
+        }
+    }
+
+    fn flush(&mut self, number: u64, left: u64, received: u64) -> Answer {
+        let result = self.store.flush();
+        let gained = Gained { wire: received - self.received, ..std::mem::take(&mut self.gained) };
+        self.received = received;
+        let has = Held { files: self.store.files(), bytes: self.store.used() };
+        let host = self.host;
+        match result {
+            Ok(()) => {
+                self.shared.events.event(&Event::Stored { host, gained, has, left: Some(left) });
+                Answer::Durable { number }
+            }
+            Err((shortage, error)) => {
+                self.shared.events.event(&Event::NotStored { host, shortage, error });
+                Answer::NotStored { number, shortage }
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Which log a file is: (boot, process, start), whatever it is called. A host's files are told apart by it on both sides, so
+//! that a file that was renamed is gone on with, and another one under an old name is not written over the first.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use socket_log::layout::{HEADER_BYTES, source};
+use socket_log::{Header, Log, OpenError};
+use twox_hash::XxHash3_64;
+
+/// What a log is known by on its host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Identity {
+    /// The kernel's random id of the boot.
+    pub boot: [u8; 16],
+    /// The process.
+    pub pid: u32,
+    /// When the log began, in its clock's ticks,
+    pub ticks: u64,
+    /// and in nanoseconds since the Unix epoch.
+    pub start: i64,
+    /// A checksum of the file's name for logs that were imported, which may share all of the above; 0 otherwise.
+    pub name: u64,
+}
+
+impl Identity {
+    /// The identity of the log called `name` with this header.
+    pub fn of(name: &str, header: &Header) -> Identity {
+        let recorded = header.source == source::LIBRARY;
+        Identity {
+            boot: header.boot_id,
+            pid: header.pid,
+            ticks: header.start.ticks,
+            start: header.start.realtime,
+            name: if recorded { 0 } else { XxHash3_64::oneshot(name.as_bytes()) },
+        }
+    }
+
+    /// The identity and the header of an open file called `name`.
+    ///
+    /// # Errors
+    /// When it cannot be read or is no log (any more, or yet).
+    pub fn read(name: &str, file: &File) -> Result<(Identity, Header), OpenError> {
+        let path = Path::new(name);
+        let mut page = vec![0; HEADER_BYTES];
+        let mut read = 0;
+        while read < page.len() {
+            match file.read_at(&mut page[read..], read as u64) {
+                Ok(0) => break,
+                Ok(more) => read += more,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(source) => return Err(OpenError::Io { path: path.to_owned(), source }),
+            }
+        }
+        page.truncate(read);
+        let log = Log::from_bytes(path, page)?;
+        Ok((Identity::of(name, log.header()), log.header().clone()))
+    }
+}

@@ -1,0 +1,302 @@
+//! One connection, TLS or plain: reads and writes that end at a deadline or when the program is to stop, whatever the
+//! other side does. A socket never blocks by itself; all waiting is in one `poll`.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustls::pki_types::CertificateDer;
+use rustls::{ClientConnection, ServerConfig, ServerConnection, StreamOwned};
+use socket2::{SockRef, TcpKeepalive};
+
+/// How often a wait looks whether the program is to stop.
+const TICK: Duration = Duration::from_millis(200);
+/// What is read from a socket at once.
+const READ: usize = 64 << 10;
+/// After so long without an answer from the other machine, a connection is given up by the kernel.
+const DEAD: Duration = Duration::from_secs(30);
+/// What may wait in the kernel unsent: the more, the later the other side hears of what is sent now.
+const UNSENT: u32 = 512 << 10;
+
+/// Set when the program is to stop.
+pub type Stop = Arc<AtomicBool>;
+
+/// A connection.
+#[derive(Debug)]
+pub enum Link {
+    /// Without TLS.
+    Plain(Socket),
+    /// As the side that listens.
+    Server(Box<StreamOwned<ServerConnection, Socket>>),
+    /// As the side that connects.
+    Client(Box<StreamOwned<ClientConnection, Socket>>),
+}
+
+impl Link {
+    /// The connecting side; the handshake is over when this returns.
+    ///
+    /// # Errors
+    /// When the other side is not who it has to be, does not want this one, or is not done by the deadline.
+    pub fn client(socket: Socket, mut connection: ClientConnection) -> io::Result<Link> {
+        // What is waiting to be sent is bounded by what is written, a frame at a time.
+        connection.set_buffer_limit(None);
+        let mut stream = StreamOwned::new(connection, socket);
+        while stream.conn.is_handshaking() {
+            stream.conn.complete_io(&mut stream.sock)?;
+        }
+        Ok(Link::Client(Box::new(stream)))
+    }
+
+    /// The listening side; the handshake is over when this returns.
+    ///
+    /// # Errors
+    /// As for [`client`](Link::client).
+    pub fn server(socket: Socket, config: Arc<ServerConfig>) -> io::Result<Link> {
+        let connection = ServerConnection::new(config).map_err(io::Error::other)?;
+        let mut stream = StreamOwned::new(connection, socket);
+        while stream.conn.is_handshaking() {
+            stream.conn.complete_io(&mut stream.sock)?;
+        }
+        // The last of the handshake is this side's to send.
+        while stream.conn.wants_write() {
+            stream.conn.write_tls(&mut stream.sock)?;
+        }
+        Ok(Link::Server(Box::new(stream)))
+    }
+
+    /// The certificates that the other side has shown, its own first; none on a plain connection.
+    pub fn certificates(&self) -> &[CertificateDer<'static>] {
+        let certificates = match self {
+            Link::Plain(_) => None,
+            Link::Server(stream) => stream.conn.peer_certificates(),
+            Link::Client(stream) => stream.conn.peer_certificates(),
+        };
+        certificates.unwrap_or(&[])
+    }
+
+    /// The socket under it, for its deadline and its counts.
+    pub fn socket(&mut self) -> &mut Socket {
+        match self {
+            Link::Plain(socket) => socket,
+            Link::Server(stream) => &mut stream.sock,
+            Link::Client(stream) => &mut stream.sock,
+        }
+    }
+
+    /// Says that nothing more is sent, where it can still be said.
+    pub fn close(&mut self) {
+        self.socket().within(Duration::from_secs(1));
+        match self {
+            Link::Plain(_) => {}
+            Link::Server(stream) => stream.conn.send_close_notify(),
+            Link::Client(stream) => stream.conn.send_close_notify(),
+        }
+        // Whoever is gone need not be told.
+        let _ = self.flush();
+        let _ = self.socket().stream.shutdown(std::net::Shutdown::Write);
+    }
+}
+
+impl Read for Link {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Link::Plain(socket) => socket.read(buffer),
+            Link::Server(stream) => stream.read(buffer),
+            Link::Client(stream) => stream.read(buffer),
+        }
+    }
+}
+
+impl Write for Link {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Link::Plain(socket) => socket.write(bytes),
+            Link::Server(stream) => stream.write(bytes),
+            Link::Client(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Link::Plain(socket) => socket.flush(),
+            Link::Server(stream) => stream.flush(),
+            Link::Client(stream) => stream.flush(),
+        }
+    }
+}
+
+/// A TCP connection with a deadline.
+#[derive(Debug)]
+pub struct Socket {
+    stream: TcpStream,
+    stop: Stop,
+    deadline: Instant,
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    received: u64,
+    sent: u64,
+}
+
+impl Socket {
+    /// Takes a connection over. It has `time` for what comes first.
+    ///
+    /// # Errors
+    /// When the system refuses a setting.
+    pub fn new(stream: TcpStream, stop: Stop, time: Duration) -> io::Result<Socket> {
+        stream.set_nonblocking(true)?;
+        stream.set_nodelay(true)?;
+        let options = SockRef::from(&stream);
+        let keepalive = TcpKeepalive::new().with_time(DEAD / 3).with_interval(DEAD / 6).with_retries(4);
+        options.set_tcp_keepalive(&keepalive)?;
+        options.set_tcp_user_timeout(Some(DEAD))?;
+        options.set_tcp_notsent_lowat(UNSENT)?;
+        Ok(Socket {
+            stream,
+            stop,
+            deadline: Instant::now() + time,
+            buffer: vec![0; READ],
+            start: 0,
+            end: 0,
+            received: 0,
+            sent: 0,
+        })
+    }
+
+    /// What is read or written from now on has so much time.
+    pub fn within(&mut self, time: Duration) {
+        self.deadline = Instant::now() + time;
+    }
+
+    /// Bytes received and sent, as they were on the wire above TCP.
+    pub fn counts(&self) -> [u64; 2] {
+        [self.received, self.sent]
+    }
+
+    /// Waits until the socket can be read or written.
+    fn wait(&self, what: PollFlags) -> io::Result<()> {
+        loop {
+            if self.stop.load(Relaxed) {
+                return Err(stopped());
+            }
+            let left = self.deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(io::Error::new(ErrorKind::TimedOut, "the other side was too slow"));
+            }
+            let tick = left.min(TICK);
+            let tick = Timespec { tv_sec: tick.as_secs() as i64, tv_nsec: i64::from(tick.subsec_nanos()) };
+            match poll(&mut [PollFd::new(&self.stream, what)], Some(&tick)) {
+                Ok(0) | Err(rustix::io::Errno::INTR) => {}
+                Ok(_) => return Ok(()),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+/// The error of a wait that was ended as the program is to stop.
+fn stopped() -> io::Error {
+    io::Error::new(ErrorKind::ConnectionAborted, Stopped)
+}
+
+/// Why a wait ended: the program is to stop.
+#[derive(Debug, thiserror::Error)]
+#[error("stopped")]
+struct Stopped;
+
+/// Whether an error says that the program is to stop.
+pub fn is_stop(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<Stopped>())
+}
+
+impl Read for Socket {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        // TLS asks for a few kilobytes at a time.
+        while self.start == self.end {
+            match self.stream.read(&mut self.buffer) {
+                Ok(read) => {
+                    (self.start, self.end) = (0, read);
+                    self.received += read as u64;
+                    if read == 0 {
+                        return Ok(0);
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => self.wait(PollFlags::IN)?,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let read = buffer.len().min(self.end - self.start);
+        buffer[..read].copy_from_slice(&self.buffer[self.start..self.start + read]);
+        self.start += read;
+        Ok(read)
+    }
+}
+
+impl Write for Socket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            match self.stream.write(bytes) {
+                Ok(written) => {
+                    self.sent += written as u64;
+                    return Ok(written);
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => self.wait(PollFlags::OUT)?,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    fn pair() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        (client, listener.accept().unwrap().0)
+    }
+
+    #[test]
+    fn a_read_ends_at_its_deadline_and_can_go_on() {
+        let (mut other, socket) = pair();
+        let mut socket = Socket::new(socket, Stop::default(), Duration::from_millis(1)).unwrap();
+        let error = socket.read(&mut [0; 10]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TimedOut);
+        assert!(!is_stop(&error));
+        other.write_all(b"abc").unwrap();
+        socket.within(Duration::from_secs(30));
+        let mut read = [0; 2];
+        assert_eq!((socket.read(&mut read).unwrap(), &read), (2, b"ab"));
+        assert_eq!((socket.read(&mut read).unwrap(), read[0], socket.counts()), (1, b'c', [3, 0]));
+    }
+
+    #[test]
+    fn a_read_ends_when_the_program_is_to_stop() {
+        let (_other, socket) = pair();
+        let stop = Stop::default();
+        let mut socket = Socket::new(socket, Arc::clone(&stop), Duration::from_secs(600)).unwrap();
+        let reader = std::thread::spawn(move || socket.read(&mut [0; 10]).unwrap_err());
+        stop.store(true, Relaxed);
+        assert!(is_stop(&reader.join().unwrap()));
+    }
+
+    #[test]
+    fn a_write_ends_at_its_deadline_when_nobody_reads() {
+        let (_other, socket) = pair();
+        let mut socket = Socket::new(socket, Stop::default(), Duration::from_millis(300)).unwrap();
+        let error = socket.write_all(&vec![1; 64 << 20]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TimedOut);
+    }
+}

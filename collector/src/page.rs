@@ -1,0 +1,70 @@
+//! Pages: what is compared and sent. A log is not only appended to: its header and the chunks that threads write to change
+//! in place, and what the traced process stores through a mapping leaves no trace in the file's times. So a file is
+//! looked at in pages of 4 KiB, the size of a log's chunks, each known by a checksum of its content.
+
+use twox_hash::XxHash3_64;
+
+/// The size of a page in bytes; the last one of a file may be shorter.
+pub const PAGE: usize = 4096;
+
+/// The checksum of a page's content: XXH3 of 64 bits, over the page filled up with zeros to [`PAGE`] bytes; 0 is
+/// that of zeros alone, so that a hole in a file has it as well as a page that nobody has.
+///
+/// A changed page goes unnoticed once in 2^64 times. Checksums guard against accidents only: a host is believed
+/// about its own files anyway.
+pub fn sum(page: &[u8]) -> u64 {
+    if is_zero(page) {
+        return 0;
+    }
+    let sum = match page.len() {
+        PAGE.. => XxHash3_64::oneshot(page),
+        short => {
+            let mut whole = [0; PAGE];
+            whole[..short].copy_from_slice(page);
+            XxHash3_64::oneshot(&whole)
+        }
+    };
+    sum.max(1)
+}
+
+/// Whether all bytes are zero.
+pub fn is_zero(bytes: &[u8]) -> bool {
+    // The first word decides nearly always; the rest is compared with itself shifted by it, as fast as memory.
+    let head = bytes.len().min(16);
+    bytes[..head].iter().all(|byte| *byte == 0) && bytes[head..] == bytes[..bytes.len() - head]
+}
+
+/// How many pages `length` bytes are.
+pub fn pages(length: u64) -> u64 {
+    length.div_ceil(PAGE as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zeros_are_told_from_the_rest() {
+        assert!(is_zero(&[]) && is_zero(&[0; 5]) && is_zero(&[0; PAGE]));
+        for at in [0, 3, 15, 16, 17, 100, PAGE - 1] {
+            let mut page = [0; PAGE];
+            page[at] = 1;
+            assert!(!is_zero(&page), "byte {at}");
+            assert_ne!(sum(&page), 0);
+        }
+        assert_eq!(sum(&[0; 100]), 0);
+    }
+
+    #[test]
+    fn a_short_page_is_one_with_zeros_behind() {
+        let mut page = [0; PAGE];
+        page[..3].copy_from_slice(b"abc");
+        assert_eq!(sum(b"abc"), sum(&page));
+        assert_ne!(sum(b"abc"), sum(b"abd"));
+    }
+
+    #[test]
+    fn pages_of_a_length() {
+        assert_eq!([0, 1, 4096, 4097].map(pages), [0, 1, 1, 2]);
+    }
+}

@@ -1,0 +1,203 @@
+//! The second stage of a shipper: writes the frames that the first has made, and reads the collector's answers where one is
+//! due. It alone touches the connection. As every answer belongs to a request, it always knows how many are to come.
+
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, Sender};
+
+use super::rate::Bucket;
+use crate::clock::HostClock;
+use crate::link::Link;
+use crate::wire::{self, Answer, Exchange, FLUSHES, FrameReader, Request};
+
+/// How long a frame may take to be written, and an answer to come. A connection that is dead is noticed long before, by
+/// the kernel; this is for a collector that lives and does nothing.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// What the first stage wants done.
+#[derive(Debug)]
+pub(super) enum Item {
+    /// A frame that is not answered.
+    Frame(Vec<u8>),
+    /// One that is, some time.
+    Answered(Vec<u8>),
+    /// A flush, likewise; not too many of them may be unanswered.
+    Flush(Vec<u8>),
+    /// All answers that are due are to come.
+    Drain,
+    /// Times are to be exchanged; nothing else is under way.
+    Exchange,
+}
+
+/// What the first stage hears.
+#[derive(Debug)]
+pub(super) enum Reply {
+    /// An answer of the collector.
+    Answer(Answer),
+    /// All answers are there.
+    Drained,
+    /// The times of an exchange.
+    Exchanged(Exchange),
+}
+
+/// Why a connection ended.
+#[derive(Debug, thiserror::Error)]
+pub enum Broken {
+    /// It could not be made, or broke.
+    #[error("{0}")]
+    Lost(String),
+    /// The collector wants nothing of this shipper.
+    #[error("the collector refuses this host: {0}")]
+    Refused(String),
+}
+
+impl From<wire::Error> for Broken {
+    fn from(error: wire::Error) -> Broken {
+        Broken::Lost(match error {
+            wire::Error::Closed => "the collector closed the connection".into(),
+            error => error.to_string(),
+        })
+    }
+}
+
+impl From<std::io::Error> for Broken {
+    fn from(error: std::io::Error) -> Broken {
+        Broken::Lost(error.to_string())
+    }
+}
+
+/// A connection to a collector.
+pub(super) struct Dialog {
+    link: Link,
+    reader: FrameReader,
+    bucket: Option<Bucket>,
+    clock: HostClock,
+    due: usize,
+    flushes: usize,
+}
+
+impl Dialog {
+    /// Over this connection, with at most so many bytes a second.
+    pub(super) fn new(link: Link, limit: Option<u64>, clock: HostClock) -> Dialog {
+        let bucket = limit.map(|rate| Bucket::new(rate, Instant::now()));
+        Dialog { link, reader: FrameReader::default(), bucket, clock, due: 0, flushes: 0 }
+    }
+
+    /// Asks one question and waits for its answer.
+    pub(super) fn ask(&mut self, request: &Request<'_>) -> Result<Answer, Broken> {
+        self.write(&wire::frame(request)?)?;
+        self.read()
+    }
+
+    /// Does what comes through `items` until nobody sends any more, and sends back what is answered.
+    pub(super) fn run(&mut self, items: &Receiver<Item>, replies: &Sender<Reply>) -> Result<(), Broken> {
+        for item in items {
+            let gone = |_| Broken::Lost("stopped".into());
+            match item {
+                Item::Frame(frame) => self.write(&frame)?,
+                Item::Answered(frame) => {
+                    self.write(&frame)?;
+                    self.due += 1;
+                }
+                Item::Flush(frame) => {
+                    self.write(&frame)?;
+                    self.due += 1;
+                    self.flushes += 1;
+                    while self.flushes >= FLUSHES {
+                        let answer = self.answer()?;
+                        replies.send(Reply::Answer(answer)).map_err(gone)?;
+                    }
+                }
+                Item::Drain => {
+                    while self.due > 0 {
+                        let answer = self.answer()?;
+                        replies.send(Reply::Answer(answer)).map_err(gone)?;
+                    }
+                    replies.send(Reply::Drained).map_err(gone)?;
+                }
+                Item::Exchange => {
+                    let exchange = self.exchange()?;
+                    replies.send(Reply::Exchanged(exchange)).map_err(gone)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The next answer that is due.
+    fn answer(&mut self) -> Result<Answer, Broken> {
+        let answer = self.read()?;
+        self.due -= 1;
+        if matches!(answer, Answer::Durable { .. } | Answer::NotStored { .. }) {
+            self.flushes = self.flushes.saturating_sub(1);
+        }
+        Ok(answer)
+    }
+
+    /// The four times, which the collector hears of.
+    fn exchange(&mut self) -> Result<Exchange, Broken> {
+        let question = wire::frame(&Request::Time)?;
+        self.limit(question.len());
+        let host_sent = self.clock.now();
+        self.put(&question)?;
+        let Answer::Time { received, sent } = self.read()? else {
+            return Err(wire::Error::Malformed.into());
+        };
+        let host_received = self.clock.now();
+        let exchange =
+            Exchange { host_sent, collector_received: received, collector_sent: sent, host_received };
+        self.write(&wire::frame(&Request::Hint(exchange))?)?;
+        Ok(exchange)
+    }
+
+    fn read(&mut self) -> Result<Answer, Broken> {
+        self.link.socket().within(PATIENCE);
+        let answer = wire::decode_answer(self.reader.next(&mut self.link)?)?;
+        match answer {
+            Answer::Refused { why } => Err(Broken::Refused(why)),
+            answer => Ok(answer),
+        }
+    }
+
+    fn write(&mut self, frame: &[u8]) -> Result<(), Broken> {
+        self.limit(frame.len());
+        self.put(frame)
+    }
+
+    fn limit(&mut self, bytes: usize) {
+        if let Some(bucket) = &mut self.bucket {
+            std::thread::sleep(bucket.take(bytes, Instant::now()));
+        }
+    }
+
+    fn put(&mut self, frame: &[u8]) -> Result<(), Broken> {
+        self.link.socket().within(PATIENCE);
+        let written = self.link.write_all(frame).and_then(|()| self.link.flush());
+        written.map_err(|error| match self.last_word() {
+            Some(why) => Broken::Refused(why),
+            None => error.into(),
+        })
+    }
+
+    /// Why the collector hung up, if it said so before.
+    fn last_word(&mut self) -> Option<String> {
+        self.link.socket().within(Duration::from_millis(500));
+        while let Ok(frame) = self.reader.next(&mut self.link) {
+            if let Ok(Answer::Refused { why }) = wire::decode_answer(frame) {
+                return Some(why);
+            }
+        }
+        None
+    }
+
+    /// Ends it.
+    pub(super) fn close(&mut self) {
+        self.link.close();
+    }
+
+    /// Bytes that were sent, as they were on the wire above TCP.
+    pub(super) fn sent(&mut self) -> u64 {
+        self.link.socket().counts()[1]
+    }
+}

@@ -1,0 +1,66 @@
+//! What a shipper tells whoever runs it.
+
+use std::io;
+use std::time::Duration;
+
+use crate::wire::{Exchange, Shortage};
+
+/// Who hears of events.
+pub trait Events: Sync {
+    /// Something happened.
+    fn event(&self, event: &Event<'_>);
+}
+
+/// Something happened.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// The collector has let this host in.
+    Connected,
+    /// It has been so far; both in bytes of files.
+    Progress {
+        /// Sent since the program began.
+        sent: u64,
+        /// Known of and not sent, about.
+        left: u64,
+    },
+    /// The connection ended, or could not be made.
+    Lost {
+        /// Why.
+        why: &'a str,
+        /// When it is tried again.
+        again: Duration,
+    },
+    /// The collector cannot store what was sent. It is sent again later.
+    NotStored {
+        /// Of what it has too little.
+        shortage: Shortage,
+        /// When it is tried again.
+        again: Duration,
+    },
+    /// A file is a copy of another, and is not sent.
+    Twin {
+        /// The copy.
+        name: &'a str,
+        /// The other.
+        first: &'a str,
+    },
+    /// There are logs of other hosts, which are not sent.
+    Others {
+        /// Their names.
+        hosts: &'a [String],
+    },
+    /// Times were exchanged.
+    Hint(Exchange),
+    /// A file was removed, as the collector has it.
+    Removed {
+        /// The file.
+        name: &'a str,
+    },
+    /// It could not be removed.
+    NotRemoved {
+        /// The file.
+        name: &'a str,
+        /// Why.
+        error: io::Error,
+    },
+}

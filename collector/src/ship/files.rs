@@ -1,0 +1,105 @@
+//! The logs of a host's directory as they are at a moment: which there are, how long, and where they have content.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use rustix::fs::{OFlags, SeekFrom, seek};
+use rustix::io::Errno;
+use socket_log::Header;
+
+use crate::identity::Identity;
+use crate::names;
+use crate::page::{self, PAGE};
+
+/// The names of the logs in `directory`, sorted; none where there is no such directory (yet).
+pub(super) fn names(directory: &Path) -> io::Result<Vec<String>> {
+    let entries = match fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        if let Ok(name) = entry?.file_name().into_string()
+            && names::log_name(&name).is_ok()
+        {
+            found.push(name);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// What a file is like without a look into it: when it is the same, so is the file, if nobody writes to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stamp([i64; 4]);
+
+/// A log that was opened.
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub(super) file: File,
+    pub(super) length: u64,
+    pub(super) identity: Identity,
+    pub(super) header: Header,
+}
+
+/// The stamp of the file at `path`; `None` where it has vanished.
+pub(super) fn stamp(path: &Path) -> Option<Stamp> {
+    let status = fs::symlink_metadata(path).ok()?;
+    Some(Stamp([status.dev() as i64, status.ino() as i64, status.size() as i64, status.ctime_nsec()]))
+}
+
+impl Opened {
+    /// Opens a log; `None` where it has vanished, nobody has begun it yet, or it is none.
+    pub(super) fn open(directory: &Path, name: &str) -> io::Result<Option<Opened>> {
+        let path = directory.join(name);
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let file = match File::options().read(true).custom_flags(flags.bits() as i32).open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let status = file.metadata()?;
+        let Ok((identity, header)) = Identity::read(name, &file) else { return Ok(None) };
+        Ok(status.is_file().then(|| Opened { length: status.len(), file, identity, header }))
+    }
+
+    /// The pages with content, as runs `[first, end)`.
+    pub(super) fn data(&self) -> Vec<[usize; 2]> {
+        let mut data = Vec::new();
+        let mut at = 0;
+        while at < self.length {
+            let first = match seek(&self.file, SeekFrom::Data(at)) {
+                Ok(first) => first,
+                Err(Errno::NXIO) => break,
+                // A file system that does not know has content everywhere.
+                Err(_) => at,
+            };
+            let end = seek(&self.file, SeekFrom::Hole(first)).unwrap_or(self.length).min(self.length);
+            if end <= first {
+                break;
+            }
+            data.push([(first / PAGE as u64) as usize, page::pages(end) as usize]);
+            at = end.next_multiple_of(PAGE as u64);
+        }
+        data
+    }
+
+    /// Reads the pages from `first` on into `buffer`, as far as there are any.
+    pub(super) fn read<'buffer>(&self, first: usize, buffer: &'buffer mut [u8]) -> io::Result<&'buffer [u8]> {
+        let at = (first * PAGE) as u64;
+        let wanted = buffer.len().min(self.length.saturating_sub(at) as usize);
+        let mut read = 0;
+        while read < wanted {
+            match self.file.read_at(&mut buffer[read..wanted], at + read as u64) {
+                Ok(0) => break,
+                Ok(more) => read += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(&buffer[..read])
+    }
+}

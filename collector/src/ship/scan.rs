@@ -1,0 +1,349 @@
+//! The first stage of a shipper: goes through the host's files, finds what the collector does not have, compresses it and
+//! hands it on. What it knows lasts over connections, since what was acknowledged stays.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering::Relaxed;
+
+use socket_log::layout::state;
+
+use super::event::{Event, Events};
+use super::files::{self, Opened, Stamp};
+use super::outgoing::{Gone, Outgoing, Pages};
+use super::tracked::{Look, Tracked};
+use super::writers;
+use crate::identity::Identity;
+use crate::link::Stop;
+use crate::page::PAGE;
+use crate::wire::{self, ASK_LIMIT, EXTENT_LIMIT, Request, Shortage};
+
+/// Files whose checksums are asked for at once.
+const ASKED: usize = 32;
+/// The level of zstd. More would make the processor the limit in place of the network.
+const LEVEL: i32 = 1;
+
+/// The host's files and what is known of them.
+pub(super) struct Scanner<'a> {
+    directory: PathBuf,
+    /// The kernel's id of this boot.
+    boot: [u8; 16],
+    /// Files that are done are removed.
+    remove: bool,
+    /// The most that one extent holds, in pages.
+    longest: usize,
+    events: &'a dyn Events,
+    stop: Stop,
+    files: BTreeMap<String, Entry>,
+    /// The collection that this knowledge is about.
+    store: Option<u128>,
+    buffer: Vec<u8>,
+    compressor: zstd::bulk::Compressor<'static>,
+    /// Bytes of files sent so far.
+    pub(super) sent: u64,
+}
+
+struct Entry {
+    tracked: Tracked,
+    /// When it was done.
+    stamp: Option<Stamp>,
+    /// The event that it is not sent was told.
+    told: bool,
+}
+
+/// What a scan came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Scanned {
+    /// Of what there was too little at the collector.
+    pub(super) shortage: Option<Shortage>,
+    /// The program is to stop.
+    pub(super) stopped: bool,
+}
+
+/// Why a scan ended early.
+#[derive(Debug)]
+pub(super) enum Failed {
+    Gone(Gone),
+    Io(PathBuf, io::Error),
+}
+
+impl From<Gone> for Failed {
+    fn from(gone: Gone) -> Failed {
+        Failed::Gone(gone)
+    }
+}
+
+impl<'a> Scanner<'a> {
+    pub(super) fn new(
+        directory: PathBuf,
+        boot: [u8; 16],
+        remove: bool,
+        limit: Option<u64>,
+        events: &'a dyn Events,
+        stop: Stop,
+    ) -> io::Result<Scanner<'a>> {
+        // A frame must come to its end in time however little may be sent.
+        let longest = limit.map_or(EXTENT_LIMIT, |rate| EXTENT_LIMIT.min((rate as usize).saturating_mul(4)));
+        Ok(Scanner {
+            directory,
+            boot,
+            remove,
+            longest: (longest / PAGE).max(1),
+            events,
+            stop,
+            files: BTreeMap::new(),
+            store: None,
+            buffer: vec![0; EXTENT_LIMIT],
+            compressor: zstd::bulk::Compressor::new(LEVEL)?,
+            sent: 0,
+        })
+    }
+
+    /// A connection is there, to this collection.
+    pub(super) fn connected(&mut self, store: u128) {
+        if self.store.replace(store) != Some(store) {
+            self.files.values_mut().for_each(|entry| {
+                entry.tracked.forget();
+                entry.stamp = None;
+            });
+        }
+    }
+
+    /// It is not known whether the collector has these pages.
+    pub(super) fn lost(&mut self, lost: &[Pages]) {
+        let mut places: HashMap<Identity, &mut Entry> =
+            self.files.values_mut().map(|entry| (entry.tracked.identity, entry)).collect();
+        for pages in lost {
+            if let Some(entry) = places.get_mut(&pages.of) {
+                entry.tracked.lost(pages.first, pages.count);
+                entry.stamp = None;
+            }
+        }
+    }
+
+    /// One look at all files, and what the collector says to it.
+    pub(super) fn scan(&mut self, out: &mut Outgoing, look: Look) -> Result<Scanned, Failed> {
+        let names = self.names()?;
+        self.ask(out, &names)?;
+        out.left = self.left(&names);
+        self.events.event(&Event::Progress { sent: self.sent, left: out.left });
+        let mut finished = Vec::new();
+        for name in &names {
+            if self.stop.load(Relaxed) {
+                out.drain()?;
+                return Ok(Scanned { stopped: true, ..self.settle(out) });
+            }
+            if self.examine(out, name, look)? {
+                finished.push(name);
+            }
+        }
+        out.left = 0;
+        out.drain()?;
+        let scanned = self.settle(out);
+        for name in finished {
+            self.finish(name);
+        }
+        self.events.event(&Event::Progress { sent: self.sent, left: 0 });
+        Ok(scanned)
+    }
+
+    /// Takes note of what was not stored.
+    fn settle(&mut self, out: &mut Outgoing) -> Scanned {
+        let lost = std::mem::take(&mut out.lost);
+        self.lost(&lost);
+        Scanned { shortage: out.shortage.take(), stopped: false }
+    }
+
+    fn failed(&self, name: &str) -> impl Fn(io::Error) -> Failed + use<> {
+        let path = self.directory.join(name);
+        move |error| Failed::Io(path.clone(), error)
+    }
+
+    /// The names of the files to send, all of them known from now on.
+    fn names(&mut self) -> Result<Vec<String>, Failed> {
+        let names = files::names(&self.directory).map_err(self.failed(""))?;
+        let former = std::mem::take(&mut self.files);
+        let mut former: BTreeMap<String, Entry> = former;
+        let mut seen: HashMap<Identity, String> = HashMap::new();
+        for name in names {
+            let known = former.remove(&name);
+            let stamp = files::stamp(&self.directory.join(&name));
+            let entry = match known {
+                Some(entry) if entry.tracked.done && entry.stamp == stamp => entry,
+                known => {
+                    let Some(opened) = Opened::open(&self.directory, &name).map_err(self.failed(&name))?
+                    else {
+                        continue;
+                    };
+                    match known {
+                        Some(entry) if entry.tracked.identity == opened.identity => entry,
+                        _ => Entry { tracked: Tracked::new(opened.identity), stamp: None, told: false },
+                    }
+                }
+            };
+            let mut entry = entry;
+            if let Some(first) = seen.get(&entry.tracked.identity) {
+                if !std::mem::replace(&mut entry.told, true) {
+                    self.events.event(&Event::Twin { name: &name, first });
+                }
+            } else {
+                seen.insert(entry.tracked.identity, name.clone());
+            }
+            self.files.insert(name, entry);
+        }
+        let mut names: Vec<String> = seen.into_values().collect();
+        names.sort();
+        Ok(names)
+    }
+
+    /// Asks what the collector has of the files of which that is not known.
+    fn ask(&mut self, out: &mut Outgoing, names: &[String]) -> Result<(), Failed> {
+        let asked = |entry: &Entry| entry.tracked.asked;
+        let unknown: Vec<&String> =
+            names.iter().filter(|name| !self.files.get(*name).is_none_or(asked)).collect();
+        for group in unknown.chunks(ASKED) {
+            for name in group {
+                let Some(entry) = self.files.get(*name) else { continue };
+                out.select(name, entry.tracked.identity)?;
+                out.ask(0, ASK_LIMIT)?;
+            }
+            let answers = out.answers()?;
+            for (name, (length, sums)) in group.iter().zip(answers) {
+                let Some(entry) = self.files.get_mut(*name) else { continue };
+                let tracked = &mut entry.tracked;
+                let mut known = sums.len();
+                tracked.has(0, &sums);
+                while (known as u64 * PAGE as u64) < length {
+                    out.select(name, tracked.identity)?;
+                    out.ask(known, ASK_LIMIT)?;
+                    let Some((_, sums)) = out.answers()?.pop_front().filter(|(_, sums)| !sums.is_empty())
+                    else {
+                        return Err(Gone.into());
+                    };
+                    tracked.has(known, &sums);
+                    known += sums.len();
+                }
+                tracked.remote = Some(length);
+                tracked.asked = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// How many bytes of content there are that the collector does not have, about.
+    fn left(&self, names: &[String]) -> u64 {
+        let of = |name: &String| {
+            let tracked = &self.files.get(name).filter(|entry| !entry.tracked.done)?.tracked;
+            let opened = Opened::open(&self.directory, name).ok()??;
+            let content: usize = opened.data().iter().map(|[first, end]| end - first).sum();
+            Some((content * PAGE) as u64).map(|content| content.saturating_sub(tracked.known()))
+        };
+        names.iter().filter_map(of).sum()
+    }
+
+    /// Sends what the collector does not have of a file. Whether nobody will write to it any more.
+    fn examine(&mut self, out: &mut Outgoing, name: &str, look: Look) -> Result<bool, Failed> {
+        let failed = self.failed(name);
+        let Some(entry) = self.files.get_mut(name).filter(|entry| !entry.tracked.done) else {
+            return Ok(false);
+        };
+        let tracked = &mut entry.tracked;
+        let Some(opened) = Opened::open(&self.directory, name).map_err(&failed)? else { return Ok(false) };
+        if opened.identity != tracked.identity {
+            // Another file under this name since it was listed; the next scan knows.
+            return Ok(false);
+        }
+        let without_writers = writers::none(&opened.file);
+        let ended = opened.header.state != state::RUNNING || opened.header.boot_id != self.boot;
+        let look = if without_writers == Some(true) || without_writers.is_none() && ended {
+            Look::All
+        } else {
+            look
+        };
+        let mut changed = false;
+        tracked.resize(opened.length);
+        for [first, end] in tracked.runs(look, &opened.data(), self.longest) {
+            let read = opened.read(first, &mut self.buffer[..(end - first) * PAGE]).map_err(&failed)?;
+            let differing = differing(tracked, first, read);
+            changed |= !differing.is_empty();
+            for [from, to] in differing {
+                let bytes = &read[from * PAGE..(to * PAGE).min(read.len())];
+                let pages = Pages { of: tracked.identity, first: first + from, count: to - from };
+                let sent = self
+                    .compressor
+                    .compress(bytes)
+                    .map_err(&failed)
+                    .and_then(|compressed| Ok(send(out, name, pages, bytes, &compressed)?));
+                if let Err(error) = sent {
+                    // None of the run can be told to be there.
+                    tracked.lost(first, end - first);
+                    return Err(error);
+                }
+                self.sent += bytes.len() as u64;
+                let end = (pages.first * PAGE + bytes.len()) as u64;
+                tracked.remote = tracked.remote.map(|remote| remote.max(end));
+            }
+            out.keep_alive()?;
+            if self.stop.load(Relaxed) {
+                return Ok(false);
+            }
+            if changed {
+                self.events.event(&Event::Progress { sent: self.sent, left: out.left });
+            }
+        }
+        if tracked.remote != Some(opened.length) {
+            changed = true;
+            out.select(name, tracked.identity)?;
+            out.length(tracked.identity, opened.length)?;
+            tracked.remote = Some(opened.length);
+        }
+        Ok(match without_writers {
+            Some(none) => none,
+            // Where the kernel does not tell, it has to have stayed the same for a scan.
+            None => ended && !changed,
+        })
+    }
+
+    /// A file to which nobody writes any more has been looked at in full, and all is answered.
+    fn finish(&mut self, name: &str) {
+        let path = self.directory.join(name);
+        let Some(entry) = self.files.get_mut(name) else { return };
+        if entry.tracked.remote.is_none() {
+            // Something of it was not stored.
+            return;
+        }
+        entry.tracked.finish();
+        entry.stamp = files::stamp(&path);
+        if self.remove {
+            match std::fs::remove_file(&path) {
+                Ok(()) => self.events.event(&Event::Removed { name }),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => self.events.event(&Event::NotRemoved { name, error }),
+            }
+            self.files.remove(name);
+        }
+    }
+}
+
+/// The pages of `read` that the collector does not have, as runs `[from, to)` counted from its beginning, which is page
+/// `first` of the file.
+fn differing(tracked: &mut Tracked, first: usize, read: &[u8]) -> Vec<[usize; 2]> {
+    let mut runs: Vec<[usize; 2]> = Vec::new();
+    for (at, content) in read.chunks(PAGE).enumerate() {
+        if tracked.differs(first + at, content) {
+            match runs.last_mut() {
+                Some([_, end]) if *end == at => *end += 1,
+                _ => runs.push([at, at + 1]),
+            }
+        }
+    }
+    runs
+}
+
+/// Sends an extent.
+fn send(out: &mut Outgoing, name: &str, pages: Pages, bytes: &[u8], compressed: &[u8]) -> Result<(), Gone> {
+    out.select(name, pages.of)?;
+    let request = Request::Extent { offset: (pages.first * PAGE) as u64, length: bytes.len() as u32 };
+    let frame = wire::frame_with(&request, compressed).map_err(|_| Gone)?;
+    out.extent(pages, frame, bytes.len())
+}

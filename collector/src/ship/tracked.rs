@@ -1,0 +1,205 @@
+//! What a shipper knows of one of its files: what the collector has of each page, and which pages are worth a look. Every
+//! page is looked at in the end; what is guessed is only how soon, so that following a large directory costs little.
+
+use crate::identity::Identity;
+use crate::page::{self, PAGE};
+
+/// The checksum of a page of which it is not known what the collector has.
+const UNKNOWN: u64 = u64::MAX;
+/// A page with fewer zero bytes at its end than this has no room for most records, and seldom changes again.
+const ROOM: usize = 256;
+/// Such a page is looked at no more after it was the same so often,
+const CALM: u8 = 3;
+/// except in its turn: one such page in so many a scan.
+const TURN: usize = 64;
+
+/// Which pages of a file to look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Look {
+    /// Those that may well have changed, and some others in turn.
+    Likely,
+    /// All.
+    All,
+}
+
+/// One file.
+#[derive(Debug)]
+pub(super) struct Tracked {
+    pub(super) identity: Identity,
+    /// Whether it is known what the collector has.
+    pub(super) asked: bool,
+    /// Nobody can write to it any more, and the collector has all of it.
+    pub(super) done: bool,
+    /// How long the collector's file is; `None` where that is not sure.
+    pub(super) remote: Option<u64>,
+    /// The checksums of what the collector has; behind the last there are zeros.
+    sums: Vec<u64>,
+    /// How often each page was the same, see [`CALM`].
+    calm: Vec<u8>,
+    turn: usize,
+}
+
+impl Tracked {
+    /// A file of which nothing is known.
+    pub(super) fn new(identity: Identity) -> Tracked {
+        Tracked {
+            identity,
+            asked: false,
+            done: false,
+            remote: None,
+            sums: Vec::new(),
+            calm: Vec::new(),
+            turn: 0,
+        }
+    }
+
+    /// The collector is another one, or has begun anew.
+    pub(super) fn forget(&mut self) {
+        *self = Tracked::new(self.identity);
+    }
+
+    /// What the collector has from page `first` on.
+    pub(super) fn has(&mut self, first: usize, sums: &[u64]) {
+        self.sums.resize(first, 0);
+        self.sums.extend_from_slice(sums);
+        self.calm.resize(self.sums.len(), 0);
+    }
+
+    /// Nobody knows whether these pages are there.
+    pub(super) fn lost(&mut self, first: usize, pages: usize) {
+        self.remote = None;
+        self.done = false;
+        for (sum, calm) in self.sums.iter_mut().zip(&mut self.calm).skip(first).take(pages) {
+            (*sum, *calm) = (UNKNOWN, 0);
+        }
+    }
+
+    /// Makes room for what is known of a file of so many bytes.
+    pub(super) fn resize(&mut self, length: u64) {
+        let pages = page::pages(length) as usize;
+        self.sums.resize(pages, 0);
+        self.calm.resize(pages, 0);
+    }
+
+    /// The runs of pages to look at, as `[first, end)`, among those of `data`, where the file has content, and those
+    /// that the collector has content of. No run is longer than `longest` pages.
+    pub(super) fn runs(&mut self, look: Look, data: &[[usize; 2]], longest: usize) -> Vec<[usize; 2]> {
+        let pages = self.sums.len();
+        let turn = self.turn..self.turn.saturating_add(pages.div_ceil(TURN));
+        if look == Look::Likely {
+            self.turn = if turn.end >= pages { 0 } else { turn.end };
+        }
+        let mut runs: Vec<[usize; 2]> = Vec::new();
+        let mut data = data.iter().peekable();
+        for at in 0..pages {
+            while data.next_if(|[_, end]| *end <= at).is_some() {}
+            let is_data = data.peek().is_some_and(|[first, _]| *first <= at);
+            let is_likely = at == 0 || self.calm[at] < CALM || turn.contains(&at);
+            if !(look == Look::All || is_likely) || !(is_data || self.sums[at] != 0) {
+                continue;
+            }
+            match runs.last_mut() {
+                Some([first, end]) if *end == at && at - *first < longest => *end += 1,
+                _ => runs.push([at, at + 1]),
+            }
+        }
+        runs
+    }
+
+    /// Takes note of a page's content. Whether the collector has another one.
+    pub(super) fn differs(&mut self, at: usize, content: &[u8]) -> bool {
+        let (Some(known), Some(calm)) = (self.sums.get_mut(at), self.calm.get_mut(at)) else { return false };
+        let sum = page::sum(content).min(UNKNOWN - 1);
+        let is_full = !page::is_zero(&content[content.len().saturating_sub(ROOM)..]);
+        if *known == sum {
+            *calm = if is_full { calm.saturating_add(1) } else { 0 };
+            return false;
+        }
+        (*known, *calm) = (sum, 0);
+        true
+    }
+
+    /// Gives back what is not needed of a file that is done.
+    pub(super) fn finish(&mut self) {
+        self.done = true;
+        self.sums = Vec::new();
+        self.calm = Vec::new();
+    }
+
+    /// The bytes of content that the collector has, by what is known, in whole pages.
+    pub(super) fn known(&self) -> u64 {
+        let pages = self.sums.iter().filter(|sum| **sum != 0 && **sum != UNKNOWN).count();
+        (pages * PAGE) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ANY: Identity = Identity { boot: [0; 16], pid: 1, ticks: 2, start: 3, name: 0 };
+
+    fn file(pages: u64) -> Tracked {
+        let mut file = Tracked::new(ANY);
+        file.resize(pages * PAGE as u64);
+        file
+    }
+
+    #[test]
+    fn only_content_is_looked_at_and_what_was_content_at_the_collector() {
+        let mut file = file(10);
+        assert_eq!(file.runs(Look::All, &[[0, 3], [5, 6]], 2), [[0, 2], [2, 3], [5, 6]]);
+        // A hole where the collector has something.
+        file.lost(8, 1);
+        assert_eq!(file.runs(Look::All, &[[0, 3], [5, 6]], 64), [[0, 3], [5, 6], [8, 9]]);
+        assert!(file.differs(8, &[0; PAGE]) && !file.differs(8, &[0; PAGE]));
+        assert_eq!(file.runs(Look::All, &[[0, 3], [5, 6]], 64), [[0, 3], [5, 6]]);
+    }
+
+    #[test]
+    fn full_pages_that_stay_the_same_are_looked_at_in_turn_only() {
+        let mut file = file(200);
+        let (full, open) = ([7; PAGE], {
+            let mut page = [7; PAGE];
+            page[PAGE - ROOM..].fill(0);
+            page
+        });
+        let look = |file: &mut Tracked, look| {
+            let runs = file.runs(look, &[[0, 200]], 64);
+            let pages: Vec<usize> = runs.iter().flat_map(|[first, end]| *first..*end).collect();
+            pages
+                .into_iter()
+                .filter(|at| {
+                    file.differs(*at, if *at == 150 { &open } else { &full });
+                    true
+                })
+                .collect::<Vec<_>>()
+        };
+        // Once they are new, and then until they are calm.
+        for _ in 0..=CALM {
+            assert_eq!(look(&mut file, Look::Likely).len(), 200);
+        }
+        // Four a turn (200 / 64 rounded up), the first page and the one with room always.
+        let mut seen = vec![false; 200];
+        for _ in 0..50 {
+            let pages = look(&mut file, Look::Likely);
+            assert!(pages.len() <= 6 && pages.contains(&0) && pages.contains(&150), "{pages:?}");
+            pages.iter().for_each(|at| seen[*at] = true);
+        }
+        assert!(seen.iter().all(|seen| *seen), "each has its turn");
+        assert_eq!(look(&mut file, Look::All).len(), 200);
+    }
+
+    #[test]
+    fn what_was_not_stored_differs_again() {
+        let mut file = file(3);
+        assert!(file.differs(1, b"x") && !file.differs(1, b"x"));
+        file.remote = Some(3 * PAGE as u64);
+        file.lost(1, 1);
+        assert_eq!(file.remote, None);
+        assert!(!file.differs(0, &[0; 9]) && file.differs(1, b"x"));
+        file.has(1, &[5]);
+        assert!(file.differs(1, b"x"), "the collector has something else");
+        assert_eq!(file.known(), PAGE as u64);
+    }
+}

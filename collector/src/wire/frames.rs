@@ -1,0 +1,135 @@
+//! Frames: four bytes of length, little-endian, then a message as postcard writes it, and behind an extent's message its
+//! bytes. The reader holds one frame at a time, and takes no length on trust.
+
+use std::io::{self, Read};
+
+use serde::Serialize;
+
+use super::{Answer, FRAME_LIMIT, Request};
+
+/// The bytes of a frame's length.
+const LENGTH: usize = 4;
+
+/// What is wrong with a stream of frames.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The other side has closed the connection between two frames.
+    #[error("the other side closed the connection")]
+    Closed,
+    /// It ended within a frame.
+    #[error("the connection ended within a frame")]
+    CutOff,
+    /// A length beyond the limit.
+    #[error("a frame of {0} bytes was announced, which is more than any may have")]
+    TooLong(usize),
+    /// Bytes that are no message.
+    #[error("a frame is not a message of this protocol's version")]
+    Malformed,
+    /// The connection failed, timed out or was stopped.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Cuts what is read into frames, one buffer for all of them.
+#[derive(Debug, Default)]
+pub struct FrameReader {
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+impl FrameReader {
+    /// The next frame's bytes without its length.
+    ///
+    /// # Errors
+    /// When the source ends or fails, or announces a frame that is too long. After that the reader is of no more use,
+    /// unless it failed for want of time: then the next call goes on.
+    pub fn next(&mut self, source: &mut impl Read) -> Result<&[u8], Error> {
+        loop {
+            let held = self.end - self.start;
+            if held >= LENGTH {
+                let length =
+                    self.buffer[self.start..self.start + LENGTH].try_into().map_or(0, u32::from_le_bytes);
+                let length = length as usize;
+                if length > FRAME_LIMIT {
+                    return Err(Error::TooLong(length));
+                }
+                if held >= LENGTH + length {
+                    let first = self.start + LENGTH;
+                    self.start = first + length;
+                    return Ok(&self.buffer[first..first + length]);
+                }
+            }
+            self.fill(source)?;
+        }
+    }
+
+    /// Reads more, at least a byte.
+    fn fill(&mut self, source: &mut impl Read) -> Result<(), Error> {
+        if self.buffer.is_empty() {
+            self.buffer.resize(LENGTH + FRAME_LIMIT, 0);
+        }
+        if self.start > 0 {
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+        }
+        match source.read(&mut self.buffer[self.end..])? {
+            0 if self.end > 0 => Err(Error::CutOff),
+            0 => Err(Error::Closed),
+            read => {
+                self.end += read;
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The request that a frame holds, and the bytes behind it, which only an extent has.
+///
+/// # Errors
+/// When it is none.
+pub fn decode_request(frame: &[u8]) -> Result<(Request<'_>, &[u8]), Error> {
+    let (request, rest) = postcard::take_from_bytes(frame).map_err(|_| Error::Malformed)?;
+    match request {
+        Request::Extent { .. } => Ok((request, rest)),
+        _ if rest.is_empty() => Ok((request, rest)),
+        _ => Err(Error::Malformed),
+    }
+}
+
+/// The answer that a frame holds.
+///
+/// # Errors
+/// When it is none.
+pub fn decode_answer(frame: &[u8]) -> Result<Answer, Error> {
+    match postcard::take_from_bytes(frame) {
+        Ok((answer, [])) => Ok(answer),
+        _ => Err(Error::Malformed),
+    }
+}
+
+/// The frame of a message.
+///
+/// # Errors
+/// When it is longer than a frame may be.
+pub fn frame(message: &impl Serialize) -> Result<Vec<u8>, Error> {
+    frame_with(message, &[])
+}
+
+/// The frame of a message with bytes behind it.
+///
+/// # Errors
+/// When it is longer than a frame may be.
+pub fn frame_with(message: &impl Serialize, bytes: &[u8]) -> Result<Vec<u8>, Error> {
+    let mut frame = Vec::with_capacity(LENGTH + 64 + bytes.len());
+    frame.extend_from_slice(&[0; LENGTH]);
+    let mut frame = postcard::to_extend(message, frame).map_err(|_| Error::Malformed)?;
+    frame.extend_from_slice(bytes);
+    let length = frame.len() - LENGTH;
+    match u32::try_from(length) {
+        Ok(prefix) if length <= FRAME_LIMIT => frame[..LENGTH].copy_from_slice(&prefix.to_le_bytes()),
+        _ => return Err(Error::TooLong(length)),
+    }
+    Ok(frame)
+}

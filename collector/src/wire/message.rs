@@ -1,0 +1,157 @@
+//! The messages. Both enums are written by postcard: the variant's number, then its fields in order; new variants go behind
+//! the old ones. The version is the first field of the first message, and stays there.
+
+use serde::{Deserialize, Serialize};
+
+use crate::identity::Identity;
+
+/// What a shipper sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Request<'a> {
+    /// The first message: who it is. Answered by [`Answer::Welcome`], or refused.
+    Hello {
+        /// [`VERSION`](super::VERSION).
+        version: u32,
+        /// The host, which must be one that its certificate names.
+        host: &'a str,
+        /// The kernel's id of this boot, for clock hints.
+        boot: [u8; 16],
+    },
+    /// What follows is of this file.
+    File {
+        /// What it is called.
+        name: &'a str,
+        /// What it is known by.
+        identity: Identity,
+    },
+    /// What does the collector have of the file's pages? Answered by [`Answer::Have`].
+    Ask {
+        /// The first page.
+        page: u64,
+        /// How many, at most [`ASK_LIMIT`](super::ASK_LIMIT).
+        pages: u32,
+    },
+    /// Bytes of the file. Their zstd frame follows the message.
+    Extent {
+        /// Where they are, in bytes: at the beginning of a page.
+        offset: u64,
+        /// How many they are, at most [`EXTENT_LIMIT`](super::EXTENT_LIMIT).
+        length: u32,
+    },
+    /// The file's size in bytes, which makes it longer or shorter.
+    Length {
+        /// The size.
+        length: u64,
+    },
+    /// All since the last one is to be made durable. Answered by [`Answer::Durable`] or [`Answer::NotStored`].
+    Flush {
+        /// Counted from 1 on in a connection.
+        number: u64,
+        /// How many bytes the shipper knows of that it has not sent, for those who watch the collector.
+        left: u64,
+    },
+    /// What time is it? Answered by [`Answer::Time`].
+    Time,
+    /// The four times of an exchange, for the collector to keep.
+    Hint(Exchange),
+    /// The shipper ends. Answered by [`Answer::Bye`].
+    Bye,
+}
+
+/// What a collector answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Answer {
+    /// The shipper is let in.
+    Welcome {
+        /// [`VERSION`](super::VERSION).
+        version: u32,
+        /// Which collection of files this is. While it is the same, what was acknowledged is still there.
+        store: u128,
+    },
+    /// The connection ends, for this reason.
+    Refused {
+        /// For the person who reads the shipper's log.
+        why: String,
+    },
+    /// What there is of the current file.
+    Have {
+        /// Its size in bytes; 0 if there is none.
+        length: u64,
+        /// The checksums of the pages asked for, as many as there are.
+        sums: Vec<u64>,
+    },
+    /// All up to this flush, but for those that were not stored, is on the disk.
+    Durable {
+        /// The flush.
+        number: u64,
+    },
+    /// Something of what came between this flush and the one before is not on the disk, and is to be sent again.
+    NotStored {
+        /// The flush.
+        number: u64,
+        /// What there was too little of.
+        shortage: Shortage,
+    },
+    /// The collector's time.
+    Time {
+        /// When the question came, in nanoseconds since the Unix epoch,
+        received: i64,
+        /// and when the answer was sent.
+        sent: i64,
+    },
+    /// The collector knows that the shipper ends, and has nothing to say any more.
+    Bye,
+}
+
+/// Why something could not be stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Shortage {
+    /// The collector's disk is full.
+    Disk,
+    /// The host has used what it may.
+    Quota,
+    /// The host has as many files as it may.
+    Files,
+    /// The disk gave another error, which the collector's log has.
+    Failure,
+}
+
+/// An exchange of times as NTP has it (RFC 5905, section 8), all in nanoseconds since the Unix epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exchange {
+    /// When the host asked, by its clock.
+    pub host_sent: i64,
+    /// When the collector was asked, by its own.
+    pub collector_received: i64,
+    /// When the collector answered, by its own.
+    pub collector_sent: i64,
+    /// When the host had the answer, by its clock.
+    pub host_received: i64,
+}
+
+impl Exchange {
+    /// By how much the host's clock is ahead of the collector's if both ways took equally long, in nanoseconds.
+    pub fn offset(&self) -> i64 {
+        let there = i128::from(self.host_sent) - i128::from(self.collector_received);
+        let back = i128::from(self.host_received) - i128::from(self.collector_sent);
+        i64::try_from((there + back) / 2).unwrap_or(if there > 0 { i64::MAX } else { i64::MIN })
+    }
+
+    /// How long both ways took together, in nanoseconds. The offset is off by at most half of it.
+    pub fn round_trip(&self) -> i64 {
+        let host = i128::from(self.host_received) - i128::from(self.host_sent);
+        let collector = i128::from(self.collector_sent) - i128::from(self.collector_received);
+        i64::try_from(host - collector).unwrap_or(i64::MAX)
+    }
+}
+
+impl std::fmt::Display for Shortage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Shortage::Disk => "the collector's disk is full",
+            Shortage::Quota => "this host has used up its quota at the collector",
+            Shortage::Files => "this host has as many files at the collector as it may",
+            Shortage::Failure => "the collector's disk fails; its log says how",
+        })
+    }
+}
