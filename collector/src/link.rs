@@ -176,6 +176,19 @@ impl Socket {
         [self.received, self.sent]
     }
 
+    /// Looks whether the other side has closed the connection, while nothing is to come from it.
+    ///
+    /// # Errors
+    /// When it has, or the connection is dead.
+    pub fn listen(&self) -> io::Result<()> {
+        match self.stream.peek(&mut [0]) {
+            Ok(0) => Err(io::Error::new(ErrorKind::UnexpectedEof, "the other side closed the connection")),
+            Ok(_) => Ok(()),
+            Err(error) if [ErrorKind::WouldBlock, ErrorKind::Interrupted].contains(&error.kind()) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Waits until the socket can be read or written.
     fn wait(&self, what: PollFlags) -> io::Result<()> {
         loop {
@@ -280,6 +293,20 @@ mod tests {
         let mut read = [0; 2];
         assert_eq!((socket.read(&mut read).unwrap(), &read), (2, b"ab"));
         assert_eq!((socket.read(&mut read).unwrap(), read[0], socket.counts()), (1, b'c', [3, 0]));
+    }
+
+    #[test]
+    fn a_connection_that_was_closed_is_noticed() {
+        let (other, socket) = pair();
+        let socket = Socket::new(socket, Stop::default(), Duration::from_secs(1)).unwrap();
+        socket.listen().unwrap();
+        drop(other);
+        // The kernel takes a moment.
+        let closed = (0..1000).find_map(|_| {
+            std::thread::sleep(Duration::from_millis(5));
+            socket.listen().err()
+        });
+        assert_eq!(closed.unwrap().kind(), ErrorKind::UnexpectedEof);
     }
 
     #[test]

@@ -49,6 +49,9 @@ const FIRST_EXCHANGES: usize = 4;
 /// and from then on each time this has passed. It also tells the collector that the shipper is there.
 const EXCHANGE: Duration = Duration::from_secs(10);
 
+/// How long a shipper that waits does not look whether its connection is still there.
+const LISTEN: Duration = Duration::from_millis(500);
+
 /// What a shipper is to do.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -311,7 +314,8 @@ impl<'a> Shipper<'a> {
             if left.is_zero() {
                 break;
             }
-            pause(left.min(EXCHANGE.saturating_sub(exchanged.elapsed())), self.stop);
+            pause(left.min(LISTEN), self.stop);
+            out.listen()?;
         }
         Ok(())
     }

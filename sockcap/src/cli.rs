@@ -3,6 +3,7 @@
 
 mod accuracy;
 mod analysis;
+mod gather;
 mod import;
 mod record;
 mod results;
@@ -15,6 +16,7 @@ use message_trace::DataDir;
 
 pub(crate) use accuracy::{Drop, Score, Skew, Synth};
 pub(crate) use analysis::{Analyze, Inference, Reconcile};
+pub(crate) use gather::{Collect, Ship};
 pub(crate) use import::{Import, Source};
 pub(crate) use record::Record;
 pub(crate) use results::{Dump, Export, Info, Report, Table};
@@ -49,6 +51,12 @@ pub(crate) enum Command {
     /// Run a command under libsockcap.so and log its socket calls
     #[command(after_help = record::HELP)]
     Record(Record),
+    /// Send a host's logs to a collector
+    #[command(after_help = gather::SHIP_HELP)]
+    Ship(Ship),
+    /// Gather the logs of many hosts in one data directory
+    #[command(after_help = gather::COLLECT_HELP)]
+    Collect(Collect),
     /// Bring in what other tools have captured
     #[command(after_help = import::HELP)]
     Import(Import),

@@ -1,6 +1,7 @@
 //! The subcommands, a file each.
 
 pub(crate) mod analyze;
+pub(crate) mod collect;
 pub(crate) mod drop;
 pub(crate) mod dump;
 pub(crate) mod export;
@@ -10,5 +11,6 @@ pub(crate) mod reconcile;
 pub(crate) mod record;
 pub(crate) mod report;
 pub(crate) mod score;
+pub(crate) mod ship;
 pub(crate) mod skew;
 pub(crate) mod synth;

@@ -34,6 +34,18 @@ pub(crate) enum Error {
     NoConfig(PathBuf, String),
     #[error("{}: this is the directory that is read; name another one with --to", .0.display())]
     Onto(PathBuf),
+    #[error(transparent)]
+    Tls(#[from] collector::tls::Error),
+    #[error(transparent)]
+    Ship(#[from] collector::ship::Error),
+    #[error(transparent)]
+    Collect(#[from] collector::collect::Error),
+    #[error("{address}: {source}; give an address and a port, such as 127.0.0.1:9712")]
+    Address { address: String, source: io::Error },
+    #[error("{0}: others can reach this address, and with --plain anybody could read and write; use --key, or --force if the network is yours alone")]
+    PlainAbroad(String),
+    #[error("it is not clear which host's logs to send: name it with --host")]
+    WhichHost,
     #[error("signals cannot be received: {0}")]
     Signals(io::Error),
     #[error("standard output: {0}")]

@@ -23,6 +23,8 @@ fn main() -> ExitCode {
     let failed = if matches!(command, Command::Record(_)) { 125 } else { 1 };
     let result = match command {
         Command::Record(arguments) => commands::record::run(&arguments),
+        Command::Ship(arguments) => commands::ship::run(&arguments),
+        Command::Collect(arguments) => commands::collect::run(&arguments),
         Command::Import(arguments) => commands::import::run(&arguments),
         Command::Reconcile(arguments) => commands::reconcile::run(&arguments),
         Command::Analyze(arguments) => commands::analyze::run(&arguments),

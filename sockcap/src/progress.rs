@@ -58,3 +58,44 @@ impl Drop for Terminal {
         self.with(|bar| bar.finish_and_clear());
     }
 }
+
+/// How far a shipper is, on standard error where that is a terminal: what it has sent, how fast, and what is left.
+pub(crate) struct Sending {
+    bar: ProgressBar,
+}
+
+impl Sending {
+    pub(crate) fn new() -> Sending {
+        if !std::io::stderr().is_terminal() {
+            return Sending { bar: ProgressBar::hidden() };
+        }
+        let template = "{spinner} {binary_bytes} sent, {binary_bytes_per_sec}{msg}";
+        let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5)).with_style(style);
+        bar.enable_steady_tick(Duration::from_millis(200));
+        Sending { bar }
+    }
+
+    /// Sent so far and left, in bytes.
+    pub(crate) fn update(&self, sent: u64, left: u64) {
+        if self.bar.is_hidden() {
+            return;
+        }
+        self.bar.set_position(sent);
+        self.bar.set_message(match left {
+            0 => ", all there is".to_owned(),
+            left => format!(", {} left", crate::output::bytes(left)),
+        });
+    }
+
+    /// Does what writes to the terminal, without the two getting into each other's way.
+    pub(crate) fn aside(&self, write: impl FnOnce()) {
+        self.bar.suspend(write);
+    }
+}
+
+impl Drop for Sending {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, Sender};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 
 use super::rate::Bucket;
 use crate::clock::HostClock;
@@ -14,6 +14,9 @@ use crate::wire::{self, Answer, Exchange, FLUSHES, FrameReader, Request};
 /// How long a frame may take to be written, and an answer to come. A connection that is dead is noticed long before, by
 /// the kernel; this is for a collector that lives and does nothing.
 const PATIENCE: Duration = Duration::from_secs(300);
+
+/// How often a connection over which nothing goes is looked at, whether it is still there.
+const LISTEN: Duration = Duration::from_millis(500);
 
 /// What the first stage wants done.
 #[derive(Debug)]
@@ -92,7 +95,16 @@ impl Dialog {
 
     /// Does what comes through `items` until nobody sends any more, and sends back what is answered.
     pub(super) fn run(&mut self, items: &Receiver<Item>, replies: &Sender<Reply>) -> Result<(), Broken> {
-        for item in items {
+        loop {
+            let item = match items.recv_timeout(LISTEN) {
+                Ok(item) => item,
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                Err(RecvTimeoutError::Timeout) if self.due > 0 => continue,
+                Err(RecvTimeoutError::Timeout) => {
+                    self.link.socket().listen()?;
+                    continue;
+                }
+            };
             let gone = |_| Broken::Lost("stopped".into());
             match item {
                 Item::Frame(frame) => self.write(&frame)?,
@@ -122,7 +134,6 @@ impl Dialog {
                 }
             }
         }
-        Ok(())
     }
 
     /// The next answer that is due.

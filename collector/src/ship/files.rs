@@ -34,7 +34,7 @@ pub(super) fn names(directory: &Path) -> io::Result<Vec<String>> {
 
 /// What a file is like without a look into it: when it is the same, so is the file, if nobody writes to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stamp([i64; 4]);
+pub(super) struct Stamp([i64; 5]);
 
 /// A log that was opened.
 #[derive(Debug)]
@@ -48,7 +48,13 @@ pub(super) struct Opened {
 /// The stamp of the file at `path`; `None` where it has vanished.
 pub(super) fn stamp(path: &Path) -> Option<Stamp> {
     let status = fs::symlink_metadata(path).ok()?;
-    Some(Stamp([status.dev() as i64, status.ino() as i64, status.size() as i64, status.ctime_nsec()]))
+    Some(Stamp([
+        status.dev() as i64,
+        status.ino() as i64,
+        status.size() as i64,
+        status.ctime(),
+        status.ctime_nsec(),
+    ]))
 }
 
 impl Opened {

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, Sender};
+use crossbeam_channel::{Receiver, Sender, TryRecvError};
 
 use super::dialog::{Item, Reply};
 use crate::identity::Identity;
@@ -132,10 +132,7 @@ impl Outgoing {
         self.unanswered.push_back((self.number, std::mem::take(&mut self.batch)));
         let request = Request::Flush { number: self.number, left: self.left };
         self.send(Item::Flush(wire::frame(&request).map_err(|_| Gone)?))?;
-        while let Ok(reply) = self.replies.try_recv() {
-            self.hear(reply)?;
-        }
-        Ok(())
+        self.listen()
     }
 
     /// Ends the batch if there is one, and waits for all answers.
@@ -161,6 +158,17 @@ impl Outgoing {
             match self.replies.recv().map_err(|_| Gone)? {
                 Reply::Exchanged(exchange) => return Ok(exchange),
                 reply => self.hear(reply)?,
+            }
+        }
+    }
+
+    /// Hears what there is to hear; among it, that the connection has ended.
+    pub(super) fn listen(&mut self) -> Result<(), Gone> {
+        loop {
+            match self.replies.try_recv() {
+                Ok(reply) => self.hear(reply)?,
+                Err(TryRecvError::Empty) => return Ok(()),
+                Err(TryRecvError::Disconnected) => return Err(Gone),
             }
         }
     }

@@ -162,13 +162,12 @@ impl<'a> Scanner<'a> {
     /// The names of the files to send, all of them known from now on.
     fn names(&mut self) -> Result<Vec<String>, Failed> {
         let names = files::names(&self.directory).map_err(self.failed(""))?;
-        let former = std::mem::take(&mut self.files);
-        let mut former: BTreeMap<String, Entry> = former;
+        let mut former = std::mem::take(&mut self.files);
         let mut seen: HashMap<Identity, String> = HashMap::new();
         for name in names {
             let known = former.remove(&name);
             let stamp = files::stamp(&self.directory.join(&name));
-            let entry = match known {
+            let mut entry = match known {
                 Some(entry) if entry.tracked.done && entry.stamp == stamp => entry,
                 known => {
                     let Some(opened) = Opened::open(&self.directory, &name).map_err(self.failed(&name))?
@@ -176,12 +175,17 @@ impl<'a> Scanner<'a> {
                         continue;
                     };
                     match known {
-                        Some(entry) if entry.tracked.identity == opened.identity => entry,
+                        Some(mut entry) if entry.tracked.identity == opened.identity => {
+                            // Somebody has written to what was done.
+                            if entry.tracked.done {
+                                entry.tracked.forget();
+                            }
+                            entry
+                        }
                         _ => Entry { tracked: Tracked::new(opened.identity), stamp: None, told: false },
                     }
                 }
             };
-            let mut entry = entry;
             if let Some(first) = seen.get(&entry.tracked.identity) {
                 if !std::mem::replace(&mut entry.told, true) {
                     self.events.event(&Event::Twin { name: &name, first });

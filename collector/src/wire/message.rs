@@ -145,6 +145,21 @@ impl Exchange {
     }
 }
 
+impl Shortage {
+    /// All of them.
+    pub const ALL: [Shortage; 4] = [Shortage::Disk, Shortage::Quota, Shortage::Files, Shortage::Failure];
+
+    /// One word, for counting.
+    pub fn word(self) -> &'static str {
+        match self {
+            Shortage::Disk => "disk",
+            Shortage::Quota => "quota",
+            Shortage::Files => "files",
+            Shortage::Failure => "failure",
+        }
+    }
+}
+
 impl std::fmt::Display for Shortage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {

@@ -1,0 +1,197 @@
+//! `sockcap collect`: gathers the logs of many hosts, a line for everything that is not as it should be, and now and then one
+//! for each host.
+
+use std::fmt::Write as _;
+use std::net::TcpListener;
+use std::process::ExitCode;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use collector::clock;
+use collector::collect::{self, Cause, Event, Events, Limits, Options};
+use collector::keys::Bundle;
+use collector::link::Stop;
+use collector::metrics::{HostFigures, Metrics, Server};
+use collector::tls;
+use collector::wire::Shortage;
+
+use super::ship::{only_loopback, stopped_by_signals};
+use crate::cli::Collect;
+use crate::error::Error;
+use crate::output::{bytes, counted};
+use crate::words::same_directory;
+
+pub(crate) fn run(arguments: &Collect) -> Result<ExitCode, Error> {
+    let plain = arguments.trust.plain;
+    let listen = arguments.listen.as_deref().unwrap_or(if plain { "127.0.0.1:9712" } else { "[::]:9712" });
+    if plain && !arguments.force {
+        only_loopback(listen)?;
+    }
+    let key = arguments.trust.key.as_deref().map(Bundle::open).transpose()?;
+    let options = Options {
+        data: arguments.data.dir(),
+        tls: key.as_ref().map(tls::server).transpose()?,
+        limits: Limits { bytes: arguments.quota, files: arguments.max_files },
+    };
+    let failed = |address: &str| {
+        let address = address.to_owned();
+        move |source| Error::Address { address, source }
+    };
+    let listener = TcpListener::bind(listen).map_err(failed(listen))?;
+    let address = listener.local_addr().map_err(failed(listen))?;
+    let served = Some(arguments.metrics.as_str()).filter(|metrics| *metrics != "none");
+    let server = served.map(|served| Server::bind(served).map_err(failed(served))).transpose()?;
+    let stop = stopped_by_signals()?;
+    let causes = Cause::ALL.map(Cause::word);
+    let told = Told { metrics: Metrics::new(Some(arguments.quota), &causes, &Shortage::ALL.map(Shortage::word)) };
+    let figures = match server.as_ref().map(Server::address).transpose().map_err(Error::Output)? {
+        Some(address) => format!("; figures: http://{address}/metrics"),
+        None => String::new(),
+    };
+    anstream::eprintln!("sockcap: collecting on {address} into {}{figures}", options.data.path().display());
+    std::thread::scope(|scope| {
+        if let Some(server) = &server {
+            scope.spawn(|| server.run(&told.metrics, &stop));
+        }
+        scope.spawn(|| told.now_and_then(arguments.every, &stop));
+        let result = collect::run(&options, &listener, &told, &stop);
+        stop.store(true, Relaxed);
+        result
+    })?;
+    told.print();
+    let hosts = counted(told.metrics.hosts().len() as u64, "host", "hosts");
+    anstream::eprintln!("sockcap: {hosts} gathered; next: sockcap report{}", same_directory(&options.data));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Counts events, and says those that somebody should know of.
+struct Told {
+    metrics: Metrics,
+}
+
+impl Told {
+    /// Prints what there is of each host, where something has changed.
+    fn now_and_then(&self, every: Duration, stop: &Stop) {
+        let mut before = self.metrics.hosts();
+        let mut next = Instant::now() + every;
+        while !stop.load(Relaxed) {
+            std::thread::sleep(every.min(Duration::from_millis(200)));
+            if Instant::now() < next {
+                continue;
+            }
+            next = Instant::now() + every;
+            let now = self.metrics.hosts();
+            if now != before {
+                self.print();
+                before = now;
+            }
+        }
+    }
+
+    fn print(&self) {
+        let hosts = self.metrics.hosts();
+        if !hosts.is_empty() {
+            anstream::print!("{}", table(&hosts, clock::now()));
+        }
+    }
+}
+
+/// A line for each host, and one above them.
+fn table(hosts: &[HostFigures], now: i64) -> String {
+    let name = hosts.iter().map(|host| host.host.len()).max().unwrap_or(0).max(4);
+    let mut text = format!(
+        "{:name$}  {:>9}  {:>9}  {:>10}  {:>10}  {:>6}  {:>10}  {:>12}\n",
+        "host", "connected", "last", "left", "received", "files", "on disk", "clock"
+    );
+    for host in hosts {
+        let connected = if host.connections > 0 { "yes" } else { "no" };
+        let ago = |at: i64| span(now.saturating_sub(at).max(0));
+        let last = host.acknowledged.map_or("-".to_owned(), ago);
+        let left = host.left.map_or("-".to_owned(), bytes);
+        let clock = host.clock_offset.map_or("-".to_owned(), |offset| {
+            let sign = if offset < 0 { '-' } else { '+' };
+            format!("{sign}{}", span(offset.saturating_abs()))
+        });
+        let (received, used) = (bytes(host.received), bytes(host.used));
+        let _ = writeln!(
+            text,
+            "{:name$}  {connected:>9}  {last:>9}  {left:>10}  {received:>10}  {:>6}  {used:>10}  {clock:>12}",
+            host.host, host.files
+        );
+    }
+    text
+}
+
+/// A time span in nanoseconds, for people.
+fn span(nanoseconds: i64) -> String {
+    let value = nanoseconds as f64;
+    match nanoseconds {
+        0..1_000_000 => format!("{:.0} us", value / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} ms", value / 1e6),
+        1_000_000_000..600_000_000_000 => format!("{:.1} s", value / 1e9),
+        _ => format!("{:.0} min", value / 60e9),
+    }
+}
+
+impl Events for Told {
+    fn event(&self, event: &Event<'_>) {
+        match event {
+            Event::Connected { host, peer } => {
+                self.metrics.connected(host);
+                anstream::eprintln!("sockcap: {host} connected from {peer}");
+            }
+            Event::Stored { host, gained, has, left } => {
+                self.metrics.holds(host, has.files, has.bytes);
+                if let Some(left) = left {
+                    self.metrics.acknowledged(host, clock::now(), gained.stored, gained.wire, *left);
+                }
+            }
+            Event::NotStored { host, shortage, error } => {
+                self.metrics.not_stored(shortage.word());
+                let why = error.as_ref().map_or(String::new(), |error| format!(": {error}"));
+                anstream::eprintln!("sockcap: {host}: not stored: {shortage}{why}");
+            }
+            Event::Hint { host, exchange } => {
+                self.metrics.clock(host, exchange.offset(), exchange.round_trip());
+            }
+            Event::Disconnected { host, why, after } => {
+                self.metrics.disconnected(host);
+                let why = why.map_or(String::new(), |why| format!(": {why}"));
+                let after = span(i64::try_from(after.as_nanos()).unwrap_or(i64::MAX));
+                anstream::eprintln!("sockcap: {host} disconnected after {after}{why}");
+            }
+            Event::Refused { peer, host, cause, why } => {
+                self.metrics.refused(cause.word());
+                let host = host.map_or(String::new(), |host| format!(" ({host})"));
+                anstream::eprintln!("sockcap: refused {peer}{host}: {why}");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_for_each_host() {
+        let one = HostFigures {
+            host: "web-1".into(),
+            connections: 1,
+            acknowledged: Some(5_000_000_000),
+            left: Some(2048),
+            received: 3 << 20,
+            files: 7,
+            used: 10 << 20,
+            clock_offset: Some(-1_500_000),
+            ..HostFigures::default()
+        };
+        let other = HostFigures { host: "b".into(), ..HostFigures::default() };
+        let expected = "\
+host   connected       last        left    received   files     on disk         clock
+web-1        yes      2.5 s     2.0 KiB     3.0 MiB       7    10.0 MiB       -1.5 ms
+b             no          -           -         0 B       0         0 B             -
+";
+        assert_eq!(table(&[one, other], 7_500_000_000), expected);
+    }
+}
