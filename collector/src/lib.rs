@@ -10,6 +10,7 @@ pub mod collect;
 pub mod identity;
 pub mod keys;
 pub mod link;
+pub mod metrics;
 pub mod names;
 pub mod page;
 pub mod ship;

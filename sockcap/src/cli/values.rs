@@ -36,13 +36,7 @@ pub(super) fn command_name(text: &str) -> Result<String, String> {
 
 /// A host's name becomes the name of a directory, so it may be no path.
 pub(super) fn host_name(text: &str) -> Result<String, String> {
-    let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    if text.is_empty() || text.starts_with('.') || text.len() > 127 || !text.chars().all(allowed) {
-        return Err(
-            "a host name has 1 to 127 letters, digits, '-', '_' and '.', and does not begin with '.'".into(),
-        );
-    }
-    Ok(text.to_owned())
+    collector::names::host_name(text).map(|()| text.to_owned()).map_err(|error| error.to_string())
 }
 
 /// A time span like `2s` or `100ms`, of at most a year: its nanoseconds fit an `i64` with room to spare.
