@@ -35,6 +35,8 @@ pub(crate) enum Error {
     #[error("{}: this is the directory that is read; name another one with --to", .0.display())]
     Onto(PathBuf),
     #[error(transparent)]
+    Keys(#[from] collector::keys::Error),
+    #[error(transparent)]
     Tls(#[from] collector::tls::Error),
     #[error(transparent)]
     Ship(#[from] collector::ship::Error),
@@ -42,7 +44,9 @@ pub(crate) enum Error {
     Collect(#[from] collector::collect::Error),
     #[error("{address}: {source}; give an address and a port, such as 127.0.0.1:9712")]
     Address { address: String, source: io::Error },
-    #[error("{0}: others can reach this address, and with --plain anybody could read and write; use --key, or --force if the network is yours alone")]
+    #[error(
+        "{0}: others can reach this address, and with --plain anybody could read and write; use --key, or --force if the network is yours alone"
+    )]
     PlainAbroad(String),
     #[error("it is not clear which host's logs to send: name it with --host")]
     WhichHost,

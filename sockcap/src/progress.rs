@@ -71,7 +71,8 @@ impl Sending {
         }
         let template = "{spinner} {binary_bytes} sent, {binary_bytes_per_sec}{msg}";
         let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5)).with_style(style);
+        let bar =
+            ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5)).with_style(style);
         bar.enable_steady_tick(Duration::from_millis(200));
         Sending { bar }
     }

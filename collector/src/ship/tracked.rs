@@ -180,7 +180,7 @@ mod tests {
             assert_eq!(look(&mut file, Look::Likely).len(), 200);
         }
         // Four a turn (200 / 64 rounded up), the first page and the one with room always.
-        let mut seen = vec![false; 200];
+        let mut seen = [false; 200];
         for _ in 0..50 {
             let pages = look(&mut file, Look::Likely);
             assert!(pages.len() <= 6 && pages.contains(&0) && pages.contains(&150), "{pages:?}");

@@ -43,7 +43,8 @@ pub(crate) fn run(arguments: &Collect) -> Result<ExitCode, Error> {
     let server = served.map(|served| Server::bind(served).map_err(failed(served))).transpose()?;
     let stop = stopped_by_signals()?;
     let causes = Cause::ALL.map(Cause::word);
-    let told = Told { metrics: Metrics::new(Some(arguments.quota), &causes, &Shortage::ALL.map(Shortage::word)) };
+    let told =
+        Told { metrics: Metrics::new(Some(arguments.quota), &causes, &Shortage::ALL.map(Shortage::word)) };
     let figures = match server.as_ref().map(Server::address).transpose().map_err(Error::Output)? {
         Some(address) => format!("; figures: http://{address}/metrics"),
         None => String::new(),

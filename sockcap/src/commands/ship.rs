@@ -51,7 +51,8 @@ pub(super) fn stopped_by_signals() -> Result<Stop, Error> {
     let stop = Stop::default();
     for signal in [SIGTERM, SIGINT] {
         // Whoever asks twice means it.
-        signal_hook::flag::register_conditional_default(signal, Stop::clone(&stop)).map_err(Error::Signals)?;
+        signal_hook::flag::register_conditional_default(signal, Stop::clone(&stop))
+            .map_err(Error::Signals)?;
         signal_hook::flag::register(signal, Stop::clone(&stop)).map_err(Error::Signals)?;
     }
     Ok(stop)
