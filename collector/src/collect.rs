@@ -12,7 +12,7 @@ mod store;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
@@ -105,6 +105,24 @@ pub fn run(options: &Options, listener: &TcpListener, events: &dyn Events, stop:
         }
         Ok(())
     })
+}
+
+/// Answers a stream of frames as that of a host that was let in, for fuzzing.
+pub(crate) fn answer_all(bytes: &[u8], hosts: &Path, host: &str, limits: Limits) {
+    struct Nobody;
+    impl Events for Nobody {
+        fn event(&self, _: &Event<'_>) {}
+    }
+    let shared = Shared {
+        tls: None,
+        store: 0,
+        hosts: hosts.to_owned(),
+        limits,
+        seats: seats::Seats::default(),
+        events: &Nobody,
+        stop: Stop::default(),
+    };
+    session::answer_all(bytes, &shared, host);
 }
 
 /// A connection counts as unknown until it is known, or ends.

@@ -7,6 +7,7 @@
 
 pub mod clock;
 pub mod collect;
+pub mod fuzz;
 pub mod identity;
 pub mod keys;
 pub mod link;

@@ -4,6 +4,7 @@
 
 pub mod capture;
 pub mod command;
+pub mod gathering;
 pub mod lab;
 pub mod oracle;
 pub mod strace;

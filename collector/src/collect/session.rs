@@ -192,17 +192,7 @@ impl Session {
         shared.events.event(&Event::Connected { host, peer });
         let has = Held { files: store.files(), bytes: store.used() };
         shared.events.event(&Event::Stored { host, gained: Gained::default(), has, left: None });
-        let mut gathering = Gathering {
-            shared,
-            host,
-            boot,
-            store: &mut store,
-            extent: Vec::new(),
-            decompressor: None,
-            gained: Gained::default(),
-            received: 0,
-            flush: 0,
-        };
+        let mut gathering = Gathering::new(shared, host, boot, &mut store);
         let welcome = Answer::Welcome { version: VERSION, store: shared.store };
         let end = match self.answer(&welcome) {
             Ok(()) => loop {
@@ -287,7 +277,21 @@ struct Gathering<'a> {
     flush: u64,
 }
 
-impl Gathering<'_> {
+impl<'a> Gathering<'a> {
+    fn new(shared: &'a Shared<'a>, host: &'a str, boot: [u8; 16], store: &'a mut HostStore) -> Gathering<'a> {
+        Gathering {
+            shared,
+            host,
+            boot,
+            store,
+            extent: Vec::new(),
+            decompressor: None,
+            gained: Gained::default(),
+            received: 0,
+            flush: 0,
+        }
+    }
+
     /// Does what is asked. `received` counts the bytes of the connection so far.
     fn request(&mut self, request: Request<'_>, rest: &[u8], received: u64) -> Result<Option<Answer>, End> {
         let violation = |error: super::store::Violation| End::Refused(Cause::Violation, error.to_string());
@@ -380,4 +384,18 @@ impl Gathering<'_> {
             }
         }
     }
+}
+
+/// Answers a stream of frames as that of a host that was let in, until the first that is refused.
+pub(super) fn answer_all(mut bytes: &[u8], shared: &Shared<'_>, host: &str) {
+    let Ok(mut store) = HostStore::open(&shared.hosts.join(host), shared.limits) else { return };
+    let mut gathering = Gathering::new(shared, host, [0; 16], &mut store);
+    let mut reader = FrameReader::default();
+    while let Ok(frame) = reader.next(&mut bytes) {
+        let Ok((request, rest)) = wire::decode_request(frame) else { break };
+        let Ok(answer) = gathering.request(request, rest, 0) else { break };
+        // What is answered can be sent.
+        debug_assert!(answer.is_none_or(|answer| wire::frame(&answer).is_ok()));
+    }
+    let _ = store.flush();
 }

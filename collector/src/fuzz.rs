@@ -1,0 +1,106 @@
+//! Both readers of the wire on any bytes: what fuzzing and property tests run. It panics where they break their word, which
+//! is to refuse what is no message, and to keep within a host's directory whatever a shipper asks for.
+
+use std::fs;
+use std::path::Path;
+
+use crate::collect::{self, Limits};
+use crate::wire::{self, FrameReader};
+
+/// What a host may have here: little, so that both limits are met.
+const LIMITS: Limits = Limits { bytes: 1 << 20, files: 4 };
+
+/// Reads `bytes` as a stream of frames, as the collector does once a shipper was let in, with `root` as the directory of the
+/// hosts; and each frame as an answer, as a shipper does. The directory is emptied before.
+pub fn wire(bytes: &[u8], root: &Path) {
+    let host = root.join("web-1");
+    let _ = fs::remove_dir_all(&host);
+    collect::answer_all(bytes, root, "web-1", LIMITS);
+    let mut reader = FrameReader::default();
+    let mut source = bytes;
+    while let Ok(frame) = reader.next(&mut source) {
+        if let Ok(answer) = wire::decode_answer(frame) {
+            let again = wire::frame(&answer).unwrap_or_default();
+            assert_eq!(wire::decode_answer(again.get(4..).unwrap_or(&[])).ok(), Some(answer));
+        }
+    }
+    // Nothing but the host's directory was made, and nothing in it but files.
+    let names = |directory: &Path| -> Vec<fs::DirEntry> {
+        fs::read_dir(directory).into_iter().flatten().flatten().collect()
+    };
+    assert!(names(root).iter().all(|entry| entry.file_name() == "web-1"), "{:?}", names(root));
+    let mut used = 0;
+    for entry in names(&host) {
+        let status = fs::symlink_metadata(entry.path());
+        assert!(status.as_ref().is_ok_and(fs::Metadata::is_file), "{entry:?}");
+        used += status.map_or(0, |status| std::os::unix::fs::MetadataExt::blocks(&status) * 512);
+    }
+    assert!(used <= 2 * LIMITS.bytes, "{used} bytes on the disk");
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::wire;
+    use crate::identity::Identity;
+    use crate::wire::{Exchange, Request, frame_with};
+
+    /// What a shipper sends, a frame a request.
+    fn frames() -> Vec<Vec<u8>> {
+        let identity = |pid| Identity { boot: [7; 16], pid, ticks: 1, start: 2, name: 0 };
+        let page = [9; 4096];
+        let compressed = zstd::bulk::compress(&page, 1).unwrap();
+        let exchange = Exchange { host_sent: 1, collector_received: 2, collector_sent: 3, host_received: 4 };
+        let requests: Vec<(Request<'_>, &[u8])> = vec![
+            (Request::File { name: "1-1.sclog", identity: identity(1) }, &[]),
+            (Request::Ask { page: 0, pages: 10 }, &[]),
+            (Request::Extent { offset: 0, length: 4096 }, &compressed),
+            (Request::Extent { offset: 40_960, length: 4096 }, &compressed),
+            (Request::Length { length: 50_000 }, &[]),
+            (Request::Flush { number: 1, left: 5 }, &[]),
+            (Request::File { name: "2-1.spare", identity: identity(2) }, &[]),
+            (Request::Extent { offset: 8192, length: 4096 }, &compressed),
+            (Request::Ask { page: 1, pages: 10 }, &[]),
+            (Request::Time, &[]),
+            (Request::Hint(exchange), &[]),
+            (Request::Flush { number: 2, left: 0 }, &[]),
+            (Request::Bye, &[]),
+        ];
+        requests.iter().map(|(request, bytes)| frame_with(request, bytes).unwrap()).collect()
+    }
+
+    /// Where `scripts/fuzz` wants it, the dialog becomes a seed of its target.
+    #[test]
+    fn seeds_for_fuzzing() {
+        let directory = tempfile::tempdir().unwrap();
+        wire(&frames().concat(), directory.path());
+        let stored = directory.path().join("web-1/1-1.sclog");
+        assert_eq!(std::fs::metadata(stored).unwrap().len(), 50_000, "it is a dialog that goes well");
+        if let Some(corpus) = std::env::var_os("FUZZ_SEEDS") {
+            let directory = std::path::Path::new(&corpus).join("wire");
+            std::fs::create_dir_all(&directory).unwrap();
+            std::fs::write(directory.join("seed"), frames().concat()).unwrap();
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Frames of a shipper in any order, with some bytes changed.
+        #[test]
+        fn damaged_dialogs(
+            order in prop::collection::vec(0..13_usize, 1..30),
+            changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
+        ) {
+            let frames = frames();
+            let mut bytes: Vec<u8> = order.iter().flat_map(|at| frames[*at].clone()).collect();
+            for (at, value) in changes {
+                let at = at.index(bytes.len());
+                bytes[at] = value;
+            }
+            let directory = tempfile::tempdir().unwrap();
+            wire(&bytes, directory.path());
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Shippers and collectors for tests: started, killed and started again, and what they gathered held against what there was.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::capture::{program, successful};
+use crate::lab::{Host, Running};
+use crate::sockcap;
+
+/// How long a test waits for what must happen.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The port of all collectors.
+pub const PORT: u16 = 9712;
+
+/// A collector and the keys of everybody.
+pub struct Collector {
+    host: Host,
+    /// The data directory into which it gathers.
+    pub data: PathBuf,
+    keys: PathBuf,
+    options: Vec<String>,
+}
+
+impl Collector {
+    /// Not started yet: on `host`, gathering into a directory of the test's own, with keys for itself and these hosts.
+    pub fn new(host: &Host, directory: &Path, hosts: &[&str]) -> Collector {
+        let keys = directory.join("keys");
+        let run =
+            |arguments: &[&str]| successful(Command::new(sockcap()).args(arguments).arg("--keys").arg(&keys));
+        run(&["keys", "new"]);
+        run(&[&["keys", "host"], hosts].concat());
+        Collector { host: host.clone(), data: directory.join("gathered"), keys, options: Vec::new() }
+    }
+
+    /// Gives it one more option.
+    pub fn option(&mut self, option: &str, value: &str) {
+        self.options.extend([option.to_owned(), value.to_owned()]);
+    }
+
+    /// The key of a host, or of the `collector`.
+    pub fn key(&self, of: &str) -> PathBuf {
+        self.keys.join(format!("{of}.pem"))
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.host.at(PORT)
+    }
+
+    /// Starts it, and waits until it listens.
+    pub fn start(&self) -> Running {
+        let mut command = self.host.plain(sockcap());
+        command.args(["collect", "--listen", &format!("0.0.0.0:{PORT}"), "--metrics", "none", "-d"]);
+        command.arg(&self.data).arg("--key").arg(self.key("collector")).args(&self.options);
+        self.host.serve(&mut command, &[&format!("tcp:{PORT}")])
+    }
+
+    /// A command that ships what `host` recorded into `data`.
+    pub fn ship(&self, host: &Host, data: &Path, options: &[&str]) -> Command {
+        let mut command = host.plain(sockcap());
+        command.args(["ship", "--to", &self.address().to_string(), "-d"]).arg(data);
+        command.arg("--key").arg(self.key(host.name())).args(options);
+        command
+    }
+
+    /// What it has of a host's logs.
+    pub fn gathered(&self, host: &Host) -> BTreeMap<String, Vec<u8>> {
+        logs(&self.data.join("hosts").join(host.name()))
+    }
+
+    /// Waits until it has just these logs of a host.
+    pub fn wait_for(&self, host: &Host, expected: &BTreeMap<String, Vec<u8>>) {
+        wait("all is gathered", || self.gathered(host) == *expected);
+    }
+}
+
+/// Waits until something holds.
+pub fn wait(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < deadline, "in vain: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// The logs in a directory that somebody has begun, by name, with what is in them.
+pub fn logs(directory: &Path) -> BTreeMap<String, Vec<u8>> {
+    let names = fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut logs = BTreeMap::new();
+    for path in names.map(|entry| entry.path()) {
+        let is_log = path.extension().is_some_and(|extension| extension == "sclog" || extension == "spare");
+        if let Some(bytes) =
+            fs::read(&path).ok().filter(|bytes| is_log && bytes.first().is_some_and(|byte| *byte != 0))
+        {
+            logs.insert(path.file_name().unwrap_or_default().to_string_lossy().into_owned(), bytes);
+        }
+    }
+    logs
+}
+
+/// Fails if two sets of logs differ, and says in what.
+pub fn assert_same(gathered: &BTreeMap<String, Vec<u8>>, original: &BTreeMap<String, Vec<u8>>) {
+    let names = |logs: &BTreeMap<String, Vec<u8>>| logs.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(gathered), names(original));
+    for (name, bytes) in original {
+        let other = &gathered[name];
+        assert_eq!(other.len(), bytes.len(), "{name}");
+        let differing: Vec<usize> = (0..bytes.len().div_ceil(4096))
+            .filter(|page| {
+                let range = page * 4096..(page * 4096 + 4096).min(bytes.len());
+                other[range.clone()] != bytes[range]
+            })
+            .collect();
+        assert!(differing.is_empty(), "{name}: pages {differing:?}");
+    }
+}
+
+/// A file system of its own for a directory, so small that it can be full; gone with this.
+pub struct Tmpfs(PathBuf);
+
+impl Tmpfs {
+    /// Of so many KiB.
+    pub fn new(directory: &Path, size: u32) -> Tmpfs {
+        fs::create_dir_all(directory).expect("a directory");
+        successful(
+            Command::new(program("mount"))
+                .args(["-t", "tmpfs", "-o", &format!("size={size}k"), "tmpfs"])
+                .arg(directory),
+        );
+        Tmpfs(directory.to_owned())
+    }
+
+    /// Makes it larger or smaller.
+    pub fn resize(&self, size: u32) {
+        let size = format!("remount,size={size}k");
+        successful(Command::new(program("mount")).args(["-o", &size]).arg(&self.0));
+    }
+}
+
+impl Drop for Tmpfs {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
+    }
+}
