@@ -19,6 +19,7 @@ use std::time::Duration;
 
 use message_trace::DataDir;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustls::ServerConfig;
 
 pub use event::{Cause, Event, Events, Gained, Held};
@@ -81,6 +82,9 @@ pub fn run(options: &Options, listener: &TcpListener, events: &dyn Events, stop:
         stop: Arc::clone(stop),
     };
     listener.set_nonblocking(true).map_err(Error::Listen)?;
+    // Each connection has files open. Where it cannot be more, as many connections as there can be are served.
+    let files = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: files.maximum, ..files });
     let unknown = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         while !stop.load(Relaxed) {

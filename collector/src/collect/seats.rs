@@ -2,7 +2,6 @@
 //! notices that its former connection is dead; and that one must be done with its files before the new one begins.
 
 use std::collections::HashMap;
-use std::io;
 use std::net::{Shutdown, TcpStream};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -33,10 +32,7 @@ pub(super) struct Seat<'seats> {
 impl Seats {
     /// Takes the place of `host` for a connection, ending the one that has it. `None` when that does not end, or a
     /// still newer one is first.
-    ///
-    /// # Errors
-    /// When the system has no descriptor left.
-    pub(super) fn take(&self, host: &str, stream: &TcpStream) -> io::Result<Option<Seat<'_>>> {
+    pub(super) fn take(&self, host: &str, stream: TcpStream) -> Option<Seat<'_>> {
         let deadline = Instant::now() + PATIENCE;
         let mut taken = self.lock();
         while let Some(holder) = taken.get(host) {
@@ -51,13 +47,13 @@ impl Seats {
                 self.left.wait_timeout_while(taken, left, same).unwrap_or_else(PoisonError::into_inner);
             taken = now;
             if time.timed_out() {
-                return Ok(None);
+                return None;
             }
         }
         static NUMBERS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
         let number = NUMBERS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        taken.insert(host.to_owned(), Holder { number, stream: stream.try_clone()? });
-        Ok(Some(Seat { seats: self, host: host.to_owned() }))
+        taken.insert(host.to_owned(), Holder { number, stream });
+        Some(Seat { seats: self, host: host.to_owned() })
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Holder>> {
@@ -93,9 +89,10 @@ mod tests {
         let (_two, second) = pair();
         let (_other, other) = pair();
         std::thread::scope(|scope| {
-            let seat = seats.take("a", &first).unwrap().unwrap();
-            let _others = seats.take("b", &other).unwrap().unwrap();
-            let next = scope.spawn(|| seats.take("a", &second).unwrap().is_some());
+            let seat = seats.take("a", first.try_clone().unwrap()).unwrap();
+            let _others = seats.take("b", other).unwrap();
+            let seats = &seats;
+            let next = scope.spawn(move || seats.take("a", second).is_some());
             // Ended by the one that waits.
             assert_eq!((&first).read(&mut [0; 1]).unwrap(), 0);
             assert!(!next.is_finished());

@@ -125,7 +125,7 @@ struct Session {
     reader: FrameReader,
     connected: bool,
     /// Another descriptor of it, with which a newer connection ends it.
-    stream: TcpStream,
+    stream: Option<TcpStream>,
 }
 
 impl Session {
@@ -145,7 +145,7 @@ impl Session {
                 ),
             })?,
         };
-        Ok(Session { link, reader: FrameReader::default(), connected: false, stream: second })
+        Ok(Session { link, reader: FrameReader::default(), connected: false, stream: Some(second) })
     }
 
     /// Who is it? Its host, also where it is refused, and the boot id of that.
@@ -176,12 +176,8 @@ impl Session {
     /// All that follows.
     fn gather(&mut self, shared: &Shared<'_>, peer: SocketAddr, host: &str, boot: [u8; 16]) -> End {
         let internal = |error: io::Error| End::Refused(Cause::Internal, error.to_string());
-        let seat = match shared.seats.take(host, &self.stream) {
-            Ok(Some(seat)) => seat,
-            Ok(None) => {
-                return End::Refused(Cause::Many, "another connection of this host does not end".into());
-            }
-            Err(error) => return internal(error),
+        let Some(seat) = self.stream.take().and_then(|stream| shared.seats.take(host, stream)) else {
+            return End::Refused(Cause::Many, "another connection of this host does not end".into());
         };
         let directory = shared.hosts.join(host);
         let mut store = match HostStore::open(&directory, shared.limits) {

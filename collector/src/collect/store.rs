@@ -21,8 +21,6 @@ const DIRTY: usize = 64;
 /// By how much a file may be longer than what is in it. A log of a program that confined itself is made 256 MiB longer than its
 /// use at once; without a bound a host could make files that take forever to read.
 const SPARSE: u64 = 1 << 30;
-/// The longest that a file may be, in bytes.
-const LONGEST_FILE: u64 = 1 << 42;
 /// What stands between the name and the number of a log whose name another has already. No name on a host has it.
 const AGAIN: &str = "+";
 /// What is read at once for checksums.
@@ -46,7 +44,7 @@ pub(super) enum Violation {
     /// Something about a file before saying which.
     #[error("it sent something of a file without saying of which")]
     NoFile,
-    /// An extent that does not begin at a page, or behind all files' ends.
+    /// An extent that does not begin at a page, or ends where nothing can be.
     #[error("it sent an extent at byte {0}, where none can be")]
     Offset(u64),
     /// A size far beyond what is in the file.
@@ -239,10 +237,8 @@ impl HostStore {
     /// # Errors
     /// When no extent can be there.
     pub(super) fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Violation> {
-        let end = offset.checked_add(bytes.len() as u64).filter(|end| *end <= LONGEST_FILE);
-        if end.is_none() || !offset.is_multiple_of(PAGE as u64) {
-            return Err(Violation::Offset(offset));
-        }
+        let end = offset.checked_add(bytes.len() as u64).filter(|_| offset.is_multiple_of(PAGE as u64));
+        let Some(end) = end else { return Err(Violation::Offset(offset)) };
         if self.short.is_some() {
             return Ok(());
         }
@@ -253,7 +249,11 @@ impl HostStore {
         let Some(current) = self.file()? else { return Ok(()) };
         let Some(open) = &current.open else { return Ok(()) };
         current.dirty = true;
-        match open.file.write_all_at(bytes, offset) {
+        let result = match open.room_for(end)? {
+            Ok(()) => open.file.write_all_at(bytes, offset),
+            Err(error) => Err(error),
+        };
+        match result {
             // Until it is counted, it is taken to be all new.
             Ok(()) => self.written += bytes.len() as u64,
             Err(error) => self.fail(error),
@@ -272,11 +272,8 @@ impl HostStore {
         let Some(current) = self.file()? else { return Ok(()) };
         let Some(open) = &current.open else { return Ok(()) };
         current.dirty = true;
-        let result = match disk_use(&open.file) {
-            Ok(used) if length > used.saturating_add(SPARSE) => {
-                return Err(Violation::Sparse { length, used });
-            }
-            Ok(_) => open.file.set_len(length),
+        let result = match open.room_for(length)? {
+            Ok(()) => open.file.set_len(length),
             Err(error) => Err(error),
         };
         if let Err(error) = result {
@@ -335,6 +332,16 @@ impl HostStore {
         };
         self.short.get_or_insert(shortage);
         self.failure.get_or_insert(error);
+    }
+}
+
+impl Open {
+    /// Whether the file may be so long, by what is in it already.
+    fn room_for(&self, length: u64) -> Result<io::Result<()>, Violation> {
+        match disk_use(&self.file) {
+            Ok(used) if length > used.saturating_add(SPARSE) => Err(Violation::Sparse { length, used }),
+            result => Ok(result.map(|_| ())),
+        }
     }
 }
 
