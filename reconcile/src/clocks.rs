@@ -5,13 +5,17 @@
 //! each two clocks (`link`), and cut where one of them was set (`segments`); `attribution` says whose clock it was,
 //! and `pieces` what that makes of its times. `graph` gives each piece of a clock a first line along a tree, `refine`
 //! makes it explain all messages, `uncertainty` says how far it may be off. `region` is the geometry under all
-//! of it, `model` the result and its use, which `assemble` and `evidence` fill in. `docs/clocks.md` has the method and its limits.
+//! of it, `model` the result and its use, which `assemble` and `evidence` fill in. What timestamps exchanged with a collector
+//! (`hints`) add to it is `join`, `through` and `check`. `docs/clocks.md` has the method and its limits.
 
 mod assemble;
 mod attribution;
+mod check;
 mod evidence;
 mod graph;
+mod hints;
 mod identity;
+mod join;
 mod link;
 mod model;
 mod pieces;
@@ -22,9 +26,11 @@ mod segments;
 mod solve;
 #[cfg(test)]
 mod synthetic;
+mod through;
 mod uncertainty;
 
-pub use model::{Clocks, Evidence, HostClock, Source, Step};
+pub use hints::Hints;
+pub use model::{Clocks, Evidence, HintCheck, Hinted, HostClock, Source, Step};
 pub use samples::{Sample, Samples};
 
 use pieces::{Pieces, StepTime};
@@ -59,6 +65,17 @@ pub struct ClockSet {
 /// The clocks of `hosts`, whose numbers in `samples` are their places. The reference is the host number `reference`, or
 /// else the one that is best connected. Equal input gives equal output.
 pub fn estimate(hosts: &[HostFacts], samples: &Samples, reference: Option<usize>) -> Clocks {
+    estimate_with(hosts, samples, &Hints::default(), reference)
+}
+
+/// As [`estimate`], with timestamps that hosts exchanged with the collector: hosts that no message connects become related
+/// by them; for all others they are a check only.
+pub fn estimate_with(
+    hosts: &[HostFacts],
+    samples: &Samples,
+    hints: &Hints,
+    reference: Option<usize>,
+) -> Clocks {
     let pairs = samples.pairs();
     let clock_of = identity::clocks(hosts, &pairs);
     let clocks = clock_of.iter().max().map_or(0, |last| last + 1);
@@ -73,8 +90,15 @@ pub fn estimate(hosts: &[HostFacts], samples: &Samples, reference: Option<usize>
         let pieces = &known[clock_of[host]];
         Some(time.saturating_sub(pieces.shift(pieces.piece(time)?)))
     });
-    let solved = solve::solve(&links, clocks, reference.and_then(|host| clock_of.get(host)).copied());
-    assemble::assemble(hosts, &clock_of, &known, &links, &solved, reference)
+    let solved = solve::solve(&links, clocks, reference.and_then(|host| clock_of.get(host)).copied(), &[]);
+    let root_of: Vec<usize> = solved
+        .clocks
+        .iter()
+        .enumerate()
+        .map(|(clock, line)| line.as_ref().map_or(clock, |line| line.against))
+        .collect();
+    let clocks = assemble::assemble(hosts, &clock_of, &known, &links, &solved, reference);
+    hints::apply(clocks, hosts, &clock_of, &root_of, solved.reference, hints)
 }
 
 impl Clocks {

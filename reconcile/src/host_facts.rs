@@ -4,7 +4,7 @@ use message_trace::Progress;
 use socket_log::Setting;
 
 use crate::capture::Capture;
-use crate::clocks::{ClockSet, Clocks, HostFacts, Samples, estimate};
+use crate::clocks::{ClockSet, Clocks, Hints, HostFacts, Samples, estimate_with};
 use crate::steady;
 
 /// The facts of the hosts of `capture`.
@@ -53,11 +53,12 @@ pub(crate) fn clocks(
     capture: &Capture,
     hosts: &[HostFacts],
     samples: &Samples,
+    hints: &Hints,
     progress: &dyn Progress,
 ) -> Clocks {
     progress.step("estimating clocks", 0);
     let processes =
         |host: usize| capture.processes.iter().filter(|process| process.host as usize == host).count();
     let most = || (0..capture.hosts.len()).max_by_key(|host| (processes(*host), std::cmp::Reverse(*host)));
-    estimate(hosts, samples, if samples.messages() == 0 { most() } else { None })
+    estimate_with(hosts, samples, hints, if samples.messages() == 0 { most() } else { None })
 }

@@ -28,6 +28,7 @@ mod calls;
 mod capture;
 mod cause;
 mod chosen;
+mod clock_hints;
 pub mod clocks;
 mod column;
 mod connections;

@@ -10,6 +10,7 @@ use socket_log::layout::source;
 use crate::addresses::Addresses;
 use crate::calls::Datagram;
 use crate::capture::Capture;
+use crate::clock_hints;
 use crate::clocks::Samples;
 use crate::connections::{self, Listening};
 use crate::datagram_flows::{AllFlows, FlowMaker, MatchedFlows};
@@ -236,7 +237,8 @@ pub fn reconcile(
     }
     outcome.flows = output.flows;
 
-    let clocks = host_facts::clocks(&capture, &hosts, &samples, progress);
+    let hints = clock_hints::read(data, &capture, &hosts, threads, progress)?;
+    let clocks = host_facts::clocks(&capture, &hosts, &samples, &hints, progress);
     let common = Common { clocks: &clocks, hosts: &host_of };
     Nodes::write_each(&data.nodes(), output.nodes())?;
     let writing = Writing { output: &output, common: &common, calls: calls.as_ref(), threads, progress };

@@ -42,15 +42,52 @@ pub(crate) fn align(capture: &mut Capture) {
     }
 }
 
+/// A clock as if it had never been set, for times that it showed whenever, also long before or behind all logs.
+#[derive(Clone, Debug)]
+pub(crate) struct SteadyClock {
+    /// The first and the last time that it can have shown between two settings, and by how much it was set forward before.
+    pieces: Vec<([i64; 2], i64)>,
+}
+
+impl SteadyClock {
+    /// That of a clock with these settings, in order of time.
+    pub(crate) fn new(settings: &[Setting]) -> SteadyClock {
+        let (mut begin, mut shift) = (i64::MIN, 0_i64);
+        let mut pieces = Vec::with_capacity(settings.len() + 1);
+        for setting in settings {
+            pieces.push(([begin, setting.shown], shift));
+            // It was set between two looks, at the earliest right after the first.
+            let unseen = setting.monotonic.saturating_sub(setting.since).max(0);
+            begin = setting.shown.saturating_sub(unseen).saturating_add(setting.offset);
+            shift = shift.saturating_add(setting.offset);
+        }
+        pieces.push(([begin, i64::MAX], shift));
+        SteadyClock { pieces }
+    }
+
+    /// What it would have shown when it showed `time`; `None` where it may have shown that twice, or never.
+    pub(crate) fn steady(&self, time: i64) -> Option<i64> {
+        let mut shown = self.pieces.iter().filter(|([begin, end], _)| (*begin..=*end).contains(&time));
+        let (_, shift) = shown.next()?;
+        shown.next().is_none().then(|| time.saturating_sub(*shift))
+    }
+}
+
 /// When the clock of each host was set, in order of time.
 pub(crate) fn settings_of_hosts(capture: &Capture) -> Vec<Vec<Setting>> {
     let mut all = vec![Vec::new(); capture.hosts.len()];
-    for ((host, _), logs) in by_boot(capture) {
+    for ((host, _), settings) in settings_of_boots(capture) {
         if let Some(of_host) = all.get_mut(host as usize) {
-            of_host.extend(settings(capture, &logs));
+            of_host.extend(settings);
         }
     }
     all
+}
+
+/// The same for each host and boot that there is a log of.
+pub(crate) fn settings_of_boots(capture: &Capture) -> BTreeMap<(u32, u128), Vec<Setting>> {
+    let boots = by_boot(capture).into_iter();
+    boots.map(|(boot, logs)| (boot, settings(capture, &logs))).collect()
 }
 
 /// The logs of each host and boot.
@@ -96,5 +133,23 @@ fn shift(capture: &mut Capture, log: usize, by: i64) {
     let process = &mut capture.processes[log];
     for time in process.ended.iter_mut().chain(&mut process.node.start) {
         *time = time.saturating_add(by);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_that_were_shown_twice_are_not_told() {
+        // From 1000 to 400 within 50 of it, and from 700 to 2000 at once.
+        let setting = |since, monotonic, shown, offset| Setting { since, monotonic, shown, offset };
+        let clock = SteadyClock::new(&[setting(950, 1_000, 1_000, -600), setting(1_300, 1_300, 700, 1_300)]);
+        // The second piece begins at 350 to 400 and ends at 700.
+        let shown = [-9, 349, 350, 700, 701, 1_000, 1_001, 1_999, 2_000, i64::MAX];
+        let steady = [Some(-9), Some(349), None, None, Some(701), Some(1_000), None, None, Some(1_300)];
+        assert_eq!(shown.map(|time| clock.steady(time))[..9], steady);
+        assert_eq!(clock.steady(i64::MAX), Some(i64::MAX - 700));
+        assert_eq!(SteadyClock::new(&[]).steady(i64::MIN), Some(i64::MIN));
     }
 }

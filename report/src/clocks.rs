@@ -1,6 +1,6 @@
 //! The hosts' clocks as reports show them: plain data, filled by the caller like all of a report, and the words for it.
 
-use crate::units::duration;
+use crate::units::{duration, printable};
 
 /// How one host's clock differs from that of another.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,6 +23,9 @@ pub struct Clock {
     pub skew_uncertainty_ppm: Option<f64>,
     /// When it was set, in order of time.
     pub steps: Vec<ClockStep>,
+    /// By how much its offset by timestamps exchanged with a collector differs from that by messages, and how far both may
+    /// be off together, where the one is more than the other. In nanoseconds.
+    pub contradiction: Option<[i64; 2]>,
     /// Its fastest messages: when each was sent, on the common clock, and how much later (by the corrected clocks) it
     /// was received. First those that it received, then those that it sent.
     pub fastest: [Vec<[i64; 2]>; 2],
@@ -58,6 +61,25 @@ impl ClockStep {
         let by = offset(self.offset_ns);
         format!("set {direction} by {}", by.trim_start_matches(['+', '−']))
     }
+}
+
+/// That messages and a collector's timestamps contradict each other, in a line; `None` where they do not.
+pub fn contradiction(clocks: &[Clock]) -> Option<String> {
+    let all = || clocks.iter().filter_map(|clock| Some((&clock.host, clock.contradiction?)));
+    let share = |[by, most]: [i64; 2]| by.unsigned_abs() as f64 / most.max(1) as f64;
+    // The first of the worst.
+    let worst = all().reduce(|one, other| if share(other.1) > share(one.1) { other } else { one });
+    let (host, [by, most]) = worst?;
+    let host = printable(host);
+    let whose = match all().count() {
+        1 => format!("the clock of {host}"),
+        count => format!("the clocks of {count} hosts, most about that of {host}"),
+    };
+    let (by, most) = (offset(by), within(Some(most)));
+    Some(format!(
+        "messages and timestamps exchanged with the collector disagree about {whose}: by {by}, more than both together may \
+         be off ({most}); one of them is wrong, and all times are by messages"
+    ))
 }
 
 /// An offset with its sign, as exact as such are found: to the microsecond from a millisecond on.
@@ -123,6 +145,22 @@ mod tests {
         ];
         assert_eq!(offsets.map(offset), texts);
         assert_eq!(offset(i64::MIN).chars().next(), Some('−'));
+    }
+
+    #[test]
+    fn a_contradiction_is_a_line() {
+        let clock =
+            |host: &str, contradiction| Clock { host: host.to_owned(), contradiction, ..Clock::default() };
+        let mut clocks = vec![clock("web", None), clock("db", Some([50_000_000, 7_600_000]))];
+        assert_eq!(contradiction(&clocks[..1]), None);
+        let wanted = "messages and timestamps exchanged with the collector disagree about the clock of db: by +50.000 ms, \
+                      more than both together may be off (±7.60 ms); one of them is wrong, and all times are by messages";
+        assert_eq!(contradiction(&clocks).as_deref(), Some(wanted));
+        clocks.push(clock("log", Some([-3_000_000_000, 8_000_000])));
+        let wanted = "messages and timestamps exchanged with the collector disagree about the clocks of 2 hosts, most about \
+                      that of log: by −3.000000 s, more than both together may be off (±8.00 ms); one of them is wrong, and \
+                      all times are by messages";
+        assert_eq!(contradiction(&clocks).as_deref(), Some(wanted));
     }
 
     #[test]

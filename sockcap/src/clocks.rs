@@ -35,10 +35,22 @@ pub(crate) fn of_report(clocks: &Clocks) -> Vec<Clock> {
             uncertainty_ns: host.uncertainty_ns,
             skew_uncertainty_ppm: host.skew_uncertainty_ppm,
             steps: steps(host).collect(),
+            contradiction: contradiction_of(host),
             fastest,
         }
     };
     clocks.hosts.iter().map(of_host).collect()
+}
+
+/// By how much messages and the collector's timestamps contradict each other, and how far both may be off.
+fn contradiction_of(host: &HostClock) -> Option<[i64; 2]> {
+    let check = host.hints.as_ref()?.check.as_ref().filter(|check| check.contradicts)?;
+    Some([check.difference_ns, check.within_ns])
+}
+
+/// That messages and the collector's timestamps contradict each other, in a line.
+pub(crate) fn contradiction(clocks: &Clocks) -> Option<String> {
+    report::clocks::contradiction(&of_report(clocks))
 }
 
 fn steps(host: &HostClock) -> impl Iterator<Item = ClockStep> {
@@ -60,7 +72,17 @@ fn found(clocks: &Clocks, host: &HostClock) -> String {
         Source::Machine => format!("same machine as {}", host.against),
         Source::Messages => counted(messages(), "message", "messages"),
         Source::OneWay => format!("{} in one direction only", counted(messages(), "message", "messages")),
-        Source::Hints => "what was said of it".to_owned(),
+        Source::Hints => {
+            let exchanges = host.hints.as_ref().map_or(0, |hinted| hinted.exchanges);
+            let of_group = match (messages(), exchanges) {
+                (0, _) => String::new(),
+                (messages, _) => counted(messages, "message", "messages") + " and ",
+            };
+            match exchanges {
+                0 => format!("{of_group}timestamps exchanged with the collector"),
+                count => format!("{of_group}{} with the collector", counted(count, "exchange", "exchanges")),
+            }
+        }
         Source::None if messages() > 0 => "best connected of its group".to_owned(),
         Source::None => "no messages".to_owned(),
     };
@@ -124,12 +146,29 @@ pub(crate) fn table(clocks: &Clocks, out: &mut impl Write) -> io::Result<()> {
             names.join(", ")
         )?;
     }
+    if let Some(line) = contradiction(clocks) {
+        writeln!(out, "{line}")?;
+    }
+    let hinted = || clocks.hosts.iter().filter_map(|host| host.hints.as_ref());
+    let (damaged, left_out) = (hinted().map(|of| of.damaged).sum(), hinted().map(|of| of.left_out).sum());
+    for (what, count) in [
+        (counted(damaged, "line that is", "lines that are") + " damaged or cannot be", damaged),
+        (
+            counted(left_out, "exchange", "exchanges")
+                + " of a boot without logs or of a time that the clock showed twice",
+            left_out,
+        ),
+    ] {
+        if count > 0 {
+            writeln!(out, "passed over of what was exchanged with the collector: {what}")?;
+        }
+    }
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use reconcile::clocks::{Evidence, Step};
+    use reconcile::clocks::{Evidence, HintCheck, Hinted, Step};
 
     use super::*;
 
@@ -195,6 +234,47 @@ alone                                   -           -               -         - 
 no messages lead from web to far1, alone: their times are as their clocks have them; record a host that talks to both
 ";
         assert_eq!(String::from_utf8(out).unwrap(), wanted);
+    }
+
+    #[test]
+    fn what_a_collector_tells_is_said() {
+        let mut clocks = some();
+        let check = |difference_ns| HintCheck {
+            against: "web".to_owned(),
+            difference_ns,
+            within_ns: 7_600_000,
+            contradicts: difference_ns > 7_600_000,
+        };
+        clocks.hosts[1].hints =
+            Some(Hinted { exchanges: 61, check: Some(check(50_000_000)), ..Hinted::default() });
+        clocks.hosts[2].hints =
+            Some(Hinted { exchanges: 1, check: Some(check(9)), damaged: 3, ..Hinted::default() });
+        for (place, exchanges) in [(3, 0), (4, 7), (5, 1)] {
+            let host = &mut clocks.hosts[place];
+            (host.source, host.against) = (Source::Hints, "web".to_owned());
+            host.uncertainty_ns = Some(12_000_000);
+            host.hints = Some(Hinted { exchanges, left_out: u64::from(exchanges == 7), ..Hinted::default() });
+        }
+        clocks.hosts[3].hints = None;
+        let mut out = Vec::new();
+        table(&clocks, &mut out).unwrap();
+        let wanted = "
+clocks, against that of web:
+HOST                               OFFSET  MAY BE OFF            SKEW      ±PPM  FOUND BY
+web                                     -           -               -         -  the common clock
+db                  +3 h 0 min 0.123457 s    ±46.2 µs     +150.04 ppm      1.44  2410 messages, 2 of the fastest contradict the others
+  set back by 1.500000 s at 2023-11-14T22:13:20.000Z ± 40.0 ms
+log                              −2.00 µs     unknown       +1.00 ppm   unknown  1 message in one direction only
+far1                                    0    ±12.0 ms           0 ppm   unknown  6 messages and timestamps exchanged with the collector
+far2                                    0    ±12.0 ms           0 ppm   unknown  6 messages and 7 exchanges with the collector
+alone                                   0    ±12.0 ms           0 ppm   unknown  1 exchange with the collector
+messages and timestamps exchanged with the collector disagree about the clock of db: by +50.000 ms, more than both together may be off (±7.60 ms); one of them is wrong, and all times are by messages
+passed over of what was exchanged with the collector: 3 lines that are damaged or cannot be
+passed over of what was exchanged with the collector: 1 exchange of a boot without logs or of a time that the clock showed twice
+";
+        assert_eq!(String::from_utf8(out).unwrap(), wanted);
+        assert_eq!(of_report(&clocks)[1].contradiction, Some([50_000_000, 7_600_000]));
+        assert_eq!(of_report(&clocks)[2].contradiction, None);
     }
 
     #[test]

@@ -60,7 +60,7 @@ pub(super) fn assemble(
 }
 
 /// A clock with the steps that messages tell of.
-fn unknown_steps(line: &SolvedClock, clock: usize) -> HostClock {
+pub(super) fn unknown_steps(line: &SolvedClock, clock: usize) -> HostClock {
     let first = line.rates.first().copied().unwrap_or_default();
     let ppm = |skew: f64| skew * 1e6;
     let is_root = line.against == clock;

@@ -47,6 +47,44 @@ pub struct HostClock {
     pub since: Option<i64>,
     /// When it was set or made to run at another rate, in order.
     pub steps: Vec<Step>,
+    /// What the timestamps tell that it exchanged with the collector, where there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hints: Option<Hinted>,
+}
+
+/// The timestamps that a host exchanged with the collector, and whether they agree with its messages.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hinted {
+    /// Exchanges that tell of this clock.
+    pub exchanges: u64,
+    /// The least time that question and answer were under way together.
+    pub round_trip_ns: i64,
+    /// Lines of the file that are no exchange, or none that can be.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub damaged: u64,
+    /// Exchanges that were left out: of a boot that no log is of, or at a time that the clock showed twice.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub left_out: u64,
+    /// How far they agree with messages, where messages connect two hosts of which both have exchanges.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<HintCheck>,
+}
+
+/// A clock's offset by the timestamps that were exchanged with the collector, held against that by messages.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HintCheck {
+    /// The host with which it was compared, both by way of the collector and by messages.
+    pub against: String,
+    /// The offset by exchanges minus that by messages, where that is greatest.
+    pub difference_ns: i64,
+    /// How far the two may be off together.
+    pub within_ns: i64,
+    /// Whether one of the two must be wrong.
+    pub contradicts: bool,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// A clock was set, or made to run at another rate.
@@ -75,7 +113,7 @@ pub enum Source {
     Messages,
     /// From messages in one direction: the fastest are taken to have taken no time.
     OneWay,
-    /// From what the user or the collector of logs said.
+    /// From timestamps exchanged with the collector, as no message leads to it.
     Hints,
     /// Nothing is known: it is taken as it is.
     #[default]
@@ -165,6 +203,17 @@ impl HostClock {
             piece = piece.after(step);
         }
         piece.shows(common)
+    }
+
+    /// The straight clock that it is behind its first `steps` steps.
+    pub(super) fn after(&self, steps: usize) -> HostClock {
+        let line = self.steps.iter().take(steps).fold(self.first_piece(), |line, step| line.after(step));
+        HostClock {
+            at: line.at,
+            offset_ns: line.shown.saturating_sub(line.at),
+            skew_ppm: line.skew * 1e6,
+            ..HostClock::default()
+        }
     }
 
     fn first_piece(&self) -> Line {

@@ -42,8 +42,14 @@ impl SolvedClock {
     }
 }
 
-/// Solves `clocks` clocks by their `links`. The reference is the one given, or else the best connected.
-pub(super) fn solve(links: &[Link], clocks: usize, reference: Option<usize>) -> Solved {
+/// Solves `clocks` clocks by their `links`. The reference is the one given, or else the best connected. How far a clock may be
+/// off is told for the time in which it had messages or, where `spans` has one for it, for that time of the clock.
+pub(super) fn solve(
+    links: &[Link],
+    clocks: usize,
+    reference: Option<usize>,
+    spans: &[Option<[i64; 2]>],
+) -> Solved {
     let ranks = ranks(links, clocks);
     let best = |members: &mut dyn Iterator<Item = usize>| {
         members.max_by_key(|clock| (ranks[*clock], std::cmp::Reverse(*clock)))
@@ -53,7 +59,7 @@ pub(super) fn solve(links: &[Link], clocks: usize, reference: Option<usize>) -> 
     for part in parts(links, clocks) {
         let root = if part.contains(&reference) { Some(reference) } else { best(&mut part.iter().copied()) };
         if let Some(root) = root.filter(|_| part.len() > 1) {
-            solve_part(links, &part, root, &mut solved);
+            solve_part(links, &part, root, spans, &mut solved);
         }
     }
     solved
@@ -99,7 +105,7 @@ fn parts(links: &[Link], clocks: usize) -> Vec<Vec<usize>> {
 }
 
 /// Solves the clocks of one connected part, against its clock `root`.
-fn solve_part(links: &[Link], part: &[usize], root: usize, solved: &mut Solved) {
+fn solve_part(links: &[Link], part: &[usize], root: usize, spans: &[Option<[i64; 2]>], solved: &mut Solved) {
     let place = |clock: usize| part.binary_search(&clock).ok();
     let mut numbers = Vec::new();
     let mut own: Vec<Link> = Vec::new();
@@ -125,7 +131,8 @@ fn solve_part(links: &[Link], part: &[usize], root: usize, solved: &mut Solved) 
     let (mut rates, order) = graph.align(root_node);
     let bounded = bounded(&graph, root_node);
     refine(&graph, &mut rates, &order, &bounded);
-    let uncertain = uncertainties(&graph, &rates, root_node);
+    let spans: Vec<_> = part.iter().map(|clock| spans.get(*clock).copied().flatten()).collect();
+    let uncertain = uncertainties(&graph, &rates, root_node, &spans);
     for (number, segments) in numbers.iter().zip(segments) {
         solved.strays[*number] = segments.strays;
     }

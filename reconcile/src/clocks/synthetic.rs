@@ -1,5 +1,6 @@
 //! Hosts with clocks that are known, and messages between them, to hold the estimate against.
 
+mod hints;
 mod lines;
 mod random;
 mod steps;

@@ -59,8 +59,14 @@ pub(super) fn bounded(graph: &Graph, reference: usize) -> Vec<bool> {
     both
 }
 
-/// How far the lines `rates` may be off, relative to the node `reference`.
-pub(super) fn uncertainties(graph: &Graph, rates: &[Option<Rate>], reference: usize) -> Vec<Uncertainty> {
+/// How far the lines `rates` may be off, relative to the node `reference`, while they had messages or, of clocks that have
+/// one, in their own of `spans`.
+pub(super) fn uncertainties(
+    graph: &Graph,
+    rates: &[Option<Rate>],
+    reference: usize,
+    spans: &[Option<[i64; 2]>],
+) -> Vec<Uncertainty> {
     let edges: Vec<(Common, Fit)> = graph
         .edges
         .iter()
@@ -75,6 +81,18 @@ pub(super) fn uncertainties(graph: &Graph, rates: &[Option<Rate>], reference: us
         for node in edge.nodes {
             times[node] = [times[node][0].min(edge.times[0]), times[node][1].max(edge.times[1])];
         }
+    }
+    for (number, node) in graph.nodes.iter().enumerate() {
+        let (Some(Some(span)), Some(rate)) = (spans.get(node.clock), rates[number]) else { continue };
+        let span = span.map(|time| rate.common(graph.origin, time));
+        let is_last = graph.nodes.get(number + 1).is_none_or(|next| next.clock != node.clock);
+        times[number] = match (node.piece == 0, is_last) {
+            (true, true) => span,
+            // Where it was set, the span is cut where the messages say so.
+            (true, false) => [times[number][0].min(span[0]), times[number][1]],
+            (false, true) => [times[number][0], times[number][1].max(span[1])],
+            (false, false) => times[number],
+        };
     }
     let nothing = Uncertainty { offset: 0.0, skew: 0.0, times: [0.0; 2] };
     let mut all = vec![nothing; graph.nodes.len()];

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::clock_plot::{Drift, Rest};
-use crate::clocks::{Clock, ClockStep, offset, ppm, within};
+use crate::clocks::{Clock, ClockStep, contradiction, offset, ppm, within};
 use crate::units::{count, duration, printable};
 
 /// Clocks that get a drawing of their own.
@@ -33,6 +33,7 @@ pub(super) fn section(clocks: &[Clock]) -> Markup {
                 "little room."
             }
             (table(clocks))
+            @if let Some(line) = contradiction(clocks) { p.lead role="note" { (line) "." } }
             @if !known.is_empty() {
                 ul.legend aria-label="Legend" {
                     li { span.key.dot.received {} "message received: what it took" }

@@ -2,9 +2,11 @@
 
 use std::process::ExitCode;
 
+use reconcile::Clocks;
+
 use crate::cli::Reconcile;
 use crate::error::Error;
-use crate::{stages, words};
+use crate::{clocks, stages, words};
 
 pub(crate) fn run(arguments: &Reconcile) -> Result<ExitCode, Error> {
     let data = arguments.data.dir();
@@ -14,5 +16,8 @@ pub(crate) fn run(arguments: &Reconcile) -> Result<ExitCode, Error> {
         words::reconciliation(&reconciliation),
         words::same_directory(&data),
     );
+    if let Some(line) = Clocks::read(&data.clocks()).ok().as_ref().and_then(clocks::contradiction) {
+        anstream::eprintln!("sockcap: {line}");
+    }
     Ok(ExitCode::SUCCESS)
 }
