@@ -5,6 +5,7 @@ mod accuracy;
 mod analysis;
 mod gather;
 mod import;
+mod keys;
 mod record;
 mod results;
 mod values;
@@ -18,6 +19,7 @@ pub(crate) use accuracy::{Drop, Score, Skew, Synth};
 pub(crate) use analysis::{Analyze, Inference, Reconcile};
 pub(crate) use gather::{Collect, Ship};
 pub(crate) use import::{Import, Source};
+pub(crate) use keys::{DEFAULT_KEYS, Hosts, Keys, New, Show, What as KeysCommand};
 pub(crate) use record::Record;
 pub(crate) use results::{Dump, Export, Info, Report, Table};
 
@@ -74,6 +76,9 @@ pub(crate) enum Command {
     Export(Export),
     /// Show what a data directory holds, and what could not be seen
     Info(Info),
+    /// Make the keys by which hosts and collector know each other
+    #[command(after_help = keys::HELP)]
+    Keys(Keys),
     /// Print the records of logs, a line each
     Dump(Dump),
     /// Make a trace whose truth is known

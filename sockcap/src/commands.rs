@@ -7,6 +7,7 @@ pub(crate) mod dump;
 pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod info;
+pub(crate) mod keys;
 pub(crate) mod reconcile;
 pub(crate) mod record;
 pub(crate) mod report;

@@ -21,6 +21,10 @@ pub(crate) enum Error {
     Synth(#[from] synth::Error),
     #[error(transparent)]
     Log(#[from] socket_log::OpenError),
+    #[error(transparent)]
+    Keys(#[from] collector::keys::Error),
+    #[error("{}: there is a key already, and its host may be using it; nothing was made; --replace makes a new one in its place", .0.display())]
+    KeyThere(PathBuf),
     #[error("{}: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
     #[error(
@@ -34,8 +38,6 @@ pub(crate) enum Error {
     NoConfig(PathBuf, String),
     #[error("{}: this is the directory that is read; name another one with --to", .0.display())]
     Onto(PathBuf),
-    #[error(transparent)]
-    Keys(#[from] collector::keys::Error),
     #[error(transparent)]
     Tls(#[from] collector::tls::Error),
     #[error(transparent)]

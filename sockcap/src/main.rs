@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Export(arguments) => commands::export::run(&arguments),
         Command::Info(arguments) => commands::info::run(&arguments),
+        Command::Keys(arguments) => commands::keys::run(&arguments),
         Command::Dump(arguments) => commands::dump::run(&arguments),
         Command::Synth(arguments) => commands::synth::run(&arguments),
         Command::Skew(arguments) => commands::skew::run(&arguments),

@@ -252,6 +252,7 @@ fn help_is_complete() {
         "report",
         "export",
         "info",
+        "keys",
         "dump",
         "synth",
         "skew",

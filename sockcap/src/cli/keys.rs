@@ -1,0 +1,83 @@
+//! The arguments of `sockcap keys`: the authority, keys for machines, and what a key file is.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::values::host_name;
+
+pub(super) const HELP: &str = "\
+Hosts and collector know each other by keys of an authority of your own: one file for each machine,
+which is copied there and only its owner may read. docs/keys.md says who holds what, and what to do
+when a key is lost.
+
+Examples:
+  sockcap keys new                       the authority and the collector's key
+  sockcap keys host web1 web2 db1        a key for each host
+  sockcap keys show sockcap.keys/*.pem   whose they are and until when they hold";
+
+/// Where the keys are unless the user says otherwise.
+pub(crate) const DEFAULT_KEYS: &str = "sockcap.keys";
+
+#[derive(Debug, Args)]
+pub(crate) struct Keys {
+    #[command(subcommand)]
+    pub(crate) what: What,
+}
+
+/// What is done.
+#[derive(Debug, Subcommand)]
+pub(crate) enum What {
+    /// Make an authority (authority.pem) and the collector's key (collector.pem)
+    ///
+    /// What is there already stays: beside an authority without a collector's key, only that is made.
+    New(New),
+    /// Make a key for each host (NAME.pem), which may send logs under that name only
+    Host(Hosts),
+    /// Say whose keys these are and until when they hold, a line each
+    Show(Show),
+}
+
+/// Where the authority is.
+#[derive(Debug, Args)]
+pub(crate) struct Directory {
+    /// The authority's directory
+    #[arg(long = "keys", value_name = "DIR", default_value = DEFAULT_KEYS)]
+    pub(crate) path: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct New {
+    #[command(flatten)]
+    pub(crate) directory: Directory,
+    /// How long authority and collector hold; no host's key holds longer
+    #[arg(long, value_name = "N", default_value_t = 3650, value_parser = days())]
+    pub(crate) days: u32,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Hosts {
+    /// The hosts, by the names that they have in the trace
+    #[arg(required = true, value_name = "NAME", value_parser = host_name)]
+    pub(crate) names: Vec<String>,
+    #[command(flatten)]
+    pub(crate) directory: Directory,
+    /// How long the keys hold
+    #[arg(long, value_name = "N", default_value_t = 365, value_parser = days())]
+    pub(crate) days: u32,
+    /// Make new keys in the place of those that are there
+    #[arg(long)]
+    pub(crate) replace: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    /// Key files
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// At most a hundred years.
+fn days() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=36_525)
+}
