@@ -79,7 +79,7 @@ pub(crate) struct Ship {
 pub(crate) struct Collect {
     #[command(flatten)]
     pub(crate) data: Data,
-    /// Where to listen [default: [::]:9712, with --plain 127.0.0.1:9712]
+    /// Where to listen [default: port 9712 of all addresses, with --plain 127.0.0.1:9712]
     #[arg(long, value_name = "ADDR:PORT")]
     pub(crate) listen: Option<String>,
     #[command(flatten)]
