@@ -42,6 +42,26 @@ pub struct Options {
     pub tls: Option<Arc<ServerConfig>>,
     /// What each host may have.
     pub limits: Limits,
+    /// How long connections are waited for.
+    pub deadlines: Deadlines,
+}
+
+/// How long connections are waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deadlines {
+    /// Until it is known who it is.
+    pub handshake: Duration,
+    /// Between two frames. Shippers say something every ten seconds.
+    pub silence: Duration,
+    /// From a frame's first byte on, and once more for every 32 KiB that have come; and for an answer to be taken.
+    pub frame: Duration,
+}
+
+impl Default for Deadlines {
+    fn default() -> Deadlines {
+        let [handshake, silence, frame] = [10, 60, 30].map(Duration::from_secs);
+        Deadlines { handshake, silence, frame }
+    }
 }
 
 /// What ends a collector before it began.
@@ -77,6 +97,7 @@ pub fn run(options: &Options, listener: &TcpListener, events: &dyn Events, stop:
         store: store_id(&name).map_err(file(&name))?,
         hosts,
         limits: options.limits,
+        deadlines: options.deadlines,
         seats: seats::Seats::default(),
         events,
         stop: Arc::clone(stop),
@@ -122,6 +143,7 @@ pub(crate) fn answer_all(bytes: &[u8], hosts: &Path, host: &str, limits: Limits)
         store: 0,
         hosts: hosts.to_owned(),
         limits,
+        deadlines: Deadlines::default(),
         seats: seats::Seats::default(),
         events: &Nobody,
         stop: Stop::default(),

@@ -2,7 +2,7 @@
 //! other side does. A socket never blocks by itself; all waiting is in one `poll`.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -20,6 +20,11 @@ const READ: usize = 64 << 10;
 const DEAD: Duration = Duration::from_secs(30);
 /// What may wait in the kernel unsent: the more, the later the other side hears of what is sent now.
 const UNSENT: u32 = 512 << 10;
+
+/// So long the other side has to take the last word,
+const LINGER: Duration = Duration::from_millis(500);
+/// and so many bytes that it has sent meanwhile are thrown away.
+const MOST_LEFT: usize = 4 << 20;
 
 /// Set when the program is to stop.
 pub type Stop = Arc<AtomicBool>;
@@ -57,14 +62,23 @@ impl Link {
     pub fn server(socket: Socket, config: Arc<ServerConfig>) -> io::Result<Link> {
         let connection = ServerConnection::new(config).map_err(io::Error::other)?;
         let mut stream = StreamOwned::new(connection, socket);
-        while stream.conn.is_handshaking() {
-            stream.conn.complete_io(&mut stream.sock)?;
+        let shaken = (|| {
+            while stream.conn.is_handshaking() {
+                stream.conn.complete_io(&mut stream.sock)?;
+            }
+            // The last of the handshake is this side's to send.
+            while stream.conn.wants_write() {
+                stream.conn.write_tls(&mut stream.sock)?;
+            }
+            Ok(())
+        })();
+        match shaken {
+            Ok(()) => Ok(Link::Server(Box::new(stream))),
+            Err(error) => {
+                stream.sock.linger();
+                Err(error)
+            }
         }
-        // The last of the handshake is this side's to send.
-        while stream.conn.wants_write() {
-            stream.conn.write_tls(&mut stream.sock)?;
-        }
-        Ok(Link::Server(Box::new(stream)))
     }
 
     /// The certificates that the other side has shown, its own first; none on a plain connection.
@@ -96,7 +110,7 @@ impl Link {
         }
         // Whoever is gone need not be told.
         let _ = self.flush();
-        let _ = self.socket().stream.shutdown(std::net::Shutdown::Write);
+        self.socket().linger();
     }
 }
 
@@ -174,6 +188,19 @@ impl Socket {
     /// Bytes received and sent, as they were on the wire above TCP.
     pub fn counts(&self) -> [u64; 2] {
         [self.received, self.sent]
+    }
+
+    /// Ends the connection so that what was sent last still arrives: the kernel would throw it away with a reset if there
+    /// were something left to read.
+    fn linger(&mut self) {
+        let _ = self.stream.shutdown(Shutdown::Write);
+        self.within(LINGER);
+        let mut rest = [0; 4096];
+        for _ in 0..MOST_LEFT / rest.len() {
+            if !matches!(self.read(&mut rest), Ok(1..)) {
+                return;
+            }
+        }
     }
 
     /// Looks whether the other side has closed the connection, while nothing is to come from it.

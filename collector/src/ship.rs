@@ -257,10 +257,7 @@ impl<'a> Shipper<'a> {
                 Some(config) => {
                     let connection =
                         tls::connect(Arc::clone(config)).map_err(|e| Broken::Lost(e.to_string()))?;
-                    Link::client(socket, connection).map_err(|error| match tls::refusal(&error) {
-                        Some(why) => Broken::Refused(format!("{why} ({error})")),
-                        None => error.into(),
-                    })?
+                    Link::client(socket, connection)?
                 }
             };
             let mut dialog = Dialog::new(link, self.options.limit, self.clock.clone());

@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use collector::collect::{self, Limits};
+use collector::collect::{self, Deadlines, Limits};
 use collector::link::Stop;
 use collector::ship::{self, Summary};
 use message_trace::DataDir;
@@ -44,7 +44,8 @@ impl ship::Events for Heard {
 fn with_collector<T>(data: &Path, limits: Limits, heard: &Heard, work: impl FnOnce(SocketAddr) -> T) -> T {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let options = collect::Options { data: DataDir::new(data), tls: None, limits };
+    let options =
+        collect::Options { data: DataDir::new(data), tls: None, limits, deadlines: Deadlines::default() };
     let stop = Stop::default();
     std::thread::scope(|scope| {
         let collector = scope.spawn(|| collect::run(&options, &listener, heard, &stop));
@@ -242,7 +243,12 @@ fn who_follows_sends_what_is_written_and_goes_on_at_another_collector() {
     };
     let collect_at = |to: &Path, work: &dyn Fn()| {
         let listener = TcpListener::bind(address).unwrap();
-        let options = collect::Options { data: DataDir::new(to), tls: None, limits: PLENTY };
+        let options = collect::Options {
+            data: DataDir::new(to),
+            tls: None,
+            limits: PLENTY,
+            deadlines: Deadlines::default(),
+        };
         let stop = Stop::default();
         std::thread::scope(|scope| {
             let collector = scope.spawn(|| collect::run(&options, &listener, &heard, &stop));

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustls::ServerConfig;
 
+use super::Deadlines;
 use super::event::{Cause, Event, Events, Gained, Held};
 use super::hints;
 use super::seats::Seats;
@@ -20,12 +21,7 @@ use crate::names;
 use crate::tls;
 use crate::wire::{self, ASK_LIMIT, Answer, EXTENT_LIMIT, FrameReader, Request, VERSION};
 
-/// How long a connection may take until it is known who it is.
-const HANDSHAKE: Duration = Duration::from_secs(10);
-/// How long it may be silent. Shippers say something every ten seconds.
-const SILENCE: Duration = Duration::from_secs(60);
-/// How long a frame may take from its first byte on, once more for each piece that has come,
-const FRAME: Duration = Duration::from_secs(30);
+/// A frame that has begun has its time once more for each piece that has come,
 /// of so many bytes: the slowest network that is waited for brings a kilobyte a second.
 const PIECE: usize = 32 << 10;
 
@@ -38,6 +34,7 @@ pub(super) struct Shared<'a> {
     /// The name of this collection.
     pub(super) store: u128,
     pub(super) limits: Limits,
+    pub(super) deadlines: Deadlines,
     pub(super) seats: Seats,
     pub(super) events: &'a dyn Events,
     pub(super) stop: Stop,
@@ -133,11 +130,12 @@ impl Session {
     fn begin(shared: &Shared<'_>, stream: TcpStream) -> Result<Session, End> {
         let internal = |error: io::Error| End::Refused(Cause::Internal, error.to_string());
         let second = stream.try_clone().map_err(internal)?;
-        let socket = Socket::new(stream, Arc::clone(&shared.stop), HANDSHAKE).map_err(internal)?;
+        let socket =
+            Socket::new(stream, Arc::clone(&shared.stop), shared.deadlines.handshake).map_err(internal)?;
         let link = match &shared.tls {
             None => Link::Plain(socket),
             Some(config) => Link::server(socket, Arc::clone(config)).map_err(|error| match error.kind() {
-                ErrorKind::TimedOut => End::Refused(Cause::Slow, "no handshake in ten seconds".into()),
+                ErrorKind::TimedOut => End::Refused(Cause::Slow, "its handshake took too long".into()),
                 _ if is_stop(&error) => End::Over,
                 _ => End::Refused(
                     Cause::Tls,
@@ -190,7 +188,7 @@ impl Session {
         shared.events.event(&Event::Stored { host, gained: Gained::default(), has, left: None });
         let mut gathering = Gathering::new(shared, host, boot, &mut store);
         let welcome = Answer::Welcome { version: VERSION, store: shared.store };
-        let end = match self.answer(&welcome) {
+        let end = match self.answer(&welcome, shared.deadlines.frame) {
             Ok(()) => loop {
                 if let Err(end) = self.step(&mut gathering) {
                     break end;
@@ -206,12 +204,13 @@ impl Session {
 
     /// One request.
     fn step(&mut self, gathering: &mut Gathering<'_>) -> Result<(), End> {
-        self.link.socket().within(SILENCE);
-        let frame = next_frame(&mut self.reader, &mut self.link)?;
+        let deadlines = gathering.shared.deadlines;
+        self.link.socket().within(deadlines.silence);
+        let frame = next_frame(&mut self.reader, &mut self.link, deadlines.frame)?;
         let (request, rest) = wire::decode_request(frame)?;
         let answer = gathering.request(request, rest, self.link.socket().counts()[0])?;
         if let Some(answer) = answer {
-            self.answer(&answer)?;
+            self.answer(&answer, deadlines.frame)?;
             if answer == Answer::Bye {
                 return Err(End::Over);
             }
@@ -219,8 +218,8 @@ impl Session {
         Ok(())
     }
 
-    fn answer(&mut self, answer: &Answer) -> Result<(), End> {
-        self.link.socket().within(FRAME);
+    fn answer(&mut self, answer: &Answer, time: Duration) -> Result<(), End> {
+        self.link.socket().within(time);
         self.link.write_all(&wire::frame(answer)?)?;
         Ok(self.link.flush()?)
     }
@@ -238,9 +237,11 @@ impl Session {
 fn next_frame<'reader>(
     reader: &'reader mut FrameReader,
     link: &mut Link,
+    time: Duration,
 ) -> Result<&'reader [u8], wire::Error> {
     struct Hurried<'a> {
         link: &'a mut Link,
+        time: Duration,
         pieces: Option<usize>,
         bytes: usize,
     }
@@ -251,12 +252,12 @@ fn next_frame<'reader>(
             let pieces = Some(self.bytes / PIECE);
             if self.pieces != pieces {
                 self.pieces = pieces;
-                self.link.socket().within(FRAME);
+                self.link.socket().within(self.time);
             }
             Ok(read)
         }
     }
-    reader.next(&mut Hurried { link, pieces: None, bytes: 0 })
+    reader.next(&mut Hurried { link, time, pieces: None, bytes: 0 })
 }
 
 /// What a connection that was let in does.

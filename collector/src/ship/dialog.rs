@@ -9,6 +9,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use super::rate::Bucket;
 use crate::clock::HostClock;
 use crate::link::Link;
+use crate::tls;
 use crate::wire::{self, Answer, Exchange, FLUSHES, FrameReader, Request};
 
 /// How long a frame may take to be written, and an answer to come. A connection that is dead is noticed long before, by
@@ -50,8 +51,8 @@ pub enum Broken {
     /// It could not be made, or broke.
     #[error("{0}")]
     Lost(String),
-    /// The collector wants nothing of this shipper.
-    #[error("the collector refuses this host: {0}")]
+    /// The collector wants nothing of this shipper, or is not the one that it should be.
+    #[error("refused: {0}")]
     Refused(String),
 }
 
@@ -59,6 +60,7 @@ impl From<wire::Error> for Broken {
     fn from(error: wire::Error) -> Broken {
         Broken::Lost(match error {
             wire::Error::Closed => "the collector closed the connection".into(),
+            wire::Error::Io(error) => return error.into(),
             error => error.to_string(),
         })
     }
@@ -66,7 +68,10 @@ impl From<wire::Error> for Broken {
 
 impl From<std::io::Error> for Broken {
     fn from(error: std::io::Error) -> Broken {
-        Broken::Lost(error.to_string())
+        match tls::refusal(&error) {
+            Some(why) => Broken::Refused(format!("{why} ({error})")),
+            None => Broken::Lost(error.to_string()),
+        }
     }
 }
 

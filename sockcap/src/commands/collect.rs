@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use collector::clock;
-use collector::collect::{self, Cause, Event, Events, Limits, Options};
+use collector::collect::{self, Cause, Deadlines, Event, Events, Limits, Options};
 use collector::keys::Bundle;
 use collector::link::Stop;
 use collector::metrics::{HostFigures, Metrics, Server};
@@ -32,6 +32,7 @@ pub(crate) fn run(arguments: &Collect) -> Result<ExitCode, Error> {
         data: arguments.data.dir(),
         tls: key.as_ref().map(tls::server).transpose()?,
         limits: Limits { bytes: arguments.quota, files: arguments.max_files },
+        deadlines: Deadlines::default(),
     };
     let failed = |address: &str| {
         let address = address.to_owned();
