@@ -12,7 +12,7 @@ mod store;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
@@ -95,7 +95,7 @@ pub fn run(options: &Options, listener: &TcpListener, events: &dyn Events, stop:
     let shared = Shared {
         tls: options.tls.clone(),
         store: store_id(&name).map_err(file(&name))?,
-        hosts,
+        data: options.data.clone(),
         limits: options.limits,
         deadlines: options.deadlines,
         seats: seats::Seats::default(),
@@ -133,7 +133,7 @@ pub fn run(options: &Options, listener: &TcpListener, events: &dyn Events, stop:
 }
 
 /// Answers a stream of frames as that of a host that was let in, for fuzzing.
-pub(crate) fn answer_all(bytes: &[u8], hosts: &Path, host: &str, limits: Limits) {
+pub(crate) fn answer_all(bytes: &[u8], data: DataDir, host: &str, limits: Limits) {
     struct Nobody;
     impl Events for Nobody {
         fn event(&self, _: &Event<'_>) {}
@@ -141,7 +141,7 @@ pub(crate) fn answer_all(bytes: &[u8], hosts: &Path, host: &str, limits: Limits)
     let shared = Shared {
         tls: None,
         store: 0,
-        hosts: hosts.to_owned(),
+        data,
         limits,
         deadlines: Deadlines::default(),
         seats: seats::Seats::default(),

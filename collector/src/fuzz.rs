@@ -4,18 +4,21 @@
 use std::fs;
 use std::path::Path;
 
+use message_trace::DataDir;
+
 use crate::collect::{self, Limits};
 use crate::wire::{self, FrameReader};
 
 /// What a host may have here: little, so that both limits are met.
 const LIMITS: Limits = Limits { bytes: 1 << 20, files: 4 };
 
-/// Reads `bytes` as a stream of frames, as the collector does once a shipper was let in, with `root` as the directory of the
-/// hosts; and each frame as an answer, as a shipper does. The directory is emptied before.
+/// Reads `bytes` as a stream of frames, as the collector does once a shipper was let in, with `root` as the data
+/// directory; and each frame as an answer, as a shipper does. The directory is emptied before.
 pub fn wire(bytes: &[u8], root: &Path) {
-    let host = root.join("web-1");
+    let data = DataDir::new(root);
+    let host = data.hosts().join("web-1");
     let _ = fs::remove_dir_all(&host);
-    collect::answer_all(bytes, root, "web-1", LIMITS);
+    collect::answer_all(bytes, data.clone(), "web-1", LIMITS);
     let mut reader = FrameReader::default();
     let mut source = bytes;
     while let Ok(frame) = reader.next(&mut source) {
@@ -25,10 +28,8 @@ pub fn wire(bytes: &[u8], root: &Path) {
         }
     }
     // Nothing but the host's directory was made, and nothing in it but files.
-    let names = |directory: &Path| -> Vec<fs::DirEntry> {
-        fs::read_dir(directory).into_iter().flatten().flatten().collect()
-    };
-    assert!(names(root).iter().all(|entry| entry.file_name() == "web-1"), "{:?}", names(root));
+
+    assert!([root, &data.hosts()].map(names).iter().all(|names| names.len() <= 1), "{:?}", names(root));
     let mut used = 0;
     for entry in names(&host) {
         let status = fs::symlink_metadata(entry.path());
@@ -36,6 +37,11 @@ pub fn wire(bytes: &[u8], root: &Path) {
         used += status.map_or(0, |status| std::os::unix::fs::MetadataExt::blocks(&status) * 512);
     }
     assert!(used <= 2 * LIMITS.bytes, "{used} bytes on the disk");
+}
+
+/// What is in a directory.
+fn names(directory: &Path) -> Vec<fs::DirEntry> {
+    fs::read_dir(directory).into_iter().flatten().flatten().collect()
 }
 
 #[cfg(test)]
@@ -75,7 +81,7 @@ mod tests {
     fn seeds_for_fuzzing() {
         let directory = tempfile::tempdir().unwrap();
         wire(&frames().concat(), directory.path());
-        let stored = directory.path().join("web-1/1-1.sclog");
+        let stored = directory.path().join("hosts/web-1/1-1.sclog");
         assert_eq!(std::fs::metadata(stored).unwrap().len(), 50_000, "it is a dialog that goes well");
         if let Some(corpus) = std::env::var_os("FUZZ_SEEDS") {
             let directory = std::path::Path::new(&corpus).join("wire");

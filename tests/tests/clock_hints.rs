@@ -9,10 +9,12 @@ use std::process::Command;
 
 use end_to_end::capture::{python, successful};
 use end_to_end::command::{run, succeeds, text};
+use end_to_end::gathering::{Collector, logs};
 use end_to_end::lab::{Clock, Host, Lab};
 use message_trace::{ClockExchange, DataDir, MessageTrace, clock_exchange};
 use reconcile::Clocks;
 use reconcile::clocks::{HostClock, Source};
+use rustix::process::Signal;
 use rustix::time::{ClockId, clock_gettime};
 
 const SECOND: i64 = 1_000_000_000;
@@ -192,6 +194,62 @@ fn two_pairs_that_only_the_collector_connects() {
     assert!(!info.contains("record a host that talks to both"), "{info}");
 
     a_contradiction_is_told(&run_of, &data, &at, pair, &joined);
+}
+
+/// The same with what shippers and a collector really exchange, over the pairs' network.
+#[test]
+fn what_shippers_and_collector_exchange_joins_pairs() {
+    let mut lab = Lab::new();
+    let network = lab.network(7);
+    let gatherer = lab.host("gatherer", network);
+    let mut hosts = ["asker", "answerer", "far-asker", "far-answerer"].map(|name| lab.host(name, network));
+    let collector = Collector::new(&gatherer, &lab.file(""), &hosts.each_ref().map(Host::name));
+    let clocks = [(3600, 100), (-47 * 60, -150), (0, 60), (5 * 3600, 20)];
+    hosts
+        .iter_mut()
+        .zip(clocks)
+        .for_each(|(host, (off, skew))| host.set_clock(Clock::new(off * SECOND, skew)));
+    let [asker, answerer, far_asker, far_answerer] = &hosts;
+    let gathering = collector.start();
+    let data = lab.recording.data();
+    let shippers = hosts.each_ref().map(|host| {
+        let mut command = collector.ship(host, &data, &["--follow", "--interval", "50ms"]);
+        host.settings(&mut command);
+        host.start(&mut command)
+    });
+    let servers = [answerer, far_answerer]
+        .map(|host| host.serve(host.recorded(python()).args(["-c", SERVER]), &["tcp:7000"]));
+    let begin = nanoseconds(ClockId::Monotonic);
+    // One exchange comes behind the beginning.
+    let until = (begin + 11 * SECOND).to_string();
+    let clients = [(asker, answerer), (far_asker, far_answerer)].map(|(host, peer)| {
+        host.start(host.recorded(python()).args(["-c", CLIENT, &until, &peer.v4().to_string()]))
+    });
+    clients.into_iter().chain(servers).for_each(|running| drop(running.finish()));
+    let end = nanoseconds(ClockId::Monotonic);
+    for (host, shipper) in hosts.iter().zip(shippers) {
+        collector.wait_for(host, &logs(&data.join("hosts").join(host.name())));
+        shipper.stop(Signal::TERM);
+    }
+    gathering.stop(Signal::TERM);
+    let boot = nanoseconds(ClockId::Realtime) - nanoseconds(ClockId::Monotonic);
+    let run_of = Run { begin, end, boot, boot_id: boot_id() };
+    let gathered = DataDir::new(&collector.data);
+    let said = run(&["reconcile", "-d", collector.data.to_str().unwrap()], &lab.file(""));
+    assert!(said.status.success() && !text(&said.stderr).contains("disagree"), "{said:?}");
+    let joined = Clocks::read(&gathered.clocks()).unwrap();
+    let reference = hosts.iter().find(|host| host.name() == joined.reference).unwrap();
+    let by_hints = hosts.iter().filter(|host| found(&joined, host).source == Source::Hints).count();
+    assert_eq!(by_hints, 2, "{joined:#?}");
+    for host in &hosts {
+        let clock = found(&joined, host);
+        assert_eq!(clock.against, joined.reference);
+        let errors = [begin, end]
+            .map(|at| clock.common(run_of.shown(&host.clock(), at)) - run_of.shown(&reference.clock(), at));
+        let stated = clock.uncertainty_ns.unwrap();
+        println!("{}: off by {errors:?} ns of at most {stated}", host.name());
+        assert!(errors.iter().all(|error| error.abs() <= stated), "{errors:?} of {stated}: {clock:#?}");
+    }
 }
 
 /// The host that the hosts of a pair are compared with.

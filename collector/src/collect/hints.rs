@@ -2,35 +2,46 @@
 //! a line that is lost with the machine is no loss.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::Read;
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
+
+use message_trace::clock_exchange::{ClockExchange, HEAD};
 
 use crate::wire::Exchange;
 
-/// The file's name in a host's directory.
-const NAME: &str = "clock-hints.csv";
-const HEAD: &str = "boot,host_sent,collector_received,collector_sent,host_received\n";
 /// Beyond this size in bytes, none are added: half a million exchanges.
 const LONGEST: u64 = 64 << 20;
 
-/// Adds an exchange with a host whose kernel has this boot id.
+/// Adds an exchange with a host whose kernel has this boot id to the file at `path`, which is made if need be.
 ///
 /// # Errors
 /// When the file cannot be written.
-pub(super) fn add(directory: &Path, boot: [u8; 16], exchange: &Exchange) -> io::Result<()> {
-    fs::create_dir_all(directory)?;
-    let mut file = File::options().append(true).create(true).open(directory.join(NAME))?;
+pub(super) fn add(path: &Path, boot: [u8; 16], exchange: &Exchange) -> io::Result<()> {
+    let open = || File::options().read(true).append(true).create(true).open(path);
+    let mut file = match (open(), path.parent()) {
+        (Err(error), Some(directory)) if error.kind() == io::ErrorKind::NotFound => {
+            fs::create_dir_all(directory)?;
+            open()?
+        }
+        (file, _) => file?,
+    };
     let length = file.metadata()?.len();
     if length > LONGEST {
         return Ok(());
     }
-    let boot = u128::from_be_bytes(boot);
-    let Exchange { host_sent, collector_received, collector_sent, host_received } = exchange;
-    let head = if length == 0 { HEAD } else { "" };
+    let mut last = [b'\n'];
+    if length > 0 {
+        file.seek(SeekFrom::End(-1))?;
+        file.read_exact(&mut last)?;
+    }
+    let Exchange { host_sent, collector_received, collector_sent, host_received } = *exchange;
+    let line = ClockExchange { boot, host_sent, collector_received, collector_sent, host_received };
+    let head = if length == 0 { format!("{HEAD}\n") } else { String::new() };
+    // One that was cut off, by a full disk or with the machine, must not take this one with it.
+    let end = if last == [b'\n'] { "" } else { "\n" };
     // In one write, so that a line is there as a whole or not.
-    let line =
-        format!("{head}{boot:032x},{host_sent},{collector_received},{collector_sent},{host_received}\n");
-    file.write_all(line.as_bytes())
+    file.write_all(format!("{end}{head}{line}\n").as_bytes())
 }
 
 #[cfg(test)]
@@ -38,14 +49,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_file_has_one_head_and_a_line_an_exchange() {
+    fn the_file_has_one_head_and_a_line_an_exchange_also_behind_one_that_was_cut_off() {
         let directory = tempfile::tempdir().unwrap();
-        let host = directory.path().join("hosts/web-1");
+        let path = directory.path().join("hosts/web-1/clock-hints.csv");
         let exchange = Exchange { host_sent: -1, collector_received: 2, collector_sent: 3, host_received: 4 };
         let boot = [0xab, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
-        add(&host, boot, &exchange).unwrap();
-        add(&host, boot, &exchange).unwrap();
+        add(&path, boot, &exchange).unwrap();
+        add(&path, boot, &exchange).unwrap();
         let line = "ab000000000000000000000000000001,-1,2,3,4\n";
-        assert_eq!(fs::read_to_string(host.join(NAME)).unwrap(), format!("{HEAD}{line}{line}"));
+        let text = format!("{HEAD}\n{line}{line}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        fs::write(&path, &text[..text.len() - 3]).unwrap();
+        add(&path, boot, &exchange).unwrap();
+        let mut read = Vec::new();
+        assert_eq!(ClockExchange::read(&path, |exchange| read.push(exchange)).unwrap(), 1);
+        assert_eq!(read.iter().map(|exchange| exchange.host_received).collect::<Vec<_>>(), [4, 4]);
     }
 }

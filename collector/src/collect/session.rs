@@ -4,10 +4,10 @@
 
 use std::io::{self, ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use message_trace::DataDir;
 use rustls::ServerConfig;
 
 use super::Deadlines;
@@ -29,8 +29,8 @@ const PIECE: usize = 32 << 10;
 pub(super) struct Shared<'a> {
     /// None for plain connections.
     pub(super) tls: Option<Arc<ServerConfig>>,
-    /// The directory of the hosts.
-    pub(super) hosts: PathBuf,
+    /// Where the logs go.
+    pub(super) data: DataDir,
     /// The name of this collection.
     pub(super) store: u128,
     pub(super) limits: Limits,
@@ -177,7 +177,7 @@ impl Session {
         let Some(seat) = self.stream.take().and_then(|stream| shared.seats.take(host, stream)) else {
             return End::Refused(Cause::Many, "another connection of this host does not end".into());
         };
-        let directory = shared.hosts.join(host);
+        let directory = shared.data.hosts().join(host);
         let mut store = match HostStore::open(&directory, shared.limits) {
             Ok(store) => store,
             Err(error) => return internal(error),
@@ -335,9 +335,9 @@ impl<'a> Gathering<'a> {
                 Some(Answer::Time { received, sent: clock::now() })
             }
             Request::Hint(exchange) => {
-                let directory = self.shared.hosts.join(self.host);
+                let path = self.shared.data.clock_hints(self.host);
                 // A hint that cannot be kept is no loss; whatever is wrong with the disk, a flush will tell.
-                let _ = hints::add(&directory, self.boot, &exchange);
+                let _ = hints::add(&path, self.boot, &exchange);
                 self.shared.events.event(&Event::Hint { host: self.host, exchange });
                 None
             }
@@ -385,7 +385,7 @@ impl<'a> Gathering<'a> {
 
 /// Answers a stream of frames as that of a host that was let in, until the first that is refused.
 pub(super) fn answer_all(mut bytes: &[u8], shared: &Shared<'_>, host: &str) {
-    let Ok(mut store) = HostStore::open(&shared.hosts.join(host), shared.limits) else { return };
+    let Ok(mut store) = HostStore::open(&shared.data.hosts().join(host), shared.limits) else { return };
     let mut gathering = Gathering::new(shared, host, [0; 16], &mut store);
     let mut reader = FrameReader::default();
     while let Ok(frame) = reader.next(&mut bytes) {
