@@ -7,6 +7,7 @@ many messages as the CoDeeN trace of WAP5 has, each host with a shipper of its o
 """
 
 import argparse
+import itertools
 import os
 import shutil
 import signal
@@ -21,7 +22,7 @@ TARGET = os.environ.get("CARGO_TARGET_DIR", os.path.join(REPOSITORY, "target"))
 SOCKCAP = os.path.join(TARGET, "release", "sockcap")
 SCALE = os.path.join(TARGET, "release", "examples", "scale")
 HOSTS = 115
-PORT, OTHER_PORT = 19712, 19713
+PORT, OTHER_PORTS = 19712, itertools.count(19713)
 
 
 def run(*command):
@@ -30,6 +31,12 @@ def run(*command):
 
 def size(directory):
     return sum(os.path.getsize(os.path.join(at, name)) for at, _, names in os.walk(directory) for name in names)
+
+
+def listens(port):
+    """Whether somebody listens on a port; nobody connects to it for that."""
+    with open("/proc/net/tcp") as table:
+        return any(line.split()[1].endswith(f":{port:04X}") and line.split()[3] == "0A" for line in table)
 
 
 class Collector:
@@ -82,11 +89,14 @@ def shipped(work, data, plain):
 
 def piped(data, receive):
     """Seconds of the pipe, its receiving end being `receive`."""
-    receiver = subprocess.Popen(f"nc -l 127.0.0.1 {OTHER_PORT} {receive}", shell=True)
-    time.sleep(0.3)
+    # A port just used cannot be listened on for a while.
+    port = next(OTHER_PORTS)
+    receiver = subprocess.Popen(f"nc -l 127.0.0.1 {port} {receive}", shell=True)
+    while not listens(port):
+        time.sleep(0.01)
     start = time.monotonic()
     logs = os.path.join(data, "hosts", "all")
-    run("sh", "-c", f"cat {logs}/* | zstd -q -1 | nc -N 127.0.0.1 {OTHER_PORT}")
+    run("sh", "-c", f"cat {logs}/* | zstd -q -1 | nc -N 127.0.0.1 {port}")
     receiver.wait()
     return time.monotonic() - start
 
