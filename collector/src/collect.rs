@@ -8,17 +8,20 @@ mod hints;
 mod seats;
 mod session;
 mod store;
+mod stored_file;
 
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 use message_trace::DataDir;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustls::ServerConfig;
 
@@ -53,7 +56,7 @@ pub struct Deadlines {
     pub handshake: Duration,
     /// Between two frames. Shippers say something every ten seconds.
     pub silence: Duration,
-    /// From a frame's first byte on, and once more for every 32 KiB that have come; and for an answer to be taken.
+    /// From a frame's first byte on, and once more for every 16 KiB that have come; and for an answer to be taken.
     pub frame: Duration,
 }
 
@@ -92,9 +95,15 @@ pub fn run(options: &Options, listener: &TcpListener, events: &dyn Events, stop:
     };
     fs::create_dir_all(&hosts).map_err(file(&hosts))?;
     let name = hosts.join(".store");
+    let (store, _lock) = store_id(&name).map_err(file(&name))?;
+    // The way to the files has to last like the files.
+    let above = options.data.path().canonicalize().ok().and_then(|path| path.parent().map(Path::to_owned));
+    for directory in [Some(hosts), Some(options.data.path().to_owned()), above].into_iter().flatten() {
+        stored_file::sync_directory(&directory).map_err(file(&directory))?;
+    }
     let shared = Shared {
         tls: options.tls.clone(),
-        store: store_id(&name).map_err(file(&name))?,
+        store,
         data: options.data.clone(),
         limits: options.limits,
         deadlines: options.deadlines,
@@ -109,7 +118,9 @@ pub fn run(options: &Options, listener: &TcpListener, events: &dyn Events, stop:
     let unknown = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         while !stop.load(Relaxed) {
-            let Some((stream, peer)) = accept(listener).map_err(Error::Listen)? else { continue };
+            let accepted =
+                accept(listener).map_err(Error::Listen).inspect_err(|_| stop.store(true, Relaxed))?;
+            let Some((stream, peer)) = accepted else { continue };
             let (shared, unknown) = (&shared, &unknown);
             let many = |why: &str| {
                 events.event(&Event::Refused { peer, host: None, cause: Cause::Many, why });
@@ -119,8 +130,8 @@ pub fn run(options: &Options, listener: &TcpListener, events: &dyn Events, stop:
                 many("too many connections have not said who they are");
                 continue;
             }
+            let mut counted = Counted(Some(unknown));
             let serve = move || {
-                let mut counted = Counted(Some(unknown));
                 session::serve(shared, stream, peer, || counted.done());
             };
             let thread = std::thread::Builder::new().stack_size(STACK);
@@ -183,19 +194,22 @@ fn accept(listener: &TcpListener) -> io::Result<Option<(TcpStream, SocketAddr)>>
     }
 }
 
-/// The name of this collection, made when it is begun: shippers that know it need not ask again what there is.
-fn store_id(path: &PathBuf) -> io::Result<u128> {
-    let known = match fs::read_to_string(path) {
-        Ok(text) => u128::from_str_radix(text.trim(), 16).ok(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(error),
-    };
-    if let Some(id) = known {
-        return Ok(id);
+/// The name of this collection, made when it is begun: shippers that know it need not ask again what there is. With it
+/// the lock that keeps a second collector out.
+fn store_id(path: &Path) -> io::Result<(u128, File)> {
+    let mut file = File::options().read(true).write(true).create(true).truncate(false).open(path)?;
+    flock(&file, FlockOperation::NonBlockingLockExclusive)
+        .map_err(|_| io::Error::other("another collector gathers into this directory"))?;
+    let mut text = String::new();
+    file.read_to_string(&mut text)?;
+    if let Ok(id) = u128::from_str_radix(text.trim(), 16) {
+        return Ok((id, file));
     }
     let mut random = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut random)?;
     let id = u128::from_ne_bytes(random);
-    fs::write(path, format!("{id:032x}\n"))?;
-    Ok(id)
+    file.set_len(0)?;
+    file.write_all_at(format!("{id:032x}\n").as_bytes(), 0)?;
+    file.sync_all()?;
+    Ok((id, file))
 }

@@ -10,6 +10,8 @@ use socket_log::layout::{HEADER_BYTES, source};
 use socket_log::{Header, Log, OpenError};
 use twox_hash::XxHash3_64;
 
+use crate::names;
+
 /// What a log is known by on its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Identity {
@@ -34,7 +36,7 @@ impl Identity {
             pid: header.pid,
             ticks: header.start.ticks,
             start: header.start.realtime,
-            name: if recorded { 0 } else { XxHash3_64::oneshot(name.as_bytes()) },
+            name: if recorded { 0 } else { XxHash3_64::oneshot(names::original(name).as_bytes()) },
         }
     }
 

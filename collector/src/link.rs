@@ -17,7 +17,7 @@ const TICK: Duration = Duration::from_millis(200);
 /// What is read from a socket at once.
 const READ: usize = 64 << 10;
 /// After so long without an answer from the other machine, a connection is given up by the kernel.
-const DEAD: Duration = Duration::from_secs(30);
+const DEAD: Duration = Duration::from_secs(60);
 /// What may wait in the kernel unsent: the more, the later the other side hears of what is sent now.
 const UNSENT: u32 = 512 << 10;
 
@@ -164,7 +164,7 @@ impl Socket {
         stream.set_nonblocking(true)?;
         stream.set_nodelay(true)?;
         let options = SockRef::from(&stream);
-        let keepalive = TcpKeepalive::new().with_time(DEAD / 3).with_interval(DEAD / 6).with_retries(4);
+        let keepalive = TcpKeepalive::new().with_time(DEAD / 6).with_interval(DEAD / 12).with_retries(4);
         options.set_tcp_keepalive(&keepalive)?;
         options.set_tcp_user_timeout(Some(DEAD))?;
         options.set_tcp_notsent_lowat(UNSENT)?;
@@ -209,8 +209,8 @@ impl Socket {
     /// When it has, or the connection is dead.
     pub fn listen(&self) -> io::Result<()> {
         match self.stream.peek(&mut [0]) {
-            Ok(0) => Err(io::Error::new(ErrorKind::UnexpectedEof, "the other side closed the connection")),
-            Ok(_) => Ok(()),
+            // TLS says goodbye by a message of its own.
+            Ok(_) => Err(io::Error::new(ErrorKind::UnexpectedEof, "the other side closed the connection")),
             Err(error) if [ErrorKind::WouldBlock, ErrorKind::Interrupted].contains(&error.kind()) => Ok(()),
             Err(error) => Err(error),
         }

@@ -7,6 +7,18 @@ pub const HOST_NAME_LENGTH: usize = 127;
 /// The longest name of a log, in bytes, as file systems have it.
 pub const LOG_NAME_LENGTH: usize = 255;
 
+/// What stands at the collector between the name and the number of a log whose name another had already. No name on a host
+/// has it.
+pub const AGAIN: &str = "+";
+
+/// What a log that the collector calls `name` is called on its host.
+pub fn original(name: &str) -> String {
+    match (name.split_once(AGAIN), name.rsplit_once('.')) {
+        (Some((stem, _)), Some((_, extension))) => format!("{stem}.{extension}"),
+        _ => name.to_owned(),
+    }
+}
+
 /// Why a name is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
@@ -73,6 +85,14 @@ mod tests {
         {
             assert_eq!(log_name(wrong), Err(NameError::Log), "{wrong}");
         }
+    }
+
+    #[test]
+    fn names_of_logs_whose_name_another_had() {
+        assert_eq!(original("7-1.sclog"), "7-1.sclog");
+        assert_eq!(original("7-1+2.sclog"), "7-1.sclog");
+        assert_eq!(original("7+12.spare"), "7.spare");
+        assert_eq!(original("+"), "+");
     }
 
     /// Names near the border: path tricks with and without a log's ending.

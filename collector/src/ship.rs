@@ -30,7 +30,7 @@ pub use event::{Event, Events};
 use crate::clock::HostClock;
 use crate::link::{Link, Socket, Stop};
 use crate::tls;
-use crate::wire::{Answer, Request, VERSION};
+use crate::wire::{Answer, Request, Shortage, VERSION};
 use dialog::Dialog;
 use outgoing::{Gone, Outgoing};
 use scan::{Failed, Scanner};
@@ -51,6 +51,9 @@ const EXCHANGE: Duration = Duration::from_secs(10);
 
 /// How long a shipper that waits does not look whether its connection is still there.
 const LISTEN: Duration = Duration::from_millis(500);
+
+/// So long, what is under way when the program is to stop has to come to its end.
+const LAST: Duration = Duration::from_secs(10);
 
 /// What a shipper is to do.
 #[derive(Clone, Debug)]
@@ -82,6 +85,8 @@ pub struct Summary {
     pub sent: u64,
     /// Bytes on the wire.
     pub wire: u64,
+    /// Files that could not be read.
+    pub unreadable: u64,
 }
 
 /// What ends a shipper.
@@ -103,6 +108,14 @@ pub enum Error {
         /// What was wrong last.
         why: String,
     },
+    /// The collector has no room, and got none for too long.
+    #[error("{to}: {shortage}; what is not stored stays here, and the next run goes on where this one ended")]
+    NoRoom {
+        /// The collector.
+        to: String,
+        /// Of what there is too little.
+        shortage: Shortage,
+    },
     /// The collector does not want this host.
     #[error("{to}: {why}")]
     Refused {
@@ -117,6 +130,8 @@ pub enum Error {
 enum Went {
     /// All is sent, or the program is to stop.
     Over,
+    /// The collector has had no room for too long.
+    NoRoom(Shortage),
     /// It ended.
     Broken(Broken),
 }
@@ -127,6 +142,33 @@ enum Went {
 /// When a file cannot be read; and unless it follows, when the collector cannot be reached for long, or refuses.
 pub fn run(options: &Options, events: &dyn Events, stop: &Stop) -> Result<Summary, Error> {
     let mut shipper = Shipper::new(options, events, stop)?;
+    let (abort, over) = (Arc::clone(&shipper.abort), Stop::default());
+    std::thread::scope(|scope| {
+        scope.spawn(|| give_up_when_stopped(stop, &abort, &over));
+        let result = go_on(&mut shipper, options, events, stop);
+        over.store(true, Relaxed);
+        result
+    })
+}
+
+/// Sets `abort` some time after `stop`, unless it is `over` before.
+fn give_up_when_stopped(stop: &Stop, abort: &Stop, over: &Stop) {
+    let mut stopped: Option<Instant> = None;
+    while !over.load(Relaxed) {
+        if stop.load(Relaxed) && stopped.get_or_insert_with(Instant::now).elapsed() >= LAST {
+            return abort.store(true, Relaxed);
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Makes connection after connection.
+fn go_on(
+    shipper: &mut Shipper<'_>,
+    options: &Options,
+    events: &dyn Events,
+    stop: &Stop,
+) -> Result<Summary, Error> {
     let [first, longest] = AGAIN;
     let mut again = first;
     let mut progress = Instant::now();
@@ -138,6 +180,7 @@ pub fn run(options: &Options, events: &dyn Events, stop: &Stop) -> Result<Summar
         }
         let broken = match went {
             Went::Over => break,
+            Went::NoRoom(shortage) => return Err(Error::NoRoom { to: options.to.clone(), shortage }),
             Went::Broken(broken) => broken,
         };
         let why = broken.to_string();
@@ -154,7 +197,8 @@ pub fn run(options: &Options, events: &dyn Events, stop: &Stop) -> Result<Summar
         pause(again, stop);
         again = longest.min(again * 2);
     }
-    Ok(Summary { sent: shipper.scanner.sent, wire: shipper.wire })
+    let unreadable = shipper.scanner.unreadable.len() as u64;
+    Ok(Summary { sent: shipper.scanner.sent, wire: shipper.wire, unreadable })
 }
 
 /// Waits, unless the program is to stop.
@@ -179,6 +223,8 @@ struct Shipper<'a> {
     boot: [u8; 16],
     wire: u64,
     durable: u64,
+    /// Set some time after the program is to stop: what is under way then is given up.
+    abort: Stop,
 }
 
 impl<'a> Shipper<'a> {
@@ -199,7 +245,17 @@ impl<'a> Shipper<'a> {
         )
         .map_err(|source| Error::File { path: hosts, source })?;
         let clock = HostClock::from_environment();
-        Ok(Shipper { options, events, stop, scanner, clock, boot, wire: 0, durable: 0 })
+        Ok(Shipper {
+            options,
+            events,
+            stop,
+            scanner,
+            clock,
+            boot,
+            wire: 0,
+            durable: 0,
+            abort: Stop::default(),
+        })
     }
 
     /// One connection, from its making to its end.
@@ -228,7 +284,8 @@ impl<'a> Shipper<'a> {
         });
         self.wire += dialog.sent();
         match scanned {
-            Ok(()) => Ok(Went::Over),
+            Ok(None) => Ok(Went::Over),
+            Ok(Some(shortage)) => Ok(Went::NoRoom(shortage)),
             Err(Failed::Io(path, source)) => Err(Error::File { path, source }),
             Err(Failed::Gone(Gone)) => Ok(Went::Broken(match spoken {
                 Ok(Err(broken)) => broken,
@@ -250,8 +307,7 @@ impl<'a> Shipper<'a> {
                     continue;
                 }
             };
-            // What is under way when the program is to stop is still finished.
-            let socket = Socket::new(stream, Stop::default(), CONNECT)?;
+            let socket = Socket::new(stream, Arc::clone(&self.abort), CONNECT)?;
             let link = match &self.options.tls {
                 None => Link::Plain(socket),
                 Some(config) => {
@@ -260,7 +316,8 @@ impl<'a> Shipper<'a> {
                     Link::client(socket, connection)?
                 }
             };
-            let mut dialog = Dialog::new(link, self.options.limit, self.clock.clone());
+            let mut dialog =
+                Dialog::new(link, self.options.limit, self.clock.clone(), Arc::clone(&self.abort));
             let hello = Request::Hello { version: VERSION, host: &self.options.host, boot: self.boot };
             return match dialog.ask(&hello)? {
                 Answer::Welcome { version: VERSION, store } => Ok((dialog, store)),
@@ -270,8 +327,8 @@ impl<'a> Shipper<'a> {
         Err(why)
     }
 
-    /// Looks at the files, once or over and over.
-    fn look(&mut self, out: &mut Outgoing) -> Result<(), Failed> {
+    /// Looks at the files, once or over and over. What there was too little of at the end, unless it follows.
+    fn look(&mut self, out: &mut Outgoing) -> Result<Option<Shortage>, Failed> {
         let mut exchanged = Instant::now();
         for _ in 0..FIRST_EXCHANGES {
             self.exchange(out)?;
@@ -279,9 +336,17 @@ impl<'a> Shipper<'a> {
         let [first, longest] = AGAIN;
         let mut again = first;
         let mut look = Look::All;
+        let (mut durable, mut progress) = (0, Instant::now());
         loop {
             let scanned = self.scanner.scan(out, look)?;
+            if std::mem::replace(&mut durable, out.durable) != out.durable {
+                progress = Instant::now();
+            }
             match scanned.shortage {
+                Some(shortage) if !self.options.follow && progress.elapsed() >= self.options.patience => {
+                    out.bye()?;
+                    return Ok(Some(shortage));
+                }
                 Some(shortage) => {
                     self.events.event(&Event::NotStored { shortage, again });
                     self.wait(out, again, &mut exchanged)?;
@@ -291,10 +356,10 @@ impl<'a> Shipper<'a> {
                     (look, again) = (Look::Likely, first);
                     self.wait(out, self.options.interval, &mut exchanged)?;
                 }
-                None => return Ok(out.bye()?),
+                None => return Ok(out.bye().map(|()| None)?),
             }
             if scanned.stopped || self.stop.load(Relaxed) {
-                return Ok(out.bye()?);
+                return Ok(out.bye().map(|()| None)?);
             }
         }
     }

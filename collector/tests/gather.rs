@@ -49,10 +49,10 @@ fn with_collector<T>(data: &Path, limits: Limits, heard: &Heard, work: impl FnOn
     let stop = Stop::default();
     std::thread::scope(|scope| {
         let collector = scope.spawn(|| collect::run(&options, &listener, heard, &stop));
-        let result = work(address);
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work(address)));
         stop.store(true, Relaxed);
         collector.join().unwrap().unwrap();
-        result
+        result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
 
@@ -210,7 +210,7 @@ fn a_quota_stops_a_host_and_more_of_it_lets_it_go_on() {
     let few = Limits { files: 4, ..PLENTY };
     make_log(&host, 5, &[1], 2);
     with_collector(&to, few, &heard, |address| {
-        let options = ship::Options { patience: Duration::ZERO, ..options(&from, address) };
+        let options = options(&from, address);
         let stop = Stop::default();
         std::thread::scope(|scope| {
             scope.spawn(|| ship::run(&options, &*heard, &stop));
@@ -277,5 +277,76 @@ fn who_follows_sends_what_is_written_and_goes_on_at_another_collector() {
         // A new collection under the same address has nothing, and gets all that is left.
         collect_at(&other, &|| same(&other));
         stop.store(true, Relaxed);
+    });
+}
+
+#[test]
+fn of_two_files_that_are_one_log_the_first_is_sent_and_none_removed() {
+    let directory = tempfile::tempdir().unwrap();
+    let [from, to] = ["from", "to"].map(|name| directory.path().join(name));
+    let host = from.join("hosts/web-1");
+    let path = make_log(&host, 1, &[1, 2, 3], 4);
+    fs::copy(&path, host.join("2-copy.sclog")).unwrap();
+    let before = contents(&host);
+    let heard = Heard::default();
+    let summary = with_collector(&to, PLENTY, &heard, |address| {
+        once(&ship::Options { remove: true, ..options(&from, address) }, &heard)
+    });
+    assert_eq!((summary.sent, contents(&host)), (4 * 4096, before));
+    let gathered: Vec<String> = contents(&to.join("hosts/web-1")).into_keys().collect();
+    assert_eq!(gathered, ["1-1700000000.sclog"]);
+    assert_eq!(heard.lines().iter().filter(|line| line.starts_with("Twin")).count(), 1);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_holds_up_no_other() {
+    let directory = tempfile::tempdir().unwrap();
+    let [from, to] = ["from", "to"].map(|name| directory.path().join(name));
+    let host = from.join("hosts/web-1");
+    let last = make_log(&host, 9, &[1], 2);
+    std::os::unix::fs::symlink(&last, host.join("1-link.sclog")).unwrap();
+    fs::write(host.join("2-none.sclog"), "no log").unwrap();
+    let mut version = fs::read(&last).unwrap();
+    version[8] = 77;
+    fs::write(host.join("3-version.sclog"), version).unwrap();
+    let heard = Heard::default();
+    let summary = with_collector(&to, PLENTY, &heard, |address| once(&options(&from, address), &heard));
+    assert_eq!((summary.sent, summary.unreadable), (2 * 4096, 2), "{:?}", heard.lines());
+    let gathered = contents(&to.join("hosts/web-1"));
+    assert_eq!(
+        gathered.into_iter().collect::<Vec<_>>(),
+        [("9-1700000000.sclog".into(), fs::read(&last).unwrap())]
+    );
+}
+
+#[test]
+fn who_does_not_follow_ends_when_there_is_no_room_for_long() {
+    let directory = tempfile::tempdir().unwrap();
+    let [from, to] = ["from", "to"].map(|name| directory.path().join(name));
+    make_log(&from.join("hosts/web-1"), 1, &(1..100).collect::<Vec<_>>(), 100);
+    let heard = Heard::default();
+    let small = Limits { bytes: 100 << 10, files: 10 };
+    with_collector(&to, small, &heard, |address| {
+        let options = ship::Options { patience: Duration::ZERO, ..options(&from, address) };
+        let error = ship::run(&options, &heard, &Stop::default()).unwrap_err().to_string();
+        assert!(error.contains("used up its quota"), "{error}");
+    });
+}
+
+#[test]
+fn two_collectors_do_not_gather_into_one_directory() {
+    let directory = tempfile::tempdir().unwrap();
+    let heard = Heard::default();
+    with_collector(directory.path(), PLENTY, &heard, |_| {
+        let locked =
+            || fs::read_to_string(directory.path().join("hosts/.store")).is_ok_and(|id| id.len() == 33);
+        while !locked() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let data = DataDir::new(directory.path());
+        let options = collect::Options { data, tls: None, limits: PLENTY, deadlines: Deadlines::default() };
+        let error = collect::run(&options, &listener, &heard, &Stop::default()).unwrap_err().to_string();
+        assert!(error.contains("another collector gathers into this directory"), "{error}");
     });
 }

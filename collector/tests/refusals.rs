@@ -380,10 +380,15 @@ fn who_speaks_no_tls() {
             let _ = stream.shutdown(std::net::Shutdown::Write);
             let _ = stream.read_to_end(&mut Vec::new());
         }
-        system.refused(Cause::Tls, "");
-        assert!(
-            system.refusals.0.lock().unwrap().iter().filter(|(cause, ..)| *cause == Cause::Tls).count() >= 3
-        );
+        let refused = || {
+            let refusals = system.refusals.0.lock().unwrap();
+            refusals.iter().filter(|(cause, ..)| *cause == Cause::Tls).count()
+        };
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while refused() < 3 {
+            assert!(Instant::now() < deadline, "{}", refused());
+            std::thread::sleep(Duration::from_millis(5));
+        }
     });
 }
 
@@ -454,4 +459,25 @@ fn a_collector_of_another_authority_is_refused_by_the_shipper() {
             assert!(told.contains("certificate of another authority"), "{told}");
         });
     });
+}
+
+#[test]
+fn a_collector_ends_although_somebody_always_has_something_to_say() {
+    let talking = Arc::new(std::sync::atomic::AtomicBool::new(true));
+    let mut thread = None;
+    with_collector(|system| {
+        let mut raw = system.welcomed();
+        let talking = Arc::clone(&talking);
+        thread = Some(std::thread::spawn(move || {
+            let exchange =
+                Exchange { host_sent: 1, collector_received: 2, collector_sent: 3, host_received: 4 };
+            let frames: Vec<u8> =
+                (0..1000).flat_map(|_| wire::frame(&Request::Hint(exchange)).unwrap()).collect();
+            raw.link.socket().within(Duration::from_secs(600));
+            while talking.load(Relaxed) && raw.link.write_all(&frames).is_ok() {}
+        }));
+    });
+    // It has ended while that one talked.
+    talking.store(false, Relaxed);
+    thread.unwrap().join().unwrap();
 }

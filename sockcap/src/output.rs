@@ -1,7 +1,7 @@
 //! How results are put on the screen: numbers with their units, and what standard output can show.
 
 use std::fs::File;
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 /// A file that the user named for a result. It is tried before the work, so that a wrong name is told at once, and what
@@ -33,6 +33,12 @@ impl Drop for Target {
             let _ = std::fs::remove_file(&self.path);
         }
     }
+}
+
+/// Says a line on standard error. Whoever goes on for long must not end because nobody listens, or the disk is full that
+/// the line goes to.
+pub(crate) fn say(line: &str) {
+    let _ = writeln!(anstream::stderr(), "sockcap: {line}");
 }
 
 /// How wide a line may be: the terminal's width, or a width that suits a file.

@@ -3,8 +3,9 @@
 
 use std::collections::HashMap;
 use std::net::{Shutdown, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long a connection waits for the one before it to end.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -12,14 +13,15 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Who is connected.
 #[derive(Debug, Default)]
 pub(super) struct Seats {
-    taken: Mutex<HashMap<String, Holder>>,
+    state: Mutex<State>,
     left: Condvar,
 }
 
-#[derive(Debug)]
-struct Holder {
-    number: u64,
-    stream: TcpStream,
+#[derive(Debug, Default)]
+struct State {
+    taken: HashMap<String, TcpStream>,
+    /// The number of the newest connection of each host that has its place or waits for it.
+    newest: HashMap<String, u64>,
 }
 
 /// A host's place, until this is dropped.
@@ -27,44 +29,51 @@ struct Holder {
 pub(super) struct Seat<'seats> {
     seats: &'seats Seats,
     host: String,
+    number: u64,
 }
 
 impl Seats {
     /// Takes the place of `host` for a connection, ending the one that has it. `None` when that does not end, or a
-    /// still newer one is first.
+    /// still newer one has come.
     pub(super) fn take(&self, host: &str, stream: TcpStream) -> Option<Seat<'_>> {
-        let deadline = Instant::now() + PATIENCE;
-        let mut taken = self.lock();
-        while let Some(holder) = taken.get(host) {
-            let number = holder.number;
-            // One that has been told already has gone as well.
-            let _ = holder.stream.shutdown(Shutdown::Both);
-            let left = deadline.saturating_duration_since(Instant::now());
-            let same = |taken: &mut HashMap<String, Holder>| {
-                taken.get(host).is_some_and(|holder| holder.number == number)
-            };
-            let (now, time) =
-                self.left.wait_timeout_while(taken, left, same).unwrap_or_else(PoisonError::into_inner);
-            taken = now;
-            if time.timed_out() {
-                return None;
-            }
+        static NUMBERS: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBERS.fetch_add(1, Relaxed);
+        let mut state = self.lock();
+        state.newest.insert(host.to_owned(), number);
+        if let Some(stream) = state.taken.get(host) {
+            let _ = stream.shutdown(Shutdown::Both);
         }
-        static NUMBERS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
-        let number = NUMBERS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        taken.insert(host.to_owned(), Holder { number, stream });
-        Some(Seat { seats: self, host: host.to_owned() })
+        // Whoever waited so far is told that a newer one is there.
+        self.left.notify_all();
+        let waits =
+            |state: &mut State| state.taken.contains_key(host) && state.newest.get(host) == Some(&number);
+        let waited = self.left.wait_timeout_while(state, PATIENCE, waits);
+        state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        if state.newest.get(host) != Some(&number) {
+            return None;
+        }
+        if state.taken.contains_key(host) {
+            state.newest.remove(host);
+            return None;
+        }
+        state.taken.insert(host.to_owned(), stream);
+        Some(Seat { seats: self, host: host.to_owned(), number })
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Holder>> {
-        // A map is whole whatever a thread that held it did.
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Maps are whole whatever a thread that held them did.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Seat<'_> {
     fn drop(&mut self) {
-        self.seats.lock().remove(&self.host);
+        let mut state = self.seats.lock();
+        state.taken.remove(&self.host);
+        if state.newest.get(&self.host) == Some(&self.number) {
+            state.newest.remove(&self.host);
+        }
+        drop(state);
         self.seats.left.notify_all();
     }
 }
@@ -99,6 +108,29 @@ mod tests {
             drop(seat);
             assert!(next.join().unwrap());
         });
-        assert_eq!(seats.lock().len(), 0);
+        assert!(seats.lock().taken.is_empty() && seats.lock().newest.is_empty());
+    }
+
+    #[test]
+    fn of_several_that_wait_the_newest_is_next() {
+        let seats = Seats::default();
+        let pairs: Vec<_> = (0..4).map(|_| pair()).collect();
+        let stream = |of: usize| pairs[of].1.try_clone().unwrap();
+        std::thread::scope(|scope| {
+            let seat = seats.take("a", stream(0)).unwrap();
+            let mut waiting = Vec::new();
+            for of in 1..4 {
+                let (seats, stream) = (&seats, stream(of));
+                let before = seats.lock().newest["a"];
+                waiting.push(scope.spawn(move || seats.take("a", stream).is_some()));
+                while seats.lock().newest["a"] == before {
+                    std::thread::yield_now();
+                }
+            }
+            drop(seat);
+            let outcomes: Vec<bool> = waiting.into_iter().map(|thread| thread.join().unwrap()).collect();
+            assert_eq!(outcomes, [false, false, true]);
+        });
+        assert!(seats.lock().taken.is_empty() && seats.lock().newest.is_empty());
     }
 }

@@ -5,6 +5,7 @@
 use std::io::{self, ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use message_trace::DataDir;
@@ -23,7 +24,7 @@ use crate::wire::{self, ASK_LIMIT, Answer, EXTENT_LIMIT, FrameReader, Request, V
 
 /// A frame that has begun has its time once more for each piece that has come,
 /// of so many bytes: the slowest network that is waited for brings a kilobyte a second.
-const PIECE: usize = 32 << 10;
+const PIECE: usize = 16 << 10;
 
 /// What all connections share.
 pub(super) struct Shared<'a> {
@@ -190,6 +191,10 @@ impl Session {
         let welcome = Answer::Welcome { version: VERSION, store: shared.store };
         let end = match self.answer(&welcome, shared.deadlines.frame) {
             Ok(()) => loop {
+                // One that always has something to say is not asked by its socket.
+                if shared.stop.load(Relaxed) {
+                    break End::Over;
+                }
                 if let Err(end) = self.step(&mut gathering) {
                     break end;
                 }
@@ -219,8 +224,9 @@ impl Session {
     }
 
     fn answer(&mut self, answer: &Answer, time: Duration) -> Result<(), End> {
-        self.link.socket().within(time);
-        self.link.write_all(&wire::frame(answer)?)?;
+        let frame = wire::frame(answer)?;
+        self.link.socket().within(time * (1 + frame.len() / PIECE) as u32);
+        self.link.write_all(&frame)?;
         Ok(self.link.flush()?)
     }
 

@@ -2,30 +2,23 @@
 //! durable has been through `fdatasync`, its directory's entry included; what could not be stored is told at the next flush,
 //! and the shipper sends it again.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Advice, OFlags, SeekFrom, fadvise, seek};
 use rustix::io::Errno;
+use socket_log::OpenError;
 
+use super::stored_file::{Open, disk_use, existing, forget_cached, is_no_file, make, sums, sync_directory};
 use crate::identity::Identity;
 use crate::names;
-use crate::page::{self, PAGE};
+use crate::page::PAGE;
 use crate::wire::Shortage;
 
 /// Files that wait for a flush at once; with more, they are flushed early.
 const DIRTY: usize = 64;
-/// By how much a file may be longer than what is in it. A log of a program that confined itself is made 256 MiB longer than its
-/// use at once; without a bound a host could make files that take forever to read.
-const SPARSE: u64 = 1 << 30;
-/// What stands between the name and the number of a log whose name another has already. No name on a host has it.
-const AGAIN: &str = "+";
-/// What is read at once for checksums.
-const READ: usize = 64 * PAGE;
-
 /// What a host may have at the collector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -64,8 +57,9 @@ pub(super) struct HostStore {
     limits: Limits,
     /// What each log is called here.
     names: HashMap<Identity, String>,
-    taken: HashSet<String>,
-    /// Bytes on the disk when that was last counted,
+    /// All names, with what each file took on the disk when that was last counted,
+    taken: HashMap<String, u64>,
+    /// what all of them took then,
     counted: u64,
     /// and those written since.
     written: u64,
@@ -74,7 +68,9 @@ pub(super) struct HostStore {
     dirty: Vec<Open>,
     /// New names in the directory, which is not durable yet.
     entries: bool,
-    /// What was short since the last flush.
+    /// A file could not be made since the last flush, as there are as many as may be.
+    too_many: bool,
+    /// What else was short since then. Nothing more is stored until it is told.
     short: Option<Shortage>,
     /// What the disk said, for the log.
     failure: Option<io::Error>,
@@ -90,14 +86,6 @@ struct Current {
     dirty: bool,
 }
 
-/// An open file.
-#[derive(Debug)]
-struct Open {
-    file: File,
-    /// What it took on the disk when that was last counted.
-    used: u64,
-}
-
 impl HostStore {
     /// The store in `directory`, which is made when the first file comes.
     ///
@@ -108,12 +96,13 @@ impl HostStore {
             directory: directory.to_owned(),
             limits,
             names: HashMap::new(),
-            taken: HashSet::new(),
+            taken: HashMap::new(),
             counted: 0,
             written: 0,
             current: None,
             dirty: Vec::new(),
             entries: false,
+            too_many: false,
             short: None,
             failure: None,
         };
@@ -124,16 +113,29 @@ impl HostStore {
         };
         for entry in entries {
             let Ok(name) = entry?.file_name().into_string() else { continue };
-            if names::log_name(&name.replace(AGAIN, "-")).is_ok() && store.taken.insert(name.clone()) {
-                let Ok(file) = existing(&directory.join(&name)) else { continue };
-                store.counted += disk_use(&file)?;
-                if let Ok((identity, _)) = Identity::read(&name, &file) {
-                    store.names.insert(identity, name);
+            if names::log_name(&names::original(&name)).is_err() {
+                continue;
+            }
+            let file = match existing(&directory.join(&name)) {
+                Ok(file) => file,
+                // What is no file has its name taken all the same; any other error must not make a log look unknown.
+                Err(error) if is_no_file(&error) => {
+                    store.taken.insert(name, 0);
+                    continue;
                 }
+                Err(error) => return Err(error),
+            };
+            let used = disk_use(&file)?;
+            store.counted += used;
+            store.taken.insert(name.clone(), used);
+            match Identity::read(&name, &file) {
+                Ok((identity, _)) => drop(store.names.insert(identity, name)),
+                Err(OpenError::Io { source, .. }) => return Err(source),
+                Err(_) => {}
             }
         }
         // What another collector left unsaid is durable from here on.
-        File::open(directory)?.sync_all()?;
+        sync_directory(directory)?;
         Ok(store)
     }
 
@@ -180,14 +182,19 @@ impl HostStore {
         let is_free = |name: &str| {
             let path = self.directory.join(name);
             // One without a header has been begun and never finished, and is gone on with.
-            !self.taken.contains(name)
-                || existing(&path).is_ok_and(|file| Identity::read(name, &file).is_err())
+            let is_begun = |file: &File| {
+                matches!(
+                    Identity::read(name, file),
+                    Err(OpenError::NotALog { .. } | OpenError::Version { .. })
+                )
+            };
+            !self.taken.contains_key(name) || existing(&path).is_ok_and(|file| is_begun(&file))
         };
         if is_free(name) {
             return name.to_owned();
         }
         let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
-        let numbered = (2..).map(|number: u64| format!("{stem}{}{number}.{extension}", AGAIN));
+        let numbered = (2..).map(|number: u64| format!("{stem}{}{number}.{extension}", names::AGAIN));
         numbered.into_iter().find(|name| is_free(name)).unwrap_or_else(|| name.to_owned())
     }
 
@@ -197,9 +204,9 @@ impl HostStore {
         if current.open.is_some() {
             return Ok(self.current.as_mut());
         }
-        let is_new = !self.taken.contains(&current.name);
+        let is_new = !self.taken.contains_key(&current.name);
         if is_new && self.taken.len() as u64 >= self.limits.files {
-            self.short.get_or_insert(Shortage::Files);
+            self.too_many = true;
             return Ok(None);
         }
         let open = match make(&self.directory, &current.name) {
@@ -210,7 +217,7 @@ impl HostStore {
             }
         };
         self.entries |= is_new;
-        self.taken.insert(current.name.clone());
+        self.taken.entry(current.name.clone()).or_default();
         self.names.insert(current.identity, current.name.clone());
         let mut current = self.current.as_mut();
         if let Some(current) = &mut current {
@@ -225,11 +232,15 @@ impl HostStore {
     /// When there is no current file, or (within) when it cannot be read.
     pub(super) fn have(&mut self, first: u64, count: u32) -> Result<io::Result<(u64, Vec<u64>)>, Violation> {
         let current = self.current.as_ref().ok_or(Violation::NoFile)?;
-        if current.open.is_none() && !self.taken.contains(&current.name) {
+        if let Some(open) = &current.open {
+            return Ok(sums(&open.file, first, count));
+        }
+        if !self.taken.contains_key(&current.name) {
             return Ok(Ok((0, Vec::new())));
         }
-        let Some(Current { open: Some(open), .. }) = self.file()? else { return Ok(Ok((0, Vec::new()))) };
-        Ok(sums(&open.file, first, count))
+        // What cannot be looked at must not look as if it were not there.
+        let file = existing(&self.directory.join(&current.name));
+        Ok(file.and_then(|file| sums(&file, first, count)))
     }
 
     /// Stores an extent of the current file. What cannot be stored is told by the next [`flush`](HostStore::flush).
@@ -294,7 +305,8 @@ impl HostStore {
             self.dirty.push(open);
         }
         self.sync();
-        match self.short.take() {
+        let too_many = std::mem::take(&mut self.too_many).then_some(Shortage::Files);
+        match self.short.take().or(too_many) {
             None => Ok(()),
             Some(shortage) => Err((shortage, self.failure.take())),
         }
@@ -305,18 +317,22 @@ impl HostStore {
         for open in std::mem::take(&mut self.dirty) {
             let used = open.file.sync_data().and_then(|()| disk_use(&open.file));
             match used {
-                Ok(used) => self.counted = self.counted.saturating_sub(open.used).saturating_add(used),
+                Ok(used) => {
+                    let before = self.taken.insert(open.name, used).unwrap_or(0);
+                    self.counted = self.counted.saturating_sub(before).saturating_add(used);
+                }
                 Err(error) => {
-                    // The kernel now takes the pages for written. They shall be read from the disk when they are
-                    // looked at again.
-                    let _ = fadvise(&open.file, 0, None, Advice::DontNeed);
+                    forget_cached(&open.file);
                     self.fail(error);
                 }
             }
         }
         self.written = 0;
         if self.entries {
-            match File::open(&self.directory).and_then(|directory| directory.sync_all()) {
+            // That of the host may be as new as those in it.
+            let both = [Some(self.directory.as_path()), self.directory.parent()];
+            let synced = both.into_iter().flatten().try_for_each(sync_directory);
+            match synced {
                 Ok(()) => self.entries = false,
                 Err(error) => self.fail(error),
             }
@@ -335,84 +351,111 @@ impl HostStore {
     }
 }
 
-impl Open {
-    /// Whether the file may be so long, by what is in it already.
-    fn room_for(&self, length: u64) -> Result<io::Result<()>, Violation> {
-        match disk_use(&self.file) {
-            Ok(used) if length > used.saturating_add(SPARSE) => Err(Violation::Sparse { length, used }),
-            result => Ok(result.map(|_| ())),
+#[cfg(test)]
+mod tests {
+    use socket_log::layout::source;
+    use socket_log::write::LogWriter;
+
+    use super::*;
+
+    const LIMITS: Limits = Limits { bytes: 10 << 20, files: 3 };
+
+    /// The identity of a log of this process, and its bytes.
+    fn log(name: &str, pid: u32, imported: bool) -> (Identity, Vec<u8>) {
+        let mut log = LogWriter::new("web-1", pid, "/bin/x");
+        if imported {
+            log.set_source(source::STRACE).set_start(u64::from(pid));
         }
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), log.bytes()).unwrap();
+        (Identity::read(name, file.as_file()).unwrap().0, log.bytes())
     }
-}
 
-/// Opens a file that is there, and is one, not a way to another.
-fn existing(path: &Path) -> io::Result<File> {
-    let file = File::options().read(true).custom_flags(OFlags::NOFOLLOW.bits() as i32).open(path)?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::ErrorKind::InvalidInput.into()) }
-}
-
-/// Opens a log, making it and its directory where they are not there.
-fn make(directory: &Path, name: &str) -> io::Result<Open> {
-    let open = || {
-        let mut options = File::options();
-        options.read(true).write(true).create(true).truncate(false).mode(0o644);
-        options.custom_flags(OFlags::NOFOLLOW.bits() as i32).open(directory.join(name))
-    };
-    let file = match open() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            fs::create_dir_all(directory)?;
-            // The directory's own entry, too, has to last.
-            directory.parent().map(File::open).transpose()?.map(|parent| parent.sync_all()).transpose()?;
-            open()
-        }
-        result => result,
-    }?;
-    let used = disk_use(&file)?;
-    Ok(Open { file, used })
-}
-
-/// How many bytes a file takes on the disk.
-fn disk_use(file: &File) -> io::Result<u64> {
-    // Blocks are of 512 bytes whatever the file system.
-    Ok(file.metadata()?.blocks() * 512)
-}
-
-/// The size of a file and the checksums of its pages from `first` on, at most `count`, after making them durable.
-fn sums(file: &File, first: u64, count: u32) -> io::Result<(u64, Vec<u64>)> {
-    // What is there might have been written by a collector that was killed before it could make it last.
-    if first == 0 {
-        file.sync_data()?;
+    fn store(store: &mut HostStore, name: &str, pid: u32, imported: bool) -> Identity {
+        let (identity, bytes) = log(name, pid, imported);
+        store.select(name, identity).unwrap();
+        store.write(0, &bytes).unwrap();
+        identity
     }
-    let length = file.metadata()?.len();
-    let last = page::pages(length).min(first.saturating_add(u64::from(count)));
-    let mut sums = Vec::with_capacity(last.saturating_sub(first) as usize);
-    let mut buffer = vec![0; READ];
-    let mut at = first * PAGE as u64;
-    let end = last * PAGE as u64;
-    while at < end {
-        // Holes have the checksum of zeros.
-        let data = match seek(file, SeekFrom::Data(at)) {
-            Ok(data) => (data - data % PAGE as u64).clamp(at, end),
-            Err(Errno::NXIO) => end,
-            Err(_) => at,
-        };
-        sums.resize(sums.len() + ((data - at) / PAGE as u64) as usize, 0);
-        at = data;
-        let mut read = 0;
-        let wanted = buffer.len().min((end - at) as usize);
-        while read < wanted {
-            match file.read_at(&mut buffer[read..wanted], at + read as u64) {
-                Ok(0) => break,
-                Ok(more) => read += more,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        if read == 0 {
-            break;
-        }
-        sums.extend(buffer[..read].chunks(PAGE).map(page::sum));
-        at += read.next_multiple_of(PAGE) as u64;
+
+    fn total(directory: &Path) -> u64 {
+        let files = fs::read_dir(directory).unwrap().map(|entry| File::open(entry.unwrap().path()).unwrap());
+        files.map(|file| disk_use(&file).unwrap()).sum()
     }
-    Ok((length, sums))
+
+    #[test]
+    fn what_is_counted_is_what_is_on_the_disk_in_whatever_order_it_came() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut host = HostStore::open(directory.path(), LIMITS).unwrap();
+        let page = [7; PAGE];
+        for round in 1..6_u64 {
+            // One, the other, and the first again, which becomes shorter.
+            store(&mut host, "1-1.sclog", 1, false);
+            (0..20).for_each(|at| host.write((round * 20 + at) * PAGE as u64, &page).unwrap());
+            store(&mut host, "2-1.sclog", 2, false);
+            store(&mut host, "1-1.sclog", 1, false);
+            host.set_length(if round % 2 == 0 { PAGE as u64 } else { 100 * PAGE as u64 }).unwrap();
+            host.flush().unwrap();
+            assert_eq!(host.used(), total(directory.path()), "round {round}");
+        }
+        assert_eq!(HostStore::open(directory.path(), LIMITS).unwrap().used(), host.used());
+    }
+
+    #[test]
+    fn too_many_files_keep_none_of_the_others_out() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut host = HostStore::open(directory.path(), LIMITS).unwrap();
+        for pid in 1..4 {
+            store(&mut host, &format!("{pid}-1.sclog"), pid, false);
+        }
+        host.flush().unwrap();
+        store(&mut host, "0-1.sclog", 9, false);
+        store(&mut host, "1-1.sclog", 1, false);
+        host.write(4 * PAGE as u64, &[5; PAGE]).unwrap();
+        assert!(matches!(host.flush(), Err((Shortage::Files, None))));
+        assert_eq!(fs::metadata(directory.path().join("1-1.sclog")).unwrap().len(), 5 * PAGE as u64);
+        host.flush().unwrap();
+    }
+
+    #[test]
+    fn an_imported_log_under_another_s_name_is_found_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut host = HostStore::open(directory.path(), LIMITS).unwrap();
+        let first = store(&mut host, "x.sclog", 1, true);
+        let second = store(&mut host, "x.sclog", 2, true);
+        assert_ne!(first, second);
+        host.flush().unwrap();
+        let mut host = HostStore::open(directory.path(), LIMITS).unwrap();
+        for identity in [first, second] {
+            host.select("x.sclog", identity).unwrap();
+            assert!(host.have(0, 10).unwrap().unwrap().0 > 0);
+        }
+        assert_eq!((host.files(), &host.names[&second]), (2, &"x+2.sclog".to_owned()));
+    }
+
+    #[test]
+    fn checksums_are_of_what_there_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut host = HostStore::open(directory.path(), LIMITS).unwrap();
+        let (identity, bytes) = log("1-1.sclog", 1, false);
+        host.select("1-1.sclog", identity).unwrap();
+        assert_eq!(host.have(0, 10).unwrap().unwrap(), (0, Vec::new()));
+        store(&mut host, "1-1.sclog", 1, false);
+        host.write(10 * PAGE as u64, &[3; 100]).unwrap();
+        host.flush().unwrap();
+        let (length, sums) = host.have(0, 100).unwrap().unwrap();
+        assert_eq!((length, sums.len()), (10 * PAGE as u64 + 100, 11));
+        assert_eq!(
+            (sums[0], sums[5], sums[10]),
+            (crate::page::sum(&bytes[..PAGE]), 0, crate::page::sum(&[3; 100]))
+        );
+        assert_eq!(host.have(9, 100).unwrap().unwrap().1, sums[9..]);
+        for behind in [11, 1 << 52, u64::MAX] {
+            assert_eq!(host.have(behind, 100).unwrap().unwrap(), (length, Vec::new()));
+        }
+        // What cannot be looked at does not look as if it were not there.
+        fs::remove_file(directory.path().join("1-1.sclog")).unwrap();
+        fs::create_dir(directory.path().join("1-1.sclog")).unwrap();
+        assert!(host.have(0, 1).unwrap().is_err());
+    }
 }

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 
+use super::pause;
 use super::rate::Bucket;
 use crate::clock::HostClock;
-use crate::link::Link;
+use crate::link::{Link, Stop};
 use crate::tls;
 use crate::wire::{self, Answer, Exchange, FLUSHES, FrameReader, Request};
 
@@ -81,15 +82,27 @@ pub(super) struct Dialog {
     reader: FrameReader,
     bucket: Option<Bucket>,
     clock: HostClock,
+    abort: Stop,
     due: usize,
     flushes: usize,
+    /// The collector has let this host in.
+    welcome: bool,
 }
 
 impl Dialog {
     /// Over this connection, with at most so many bytes a second.
-    pub(super) fn new(link: Link, limit: Option<u64>, clock: HostClock) -> Dialog {
+    pub(super) fn new(link: Link, limit: Option<u64>, clock: HostClock, abort: Stop) -> Dialog {
         let bucket = limit.map(|rate| Bucket::new(rate, Instant::now()));
-        Dialog { link, reader: FrameReader::default(), bucket, clock, due: 0, flushes: 0 }
+        Dialog {
+            link,
+            reader: FrameReader::default(),
+            bucket,
+            clock,
+            abort,
+            due: 0,
+            flushes: 0,
+            welcome: false,
+        }
     }
 
     /// Asks one question and waits for its answer.
@@ -106,7 +119,9 @@ impl Dialog {
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 Err(RecvTimeoutError::Timeout) if self.due > 0 => continue,
                 Err(RecvTimeoutError::Timeout) => {
-                    self.link.socket().listen()?;
+                    if let Err(error) = self.link.socket().listen() {
+                        return Err(self.last_word().map_or_else(|| error.into(), Broken::Lost));
+                    }
                     continue;
                 }
             };
@@ -171,8 +186,13 @@ impl Dialog {
         self.link.socket().within(PATIENCE);
         let answer = wire::decode_answer(self.reader.next(&mut self.link)?)?;
         match answer {
+            // Who was let in once is wanted; what went wrong since may pass.
+            Answer::Refused { why } if self.welcome => Err(Broken::Lost(why)),
             Answer::Refused { why } => Err(Broken::Refused(why)),
-            answer => Ok(answer),
+            answer => {
+                self.welcome |= matches!(answer, Answer::Welcome { .. });
+                Ok(answer)
+            }
         }
     }
 
@@ -183,7 +203,7 @@ impl Dialog {
 
     fn limit(&mut self, bytes: usize) {
         if let Some(bucket) = &mut self.bucket {
-            std::thread::sleep(bucket.take(bytes, Instant::now()));
+            pause(bucket.take(bytes, Instant::now()), &self.abort);
         }
     }
 
@@ -191,6 +211,7 @@ impl Dialog {
         self.link.socket().within(PATIENCE);
         let written = self.link.write_all(frame).and_then(|()| self.link.flush());
         written.map_err(|error| match self.last_word() {
+            Some(why) if self.welcome => Broken::Lost(why),
             Some(why) => Broken::Refused(why),
             None => error.into(),
         })

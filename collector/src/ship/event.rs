@@ -44,6 +44,13 @@ pub enum Event<'a> {
         /// The other.
         first: &'a str,
     },
+    /// A file cannot be read, and is passed over.
+    Unreadable {
+        /// The file.
+        name: &'a str,
+        /// Why.
+        error: io::Error,
+    },
     /// There are logs of other hosts, which are not sent.
     Others {
         /// Their names.

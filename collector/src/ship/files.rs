@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rustix::fs::{OFlags, SeekFrom, seek};
 use rustix::io::Errno;
-use socket_log::Header;
+use socket_log::{Header, OpenError};
 
 use crate::identity::Identity;
 use crate::names;
@@ -68,7 +68,12 @@ impl Opened {
             Err(error) => return Err(error),
         };
         let status = file.metadata()?;
-        let Ok((identity, header)) = Identity::read(name, &file) else { return Ok(None) };
+        let (identity, header) = match Identity::read(name, &file) {
+            Ok(log) => log,
+            Err(OpenError::Io { source, .. }) => return Err(source),
+            Err(error @ OpenError::Version { .. }) => return Err(io::Error::other(error)),
+            Err(_) => return Ok(None),
+        };
         Ok(status.is_file().then(|| Opened { length: status.len(), file, identity, header }))
     }
 

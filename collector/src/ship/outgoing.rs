@@ -206,7 +206,9 @@ impl Outgoing {
     }
 
     /// All of which it is not known that it was stored, when the connection has ended.
-    pub(super) fn into_lost(self) -> Vec<Pages> {
+    pub(super) fn into_lost(mut self) -> Vec<Pages> {
+        // What was answered last may still wait here.
+        let _ = self.listen();
         let mut lost = self.lost;
         lost.extend(self.unanswered.into_iter().flat_map(|(_, batch)| batch));
         lost.extend(self.batch);

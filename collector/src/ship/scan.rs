@@ -1,7 +1,7 @@
 //! The first stage of a shipper: goes through the host's files, finds what the collector does not have, compresses it and
 //! hands it on. What it knows lasts over connections, since what was acknowledged stays.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
@@ -16,10 +16,12 @@ use super::writers;
 use crate::identity::Identity;
 use crate::link::Stop;
 use crate::page::PAGE;
-use crate::wire::{self, ASK_LIMIT, EXTENT_LIMIT, Request, Shortage};
+use crate::wire::{self, EXTENT_LIMIT, Request, Shortage};
 
 /// Files whose checksums are asked for at once.
 const ASKED: usize = 32;
+/// Checksums that are asked for at once. Over the slowest network an answer with more would take too long.
+const ASKED_PAGES: u32 = 4096;
 /// The level of zstd. More would make the processor the limit in place of the network.
 const LEVEL: i32 = 1;
 
@@ -35,6 +37,10 @@ pub(super) struct Scanner<'a> {
     events: &'a dyn Events,
     stop: Stop,
     files: BTreeMap<String, Entry>,
+    /// What there are several files of.
+    twins: HashSet<Identity>,
+    /// Files that cannot be read, by name.
+    pub(super) unreadable: BTreeSet<String>,
     /// The collection that this knowledge is about.
     store: Option<u128>,
     buffer: Vec<u8>,
@@ -45,7 +51,7 @@ pub(super) struct Scanner<'a> {
 
 struct Entry {
     tracked: Tracked,
-    /// When it was done.
+    /// What it was like when it was last looked at.
     stamp: Option<Stamp>,
     /// The event that it is not sent was told.
     told: bool,
@@ -92,6 +98,8 @@ impl<'a> Scanner<'a> {
             events,
             stop,
             files: BTreeMap::new(),
+            twins: HashSet::new(),
+            unreadable: BTreeSet::new(),
             store: None,
             buffer: vec![0; EXTENT_LIMIT],
             compressor: zstd::bulk::Compressor::new(LEVEL)?,
@@ -111,10 +119,8 @@ impl<'a> Scanner<'a> {
 
     /// It is not known whether the collector has these pages.
     pub(super) fn lost(&mut self, lost: &[Pages]) {
-        let mut places: HashMap<Identity, &mut Entry> =
-            self.files.values_mut().map(|entry| (entry.tracked.identity, entry)).collect();
         for pages in lost {
-            if let Some(entry) = places.get_mut(&pages.of) {
+            for entry in self.files.values_mut().filter(|entry| entry.tracked.identity == pages.of) {
                 entry.tracked.lost(pages.first, pages.count);
                 entry.stamp = None;
             }
@@ -123,9 +129,9 @@ impl<'a> Scanner<'a> {
 
     /// One look at all files, and what the collector says to it.
     pub(super) fn scan(&mut self, out: &mut Outgoing, look: Look) -> Result<Scanned, Failed> {
-        let names = self.names()?;
+        let names = self.names(out)?;
         self.ask(out, &names)?;
-        out.left = self.left(&names);
+        out.left = self.left(out, &names)?;
         self.events.event(&Event::Progress { sent: self.sent, left: out.left });
         let mut finished = Vec::new();
         for name in &names {
@@ -133,9 +139,17 @@ impl<'a> Scanner<'a> {
                 out.drain()?;
                 return Ok(Scanned { stopped: true, ..self.settle(out) });
             }
-            if self.examine(out, name, look)? {
-                finished.push(name);
+            // What the collector has no room for need not be sent to it. Where it only wants no more files, others go on.
+            if out.shortage.is_some_and(|shortage| shortage != Shortage::Files) {
+                break;
             }
+            match self.examine(out, name, look) {
+                Ok(true) => finished.push(name),
+                Ok(false) => {}
+                Err(Failed::Io(_, error)) => self.unreadable(name, error),
+                Err(gone) => return Err(gone),
+            }
+            out.keep_alive()?;
         }
         out.left = 0;
         out.drain()?;
@@ -160,19 +174,25 @@ impl<'a> Scanner<'a> {
     }
 
     /// The names of the files to send, all of them known from now on.
-    fn names(&mut self) -> Result<Vec<String>, Failed> {
+    fn names(&mut self, out: &mut Outgoing) -> Result<Vec<String>, Failed> {
         let names = files::names(&self.directory).map_err(self.failed(""))?;
         let mut former = std::mem::take(&mut self.files);
         let mut seen: HashMap<Identity, String> = HashMap::new();
+        self.twins.clear();
         for name in names {
+            out.keep_alive()?;
             let known = former.remove(&name);
             let stamp = files::stamp(&self.directory.join(&name));
             let mut entry = match known {
                 Some(entry) if entry.tracked.done && entry.stamp == stamp => entry,
                 known => {
-                    let Some(opened) = Opened::open(&self.directory, &name).map_err(self.failed(&name))?
-                    else {
-                        continue;
+                    let opened = match Opened::open(&self.directory, &name) {
+                        Ok(Some(opened)) => opened,
+                        Ok(None) => continue,
+                        Err(error) => {
+                            self.unreadable(&name, error);
+                            continue;
+                        }
                     };
                     match known {
                         Some(mut entry) if entry.tracked.identity == opened.identity => {
@@ -187,6 +207,7 @@ impl<'a> Scanner<'a> {
                 }
             };
             if let Some(first) = seen.get(&entry.tracked.identity) {
+                self.twins.insert(entry.tracked.identity);
                 if !std::mem::replace(&mut entry.told, true) {
                     self.events.event(&Event::Twin { name: &name, first });
                 }
@@ -200,6 +221,13 @@ impl<'a> Scanner<'a> {
         Ok(names)
     }
 
+    /// A file that cannot be read holds up no other. That is told once.
+    fn unreadable(&mut self, name: &str, error: io::Error) {
+        if self.unreadable.insert(name.to_owned()) {
+            self.events.event(&Event::Unreadable { name, error });
+        }
+    }
+
     /// Asks what the collector has of the files of which that is not known.
     fn ask(&mut self, out: &mut Outgoing, names: &[String]) -> Result<(), Failed> {
         let asked = |entry: &Entry| entry.tracked.asked;
@@ -209,7 +237,7 @@ impl<'a> Scanner<'a> {
             for name in group {
                 let Some(entry) = self.files.get(*name) else { continue };
                 out.select(name, entry.tracked.identity)?;
-                out.ask(0, ASK_LIMIT)?;
+                out.ask(0, ASKED_PAGES)?;
             }
             let answers = out.answers()?;
             for (name, (length, sums)) in group.iter().zip(answers) {
@@ -219,7 +247,7 @@ impl<'a> Scanner<'a> {
                 tracked.has(0, &sums);
                 while (known as u64 * PAGE as u64) < length {
                     out.select(name, tracked.identity)?;
-                    out.ask(known, ASK_LIMIT)?;
+                    out.ask(known, ASKED_PAGES)?;
                     let Some((_, sums)) = out.answers()?.pop_front().filter(|(_, sums)| !sums.is_empty())
                     else {
                         return Err(Gone.into());
@@ -235,14 +263,16 @@ impl<'a> Scanner<'a> {
     }
 
     /// How many bytes of content there are that the collector does not have, about.
-    fn left(&self, names: &[String]) -> u64 {
-        let of = |name: &String| {
-            let tracked = &self.files.get(name).filter(|entry| !entry.tracked.done)?.tracked;
-            let opened = Opened::open(&self.directory, name).ok()??;
+    fn left(&self, out: &mut Outgoing, names: &[String]) -> Result<u64, Gone> {
+        let mut left = 0;
+        for name in names {
+            out.keep_alive()?;
+            let Some(entry) = self.files.get(name).filter(|entry| !entry.tracked.done) else { continue };
+            let Ok(Some(opened)) = Opened::open(&self.directory, name) else { continue };
             let content: usize = opened.data().iter().map(|[first, end]| end - first).sum();
-            Some((content * PAGE) as u64).map(|content| content.saturating_sub(tracked.known()))
-        };
-        names.iter().filter_map(of).sum()
+            left += ((content * PAGE) as u64).saturating_sub(entry.tracked.known());
+        }
+        Ok(left)
     }
 
     /// Sends what the collector does not have of a file. Whether nobody will write to it any more.
@@ -257,8 +287,12 @@ impl<'a> Scanner<'a> {
             // Another file under this name since it was listed; the next scan knows.
             return Ok(false);
         }
+        // What happens to the file from here on is seen when it is held against this.
+        entry.stamp = files::stamp(&self.directory.join(name));
         let without_writers = writers::none(&opened.file);
-        let ended = opened.header.state != state::RUNNING || opened.header.boot_id != self.boot;
+        let boots = [opened.header.boot_id, self.boot];
+        let other_boot = boots[0] != boots[1] && !boots.contains(&[0; 16]);
+        let ended = opened.header.state != state::RUNNING || other_boot;
         let look = if without_writers == Some(true) || without_writers.is_none() && ended {
             Look::All
         } else {
@@ -288,7 +322,7 @@ impl<'a> Scanner<'a> {
                 tracked.remote = tracked.remote.map(|remote| remote.max(end));
             }
             out.keep_alive()?;
-            if self.stop.load(Relaxed) {
+            if self.stop.load(Relaxed) || out.shortage.is_some_and(|shortage| shortage != Shortage::Files) {
                 return Ok(false);
             }
             if changed {
@@ -312,12 +346,15 @@ impl<'a> Scanner<'a> {
     fn finish(&mut self, name: &str) {
         let path = self.directory.join(name);
         let Some(entry) = self.files.get_mut(name) else { return };
-        if entry.tracked.remote.is_none() {
-            // Something of it was not stored.
+        // Something of it was not stored, or somebody has written to it or taken its name since it was looked at.
+        if entry.tracked.remote.is_none() || entry.stamp.is_none() || entry.stamp != files::stamp(&path) {
             return;
         }
         entry.tracked.finish();
-        entry.stamp = files::stamp(&path);
+        // Which of two with one identity the collector has is not sure enough to remove either.
+        if self.twins.contains(&entry.tracked.identity) {
+            return;
+        }
         if self.remove {
             match std::fs::remove_file(&path) {
                 Ok(()) => self.events.event(&Event::Removed { name }),

@@ -69,6 +69,8 @@ impl Tracked {
     pub(super) fn lost(&mut self, first: usize, pages: usize) {
         self.remote = None;
         self.done = false;
+        // Where a length was lost, what is behind it at the collector is not known either.
+        self.asked &= pages > 0;
         for (sum, calm) in self.sums.iter_mut().zip(&mut self.calm).skip(first).take(pages) {
             (*sum, *calm) = (UNKNOWN, 0);
         }

@@ -2,6 +2,7 @@
 //! for each host.
 
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::net::TcpListener;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering::Relaxed;
@@ -18,7 +19,7 @@ use collector::wire::Shortage;
 use super::ship::{only_loopback, stopped_by_signals};
 use crate::cli::Collect;
 use crate::error::Error;
-use crate::output::{bytes, counted};
+use crate::output::{bytes, counted, say};
 use crate::words::same_directory;
 
 pub(crate) fn run(arguments: &Collect) -> Result<ExitCode, Error> {
@@ -50,7 +51,7 @@ pub(crate) fn run(arguments: &Collect) -> Result<ExitCode, Error> {
         Some(address) => format!("; figures: http://{address}/metrics"),
         None => String::new(),
     };
-    anstream::eprintln!("sockcap: collecting on {address} into {}{figures}", options.data.path().display());
+    say(&format!("collecting on {address} into {}{figures}", options.data.path().display()));
     std::thread::scope(|scope| {
         if let Some(server) = &server {
             scope.spawn(|| server.run(&told.metrics, &stop));
@@ -62,7 +63,7 @@ pub(crate) fn run(arguments: &Collect) -> Result<ExitCode, Error> {
     })?;
     told.print();
     let hosts = counted(told.metrics.hosts().len() as u64, "host", "hosts");
-    anstream::eprintln!("sockcap: {hosts} gathered; next: sockcap report{}", same_directory(&options.data));
+    say(&format!("{hosts} gathered; next: sockcap report{}", same_directory(&options.data)));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -93,7 +94,8 @@ impl Told {
     fn print(&self) {
         let hosts = self.metrics.hosts();
         if !hosts.is_empty() {
-            anstream::print!("{}", table(&hosts, clock::now()));
+            // Whoever does not read it does not need it.
+            let _ = anstream::stdout().write_all(table(&hosts, clock::now()).as_bytes());
         }
     }
 }
@@ -140,7 +142,7 @@ impl Events for Told {
         match event {
             Event::Connected { host, peer } => {
                 self.metrics.connected(host);
-                anstream::eprintln!("sockcap: {host} connected from {peer}");
+                say(&format!("{host} connected from {peer}"));
             }
             Event::Stored { host, gained, has, left } => {
                 self.metrics.holds(host, has.files, has.bytes);
@@ -151,7 +153,7 @@ impl Events for Told {
             Event::NotStored { host, shortage, error } => {
                 self.metrics.not_stored(shortage.word());
                 let why = error.as_ref().map_or(String::new(), |error| format!(": {error}"));
-                anstream::eprintln!("sockcap: {host}: not stored: {shortage}{why}");
+                say(&format!("{host}: not stored: {shortage}{why}"));
             }
             Event::Hint { host, exchange } => {
                 self.metrics.clock(host, exchange.offset(), exchange.round_trip());
@@ -160,12 +162,12 @@ impl Events for Told {
                 self.metrics.disconnected(host);
                 let why = why.map_or(String::new(), |why| format!(": {why}"));
                 let after = span(i64::try_from(after.as_nanos()).unwrap_or(i64::MAX));
-                anstream::eprintln!("sockcap: {host} disconnected after {after}{why}");
+                say(&format!("{host} disconnected after {after}{why}"));
             }
             Event::Refused { peer, host, cause, why } => {
                 self.metrics.refused(cause.word());
                 let host = host.map_or(String::new(), |host| format!(" ({host})"));
-                anstream::eprintln!("sockcap: refused {peer}{host}: {why}");
+                say(&format!("refused {peer}{host}: {why}"));
             }
         }
     }

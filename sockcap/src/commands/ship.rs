@@ -12,7 +12,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::cli::Ship;
 use crate::error::Error;
-use crate::output::bytes;
+use crate::output::{bytes, say};
 use crate::progress::Sending;
 
 pub(crate) fn run(arguments: &Ship) -> Result<ExitCode, Error> {
@@ -37,13 +37,13 @@ pub(crate) fn run(arguments: &Ship) -> Result<ExitCode, Error> {
     let summary = ship::run(&options, &events, &stop);
     drop(events);
     let summary = summary?;
-    anstream::eprintln!(
-        "sockcap: {} sent to {}, {} on the wire; next, there: sockcap report",
+    say(&format!(
+        "{} sent to {}, {} on the wire; next, there: sockcap report",
         bytes(summary.sent),
         options.to,
         bytes(summary.wire),
-    );
-    Ok(ExitCode::SUCCESS)
+    ));
+    Ok(if summary.unreadable > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// What is set when this process is asked to end.
@@ -99,7 +99,7 @@ impl Told<'_> {
         if let Ok(mut said) = self.said.lock()
             && *said != line
         {
-            self.sending.aside(|| anstream::eprintln!("sockcap: {line}"));
+            self.sending.aside(|| say(&line));
             *said = line;
         }
     }
@@ -125,6 +125,7 @@ impl Events for Told<'_> {
                 "there are logs of other hosts, which are not sent: {}; each needs a 'sockcap ship' of its own",
                 hosts.join(", ")
             )),
+            Event::Unreadable { name, error } => self.say(format!("{name} is passed over: {error}")),
             Event::NotRemoved { name, error } => self.say(format!("{name} cannot be removed: {error}")),
             Event::Hint(_) | Event::Removed { .. } => {}
         }

@@ -1,0 +1,125 @@
+//! One log as a file at the collector: made, looked at, and measured.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use rustix::fs::{Advice, OFlags, SeekFrom, fadvise, seek};
+use rustix::io::Errno;
+
+use super::store::Violation;
+use crate::page::{self, PAGE};
+
+/// By how much a file may be longer than what is in it. A log of a program that confined itself is made 256 MiB longer than its
+/// use at once; without a bound a host could make files that take forever to read.
+const SPARSE: u64 = 1 << 30;
+/// What is read at once for checksums.
+const READ: usize = 64 * PAGE;
+
+/// An open file.
+#[derive(Debug)]
+pub(super) struct Open {
+    pub(super) name: String,
+    pub(super) file: File,
+}
+
+impl Open {
+    /// Whether the file may be so long, by what is in it already.
+    pub(super) fn room_for(&self, length: u64) -> Result<io::Result<()>, Violation> {
+        match disk_use(&self.file) {
+            Ok(used) if length > used.saturating_add(SPARSE) => Err(Violation::Sparse { length, used }),
+            result => Ok(result.map(|_| ())),
+        }
+    }
+}
+
+/// Opens a file that is there, and is one, not a way to another.
+pub(super) fn existing(path: &Path) -> io::Result<File> {
+    let file = File::options().read(true).custom_flags(OFlags::NOFOLLOW.bits() as i32).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::ErrorKind::InvalidInput.into()) }
+}
+
+/// Opens a log, making it and its directory where they are not there.
+pub(super) fn make(directory: &Path, name: &str) -> io::Result<Open> {
+    let open = || {
+        let mut options = File::options();
+        options.read(true).write(true).create(true).truncate(false).mode(0o644);
+        options.custom_flags(OFlags::NOFOLLOW.bits() as i32).open(directory.join(name))
+    };
+    let file = match open() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            fs::create_dir_all(directory)?;
+            open()
+        }
+        result => result,
+    }?;
+    Ok(Open { name: name.to_owned(), file })
+}
+
+/// Whether an error of [`existing`] says that there is something else than a file, or nothing (any more).
+pub(super) fn is_no_file(error: &io::Error) -> bool {
+    let kinds = [io::ErrorKind::NotFound, io::ErrorKind::InvalidInput];
+    kinds.contains(&error.kind())
+        || [Some(Errno::LOOP), Some(Errno::NXIO)].contains(&Errno::from_io_error(error))
+}
+
+/// Makes the entries of a directory last.
+pub(super) fn sync_directory(directory: &Path) -> io::Result<()> {
+    File::open(directory)?.sync_all()
+}
+
+/// How many bytes a file takes on the disk.
+pub(super) fn disk_use(file: &File) -> io::Result<u64> {
+    // Blocks are of 512 bytes whatever the file system.
+    Ok(file.metadata()?.blocks() * 512)
+}
+
+/// The size of a file and the checksums of its pages from `first` on, at most `count`, after making them durable.
+pub(super) fn sums(file: &File, first: u64, count: u32) -> io::Result<(u64, Vec<u64>)> {
+    // What is there might have been written by a collector that was killed before it could make it last.
+    if first == 0 {
+        file.sync_data().inspect_err(|_| forget_cached(file))?;
+    }
+    let length = file.metadata()?.len();
+    if first >= page::pages(length) {
+        return Ok((length, Vec::new()));
+    }
+    let last = page::pages(length).min(first.saturating_add(u64::from(count)));
+    let mut sums = Vec::with_capacity(last.saturating_sub(first) as usize);
+    let mut buffer = vec![0; READ];
+    let mut at = first * PAGE as u64;
+    let end = last * PAGE as u64;
+    while at < end {
+        // Holes have the checksum of zeros.
+        let data = match seek(file, SeekFrom::Data(at)) {
+            Ok(data) => (data - data % PAGE as u64).clamp(at, end),
+            Err(Errno::NXIO) => end,
+            Err(_) => at,
+        };
+        sums.resize(sums.len() + ((data - at) / PAGE as u64) as usize, 0);
+        at = data;
+        let mut read = 0;
+        let wanted = buffer.len().min((end - at) as usize);
+        while read < wanted {
+            match file.read_at(&mut buffer[read..wanted], at + read as u64) {
+                Ok(0) => break,
+                Ok(more) => read += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if read == 0 {
+            break;
+        }
+        sums.extend(buffer[..read].chunks(PAGE).map(page::sum));
+        at += read.next_multiple_of(PAGE) as u64;
+    }
+    Ok((length, sums))
+}
+
+/// Drops what the kernel has of a file that it could not write, and takes for written: it shall be read from the disk when
+/// it is looked at again.
+pub(super) fn forget_cached(file: &File) {
+    let _ = fadvise(file, 0, None, Advice::DontNeed);
+}
