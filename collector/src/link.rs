@@ -296,17 +296,17 @@ impl Write for Socket {
     }
 }
 
+/// Both ends of a connection, for tests.
+#[cfg(test)]
+pub(crate) fn pair() -> (TcpStream, TcpStream) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    (client, listener.accept().unwrap().0)
+}
+
 #[cfg(test)]
 mod tests {
-    use std::net::TcpListener;
-
     use super::*;
-
-    fn pair() -> (TcpStream, TcpStream) {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        (client, listener.accept().unwrap().0)
-    }
 
     #[test]
     fn a_read_ends_at_its_deadline_and_can_go_on() {

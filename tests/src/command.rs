@@ -19,6 +19,16 @@ pub fn succeeds(arguments: &[&str], directory: &Path) -> String {
     text(&output.stdout)
 }
 
+/// Fails with this status, and says all of these words on standard error.
+pub fn fails(arguments: &[&str], directory: &Path, status: i32, words: &[&str]) {
+    let output = run(arguments, directory);
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(status), "{arguments:?}: {error}");
+    for word in words {
+        assert!(error.contains(word), "{arguments:?} does not say '{word}': {error}");
+    }
+}
+
 /// What a program printed.
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()

@@ -1,7 +1,7 @@
 //! Four hosts, each recorded into a directory of its own, shipped while they run, gathered by a fifth, reconciled and reported
 //! there: the same as if all had been recorded in one place.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, reason = "helpers of the tests fail them by panicking")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

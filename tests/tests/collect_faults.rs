@@ -1,7 +1,7 @@
 //! Whatever happens to shipper, collector, network and disk while programs are recorded: in the end the gathered logs equal
 //! the originals byte for byte.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, reason = "helpers of the tests fail them by panicking")]
 
 use std::fs;
 use std::os::unix::fs::FileExt;

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
-use end_to_end::command::{run, text};
+use end_to_end::command::{self, run, text};
 use end_to_end::sockcap;
 
 /// An echo server and its client in one python program, over loopback.
@@ -208,13 +208,8 @@ fn info_and_dump_show_what_was_recorded() {
 #[test]
 fn errors_say_which_file_and_what_to_do() {
     let directory = tempfile::tempdir().unwrap();
-    let fails = |arguments: &[&str], status: i32, words: &[&str]| {
-        let output = run(arguments, directory.path());
-        let error = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(status), "{arguments:?}: {error}");
-        for word in words {
-            assert!(error.contains(word), "{arguments:?} does not say '{word}': {error}");
-        }
+    let fails = |arguments: &[&str], status, words: &[&str]| {
+        command::fails(arguments, directory.path(), status, words);
     };
     fails(&["report", "-d", "nowhere"], 1, &["nowhere", "sockcap record -d nowhere -- CMD"]);
     fails(&["report", "--sort", "beauty"], 2, &["beauty", "p99"]);

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
-use end_to_end::command::{run, succeeds, text};
+use end_to_end::command::{self, run, succeeds, text};
 use end_to_end::sockcap;
 
 /// The permissions of a file.
@@ -184,13 +184,8 @@ fn nothing_is_overwritten_unless_asked_for() {
 #[test]
 fn errors_say_what_to_do() {
     let directory = tempfile::tempdir().unwrap();
-    let fails = |arguments: &[&str], status: i32, words: &[&str]| {
-        let output = run(arguments, directory.path());
-        let error = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(status), "{arguments:?}: {error}");
-        for word in words {
-            assert!(error.contains(word), "{arguments:?} does not say '{word}': {error}");
-        }
+    let fails = |arguments: &[&str], status, words: &[&str]| {
+        command::fails(arguments, directory.path(), status, words);
     };
     fails(&["keys", "host", "web1"], 1, &["sockcap.keys", "sockcap keys new", "--keys"]);
     succeeds(&["keys", "new"], directory.path());

@@ -80,16 +80,9 @@ impl Drop for Seat<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read;
-    use std::net::TcpListener;
-
     use super::*;
-
-    fn pair() -> (TcpStream, TcpStream) {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        (client, listener.accept().unwrap().0)
-    }
+    use crate::link::pair;
+    use std::io::Read;
 
     #[test]
     fn the_newest_connection_ends_the_one_before_and_waits_for_it() {
