@@ -4,11 +4,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::fs;
-use std::process::Command;
 
-use end_to_end::capture::{ECHO, program, python, successful};
+use end_to_end::capture::{ECHO, program, python};
 use end_to_end::oracle::Witnessed;
-use end_to_end::{repository, target_directory};
 use socket_log::encode::Direction;
 
 #[test]
@@ -149,14 +147,7 @@ public class Program {
 #[test]
 fn tokio_programs() {
     let mut witnessed = Witnessed::new();
-    let target = target_directory();
-    successful(
-        Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--package", "end-to-end", "--example", "tokio", "--target-dir"])
-            .arg(&target)
-            .current_dir(repository()),
-    );
-    let command = witnessed.recording.command(target.join("debug/examples/tokio"));
+    let command = witnessed.recording.command(env!("CARGO_BIN_EXE_tokio"));
     assert_eq!(witnessed.run(&command), "done\n");
     assert!(witnessed.compare(&[]).bytes > 2 * 8 * 20 * 1000);
 }
