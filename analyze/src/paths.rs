@@ -5,7 +5,8 @@
 //!
 //! There may be more of them than memory holds, as every wrong link makes a pattern of its own. So they are collected as bytes
 //! ([`collector`], [`record`], [`place_labels`], [`path_log`], [`bytes`]), described partition by partition ([`mod@aggregate`], [`described`]),
-//! numbered ([`ranking`]) and written group by group ([`pattern_rows`], [`hop_texts`]).
+//! numbered ([`ranking`]) and written group by group ([`pattern_rows`], [`hop_texts`]). Whoever wants to know more of them than the
+//! patterns tell reads them with the times of their messages, piece by piece ([`timed_instances`]).
 
 mod aggregate;
 mod bytes;
@@ -13,6 +14,8 @@ mod children;
 mod collector;
 mod decision;
 mod described;
+mod filter;
+mod filtered;
 mod hop_texts;
 mod instances;
 mod messages;
@@ -29,10 +32,13 @@ mod record;
 mod reference;
 #[cfg(test)]
 mod roles_tests;
+mod timed_instances;
 mod tree;
 
+pub use filter::{PathFilter, WantedPatterns};
 pub use instances::{Instance, Instances};
 pub use pattern::{Hop, PathPattern};
 pub use pattern_choice::ChosenPatterns;
+pub use timed_instances::{TimedHop, TimedInstance, TimedInstances, WhichInstance};
 
 pub(crate) use of_stretches::PathsOfStretches;

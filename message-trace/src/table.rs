@@ -14,6 +14,7 @@ mod row_groups;
 mod way_reader;
 
 use std::fs::{self, File};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use arrow_array::{RecordBatch, RecordBatchReader};
@@ -174,12 +175,40 @@ impl Groups {
     /// # Errors
     /// As for [`read`].
     pub fn read(&self, group: usize) -> Result<Batches, Error> {
+        self.batches(vec![group], None)
+    }
+
+    /// The batches of these rows of the table, whichever groups they are in, as far as there are such.
+    ///
+    /// # Errors
+    /// As for [`read`].
+    pub fn rows(&self, rows: Range<u64>) -> Result<Batches, Error> {
+        let (mut end, mut skip, mut groups) = (0, 0, Vec::new());
+        for (group, of) in self.metadata.metadata().row_groups().iter().enumerate() {
+            let begin = end;
+            end += of.num_rows().max(0) as u64;
+            if begin < rows.end && end > rows.start {
+                if groups.is_empty() {
+                    skip = rows.start.saturating_sub(begin);
+                }
+                groups.push(group);
+            }
+        }
+        let most = rows.end.saturating_sub(rows.start);
+        self.batches(groups, Some((skip as usize, most as usize)))
+    }
+
+    /// The batches of these groups; of their rows only so many after the first that are skipped, if that is said.
+    fn batches(&self, groups: Vec<usize>, part: Option<(usize, usize)>) -> Result<Batches, Error> {
         let Groups { path, metadata, mask } = self;
         let file = File::open(path).map_err(|error| Error::io(path, error))?;
-        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata.clone())
+        let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata.clone())
             .with_projection(mask.clone())
-            .with_row_groups(vec![group])
+            .with_row_groups(groups)
             .with_batch_size(BATCH_ROWS);
+        if let Some((skip, most)) = part {
+            builder = builder.with_offset(skip).with_limit(most);
+        }
         let reader = builder.build().map_err(|error| Error::malformed(path, error))?;
         Ok(Batches { path: path.to_owned(), reader })
     }
@@ -228,5 +257,37 @@ impl Iterator for Batches {
     fn next(&mut self) -> Option<Self::Item> {
         let batch = self.reader.next()?;
         Some(batch.map_err(|error| Error::malformed(&self.path, error)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use columns::Columns;
+
+    use super::*;
+
+    #[test]
+    fn rows_are_read_whichever_groups_they_are_in() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("numbers.parquet");
+        let schema = columns::schema([columns::required("number", arrow_schema::DataType::Int64)]);
+        let mut writer = RowGroupWriter::create(&path, schema, |_| Stored::Differences).unwrap();
+        for group in [0..5, 5..6, 6..20i64] {
+            let encoder = writer.encoder();
+            let mut builder = encoder.begin().unwrap();
+            builder.write(&[columns::int64(group.map(Some))]).unwrap();
+            writer.append(builder.finish().unwrap()).unwrap();
+        }
+        writer.finish().unwrap();
+        let groups = Groups::open(&path, &["number"]).unwrap();
+        for (begin, end) in (0..23).flat_map(|begin| (begin..23).map(move |end| (begin, end))) {
+            let mut read = Vec::new();
+            for batch in groups.rows(begin..end).unwrap() {
+                let batch = batch.unwrap();
+                read.extend(Columns::new(&path, &batch).int64("number").unwrap().into_iter().flatten());
+            }
+            let expected: Vec<i64> = (begin as i64..(end as i64).min(20)).collect();
+            assert_eq!(read, expected, "{begin}..{end}");
+        }
     }
 }

@@ -68,14 +68,8 @@ impl Describer {
             out.extend_from_slice(only.bytes);
             return Whole::once(only).total_time;
         }
-        self.duration.clear();
-        self.duration.extend(instances.iter().map(|instance| (instance.duration, instance.probability)));
-        let weighted = self.duration.iter().map(|(duration, weight)| *duration as f64 * weight);
-        let total_time = weighted.fold(0.0, |total, time| total + time);
-        let probabilities = || self.duration.iter().map(|(_, probability)| *probability);
-        let expected = probabilities().fold(0.0, |total, probability| total + probability);
-        let max_probability = probabilities().fold(0.0, f64::max);
-        let duration = Summary::of(&mut self.duration).unwrap_or_default();
+        let whole = self.whole(instances);
+        let Whole { expected, max_probability, duration, total_time, .. } = whole;
         out.push(OFTEN);
         put_slice(out, shape);
         put(out, instances.len() as u64);
@@ -88,8 +82,21 @@ impl Describer {
         total_time
     }
 
+    /// What is true as a whole of the pattern of which `instances` are all.
+    pub(super) fn whole(&mut self, instances: &[Recorded<'_>]) -> Whole {
+        self.duration.clear();
+        self.duration.extend(instances.iter().map(|instance| (instance.duration, instance.probability)));
+        let weighted = self.duration.iter().map(|(duration, weight)| *duration as f64 * weight);
+        let total_time = weighted.fold(0.0, |total, time| total + time);
+        let probabilities = || self.duration.iter().map(|(_, probability)| *probability);
+        let expected = probabilities().fold(0.0, |total, probability| total + probability);
+        let max_probability = probabilities().fold(0.0, f64::max);
+        let duration = Summary::of(&mut self.duration).unwrap_or_default();
+        Whole { count: instances.len() as i64, expected, max_probability, duration, total_time }
+    }
+
     /// The next message of all `instances`, summarised.
-    fn message(&mut self, instances: &mut [Recorded<'_>]) -> SeenOften {
+    pub(super) fn message(&mut self, instances: &mut [Recorded<'_>]) -> SeenOften {
         let Describer { network, node, untraced, .. } = self;
         network.clear();
         node.clear();

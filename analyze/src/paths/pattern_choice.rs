@@ -9,7 +9,7 @@ use message_trace::{Error, table};
 use super::pattern::PathPattern;
 use super::pattern_table::{append, whole_patterns};
 
-/// Some patterns, and how much all are.
+/// Some patterns, and how much all are: all of the table, or all that a filter leaves.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChosenPatterns {
     /// The patterns that were wanted, in the order of the table.
@@ -18,6 +18,8 @@ pub struct ChosenPatterns {
     pub all: u64,
     /// How many instances all of them have.
     pub instances: i64,
+    /// How many instances of all are expected to be real: the sum of their probabilities.
+    pub expected: f64,
     /// The sum of the total times of all, in nanoseconds.
     pub total_time: f64,
 }
@@ -33,34 +35,68 @@ impl ChosenPatterns {
         most: usize,
         order: impl Fn(&PathPattern, &PathPattern) -> Ordering,
     ) -> Result<ChosenPatterns, Error> {
+        ChosenPatterns::read_those(path, most, order, |_| true)
+    }
+
+    /// The same of the patterns that are `wanted`, by their numbers.
+    ///
+    /// # Errors
+    /// As for [`ChosenPatterns::read`].
+    pub(super) fn read_those(
+        path: &Path,
+        most: usize,
+        order: impl Fn(&PathPattern, &PathPattern) -> Ordering,
+        wanted: impl Fn(i64) -> bool,
+    ) -> Result<ChosenPatterns, Error> {
         let mut chosen = ChosenPatterns::default();
         let mut best: Vec<PathPattern> = Vec::new();
-        let prune = |best: &mut Vec<PathPattern>| {
-            // Sorting is stable.
-            best.sort_by(&order);
-            best.truncate(most);
-        };
         whole_patterns(path, |pattern| {
-            chosen.all += 1;
-            chosen.instances = chosen.instances.saturating_add(pattern.count);
-            chosen.total_time += pattern.total_time;
-            best.push(pattern);
-            if best.len() >= most.saturating_mul(2).max(64 * 1024) {
-                prune(&mut best);
+            if wanted(pattern.id) {
+                chosen.count(&pattern);
+                best.push(pattern);
+                if best.len() >= most.saturating_mul(2).max(64 * 1024) {
+                    prune(&mut best, most, &order);
+                }
             }
         })?;
-        prune(&mut best);
+        prune(&mut best, most, &order);
         let mut wanted: Vec<i64> = best.into_iter().map(|pattern| pattern.id).collect();
         wanted.sort_unstable();
-        let Some(last) = wanted.last() else { return Ok(chosen) };
-        for batch in table::read(path)? {
-            let is_wanted = |id: i64| wanted.binary_search(&id).is_ok();
-            if append(path, &batch?, &mut chosen.patterns, is_wanted)? > Some(*last) {
-                break;
-            }
-        }
+        chosen.patterns = with_hops(path, &wanted)?;
         Ok(chosen)
     }
+
+    /// Counts a pattern as one of all.
+    pub(super) fn count(&mut self, pattern: &PathPattern) {
+        self.all += 1;
+        self.instances = self.instances.saturating_add(pattern.count);
+        self.expected += pattern.expected;
+        self.total_time += pattern.total_time;
+    }
+}
+
+/// Leaves of `patterns` no more than `most`, those that come first by `order`; of equal ones the first.
+pub(super) fn prune(
+    patterns: &mut Vec<PathPattern>,
+    most: usize,
+    order: impl Fn(&PathPattern, &PathPattern) -> Ordering,
+) {
+    // Sorting is stable.
+    patterns.sort_by(order);
+    patterns.truncate(most);
+}
+
+/// The patterns of the table at `path` that have these numbers, which ascend.
+pub(super) fn with_hops(path: &Path, wanted: &[i64]) -> Result<Vec<PathPattern>, Error> {
+    let mut patterns = Vec::new();
+    let Some(last) = wanted.last() else { return Ok(patterns) };
+    for batch in table::read(path)? {
+        let is_wanted = |id: i64| wanted.binary_search(&id).is_ok();
+        if append(path, &batch?, &mut patterns, is_wanted)? > Some(*last) {
+            break;
+        }
+    }
+    Ok(patterns)
 }
 
 #[cfg(test)]
@@ -111,6 +147,7 @@ mod tests {
             let chosen = ChosenPatterns::read(&dir.patterns(), most, order).unwrap();
             prop_assert_eq!(chosen.all, all.len() as u64);
             prop_assert_eq!(chosen.instances as usize, trees.len());
+            prop_assert_eq!(chosen.expected, all.iter().fold(0.0, |sum, one| sum + one.expected));
             prop_assert_eq!(chosen.total_time, all.iter().fold(0.0, |sum, one| sum + one.total_time));
             all.sort_by(order);
             all.truncate(most);

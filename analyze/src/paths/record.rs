@@ -60,8 +60,9 @@ impl<T, B> Seen<T, B> {
 pub(super) type SeenOnce = Seen<i64, i64>;
 
 impl SeenOnce {
+    /// Appends it as bytes.
     #[inline]
-    fn put(&self, out: &mut Vec<u8>) {
+    pub(super) fn put(&self, out: &mut Vec<u8>) {
         out.push(self.flags());
         for delay in [self.network, self.node, self.untraced].into_iter().flatten() {
             put_signed(out, delay);

@@ -1,0 +1,167 @@
+//! What a filter leaves, against the table as it was written, against the plain way, and by hand.
+
+use std::num::NonZeroUsize;
+
+use message_trace::MessageTrace;
+use proptest::prelude::*;
+
+use super::*;
+use crate::analyze;
+use crate::fixture::Fixture;
+use crate::options::{Options, Pieces};
+
+/// Messages among four nodes, of which the last was not traced, with clocks that may be off.
+fn some_trace() -> impl Strategy<Value = MessageTrace> {
+    let message = (0usize..4, 0usize..4, 0i64..400, -20i64..60, any::<bool>(), 0u8..10);
+    proptest::collection::vec(message, 0..60).prop_map(|messages| {
+        let mut trace = Fixture::new().untraced(&["d"]);
+        for (bytes, (src, dst, send, latency, answers, lost)) in (1..).zip(messages) {
+            let sent = trace.send(["a", "b", "c", "d"][src], ["a", "b", "c", "d"][dst], send, send + latency);
+            sent.bytes(bytes);
+            if answers {
+                sent.ports(80, 40_000).accepting();
+            }
+            if lost == 0 {
+                sent.lost();
+            }
+        }
+        trace.trace()
+    })
+}
+
+/// The tables that an analysis writes, in small groups of rows.
+fn analyzed(trace: &MessageTrace) -> (tempfile::TempDir, DataDir) {
+    let directory = tempfile::tempdir().unwrap();
+    let dir = DataDir::new(directory.path());
+    trace.write(&dir.messages(), &dir.nodes()).unwrap();
+    let resources =
+        Resources { pieces: Pieces { messages: 5, partitions: 2, rows: 9 }, ..Resources::default() };
+    analyze(&dir, &Options { resources, clients_start_paths: false, ..Options::default() }, &()).unwrap();
+    (directory, dir)
+}
+
+fn resources(memory: u64, threads: usize) -> Resources {
+    Resources { memory, threads: NonZeroUsize::new(threads), ..Resources::default() }
+}
+
+fn by_total(one: &PathPattern, other: &PathPattern) -> Ordering {
+    other.total_time.total_cmp(&one.total_time)
+}
+
+fn left(dir: &DataDir, filter: &PathFilter) -> ChosenPatterns {
+    ChosenPatterns::filtered(dir, filter, usize::MAX, by_total, &Resources::default(), &()).unwrap()
+}
+
+fn close(one: f64, other: f64) -> bool {
+    (one - other).abs() <= 1e-9 * one.abs().max(other.abs()).max(1.0)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_filter_that_keeps_everything_gives_the_very_patterns_of_the_table(
+        trace in some_trace(),
+        memory in prop::sample::select(vec![0, 500, 1 << 20]),
+        threads in 1usize..4,
+        most in prop::sample::select(vec![0, 1, 3, usize::MAX]),
+    ) {
+        let (_directory, dir) = analyzed(&trace);
+        let filter = PathFilter { min_confidence: Some(0.0), ..PathFilter::default() };
+        let table = ChosenPatterns::read(&dir.patterns(), most, by_total).unwrap();
+        let again =
+            ChosenPatterns::filtered(&dir, &filter, most, by_total, &resources(memory, threads), &()).unwrap();
+        prop_assert_eq!(&again.patterns, &table.patterns);
+        prop_assert_eq!((again.all, again.instances), (table.all, table.instances));
+        prop_assert!(close(again.expected, table.expected) && close(again.total_time, table.total_time));
+        let none = ChosenPatterns::filtered(&dir, &PathFilter::default(), most, by_total, &resources(0, 1), &());
+        prop_assert_eq!(none.unwrap(), table);
+    }
+
+    #[test]
+    fn two_halves_of_a_time_range_add_up(
+        trace in some_trace(),
+        borders in (0i64..400, 0i64..400, 0i64..400),
+        min_confidence in prop::option::of(0.0f64..1.0),
+    ) {
+        let (_directory, dir) = analyzed(&trace);
+        let mut borders = [borders.0, borders.1, borders.2];
+        borders.sort_unstable();
+        let [from, middle, to] = borders;
+        let range = |from, to| {
+            left(&dir, &PathFilter { from: Some(from), to: Some(to), min_confidence, ..PathFilter::default() })
+        };
+        let (whole, halves) = (range(from, to), [range(from, middle), range(middle, to)]);
+        let sum = |value: fn(&ChosenPatterns) -> f64| halves.iter().map(value).sum::<f64>();
+        prop_assert_eq!(whole.instances, halves.iter().map(|half| half.instances).sum::<i64>());
+        prop_assert!(close(whole.expected, sum(|half| half.expected)));
+        prop_assert!(close(whole.total_time, sum(|half| half.total_time)));
+        for pattern in &whole.patterns {
+            let of = halves.iter().flat_map(|half| half.patterns.iter().filter(|part| part.id == pattern.id));
+            let of: Vec<&PathPattern> = of.collect();
+            prop_assert_eq!(pattern.count, of.iter().map(|part| part.count).sum::<i64>());
+            prop_assert!(close(pattern.expected, of.iter().map(|part| part.expected).sum()));
+            prop_assert!(close(pattern.total_time, of.iter().map(|part| part.total_time).sum()));
+            let bytes: f64 = of.iter().map(|part| part.hops[0].bytes * part.expected).sum();
+            prop_assert!(close(pattern.hops[0].bytes * pattern.expected, bytes));
+        }
+    }
+
+    #[test]
+    fn what_is_left_is_what_was_asked_for(trace in some_trace(), least in 0.0f64..1.0, through in "[abcd]") {
+        let (_directory, dir) = analyzed(&trace);
+        let table = PathPattern::read_all(&dir.patterns()).unwrap();
+        let likely = left(&dir, &PathFilter { min_confidence: Some(least), ..PathFilter::default() });
+        for pattern in &table {
+            let of = likely.patterns.iter().find(|part| part.id == pattern.id);
+            prop_assert_eq!(of.is_some(), pattern.max_probability >= least);
+            prop_assert!(of.is_none_or(|of| of.count <= pattern.count && of.expected >= least * of.count as f64 - 1e-9));
+        }
+        let passes = |pattern: &PathPattern| {
+            pattern.hops.iter().any(|hop| hop.src.contains(&through) || hop.dst.contains(&through))
+        };
+        let expected: Vec<PathPattern> = table.iter().filter(|pattern| passes(pattern)).cloned().collect();
+        let filter = PathFilter { through: vec![through], ..PathFilter::default() };
+        prop_assert_eq!(&left(&dir, &filter).patterns, &expected);
+        let both = PathFilter { min_confidence: Some(0.0), ..filter };
+        prop_assert_eq!(&left(&dir, &both).patterns, &expected);
+    }
+}
+
+/// Requests a -> b -> c, one after the other; b takes 5, 15, 25 before it asks.
+fn requests() -> MessageTrace {
+    let mut trace = Fixture::new();
+    for request in 0..3 {
+        let time = request * 1000;
+        trace.send("a", "b", time, time + 10).ports(40_000, 80);
+        trace.send("b", "c", time + 15 + 10 * request, time + 20 + 10 * request).ports(40_000, 81);
+    }
+    trace.trace()
+}
+
+#[test]
+fn by_hand() {
+    let (_directory, dir) = analyzed(&requests());
+    let table = PathPattern::read_all(&dir.patterns()).unwrap();
+    let long = table.iter().find(|pattern| pattern.hops.len() == 2).unwrap();
+    assert_eq!(long.count, 3);
+    let of = |from, to| {
+        let filter = PathFilter { from, to, patterns: vec![long.id], ..PathFilter::default() };
+        left(&dir, &filter).patterns
+    };
+    // The second request alone: it takes 30 from beginning to end.
+    let [second] = &of(Some(1000), Some(2000))[..] else { panic!() };
+    assert_eq!((second.id, second.count, second.duration.p50), (long.id, 1, 30.0));
+    assert_eq!((second.total_time, second.hops[1].node.unwrap().p99), (30.0 * second.expected, 15.0));
+    assert_eq!((second.hops[1].src.as_str(), second.hops[1].parent), ("b", Some(0)));
+    // A path that begins at the end is not in it.
+    let [first] = &of(None, Some(1000))[..] else { panic!() };
+    assert_eq!((first.count, first.hops[1].node.unwrap().p99), (1, 5.0));
+    let [later] = &of(Some(1), None)[..] else { panic!() };
+    assert_eq!((later.count, later.hops[1].node.unwrap().p99), (2, 25.0));
+    assert_eq!(of(Some(5000), None), []);
+    let none = PathFilter { patterns: vec![99, -1, i64::MAX], ..PathFilter::default() };
+    assert_eq!(left(&dir, &none), ChosenPatterns::default());
+    let both = PathFilter { through: vec!["b".into(), "c".into()], ..PathFilter::default() };
+    assert!(left(&dir, &both).patterns.iter().all(|pattern| pattern.hops.iter().any(|hop| hop.dst == "c")));
+}
