@@ -6,6 +6,7 @@ mod analysis;
 mod gather;
 mod import;
 mod keys;
+mod manual;
 mod record;
 mod results;
 mod values;
@@ -20,6 +21,7 @@ pub(crate) use analysis::{Analyze, Inference, Reconcile};
 pub(crate) use gather::{Collect, Ship};
 pub(crate) use import::{Import, Source};
 pub(crate) use keys::{DEFAULT_KEYS, Hosts, Keys, New, Show, What as KeysCommand};
+pub(crate) use manual::{Completions, Man};
 pub(crate) use record::Record;
 pub(crate) use results::{Dump, Export, Info, Report, Table};
 
@@ -93,6 +95,12 @@ pub(crate) enum Command {
     /// Measure how well the last analysis agrees with a truth
     #[command(after_help = accuracy::SCORE_HELP)]
     Score(Score),
+    /// Print what a shell needs to complete commands and flags
+    #[command(after_help = manual::COMPLETIONS_HELP)]
+    Completions(Completions),
+    /// Print the manual page, or write those of all commands
+    #[command(after_help = manual::MAN_HELP)]
+    Man(Man),
 }
 
 /// Where the data directory is unless the user says otherwise.

@@ -2,12 +2,14 @@
 
 pub(crate) mod analyze;
 pub(crate) mod collect;
+pub(crate) mod completions;
 pub(crate) mod drop;
 pub(crate) mod dump;
 pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod info;
 pub(crate) mod keys;
+pub(crate) mod man;
 pub(crate) mod reconcile;
 pub(crate) mod record;
 pub(crate) mod report;

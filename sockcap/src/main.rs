@@ -37,6 +37,8 @@ fn main() -> ExitCode {
         Command::Skew(arguments) => commands::skew::run(&arguments),
         Command::Drop(arguments) => commands::drop::run(&arguments),
         Command::Score(arguments) => commands::score::run(&arguments),
+        Command::Completions(arguments) => commands::completions::run(&arguments),
+        Command::Man(arguments) => commands::man::run(&arguments),
     };
     result.unwrap_or_else(|error| error.report(failed))
 }
