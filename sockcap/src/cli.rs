@@ -37,6 +37,9 @@ pub(crate) use results::{Dump, Export, Info, Report, Table};
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
+    /// Leave configuration files out (docs/configuration.md)
+    #[arg(long, global = true)]
+    no_config: bool,
 }
 
 const AFTER_HELP: &str = "\
@@ -45,6 +48,13 @@ The data directory (-d, default ./sockcap.data) holds what each stage leaves for
   reconcile -> messages.parquet, nodes.parquet
   analyze -> links, paths, patterns (.parquet)    report -> report.html
 Each stage runs the ones before it where their results are missing or out of date.
+
+~/.config/sockcap/config.toml and DIR/sockcap.toml can give every flag a value: docs/configuration.md.
+A flag that is on there is turned off by --FLAG=false.
+
+Examples:
+  sockcap record -- ./run-my-system && sockcap report
+  sockcap synth multi-tier -d made && sockcap report -d made --sort p99
 
 Exit status: 0 done; 1 a stage failed; 2 wrong usage. `sockcap record` exits as CMD does (128 + N
 when signal N ended it), with 125 when sockcap itself failed (or --strict refused), 126 when CMD
@@ -67,8 +77,10 @@ pub(crate) enum Command {
     /// Match what was sent with what was received: logs to messages
     ///
     /// A later stage that has to run it again, as there are new logs, does so without options.
+    #[command(after_help = analysis::RECONCILE_HELP)]
     Reconcile(Reconcile),
     /// Infer which message caused which: messages to links, paths and patterns
+    #[command(after_help = analysis::ANALYZE_HELP)]
     Analyze(Analyze),
     /// Show the causal paths and where their time goes
     #[command(after_help = results::REPORT_HELP)]
@@ -77,11 +89,13 @@ pub(crate) enum Command {
     #[command(after_help = results::EXPORT_HELP)]
     Export(Export),
     /// Show what a data directory holds, and what could not be seen
+    #[command(after_help = results::INFO_HELP)]
     Info(Info),
     /// Make the keys by which hosts and collector know each other
     #[command(after_help = keys::HELP)]
     Keys(Keys),
     /// Print the records of logs, a line each
+    #[command(after_help = results::DUMP_HELP)]
     Dump(Dump),
     /// Make a trace whose truth is known
     #[command(after_help = accuracy::SYNTH_HELP)]

@@ -4,6 +4,7 @@
 mod cli;
 mod clocks;
 mod commands;
+mod config;
 mod error;
 mod output;
 mod progress;
@@ -13,12 +14,13 @@ mod words;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use cli::{Cli, Command};
 
 fn main() -> ExitCode {
-    let Cli { command } = Cli::parse();
+    let command = match config::parse() {
+        Ok(Cli { command, .. }) => command,
+        Err(status) => return status,
+    };
     // As `env` and `timeout` have it, 125 says that it was not the command that failed.
     let failed = if matches!(command, Command::Record(_)) { 125 } else { 1 };
     let result = match command {

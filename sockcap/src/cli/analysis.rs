@@ -12,6 +12,19 @@ use message_trace::Grain;
 use super::Data;
 use super::values::{bytes, duration, duration_or_none, not_negative, positive, share, three};
 
+pub(super) const RECONCILE_HELP: &str = "\
+Examples:
+  sockcap reconcile
+  sockcap reconcile --keep-internal --no-translation
+  sockcap reconcile -d made --memory 2G";
+
+pub(super) const ANALYZE_HELP: &str = "\
+Examples:
+  sockcap analyze
+  sockcap analyze --node host --roles
+  sockcap analyze --algorithm linking --window 500ms
+  sockcap analyze --algorithm nesting --skew-window 5ms";
+
 #[derive(Debug, Args)]
 pub(crate) struct Reconcile {
     #[command(flatten)]

@@ -33,17 +33,20 @@ pub(crate) enum Source {
     /// Its columns, in any order, are those of 'sockcap export messages'. Needed are src, dst and a column with times:
     /// send_ts and recv_ts are on one clock, send_first, send_last, recv_first and recv_last each on the clock of its
     /// own host. Empty is unknown. src_host and dst_host say on which host a node is, where its name does not.
+    #[command(after_help = MESSAGES_HELP)]
     Messages(Messages),
     /// A table of calls: CSV, plain or compressed (gzip, zstd)
     ///
     /// Its columns, in any order: call_id, caller, callee; t_call_send, t_call_recv, t_ret_send and t_ret_recv, each
     /// on the clock of the side that read it, empty where unknown; caller_thread, callee_thread, req_bytes,
     /// resp_bytes, caller_host and callee_host where they are known.
+    #[command(after_help = CALLS_HELP)]
     Calls(Table),
     /// A trace as in the Project 5 paper: timestamp operation sender rcvr ID
     ///
     /// A line a message, the columns with space between them. The operation is CALL, RETURN or MESSAGE, the time (in
     /// seconds unless --unit says otherwise) stands for both ends, and ID pairs a call with its return.
+    #[command(after_help = PROJECT5_HELP)]
     Project5(Table),
     /// The output of strace, for programs that the library cannot be loaded into
     ///
@@ -62,10 +65,25 @@ pub(crate) enum Source {
     Pcap(Pcap),
 }
 
+const MESSAGES_HELP: &str = "\
+Examples:
+  sockcap import messages messages.csv && sockcap report
+  sockcap import messages messages.csv --nodes nodes.csv -d copy";
+
+const CALLS_HELP: &str = "\
+Examples:
+  sockcap import calls calls.csv && sockcap report
+  sockcap import calls calls.csv.gz --unit us --name friday";
+
+const PROJECT5_HELP: &str = "\
+Examples:
+  sockcap import project5 trace.txt && sockcap report
+  sockcap import project5 --unit ms trace.txt";
+
 /// How strace is to be run.
 fn strace_help() -> String {
     format!(
-        "Run strace like this:\n  {HOW_TO_RUN_STRACE}\n\nand then:\n  sockcap import strace FILE && sockcap report"
+        "Run strace like this:\n  {HOW_TO_RUN_STRACE}\n\nExamples:\n  sockcap import strace /tmp/trace && sockcap report\n  sockcap import strace --host web1 /tmp/trace.*"
     )
 }
 

@@ -16,6 +16,20 @@ Examples:
   sockcap keys host web1 web2 db1        a key for each host
   sockcap keys show sockcap.keys/*.pem   whose they are and until when they hold";
 
+const NEW_HELP: &str = "\
+Examples:
+  sockcap keys new
+  sockcap keys new --keys /srv/keys --days 730";
+
+const HOST_HELP: &str = "\
+Examples:
+  sockcap keys host web1 web2 db1
+  sockcap keys host web1 --replace --days 90";
+
+const SHOW_HELP: &str = "\
+Examples:
+  sockcap keys show sockcap.keys/*.pem";
+
 /// Where the keys are unless the user says otherwise.
 pub(crate) const DEFAULT_KEYS: &str = "sockcap.keys";
 
@@ -31,10 +45,13 @@ pub(crate) enum What {
     /// Make an authority (authority.pem) and the collector's key (collector.pem)
     ///
     /// What is there already stays: beside an authority without a collector's key, only that is made.
+    #[command(after_help = NEW_HELP)]
     New(New),
     /// Make a key for each host (NAME.pem), which may send logs under that name only
+    #[command(after_help = HOST_HELP)]
     Host(Hosts),
     /// Say whose keys these are and until when they hold, a line each
+    #[command(after_help = SHOW_HELP)]
     Show(Show),
 }
 

@@ -30,6 +30,16 @@ Examples:
   sockcap export calls --format parquet -o calls.parquet
   sockcap export patterns --format json -o patterns.jsonl";
 
+pub(super) const INFO_HELP: &str = "\
+Examples:
+  sockcap info
+  sockcap info -d made";
+
+pub(super) const DUMP_HELP: &str = "\
+Examples:
+  sockcap dump sockcap.data/hosts/web1/*.sclog
+  sockcap dump sockcap.data/hosts/*/*.sclog | grep role";
+
 #[derive(Debug, Args)]
 pub(crate) struct Report {
     #[command(flatten)]

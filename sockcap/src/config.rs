@@ -1,0 +1,207 @@
+//! Configuration files: what a user would otherwise write with every command. A key is the long name of a flag, in a table
+//! named like the command, and what a file says is put in front of the command line's own arguments. So the definitions
+//! of the command line are those of the files, too: there is no second list of keys, and values are read and refused by
+//! the same code.
+//!
+//! The command line wins over the environment, that over the data directory's `sockcap.toml`, and that over the user's
+//! `config.toml`. To win means that the key is left out, as is a key that cannot be together with a flag that was given.
+
+mod file;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory, FromArgMatches, Parser};
+
+use crate::cli::Cli;
+use file::{ConfigError, Owner, Setting};
+
+/// The name of the file in a data directory.
+const IN_DATA: &str = "sockcap.toml";
+
+/// What the files say, by the command (`["import", "pcap"]`) and the flag.
+type Settings = BTreeMap<(Vec<String>, String), Setting>;
+
+/// The process's arguments, with what the configuration files add to them. An error has been said, and is the exit status.
+pub(crate) fn parse() -> Result<Cli, ExitCode> {
+    let arguments: Vec<OsString> = env::args_os().collect();
+    parse_from(&arguments, user_file()).map_err(|failed| match failed {
+        Failed::Usage(error, from_files) => {
+            // As clap does: nobody may listen.
+            let _ = error.print();
+            if error.use_stderr() && !from_files.is_empty() {
+                anstream::eprintln!(
+                    "\nThese are from configuration files: {}; --no-config leaves them out",
+                    from_files.join(", ")
+                );
+            }
+            ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+        }
+        Failed::Config(error) => {
+            anstream::eprintln!("sockcap: {error}; --no-config leaves configuration files out");
+            ExitCode::from(2)
+        }
+    })
+}
+
+/// Why there are no arguments to go on with.
+#[derive(Debug)]
+enum Failed {
+    /// The command line is wrong, or asks for help; and what of it the files said.
+    Usage(clap::Error, Vec<String>),
+    /// A file is wrong.
+    Config(ConfigError),
+}
+
+/// The user's own file, if there is a place for it: `$XDG_CONFIG_HOME/sockcap/config.toml`, by default in `~/.config`.
+fn user_file() -> Option<PathBuf> {
+    let absolute = |path: PathBuf| Some(path).filter(|path| path.is_absolute());
+    let configured = env::var_os("XDG_CONFIG_HOME").and_then(|place| absolute(place.into()));
+    let place = configured.or_else(|| Some(absolute(env::var_os("HOME")?.into())?.join(".config")))?;
+    Some(place.join("sockcap/config.toml"))
+}
+
+/// As [`parse`], with these arguments, of which the first is the program, and this file of the user's.
+fn parse_from(arguments: &[OsString], user: Option<PathBuf>) -> Result<Cli, Failed> {
+    let usage = |error| Failed::Usage(error, Vec::new());
+    // What was given, as far as it can be understood: what is missing may be in a file.
+    let mut command = with_switches(Cli::command());
+    command.build();
+    let given = match command.clone().ignore_errors(true).try_get_matches_from(arguments) {
+        Ok(given) => given,
+        // Help, from the definitions as they are.
+        Err(_) => return Cli::try_parse_from(arguments).map_err(usage),
+    };
+    let settings = match given.get_flag("no_config") {
+        true => Settings::new(),
+        false => settings(&command, &given, user.as_deref()).map_err(Failed::Config)?,
+    };
+    let (arguments_and_files, used) = with_settings(arguments, &command, &given, &settings);
+    let parsed = command.try_get_matches_from_mut(arguments_and_files).and_then(|mut matches| {
+        Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+    });
+    match parsed {
+        Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            Cli::try_parse_from(arguments).map_err(usage)
+        }
+        parsed => parsed.map_err(|error| Failed::Usage(error, used)),
+    }
+}
+
+/// The definitions, with a way to turn off what a file turns on: `--flag=false`.
+fn with_switches(command: Command) -> Command {
+    let switch = |argument: Arg| match argument.get_action() {
+        ArgAction::SetTrue => argument
+            .action(ArgAction::Set)
+            .num_args(0..=1)
+            .require_equals(true)
+            .value_name("BOOL")
+            .value_parser(clap::value_parser!(bool))
+            .default_missing_value("true")
+            .default_value("false"),
+        _ => argument,
+    };
+    command.mut_args(switch).mut_subcommands(with_switches)
+}
+
+/// The commands that were named, one below the other, each with what was given to it.
+fn levels<'a>(command: &'a Command, given: &'a ArgMatches) -> Vec<(&'a Command, &'a ArgMatches)> {
+    let mut levels = Vec::new();
+    let (mut command, mut given) = (command, given);
+    while let Some((name, below)) = given.subcommand() {
+        let Some(found) = command.find_subcommand(name) else { break };
+        (command, given) = (found, below);
+        levels.push((command, given));
+    }
+    levels
+}
+
+/// What the files say that hold for this command: the user's, and over it the data directory's. A command without
+/// flags needs none.
+fn settings(command: &Command, given: &ArgMatches, user: Option<&Path>) -> Result<Settings, ConfigError> {
+    let levels = levels(command, given);
+    if !levels.iter().any(|(command, _)| command.get_arguments().any(file::is_key)) {
+        return Ok(Settings::new());
+    }
+    let mut settings = match user {
+        Some(path) => file::read(path, command, Owner::User)?,
+        None => Settings::new(),
+    };
+    if let Some(data) = data_directory(&levels, &settings) {
+        settings.extend(file::read(&data.join(IN_DATA), command, Owner::Data)?);
+    }
+    Ok(settings)
+}
+
+/// The data directory that the command works on, if it does on one.
+fn data_directory(levels: &[(&Command, &ArgMatches)], settings: &Settings) -> Option<PathBuf> {
+    let (command, given) = levels.last()?;
+    let data = command.get_arguments().find(|argument| argument.get_long() == Some(file::DATA))?;
+    let path: Vec<String> = levels.iter().map(|(command, _)| command.get_name().to_owned()).collect();
+    match settings.get(&(path, file::DATA.to_owned())) {
+        Some(setting) if !is_given(given, data) => setting.values.first().map(PathBuf::from),
+        _ => given.get_raw(data.get_id().as_str())?.next().map(PathBuf::from),
+    }
+}
+
+/// Whether the user said something of this flag, in the command line or in the environment.
+fn is_given(given: &ArgMatches, argument: &Arg) -> bool {
+    let source = given.value_source(argument.get_id().as_str());
+    matches!(source, Some(ValueSource::CommandLine | ValueSource::EnvVariable))
+}
+
+/// Whether a command line can have only one of the two.
+fn exclude_each_other(command: &Command, one: &Arg, other: &Arg) -> bool {
+    let by_name = |one: &Arg, other: &Arg| {
+        command.get_arg_conflicts_with(one).iter().any(|argument| argument.get_id() == other.get_id())
+    };
+    let in_group = command.get_groups().any(|group| {
+        let has = |argument: &Arg| group.get_args().any(|id| id == argument.get_id());
+        has(one) && has(other) && !group.clone().is_multiple()
+    });
+    by_name(one, other) || by_name(other, one) || in_group
+}
+
+/// The arguments with what the files say behind the name of each command, so that what is required may come from a
+/// file, and what of the files was used, in words.
+fn with_settings(
+    arguments: &[OsString],
+    command: &Command,
+    given: &ArgMatches,
+    settings: &Settings,
+) -> (Vec<OsString>, Vec<String>) {
+    let (mut all, mut used) = (arguments.to_vec(), Vec::new());
+    let (mut path, mut at) = (Vec::new(), 1);
+    for (command, given) in levels(command, given) {
+        path.push(command.get_name().to_owned());
+        let name = OsStr::new(command.get_name());
+        let Some(found) = all.iter().skip(at).position(|argument| argument == name) else { break };
+        at += found + 1;
+        let given: Vec<&Arg> = command.get_arguments().filter(|argument| is_given(given, argument)).collect();
+        for argument in command.get_arguments() {
+            let key = (path.clone(), argument.get_long().unwrap_or_default().to_owned());
+            let Some(setting) = settings.get(&key) else { continue };
+            let wins = |given: &&Arg| {
+                given.get_id() == argument.get_id() || exclude_each_other(command, given, argument)
+            };
+            if given.iter().any(wins) {
+                continue;
+            }
+            for value in &setting.values {
+                all.insert(at, format!("--{}={value}", key.1).into());
+                at += 1;
+            }
+            if !setting.values.is_empty() {
+                used.push(format!("{} ({}:{})", key.1, setting.path.display(), setting.line));
+            }
+        }
+    }
+    (all, used)
+}

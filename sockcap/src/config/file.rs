@@ -1,0 +1,233 @@
+//! One configuration file: TOML, a table for each command, a key for each long flag. All of it is checked whichever
+//! command is run, against the definitions of the command line, so that what is wrong is told at once and with its line.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use clap::error::{ContextKind, ContextValue};
+use clap::{Arg, ArgAction, Command};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::Settings;
+
+/// The flag that names the data directory.
+pub(super) const DATA: &str = "data";
+
+/// Commands that a data directory may not configure: whom they talk to, and whether they trust them, is not for a trace
+/// to say.
+const NOT_IN_DATA: [&str; 3] = ["ship", "collect", "keys"];
+
+/// Values that name a file or a place on the network, by what `--help` calls them. A data directory may come from others,
+/// and what comes with it must not choose what is written or read outside of it.
+const PLACES: [&str; 6] = ["FILE", "DIR", "HOST:PORT", "ADDR:PORT", "URL", "NAME=FILE"];
+
+/// Whose file it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// The user's own.
+    User,
+    /// It lies in a data directory.
+    Data,
+}
+
+/// What a file says of a flag.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Setting {
+    /// Its values; none means the flag is as if nobody had said anything.
+    pub(super) values: Vec<String>,
+    /// The file.
+    pub(super) path: PathBuf,
+    /// The line, from 1.
+    pub(super) line: usize,
+}
+
+/// What is wrong with a file.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ConfigError {
+    #[error("{}: {source}", path.display())]
+    Unreadable { path: PathBuf, source: io::Error },
+    #[error("{}:{line}: {why}", path.display())]
+    Wrong { path: PathBuf, line: usize, why: String },
+}
+
+/// Whether a flag can be in a file.
+pub(super) fn is_key(argument: &Arg) -> bool {
+    let name = argument.get_long();
+    name.is_some_and(|name| !["help", "version", "no-config"].contains(&name)) && !argument.is_hide_set()
+}
+
+/// Reads a file; none says nothing.
+pub(super) fn read(path: &Path, command: &Command, owner: Owner) -> Result<Settings, ConfigError> {
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Settings::new()),
+        Err(source) => return Err(ConfigError::Unreadable { path: path.to_owned(), source }),
+    };
+    let file = File { path, text: &text, owner };
+    let table = DeTable::parse(&text)
+        .map_err(|error| file.wrong(error.span().unwrap_or_default().start, error.message().to_owned()))?;
+    let mut settings = Settings::new();
+    file.table(command, table.get_ref(), &mut Vec::new(), &mut settings)?;
+    Ok(settings)
+}
+
+/// The file that is being read.
+struct File<'a> {
+    path: &'a Path,
+    text: &'a str,
+    owner: Owner,
+}
+
+impl File<'_> {
+    /// Takes the keys of a command's table, and the tables of the commands below it.
+    fn table(
+        &self,
+        command: &Command,
+        table: &DeTable,
+        names: &mut Vec<String>,
+        settings: &mut Settings,
+    ) -> Result<(), ConfigError> {
+        for (key, value) in table {
+            let (name, at) = (key.get_ref().as_ref(), key.span().start);
+            if let DeValue::Table(below) = value.get_ref() {
+                let known = || -> Vec<&str> { command.get_subcommands().map(Command::get_name).collect() };
+                let found = command.find_subcommand(name).ok_or_else(|| {
+                    let whole = [&names[..], &[name.to_owned()]].concat().join(".");
+                    let known = known().join(", ");
+                    let hint = if known.is_empty() {
+                        "keys are long flags".into()
+                    } else {
+                        format!("there is {known}")
+                    };
+                    self.wrong(at, format!("[{whole}]: there is no such command; {hint}"))
+                })?;
+                if self.owner == Owner::Data && NOT_IN_DATA.contains(&name) {
+                    let why = format!(
+                        "[{name}] cannot be in a data directory's file, which may be from others; move it to your own"
+                    );
+                    return Err(self.wrong(at, why));
+                }
+                names.push(name.to_owned());
+                self.table(found, below, names, settings)?;
+                names.pop();
+            } else {
+                let values = self.values(command, name, at, value, names)?;
+                let setting = Setting { values, path: self.path.to_owned(), line: self.line(at) };
+                settings.insert((names.clone(), name.to_owned()), setting);
+            }
+        }
+        Ok(())
+    }
+
+    /// The values of a key.
+    fn values(
+        &self,
+        command: &Command,
+        key: &str,
+        at: usize,
+        value: &Spanned<DeValue>,
+        names: &[String],
+    ) -> Result<Vec<String>, ConfigError> {
+        if names.is_empty() {
+            return Err(
+                self.wrong(at, format!("'{key}' belongs to no command; put it below one, such as [report]"))
+            );
+        }
+        let wrong = |why: String| self.wrong(at, format!("[{}] {key}: {why}", names.join(".")));
+        let Some(argument) =
+            command.get_arguments().find(|argument| argument.get_long() == Some(key) && is_key(argument))
+        else {
+            let hint = match similar(command, key) {
+                Some(flag) => format!("did you mean '{flag}'?"),
+                None => format!("'sockcap {} --help' lists the flags", names.join(" ")),
+            };
+            return Err(wrong(format!("there is no flag --{key}; {hint}")));
+        };
+        let is_place = |name: &clap::builder::Str| PLACES.contains(&name.as_str());
+        if self.owner == Owner::Data
+            && argument.get_value_names().is_some_and(|names| names.iter().any(is_place))
+        {
+            return Err(wrong("a data directory's file, which may be from others, can name no files and addresses; say it in your own, or with the flag".to_owned()));
+        }
+        let one = |value: &DeValue| match value {
+            DeValue::String(text) => Ok(text.to_string()),
+            DeValue::Integer(number) if number.radix() == 10 => Ok(number.as_str().replace('_', "")),
+            DeValue::Float(number) => Ok(number.as_str().replace('_', "")),
+            DeValue::Boolean(value) => Ok(value.to_string()),
+            other => Err(wrong(format!(
+                "{} is no value of a flag; write it as in the command line, in quotes",
+                with_article(other.type_str())
+            ))),
+        };
+        let values = match value.get_ref() {
+            DeValue::Array(values) => {
+                values.iter().map(|value| one(value.get_ref())).collect::<Result<_, _>>()?
+            }
+            value => vec![one(value)?],
+        };
+        let is_switch = matches!(argument.get_action(), ArgAction::Set)
+            && argument.get_default_values().iter().any(|value| value == "false");
+        if is_switch && values.iter().any(|value| value != "true" && value != "false") {
+            return Err(wrong("it is true or false, without quotes".to_owned()));
+        }
+        check(argument, &values).map_err(wrong)?;
+        // A flag that is off may be together with anything.
+        Ok(if is_switch && values == ["false"] { Vec::new() } else { values })
+    }
+
+    /// The line of a byte, from 1.
+    fn line(&self, at: usize) -> usize {
+        self.text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
+    }
+
+    fn wrong(&self, at: usize, why: String) -> ConfigError {
+        ConfigError::Wrong { path: self.path.to_owned(), line: self.line(at), why }
+    }
+}
+
+/// Whether the flag takes these values, without regard for what other flags it needs or excludes.
+fn check(argument: &Arg, values: &[String]) -> Result<(), String> {
+    let name = argument.get_long().unwrap_or_default().to_owned();
+    let mut alone = Arg::new("value")
+        .long(name.clone())
+        .action(argument.get_action().clone())
+        .value_parser(argument.get_value_parser().clone())
+        .require_equals(true)
+        .allow_hyphen_values(true);
+    if let Some(names) = argument.get_value_names() {
+        alone = alone.value_names(names.to_vec());
+    }
+    if let Some(delimiter) = argument.get_value_delimiter() {
+        alone = alone.value_delimiter(delimiter);
+    }
+    let arguments = values.iter().map(|value| format!("--{name}={value}"));
+    let command = Command::new("sockcap").no_binary_name(true).disable_help_flag(true).arg(alone);
+    match command.try_get_matches_from(arguments) {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            let text = error.render().to_string();
+            let text = text.split("\n\nFor more information").next().unwrap_or_default();
+            let text = text.split("\n\nUsage").next().unwrap_or_default();
+            let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+            Err(lines.join(" ").trim_start_matches("error: ").to_owned())
+        }
+    }
+}
+
+/// The flag that clap would suggest for one that is not there.
+fn similar(command: &Command, key: &str) -> Option<String> {
+    let arguments = [command.get_name().to_owned(), format!("--{key}")];
+    let error = command.clone().ignore_errors(false).try_get_matches_from(arguments).err()?;
+    match error.get(ContextKind::SuggestedArg)? {
+        ContextValue::String(flag) => Some(flag.trim_start_matches("--").to_owned()),
+        _ => None,
+    }
+}
+
+/// A word with the article it takes.
+fn with_article(word: &str) -> String {
+    let vowel = word.starts_with(['a', 'e', 'i', 'o', 'u']);
+    format!("{} {word}", if vowel { "an" } else { "a" })
+}
