@@ -54,7 +54,7 @@ A flag that is on there is turned off by --FLAG=false.
 
 Examples:
   sockcap record -- ./run-my-system && sockcap report
-  sockcap synth multi-tier -d made && sockcap report -d made --sort p99
+  sockcap synth children-0-2 -d made && sockcap report -d made --sort p99
 
 Exit status: 0 done; 1 a stage failed; 2 wrong usage. `sockcap record` exits as CMD does (128 + N
 when signal N ended it), with 125 when sockcap itself failed (or --strict refused), 126 when CMD

@@ -16,7 +16,6 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory, FromArgMatches, Parser};
 
@@ -45,7 +44,7 @@ pub(crate) fn parse() -> Result<Cli, ExitCode> {
             ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
         }
         Failed::Config(error) => {
-            anstream::eprintln!("sockcap: {error}; --no-config leaves configuration files out");
+            anstream::eprintln!("sockcap: {error} (--no-config leaves configuration files out)");
             ExitCode::from(2)
         }
     })
@@ -88,9 +87,11 @@ fn parse_from(arguments: &[OsString], user: Option<PathBuf>) -> Result<Cli, Fail
         Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
     });
     match parsed {
-        Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            Cli::try_parse_from(arguments).map_err(usage)
-        }
+        // In the words of the definitions as they are, where those say the same.
+        Err(error) if used.is_empty() => match Cli::try_parse_from(arguments) {
+            Err(plain) if plain.kind() == error.kind() => Err(usage(plain)),
+            _ => Err(usage(error)),
+        },
         parsed => parsed.map_err(|error| Failed::Usage(error, used)),
     }
 }

@@ -43,7 +43,7 @@ CONFIG is a file (TOML; docs/synth.md says how to write one), or one that comes 
                                                the pathological cases of its Figure 18
 
 Examples:
-  sockcap synth multi-tier --truth truth.csv && sockcap score --truth truth.csv
+  sockcap synth children-0-2 --truth truth.csv && sockcap score --truth truth.csv
   sockcap synth children-parallel --parallel 10 --seed 2 -d busy --truth busy.csv";
 
 #[derive(Debug, Args)]

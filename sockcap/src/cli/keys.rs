@@ -19,7 +19,7 @@ Examples:
 const NEW_HELP: &str = "\
 Examples:
   sockcap keys new
-  sockcap keys new --keys /srv/keys --days 730";
+  sockcap keys new --keys other.keys --days 730";
 
 const HOST_HELP: &str = "\
 Examples:

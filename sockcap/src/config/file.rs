@@ -194,7 +194,6 @@ fn check(argument: &Arg, values: &[String]) -> Result<(), String> {
         .long(name.clone())
         .action(argument.get_action().clone())
         .value_parser(argument.get_value_parser().clone())
-        .require_equals(true)
         .allow_hyphen_values(true);
     if let Some(names) = argument.get_value_names() {
         alone = alone.value_names(names.to_vec());
