@@ -17,11 +17,11 @@ pub(super) const DATA: &str = "data";
 
 /// Commands that a data directory may not configure: whom they talk to, and whether they trust them, is not for a trace
 /// to say.
-const NOT_IN_DATA: [&str; 3] = ["ship", "collect", "keys"];
+pub(super) const NOT_IN_DATA: [&str; 3] = ["ship", "collect", "keys"];
 
 /// Values that name a file or a place on the network, by what `--help` calls them. A data directory may come from others,
 /// and what comes with it must not choose what is written or read outside of it.
-const PLACES: [&str; 6] = ["FILE", "DIR", "HOST:PORT", "ADDR:PORT", "URL", "NAME=FILE"];
+pub(super) const PLACES: [&str; 6] = ["ADDR:PORT", "DIR", "FILE", "HOST:PORT", "NAME=FILE", "URL"];
 
 /// Whose file it is.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -209,3 +209,59 @@ fn an_error_of_a_combination_names_what_came_from_files() {
     let said = place.fails("sockcap record -- true");
     assert!(said.contains("--max-size") && said.contains("user.toml:2"), "{said}");
 }
+
+/// Values that a data directory's file may give: they choose how a trace is analysed and shown.
+const HARMLESS: [&str; 29] = [
+    "BINS",
+    "BOOL",
+    "CONFIDENCE",
+    "COUNT",
+    "FACTOR",
+    "FORMAT",
+    "GRAPH",
+    "GRAIN",
+    "K",
+    "KEY",
+    "KEY=VALUE",
+    "KIND",
+    "MESSAGES",
+    "N",
+    "NAME",
+    "NAME=ADDRESS",
+    "NAME=OFFSET[,PPM]",
+    "NODE",
+    "NS",
+    "P",
+    "PORT",
+    "S",
+    "SHARE",
+    "SIZE",
+    "TIME",
+    "UNIT",
+    "WHEN",
+    "WHICH",
+    "Y",
+];
+
+#[test]
+fn for_every_flag_it_is_decided_whether_a_trace_of_others_may_give_it() {
+    fn flags(command: &Command, all: &mut Vec<(String, String)>) {
+        for argument in command.get_arguments().filter(|argument| file::is_key(argument)) {
+            let names = argument.get_value_names().unwrap_or_default().iter();
+            all.extend(names.map(|name| (argument.get_long().unwrap().to_owned(), name.to_string())));
+        }
+        let below = command.get_subcommands().filter(|below| !file::NOT_IN_DATA.contains(&below.get_name()));
+        below.for_each(|below| flags(below, all));
+    }
+    let (mut all, mut command) = (Vec::new(), with_switches(Cli::command()));
+    command.build();
+    flags(&command, &mut all);
+    for (flag, name) in all {
+        let known =
+            file::PLACES.contains(&name.as_str()) || HARMLESS.contains(&name.as_str()) || name == "X,Y,Z";
+        assert!(
+            known,
+            "--{flag} <{name}>: if it can name a file, an address or a program, {name} belongs to PLACES"
+        );
+    }
+}
