@@ -106,10 +106,10 @@ impl Page {
     }
 
     /// Runs what the page shows and says where something else comes of it. With `UPDATE_GOLDEN=1` the page then has that
-    /// instead; what is left open in it stays where it fits.
+    /// instead; what is left open in it stays where it fits, and is told where it does not.
     pub(crate) fn run(&self) -> Vec<String> {
         let directory = tempfile::tempdir().unwrap();
-        let mut wrong = Vec::new();
+        let (mut wrong, mut open) = (Vec::new(), Vec::new());
         let mut lines = self.lines.clone();
         // From the end, so that the lines above keep their numbers when the page is rewritten.
         let mut printed: Vec<(Step, String)> = Vec::new();
@@ -131,7 +131,7 @@ impl Page {
             let fitted = fitted.to_string();
             if fitted != expected {
                 let mut difference = String::new();
-                let (page, run) = (Data::text(expected), Data::text(&fitted));
+                let (page, run) = (Data::text(&expected), Data::text(&fitted));
                 let palette = snapbox::report::Palette::plain();
                 snapbox::report::write_diff(
                     &mut difference,
@@ -142,13 +142,20 @@ impl Page {
                     palette,
                 )
                 .unwrap();
-                wrong.push(format!("{}:{}: $ {}\n{difference}", self.name, step.printed.start, step.command));
+                let place = format!("{}:{}: $ {}", self.name, step.printed.start, step.command);
+                // What was open is not open any more where it did not fit: only its writer knows why it was.
+                let openings = |text: &str| text.matches("[..]").count() + text.matches("\n...").count();
+                if openings(&expected) > openings(&fitted) {
+                    open.push(format!("{place}\nwrite '[..]' again where the page was open:\n{difference}"));
+                }
+                wrong.push(format!("{place}\n{difference}"));
                 lines.splice(step.printed, fitted.lines().map(str::to_owned));
             }
         }
         if std::env::var_os("UPDATE_GOLDEN").is_some_and(|value| value == "1") && lines != self.lines {
             fs::write(repository().join(&self.name), lines.join("\n") + "\n").unwrap();
             wrong.retain(|what| what.contains("\nstatus "));
+            wrong.extend(open);
         }
         wrong
     }
