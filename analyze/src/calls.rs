@@ -1,7 +1,7 @@
 //! Calls: a request and the response to it. Links say which message caused which; people, and tables of calls that
 //! other tools write, ask which call was made for which. What is between the two is here: which messages are the two of
 //! a call ([`pairing`]), which call is the parent of which ([`Parents`], [`Candidates`]), and the table of all that
-//! ([`CallTable`]).
+//! ([`CallTable`]), as a whole or window by window ([`windows`]).
 //!
 //! A message that was never answered is a call without a response, so that every message is of exactly one call.
 
@@ -9,6 +9,7 @@ mod candidates;
 mod pairing;
 mod parents;
 mod table;
+pub mod windows;
 
 use std::borrow::Cow;
 

@@ -5,6 +5,7 @@ mod auto;
 mod call_links;
 mod circles;
 pub mod convolution;
+mod link_reader;
 mod linking;
 mod links;
 mod nesting;
@@ -15,6 +16,7 @@ use message_trace::{MessageTrace, Progress};
 
 pub use auto::Auto;
 pub use convolution::Convolution;
+pub(crate) use link_reader::LinkReader;
 pub use linking::Linking;
 pub use links::Links;
 pub use nesting::Nesting;

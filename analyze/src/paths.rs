@@ -23,6 +23,7 @@ mod of_stretches;
 mod path_log;
 mod pattern;
 mod pattern_choice;
+mod pattern_roots;
 mod pattern_rows;
 mod pattern_table;
 mod place_labels;
@@ -39,6 +40,7 @@ pub use filter::{PathFilter, WantedPatterns};
 pub use instances::{Instance, Instances};
 pub use pattern::{Hop, PathPattern};
 pub use pattern_choice::ChosenPatterns;
+pub use pattern_roots::pattern_roots;
 pub use timed_instances::{TimedHop, TimedInstance, TimedInstances, WhichInstance};
 
 pub(crate) use of_stretches::PathsOfStretches;

@@ -47,6 +47,11 @@ impl Stretches {
         Ok(Stretches { reader, length: length.max(1), rows, last: None, uneven: whole.uneven.clone() })
     }
 
+    /// Whether all messages are one stretch.
+    pub(crate) fn is_one(&self) -> bool {
+        self.rows <= (self.length + self.length / AROUND) as u64
+    }
+
     /// The next stretch; an empty trace has one, which is empty, and `None` is when all were taken.
     ///
     /// # Errors

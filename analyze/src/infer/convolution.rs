@@ -6,12 +6,13 @@
 //! ([`indicator`], section 5.2.1) and how long a time quantum is ([`time_step`]); FindCorrelation ([`correlation`]) and
 //! the spikes of what it gives ([`spikes`]); the messages that belong to a spike ([`select`], lines 22 to 27 of Figure 6
 //! and section 5.2.2); FindPathsFromRoot, ProcessNode and FindCausedMessages ([`search`]), with what is removed
-//! ([`undesirable`], section 5.2.3); and the graph that they make ([`graph`]).
+//! ([`undesirable`], section 5.2.3); and the graph that they make ([`graph`]), also as Project 5 draws it ([`delays`]).
 //!
 //! The graph says which nodes work for which, and how long they take. Everything after an inference goes by links between
 //! messages, which are derived from it ([`parents`]).
 
 mod correlation;
+mod delays;
 mod graph;
 mod indicator;
 mod parents;
@@ -29,6 +30,7 @@ use message_trace::{MessageTrace, Progress};
 use super::{Inference, Links};
 use crate::naming::Naming;
 use crate::options::Options;
+pub use delays::{DelayEdge, DelayGraph};
 pub use graph::{Edge, Graph, Path, Vertex};
 use search::Search;
 use sites::Sites;

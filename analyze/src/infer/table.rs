@@ -7,10 +7,11 @@ use arrow_array::ArrayRef;
 use arrow_schema::{DataType, SchemaRef};
 use message_trace::Error;
 use message_trace::parallel::in_order;
-use message_trace::table::columns::{self, Columns, nullable, required};
-use message_trace::table::{self, RowGroupWriter, Stored};
+use message_trace::table::columns::{self, nullable, required};
+use message_trace::table::{RowGroupWriter, Stored};
 
 use super::Links;
+use super::link_reader::LinkReader;
 use crate::parallel;
 
 fn schema() -> SchemaRef {
@@ -113,53 +114,15 @@ impl Links {
     /// When it cannot be read, or is not such a table.
     pub fn read(path: &Path) -> Result<Links, Error> {
         let mut links = Links::default();
-        let (mut child, mut parents, mut spontaneous) = (None, Vec::new(), 0.0);
-        for batch in table::read(path)? {
-            let batch = batch?;
-            let table = Columns::new(path, &batch);
-            let (children, parent) = (table.int64("child")?, table.int64("parent")?);
-            let probability = table.float64("probability")?;
-            for row in 0..batch.num_rows() {
-                let of = table.some("child", children[row])?;
-                if child != Some(of) {
-                    links.push(path, child, &parents, spontaneous)?;
-                    (child, spontaneous) = (Some(of), 0.0);
-                    parents.clear();
-                }
-                let probability = table.some("probability", probability[row])?;
-                match parent[row] {
-                    Some(parent) => {
-                        let parent = u32::try_from(parent);
-                        parents.push((parent.map_err(|why| Error::malformed(path, why))?, probability));
-                    }
-                    None => spontaneous = probability,
-                }
-            }
-        }
-        links.push(path, child, &parents, spontaneous)?;
+        LinkReader::open(path)?.read(&mut links, 0, u64::MAX)?;
         Ok(links)
-    }
-
-    fn push(
-        &mut self,
-        path: &Path,
-        child: Option<i64>,
-        parents: &[(u32, f64)],
-        spontaneous: f64,
-    ) -> Result<(), Error> {
-        let Some(child) = child else { return Ok(()) };
-        if usize::try_from(child) != Ok(self.messages()) {
-            return Err(Error::malformed(path, format!("child {child} is missing or out of order")));
-        }
-        self.add_message();
-        self.set(child as usize, parents, spontaneous);
-        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use message_trace::table;
 
     #[test]
     fn links_are_read_back_and_a_table_with_a_gap_is_refused() {

@@ -1,0 +1,365 @@
+//! The calls of a data directory window by window, each with its parent and the root of its trace: for whoever shows them one
+//! by one ([`in_windows`]). A trace may be larger than memory, so its messages and links are there only for a stretch and what
+//! is around it ([`crate::stretches`]), and of what came before only who the roots are.
+//!
+//! Within what is around a stretch, a quarter of its length on each side, calls and parents are found as in one trace. A first
+//! reading finds the answers that come later than that ([`late`]); only who was called because of such an answer is not known
+//! to be.
+
+mod late;
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use message_trace::{DataDir, Error, FROM_CONNECTING, MessageTrace, NodeId, Protocol};
+use rustc_hash::FxHashMap;
+
+use super::{Calls, Candidates, Parents};
+use crate::infer::{LinkReader, Links};
+use crate::naming::{NodeNames, called};
+use crate::options::Options;
+use crate::stretches::{Stretches, Whole};
+use late::Late;
+
+/// Who makes and serves calls: a process or, at that grain, a thread; or a peer that was not traced.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Party {
+    /// Its name at the chosen grain.
+    pub name: String,
+    /// Its host, as the user calls it.
+    pub host: String,
+    /// The short name of its program.
+    pub command: String,
+    /// The path of its program; empty where unknown.
+    pub executable: String,
+    /// The process; none for what was not traced.
+    pub pid: Option<i32>,
+    /// Whether it was traced.
+    pub traced: bool,
+}
+
+/// The call from which a trace begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Root {
+    /// Its number.
+    pub call: u64,
+    /// The time of its first message: nanoseconds since the Unix epoch on the common clock.
+    pub time: i64,
+}
+
+/// A message of a call. Times are nanoseconds since the Unix epoch on the common clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// When it was sent, if that was seen.
+    pub sent: Option<i64>,
+    /// When it was received.
+    pub received: Option<i64>,
+    /// The payload's size.
+    pub bytes: i64,
+}
+
+/// The call that another one was made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParentCall {
+    /// Its number.
+    pub call: u64,
+    /// Whether anything of it was seen at the node that made it.
+    pub at_caller: bool,
+    /// Whether anything of it was seen at the node that serves it.
+    pub at_callee: bool,
+}
+
+/// One call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TracedCall<'window> {
+    /// The number that its first message has in the whole trace.
+    pub number: u64,
+    /// The call it was most likely made for; none where it most likely was made for none, or where nothing is known.
+    pub parent: Option<ParentCall>,
+    /// How likely that is, from 0 to 1; none where the links say nothing.
+    pub probability: Option<f64>,
+    /// Where its trace begins; itself where it has no parent.
+    pub root: Root,
+    /// Who made it: a place in [`CallWindow::parties`].
+    pub caller: usize,
+    /// Who serves it.
+    pub callee: usize,
+    /// The threads of the two.
+    pub threads: [Option<i32>; 2],
+    /// The caller's endpoint, as the user calls it.
+    pub src_endpoint: Option<&'window str>,
+    /// The callee's endpoint.
+    pub dst_endpoint: Option<&'window str>,
+    /// Whether the caller made the connection, so that the callee's port is a server's.
+    pub from_connecting: bool,
+    /// What it went over.
+    pub protocol: Protocol,
+    /// The request; none where only the response was seen.
+    pub request: Option<Seen>,
+    /// The response.
+    pub response: Option<Seen>,
+    /// The id that the source had for it.
+    pub id: Option<&'window str>,
+}
+
+/// The calls of a stretch.
+pub struct CallWindow<'whole> {
+    /// Everybody who was named in this window or an earlier one.
+    pub parties: &'whole [Party],
+    stretch: &'whole MessageTrace,
+    first: u64,
+    calls: &'whole Calls,
+    parents: &'whole Parents,
+    own: &'whole [usize],
+    late: &'whole Late,
+    roots: &'whole [Root],
+    cut: &'whole [bool],
+    ends: Vec<[usize; 2]>,
+    endpoints: Vec<Option<String>>,
+}
+
+impl CallWindow<'_> {
+    /// How many calls there are.
+    pub fn len(&self) -> usize {
+        self.own.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.own.is_empty()
+    }
+
+    /// How many messages its calls have.
+    pub fn messages(&self) -> usize {
+        let late = self.own.iter().filter(|call| self.late_answer(**call).is_some()).count();
+        self.own.iter().map(|call| self.calls.messages(*call)).sum::<usize>() + late
+    }
+
+    /// The calls, by the order of their first messages.
+    pub fn calls(&self) -> impl ExactSizeIterator<Item = TracedCall<'_>> + '_ {
+        self.own.iter().zip(&self.ends).map(|(call, ends)| self.call(*call, *ends))
+    }
+
+    /// The request and the response of a call of the window.
+    fn messages_of(&self, call: usize) -> [Option<Seen>; 2] {
+        let seen = |row: Option<usize>| row.map(|row| seen(self.stretch, row));
+        let response = seen(self.calls.response(call)).or_else(|| self.late_answer(call));
+        [seen(self.calls.request(call)), response]
+    }
+
+    /// The answer to a call that is beyond the window.
+    fn late_answer(&self, call: usize) -> Option<Seen> {
+        let request = self.calls.request(call).filter(|_| self.calls.response(call).is_none())?;
+        self.late.answer(self.first + request as u64)
+    }
+
+    fn call(&self, call: usize, [caller, callee]: [usize; 2]) -> TracedCall<'_> {
+        let (calls, trace) = (self.calls, self.stretch);
+        let [request, response] = self.messages_of(call);
+        let has_request = calls.request(call).is_some();
+        let message = trace.message(first_message(calls, call));
+        let known = self.parents.of_call(call).filter(|_| !self.cut[call]);
+        let parent = known.and_then(|parent| parent.call).map(|parent| {
+            let [request, response] = self.messages_of(parent);
+            ParentCall {
+                call: self.first + earliest(calls, parent) as u64,
+                at_caller: request.is_some_and(|m| m.sent.is_some())
+                    || response.is_some_and(|m| m.received.is_some()),
+                at_callee: request.is_some_and(|m| m.received.is_some())
+                    || response.is_some_and(|m| m.sent.is_some()),
+            }
+        });
+        let endpoint = |id: u32| self.endpoints.get(id as usize).and_then(|text| text.as_deref());
+        let (src, dst, from_connecting) = if has_request {
+            (message.src_endpoint, message.dst_endpoint, message.direction == FROM_CONNECTING)
+        } else {
+            (message.dst_endpoint, message.src_endpoint, message.direction != FROM_CONNECTING)
+        };
+        TracedCall {
+            number: self.first + earliest(calls, call) as u64,
+            parent,
+            probability: known.map(|parent| parent.probability),
+            root: self.roots[call],
+            caller,
+            callee,
+            threads: calls.ends(trace, call).map(|(_, tid)| tid),
+            src_endpoint: endpoint(src),
+            dst_endpoint: endpoint(dst),
+            from_connecting,
+            protocol: message.protocol,
+            request,
+            response,
+            id: trace.call_id(first_message(calls, call)),
+        }
+    }
+}
+
+/// What was seen of the message of that row.
+fn seen(trace: &MessageTrace, row: usize) -> Seen {
+    Seen { sent: trace.send_ts(row), received: trace.recv_ts(row), bytes: trace.bytes(row) }
+}
+
+/// Gives `each` the calls of `data`, whose analysis was made with `options`, window by window, until it breaks off.
+///
+/// # Errors
+/// When a table cannot be read, and those of `each`.
+pub fn in_windows<E: From<Error>>(
+    data: &DataDir,
+    options: &Options,
+    mut each: impl FnMut(&CallWindow<'_>) -> Result<ControlFlow<()>, E>,
+) -> Result<(), E> {
+    let whole = Whole::of(data, options.resources.threads())?;
+    let late = Late::of(data, options.stretch, &whole)?;
+    let mut parties = Parties::of(&whole.outline, options);
+    let mut stretches = Stretches::of(data, options.stretch, &whole)?;
+    let mut reader = LinkReader::open(&data.links())?;
+    let (mut links, mut first) = (Links::default(), 0);
+    // The roots of earlier calls that are still around.
+    let mut known: FxHashMap<u64, Root> = FxHashMap::default();
+    while let Some(stretch) = stretches.next()? {
+        let trace = &stretch.trace;
+        links.remove_first(((stretch.first - first) as usize).min(links.messages()));
+        first = stretch.first;
+        reader.read(&mut links, first, first + trace.len() as u64)?;
+        let calls = Calls::of(trace);
+        let parents = Parents::of(&calls, &links, &Candidates::of(&calls, &links));
+        known.retain(|call, _| *call >= first);
+        let Roots { roots, cut } = Roots::of(trace, first, &calls, &parents, &known);
+        let number = |call: usize| first + earliest(&calls, call) as u64;
+        let own: Vec<usize> = (0..calls.len())
+            .filter(|call| stretch.own.contains(&earliest(&calls, *call)) && !late.is_answer(number(*call)))
+            .collect();
+        known.extend(own.iter().map(|call| (number(*call), roots[*call])));
+        let ends = own
+            .iter()
+            .map(|call| calls.ends(trace, *call).map(|(node, tid)| parties.place(node, tid)))
+            .collect();
+        let endpoints = trace.endpoints().iter().map(|endpoint| {
+            let text = endpoint.to_string();
+            Some(options.aliases.endpoint_text(&text).unwrap_or(text)).filter(|text| !text.is_empty())
+        });
+        let window = CallWindow {
+            parties: &parties.all,
+            stretch: trace,
+            first,
+            calls: &calls,
+            parents: &parents,
+            own: &own,
+            late: &late,
+            roots: &roots,
+            cut: &cut,
+            ends,
+            endpoints: endpoints.collect(),
+        };
+        if each(&window)?.is_break() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The row of the call's first message: calls are in the order of these.
+fn earliest(calls: &Calls, call: usize) -> usize {
+    let (request, response) = (calls.request(call), calls.response(call));
+    request.into_iter().chain(response).min().unwrap_or_default()
+}
+
+/// The row of the call's request or, where it was not seen, its response.
+fn first_message(calls: &Calls, call: usize) -> usize {
+    calls.request(call).or(calls.response(call)).unwrap_or_default()
+}
+
+/// By call of a window: the root of its trace, and whether its parent is left out, as there is none on a way in circles.
+struct Roots {
+    roots: Vec<Root>,
+    cut: Vec<bool>,
+}
+
+impl Roots {
+    fn of(
+        trace: &MessageTrace,
+        first: u64,
+        calls: &Calls,
+        parents: &Parents,
+        known: &FxHashMap<u64, Root>,
+    ) -> Roots {
+        const ON_THE_WAY: u8 = 1;
+        const DONE: u8 = 2;
+        let root_itself = |call: usize| {
+            let row = earliest(calls, call);
+            Root { call: first + row as u64, time: trace.message(row).time() }
+        };
+        let mut roots: Vec<Root> = (0..calls.len()).map(root_itself).collect();
+        let (mut state, mut cut) = (vec![0u8; calls.len()], vec![false; calls.len()]);
+        let mut way: Vec<usize> = Vec::new();
+        for call in 0..calls.len() {
+            let mut at = call;
+            let root = loop {
+                if state[at] == DONE {
+                    break roots[at];
+                }
+                if let Some(root) = known.get(&roots[at].call) {
+                    way.push(at);
+                    break *root;
+                }
+                state[at] = ON_THE_WAY;
+                way.push(at);
+                match parents.of_call(at).and_then(|parent| parent.call) {
+                    Some(parent) if state[parent] != ON_THE_WAY => at = parent,
+                    Some(_) => {
+                        cut[at] = true;
+                        break roots[at];
+                    }
+                    None => break roots[at],
+                }
+            };
+            for call in way.drain(..) {
+                (roots[call], state[call]) = (root, DONE);
+            }
+        }
+        Roots { roots, cut }
+    }
+}
+
+/// Everybody who was named so far.
+struct Parties<'whole> {
+    names: NodeNames<'whole>,
+    nodes: Arc<message_trace::Nodes>,
+    by_thread: bool,
+    places: FxHashMap<(NodeId, Option<i32>), usize>,
+    all: Vec<Party>,
+}
+
+impl<'whole> Parties<'whole> {
+    fn of(outline: &'whole MessageTrace, options: &'whole Options) -> Parties<'whole> {
+        Parties {
+            names: NodeNames::new(outline, options),
+            nodes: Arc::new(called(outline, &options.aliases)),
+            by_thread: options.grain == message_trace::Grain::Thread,
+            places: FxHashMap::default(),
+            all: Vec::new(),
+        }
+    }
+
+    /// The place of that thread of that node among all.
+    fn place(&mut self, node: NodeId, tid: Option<i32>) -> usize {
+        let tid = tid.filter(|_| self.by_thread);
+        *self.places.entry((node, tid)).or_insert_with(|| {
+            let name = self.names.name(node, tid).to_owned();
+            let party = self.nodes.get(node).map_or_else(Party::default, |node| Party {
+                name: String::new(),
+                host: node.host.clone(),
+                command: node.command.clone(),
+                executable: node.executable.clone(),
+                pid: node.pid,
+                traced: node.traced,
+            });
+            self.all.push(Party { name, ..party });
+            self.all.len() - 1
+        })
+    }
+}
+
+#[cfg(test)]
+#[path = "windows_tests.rs"]
+mod tests;

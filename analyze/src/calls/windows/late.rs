@@ -1,0 +1,143 @@
+//! Answers that come later than what is around a stretch: a first reading finds them, so that a call is one call however long
+//! it takes. In memory are the requests that are still open at a time, and then of each late answer what was seen of it.
+
+use std::collections::VecDeque;
+
+use message_trace::{DataDir, Error, MessageTrace};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{Calls, Seen, seen};
+use crate::stretches::{Stretches, Whole};
+
+/// So many requests may be open at once; of more, those that come later are not waited for.
+const MOST_OPEN: usize = 1 << 20;
+
+/// The late answers of a trace. Messages have the numbers of the whole trace.
+#[derive(Debug, Default)]
+pub(super) struct Late {
+    /// By the number of the request: what was seen of the answer.
+    answers: FxHashMap<u64, Seen>,
+    /// The numbers of these answers, and of those that are around the stretch of their request, but in another one without it.
+    numbers: FxHashSet<u64>,
+}
+
+impl Late {
+    /// Those of the trace of `data`, in stretches of `length`.
+    ///
+    /// # Errors
+    /// When the trace cannot be read.
+    pub(super) fn of(data: &DataDir, length: usize, whole: &Whole) -> Result<Late, Error> {
+        let mut late = Late::default();
+        let mut stretches = Stretches::of(data, length, whole)?;
+        if stretches.is_one() {
+            return Ok(late);
+        }
+        let mut open = Open::default();
+        // The answers behind the stretch before that are to requests in it.
+        let mut taken: FxHashSet<u64> = FxHashSet::default();
+        // Where what is around the stretch before ends: an answer before that is within.
+        let mut end = 0;
+        while let Some(stretch) = stretches.next()? {
+            let (trace, first, own) = (&stretch.trace, stretch.first, stretch.own.clone());
+            let calls = Calls::of(trace);
+            let mut behind = FxHashSet::default();
+            for call in 0..calls.len() {
+                match (calls.request(call), calls.response(call)) {
+                    (Some(request), Some(response)) if own.contains(&request) && response >= own.end => {
+                        behind.insert(first + response as u64);
+                    }
+                    (Some(request), None) if own.contains(&request) => {
+                        open.add(trace, request, first + request as u64);
+                    }
+                    (Some(request), Some(response)) if request < own.start && own.contains(&response) => {
+                        let answer = first + response as u64;
+                        if answer >= end {
+                            let request = first + request as u64;
+                            open.remove(trace, response, request);
+                            late.add(request, answer, seen(trace, response));
+                        }
+                    }
+                    (None, Some(response)) if own.contains(&response) => {
+                        let answer = first + response as u64;
+                        if taken.contains(&answer) {
+                            late.numbers.insert(answer);
+                        } else if let Some(request) = open.answered(trace, response) {
+                            late.add(request, answer, seen(trace, response));
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            (taken, end) = (behind, first + trace.len() as u64);
+        }
+        Ok(late)
+    }
+
+    fn add(&mut self, request: u64, answer: u64, seen: Seen) {
+        self.answers.insert(request, seen);
+        self.numbers.insert(answer);
+    }
+
+    /// The late answer to that request.
+    pub(super) fn answer(&self, request: u64) -> Option<Seen> {
+        self.answers.get(&request).copied()
+    }
+
+    /// Whether that message is one.
+    pub(super) fn is_answer(&self, message: u64) -> bool {
+        self.numbers.contains(&message)
+    }
+}
+
+/// The requests that are not answered yet, the earliest first, by flow and, where there is one, call id.
+#[derive(Default)]
+struct Open {
+    requests: FxHashMap<(i64, Option<Box<str>>), VecDeque<u64>>,
+    count: usize,
+}
+
+impl Open {
+    /// By what the request and the answer of a call are found: without ids the turns of a flow tell, where it has as many
+    /// answers as requests.
+    fn key(trace: &MessageTrace, row: usize) -> Option<(i64, Option<Box<str>>)> {
+        let (flow, id) = (trace.flow(row), trace.call_id(row));
+        let is_uneven = || trace.beyond.uneven.as_ref().is_some_and(|uneven| uneven.contains(&flow));
+        (id.is_some() || !is_uneven()).then(|| (flow, id.map(Box::from)))
+    }
+
+    fn add(&mut self, trace: &MessageTrace, row: usize, request: u64) {
+        if let Some(key) = Open::key(trace, row).filter(|_| self.count < MOST_OPEN) {
+            self.requests.entry(key).or_default().push_back(request);
+            self.count += 1;
+        }
+    }
+
+    /// The request that this answers.
+    fn answered(&mut self, trace: &MessageTrace, row: usize) -> Option<u64> {
+        self.take(trace, row, |requests| requests.pop_front())
+    }
+
+    /// Takes out a request that is known to be answered.
+    fn remove(&mut self, trace: &MessageTrace, row: usize, request: u64) {
+        self.take(trace, row, |requests| {
+            let place = requests.iter().position(|open| *open == request)?;
+            requests.remove(place)
+        });
+    }
+
+    fn take(
+        &mut self,
+        trace: &MessageTrace,
+        row: usize,
+        of: impl FnOnce(&mut VecDeque<u64>) -> Option<u64>,
+    ) -> Option<u64> {
+        let key = Open::key(trace, row)?;
+        let requests = self.requests.get_mut(&key)?;
+        let taken = of(requests);
+        if requests.is_empty() {
+            self.requests.remove(&key);
+        }
+        self.count -= usize::from(taken.is_some());
+        taken
+    }
+}

@@ -1,0 +1,154 @@
+//! The calls of windows are those of the table of calls.
+
+use arrow_array::Array;
+use proptest::prelude::*;
+
+use super::*;
+use crate::calls::CallTable;
+use crate::fixture::Fixture;
+use message_trace::table::columns::Columns;
+
+/// What is compared of a call: number, parent, probability and root, names, and its times.
+type Row = (String, Option<String>, Option<u64>, String, String, [Option<i64>; 4]);
+
+/// A client's calls, each answered soon but leading to `width` more, one because of the other.
+fn directory(calls: i64, width: i64) -> (tempfile::TempDir, DataDir, MessageTrace, Links) {
+    let mut fixture = Fixture::new().untraced(&["out"]);
+    let mut causes = Vec::new();
+    // Two calls over one connection that are answered when all others were.
+    for call in 0..2 {
+        fixture.send("out", "b", -10 + call, -8 + call).ports(7, 82).on(-1);
+        fixture
+            .send("b", "out", 1000 * calls + call, 1000 * calls + 2 + call)
+            .ports(82, 7)
+            .on(-1)
+            .accepting();
+    }
+    for call in 0..calls {
+        let (begin, port) = (1000 * call, fixture.ephemeral());
+        let flow = 10 * call;
+        fixture.send("out", "a", begin, begin + 1).ports(port, 80).on(flow);
+        for child in 0..width {
+            let (at, port) = (begin + 10 + 40 * child, fixture.ephemeral());
+            fixture.send("a", "b", at, at + 2).ports(port, 81).on(flow + 1 + child).threads(5, 6);
+            fixture.send("b", "a", at + 20, at + 22).ports(81, port).on(flow + 1 + child).accepting();
+            causes.push((at, if child == 0 { begin + 1 } else { at - 38 }));
+        }
+        fixture.send("a", "out", begin + 25, begin + 26).ports(80, port).on(flow).accepting();
+    }
+    let trace = fixture.trace();
+    let mut links = Links::spontaneous_only(trace.len());
+    for row in 0..trace.len() {
+        let sent = trace.send_ts(row);
+        if let Some((_, cause)) = causes.iter().find(|(at, _)| Some(*at) == sent) {
+            let parent = (0..trace.len()).find(|row| trace.recv_ts(*row) == Some(*cause));
+            links.set(row, &[(parent.unwrap() as u32, 0.75)], 0.25);
+        }
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let data = DataDir::new(directory.path());
+    trace.write(&data.messages(), &data.nodes()).unwrap();
+    links.write(&data.links()).unwrap();
+    (directory, data, trace, links)
+}
+
+fn windowed(data: &DataDir, options: &Options) -> (Vec<Row>, Vec<Root>, usize) {
+    let (mut rows, mut roots, mut windows) = (Vec::new(), Vec::new(), 0);
+    in_windows::<Error>(data, options, |window| {
+        windows += 1;
+        for call in window.calls() {
+            let times = |seen: Option<Seen>| seen.map_or([None, None], |seen| [seen.sent, seen.received]);
+            let ([a, b], [c, d]) = (times(call.request), times(call.response));
+            let name = |place: usize| window.parties[place].name.clone();
+            rows.push((
+                format!("#{}", call.number),
+                call.parent.map(|parent| format!("#{}", parent.call)),
+                call.probability.map(f64::to_bits),
+                name(call.caller),
+                name(call.callee),
+                [a, b, c, d],
+            ));
+            roots.push(call.root);
+        }
+        Ok(ControlFlow::Continue(()))
+    })
+    .unwrap();
+    (rows, roots, windows)
+}
+
+fn of_table(data: &DataDir, trace: &MessageTrace, links: &Links, options: &Options) -> Vec<Row> {
+    let path = data.messages();
+    let mut rows = Vec::new();
+    for batch in CallTable::new(trace, links, options, &path) {
+        let batch = batch.unwrap();
+        let table = Columns::new(&path, &batch);
+        let text = |name| table.texts(name).unwrap();
+        let plain = |name: &str| {
+            let column = batch.column_by_name(name).unwrap();
+            let column = column.as_any().downcast_ref::<arrow_array::StringArray>().unwrap().clone();
+            (0..column.len())
+                .map(|row| column.is_valid(row).then(|| column.value(row).to_owned()))
+                .collect::<Vec<_>>()
+        };
+        let (ids, parents) = (plain("call_id"), plain("parent_call_id"));
+        let (caller, callee) = (text("caller"), text("callee"));
+        let probability = table.float64("probability").unwrap();
+        let times = ["request_send", "request_recv", "response_send", "response_recv"]
+            .map(|name| table.int64(name).unwrap());
+        for row in 0..batch.num_rows() {
+            rows.push((
+                ids[row].clone().unwrap(),
+                parents[row].clone(),
+                probability[row].map(f64::to_bits),
+                caller[row].unwrap().to_owned(),
+                callee[row].unwrap().to_owned(),
+                [0, 1, 2, 3].map(|column: usize| times[column][row]),
+            ));
+        }
+    }
+    rows
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_calls_of_windows_are_those_of_the_table(calls in 0i64..30, width in 0i64..20, stretch in 40usize..200) {
+        let (_directory, data, trace, links) = directory(calls, width);
+        let options = Options { stretch, ..Options::default() };
+        let (rows, roots, windows) = windowed(&data, &options);
+        prop_assert_eq!(&rows, &of_table(&data, &trace, &links, &options));
+        prop_assert!(windows > trace.len() / (2 * stretch));
+        // Who has no parent is a root itself; the others' is that of their parent, also beyond a window.
+        let root_of = |id: &str| roots[rows.iter().position(|row| row.0 == id).unwrap()];
+        for (row, root) in rows.iter().zip(&roots) {
+            let expected = row.1.as_deref().map_or_else(|| root.call, |parent| root_of(parent).call);
+            prop_assert_eq!(root.call, expected);
+            prop_assert_eq!(row.1.is_none(), row.0 == format!("#{}", root.call));
+        }
+    }
+}
+
+#[test]
+fn circles_are_cut_and_an_endpoint_has_its_text() {
+    let mut fixture = Fixture::new();
+    fixture.send("a", "b", 0, 9).on(1);
+    fixture.send("b", "a", 1, 8).on(2);
+    let trace = fixture.trace();
+    let mut links = Links::spontaneous_only(2);
+    links.set(0, &[(1, 1.0)], 0.0);
+    links.set(1, &[(0, 1.0)], 0.0);
+    let directory = tempfile::tempdir().unwrap();
+    let data = DataDir::new(directory.path());
+    trace.write(&data.messages(), &data.nodes()).unwrap();
+    links.write(&data.links()).unwrap();
+    let mut seen = Vec::new();
+    in_windows::<Error>(&data, &Options::default(), |window| {
+        assert_eq!((window.len(), window.is_empty()), (2, false));
+        seen.extend(window.calls().map(|call| (call.parent.map(|p| p.call), call.root.call)));
+        assert_eq!(window.calls().next().unwrap().dst_endpoint, Some("10.0.0.2:80"));
+        Ok(ControlFlow::Break(()))
+    })
+    .unwrap();
+    assert_eq!(seen, [(Some(1), 1), (None, 1)]);
+}

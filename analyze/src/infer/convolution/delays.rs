@@ -1,0 +1,270 @@
+//! The output graph as Project 5 draws it (section 5.4, Figure 9): where a path goes on to the same node after several delays,
+//! that is one edge with all of them, the most frequent first. A trace that is looked at stretch by stretch has one such graph,
+//! into which those of its stretches are put together.
+
+use std::collections::BTreeMap;
+
+use message_trace::table::MessageReader;
+use message_trace::{DataDir, Error, MessageTrace, Progress};
+use rustc_hash::FxHashMap;
+
+use super::Graph;
+use super::search::Search;
+use super::sites::Sites;
+use crate::naming::Namer;
+use crate::options::Options;
+use crate::stretches::Whole;
+
+/// Delays of two stretches that differ by less than this part of them are one.
+const NEAR: i64 = 20;
+
+/// Delays by edge. From a root downwards it is a tree.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DelayGraph {
+    /// The names of the vertices' nodes; a node may stand several times in a path.
+    pub nodes: Vec<String>,
+    /// The edges, each after that which leads to its sender.
+    pub edges: Vec<DelayEdge>,
+}
+
+/// Messages from one vertex to another.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DelayEdge {
+    /// The sender's vertex.
+    pub from: usize,
+    /// The receiver's vertex.
+    pub to: usize,
+    /// How long the sender takes, in nanoseconds, and how many messages it took so; not known of a root.
+    pub delays: Vec<(Option<i64>, usize)>,
+}
+
+impl DelayEdge {
+    /// How many messages have one of the delays.
+    pub fn messages(&self) -> usize {
+        self.delays.iter().map(|(_, messages)| messages).sum()
+    }
+}
+
+impl DelayGraph {
+    /// That of `graph`.
+    pub fn of(graph: &Graph) -> DelayGraph {
+        let mut all = DelayGraph::default();
+        let mut roots: FxHashMap<&str, usize> = FxHashMap::default();
+        let mut edges: FxHashMap<(usize, &str), usize> = FxHashMap::default();
+        let mut delays: Vec<BTreeMap<Option<i64>, usize>> = Vec::new();
+        let mut places = vec![0; graph.vertices().len()];
+        for (place, vertex) in places.iter_mut().zip(graph.vertices()) {
+            if vertex.edge.is_none() {
+                *place = *roots.entry(&vertex.node).or_insert_with(|| all.add(&vertex.node));
+            }
+        }
+        for edge in graph.edges() {
+            let (from, node) = (places[edge.from], graph.vertices()[edge.to].node.as_str());
+            let place = *edges.entry((from, node)).or_insert_with(|| {
+                let to = all.add(node);
+                all.edges.push(DelayEdge { from, to, delays: Vec::new() });
+                delays.push(BTreeMap::new());
+                all.edges.len() - 1
+            });
+            places[edge.to] = all.edges[place].to;
+            *delays[place].entry(edge.delay).or_default() += edge.messages();
+        }
+        for (edge, delays) in all.edges.iter_mut().zip(delays) {
+            edge.delays = delays.into_iter().collect();
+            // Sorting is stable: equally frequent delays stay in their own order.
+            edge.delays.sort_by_key(|(_, messages)| std::cmp::Reverse(*messages));
+        }
+        all
+    }
+
+    fn add(&mut self, node: &str) -> usize {
+        self.nodes.push(node.to_owned());
+        self.nodes.len() - 1
+    }
+
+    /// That of all messages of `data`, of which as many are looked at together as a stretch has.
+    ///
+    /// # Errors
+    /// When the messages cannot be read.
+    pub fn of_data(data: &DataDir, options: &Options, progress: &dyn Progress) -> Result<DelayGraph, Error> {
+        let whole = Whole::of(data, options.resources.threads())?;
+        let mut namer = Namer::of(&whole.outline, options);
+        let mut reader = MessageReader::of_nodes(&data.messages(), whole.outline.nodes.clone())?;
+        let mut left = reader.rows();
+        progress.step("correlating messages", left);
+        let mut all = Stretched::default();
+        while left > 0 {
+            let mut trace = MessageTrace::new(reader.nodes().clone());
+            // No last stretch is too short for its delays to stand out.
+            let most = options.stretch.max(1) as u64;
+            let most = if left / 2 < most { left } else { most };
+            reader.read(&mut trace, most as usize)?;
+            if trace.is_empty() {
+                break;
+            }
+            left = left.saturating_sub(trace.len() as u64);
+            let naming = namer.name(&trace);
+            let sites = Sites::of(&trace, &naming);
+            let (graph, quanta) = Search::new(trace.len(), &sites, &naming, options, &()).run();
+            all.add(&DelayGraph::of(&graph), quanta.step());
+            progress.advance(trace.len() as u64);
+        }
+        Ok(all.graph)
+    }
+}
+
+/// The graph of the stretches so far.
+#[derive(Default)]
+struct Stretched {
+    graph: DelayGraph,
+    roots: FxHashMap<String, usize>,
+    edges: FxHashMap<(usize, String), usize>,
+}
+
+impl Stretched {
+    /// Adds the graph of the next stretch, whose delays are known to so many nanoseconds.
+    fn add(&mut self, stretch: &DelayGraph, known_to: i64) {
+        let mut is_root = vec![true; stretch.nodes.len()];
+        stretch.edges.iter().for_each(|edge| is_root[edge.to] = false);
+        let mut places = vec![0; stretch.nodes.len()];
+        for (place, node) in stretch.nodes.iter().enumerate().filter(|(place, _)| is_root[*place]) {
+            places[place] = *self.roots.entry(node.clone()).or_insert_with(|| self.graph.add(node));
+        }
+        for edge in &stretch.edges {
+            let (from, node) = (places[edge.from], &stretch.nodes[edge.to]);
+            let place = *self.edges.entry((from, node.clone())).or_insert_with(|| {
+                let to = self.graph.add(node);
+                self.graph.edges.push(DelayEdge { from, to, delays: Vec::new() });
+                self.graph.edges.len() - 1
+            });
+            let known = &mut self.graph.edges[place];
+            places[edge.to] = known.to;
+            known.add(&edge.delays, known_to);
+        }
+    }
+}
+
+impl DelayEdge {
+    /// Adds the delays of the same edge in another stretch: each to the nearest one, if that is near enough.
+    fn add(&mut self, delays: &[(Option<i64>, usize)], known_to: i64) {
+        let before = self.delays.len();
+        for (delay, messages) in delays {
+            let distance = |known: &Option<i64>| match (known, delay) {
+                (None, None) => Some(0),
+                (Some(known), Some(delay)) => {
+                    let distance = known.saturating_sub(*delay).saturating_abs();
+                    Some(distance).filter(|distance| *distance <= known_to.max(known / NEAR))
+                }
+                _ => None,
+            };
+            let near = self.delays[..before].iter().enumerate();
+            let near = near.filter_map(|(place, (known, _))| Some((distance(known)?, place)));
+            match near.min() {
+                Some((_, place)) => {
+                    let (known, count) = &mut self.delays[place];
+                    *known = known.zip(*delay).map(|(known, delay)| mean(known, *count, delay, *messages));
+                    *count += messages;
+                }
+                None => self.delays.push((*delay, *messages)),
+            }
+        }
+        self.delays.sort_by_key(|(_, messages)| std::cmp::Reverse(*messages));
+    }
+}
+
+/// The mean of two delays, by how many messages have each.
+fn mean(one: i64, count: usize, other: i64, more: usize) -> i64 {
+    let part = more as f64 / (count + more).max(1) as f64;
+    one.saturating_add((other.saturating_sub(one) as f64 * part).round() as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::infer::convolution::graph::tests::edge;
+
+    #[test]
+    fn edges_to_one_node_are_one_with_all_delays_the_most_frequent_first() {
+        // A -> B, and from there to C after 5 or 7 ms; from either to D after 1 ms.
+        let mut graph = Graph::default();
+        let root = graph.add_root("A");
+        let ab = graph.add_edge("B", edge(root, None, 0..10));
+        let b = graph.edges()[ab].to;
+        let early = graph.add_edge("C", edge(b, Some(5), 0..4));
+        let late = graph.add_edge("C", edge(b, Some(7), 4..10));
+        for (edge_to, messages) in [(early, 0..4), (late, 4..9)] {
+            graph.add_edge("D", edge(graph.edges()[edge_to].to, Some(1), messages));
+        }
+        let merged = DelayGraph::of(&graph);
+        assert_eq!(merged.nodes, ["A", "B", "C", "D"]);
+        let edges: Vec<_> = merged.edges.iter().map(|edge| (edge.from, edge.to, &edge.delays[..])).collect();
+        assert_eq!(
+            edges,
+            [(0, 1, &[(None, 10)][..]), (1, 2, &[(Some(7), 6), (Some(5), 4)]), (2, 3, &[(Some(1), 9)])]
+        );
+        assert_eq!(merged.edges[1].messages(), 10);
+    }
+
+    #[test]
+    fn graphs_of_stretches_are_put_together_by_their_paths_and_near_delays_are_one() {
+        let edge =
+            |from, to, delays: &[(Option<i64>, usize)]| DelayEdge { from, to, delays: delays.to_vec() };
+        let graph = |nodes: &[&str], edges: Vec<DelayEdge>| DelayGraph {
+            nodes: nodes.iter().map(|node| (*node).to_owned()).collect(),
+            edges,
+        };
+        let mut all = Stretched::default();
+        let first = graph(
+            &["A", "B", "C"],
+            vec![edge(0, 1, &[(None, 10)]), edge(1, 2, &[(Some(1000), 6), (Some(2000), 3)])],
+        );
+        all.add(&first, 1);
+        assert_eq!(all.graph, first);
+        // The vertices have other numbers, one path is new, and another delay is the more frequent one.
+        let second = graph(
+            &["X", "B", "A", "B", "C", "D"],
+            vec![
+                edge(0, 1, &[(None, 2)]),
+                edge(2, 3, &[(None, 20)]),
+                edge(3, 4, &[(Some(2040), 9), (Some(1400), 5)]),
+                edge(3, 5, &[(Some(7), 1)]),
+            ],
+        );
+        all.add(&second, 1);
+        assert_eq!(all.graph.nodes, ["A", "B", "C", "X", "B", "D"]);
+        let expected = vec![
+            edge(0, 1, &[(None, 30)]),
+            edge(1, 2, &[(Some(2030), 12), (Some(1000), 6), (Some(1400), 5)]),
+            edge(3, 4, &[(None, 2)]),
+            edge(1, 5, &[(Some(7), 1)]),
+        ];
+        assert_eq!(all.graph.edges, expected);
+        // What the quanta of a stretch cannot tell apart is one as well.
+        let mut edge = expected[1].clone();
+        edge.add(&[(Some(1300), 5)], 100);
+        assert_eq!(edge.delays[1..], [(Some(1350), 10), (Some(1000), 6)]);
+    }
+
+    #[test]
+    fn all_messages_count_however_long_a_stretch_is() {
+        let mut fixture = crate::fixture::Fixture::new();
+        for call in 0..400 {
+            // At no regular times, or every period would be a delay.
+            let at = 10_000_000 * call + call * call * 7919 % 9_000_001;
+            fixture.send("A", "B", at, at + 10).on(2 * call);
+            fixture.send("B", "C", at + 50_010, at + 50_020).on(2 * call + 1);
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let data = DataDir::new(directory.path());
+        fixture.trace().write(&data.messages(), &data.nodes()).unwrap();
+        let of =
+            |stretch| DelayGraph::of_data(&data, &Options { stretch, ..Options::default() }, &()).unwrap();
+        for stretch in [100_000, 300, 200] {
+            let graph = of(stretch);
+            assert_eq!(graph.nodes, ["CLIENT", "B", "C"], "{stretch}");
+            assert_eq!(graph.edges[0].delays, [(None, 400)], "{stretch}");
+            let (delay, messages) = graph.edges[1].delays[0];
+            assert!(messages == 400 && (40_000..60_000).contains(&delay.unwrap()), "{stretch}: {graph:?}");
+        }
+    }
+}

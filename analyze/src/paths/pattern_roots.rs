@@ -1,0 +1,69 @@
+//! The roots of one pattern's instances, out of `paths.parquet`: with them the traces that show a pattern are found among
+//! all, and no other instance is ever in memory.
+
+use std::path::Path;
+
+use message_trace::table::columns::Columns;
+use message_trace::{Error, table};
+use rustc_hash::FxHashSet;
+
+/// The messages from which instances of that pattern begin, of the table of paths at `path`.
+///
+/// # Errors
+/// When the table cannot be read, or is not one of paths.
+pub fn pattern_roots(path: &Path, pattern: i64) -> Result<FxHashSet<u64>, Error> {
+    let mut roots = FxHashSet::default();
+    for batch in table::read_columns(path, &["pattern", "message", "depth"])? {
+        let batch = batch?;
+        let table = Columns::new(path, &batch);
+        let (patterns, messages) = (table.int64("pattern")?, table.int64("message")?);
+        let depths = table.int32("depth")?;
+        for row in 0..batch.num_rows() {
+            if patterns[row] == Some(pattern) && depths[row] == Some(0) {
+                let message = table.some("message", messages[row])?;
+                roots.insert(u64::try_from(message).map_err(|why| Error::malformed(path, why))?);
+            }
+        }
+    }
+    Ok(roots)
+}
+
+#[cfg(test)]
+mod tests {
+    use message_trace::DataDir;
+    use message_trace::spill::Budget;
+
+    use super::*;
+    use crate::fixture::Fixture;
+    use crate::naming::Naming;
+    use crate::options::Options;
+    use crate::paths::Instances;
+    use crate::paths::collector::Collector;
+
+    #[test]
+    fn they_are_the_first_messages_of_its_instances() {
+        let mut trace = Fixture::new();
+        for message in 0..9 {
+            trace.send("a", ["b", "c"][message as usize % 2], 10 * message, 10 * message + 1);
+        }
+        let (trace, options) = (trace.trace(), Options::default());
+        let naming = Naming::new(&trace, &options);
+        let trees: [(f64, &[(u32, u32)]); 4] =
+            [(0.5, &[(0, 0), (1, 1)]), (0.5, &[(2, 0), (3, 1)]), (1.0, &[(5, 0), (6, 1)]), (0.25, &[(8, 0)])];
+        let directory = tempfile::tempdir().unwrap();
+        let dir = DataDir::new(directory.path());
+        let budget = Budget::new(1 << 20);
+        let mut collector = Collector::new(&options, &budget, dir.path());
+        collector.add_trees(&(&trace).into(), &naming, &trees);
+        collector.finish(&naming, &dir, &()).unwrap();
+        let instances = Instances::read(&dir.paths()).unwrap();
+        let all: FxHashSet<u32> = instances.iter().map(|instance| instance.pattern).collect();
+        assert_eq!(all.len(), 3);
+        for pattern in all {
+            let of = instances.iter().filter(|instance| instance.pattern == pattern);
+            let expected: FxHashSet<u64> = of.map(|instance| u64::from(instance.messages[0])).collect();
+            assert_eq!(pattern_roots(&dir.paths(), i64::from(pattern)).unwrap(), expected);
+        }
+        assert!(pattern_roots(&dir.paths(), 9).unwrap().is_empty());
+    }
+}
