@@ -2,7 +2,7 @@
 //!
 //! A [`Report`] is plain data, filled by the caller; [`Options`] say in what order and how much of it; an
 //! [`Output`] writes it. Nothing here opens a file, asks the terminal or reads the clock, so that the same report
-//! always gives the same bytes.
+//! always gives the same bytes. What other tools take, traces and patterns alike, is in [`export`].
 //!
 //! ```
 //! use report::{Meta, Options, Output, Report, Terminal};
@@ -16,6 +16,7 @@
 //! ```
 
 pub mod clocks;
+pub mod export;
 mod html;
 mod json;
 mod label;

@@ -122,7 +122,7 @@ fn call_depths(hops: &[Hop], chain: &[usize]) -> Vec<usize> {
 }
 
 /// Whether `answer` goes back the way that `call` came.
-fn answers(answer: &Hop, call: &Hop) -> bool {
+pub(crate) fn answers(answer: &Hop, call: &Hop) -> bool {
     answer.src == call.dst
         && answer.dst == call.src
         && answer.src_port == call.dst_port
