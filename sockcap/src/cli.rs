@@ -3,6 +3,7 @@
 
 mod accuracy;
 mod analysis;
+mod export;
 mod gather;
 mod import;
 mod keys;
@@ -18,12 +19,13 @@ use message_trace::DataDir;
 
 pub(crate) use accuracy::{Drop, Score, Skew, Synth};
 pub(crate) use analysis::{Analyze, Inference, Reconcile};
+pub(crate) use export::{Export, Exported, Format, Graph};
 pub(crate) use gather::{Collect, Ship};
 pub(crate) use import::{Import, Source};
 pub(crate) use keys::{DEFAULT_KEYS, Hosts, Keys, New, Show, What as KeysCommand};
 pub(crate) use manual::{Completions, Man};
 pub(crate) use record::Record;
-pub(crate) use results::{Dump, Export, Info, Report, Table};
+pub(crate) use results::{Dump, Info, Report};
 
 /// See where the time goes in a distributed system of unmodified programs.
 ///
@@ -85,8 +87,8 @@ pub(crate) enum Command {
     /// Show the causal paths and where their time goes
     #[command(after_help = results::REPORT_HELP)]
     Report(Report),
-    /// Write a stage's table as CSV, JSON or Parquet
-    #[command(after_help = results::EXPORT_HELP)]
+    /// Write tables, traces and patterns for other tools
+    #[command(after_help = export::HELP)]
     Export(Export),
     /// Show what a data directory holds, and what could not be seen
     #[command(after_help = results::INFO_HELP)]

@@ -25,6 +25,16 @@ pub(crate) enum Error {
     Keys(#[from] collector::keys::Error),
     #[error("{}: there is a key already, and its host may be using it; nothing was made; --replace makes a new one in its place", .0.display())]
     KeyThere(PathBuf),
+    #[error("{0}")]
+    Usage(String),
+    #[error(transparent)]
+    Export(#[from] report::export::Error),
+    #[error("{}: there is no pattern {pattern}; they are 0 to {last}", data.display())]
+    NoPattern { data: PathBuf, pattern: i64, last: u64 },
+    #[error("{}: there is no pattern, as no message was seen", .0.display())]
+    NoPatterns(PathBuf),
+    #[error("{url}: of the spans sent, {spans} were rejected{said}; the others are there")]
+    Rejected { url: String, spans: i64, said: String },
     #[error("{}: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
     #[error(
@@ -70,7 +80,9 @@ impl Error {
     /// Says the error on standard error and gives the exit status, which is `failed` unless the command to record is
     /// to blame. Whoever closed our output has read enough, so that is no error at all.
     pub(crate) fn report(&self, failed: u8) -> ExitCode {
-        if let Error::Output(error) | Error::Table(message_trace::Error::Io { source: error, .. }) = self
+        if let Error::Output(error)
+        | Error::Table(message_trace::Error::Io { source: error, .. })
+        | Error::Export(report::export::Error::Output(error)) = self
             && error.kind() == io::ErrorKind::BrokenPipe
         {
             return ExitCode::SUCCESS;
@@ -79,6 +91,7 @@ impl Error {
         ExitCode::from(match self {
             Error::Command { source, .. } if source.kind() == io::ErrorKind::NotFound => 127,
             Error::Command { .. } => 126,
+            Error::Usage(_) => 2,
             _ => failed,
         })
     }

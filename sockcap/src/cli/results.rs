@@ -1,10 +1,9 @@
-//! The arguments of the commands that show what there is: `sockcap report`, `export`, `info` and `dump`.
+//! The arguments of the commands that show what there is: `sockcap report`, `info` and `dump`.
 
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
-use message_trace::table::export::Format;
 use report::SortKey;
 
 use super::{Data, Inference};
@@ -23,12 +22,6 @@ Examples:
   sockcap report
   sockcap report --sort p99 --limit 5
   sockcap report --json | jq '.patterns[0]'";
-
-pub(super) const EXPORT_HELP: &str = "\
-Examples:
-  sockcap export messages > messages.csv
-  sockcap export calls --format parquet -o calls.parquet
-  sockcap export patterns --format json -o patterns.jsonl";
 
 pub(super) const INFO_HELP: &str = "\
 Examples:
@@ -61,41 +54,6 @@ pub(crate) struct Report {
     pub(crate) color: clap::ColorChoice,
     #[command(flatten)]
     pub(crate) inference: Inference,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Export {
-    /// Which table
-    #[arg(value_enum)]
-    pub(crate) table: Table,
-    #[command(flatten)]
-    pub(crate) data: Data,
-    /// The format: csv, json (an object a line) or parquet
-    #[arg(long, value_name = "FORMAT", default_value_t = Format::Csv, value_parser = Format::from_str)]
-    pub(crate) format: Format,
-    /// A file that says what addresses, hosts, commands and endpoints are to be called [default: DIR/aliases, if
-    /// there is one]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) aliases: Option<PathBuf>,
-    /// Write to this file instead of standard output
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Table {
-    /// Who sent what to whom, with the time at both ends
-    Messages,
-    /// Who the messages went between
-    Nodes,
-    /// Who called whom, with the times at both ends, the call it was made for, and the probability of that
-    Calls,
-    /// Which message caused which, with a probability
-    Links,
-    /// The path instances, a row a message
-    Paths,
-    /// The path patterns, a row a hop
-    Patterns,
 }
 
 #[derive(Debug, Args)]
