@@ -3,10 +3,11 @@
 
 use std::io::{self, Write};
 
-use analyze::paths::{Hop, PathPattern};
+use analyze::paths::{Hop, PathFilter, PathPattern};
 use serde::Serialize;
 
-use crate::{Options, Output, Report};
+use crate::delays::{DelayRow, DelaysOf};
+use crate::{DelayReport, Filtered, Meta, Options, Output, Report};
 
 /// Writes one JSON object and a line feed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,15 +21,104 @@ impl Output for Json {
     }
 }
 
+impl Json {
+    /// Writes delays by node or by hop as one JSON object and a line feed.
+    ///
+    /// # Errors
+    /// When `out` cannot be written to.
+    pub fn write_delays(
+        &self,
+        report: &DelayReport<'_>,
+        options: &Options,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let (instances, expected_paths, total_time) = report.instances();
+        let document = DelayDocument {
+            trace: Trace::of(&report.meta),
+            expected_paths,
+            instances,
+            sort: options.sort.name(),
+            total_time,
+            delays: report.ranked(options).iter().map(JsonDelays::of).collect(),
+        };
+        serde_json::to_writer_pretty(&mut *out, &document)?;
+        writeln!(out)
+    }
+}
+
+/// What every document begins with.
 #[derive(Serialize)]
-struct Document<'a> {
+struct Trace<'a> {
     source: &'a str,
     messages: u64,
     processes: u64,
     hosts: u64,
     span: i64,
-    expected_paths: f64,
     not_seen: Vec<NotSeen<'a>>,
+    /// What the document is about where that is not all; null where it is.
+    filter: Option<JsonFilter<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonFilter<'a> {
+    through: &'a [String],
+    patterns: &'a [i64],
+    from: Option<i64>,
+    to: Option<i64>,
+    min_confidence: Option<f64>,
+    of_patterns: u64,
+    of_instances: u64,
+}
+
+#[derive(Serialize)]
+struct DelayDocument<'a> {
+    #[serde(flatten)]
+    trace: Trace<'a>,
+    expected_paths: f64,
+    instances: u64,
+    sort: &'static str,
+    total_time: f64,
+    delays: Vec<JsonDelays<'a>>,
+}
+
+/// A node with its latency, or a hop with that of its network.
+#[derive(Serialize)]
+struct JsonDelays<'a> {
+    #[serde(flatten)]
+    of: JsonDelaysOf<'a>,
+    count: u64,
+    expected: f64,
+    mean: Option<f64>,
+    p50: Option<f64>,
+    p99: Option<f64>,
+    total_time: f64,
+    share: f64,
+    bytes: f64,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum JsonDelaysOf<'a> {
+    Node {
+        node: &'a str,
+        traced: bool,
+    },
+    Hop {
+        src: &'a str,
+        dst: &'a str,
+        src_port: &'a str,
+        dst_port: &'a str,
+        protocol: &'static str,
+        src_traced: bool,
+        dst_traced: bool,
+    },
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    #[serde(flatten)]
+    trace: Trace<'a>,
+    expected_paths: f64,
     sort: &'static str,
     /// How many patterns there are, of which `patterns` may be a part.
     pattern_count: u64,
@@ -82,18 +172,72 @@ struct JsonHop<'a> {
     untraced_p99: Option<f64>,
 }
 
+impl<'a> Trace<'a> {
+    fn of(meta: &'a Meta) -> Trace<'a> {
+        let notes = meta.notes.iter().filter(|note| note.count > 0);
+        Trace {
+            source: &meta.source,
+            messages: meta.messages,
+            processes: meta.processes,
+            hosts: meta.hosts,
+            span: meta.span,
+            not_seen: notes.map(|note| NotSeen { label: &note.label, count: note.count }).collect(),
+            filter: meta.filtered.as_ref().map(JsonFilter::of),
+        }
+    }
+}
+
+impl<'a> JsonFilter<'a> {
+    fn of(filtered: &'a Filtered) -> JsonFilter<'a> {
+        let PathFilter { through, patterns, from, to, min_confidence } = &filtered.filter;
+        JsonFilter {
+            through,
+            patterns,
+            from: *from,
+            to: *to,
+            min_confidence: *min_confidence,
+            of_patterns: filtered.of_patterns,
+            of_instances: filtered.of_instances,
+        }
+    }
+}
+
+impl<'a> JsonDelays<'a> {
+    fn of(row: &DelayRow<'a>) -> JsonDelays<'a> {
+        let of = match row.of {
+            DelaysOf::Node(node) => JsonDelaysOf::Node { node: &node.node, traced: node.traced },
+            DelaysOf::Hop(hop) => JsonDelaysOf::Hop {
+                src: &hop.src,
+                dst: &hop.dst,
+                src_port: &hop.src_port,
+                dst_port: &hop.dst_port,
+                protocol: hop.protocol.name(),
+                src_traced: hop.src_traced,
+                dst_traced: hop.dst_traced,
+            },
+        };
+        let delays = row.delays;
+        JsonDelays {
+            of,
+            count: delays.count,
+            expected: delays.expected,
+            mean: delays.delay.map(|delay| delay.mean),
+            p50: delays.delay.map(|delay| delay.p50),
+            p99: delays.delay.map(|delay| delay.p99),
+            total_time: delays.total_time,
+            share: row.share,
+            bytes: delays.bytes,
+        }
+    }
+}
+
 impl<'a> Document<'a> {
     fn of(report: &'a Report<'a>, options: &Options) -> Document<'a> {
         let total_time = report.total_time();
         let ranked = report.ranked(options);
         Document {
-            source: &report.meta.source,
-            messages: report.meta.messages,
-            processes: report.meta.processes,
-            hosts: report.meta.hosts,
-            span: report.meta.span,
+            trace: Trace::of(&report.meta),
             expected_paths: report.meta.expected_paths,
-            not_seen: report.notes().map(|note| NotSeen { label: &note.label, count: note.count }).collect(),
             sort: options.sort.name(),
             pattern_count: report.pattern_count(),
             total_time,
@@ -194,6 +338,49 @@ mod tests {
             .collect();
         assert_eq!(ids, [0, 1]);
         assert_eq!(json["pattern_count"], 4);
+    }
+
+    #[test]
+    fn a_part_says_of_what() {
+        let filter = PathFilter { through: vec!["app".into()], from: Some(7), ..PathFilter::default() };
+        let filtered = Filtered { filter, begin: 5, of_patterns: 9, of_instances: 400 };
+        let meta = Meta { filtered: Some(filtered), ..samples::meta() };
+        let mut out = Vec::new();
+        Json.write(&Report { patterns: &samples::some(), meta }, &Options::default(), &mut out).unwrap();
+        let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
+        let expected = serde_json::json!({
+            "through": ["app"], "patterns": [], "from": 7, "to": null, "min_confidence": null,
+            "of_patterns": 9, "of_instances": 400
+        });
+        assert_eq!(json["filter"], expected);
+        assert_eq!(written(&samples::some(), &Options::default())["filter"], serde_json::Value::Null);
+    }
+
+    #[test]
+    fn delays_are_rows_by_rank() {
+        let (nodes, hops) = samples::delays();
+        let written = |table: &crate::DelaysBy, sort| {
+            let report = DelayReport { table, meta: samples::meta() };
+            let mut out = Vec::new();
+            Json.write_delays(&report, &Options { sort, ..Options::default() }, &mut out).unwrap();
+            serde_json::from_slice::<serde_json::Value>(&out).unwrap()
+        };
+        let json = written(&nodes, SortKey::Total);
+        assert_eq!(
+            (&json["messages"], &json["instances"], &json["sort"]),
+            (&2416.into(), &400.into(), &"total".into())
+        );
+        assert_eq!(json["delays"][0]["node"], "shop.py");
+        assert_eq!((&json["delays"][0]["count"], &json["delays"][0]["mean"]), (&800.into(), &2e6.into()));
+        // 800 messages of probability 0.75 and 2 ms, of 400 paths of 10 ms likewise.
+        assert_eq!(json["delays"][0]["share"], 0.4);
+        let json = written(&hops, SortKey::Count);
+        let last = json["delays"].as_array().unwrap().last().unwrap();
+        assert_eq!(
+            (&last["src"], &last["dst_port"], &last["mean"]),
+            (&"shop.py".into(), &"53".into(), &serde_json::Value::Null)
+        );
+        assert_eq!((&last["protocol"], &last["dst_traced"]), (&"udp".into(), &false.into()));
     }
 
     #[test]

@@ -16,7 +16,9 @@
 //! ```
 
 pub mod clocks;
+mod delays;
 pub mod export;
+mod filtered;
 mod html;
 mod json;
 mod label;
@@ -35,6 +37,8 @@ mod samples;
 
 use std::io::{self, Write};
 
+pub use delays::{DelayReport, DelaysBy};
+pub use filtered::Filtered;
 pub use html::Html;
 pub use json::Json;
 pub use options::Options;

@@ -1,11 +1,11 @@
 //! Patterns made by hand, on which the outputs are tested and looked at.
 
-use analyze::paths::{Hop, PathPattern};
+use analyze::paths::{DelayTable, Delays, Hop, HopDelays, NodeDelays, PathPattern};
 use message_trace::Protocol;
 use message_trace::stats::Summary;
 
 use crate::clocks::{Clock, ClockStep};
-use crate::{Meta, Note, Rest};
+use crate::{DelaysBy, Meta, Note, Rest};
 
 /// A millisecond in nanoseconds.
 pub(crate) const MS: f64 = 1e6;
@@ -180,6 +180,7 @@ pub(crate) fn meta() -> Meta {
         ],
         clocks: clocks(),
         rest: Rest::default(),
+        filtered: None,
         next_steps: vec!["timelines: sockcap report --html FILE".to_owned()],
     }
 }
@@ -241,4 +242,49 @@ pub(crate) fn clocks() -> Vec<Clock> {
         one_way,
         host("alone", "alone", "no messages"),
     ]
+}
+
+/// Delays by node and by hop of 400 paths of 10 ms each, all of probability 0.75.
+pub(crate) fn delays() -> (DelaysBy, DelaysBy) {
+    let of = |count: u64, mean: Option<f64>, bytes| Delays {
+        count,
+        expected: count as f64 * 0.75,
+        delay: mean.map(|mean| delay(mean * MS)),
+        total_time: mean.map_or(0.0, |mean| count as f64 * 0.75 * mean * MS),
+        bytes,
+    };
+    let node = |name: &str, traced, delays| NodeDelays { node: name.to_owned(), traced, delays };
+    let nodes = vec![
+        node("nginx", true, of(800, Some(0.15), 900.0)),
+        node("shop.py", true, of(800, Some(2.0), 420.0)),
+        node("10.0.0.2", false, of(120, Some(2.2), 96.0)),
+        node(
+            "a-service-with-a-very-long-name.production.cluster-17.example",
+            true,
+            of(3, Some(-0.004), 12.0),
+        ),
+    ];
+    let hop = |src: (&str, &str), dst: (&str, &str), delays| HopDelays {
+        src: src.0.to_owned(),
+        dst: dst.0.to_owned(),
+        src_port: src.1.to_owned(),
+        dst_port: dst.1.to_owned(),
+        protocol: Protocol::Tcp,
+        src_traced: true,
+        dst_traced: true,
+        delays,
+    };
+    let mut asked = hop(("shop.py", "*"), ("10.0.0.2", "53"), of(120, None, 64.0));
+    (asked.protocol, asked.dst_traced) = (Protocol::Udp, false);
+    let hops = vec![
+        asked,
+        hop(("nginx", "*"), ("shop.py", "18081"), of(400, Some(0.031), 180.0)),
+        hop(("shop.py", "18081"), ("nginx", "*"), of(400, Some(0.052), 65_536.0)),
+        hop(("shop.py", "unix:/run/cache.sock"), ("nginx", "*"), of(400, Some(0.012), 2_000.0)),
+    ];
+    let (instances, expected, total_time) = (400, 300.0, 300.0 * 10.0 * MS);
+    (
+        DelaysBy::Node(DelayTable { rows: nodes, instances, expected, total_time }),
+        DelaysBy::Hop(DelayTable { rows: hops, instances, expected, total_time }),
+    )
 }

@@ -5,9 +5,9 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
-use analyze::paths::PathPattern;
+use analyze::paths::{Delays, PathPattern};
 
-/// A metric of a pattern; the largest comes first. `count`, `expected` and the two composite metrics `confidence`
+/// A metric of a pattern, or of the delays of a node or a hop; the largest comes first. `count`, `expected` and the two composite metrics `confidence`
 /// and `evidence` are those of WAP5 section 6.6.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SortKey {
@@ -82,6 +82,25 @@ impl SortKey {
             SortKey::Mean => pattern.duration.mean,
             SortKey::P99 => pattern.duration.p99,
         }
+    }
+
+    /// Its value for the delays of a node or a hop: as if each message were an instance that lasts for its delay.
+    pub fn value_of_delays(self, delays: &Delays) -> f64 {
+        let Delays { count, expected, delay, total_time, .. } = *delays;
+        match self {
+            SortKey::Total => total_time,
+            SortKey::Count => count as f64,
+            SortKey::Expected => expected,
+            SortKey::Confidence => expected / count as f64,
+            SortKey::Evidence => expected / (count as f64).sqrt(),
+            SortKey::Mean => delay.map_or(f64::NAN, |delay| delay.mean),
+            SortKey::P99 => delay.map_or(f64::NAN, |delay| delay.p99),
+        }
+    }
+
+    /// Which of two rows of delays comes first.
+    pub fn compare_delays(self, a: &Delays, b: &Delays) -> Ordering {
+        descending(self.value_of_delays(a), self.value_of_delays(b))
     }
 
     /// Which of two patterns comes first.

@@ -2,8 +2,8 @@
 
 use analyze::paths::PathPattern;
 
-use crate::Options;
 use crate::clocks::Clock;
+use crate::{Filtered, Options};
 
 /// Everything an output shows.
 #[derive(Clone, Debug)]
@@ -35,6 +35,8 @@ pub struct Meta {
     pub clocks: Vec<Clock>,
     /// The patterns that are not given, as nobody would look at so many.
     pub rest: Rest,
+    /// What the reader asked for where that is not all; the patterns, and how many paths are expected, are those of it.
+    pub filtered: Option<Filtered>,
     /// What the reader may do next, one line each, shown at the end of the terminal output, never broken.
     pub next_steps: Vec<String>,
 }

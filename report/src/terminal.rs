@@ -2,6 +2,7 @@
 //! patterns by rank, each as a headline and a tree with one line a hop.
 
 mod columns;
+mod delays;
 mod paint;
 mod tree;
 
@@ -11,7 +12,7 @@ use analyze::paths::PathPattern;
 
 use crate::label::{ASCII, Signs, UNICODE};
 use crate::units::{Duration, count, duration, expected, percent, plural, printable};
-use crate::{Options, Output, Report, SortKey};
+use crate::{DelayReport, Meta, Options, Output, Report, SortKey};
 use columns::Columns;
 use paint::{Role, Row};
 
@@ -25,12 +26,27 @@ impl Output for Terminal {
         let ranked = report.ranked(options);
         screen.header(report, options, out)?;
         let columns = Columns::of(&ranked, &screen);
-        for (index, pattern) in ranked.iter().enumerate() {
+        for pattern in &ranked {
             writeln!(out)?;
-            screen.headline(index + 1, pattern, report, options, out)?;
+            screen.headline(pattern, report, options, out)?;
             tree::write(pattern, &columns, &screen, out)?;
         }
         screen.footer(report, &ranked, out)
+    }
+}
+
+impl Terminal {
+    /// Writes delays by node or by hop, a line each.
+    ///
+    /// # Errors
+    /// When `out` cannot be written to.
+    pub fn write_delays(
+        &self,
+        report: &DelayReport<'_>,
+        options: &Options,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        delays::write(report, &Screen::new(options), options, out)
     }
 }
 
@@ -59,7 +75,24 @@ impl Screen {
 
     /// What was traced, how many paths came of it, and what could not be seen.
     fn header(&self, report: &Report<'_>, options: &Options, out: &mut dyn Write) -> io::Result<()> {
-        let meta = &report.meta;
+        self.trace(&report.meta, out)?;
+        let mut row = self.row();
+        row.push(Role::Strong, &plural(report.pattern_count(), "path pattern", "path patterns"));
+        row.items([
+            (Role::Plain, plural(report.instances(), "instance", "instances")),
+            (Role::Plain, format!("{} expected to be real", expected(report.meta.expected_paths))),
+            (Role::Plain, format!("ranked by {}", self.plain(options.sort.label()))),
+        ]);
+        row.finish(out)?;
+        self.limits(&report.meta, out)?;
+        if report.patterns.is_empty() {
+            self.nothing(&report.meta, out)?;
+        }
+        Ok(())
+    }
+
+    /// What was traced.
+    fn trace(&self, meta: &Meta, out: &mut dyn Write) -> io::Result<()> {
         let mut row = self.row();
         row.push(Role::Strong, &printable(&meta.source));
         row.items([
@@ -75,17 +108,29 @@ impl Screen {
                 },
             ),
         ]);
-        row.finish(out)?;
-        let mut row = self.row();
-        row.push(Role::Strong, &plural(report.pattern_count(), "path pattern", "path patterns"));
-        row.items([
-            (Role::Plain, plural(report.instances(), "instance", "instances")),
-            (Role::Plain, format!("{} expected to be real", expected(meta.expected_paths))),
-            (Role::Plain, format!("ranked by {}", self.plain(options.sort.label()))),
-        ]);
-        row.finish(out)?;
-        let notes: Vec<(Role, String)> = report
-            .notes()
+        row.finish(out)
+    }
+
+    /// What is not shown: what the reader did not ask for, and what could not be seen.
+    fn limits(&self, meta: &Meta, out: &mut dyn Write) -> io::Result<()> {
+        if let Some(filtered) = &meta.filtered {
+            let mut row = self.row();
+            row.push(Role::Warn, "only:");
+            row.items(filtered.words().into_iter().map(|word| (Role::Warn, printable(&word))));
+            row.items([(
+                Role::Warn,
+                format!(
+                    "of {} in {}",
+                    plural(filtered.of_instances, "instance", "instances"),
+                    plural(filtered.of_patterns, "pattern", "patterns")
+                ),
+            )]);
+            row.finish(out)?;
+        }
+        let notes: Vec<(Role, String)> = meta
+            .notes
+            .iter()
+            .filter(|note| note.count > 0)
             .map(|note| (Role::Warn, format!("{} {}", count(note.count), printable(&note.label))))
             .collect();
         if !notes.is_empty() {
@@ -94,21 +139,25 @@ impl Screen {
             row.items(notes);
             row.finish(out)?;
         }
-        if report.patterns.is_empty() {
-            writeln!(out)?;
-            writeln!(out, "No path was found.")?;
-        }
         Ok(())
+    }
+
+    /// That there is nothing to show.
+    fn nothing(&self, meta: &Meta, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out)?;
+        match meta.filtered {
+            Some(_) => writeln!(out, "No path is left of what was asked for."),
+            None => writeln!(out, "No path was found."),
+        }
     }
 
     fn plain(&self, label: &str) -> String {
         if self.unicode { label.to_owned() } else { label.replace('√', "sqrt ") }
     }
 
-    /// A pattern in one line.
+    /// A pattern in one line, with the number by which it can be asked for.
     fn headline(
         &self,
-        rank: usize,
         pattern: &PathPattern,
         report: &Report<'_>,
         options: &Options,
@@ -116,7 +165,7 @@ impl Screen {
     ) -> io::Result<()> {
         let time = |name: &str, nanoseconds| format!("{name} {}", self.text(duration(nanoseconds)));
         let mut row = self.row();
-        row.push(Role::Strong, &format!("#{rank}"));
+        row.push(Role::Strong, &format!("#{}", pattern.id));
         row.items([
             (Role::Strong, format!("{} of time", percent(report.share(pattern)))),
             (Role::Plain, format!("{} seen", count(pattern.count.max(0) as u64))),
@@ -149,7 +198,14 @@ impl Screen {
             row.items([(Role::Dim, format!("{} of time", percent((1.0 - shown).max(0.0))))]);
             row.finish(out)?;
         }
-        if ranked.iter().any(|pattern| pattern.hops.iter().any(|hop| !hop.src_traced || !hop.dst_traced)) {
+        let is_untraced =
+            |pattern: &&PathPattern| pattern.hops.iter().any(|hop| !hop.src_traced || !hop.dst_traced);
+        self.end(&report.meta, ranked.iter().any(is_untraced), out)
+    }
+
+    /// What the mark of untraced nodes means, if there is one, and what to do next.
+    fn end(&self, meta: &Meta, is_untraced: bool, out: &mut dyn Write) -> io::Result<()> {
+        if is_untraced {
             writeln!(out)?;
             let mut row = self.row();
             let legend = "not traced: its own delay and that of its network are one number";
@@ -157,7 +213,7 @@ impl Screen {
             row.words(Role::Plain, legend);
             row.finish(out)?;
         }
-        for (index, step) in report.meta.next_steps.iter().enumerate() {
+        for (index, step) in meta.next_steps.iter().enumerate() {
             if index == 0 {
                 writeln!(out)?;
             }

@@ -4,6 +4,7 @@
 mod accuracy;
 mod analysis;
 mod export;
+mod filter;
 mod gather;
 mod import;
 mod keys;
@@ -20,12 +21,14 @@ use message_trace::DataDir;
 pub(crate) use accuracy::{Drop, Score, Skew, Synth};
 pub(crate) use analysis::{Analyze, Inference, Reconcile};
 pub(crate) use export::{Export, Exported, Format, Graph};
+pub(crate) use filter::Filter;
 pub(crate) use gather::{Collect, Ship};
 pub(crate) use import::{Import, Source};
 pub(crate) use keys::{DEFAULT_KEYS, Hosts, Keys, New, Show, What as KeysCommand};
 pub(crate) use manual::{Completions, Man};
 pub(crate) use record::Record;
 pub(crate) use results::{Dump, Info, Report};
+pub(crate) use values::Moment;
 
 /// See where the time goes in a distributed system of unmodified programs.
 ///

@@ -1,5 +1,6 @@
 //! How results are put on the screen: numbers with their units, and what standard output can show.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -41,13 +42,20 @@ pub(crate) fn say(line: &str) {
     let _ = writeln!(anstream::stderr(), "sockcap: {line}");
 }
 
-/// How wide a line may be: the terminal's width, or a width that suits a file.
+/// How wide a line may be: the terminal's width; elsewhere what `COLUMNS` says, as a pager's user may set it, or a width that
+/// suits a file.
 pub(crate) fn width() -> usize {
     const FILE: usize = 120;
-    if !std::io::stdout().is_terminal() {
-        return FILE;
+    let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    match std::io::stdout().is_terminal() {
+        true => terminal().unwrap_or(FILE),
+        false => columns(std::env::var_os("COLUMNS").as_deref()).unwrap_or(FILE),
     }
-    terminal_size::terminal_size().map_or(FILE, |(width, _)| usize::from(width.0))
+}
+
+/// The number of columns that the environment tells, if it does.
+fn columns(variable: Option<&OsStr>) -> Option<usize> {
+    variable?.to_str()?.trim().parse().ok().filter(|columns| (1..=10_000).contains(columns))
 }
 
 /// Whether to use colours on standard output: as asked, or on a terminal unless `NO_COLOR` speaks against it.
@@ -95,6 +103,13 @@ pub(crate) fn counted(number: u64, one: &str, many: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_number_says_how_wide() {
+        let of = |text: &str| columns(Some(OsStr::new(text)));
+        assert_eq!((of("80"), of(" 200 "), columns(None)), (Some(80), Some(200), None));
+        assert_eq!([of(""), of("0"), of("-5"), of("wide"), of("99999999999")], [None; 5]);
+    }
 
     #[test]
     fn sizes() {

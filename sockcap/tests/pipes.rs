@@ -54,6 +54,11 @@ fn output_that_nobody_reads_is_no_error() {
     let log = fs::read_dir(path.join("sockcap.data/hosts/one")).unwrap().next().unwrap().unwrap().path();
     let mut commands: Vec<Vec<&str>> =
         vec![vec!["dump", log.to_str().unwrap()], vec!["info"], vec!["report"], vec!["report", "--json"]];
+    for more in
+        [&["--hosts"][..], &["--hops", "--json"], &["--min-confidence", "0.1"], &["--from", "1", "--json"]]
+    {
+        commands.push([&["report"], more].concat());
+    }
     for table in ["messages", "nodes", "links", "paths", "patterns"] {
         for format in ["csv", "json", "parquet"] {
             commands.push(vec!["export", table, "--format", format]);

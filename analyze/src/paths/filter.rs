@@ -1,6 +1,7 @@
 //! Which paths of an analysis are looked at: patterns by their numbers and by the nodes that take part in them, instances by
 //! when they begin and by how likely they are.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use message_trace::table::columns::Columns;
@@ -102,6 +103,27 @@ impl WantedPatterns {
         }
         self.bits[word] |= 1 << (pattern % 64);
     }
+}
+
+/// The names of all nodes in the patterns of the table at `path`.
+///
+/// # Errors
+/// When the table cannot be read, or is not one of patterns.
+pub fn node_names(path: &Path) -> Result<BTreeSet<String>, Error> {
+    let mut names = BTreeSet::new();
+    for batch in table::read_columns(path, &["src", "dst"])? {
+        let batch = batch?;
+        let table = Columns::new(path, &batch);
+        for column in ["src", "dst"] {
+            let (_, texts) = table.numbered_texts(column)?;
+            for text in texts {
+                if !names.contains(text) {
+                    names.insert(text.to_owned());
+                }
+            }
+        }
+    }
+    Ok(names)
 }
 
 /// Calls `row` with the pattern of each row of the table at `path`, and which of `parts` the names of its two ends have.

@@ -1,8 +1,10 @@
 //! The terminal output as a whole, against files that a person has looked at.
 
+use analyze::paths::PathFilter;
+
 use super::*;
 use crate::golden::assert_golden;
-use crate::{Meta, samples};
+use crate::{Filtered, Meta, samples};
 
 fn written(patterns: &[PathPattern], meta: Meta, options: &Options) -> String {
     let mut out = Vec::new();
@@ -89,4 +91,34 @@ fn many_patterns() {
     let text = written(&samples::many(10_000), samples::meta(), &options);
     assert!(text.contains("9,980 patterns not shown"));
     assert_fits(&text, 100);
+}
+
+#[test]
+fn a_part_says_of_what_on_top() {
+    let filter = PathFilter {
+        through: vec!["app".into(), "a\u{1b}[31mb".into()],
+        from: Some(2_000_000_000),
+        to: Some(3_500_000_000),
+        min_confidence: Some(0.5),
+        ..PathFilter::default()
+    };
+    let filtered = Filtered { filter, begin: 1_000_000_000, of_patterns: 1_340, of_instances: 60_000 };
+    let meta = Meta { filtered: Some(filtered), ..samples::meta() };
+    let options = Options { width: 80, ..Options::default() };
+    let text = written(&samples::some()[..1], meta.clone(), &options);
+    assert_fits(&text, 80);
+    assert_golden("filtered.txt", &text);
+    let nothing = written(&[], meta, &options);
+    assert!(nothing.contains("No path is left of what was asked for."), "{nothing}");
+}
+
+#[test]
+fn patterns_have_the_numbers_by_which_they_can_be_asked_for() {
+    let options = Options { sort: SortKey::Count, ..Options::default() };
+    let text = written(&samples::some(), samples::meta(), &options);
+    let numbers: Vec<&str> =
+        text.lines().filter_map(|line| line.strip_prefix('#')?.split(' ').next()).collect();
+    assert_eq!(numbers, ["0", "1", "2", "3"]);
+    let text = written(&samples::some(), samples::meta(), &Options { sort: SortKey::Mean, ..options });
+    assert!(text.contains("\n#1  76.0% of time"), "{text}");
 }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use clap::Args;
 use report::SortKey;
 
-use super::{Data, Inference};
+use super::{Data, Filter, Inference};
 
 pub(super) const REPORT_HELP: &str = "\
 Sort keys:
@@ -15,12 +15,28 @@ Sort keys:
   confidence  expected / count                  p99    99th percentile of it
   evidence    expected / sqrt(count)
 
+Nodes and hops (--hosts, --hops) are ranked likewise, as if each message were a path that takes
+as long as it is delayed; their share is of the time of all paths, where branches that go on at
+once each count.
+
+A filter by time or confidence chooses path instances, and all figures are made again from those
+that are left; the report says on top what it is about. No page is written then.
+
+In a pager: sockcap report --color always | less -R
+
 What is not said of the analysis is as in the last one of the directory; 'sockcap analyze' without
 options goes back to the defaults.
 
 Examples:
   sockcap report
   sockcap report --sort p99 --limit 5
+  sockcap report --node host                       hosts as nodes
+  sockcap report --through AP1 --through DB2       paths that pass both
+  sockcap report --pattern 3                       only #3 of the list
+  sockcap report --from 10 --to 12.5               paths that begin in these seconds
+  sockcap report --from 2026-11-22T15:04:05Z --min-confidence 0.5
+  sockcap report --hosts --sort p99                which node is slow now and then?
+  sockcap report --hops --pattern 3 --limit 50     the network's part in #3
   sockcap report --json | jq '.patterns[0]'";
 
 pub(super) const INFO_HELP: &str = "\
@@ -37,8 +53,14 @@ Examples:
 pub(crate) struct Report {
     #[command(flatten)]
     pub(crate) data: Data,
-    /// Write the HTML page to this file [default: DIR/report.html]
-    #[arg(long, value_name = "FILE")]
+    /// Show the latency of each node instead, whatever the path (hosts with --node host)
+    #[arg(long, conflicts_with = "hops")]
+    pub(crate) hosts: bool,
+    /// Show the latency of the network between each two nodes instead, whatever the path
+    #[arg(long)]
+    pub(crate) hops: bool,
+    /// Write the HTML page to this file; it always has all paths [default: DIR/report.html]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["hosts", "hops", "through", "pattern", "from", "to", "min_confidence"])]
     pub(crate) html: Option<PathBuf>,
     /// Print JSON instead, with all patterns and all figures
     #[arg(long)]
@@ -46,12 +68,14 @@ pub(crate) struct Report {
     /// What to rank the patterns by
     #[arg(long, value_name = "KEY", default_value_t = SortKey::default(), value_parser = SortKey::from_str)]
     pub(crate) sort: SortKey,
-    /// Print at most so many patterns (the HTML page has up to 10000)
+    /// Print at most so many patterns, nodes or hops (the HTML page has up to 10000)
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) limit: usize,
     /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: clap::ColorChoice,
+    #[command(flatten)]
+    pub(crate) filter: Filter,
     #[command(flatten)]
     pub(crate) inference: Inference,
 }

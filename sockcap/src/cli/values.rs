@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 /// A size as the library takes it.
 pub(super) fn size(text: &str) -> Result<String, String> {
@@ -52,6 +52,34 @@ pub(super) fn duration_or_none(text: &str) -> Result<Duration, String> {
     if text == "0" { Ok(Duration::ZERO) } else { duration(text) }
 }
 
+/// A point in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// Nanoseconds since the trace's beginning.
+    Since(i64),
+    /// Nanoseconds since the Unix epoch.
+    At(i64),
+}
+
+/// A point in time: seconds or a time span since the trace's beginning, or a time of day as RFC 3339 has it.
+pub(super) fn moment(text: &str) -> Result<Moment, String> {
+    let nanoseconds = |span: SignedDuration| i64::try_from(span.as_nanos()).ok();
+    // As a span, so that decimals are taken as they are written.
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let span = if is_number { format!("{text}s").parse() } else { text.parse() };
+    let since = span.ok().and_then(nanoseconds).filter(|span| *span >= 0).map(Moment::Since);
+    let at = || {
+        let time = text.parse::<Timestamp>().ok()?;
+        i64::try_from(time.as_nanosecond()).ok().map(Moment::At)
+    };
+    since.or_else(at).ok_or_else(|| {
+        format!(
+            "'{text}' is no time; write seconds since the trace's beginning like 12.5, a time span like 200ms, or a time of \
+             day like 2026-11-22T15:04:05Z"
+        )
+    })
+}
+
 pub(super) fn positive(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
     number.ok_or_else(|| format!("'{text}' is no positive number"))
@@ -83,6 +111,24 @@ mod tests {
         assert_eq!(duration("2s"), Ok(Duration::from_secs(2)));
         assert_eq!(duration("100ms"), Ok(Duration::from_millis(100)));
         assert!(duration("-1s").is_err() && duration("0s").is_err() && duration("soon").is_err());
+    }
+
+    #[test]
+    fn moments() {
+        let since = |text| match moment(text) {
+            Ok(Moment::Since(nanoseconds)) => nanoseconds,
+            other => panic!("{text}: {other:?}"),
+        };
+        assert_eq!((since("0"), since("12.5"), since("3")), (0, 12_500_000_000, 3_000_000_000));
+        assert_eq!((since("200ms"), since("1m30s"), since("0s")), (200_000_000, 90_000_000_000, 0));
+        assert_eq!(since("0.000000001"), 1, "not as a rounded number");
+        assert_eq!(moment("1970-01-01T00:00:01.5Z"), Ok(Moment::At(1_500_000_000)));
+        assert_eq!(moment("1970-01-01T01:00:00+01:00"), Ok(Moment::At(0)));
+        for wrong in
+            ["", ".", "soon", "-1s", "1e3", "inf", "1.2.3", "1970-01-01", "300000d", "9999-01-01T00:00:00Z"]
+        {
+            assert!(moment(wrong).is_err_and(|error| error.contains("200ms")), "{wrong}");
+        }
     }
 
     #[test]

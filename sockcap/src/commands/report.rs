@@ -1,20 +1,21 @@
-//! `sockcap report`: the patterns on the terminal or as JSON, and the HTML page.
+//! `sockcap report`: the patterns on the terminal or as JSON, and the HTML page; or the delays by node or by hop.
+
+mod filter;
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
 use std::process::ExitCode;
 
-use analyze::AnalysisSummary;
-use analyze::paths::{ChosenPatterns, PathPattern};
+use analyze::paths::{ChosenPatterns, DelayTable, PathFilter, PathPattern};
+use analyze::{AnalysisSummary, Resources};
 use message_trace::{DataDir, Nodes};
 use reconcile::{Clocks, Reconciliation};
-use report::{Html, Json, Meta, Options, Output, Rest, Terminal};
+use report::{DelayReport, DelaysBy, Filtered, Html, Json, Meta, Options, Output, Rest, Terminal};
 
 use crate::cli::Report;
 use crate::error::Error;
 use crate::output::Target;
-use crate::{clocks, output, stages, words};
+use crate::{clocks, output, progress, stages, words};
 
 /// Patterns that are read for people: more than anybody looks at, and as many as a page can have.
 const MOST: usize = 10_000;
@@ -25,12 +26,7 @@ pub(crate) fn run(arguments: &Report) -> Result<ExitCode, Error> {
     let refused = |source| Error::File { path: page.clone(), source };
     let target = arguments.html.as_deref().map(Target::try_out).transpose().map_err(refused)?;
     let summary = stages::analysis(&data, &arguments.inference)?;
-    // JSON is for programs and has all patterns.
-    let most = if arguments.json { usize::MAX } else { arguments.limit.max(MOST) };
-    let order = |one: &PathPattern, other: &PathPattern| arguments.sort.compare(one, other);
-    let chosen = ChosenPatterns::read(&data.patterns(), most, order)?;
-    let meta = meta(&data, &summary, &page, &chosen)?;
-    let mut report = report::Report { patterns: &chosen.patterns, meta };
+    let filtered = filter::of(&arguments.filter, &data, &summary)?;
     let options = Options {
         sort: arguments.sort,
         limit: Some(arguments.limit),
@@ -38,9 +34,43 @@ pub(crate) fn run(arguments: &Report) -> Result<ExitCode, Error> {
         color: output::color(arguments.color),
         unicode: output::unicode(),
     };
+    if arguments.hosts || arguments.hops {
+        return delays(arguments, &summary, filtered, &options);
+    }
+    // JSON is for programs and has all patterns.
+    let most = if arguments.json { usize::MAX } else { arguments.limit.max(MOST) };
+    let order = |one: &PathPattern, other: &PathPattern| arguments.sort.compare(one, other);
+    let chosen = match &filtered {
+        None => ChosenPatterns::read(&data.patterns(), most, order)?,
+        Some(Filtered { filter, .. }) => ChosenPatterns::filtered(
+            &data,
+            filter,
+            most,
+            order,
+            &Resources::default(),
+            &progress::Terminal::new(),
+        )?,
+    };
+    let mut meta = meta(&data, &summary)?;
+    meta.rest = rest(&chosen);
+    match filtered {
+        // A page of a part could be taken for one of all.
+        Some(filtered) => {
+            meta.expected_paths = chosen.expected;
+            meta.filtered = Some(filtered);
+            meta.next_steps = vec![unfiltered(&data)];
+        }
+        None => {
+            let which = if meta.rest.patterns == 0 { "all" } else { "more" };
+            meta.next_steps = vec![format!("timelines and {which} patterns: {}", page.display())];
+        }
+    }
+    let is_part = meta.filtered.is_some();
+    let mut report = report::Report { patterns: &chosen.patterns, meta };
 
     let written = match target {
         Some(target) => target.create().and_then(|file| write_page(file, &report, &options)).map_err(refused),
+        None if is_part => Ok(()),
         None => File::create(&page).and_then(|file| write_page(file, &report, &options)).map_err(refused),
     };
     match written {
@@ -59,6 +89,40 @@ pub(crate) fn run(arguments: &Report) -> Result<ExitCode, Error> {
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Shows the delays by node or by hop.
+fn delays(
+    arguments: &Report,
+    summary: &AnalysisSummary,
+    filtered: Option<Filtered>,
+    options: &Options,
+) -> Result<ExitCode, Error> {
+    let data = arguments.data.dir();
+    let all = PathFilter::default();
+    let filter = filtered.as_ref().map_or(&all, |filtered| &filtered.filter);
+    let (resources, progress) = (Resources::default(), progress::Terminal::new());
+    let table = match arguments.hosts {
+        true => DelaysBy::Node(DelayTable::of_nodes(&data, filter, &resources, &progress)?),
+        false => DelaysBy::Hop(DelayTable::of_hops(&data, filter, &resources, &progress)?),
+    };
+    drop(progress);
+    let mut meta = meta(&data, summary)?;
+    meta.next_steps = filtered.iter().map(|_| unfiltered(&data)).collect();
+    meta.filtered = filtered;
+    let report = DelayReport { table: &table, meta };
+    let mut out = BufWriter::new(io::stdout().lock());
+    match arguments.json {
+        true => Json.write_delays(&report, &Options { limit: None, ..*options }, &mut out)?,
+        false => Terminal.write_delays(&report, options, &mut out)?,
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// How to see everything again.
+fn unfiltered(data: &DataDir) -> String {
+    format!("all paths: sockcap report{}", words::same_directory(data))
 }
 
 /// What was not chosen.
@@ -84,12 +148,7 @@ fn write_page(file: File, report: &report::Report, options: &Options) -> io::Res
 }
 
 /// What a reader must know of the trace.
-fn meta(
-    data: &DataDir,
-    summary: &AnalysisSummary,
-    page: &Path,
-    chosen: &ChosenPatterns,
-) -> Result<Meta, Error> {
+fn meta(data: &DataDir, summary: &AnalysisSummary) -> Result<Meta, Error> {
     let nodes = Nodes::read(&data.nodes())?;
     let mut hosts: Vec<&str> =
         nodes.0.iter().filter(|node| node.traced).map(|node| node.host.as_str()).collect();
@@ -100,8 +159,6 @@ fn meta(
     // Where something was imported, the nodes are what there is to count.
     let found = Reconciliation::read(data).ok();
     let recorded = found.as_ref().filter(|found| found.imported.is_empty()).map(|found| found.processes);
-    let rest = rest(chosen);
-    let which = if rest.patterns == 0 { "all" } else { "more" };
     Ok(Meta {
         source: data.path().display().to_string(),
         messages: totals.messages,
@@ -111,7 +168,6 @@ fn meta(
         expected_paths: totals.instances_expected,
         notes: found.as_ref().map(words::notes).unwrap_or_default(),
         clocks: Clocks::read(&data.clocks()).map(|found| clocks::of_report(&found)).unwrap_or_default(),
-        rest,
-        next_steps: vec![format!("timelines and {which} patterns: {}", page.display())],
+        ..Meta::default()
     })
 }

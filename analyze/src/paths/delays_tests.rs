@@ -1,0 +1,169 @@
+//! Delays by node and by hop: by hand, and against the instances gathered the plain way.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+
+use message_trace::MessageTrace;
+use proptest::prelude::*;
+
+use super::*;
+use crate::analyze;
+use crate::fixture::Fixture;
+use crate::options::{Options, Pieces};
+use crate::paths::{Instances, PathPattern};
+
+/// How many messages there are, and the delays that are known with their weights.
+type Plain = (u64, Vec<(i64, f64)>);
+
+/// The tables that an analysis writes, in small groups of rows.
+fn analyzed(trace: &MessageTrace) -> (tempfile::TempDir, DataDir) {
+    let directory = tempfile::tempdir().unwrap();
+    let dir = DataDir::new(directory.path());
+    trace.write(&dir.messages(), &dir.nodes()).unwrap();
+    let resources =
+        Resources { pieces: Pieces { messages: 5, partitions: 2, rows: 9 }, ..Resources::default() };
+    analyze(&dir, &Options { resources, clients_start_paths: false, ..Options::default() }, &()).unwrap();
+    (directory, dir)
+}
+
+fn close(one: f64, other: f64) -> bool {
+    (one - other).abs() <= 1e-9 * one.abs().max(other.abs()).max(1.0)
+}
+
+/// Requests a -> b -> dns and back, of which dns was not traced. b takes 10, 20 and 60 before it asks, and 5 before it
+/// answers; the way from a to b takes 7, the way back is not seen; dns answers after 100, 100 and 400.
+fn requests() -> MessageTrace {
+    let mut trace = Fixture::new().untraced(&["dns"]);
+    for (request, (before, dns)) in (0..).zip([(10, 100), (20, 100), (60, 400)]) {
+        let time = 100_000 * request;
+        trace.send("a", "b", time, time + 7).ports(40_000, 80);
+        let asks = time + 7 + before;
+        trace.send("b", "dns", asks, 0).ports(40_000, 53);
+        trace.send("dns", "b", 0, asks + dns).ports(53, 40_000).accepting();
+        trace.send("b", "a", asks + dns + 5, 0).ports(80, 40_000).accepting().lost();
+    }
+    trace.trace()
+}
+
+#[test]
+fn by_hand() {
+    let (_directory, dir) = analyzed(&requests());
+    let patterns = PathPattern::read_all(&dir.patterns()).unwrap();
+    let whole = patterns.iter().find(|pattern| pattern.hops.len() == 4).unwrap();
+    let only = PathFilter { patterns: vec![whole.id], ..PathFilter::default() };
+    let nodes = DelayTable::of_nodes(&dir, &only, &Resources::default(), &()).unwrap();
+    assert_eq!((nodes.instances, nodes.expected), (3, whole.expected));
+    assert!(close(nodes.total_time, whole.total_time));
+    let [b, dns] = &nodes.rows[..] else { panic!("{nodes:?}") };
+    assert_eq!((b.node.as_str(), b.traced, b.delays.count), ("b", true, 6));
+    // 5, 5, 5, 10, 20, 60, the last of which is the 99th percentile, each with the probability of its request.
+    let instances = Instances::read(&dir.paths()).unwrap();
+    let of = instances.iter().filter(|instance| i64::from(instance.pattern) == whole.id);
+    let p: Vec<f64> = of.map(|instance| instance.probability).collect();
+    let weighted = |delays: [f64; 3]| p[0] * delays[0] + p[1] * delays[1] + p[2] * delays[2];
+    let delay = b.delays.delay.unwrap();
+    assert_eq!((delay.p50, delay.p99), (5.0, 60.0));
+    let total = weighted([5.0 + 10.0, 5.0 + 20.0, 5.0 + 60.0]);
+    assert!(close(b.delays.expected, 2.0 * p.iter().sum::<f64>()), "{b:?}");
+    assert!(close(b.delays.total_time, total) && close(delay.mean, total / b.delays.expected), "{b:?}");
+    let server = whole.hops[1].dst.as_str();
+    assert_eq!((dns.node.as_str(), dns.traced, dns.delays.count), (server, false, 3));
+    let delay = dns.delays.delay.unwrap();
+    assert!(close(delay.mean, weighted([100.0, 100.0, 400.0]) / p.iter().sum::<f64>()), "{dns:?}");
+    assert_eq!((delay.p50, delay.p99), (100.0, 400.0));
+
+    let hops = DelayTable::of_hops(&dir, &only, &Resources::default(), &()).unwrap();
+    let told = |hop: &HopDelays| (hop.src.clone(), hop.dst.clone(), hop.delays.delay.map(|delay| delay.p50));
+    let of = |src: &str, dst: &str, delay| (src.to_owned(), dst.to_owned(), delay);
+    let expected =
+        [of("CLIENT", "b", Some(7.0)), of("b", server, None), of(server, "b", None), of("b", "CLIENT", None)];
+    assert_eq!(hops.rows.iter().map(told).collect::<Vec<_>>(), expected);
+    assert!(hops.rows.iter().all(|hop| hop.delays.count == 3 && close(hop.delays.bytes, 100.0)));
+    assert!(hops.rows[0].dst_traced && !hops.rows[1].dst_traced);
+
+    // The second request alone.
+    let second = PathFilter { from: Some(100_000), to: Some(200_000), ..only };
+    let nodes = DelayTable::of_nodes(&dir, &second, &Resources::default(), &()).unwrap();
+    assert_eq!(nodes.rows.iter().map(|node| node.delays.count).collect::<Vec<_>>(), [2, 1]);
+    assert_eq!(nodes.rows[0].delays.delay.unwrap().p99, 20.0);
+}
+
+/// Messages among four nodes, of which the last was not traced, with clocks that may be off.
+fn some_trace() -> impl Strategy<Value = MessageTrace> {
+    let message = (0usize..4, 0usize..4, 0i64..400, -20i64..60, any::<bool>(), 0u8..10);
+    proptest::collection::vec(message, 0..60).prop_map(|messages| {
+        let mut trace = Fixture::new().untraced(&["d"]);
+        for (bytes, (src, dst, send, latency, answers, lost)) in (1..).zip(messages) {
+            let sent = trace.send(["a", "b", "c", "d"][src], ["a", "b", "c", "d"][dst], send, send + latency);
+            sent.bytes(bytes);
+            if answers {
+                sent.ports(80, 40_000).accepting();
+            }
+            if lost == 0 {
+                sent.lost();
+            }
+        }
+        trace.trace()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn tables_are_as_made_the_plain_way(
+        trace in some_trace(),
+        memory in prop::sample::select(vec![0, 500, 1 << 20]),
+        threads in 1usize..4,
+        from in prop::option::of(0i64..400),
+    ) {
+        let (_directory, dir) = analyzed(&trace);
+        let patterns = PathPattern::read_all(&dir.patterns()).unwrap();
+        let filter = PathFilter { from, ..PathFilter::default() };
+        let resources = Resources { memory, threads: NonZeroUsize::new(threads), ..Resources::default() };
+        let mut nodes: BTreeMap<(String, bool), Plain> = BTreeMap::new();
+        let mut hops: BTreeMap<[String; 4], Plain> = BTreeMap::new();
+        let timed = TimedInstances::open(&dir).unwrap();
+        for piece in 0..timed.pieces() {
+            let each = |instance: &TimedInstance<'_>| {
+                if !filter.is_in_time(instance) {
+                    return Ok(());
+                }
+                let p = instance.which.probability;
+                for (place, hop) in patterns[instance.which.pattern as usize].hops.iter().enumerate() {
+                    let delays = [(true, instance.node_latency(place)), (false, instance.untraced_latency(place))];
+                    for (traced, delay) in delays.into_iter().filter_map(|(traced, delay)| Some((traced, delay?))) {
+                        let of = nodes.entry((hop.src.clone(), traced)).or_default();
+                        of.0 += 1;
+                        of.1.push((delay, p));
+                    }
+                    let key = [&hop.src, &hop.dst, &hop.src_port, &hop.dst_port].map(String::clone);
+                    let of = hops.entry(key).or_default();
+                    of.0 += 1;
+                    of.1.extend(instance.network_latency(place).map(|delay| (delay, p)));
+                }
+                Ok(())
+            };
+            timed.read(piece, |_| true, each).unwrap();
+        }
+        let found = DelayTable::of_nodes(&dir, &filter, &resources, &()).unwrap();
+        prop_assert_eq!(found.rows.len(), nodes.len());
+        for row in &found.rows {
+            let (count, delays) = nodes.get_mut(&(row.node.clone(), row.traced)).unwrap();
+            prop_assert_eq!((row.delays.count, row.delays.delay), (*count, Summary::of(delays)));
+        }
+        let found = DelayTable::of_hops(&dir, &filter, &resources, &()).unwrap();
+        prop_assert_eq!(found.rows.len(), hops.len());
+        for row in &found.rows {
+            let key = [&row.src, &row.dst, &row.src_port, &row.dst_port].map(String::clone);
+            let (count, delays) = hops.get_mut(&key).unwrap();
+            prop_assert_eq!((row.delays.count, row.delays.delay), (*count, Summary::of(delays)));
+        }
+        if from.is_none() {
+            let total: f64 = patterns.iter().map(|pattern| pattern.total_time).sum();
+            prop_assert!(close(found.total_time, total));
+            let expected: f64 = patterns.iter().map(|pattern| pattern.expected).sum();
+            prop_assert!(close(found.expected, expected));
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! What of an analysis a report is about, where that is not all of it: said on top of every output, so that nobody takes a part
+//! for the whole.
+
+use analyze::paths::PathFilter;
+
+/// A filter, and what it was laid on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Filtered {
+    /// Which paths the report is about.
+    pub filter: PathFilter,
+    /// When the trace begins, from which [`PathFilter::from`] and [`PathFilter::to`] are told to people: nanoseconds since the
+    /// Unix epoch, on the common clock.
+    pub begin: i64,
+    /// How many patterns there are in all.
+    pub of_patterns: u64,
+    /// How many instances there are in all.
+    pub of_instances: u64,
+}
+
+impl Filtered {
+    /// What was asked for, in words, each on its own.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let PathFilter { through, patterns, from, to, min_confidence } = &self.filter;
+        let mut words: Vec<String> = through.iter().map(|name| format!("through {name}")).collect();
+        if !patterns.is_empty() {
+            let numbers: Vec<String> = patterns.iter().map(|pattern| format!("#{pattern}")).collect();
+            words.push(format!("pattern {}", numbers.join(", ")));
+        }
+        let since = |time: &i64| seconds(time.saturating_sub(self.begin));
+        words.extend(from.iter().map(|from| format!("from {}", since(from))));
+        words.extend(to.iter().map(|to| format!("to {}", since(to))));
+        words.extend(min_confidence.iter().map(|least| format!("confidence at least {least}")));
+        words
+    }
+}
+
+/// Nanoseconds as seconds, with no more digits than they have: they are what was asked for.
+fn seconds(nanoseconds: i64) -> String {
+    let (sign, size) = (if nanoseconds < 0 { "-" } else { "" }, nanoseconds.unsigned_abs());
+    let text = format!("{sign}{}.{:09}", size / 1_000_000_000, size % 1_000_000_000);
+    format!("{}s", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_asked_for_is_told_as_it_was_asked() {
+        let filter = PathFilter {
+            through: vec!["web".into(), "db".into()],
+            patterns: vec![0, 7],
+            from: Some(1_000 + 1_500_000_000),
+            to: Some(1_000 + 12_000_000_001),
+            min_confidence: Some(0.25),
+        };
+        let filtered = Filtered { filter, begin: 1_000, ..Filtered::default() };
+        let words = ["through web", "through db", "pattern #0, #7", "from 1.5s", "to 12.000000001s"];
+        assert_eq!(filtered.words()[..5], words);
+        assert_eq!(filtered.words()[5], "confidence at least 0.25");
+        assert_eq!((seconds(0).as_str(), seconds(-20_000_000).as_str()), ("0s", "-0.02s"));
+        assert_eq!(seconds(100_000_000_000), "100s");
+        assert!(Filtered::default().words().is_empty());
+    }
+}

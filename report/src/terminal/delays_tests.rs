@@ -1,0 +1,89 @@
+//! Tables of delays, against files that a person has looked at.
+
+use crate::golden::assert_golden;
+use crate::{DelayReport, DelaysBy, Meta, Options, SortKey, Terminal, samples};
+
+fn written(table: &DelaysBy, meta: Meta, options: &Options) -> String {
+    let mut out = Vec::new();
+    Terminal.write_delays(&DelayReport { table, meta }, options, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn assert_fits(text: &str, width: usize) {
+    for line in text.lines() {
+        assert!(line.chars().count() <= width, "{} columns: {line}", line.chars().count());
+        assert_eq!(line, line.trim_end());
+        assert!(line.chars().all(|c| !c.is_control()), "{line:?}");
+    }
+}
+
+#[test]
+fn nodes() {
+    let (nodes, _) = samples::delays();
+    let text = written(&nodes, samples::meta(), &Options { width: 120, ..Options::default() });
+    assert_fits(&text, 120);
+    assert_golden("nodes.txt", &text);
+}
+
+#[test]
+fn hops_by_mean() {
+    let (_, hops) = samples::delays();
+    let options = Options { width: 100, sort: SortKey::Mean, limit: Some(3), ..Options::default() };
+    let text = written(&hops, samples::meta(), &options);
+    assert_fits(&text, 100);
+    assert_golden("hops.txt", &text);
+}
+
+#[test]
+fn on_a_narrow_screen_in_ascii() {
+    let (nodes, hops) = samples::delays();
+    let options = Options { width: 60, unicode: false, ..Options::default() };
+    let text = [&nodes, &hops].map(|table| written(table, samples::meta(), &options)).concat();
+    assert_fits(&text, 60);
+    assert!(text.is_ascii(), "{text}");
+    assert_golden("delays-ascii.txt", &text);
+    for width in [40, 47, 53, 71, 80, 90, 200] {
+        for table in [&nodes, &hops] {
+            assert_fits(&written(table, samples::meta(), &Options { width, ..Options::default() }), width);
+        }
+    }
+}
+
+#[test]
+fn colour_changes_nothing_else() {
+    let (nodes, _) = samples::delays();
+    let plain = written(&nodes, samples::meta(), &Options::default());
+    let mut coloured = written(&nodes, samples::meta(), &Options { color: true, ..Options::default() });
+    assert!(coloured.contains('\u{1b}'));
+    while let Some(start) = coloured.find('\u{1b}') {
+        let end = start + coloured[start..].find('m').unwrap();
+        coloured.replace_range(start..=end, "");
+    }
+    assert_eq!(coloured, plain);
+}
+
+#[test]
+fn each_key_ranks_and_what_was_not_measured_comes_last() {
+    let (_, hops) = samples::delays();
+    let first = |sort| {
+        let text = written(&hops, samples::meta(), &Options { sort, ..Options::default() });
+        let lines: Vec<String> =
+            text.lines().skip_while(|line| !line.starts_with("hop")).map(str::to_owned).collect();
+        (lines[1].clone(), lines[4].clone())
+    };
+    for sort in [SortKey::Total, SortKey::Mean, SortKey::P99] {
+        let (first, last) = first(sort);
+        assert!(
+            first.starts_with("shop.py:18081 → nginx") && last.contains("10.0.0.2:53 udp"),
+            "{first} {last}"
+        );
+    }
+    assert!(first(SortKey::Count).0.starts_with("nginx → shop.py:18081"), "equal ones stay in order");
+}
+
+#[test]
+fn nothing_found() {
+    let table = analyze::paths::DelayTable { rows: Vec::new(), instances: 0, expected: 0.0, total_time: 0.0 };
+    let text = written(&DelaysBy::Node(table), Meta::default(), &Options::default());
+    assert!(text.contains("No path was found."), "{text}");
+}

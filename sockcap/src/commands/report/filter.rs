@@ -1,0 +1,85 @@
+//! From what was asked for on the command line to the filter of an analysis: moments become times of the trace, and what cannot
+//! be is said with the flag that it is of.
+
+use analyze::AnalysisSummary;
+use analyze::paths::{PathFilter, node_names};
+use message_trace::table::MessageReader;
+use message_trace::{DataDir, MessageTrace};
+use report::Filtered;
+
+use crate::cli::{Filter, Moment};
+use crate::error::Error;
+
+/// Names of nodes that an error lists.
+const LISTED: usize = 12;
+
+/// What the report is about, if that is not all.
+pub(super) fn of(
+    arguments: &Filter,
+    data: &DataDir,
+    summary: &AnalysisSummary,
+) -> Result<Option<Filtered>, Error> {
+    if arguments.is_empty() {
+        return Ok(None);
+    }
+    let totals = &summary.totals;
+    let unknown = arguments
+        .pattern
+        .iter()
+        .find(|pattern| u64::try_from(**pattern).is_ok_and(|id| id >= totals.patterns));
+    if let Some(unknown) = unknown {
+        let known = match totals.patterns {
+            0 => "there are no patterns".to_owned(),
+            all => format!("they are numbered from 0 to {}, as 'sockcap report' shows them", all - 1),
+        };
+        return Err(Error::Usage(format!("--pattern {unknown}: there is no such pattern; {known}")));
+    }
+    let begin = match arguments.from.is_some() || arguments.to.is_some() {
+        true => beginning(data)?,
+        false => 0,
+    };
+    let time = |moment: Moment| match moment {
+        Moment::Since(nanoseconds) => begin.saturating_add(nanoseconds),
+        Moment::At(nanoseconds) => nanoseconds,
+    };
+    let (from, to) = (arguments.from.map(time), arguments.to.map(time));
+    if from.zip(to).is_some_and(|(from, to)| from >= to) {
+        return Err(Error::Usage("--from must be before --to; between them no path could begin".into()));
+    }
+    let filter = PathFilter {
+        through: arguments.through.clone(),
+        patterns: arguments.pattern.clone(),
+        from,
+        to,
+        min_confidence: arguments.min_confidence,
+    };
+    known_names(&filter, data)?;
+    Ok(Some(Filtered { filter, begin, of_patterns: totals.patterns, of_instances: totals.instances }))
+}
+
+/// When the first message was sent or, where that is not known, received. Messages are in the order of that.
+fn beginning(data: &DataDir) -> Result<i64, Error> {
+    let mut reader = MessageReader::open(&data.messages(), &data.nodes())?;
+    let mut first = MessageTrace::new(reader.nodes().clone());
+    reader.read(&mut first, 1)?;
+    let first = first.messages().next();
+    Ok(first.and_then(|message| message.send_ts.or(message.recv_ts)).unwrap_or_default())
+}
+
+/// Refuses a name that no node has: that is a slip more often than a question.
+fn known_names(filter: &PathFilter, data: &DataDir) -> Result<(), Error> {
+    if filter.through.is_empty() {
+        return Ok(());
+    }
+    let names = node_names(&data.patterns())?;
+    let Some(unknown) = filter.through.iter().find(|part| !names.iter().any(|name| name.contains(*part)))
+    else {
+        return Ok(());
+    };
+    let mut known: Vec<&str> = names.iter().take(LISTED).map(String::as_str).collect();
+    if names.len() > LISTED {
+        known.push("...");
+    }
+    let known = known.join(", ");
+    Err(Error::Usage(format!("--through {unknown}: no node has that in its name; there are {known}")))
+}
