@@ -111,26 +111,21 @@ impl Label {
     }
 }
 
-/// A path in a few words: its nodes in the order in which it first comes to them, an arrow where it goes on from the
-/// one before and a comma where it does not; of long paths only the beginning.
-pub(crate) fn route(hops: &[Hop]) -> String {
-    const MOST: usize = 8;
-    let mut nodes: Vec<&str> = hops.first().map(|root| root.src.as_str()).into_iter().collect();
-    let mut route = nodes.first().map_or_else(String::new, |name| printable(name));
+/// The nodes of a path in the order in which it first comes to them, no more than `most`, and of each whether the path goes on
+/// from the one before.
+pub(crate) fn nodes(hops: &[Hop], most: usize) -> Vec<(&str, bool)> {
+    let mut nodes: Vec<(&str, bool)> =
+        hops.first().map(|root| (root.src.as_str(), false)).into_iter().collect();
     for hop in hops {
-        if nodes.contains(&hop.dst.as_str()) {
-            continue;
+        if nodes.len() >= most {
+            break;
         }
-        if nodes.len() < MOST {
-            route.push_str(if nodes.last() == Some(&hop.src.as_str()) { UNICODE.arrow } else { ", " });
-            route.push_str(&shorten(&printable(&hop.dst), 40, UNICODE.ellipsis));
+        if !nodes.iter().any(|(name, _)| *name == hop.dst) {
+            let goes_on = nodes.last().is_some_and(|(last, _)| *last == hop.src);
+            nodes.push((&hop.dst, goes_on));
         }
-        nodes.push(&hop.dst);
     }
-    if nodes.len() > MOST {
-        route.push_str(&format!(" and {} more", nodes.len() - MOST));
-    }
-    route
+    nodes
 }
 
 #[cfg(test)]
@@ -152,11 +147,13 @@ mod tests {
     }
 
     #[test]
-    fn a_route_tells_paths_apart() {
-        assert_eq!(route(&samples::cached().hops), "CLIENT → nginx → app.py → redis-server");
-        assert_eq!(route(&samples::forked().hops), "CLIENT → gateway → prices, stock, audit");
-        assert!(route(&samples::pipeline(0, 50).hops).ends_with("stage-6 and 43 more"));
-        assert_eq!(route(&[]), "");
+    fn nodes_are_met_once() {
+        let forked = samples::forked();
+        let met =
+            [("CLIENT", false), ("gateway", true), ("prices", true), ("stock", false), ("audit", false)];
+        assert_eq!(nodes(&forked.hops, 10), met);
+        assert_eq!(nodes(&forked.hops, 2), met[..2]);
+        assert_eq!(nodes(&[], 10), []);
     }
 
     #[test]

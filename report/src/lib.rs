@@ -23,6 +23,7 @@ mod html;
 mod json;
 mod label;
 mod options;
+pub mod page;
 mod sort;
 mod summary;
 mod terminal;

@@ -171,6 +171,7 @@ pub(crate) fn meta() -> Meta {
         messages: 2_416,
         processes: 7,
         hosts: 1,
+        begin: None,
         span: 12_345_000_000,
         expected_paths: 369.9,
         notes: vec![

@@ -25,6 +25,8 @@ pub struct Meta {
     pub processes: u64,
     /// Traced hosts.
     pub hosts: u64,
+    /// When the first event of the trace was, in nanoseconds since the Unix epoch on the common clock; none where nobody asked.
+    pub begin: Option<i64>,
     /// From the first event of the trace to the last, in nanoseconds.
     pub span: i64,
     /// How many path instances are expected to be real, in all patterns, also in those that are not given.

@@ -54,20 +54,6 @@ impl fmt::Display for Duration {
     }
 }
 
-/// `nanoseconds` in milliseconds, whatever their size, as the labels of a timeline have it: three significant
-/// digits, but never more than four decimals.
-pub(crate) fn milliseconds(nanoseconds: f64) -> String {
-    let value = nanoseconds / 1e6;
-    let decimals = match value.abs() {
-        size if size < 0.09995 => 4,
-        size if size < 0.9995 => 3,
-        size if size < 9.995 => 2,
-        size if size < 99.95 => 1,
-        _ => 0,
-    };
-    if value > 0.0 && value < 0.00005 { "<0.0001".to_owned() } else { format!("{value:.decimals$}") }
-}
-
 /// A whole number with its thousands apart: 1,234,567.
 pub(crate) fn count(number: u64) -> String {
     let digits = number.to_string();
@@ -98,16 +84,6 @@ pub(crate) fn percent(share: f64) -> String {
 /// A share from 0 to 1 as whole per cent; the smallest are `<1%`.
 pub(crate) fn whole_percent(share: f64) -> String {
     if share > 0.0 && share < 0.005 { "<1%".to_owned() } else { format!("{:.0}%", share * 100.0) }
-}
-
-/// A mean size in bytes.
-pub(crate) fn bytes(size: f64) -> String {
-    match size {
-        size if size < 999.5 => format!("{size:.0} B"),
-        size if size < 999.5e3 => format!("{} kB", three_digits(size / 1e3)),
-        size if size < 999.5e6 => format!("{} MB", three_digits(size / 1e6)),
-        size => format!("{} GB", three_digits(size / 1e9)),
-    }
 }
 
 /// "1 host", "2 hosts".
@@ -170,23 +146,6 @@ mod tests {
     }
 
     #[test]
-    fn timelines_are_in_milliseconds() {
-        let cases = [
-            (0.0, "0.0000"),
-            (12.0, "<0.0001"),
-            (4_321.0, "0.0043"),
-            (99_960.0, "0.100"),
-            (212_000.0, "0.212"),
-            (999_600.0, "1.00"),
-            (64_700_000.0, "64.7"),
-            (320_600_000.0, "321"),
-        ];
-        for (nanoseconds, text) in cases {
-            assert_eq!(milliseconds(nanoseconds), text, "{nanoseconds}");
-        }
-    }
-
-    #[test]
     fn counts_are_grouped() {
         assert_eq!((count(0).as_str(), count(999).as_str()), ("0", "999"));
         assert_eq!((count(1_000).as_str(), count(1_234_567).as_str()), ("1,000", "1,234,567"));
@@ -195,7 +154,6 @@ mod tests {
             (plural(1, "host", "hosts"), plural(2, "host", "hosts")),
             ("1 host".into(), "2 hosts".into())
         );
-        assert_eq!((bytes(812.4), bytes(65_536.0)), ("812 B".into(), "65.5 kB".into()));
     }
 
     #[test]

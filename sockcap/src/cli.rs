@@ -12,6 +12,7 @@ mod manual;
 mod record;
 mod results;
 mod values;
+mod view;
 
 use std::path::PathBuf;
 
@@ -29,6 +30,7 @@ pub(crate) use manual::{Completions, Man};
 pub(crate) use record::Record;
 pub(crate) use results::{Dump, Info, Report};
 pub(crate) use values::Moment;
+pub(crate) use view::View;
 
 /// See where the time goes in a distributed system of unmodified programs.
 ///
@@ -90,6 +92,9 @@ pub(crate) enum Command {
     /// Show the causal paths and where their time goes
     #[command(after_help = results::REPORT_HELP)]
     Report(Report),
+    /// Show the page of a report in the browser, of however large a trace
+    #[command(after_help = view::HELP)]
+    View(View),
     /// Write tables, traces and patterns for other tools
     #[command(after_help = export::HELP)]
     Export(Export),

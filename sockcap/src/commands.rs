@@ -17,3 +17,4 @@ pub(crate) mod score;
 pub(crate) mod ship;
 pub(crate) mod skew;
 pub(crate) mod synth;
+pub(crate) mod view;

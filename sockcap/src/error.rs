@@ -60,6 +60,8 @@ pub(crate) enum Error {
         "{0}: others can reach this address, and with --plain anybody could read and write; use --key, or --force if the network is yours alone"
     )]
     PlainAbroad(String),
+    #[error("127.0.0.1:{port}: {source}; name another port with --port, or leave it away")]
+    Port { port: u16, source: io::Error },
     #[error("it is not clear which host's logs to send: name it with --host")]
     WhichHost,
     #[error("signals cannot be received: {0}")]

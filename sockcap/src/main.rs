@@ -7,6 +7,7 @@ mod commands;
 mod config;
 mod error;
 mod output;
+mod page;
 mod progress;
 mod stages;
 mod visibility;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
         Command::Reconcile(arguments) => commands::reconcile::run(&arguments),
         Command::Analyze(arguments) => commands::analyze::run(&arguments),
         Command::Report(arguments) => commands::report::run(&arguments),
+        Command::View(arguments) => commands::view::run(&arguments),
         Command::Export(arguments) => commands::export::run(&arguments),
         Command::Info(arguments) => commands::info::run(&arguments),
         Command::Keys(arguments) => commands::keys::run(&arguments),

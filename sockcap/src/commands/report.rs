@@ -10,15 +10,16 @@ use analyze::paths::{ChosenPatterns, DelayTable, PathFilter, PathPattern};
 use analyze::{AnalysisSummary, Resources};
 use message_trace::{DataDir, Nodes};
 use reconcile::{Clocks, Reconciliation};
+use report::page::Page;
 use report::{DelayReport, DelaysBy, Filtered, Html, Json, Meta, Options, Output, Rest, Terminal};
 
 use crate::cli::Report;
 use crate::error::Error;
 use crate::output::Target;
-use crate::{clocks, output, progress, stages, words};
+use crate::{clocks, output, page, progress, stages, words};
 
 /// Patterns that are read for people: more than anybody looks at, and as many as a page can have.
-const MOST: usize = 10_000;
+pub(super) const MOST: usize = 10_000;
 
 pub(crate) fn run(arguments: &Report) -> Result<ExitCode, Error> {
     let data = arguments.data.dir();
@@ -27,6 +28,7 @@ pub(crate) fn run(arguments: &Report) -> Result<ExitCode, Error> {
     let target = arguments.html.as_deref().map(Target::try_out).transpose().map_err(refused)?;
     let summary = stages::analysis(&data, &arguments.inference)?;
     let filtered = filter::of(&arguments.filter, &data, &summary)?;
+    let filter = filtered.as_ref().map(|filtered| filtered.filter.clone());
     let options = Options {
         sort: arguments.sort,
         limit: Some(arguments.limit),
@@ -54,7 +56,6 @@ pub(crate) fn run(arguments: &Report) -> Result<ExitCode, Error> {
     let mut meta = meta(&data, &summary)?;
     meta.rest = rest(&chosen);
     match filtered {
-        // A page of a part could be taken for one of all.
         Some(filtered) => {
             meta.expected_paths = chosen.expected;
             meta.filtered = Some(filtered);
@@ -68,10 +69,15 @@ pub(crate) fn run(arguments: &Report) -> Result<ExitCode, Error> {
     let is_part = meta.filtered.is_some();
     let mut report = report::Report { patterns: &chosen.patterns, meta };
 
+    let shown = match is_part && target.is_none() {
+        true => Page::default(),
+        false => page::read(&data, &report, &options, &filter.unwrap_or_default(), None)?,
+    };
     let written = match target {
-        Some(target) => target.create().and_then(|file| write_page(file, &report, &options)).map_err(refused),
+        Some(target) => target.create().and_then(|file| write_page(file, &report, &shown)).map_err(refused),
+        // Where nobody asks for it, the page is of all.
         None if is_part => Ok(()),
-        None => File::create(&page).and_then(|file| write_page(file, &report, &options)).map_err(refused),
+        None => File::create(&page).and_then(|file| write_page(file, &report, &shown)).map_err(refused),
     };
     match written {
         Err(error) if arguments.html.is_some() => return Err(error),
@@ -126,7 +132,7 @@ fn unfiltered(data: &DataDir) -> String {
 }
 
 /// What was not chosen.
-fn rest(chosen: &ChosenPatterns) -> Rest {
+pub(super) fn rest(chosen: &ChosenPatterns) -> Rest {
     let instances: i64 = chosen.patterns.iter().map(|pattern| pattern.count).sum();
     let total_time: f64 = chosen.patterns.iter().map(|pattern| pattern.total_time).sum();
     let patterns = chosen.all.saturating_sub(chosen.patterns.len() as u64);
@@ -141,14 +147,14 @@ fn rest(chosen: &ChosenPatterns) -> Rest {
 }
 
 /// Writes the page, which has all patterns that were chosen.
-fn write_page(file: File, report: &report::Report, options: &Options) -> io::Result<()> {
+fn write_page(file: File, report: &report::Report, page: &Page) -> io::Result<()> {
     let mut file = BufWriter::new(file);
-    Html.write(report, &Options { limit: None, ..*options }, &mut file)?;
+    Html.write(report, page, &mut file)?;
     file.flush()
 }
 
 /// What a reader must know of the trace.
-fn meta(data: &DataDir, summary: &AnalysisSummary) -> Result<Meta, Error> {
+pub(super) fn meta(data: &DataDir, summary: &AnalysisSummary) -> Result<Meta, Error> {
     let nodes = Nodes::read(&data.nodes())?;
     let mut hosts: Vec<&str> =
         nodes.0.iter().filter(|node| node.traced).map(|node| node.host.as_str()).collect();
@@ -164,6 +170,7 @@ fn meta(data: &DataDir, summary: &AnalysisSummary) -> Result<Meta, Error> {
         messages: totals.messages,
         processes: recorded.unwrap_or(traced),
         hosts: hosts.len() as u64,
+        begin: page::begin(data)?,
         span: totals.span,
         expected_paths: totals.instances_expected,
         notes: found.as_ref().map(words::notes).unwrap_or_default(),

@@ -3,12 +3,12 @@
 
 use analyze::AnalysisSummary;
 use analyze::paths::{PathFilter, node_names};
-use message_trace::table::MessageReader;
-use message_trace::{DataDir, MessageTrace};
+use message_trace::DataDir;
 use report::Filtered;
 
 use crate::cli::{Filter, Moment};
 use crate::error::Error;
+use crate::page;
 
 /// Names of nodes that an error lists.
 const LISTED: usize = 12;
@@ -35,7 +35,7 @@ pub(super) fn of(
         return Err(Error::Usage(format!("--pattern {unknown}: there is no such pattern; {known}")));
     }
     let begin = match arguments.from.is_some() || arguments.to.is_some() {
-        true => beginning(data)?,
+        true => page::begin(data)?.unwrap_or_default(),
         false => 0,
     };
     let time = |moment: Moment| match moment {
@@ -55,15 +55,6 @@ pub(super) fn of(
     };
     known_names(&filter, data)?;
     Ok(Some(Filtered { filter, begin, of_patterns: totals.patterns, of_instances: totals.instances }))
-}
-
-/// When the first message was sent or, where that is not known, received. Messages are in the order of that.
-fn beginning(data: &DataDir) -> Result<i64, Error> {
-    let mut reader = MessageReader::open(&data.messages(), &data.nodes())?;
-    let mut first = MessageTrace::new(reader.nodes().clone());
-    reader.read(&mut first, 1)?;
-    let first = first.messages().next();
-    Ok(first.and_then(|message| message.send_ts.or(message.recv_ts)).unwrap_or_default())
 }
 
 /// Refuses a name that no node has: that is a slip more often than a question.

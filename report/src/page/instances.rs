@@ -1,0 +1,158 @@
+//! All instances of the patterns of a page, for [`sockcap view`](super), which hands them out a screen at a time: 16 bytes a
+//! message and 32 an instance.
+
+use std::cmp::Reverse;
+
+use analyze::paths::TimedInstance;
+use serde::Serialize;
+
+use super::details::MOST_HOPS;
+use super::sample::PageInstance;
+
+/// Stands for a time that is not known.
+const NONE: i64 = i64::MIN;
+
+/// In what order instances are stepped through.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// As they began.
+    #[default]
+    Time,
+    /// The slowest first.
+    Slowest,
+    /// The most likely first.
+    Likely,
+}
+
+impl Order {
+    /// The order of that name: `time`, `slowest` or `likely`.
+    pub fn named(name: &str) -> Option<Order> {
+        match name {
+            "time" => Some(Order::Time),
+            "slowest" => Some(Order::Slowest),
+            "likely" => Some(Order::Likely),
+            _ => None,
+        }
+    }
+}
+
+/// The instances of one pattern.
+#[derive(Debug, Default)]
+struct OfPattern {
+    /// Path, probability, when it began, how long it took.
+    instances: Vec<(i64, f32, i64, i64)>,
+    /// When each message was sent and received, since the beginning of its instance.
+    times: Vec<[i64; 2]>,
+    hops: usize,
+}
+
+/// The instances of all patterns, by rank.
+#[derive(Debug, Default)]
+pub struct Instances {
+    patterns: Vec<OfPattern>,
+    begin: i64,
+}
+
+impl Instances {
+    /// No instances of a trace that begins at `begin`, in nanoseconds.
+    pub fn new(begin: i64) -> Instances {
+        Instances { patterns: Vec::new(), begin }
+    }
+
+    /// Adds an instance of the pattern of that rank; all of a pattern have as many messages.
+    pub fn add(&mut self, rank: usize, seen: &TimedInstance<'_>) {
+        if self.patterns.len() <= rank {
+            self.patterns.resize_with(rank + 1, OfPattern::default);
+        }
+        let pattern = &mut self.patterns[rank];
+        pattern.hops = seen.hops.len().min(MOST_HOPS);
+        let start = seen.begin().unwrap_or(self.begin);
+        let at = start.saturating_sub(self.begin);
+        let which = seen.which;
+        pattern.instances.push((which.path, which.probability as f32, at, seen.duration()));
+        let since = |time: Option<i64>| time.map_or(NONE, |time| time.saturating_sub(start));
+        let hops = seen.hops.iter().take(pattern.hops);
+        pattern.times.extend(hops.map(|hop| [since(hop.sent), since(hop.received)]));
+    }
+
+    /// How many instances the pattern of that rank has.
+    pub fn count(&self, rank: usize) -> usize {
+        self.patterns.get(rank).map_or(0, |pattern| pattern.instances.len())
+    }
+
+    /// Of the pattern of that rank, at most `most` instances in that order, the first `from` left out.
+    pub fn get(&self, rank: usize, order: Order, from: usize, most: usize) -> Vec<PageInstance> {
+        let Some(pattern) = self.patterns.get(rank) else { return Vec::new() };
+        let mut places: Vec<usize> = (0..pattern.instances.len()).collect();
+        let instance = |place: &usize| pattern.instances[*place];
+        match order {
+            Order::Time => places.sort_by_key(|place| (instance(place).2, *place)),
+            Order::Slowest => places.sort_by_key(|place| (Reverse(instance(place).3), *place)),
+            Order::Likely => places.sort_by(|one, other| instance(other).1.total_cmp(&instance(one).1)),
+        }
+        places.into_iter().skip(from).take(most).map(|place| pattern.at(place)).collect()
+    }
+}
+
+/// What is handed out at a time.
+#[derive(Serialize)]
+struct Piece {
+    from: usize,
+    /// How many there are in all.
+    all: usize,
+    instances: Vec<PageInstance>,
+}
+
+impl Instances {
+    /// The same as [`Instances::get`], as JSON.
+    ///
+    /// # Errors
+    /// When something is none of JSON's, which nothing here is.
+    pub fn json(&self, rank: usize, order: Order, from: usize, most: usize) -> serde_json::Result<Vec<u8>> {
+        let instances = self.get(rank, order, from, most);
+        serde_json::to_vec(&Piece { from, all: self.count(rank), instances })
+    }
+}
+
+impl OfPattern {
+    fn at(&self, place: usize) -> PageInstance {
+        let (path, probability, at, duration) = self.instances[place];
+        let times = &self.times[place * self.hops..(place + 1) * self.hops];
+        let column = |end: usize| times.iter().map(|time| (time[end] != NONE).then_some(time[end])).collect();
+        let probability = (f64::from(probability) * 1e3).round() / 1e3;
+        PageInstance { path, probability, at, duration, sent: column(0), received: column(1) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analyze::paths::{TimedHop, WhichInstance};
+
+    #[test]
+    fn instances_come_in_pieces_in_any_order() {
+        let mut instances = Instances::new(1_000);
+        for (path, probability, sent, received) in
+            [(7, 0.5, 3_000, Some(3_010)), (8, 1.0, 1_000, Some(1_500)), (9, 0.9, 2_000, None)]
+        {
+            let hops =
+                [TimedHop { parent: None, depth: 0, message: 0, sent: Some(sent), received, bytes: 0 }];
+            let which = WhichInstance { path, pattern: 3, probability };
+            instances.add(1, &TimedInstance { which, hops: &hops });
+        }
+        let paths = |order, from, most| -> Vec<i64> {
+            instances.get(1, order, from, most).iter().map(|instance| instance.path).collect()
+        };
+        assert_eq!(paths(Order::Time, 0, 9), [8, 9, 7]);
+        assert_eq!(paths(Order::Slowest, 0, 9), [8, 7, 9]);
+        assert_eq!(paths(Order::Likely, 1, 1), [9]);
+        assert_eq!(paths(Order::Time, 3, 9), Vec::<i64>::new());
+        assert_eq!(instances.get(0, Order::Time, 0, 9), []);
+        assert_eq!(instances.get(5, Order::Time, 0, 9), []);
+        let found = &instances.get(1, Order::Time, 1, 1)[0];
+        assert_eq!(
+            (found.at, found.duration, &found.sent[..], &found.received[..]),
+            (1_000, 0, &[Some(0)][..], &[None][..])
+        );
+    }
+}

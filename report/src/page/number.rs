@@ -1,0 +1,44 @@
+//! Numbers as short as the page needs them: no more than three decimals, and none where there are none. Of a page with ten
+//! thousand patterns they are most.
+
+use serde::{Serialize, Serializer};
+
+/// A number with at most three decimals; zero for what is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Number(f64);
+
+impl Number {
+    /// `value` to three decimals.
+    pub(super) fn of(value: f64) -> Number {
+        let rounded = (value * 1e3).round() / 1e3;
+        Number(if rounded.is_finite() { rounded } else { 0.0 })
+    }
+
+    /// `value` to the next whole number.
+    pub(super) fn whole(value: f64) -> Number {
+        Number::of(value.round())
+    }
+}
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // Beyond 2^53 not every whole number is one of these.
+        if self.0.fract() == 0.0 && self.0.abs() < 9e15 {
+            serializer.serialize_i64(self.0 as i64)
+        } else {
+            serializer.serialize_f64(self.0)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        let numbers = [0.0, 1.0, -2.0, 0.1234567, 1e300, f64::NAN, f64::INFINITY].map(Number::of);
+        assert_eq!(serde_json::to_string(&numbers).unwrap(), "[0,1,-2,0.123,1e+300,0,0]");
+        assert_eq!(serde_json::to_string(&Number::whole(2.6)).unwrap(), "3");
+    }
+}

@@ -1,0 +1,154 @@
+//! The data of the page as a whole, on patterns and instances made by hand.
+
+use analyze::paths::{TimedHop, WhichInstance};
+use serde_json::Value;
+
+use super::*;
+use crate::samples;
+
+/// The begin of the made trace.
+const BEGIN: i64 = 1_700_000_000_000_000_000;
+
+fn report(patterns: &[PathPattern]) -> Report<'_> {
+    Report { patterns, meta: crate::Meta { begin: Some(BEGIN), ..samples::meta() } }
+}
+
+/// `number` instances of a pattern whose delays are those of the pattern's means, times a factor a tenth larger each time.
+fn add(builder: &mut PageBuilder<'_>, pattern: &PathPattern, number: i64) {
+    let timing = crate::timing::Timing::of(pattern);
+    for index in 0..number {
+        let factor = 1.0 + index as f64 / 10.0;
+        let start = BEGIN + index * 1_000_000_000;
+        let at = |time: f64| start + (time * factor) as i64;
+        let hop = |(place, hop): (usize, &analyze::paths::Hop)| TimedHop {
+            parent: hop.parent.map(|parent| parent as u32),
+            depth: hop.depth as u32,
+            message: 0,
+            sent: hop.src_traced.then(|| at(timing.sent[place])),
+            received: hop.dst_traced.then(|| at(timing.received[place])),
+            bytes: 0,
+        };
+        let hops: Vec<TimedHop> = pattern.hops.iter().enumerate().map(hop).collect();
+        let which = WhichInstance { path: index, pattern: pattern.id, probability: 0.5 };
+        builder.add(&TimedInstance { which, hops: &hops });
+    }
+}
+
+fn json(bytes: &[u8]) -> Value {
+    serde_json::from_slice(bytes).unwrap()
+}
+
+#[test]
+fn an_overview_has_all_patterns_by_rank() {
+    let patterns = samples::some();
+    let report = report(&patterns);
+    let mut builder = PageBuilder::new(&report, &Options::default());
+    add(&mut builder, &patterns[0], 3);
+    let page = builder.finish().unwrap();
+    let overview = json(&page.overview);
+    let ranked = report.ranked(&Options::default());
+    let ids: Vec<i64> = ranked.iter().map(|pattern| pattern.id).collect();
+    assert_eq!(overview["patterns"]["id"], serde_json::json!(ids));
+    assert_eq!(overview["begin"], 1_700_000_000_000i64);
+    assert_eq!(overview["notes"].as_array().unwrap().len(), 2, "what did not happen is left out");
+    let names = overview["names"].as_array().unwrap();
+    let place = ids.iter().position(|id| *id == patterns[1].id).unwrap();
+    let route: Vec<(&str, bool)> = overview["patterns"]["nodes"][place]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|node| node.as_u64().unwrap() as usize)
+        .map(|node| (names[node / 2].as_str().unwrap(), node % 2 == 1))
+        .collect();
+    assert_eq!(route, crate::label::nodes(&patterns[1].hops, 9));
+    let series = &overview["series"];
+    assert_eq!(series["expected"].as_array().unwrap().len(), series::SLICES);
+    let expected: f64 =
+        series["expected"].as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).sum();
+    assert!((expected - 1.5).abs() < 1e-9);
+}
+
+#[test]
+fn details_have_distributions_and_instances() {
+    let patterns = [samples::lookup()];
+    let report = report(&patterns);
+    let mut builder = PageBuilder::new(&report, &Options::default());
+    add(&mut builder, &patterns[0], 40);
+    let page = builder.finish().unwrap();
+    let details = &json(&page.details[0])[0];
+    let delays = details["delays"].as_array().unwrap();
+    let of = |hop: u64, part: &str| {
+        delays.iter().find(|delay| delay["hop"] == hop && delay["part"] == part).unwrap()
+    };
+    // All instances are in each distribution, with their probability.
+    for delay in delays {
+        let weights: f64 = delay["histogram"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .skip(1)
+            .step_by(2)
+            .map(|weight| weight.as_f64().unwrap())
+            .sum();
+        assert!((weights - 20.0).abs() < 1e-3, "{delay}");
+    }
+    assert_eq!(of(3, "untraced")["mean"], 2_200_000);
+    // From 2.2 ms to 2.2 ms times 4.9: from 2^21.07 to 2^23.36 ns.
+    let bins: Vec<u64> = of(3, "untraced")["histogram"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .step_by(2)
+        .map(|bin| bin.as_u64().unwrap())
+        .collect();
+    assert_eq!((bins.first(), bins.last()), (Some(&168), Some(&186)));
+    assert_eq!(details["critical"], serde_json::json!({"hop": 3, "part": "untraced"}));
+    let instances = details["instances"].as_array().unwrap();
+    assert_eq!(instances.len(), MOST_INSTANCES);
+    assert_eq!(instances.last().unwrap()["path"], 39, "the slowest is there");
+    assert_eq!(instances.last().unwrap()["probability"], 0.5);
+    assert_eq!(instances.last().unwrap()["at"], 39_000_000_000i64);
+    assert_eq!(details["tree"].as_array().unwrap().len(), 6);
+    assert_eq!(details["hops"]["parent"], serde_json::json!([-1, 0, 1, 2, 3, 4]));
+    assert_eq!(details["hops"]["traced"][2], 1, "10.0.0.2 was not traced");
+}
+
+#[test]
+fn what_is_not_in_the_page_counts_over_time_only() {
+    let patterns = samples::some();
+    let report = report(&patterns[..1]);
+    let mut builder = PageBuilder::new(&report, &Options::default());
+    add(&mut builder, &patterns[1], 4);
+    let page = builder.finish().unwrap();
+    assert_eq!(json(&page.details[0])[0]["duration"]["histogram"], serde_json::json!([]));
+    assert_eq!(json(&page.overview)["series"]["expected"][0], 0.5);
+}
+
+#[test]
+fn long_patterns_and_many_are_bounded() {
+    let long = samples::pipeline(0, 20_000);
+    let report = report(std::slice::from_ref(&long));
+    let mut builder = PageBuilder::new(&report, &Options::default());
+    add(&mut builder, &long, 3);
+    let page = builder.finish().unwrap();
+    assert!(page.details[0].len() < 1_000_000, "{}", page.details[0].len());
+    assert_eq!(json(&page.details[0])[0]["omitted"], 20_000 - details::MOST_HOPS);
+
+    let many = samples::many(10_000);
+    let report = self::report(&many);
+    let mut builder = PageBuilder::new(&report, &Options::default());
+    many.iter().for_each(|pattern| add(&mut builder, pattern, 3));
+    let page = builder.finish().unwrap();
+    assert!(page.overview.len() < 2_000_000, "{}", page.overview.len());
+    let mut out = Vec::new();
+    crate::Html.write(&report, &page, &mut out).unwrap();
+    assert!(out.len() < 12_000_000, "{}", out.len());
+}
+
+#[test]
+fn nothing_is_a_page_too() {
+    let report = Report { patterns: &[], meta: crate::Meta::default() };
+    let page = PageBuilder::new(&report, &Options::default()).finish().unwrap();
+    assert!(page.details.is_empty());
+    assert_eq!(json(&page.overview)["begin"], Value::Null);
+}

@@ -1,0 +1,192 @@
+//! `sockcap view`: serves the page of a data directory to the browser of this machine, piece by piece.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use analyze::paths::{ChosenPatterns, PathFilter, PathPattern};
+use plain_http::{Answer, Request, Server};
+use report::page::{Instances, Order, Page};
+use report::{Html, Options};
+
+use super::report::{MOST, meta, rest};
+use super::ship::stopped_by_signals;
+use crate::cli::View;
+use crate::error::Error;
+use crate::output::say;
+use crate::{page, stages};
+
+/// Where the page is unless the user says otherwise, so that a link leads to it the next time too.
+const PORT: u16 = 9714;
+/// Instances that are handed out at a time.
+const INSTANCES: usize = 96;
+
+pub(crate) fn run(arguments: &View) -> Result<ExitCode, Error> {
+    let server = bind(arguments.port)?;
+    let address = server.address().map_err(Error::Output)?;
+    let data = arguments.data.dir();
+    let summary = stages::analysis(&data, &arguments.inference)?;
+    let order = |one: &PathPattern, other: &PathPattern| arguments.sort.compare(one, other);
+    let chosen = ChosenPatterns::read(&data.patterns(), MOST, order)?;
+    let mut meta = meta(&data, &summary)?;
+    meta.rest = rest(&chosen);
+    let options = Options { sort: arguments.sort, ..Options::default() };
+    let report = report::Report { patterns: &chosen.patterns, meta };
+    let mut instances = Instances::new(report.meta.begin.unwrap_or_default());
+    let page = page::read(&data, &report, &options, &PathFilter::default(), Some(&mut instances))?;
+    let frame = Html.frame(&report).into_bytes().into();
+    let pages = Pages { address, frame, patterns: chosen.patterns.len(), page, instances };
+    let stop = stopped_by_signals()?;
+    let url = format!("http://{address}/");
+    say(&format!("{} is shown at {url} until Ctrl-C", data.path().display()));
+    if !arguments.no_browser
+        && let Err(error) = open::that_detached(&url)
+    {
+        say(&format!("no browser could be opened ({error}): open {url} in one"));
+    }
+    server.run(|request| pages.reply(request), &stop);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Listens at the port that was asked for or, where none was, at ours or any other.
+fn bind(port: Option<u16>) -> Result<Server, Error> {
+    let at = |port: u16| Server::bind((Ipv4Addr::LOCALHOST, port));
+    let failed = |port: u16| move |source| Error::Port { port, source };
+    match port {
+        Some(port) => at(port).map_err(failed(port)),
+        None => at(PORT).or_else(|_| at(0)).map_err(failed(0)),
+    }
+}
+
+/// All that can be asked for.
+struct Pages {
+    address: SocketAddr,
+    frame: Arc<[u8]>,
+    patterns: usize,
+    page: Page,
+    instances: Instances,
+}
+
+impl Pages {
+    fn reply(&self, request: &Request<'_>) -> Answer {
+        const JSON: &str = "application/json";
+        // A page from elsewhere whose name leads here must not read what is served to this machine.
+        if !self.is_known_as(request.host) {
+            return Answer::refusal(421, &format!("this is http://{}/", self.address));
+        }
+        if request.method != "GET" {
+            return Answer::refusal(405, "the page can be read only");
+        }
+        let nothing = || Answer::refusal(404, "there is nothing here; the page is at /");
+        let parts: Vec<&str> = request.path.split('/').collect();
+        match parts[..] {
+            ["", ""] => Answer::of("text/html; charset=utf-8", self.frame.clone()),
+            ["", "api", "overview"] => Answer::of(JSON, self.page.overview.clone()),
+            ["", "api", "details", group] => number(group)
+                .and_then(|group| self.page.details.get(group))
+                .map_or_else(nothing, |details| Answer::of(JSON, details.clone())),
+            ["", "api", "instances", rank] => match number(rank).filter(|rank| *rank < self.patterns) {
+                Some(rank) => self.instances(rank, request.query),
+                None => nothing(),
+            },
+            _ => nothing(),
+        }
+    }
+
+    /// Whether a request means this server: by its address or as this machine.
+    fn is_known_as(&self, host: Option<&str>) -> bool {
+        let (name, port) = host.and_then(|host| host.rsplit_once(':')).unwrap_or((host.unwrap_or(""), "80"));
+        // Through a tunnel the port may be another.
+        matches!(name, "127.0.0.1" | "localhost") && port.parse::<u16>().is_ok()
+    }
+
+    fn instances(&self, rank: usize, query: &str) -> Answer {
+        let mut order = Order::default();
+        let mut from = 0;
+        for (name, value) in query.split('&').filter_map(|said| said.split_once('=')) {
+            match name {
+                "order" => match Order::named(value) {
+                    Some(named) => order = named,
+                    None => return Answer::refusal(400, "the order is time, slowest or likely"),
+                },
+                "from" => match number(value) {
+                    Some(number) => from = number,
+                    None => return Answer::refusal(400, "from is a number"),
+                },
+                _ => {}
+            }
+        }
+        match self.instances.json(rank, order, from, INSTANCES) {
+            Ok(json) => Answer::of("application/json", json),
+            Err(error) => Answer::refusal(500, &error.to_string()),
+        }
+    }
+}
+
+/// A number as it stands in an address.
+fn number(text: &str) -> Option<usize> {
+    (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())).then(|| text.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pages() -> Pages {
+        Pages {
+            address: "127.0.0.1:9714".parse().unwrap(),
+            frame: b"<html>"[..].into(),
+            patterns: 2,
+            page: Page { overview: b"{}".to_vec(), details: vec![b"[1]"[..].into()] },
+            instances: Instances::new(0),
+        }
+    }
+
+    fn ask(path: &str, host: Option<&str>) -> Answer {
+        let (path, query) = path.split_once('?').unwrap_or((path, ""));
+        pages().reply(&Request { method: "GET", path, query, host })
+    }
+
+    #[test]
+    fn pieces_are_at_their_paths() {
+        let host = Some("127.0.0.1:9714");
+        assert_eq!(ask("/", host), Answer::of("text/html; charset=utf-8", &b"<html>"[..]));
+        assert_eq!(ask("/api/overview", host), Answer::of("application/json", &b"{}"[..]));
+        assert_eq!(ask("/api/details/0", host), Answer::of("application/json", &b"[1]"[..]));
+        let none = &br#"{"from":5,"all":0,"instances":[]}"#[..];
+        assert_eq!(ask("/api/instances/1?order=likely&from=5", host), Answer::of("application/json", none));
+        let nothing = Answer::refusal(404, "there is nothing here; the page is at /");
+        for path in
+            ["/api", "/api/details/1", "/api/details/-1", "/api/details/", "/api/instances/2", "//", ""]
+        {
+            assert_eq!(ask(path, host), nothing, "{path}");
+        }
+        for path in ["/api/instances/1?order=none", "/api/instances/1?from=-1", "/api/instances/1?from="] {
+            assert!(format!("{:?}", ask(path, host)).contains("400"), "{path}");
+        }
+    }
+
+    #[test]
+    fn only_those_who_mean_this_machine_are_answered() {
+        let refusal = Answer::refusal(421, "this is http://127.0.0.1:9714/");
+        for host in [
+            None,
+            Some(""),
+            Some("example.com"),
+            Some("example.com:9714"),
+            Some("127.0.0.1.example.com:9714"),
+            Some("localhost:x"),
+        ] {
+            assert_eq!(ask("/api/overview", host), refusal, "{host:?}");
+        }
+        for host in ["localhost:9714", "127.0.0.1:8080", "localhost"] {
+            assert_ne!(ask("/api/overview", Some(host)), refusal, "{host}");
+        }
+    }
+
+    #[test]
+    fn the_page_is_read_only() {
+        let request = Request { method: "POST", path: "/", query: "", host: Some("localhost:1") };
+        assert_eq!(pages().reply(&request), Answer::refusal(405, "the page can be read only"));
+    }
+}

@@ -1,0 +1,52 @@
+//! The data of the HTML page, out of a data directory: the report with the instances of its patterns, read piece by piece.
+
+use analyze::paths::{PathFilter, TimedInstances};
+use message_trace::table::columns::Columns;
+use message_trace::{DataDir, table};
+use report::page::{Instances, Page, PageBuilder};
+use report::{Options, Report};
+
+use crate::error::Error;
+
+/// The page of `report`, of the instances that `filter` leaves. What it has no room for goes to `all`, where there is one.
+pub(crate) fn read(
+    data: &DataDir,
+    report: &Report<'_>,
+    options: &Options,
+    filter: &PathFilter,
+    mut all: Option<&mut Instances>,
+) -> Result<Page, Error> {
+    let mut builder = PageBuilder::new(report, options);
+    let patterns = filter.patterns(data)?;
+    let instances = TimedInstances::open(data)?;
+    for piece in 0..instances.pieces() {
+        instances.read(
+            piece,
+            |which| filter.is_likely(which) && patterns.has(which.pattern),
+            |instance| {
+                if filter.is_in_time(instance) {
+                    builder.add(instance);
+                    if let (Some(all), Some(rank)) = (&mut all, builder.rank(instance.which.pattern)) {
+                        all.add(rank, instance);
+                    }
+                }
+                Ok(())
+            },
+        )?;
+    }
+    builder.finish().map_err(|error| Error::Output(error.into()))
+}
+
+/// When the first event of the trace was: its messages are in that order.
+pub(crate) fn begin(data: &DataDir) -> Result<Option<i64>, Error> {
+    let path = data.messages();
+    for batch in table::read_columns(&path, &["send_ts", "recv_ts"])? {
+        let batch = batch?;
+        let columns = Columns::new(&path, &batch);
+        let (sent, received) = (columns.int64("send_ts")?, columns.int64("recv_ts")?);
+        if let Some((sent, received)) = sent.into_iter().zip(received).next() {
+            return Ok(sent.or(received));
+        }
+    }
+    Ok(None)
+}

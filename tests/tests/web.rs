@@ -1,0 +1,70 @@
+//! The HTML page: that what is embedded is what its sources in `web/` build, and that it works in a real browser, from disk
+//! and from `sockcap view`. The tests themselves are in `web/test`; here they are run.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::OnceLock;
+
+use end_to_end::capture::successful;
+use end_to_end::{repository, sockcap, target_directory};
+
+/// `web/`, with what it needs installed as its lock file says.
+fn web() -> &'static PathBuf {
+    static WEB: OnceLock<PathBuf> = OnceLock::new();
+    WEB.get_or_init(|| {
+        let web = repository().join("web");
+        successful(Command::new("npm").args(["ci", "--no-progress"]).current_dir(&web));
+        web
+    })
+}
+
+#[test]
+fn what_is_embedded_is_what_a_fresh_build_gives() {
+    let fresh = tempfile::tempdir().unwrap();
+    successful(Command::new("node").arg("build.mjs").arg(fresh.path()).current_dir(web()));
+    let kept = repository().join("report/assets");
+    let names = |directory: &std::path::Path| {
+        let entries = fs::read_dir(directory).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(fresh.path()), names(&kept));
+    for name in names(&kept) {
+        let [fresh, kept] = [fresh.path(), &kept].map(|directory| fs::read(directory.join(&name)).unwrap());
+        assert!(
+            fresh == kept,
+            "{name:?} in report/assets is not what web/ builds: run 'npm run build' there"
+        );
+    }
+}
+
+#[test]
+fn the_pages_program_is_well_typed_and_its_units_work() {
+    successful(Command::new("npx").args(["--no-install", "tsc"]).current_dir(web()));
+    successful(
+        Command::new("npx").args(["--no-install", "vitest", "run", "--project", "unit"]).current_dir(web()),
+    );
+}
+
+#[test]
+fn the_page_works_in_a_browser() {
+    let chromium = ["/usr/bin/chromium", "/usr/bin/chromium-browser"]
+        .into_iter()
+        .find(|path| fs::exists(path).unwrap_or(false))
+        .unwrap_or_else(|| {
+            panic!("Debian's package chromium is not installed: run scripts/test, which installs it")
+        });
+    let shots = target_directory().join("page-screenshots");
+    successful(
+        Command::new("npx")
+            .args(["--no-install", "vitest", "run", "--project", "browser"])
+            .env("SOCKCAP", sockcap())
+            .env("SOCKCAP_SHOTS", &shots)
+            .env("CHROMIUM", chromium)
+            .current_dir(web()),
+    );
+    let shots = fs::read_dir(&shots).expect("screenshots").count();
+    assert!(shots >= 20, "{shots} screenshots");
+}

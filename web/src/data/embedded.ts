@@ -1,0 +1,40 @@
+// The data that the page has with it: compressed pieces, each of which is read when it is needed first.
+
+import { remembered, type Source } from "./source";
+import type { Details, Instance, Order, Overview } from "./types";
+
+/** Undoes what `report/src/html.rs` did: base 64, gzip, JSON. */
+async function piece<Value>(name: string): Promise<Value> {
+  const element = document.getElementById(name);
+  if (!element?.textContent) throw new Error(`this page has no data of the name ${name}; write it again`);
+  const text = atob(element.textContent);
+  const bytes = new Uint8Array(text.length);
+  for (let at = 0; at < text.length; at++) bytes[at] = text.charCodeAt(at);
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).json();
+}
+
+const compare: Record<Order, (one: Instance, other: Instance) => number> = {
+  time: (one, other) => one.at - other.at,
+  slowest: (one, other) => other.duration - one.duration,
+  likely: (one, other) => other.probability - one.probability,
+};
+
+export function embedded(): Source {
+  const overview = remembered((_: 0) => piece<Overview>("overview"));
+  const group = remembered((number: number) => piece<Details[]>(`details-${number}`));
+  const details = async (rank: number): Promise<Details> => {
+    const size = (await overview(0)).group;
+    const found = (await group(Math.floor(rank / size)))[rank % size];
+    if (!found) throw new Error(`this page has no pattern at rank ${rank + 1}`);
+    return found;
+  };
+  return {
+    overview: () => overview(0),
+    details,
+    async instances(rank, order) {
+      const instances = (await details(rank)).instances.toSorted(compare[order]);
+      return { from: 0, all: instances.length, instances };
+    },
+  };
+}

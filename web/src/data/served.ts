@@ -1,0 +1,31 @@
+// The data of `sockcap view`, asked for piece by piece.
+
+import { remembered, type Source } from "./source";
+import type { Details, InstancePage, Order, Overview } from "./types";
+
+async function ask<Value>(path: string): Promise<Value> {
+  let answer: Response;
+  try {
+    answer = await fetch(path);
+  } catch {
+    throw new Error("sockcap view does not answer; was it ended?");
+  }
+  if (!answer.ok) throw new Error((await answer.text()).trim());
+  return answer.json();
+}
+
+export function served(): Source {
+  const overview = remembered((_: 0) => ask<Overview>("api/overview"));
+  const group = remembered((number: number) => ask<Details[]>(`api/details/${number}`));
+  return {
+    overview: () => overview(0),
+    async details(rank) {
+      const size = (await overview(0)).group;
+      const found = (await group(Math.floor(rank / size)))[rank % size];
+      if (!found) throw new Error(`there is no pattern at rank ${rank + 1}`);
+      return found;
+    },
+    instances: (rank: number, order: Order, from: number) =>
+      ask<InstancePage>(`api/instances/${rank}?order=${order}&from=${from}`),
+  };
+}

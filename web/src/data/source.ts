@@ -1,0 +1,33 @@
+// Where the page's data comes from: out of the page itself, or from the server that it was loaded from.
+
+import { embedded } from "./embedded";
+import { served } from "./served";
+import type { Details, InstancePage, Order, Overview } from "./types";
+
+export interface Source {
+  /** All there is before a pattern is chosen. */
+  overview(): Promise<Overview>;
+  /** The details of the pattern at `rank`. */
+  details(rank: number): Promise<Details>;
+  /** Some instances of the pattern at `rank`, from the one at `from` in that order. */
+  instances(rank: number, order: Order, from: number): Promise<InstancePage>;
+}
+
+/** The source that the page says it has. */
+export function source(): Source {
+  return document.getElementById("app")?.dataset.source === "served" ? served() : embedded();
+}
+
+/** Remembers what a function found, and forgets what failed. */
+export function remembered<Key, Value>(find: (key: Key) => Promise<Value>): (key: Key) => Promise<Value> {
+  const known = new Map<Key, Promise<Value>>();
+  return (key) => {
+    let value = known.get(key);
+    if (!value) {
+      value = find(key);
+      known.set(key, value);
+      value.catch(() => known.delete(key));
+    }
+    return value;
+  };
+}

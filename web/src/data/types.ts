@@ -1,0 +1,126 @@
+// The shapes of the page's data, as `report/src/page` writes them. Times are in nanoseconds.
+
+export interface Overview {
+  source: string;
+  /** When the trace begins, in milliseconds since the Unix epoch. */
+  begin: number | null;
+  span: number;
+  messages: number;
+  processes: number;
+  hosts: number;
+  pattern_count: number;
+  instances: number;
+  expected_paths: number;
+  total_time: number;
+  sort: SortKey;
+  notes: { label: string; count: number }[];
+  /** How many patterns a piece of details has. */
+  group: number;
+  patterns: PatternColumns;
+  map: SystemMap;
+  series: Series;
+  names: string[];
+}
+
+export type SortKey = "total" | "count" | "expected" | "confidence" | "evidence" | "mean" | "p99";
+
+/** A column each, by rank. */
+export interface PatternColumns {
+  id: number[];
+  count: number[];
+  expected: number[];
+  max_probability: number[];
+  mean: number[];
+  p50: number[];
+  p99: number[];
+  total: number[];
+  hops: number[];
+  /** Twice the number of a node's name, plus one where the path goes on from the node before. */
+  nodes: number[][];
+  ports: number[][];
+}
+
+export interface SystemMap {
+  nodes: { name: number; traced: boolean; expected: number; mean: number | null; time: number }[];
+  edges: MapEdge[];
+}
+
+export interface MapEdge {
+  from: number;
+  to: number;
+  port: number;
+  protocol: string;
+  there: number;
+  back: number;
+  network: number | null;
+  untraced: number | null;
+  bytes: number;
+}
+
+/** The whole trace, slice by slice. */
+export interface Series {
+  step: number;
+  expected: number[];
+  mean: (number | null)[];
+  p50: (number | null)[];
+  p99: (number | null)[];
+}
+
+export type Part = "node" | "network" | "untraced";
+
+/** A delay; the histogram is bin, weight, bin, weight: bin `b` goes from 2^(b/8) to 2^((b+1)/8). */
+export interface Delay {
+  mean: number;
+  p50: number;
+  p99: number;
+  histogram: number[];
+}
+
+export interface HopDelay extends Delay {
+  hop: number;
+  part: Part;
+}
+
+export interface Details {
+  id: number;
+  hops: {
+    parent: number[];
+    src: number[];
+    dst: number[];
+    port: number[];
+    /** 1 for a traced sender, 2 for a traced receiver. */
+    traced: number[];
+    bytes: number[];
+    sent: number[];
+    received: number[];
+  };
+  omitted: number;
+  critical: { hop: number; part: Part } | null;
+  /** Hop, what is drawn before it, how many calls it lies within. */
+  tree: [number, string, number][];
+  duration: Delay;
+  delays: HopDelay[];
+  /** Slice, expected paths, mean duration, and so on. */
+  series: number[];
+  instances: Instance[];
+}
+
+export interface Instance {
+  path: number;
+  probability: number;
+  /** When its root was sent, since the trace began. */
+  at: number;
+  duration: number;
+  /** By hop, since the sending of the root. */
+  sent: (number | null)[];
+  received: (number | null)[];
+}
+
+export type Order = "slowest" | "time" | "likely";
+
+/** Some instances of a pattern in an order, and how many there are to step through. */
+export interface InstancePage {
+  from: number;
+  all: number;
+  instances: Instance[];
+}

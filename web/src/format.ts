@@ -1,0 +1,61 @@
+// Numbers as a person reads them, as the terminal's report has them: three significant digits in a unit that suits.
+
+function digits(value: number): string {
+  const size = Math.abs(value);
+  return value.toFixed(size < 9.995 ? 2 : size < 99.95 ? 1 : 0);
+}
+
+/** Nanoseconds in the unit that suits. */
+export function duration(nanoseconds: number | null | undefined): string {
+  if (nanoseconds === null || nanoseconds === undefined || !Number.isFinite(nanoseconds)) return "–";
+  if (nanoseconds === 0) return "0";
+  const units: [number, string][] = [[1, "ns"], [1e3, "µs"], [1e6, "ms"]];
+  const [scale, unit] = units.find(([scale]) => Math.abs(nanoseconds / scale) < 999.5) ?? [1e9, "s"];
+  return `${digits(nanoseconds / scale).replace("-", "−")} ${unit}`;
+}
+
+/** A round duration, for axes: without zeros behind the point. */
+export function tick(nanoseconds: number): string {
+  return duration(nanoseconds).replace(/\.(\d*?)0+ /, (_, kept: string) => (kept ? `.${kept} ` : " "));
+}
+
+/** A whole number with its thousands apart. */
+export function count(number: number): string {
+  return Math.round(number).toString().replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+/** A count that is expected only: one decimal below a thousand. */
+export function expected(number: number): string {
+  return number < 999.95 ? number.toFixed(1) : count(number);
+}
+
+/** A share from 0 to 1. */
+export function percent(share: number): string {
+  if (!Number.isFinite(share)) return "–";
+  return share > 0 && share < 0.0005 ? "<0.1%" : `${(share * 100).toFixed(1)}%`;
+}
+
+/** A rate in what happens each second. */
+export function rate(perSecond: number): string {
+  if (!Number.isFinite(perSecond)) return "–";
+  return `${perSecond < 999.5 ? digits(perSecond) : count(perSecond)}/s`;
+}
+
+export function bytes(size: number): string {
+  const units: [number, string][] = [[1e9, "GB"], [1e6, "MB"], [1e3, "kB"]];
+  const fitting = units.find(([scale]) => size >= scale * 0.9995);
+  return fitting ? `${digits(size / fitting[0])} ${fitting[1]}` : `${Math.round(size)} B`;
+}
+
+/** "1 hop", "2 hops". */
+export function plural(number: number, one: string): string {
+  return `${count(number)} ${one}${number === 1 ? "" : "s"}`;
+}
+
+/** A text that keeps both ends in at most `most` characters. */
+export function shorten(text: string, most: number): string {
+  const characters = [...text];
+  if (characters.length <= most) return text;
+  const tail = Math.floor((most - 1) / 3);
+  return `${characters.slice(0, most - 1 - tail).join("")}…${tail ? characters.slice(-tail).join("") : ""}`;
+}

@@ -1,0 +1,27 @@
+// What the keys do.
+
+import { useEffect, useRef } from "preact/hooks";
+import { help, KEYS } from "./keys";
+
+export function Help() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const isShown = help.value;
+  useEffect(() => {
+    if (isShown) dialog.current?.showModal();
+    else dialog.current?.close();
+  }, [isShown]);
+  return (
+    <dialog ref={dialog} aria-label="Keys" onClose={() => (help.value = false)}>
+      <h2>Keys</h2>
+      <dl class="keys">
+        {KEYS.map(([key, what]) => (
+          <div key={key}>
+            <dt>{key.split(" ").filter(Boolean).map((one) => <kbd key={one}>{one}</kbd>)}</dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+      <button type="button" onClick={() => (help.value = false)}>close</button>
+    </dialog>
+  );
+}

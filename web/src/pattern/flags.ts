@@ -1,0 +1,38 @@
+// Labels that do not fit into what they name fly above or below it like flags, on as many lanes as they need.
+
+/** A label that starts at `x` and is `width` long; the heaviest is placed first. */
+export interface Flag {
+  x: number;
+  width: number;
+  weight: number;
+}
+
+/** The lane of each flag, from 0; null for those for which none of `most` lanes has room. A flag hides the poles of others. */
+export function lanes(flags: Flag[], most: number): (number | null)[] {
+  const order = flags.map((_, index) => index);
+  order.sort((one, other) => (flags[other]?.weight ?? 0) - (flags[one]?.weight ?? 0) || one - other);
+  const taken: [number, number][][] = Array.from({ length: most }, () => []);
+  const placed: (number | null)[] = flags.map(() => null);
+  for (const index of order) {
+    const flag = flags[index];
+    if (!flag) continue;
+    const free = (lane: number) => {
+      // The flag itself, and its pole through the lanes below.
+      const text = taken[lane]?.every(([from, to]) => flag.x + flag.width < from || flag.x > to);
+      const pole = taken.slice(0, lane).every((of) => of.every(([from, to]) => flag.x < from || flag.x > to));
+      // The poles of flags above it are in its way as well.
+      const above = placed.every((other, which) => {
+        const at = flags[which]?.x ?? 0;
+        return other === null || other <= lane || at < flag.x || at > flag.x + flag.width;
+      });
+      return text && pole && above;
+    };
+    for (let lane = 0; lane < most; lane++) {
+      if (!free(lane)) continue;
+      placed[index] = lane;
+      taken[lane]?.push([flag.x, flag.x + flag.width]);
+      break;
+    }
+  }
+  return placed;
+}

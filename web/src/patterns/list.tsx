@@ -1,0 +1,172 @@
+// The ranked patterns: as many rows as fit are there, however many patterns there are.
+
+import { useComputed, useSignal } from "@preact/signals";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import { color } from "../colors";
+import type { Overview, SortKey } from "../data/types";
+import { count, duration, expected, percent, plural } from "../format";
+import { choose, pattern, query, sort } from "../state";
+import { confidence, listed, METRICS, route, searchTexts } from "./rank";
+
+/** The height of a row in pixels, as the style sheet has it. */
+const ROW = 58;
+/** Rows beyond the edges, so that none is missing while the list moves. */
+const BEYOND = 6;
+
+export function PatternList({ overview }: { overview: Overview }) {
+  const texts = useMemo(() => searchTexts(overview), [overview]);
+  const rankOf = useMemo(() => new Map(overview.patterns.id.map((id, rank) => [id, rank])), [overview]);
+  const ranks = useComputed(() => listed(overview, texts, sort.value ?? overview.sort, query.value));
+  const top = useSignal(0);
+  const height = useSignal(800);
+  const scroller = useRef<HTMLDivElement>(null);
+
+  useEffect(() => {
+    const element = scroller.current;
+    if (!element) return;
+    const observer = new ResizeObserver(() => (height.value = element.clientHeight));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+
+  const chosen = pattern.value === null ? undefined : rankOf.get(pattern.value);
+  const place = chosen === undefined ? -1 : ranks.value.indexOf(chosen);
+  // Whatever is chosen is seen.
+  useEffect(() => {
+    const element = scroller.current;
+    if (!element || place < 0) return;
+    if (place * ROW < element.scrollTop) element.scrollTop = place * ROW;
+    else if ((place + 1) * ROW > element.scrollTop + element.clientHeight) {
+      element.scrollTop = (place + 1) * ROW - element.clientHeight;
+    }
+  }, [place, ranks.value]);
+
+  const move = (by: number) => {
+    const next = ranks.value[Math.min(Math.max(place + by, 0), ranks.value.length - 1)];
+    if (next !== undefined) choose(overview.patterns.id[next] ?? null);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const page = Math.max(1, Math.floor(height.value / ROW) - 1);
+    const steps: Record<string, number> = {
+      ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity,
+    };
+    const by = steps[event.key];
+    if (by === undefined) return;
+    event.preventDefault();
+    move(place < 0 && by > 0 && Number.isFinite(by) ? 1 : by);
+  };
+
+  const first = Math.max(0, Math.floor(top.value / ROW) - BEYOND);
+  const shown = ranks.value.slice(first, Math.ceil((top.value + height.value) / ROW) + BEYOND);
+  const all = overview.patterns.id.length;
+  const hidden = overview.pattern_count - all;
+  return (
+    <section class="list" aria-label="Patterns">
+      <div class="tools">
+        <label class="search">
+          <span class="visually-hidden">Search patterns</span>
+          <input
+            id="search"
+            type="search"
+            placeholder="Search nodes and ports  ( / )"
+            value={query.value}
+            onInput={(event) => (query.value = event.currentTarget.value)}
+            onKeyDown={(event) => {
+              if (event.key === "ArrowDown" || event.key === "Enter") {
+                event.preventDefault();
+                scroller.current?.focus();
+                if (place < 0) move(1);
+              }
+            }}
+          />
+        </label>
+        <label>
+          rank by
+          <select id="sort" value={sort.value ?? overview.sort} onChange={(event) => (sort.value = event.currentTarget.value as SortKey)}>
+            {Object.entries(METRICS).map(([key, { label }]) => <option key={key} value={key}>{label}</option>)}
+          </select>
+        </label>
+        <output id="found">
+          {ranks.value.length === all ? plural(all, "pattern") : `${count(ranks.value.length)} of ${plural(all, "pattern")}`}
+        </output>
+      </div>
+      <div
+        id="patterns"
+        class="rows"
+        role="listbox"
+        aria-label="Path patterns by rank"
+        tabIndex={0}
+        aria-activedescendant={place >= first && place < first + shown.length ? `pattern-${place}` : undefined}
+        ref={scroller}
+        onScroll={(event) => (top.value = event.currentTarget.scrollTop)}
+        onKeyDown={onKeyDown}
+      >
+        <div role="presentation" class="space" style={{ height: `${ranks.value.length * ROW}px` }}>
+          {shown.map((rank, index) => (
+            <Row key={rank} overview={overview} rank={rank} place={first + index} all={ranks.value.length} isChosen={rank === chosen} />
+          ))}
+        </div>
+      </div>
+      {ranks.value.length === 0 && <p class="fine" role="status">{all === 0 ? "The analysis found no path pattern in this trace." : "No pattern has all of these words."}</p>}
+      {hidden > 0 && <p class="fine">{count(hidden)} further patterns of lower rank are not part of this page.</p>}
+    </section>
+  );
+}
+
+interface RowProps {
+  overview: Overview;
+  rank: number;
+  place: number;
+  all: number;
+  isChosen: boolean;
+}
+
+function Row({ overview, rank, place, all, isChosen }: RowProps) {
+  const { patterns } = overview;
+  const key = sort.value ?? overview.sort;
+  const share = overview.total_time > 0 ? (patterns.total[rank] ?? 0) / overview.total_time : 0;
+  const first = (patterns.nodes[rank] ?? []).map((node) => node >> 1).find((node) => color(node) !== "c-none");
+  return (
+    <div
+      id={`pattern-${place}`}
+      class="row"
+      role="option"
+      aria-selected={isChosen}
+      aria-posinset={place + 1}
+      aria-setsize={all}
+      style={{ transform: `translateY(${place * ROW}px)` }}
+      onClick={() => choose(patterns.id[rank] ?? null)}
+    >
+      <span class="rank">{place + 1}</span>
+      <span class="path">
+        <b>
+          <span class={`chip ${first === undefined ? "c-none" : color(first)}`} />
+          {route(overview, rank)}
+        </b>
+        <small>
+          {plural(patterns.hops[rank] ?? 0, "hop")} · {count(patterns.count[rank] ?? 0)}× · mean {duration(patterns.mean[rank])} · p99{" "}
+          {duration(patterns.p99[rank])} · {percent(confidence(patterns, rank))} sure
+        </small>
+      </span>
+      <span class="metric" style={{ "--share": `${share * 100}%` }}>{metric(overview, key, rank, share)}</span>
+    </div>
+  );
+}
+
+/** What a pattern is ranked by, as it is shown. */
+function metric(overview: Overview, key: SortKey, rank: number, share: number): string {
+  const value = METRICS[key].of(overview.patterns, rank);
+  switch (key) {
+    case "total":
+      return percent(share);
+    case "count":
+      return count(value);
+    case "expected":
+    case "evidence":
+      return expected(value);
+    case "confidence":
+      return percent(value);
+    default:
+      return duration(value);
+  }
+}

@@ -1,0 +1,86 @@
+// What the reader is looking at. All of it is in the address, so that a link leads to the same view and "back" goes back.
+
+import { effect, signal } from "@preact/signals";
+import type { Order, Part, SortKey } from "./data/types";
+
+export const TABS = ["patterns", "map", "time", "clocks"] as const;
+export type Tab = (typeof TABS)[number];
+const ORDERS = ["slowest", "time", "likely"] as const;
+
+/** Which page of the report. */
+export const tab = signal<Tab>("patterns");
+/** The number of the pattern that is shown. */
+export const pattern = signal<number | null>(null);
+/** What the patterns are ranked by; null: as the page was made. */
+export const sort = signal<SortKey | null>(null);
+/** What is searched for. */
+export const query = signal("");
+/** The delay of which the distribution is shown; null: how long the paths took. */
+export const delay = signal<{ hop: number; part: Part } | null>(null);
+/** Which instance is shown instead of the average, counted from 0. */
+export const instance = signal<number | null>(null);
+export const order = signal<Order>("slowest");
+
+const SORT_KEYS: SortKey[] = ["total", "count", "expected", "confidence", "evidence", "mean", "p99"];
+const PARTS: Part[] = ["node", "network", "untraced"];
+
+function one<Value extends string>(values: readonly Value[], text: string | null): Value | null {
+  return values.find((value) => value === text) ?? null;
+}
+
+function whole(text: string | null): number | null {
+  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;
+}
+
+/** The address for what is looked at, behind its `#`. */
+export function address(): string {
+  const said = new URLSearchParams();
+  if (pattern.value !== null) said.set("pattern", String(pattern.value));
+  if (sort.value) said.set("sort", sort.value);
+  if (query.value) said.set("search", query.value);
+  if (delay.value) said.set("delay", `${delay.value.hop}.${delay.value.part}`);
+  if (instance.value !== null) said.set("instance", String(instance.value));
+  if (order.value !== "slowest") said.set("order", order.value);
+  const text = said.toString();
+  return tab.value + (text ? `?${text}` : "");
+}
+
+/** Looks at what the address says; what it does not know it leaves out. */
+export function look(text: string): void {
+  const [name = "", rest = ""] = text.split("?", 2);
+  const said = new URLSearchParams(rest);
+  tab.value = one(TABS, name) ?? "patterns";
+  pattern.value = whole(said.get("pattern"));
+  sort.value = one(SORT_KEYS, said.get("sort"));
+  query.value = said.get("search") ?? "";
+  instance.value = whole(said.get("instance"));
+  order.value = one(ORDERS, said.get("order")) ?? "slowest";
+  const [hop = null, word = null] = said.get("delay")?.split(".") ?? [];
+  const [number, part] = [whole(hop), one(PARTS, word)];
+  delay.value = number !== null && part ? { hop: number, part } : null;
+}
+
+/** Chooses a pattern, of which nothing was chosen yet. */
+export function choose(id: number | null): void {
+  pattern.value = id;
+  delay.value = null;
+  instance.value = null;
+}
+
+/** Keeps address and state alike. Another tab or pattern is a step that "back" undoes; the rest is not. */
+export function followAddress(): void {
+  look(decodeURI(location.hash.slice(1)));
+  let last = `${tab.value} ${pattern.value}`;
+  effect(() => {
+    const hash = `#${address()}`;
+    const step = `${tab.value} ${pattern.value}`;
+    if (hash === location.hash || (hash === "#patterns" && !location.hash)) return;
+    if (step === last) history.replaceState(null, "", hash);
+    else history.pushState(null, "", hash);
+    last = step;
+  });
+  addEventListener("popstate", () => {
+    look(decodeURI(location.hash.slice(1)));
+    last = `${tab.value} ${pattern.value}`;
+  });
+}

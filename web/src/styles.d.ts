@@ -1,0 +1,2 @@
+// Style sheets, which esbuild puts into one.
+declare module "*.css";

@@ -1,0 +1,32 @@
+// Light or dark: as the system has it, unless the reader chooses.
+
+import { effect, signal } from "@preact/signals";
+
+export type Theme = "system" | "light" | "dark";
+
+export const theme = signal<Theme>("system");
+
+/** What the button of the page says next. */
+export const NEXT: Record<Theme, Theme> = { system: "dark", dark: "light", light: "system" };
+
+/** Keeps the choice for the next page, where the browser lets it. */
+export function followTheme(): void {
+  try {
+    const kept = localStorage.getItem("sockcap-theme");
+    if (kept === "light" || kept === "dark") theme.value = kept;
+  } catch {
+    // Pages from disk may not keep anything.
+  }
+  // Both are done before anything is drawn, so that what reads the colours reads the right ones.
+  effect(() => {
+    const chosen = theme.value;
+    if (chosen === "system") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = chosen;
+    try {
+      if (chosen === "system") localStorage.removeItem("sockcap-theme");
+      else localStorage.setItem("sockcap-theme", chosen);
+    } catch {
+      // As above.
+    }
+  });
+}

@@ -1,0 +1,94 @@
+// Makes the pages that are looked at: real ones, by the sockcap that SOCKCAP names, of calls that are made up here.
+
+import { execFileSync, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import type { TestProject } from "vitest/node";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    small: string;
+    many: string;
+    view: string;
+    viewed: string;
+  }
+}
+
+const COLUMNS = "call_id,caller,callee,t_call_send,t_call_recv,t_ret_send,t_ret_recv";
+
+/** Numbers that are the same each time. */
+function numbers(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+/** 400 requests to a shop over 20 s: web asks prices and stock at once; every tenth asks a server that is not traced; slower in the middle. */
+function shop(): string {
+  const next = numbers(1);
+  const rows = [COLUMNS];
+  for (let call = 0; call < 400; call++) {
+    const slow = call > 180 && call < 220 ? 6 : 1;
+    const at = (mills: number) => Math.round(call * 50e6 + mills * 1e6);
+    const price = 2 + next() * 2;
+    const stock = (4 + next() * 6 + (next() < 0.03 ? 20 : 0)) * slow;
+    const end = 3 + Math.max(price, stock);
+    rows.push(`${call}p,web,prices,${at(1)},${at(1.2)},${at(1 + price)},${at(1.2 + price)}`);
+    rows.push(`${call}s,web,stock,${at(1.1)},${at(1.4)},${at(1.1 + stock)},${at(1.4 + stock)}`);
+    if (call % 10 === 0) rows.push(`${call}d,web,dns,${at(end)},,,${at(end + 12)}`);
+    const done = call % 10 === 0 ? end + 13 : end;
+    rows.push(`${call}w,CLIENT,web,${at(0)},${at(0.2)},${at(done)},${at(done + 0.3)}`);
+  }
+  return `${rows.join("\n")}\n`;
+}
+
+/** A request each each of a client of its own that is not traced, for 10,000 ways through 65 services. */
+function ways(): string {
+  const rows = [COLUMNS];
+  const next = numbers(2);
+  for (let call = 0; call < 10_000; call++) {
+    const [one, two, three] = [call % 22, 22 + (Math.floor(call / 22) % 22), 44 + Math.floor(call / 484)];
+    const at = (mills: number) => Math.round(call * 20e6 + mills * 1e6);
+    const work = 1 + next() * 3;
+    rows.push(`${call}a,client-${call},front-${one},,${at(0.1)},${at(6 + work)},`);
+    rows.push(`${call}b,front-${one},middle-${two},${at(1)},${at(1.1)},${at(4 + work)},${at(4.1 + work)}`);
+    rows.push(`${call}c,middle-${two},back-${three},${at(2)},${at(2.1)},${at(2.5 + work)},${at(2.6 + work)}`);
+  }
+  return `${rows.join("\n")}\n`;
+}
+
+export default async function setup(project: TestProject): Promise<() => void> {
+  const sockcap = process.env.SOCKCAP;
+  if (!sockcap) throw new Error("SOCKCAP does not name the program sockcap, of which the pages are tested");
+  const directory = mkdtempSync(path.join(tmpdir(), "sockcap-pages-"));
+  const run = (...said: string[]) => execFileSync(sockcap, said, { cwd: directory, stdio: ["ignore", "pipe", "pipe"], encoding: "utf8" });
+  const page = (name: string, table: string) => {
+    writeFileSync(path.join(directory, `${name}.csv`), table);
+    mkdirSync(path.join(directory, name));
+    run("import", "calls", `${name}.csv`, "-d", name);
+    run("report", "-d", name, "--html", `${name}.html`);
+    return `file://${path.join(directory, name)}.html`;
+  };
+  project.provide("small", page("shop", shop()));
+  project.provide("many", page("ways", ways()));
+
+  const server = spawn(sockcap, ["view", "-d", "shop", "--no-browser", "--port", "0"], { cwd: directory, stdio: ["ignore", "ignore", "pipe"] });
+  let said = "";
+  const url = await new Promise<string>((resolve, reject) => {
+    server.stderr.on("data", (some) => {
+      said += String(some);
+      const found = /http:\/\/\S+/.exec(said);
+      if (found) resolve(found[0]);
+    });
+    server.on("exit", () => reject(new Error(`sockcap view ended: ${said}`)));
+  });
+  project.provide("view", url);
+  project.provide("viewed", path.join(directory, "shop"));
+  return () => {
+    server.kill("SIGTERM");
+    rmSync(directory, { recursive: true, force: true });
+  };
+}
