@@ -113,6 +113,16 @@ pub(crate) fn shorten(text: &str, width: usize, ellipsis: char) -> String {
     if width == 0 { String::new() } else { format!("{head}{ellipsis}{tail}") }
 }
 
+/// A mean size in bytes.
+pub(crate) fn bytes(size: f64) -> String {
+    match size {
+        size if size < 999.5 => format!("{size:.0} B"),
+        size if size < 999.5e3 => format!("{} kB", three_digits(size / 1e3)),
+        size if size < 999.5e6 => format!("{} MB", three_digits(size / 1e6)),
+        size => format!("{} GB", three_digits(size / 1e9)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,6 +164,7 @@ mod tests {
             (plural(1, "host", "hosts"), plural(2, "host", "hosts")),
             ("1 host".into(), "2 hosts".into())
         );
+        assert_eq!((bytes(812.4), bytes(65_536.0)), ("812 B".into(), "65.5 kB".into()));
     }
 
     #[test]

@@ -80,6 +80,11 @@ function Header({ overview }: { overview: Overview }) {
           <button type="button" class="quiet" aria-label="Keys" onClick={() => (help.value = true)}>?</button>
         </span>
       </div>
+      {overview.filtered.length > 0 && (
+        <p class="part" role="note">
+          Only a part of the trace: {overview.filtered.join("; ")}
+        </p>
+      )}
       <dl class="facts">
         {facts.map(([value, label]) => (
           <div key={label}>

@@ -30,6 +30,8 @@ pub(super) struct Overview<'a> {
     total_time: Number,
     sort: &'static str,
     notes: Vec<Note>,
+    /// Which part of the trace this is, in words; none where it is all of it.
+    filtered: Vec<String>,
     /// How many patterns a piece of details has.
     group: usize,
     patterns: PatternColumns,
@@ -89,6 +91,7 @@ impl<'a> Overview<'a> {
             expected_paths: Number::of(meta.expected_paths),
             total_time: Number::whole(report.total_time()),
             sort: options.sort.name(),
+            filtered: meta.filtered.as_ref().map(crate::Filtered::words).unwrap_or_default(),
             notes: report.notes().map(note).collect(),
             group: super::GROUP,
             patterns,

@@ -13,6 +13,8 @@ export interface Overview {
   expected_paths: number;
   total_time: number;
   sort: SortKey;
+  /** Which part of the trace this is; empty where it is all of it. */
+  filtered: string[];
   notes: { label: string; count: number }[];
   /** How many patterns a piece of details has. */
   group: number;

@@ -252,6 +252,16 @@ describe.each([["disk", true], ["view", false]] as const)("from %s", (way, isDis
   });
 });
 
+test("a page of a part says so", async () => {
+  const { page, complaints } = await open(chromium, inject("part"), { offline: true });
+  await expectText(page, ".part", /^Only a part of the trace: through dns$/);
+  expect(await page.locator("#patterns [role=option]").count()).toBe(1);
+  await page.click("#tab-time");
+  await page.locator(".time canvas").first().waitFor();
+  expect(complaints).toEqual([]);
+  await page.context().close();
+});
+
 /** Waits until the first of `selector` has a text like that. */
 async function expectText(page: Page, selector: string, text: RegExp): Promise<void> {
   await page.locator(selector).filter({ hasText: text }).first().waitFor({ timeout: 20_000 });

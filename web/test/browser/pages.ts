@@ -9,6 +9,7 @@ import type { TestProject } from "vitest/node";
 declare module "vitest" {
   interface ProvidedContext {
     small: string;
+    part: string;
     many: string;
     view: string;
     viewed: string;
@@ -73,6 +74,8 @@ export default async function setup(project: TestProject): Promise<() => void> {
     return `file://${path.join(directory, name)}.html`;
   };
   project.provide("small", page("shop", shop()));
+  run("report", "-d", "shop", "--through", "dns", "--html", "part.html");
+  project.provide("part", `file://${path.join(directory, "part.html")}`);
   project.provide("many", page("ways", ways()));
 
   const server = spawn(sockcap, ["view", "-d", "shop", "--no-browser", "--port", "0"], { cwd: directory, stdio: ["ignore", "ignore", "pipe"] });
