@@ -13,11 +13,13 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// The longest head of a request, in bytes.
-const LONGEST_HEAD: usize = 8 << 10;
+const LONGEST_HEAD: usize = 64 << 10;
 /// How long a connection may take from its first byte to its last.
 const DEADLINE: Duration = Duration::from_secs(5);
+/// How long a request may take to come: browsers open connections that they do not use.
+const HEAD_DEADLINE: Duration = Duration::from_secs(2);
 /// So many are served at once; more wait in the kernel.
-const THREADS: usize = 4;
+const THREADS: usize = 8;
 /// How often it is seen whether to stop.
 const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
@@ -99,7 +101,7 @@ impl Server {
 /// Reads a request and answers it.
 fn answer(stream: TcpStream, deadline: Duration, reply: &impl Fn(&Request<'_>) -> Answer) -> io::Result<()> {
     stream.set_nonblocking(false)?;
-    let mut stream = Until { stream, end: Instant::now() + deadline };
+    let mut stream = Until { stream, end: Instant::now() + deadline.min(HEAD_DEADLINE) };
     let answer = match head(&mut stream) {
         Ok(head) => request(&head).map_or_else(|refusal| refusal, |request| reply(&request)),
         Err(error) if error.kind() == ErrorKind::InvalidData => {
@@ -108,11 +110,15 @@ fn answer(stream: TcpStream, deadline: Duration, reply: &impl Fn(&Request<'_>) -
         Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
             // The time is over, but what fits into the socket can be said.
             stream.stream.set_nonblocking(true)?;
+            // A socket that is closed with something unread takes back what was said.
+            let mut unread = [0; 4096];
+            while stream.stream.read(&mut unread).is_ok_and(|read| read > 0) {}
             let answer = Answer::refusal(408, "the request did not come in time");
             return answer.write(&mut stream.stream);
         }
         Err(error) => return Err(error),
     };
+    stream.end = Instant::now() + deadline;
     answer.write(&mut stream)?;
     stream.stream.shutdown(Shutdown::Write)?;
     // A socket that is closed with something unread takes back what was said.

@@ -92,7 +92,7 @@ pub(crate) enum Command {
     /// Show the causal paths and where their time goes
     #[command(after_help = results::REPORT_HELP)]
     Report(Report),
-    /// Show the page of a report in the browser, of however large a trace
+    /// Show the page of a report in the browser, with every instance
     #[command(after_help = view::HELP)]
     View(View),
     /// Write tables, traces and patterns for other tools

@@ -184,7 +184,6 @@ fn wrong_values_are_refused_with_the_flag() {
         (&["--through", "redis"], &["--through redis", "CLIENT, db, web"]),
         (&["--through", ""], &["--through"]),
         (&["--hosts", "--hops"], &["--hosts", "--hops"]),
-        (&["--html", "page.html", "--through", "db"], &["--html", "--through"]),
         (&["--html", "page.html", "--hosts"], &["--html", "--hosts"]),
         (&["--color", "sometimes"], &["--color", "always"]),
         (&["--node", "planet"], &["--node", "host"]),

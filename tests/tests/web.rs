@@ -57,6 +57,9 @@ fn the_page_works_in_a_browser() {
             panic!("Debian's package chromium is not installed: run scripts/test, which installs it")
         });
     let shots = target_directory().join("page-screenshots");
+    if shots.exists() {
+        fs::remove_dir_all(&shots).unwrap();
+    }
     successful(
         Command::new("npx")
             .args(["--no-install", "vitest", "run", "--project", "browser"])

@@ -1,6 +1,6 @@
 // What the keyboard does wherever the reader is, and where it does nothing: in fields, and with a modifier.
 
-import { instance, order, pattern, query, sort, tab, TABS } from "./state";
+import { choose, instance, order, query, sort, tab, TABS } from "./state";
 import { NEXT, theme } from "./theme";
 import { signal } from "@preact/signals";
 
@@ -29,7 +29,12 @@ function focus(selector: string): void {
 }
 
 function move(key: string): void {
-  tab.value = "patterns";
+  if (tab.value !== "patterns") {
+    tab.value = "patterns";
+    // The list is there once it is drawn.
+    requestAnimationFrame(() => move(key));
+    return;
+  }
   const list = document.querySelector<HTMLElement>("#patterns");
   list?.focus({ preventScroll: true });
   list?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
@@ -40,7 +45,7 @@ function escape(): void {
   else if (document.activeElement instanceof HTMLInputElement && !query.value) document.activeElement.blur();
   else if (query.value) query.value = "";
   else if (instance.value !== null) instance.value = null;
-  else pattern.value = null;
+  else choose(null);
 }
 
 const ORDERS = ["slowest", "time", "likely"] as const;
@@ -59,6 +64,7 @@ const ACTIONS: Record<string, () => void> = {
   a: () => (instance.value = null),
   o: () => {
     order.value = ORDERS[(ORDERS.indexOf(order.value) + 1) % ORDERS.length] ?? "slowest";
+    if (instance.value !== null) instance.value = 0;
   },
   r: () => {
     const select = document.querySelector<HTMLSelectElement>("#sort");

@@ -1,6 +1,6 @@
 // What the reader is looking at. All of it is in the address, so that a link leads to the same view and "back" goes back.
 
-import { effect, signal } from "@preact/signals";
+import { batch, effect, signal } from "@preact/signals";
 import type { Order, Part, SortKey } from "./data/types";
 
 export const TABS = ["patterns", "map", "time", "clocks"] as const;
@@ -47,6 +47,10 @@ export function address(): string {
 
 /** Looks at what the address says; what it does not know it leaves out. */
 export function look(text: string): void {
+  batch(() => lookAt(text));
+}
+
+function lookAt(text: string): void {
   const [name = "", rest = ""] = text.split("?", 2);
   const said = new URLSearchParams(rest);
   tab.value = one(TABS, name) ?? "patterns";
@@ -62,25 +66,33 @@ export function look(text: string): void {
 
 /** Chooses a pattern, of which nothing was chosen yet. */
 export function choose(id: number | null): void {
-  pattern.value = id;
-  delay.value = null;
-  instance.value = null;
+  batch(() => {
+    pattern.value = id;
+    delay.value = null;
+    instance.value = null;
+  });
 }
 
 /** Keeps address and state alike. Another tab or pattern is a step that "back" undoes; the rest is not. */
 export function followAddress(): void {
-  look(decodeURI(location.hash.slice(1)));
+  // What it has in percent signs is undone where its parts are read.
+  look(location.hash.slice(1));
   let last = `${tab.value} ${pattern.value}`;
+  let isGoingBack = false;
   effect(() => {
     const hash = `#${address()}`;
     const step = `${tab.value} ${pattern.value}`;
-    if (hash === location.hash || (hash === "#patterns" && !location.hash)) return;
-    if (step === last) history.replaceState(null, "", hash);
-    else history.pushState(null, "", hash);
+    const isSame = hash === location.hash || (hash === "#patterns" && !location.hash);
+    // Going back must not make a step of its own.
+    if (!isSame && !isGoingBack) {
+      if (step === last) history.replaceState(null, "", hash);
+      else history.pushState(null, "", hash);
+    }
     last = step;
   });
   addEventListener("popstate", () => {
-    look(decodeURI(location.hash.slice(1)));
-    last = `${tab.value} ${pattern.value}`;
+    isGoingBack = true;
+    look(location.hash.slice(1));
+    isGoingBack = false;
   });
 }

@@ -55,7 +55,7 @@ impl Serialize for Histogram {
         serializer.collect_seq(
             self.0
                 .iter()
-                .flat_map(|(bin, weight)| [Number::of(f64::from(*bin)), Number::of(f64::from(*weight))]),
+                .flat_map(|(bin, weight)| [Number::of(f64::from(*bin)), Number::weight(f64::from(*weight))]),
         )
     }
 }

@@ -45,6 +45,9 @@ struct Edge {
     network: Option<Number>,
     /// The mean time at an untraced node and on both ways to it.
     untraced: Option<Number>,
+    /// The sums of both, each delay as often as is expected.
+    network_time: Number,
+    untraced_time: Number,
     /// Expected bytes in both directions.
     bytes: Number,
 }
@@ -123,6 +126,8 @@ pub(super) fn of(patterns: &[&PathPattern], names: &mut Names) -> SystemMap {
                 back: Number::of(edge.back),
                 network: edge.network.mean(),
                 untraced: edge.untraced.mean(),
+                network_time: Number::whole(edge.network.time),
+                untraced_time: Number::whole(edge.untraced.time),
                 bytes: Number::whole(edge.bytes),
             })
             .collect(),

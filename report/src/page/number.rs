@@ -14,6 +14,12 @@ impl Number {
         Number(if rounded.is_finite() { rounded } else { 0.0 })
     }
 
+    /// A weight, of which small ones count as well: to six decimals.
+    pub(super) fn weight(value: f64) -> Number {
+        let rounded = (value * 1e6).round() / 1e6;
+        Number(if rounded.is_finite() { rounded } else { 0.0 })
+    }
+
     /// `value` to the next whole number.
     pub(super) fn whole(value: f64) -> Number {
         Number::of(value.round())

@@ -9,7 +9,7 @@ use super::names::Names;
 use super::number::Number;
 use super::series::SeriesColumns;
 use crate::label::Label;
-use crate::{Options, Report, label};
+use crate::{Filtered, Meta, Options, Report, label};
 
 /// Nodes of a pattern that can be searched for; of longer paths those that come first.
 const MOST_NODES: usize = 64;
@@ -21,6 +21,8 @@ pub(super) struct Overview<'a> {
     /// When the trace begins, in milliseconds since the Unix epoch; null where it has no such time.
     begin: Option<Number>,
     span: i64,
+    /// How long it is in which paths of the page may begin: the span, or the part of it that was asked for.
+    window: i64,
     messages: u64,
     processes: u64,
     hosts: u64,
@@ -83,6 +85,7 @@ impl<'a> Overview<'a> {
             source: crate::units::printable(&meta.source),
             begin: meta.begin.map(|begin| Number::whole(begin as f64 / 1e6)),
             span: meta.span,
+            window: window(meta),
             messages: meta.messages,
             processes: meta.processes,
             hosts: meta.hosts,
@@ -100,6 +103,15 @@ impl<'a> Overview<'a> {
             names: names.shown(),
         }
     }
+}
+
+/// The part of the trace in which paths may begin, in nanoseconds.
+fn window(meta: &Meta) -> i64 {
+    let Some(Filtered { filter, begin, .. }) = &meta.filtered else { return meta.span };
+    let end = begin.saturating_add(meta.span);
+    let from = filter.from.map_or(*begin, |from| from.max(*begin));
+    let to = filter.to.map_or(end, |to| to.min(end));
+    to.saturating_sub(from).max(1)
 }
 
 impl PatternColumns {

@@ -59,8 +59,8 @@ pub(crate) struct Report {
     /// Show the latency of the network between each two nodes instead, whatever the path
     #[arg(long)]
     pub(crate) hops: bool,
-    /// Write the HTML page to this file; it always has all paths [default: DIR/report.html]
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["hosts", "hops", "through", "pattern", "from", "to", "min_confidence"])]
+    /// Write the HTML page to this file [default: DIR/report.html, where it is of all paths]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["hosts", "hops"])]
     pub(crate) html: Option<PathBuf>,
     /// Print JSON instead, with all patterns and all figures
     #[arg(long)]

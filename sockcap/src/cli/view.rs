@@ -15,7 +15,7 @@ Examples:
   sockcap view
   sockcap view -d gathered --sort p99
   sockcap view --no-browser --port 8080
-  ssh -L 9714:127.0.0.1:9714 far-away sockcap view --no-browser";
+  ssh -t -L 9714:127.0.0.1:9714 far-away sockcap view --no-browser --port 9714";
 
 #[derive(Debug, Args)]
 pub(crate) struct View {

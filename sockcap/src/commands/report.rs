@@ -59,7 +59,11 @@ pub(crate) fn run(arguments: &Report) -> Result<ExitCode, Error> {
         Some(filtered) => {
             meta.expected_paths = chosen.expected;
             meta.filtered = Some(filtered);
-            meta.next_steps = vec![unfiltered(&data)];
+            let shown = arguments
+                .html
+                .iter()
+                .map(|page| format!("timelines and patterns of this part: {}", page.display()));
+            meta.next_steps = shown.chain([unfiltered(&data)]).collect();
         }
         None => {
             let which = if meta.rest.patterns == 0 { "all" } else { "more" };

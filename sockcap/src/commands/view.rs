@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use analyze::paths::{ChosenPatterns, PathFilter, PathPattern};
 use plain_http::{Answer, Request, Server};
@@ -50,7 +51,9 @@ pub(crate) fn run(arguments: &View) -> Result<ExitCode, Error> {
 
 /// Listens at the port that was asked for or, where none was, at ours or any other.
 fn bind(port: Option<u16>) -> Result<Server, Error> {
-    let at = |port: u16| Server::bind((Ipv4Addr::LOCALHOST, port));
+    // Through a tunnel a piece may take its time.
+    let patient = |server: Server| server.with_deadline(Duration::from_secs(120));
+    let at = |port: u16| Server::bind((Ipv4Addr::LOCALHOST, port)).map(patient);
     let failed = |port: u16| move |source| Error::Port { port, source };
     match port {
         Some(port) => at(port).map_err(failed(port)),

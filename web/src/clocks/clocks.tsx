@@ -34,6 +34,7 @@ export function ClocksView({ overview }: { overview: Overview }) {
               </li>
             ))}
           </ul>
+          {untraced.length > 200 && <p class="fine">and {count(untraced.length - 200)} more</p>}
         </>
       )}
       <Clocks />

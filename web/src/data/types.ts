@@ -5,6 +5,8 @@ export interface Overview {
   /** When the trace begins, in milliseconds since the Unix epoch. */
   begin: number | null;
   span: number;
+  /** How long it is in which the paths of this page may begin: the span, or a part of it. */
+  window: number;
   messages: number;
   processes: number;
   hosts: number;
@@ -56,6 +58,9 @@ export interface MapEdge {
   back: number;
   network: number | null;
   untraced: number | null;
+  /** The sums of all such delays. */
+  network_time: number;
+  untraced_time: number;
   bytes: number;
 }
 

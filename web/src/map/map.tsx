@@ -8,9 +8,13 @@ import { bytes, count, duration, percent, plural, rate, shorten } from "../forma
 import { choose, query, tab } from "../state";
 import { layout } from "./layout";
 
+/** Rows of the table; choosing a node shows its own. */
+const MOST_ROWS = 300;
+
 export function MapView({ overview }: { overview: Overview }) {
-  const seconds = overview.span / 1e9;
+  const seconds = overview.window / 1e9;
   const { nodes, edges } = overview.map;
+  const most = edges.reduce((most, edge) => Math.max(most, edge.there + edge.back), 1);
   const { names } = overview;
   const label = (edge: MapEdge) => `${rate(edge.there / seconds)}  ${duration(edge.network ?? edge.untraced)}`;
   const placed = useMemo(() => layout(overview, label), [overview]);
@@ -48,7 +52,7 @@ export function MapView({ overview }: { overview: Overview }) {
             return (
               <g key={index} class={`edge ${isBright(edge) ? "" : "dim"}`}>
                 <title>{sentence(edge, names, seconds)}</title>
-                <path d={curve(points)} marker-end="url(#tip)" style={{ strokeWidth: thickness(edge, edges) }} />
+                <path d={curve(points)} marker-end="url(#tip)" style={{ strokeWidth: thickness(edge, most) }} />
                 {at && (
                   <text x={at.x} y={at.y - 3}>
                     {rate(edge.there / seconds)}
@@ -92,7 +96,7 @@ export function MapView({ overview }: { overview: Overview }) {
           })}
         </svg>
       </div>
-      {placed.omitted > 0 && <p class="fine">{count(placed.omitted)} edges with the fewest messages are not drawn; the table has them.</p>}
+      {placed.omitted > 0 && <p class="fine">{count(placed.omitted)} edges with the fewest messages are not drawn.</p>}
       {chosen.value !== null && (
         <p>
           <button type="button" class="quiet" onClick={() => chosen.value !== null && search(chosen.value)}>
@@ -107,7 +111,7 @@ export function MapView({ overview }: { overview: Overview }) {
 
 /** The time of all messages of an edge together. */
 function between(edge: MapEdge): number {
-  return (edge.network ?? 0) * (edge.there + edge.back) + (edge.untraced ?? 0) * edge.back;
+  return edge.network_time + edge.untraced_time;
 }
 
 function EdgeTable({ overview, seconds, chosen }: { overview: Overview; seconds: number; chosen: number | null }) {
@@ -129,7 +133,7 @@ function EdgeTable({ overview, seconds, chosen }: { overview: Overview; seconds:
           </tr>
         </thead>
         <tbody>
-          {wanted.slice(0, 300).map((edge) => (
+          {wanted.slice(0, MOST_ROWS).map((edge) => (
             <tr key={`${edge.from} ${edge.to} ${edge.port} ${edge.protocol}`}>
               <th scope="row">{names[edge.from]}</th>
               <td>
@@ -143,6 +147,7 @@ function EdgeTable({ overview, seconds, chosen }: { overview: Overview; seconds:
           ))}
         </tbody>
       </table>
+      {wanted.length > MOST_ROWS && <p class="fine">{count(wanted.length - MOST_ROWS)} further edges, those with the least time, are left out.</p>}
     </div>
   );
 }
@@ -152,8 +157,7 @@ function sentence(edge: MapEdge, names: string[], seconds: number): string {
   return `${names[edge.from]} to ${names[edge.to]} ${names[edge.port]} ${edge.protocol}: ${rate(edge.there / seconds)} there, ${rate(edge.back / seconds)} back, ${time}`;
 }
 
-function thickness(edge: MapEdge, edges: MapEdge[]): number {
-  const most = Math.max(...edges.map((one) => one.there + one.back), 1);
+function thickness(edge: MapEdge, most: number): number {
   return 1 + 3 * Math.sqrt((edge.there + edge.back) / most);
 }
 

@@ -41,17 +41,18 @@ export function InstancesView({ source, rank, built, show }: Props) {
     };
   }, [source, rank, order.value, first, isHere]);
 
-  const found = at !== null && page ? (page.instances[at - page.from] ?? null) : null;
+  const found = at !== null && isHere ? (page.instances[at - page.from] ?? null) : null;
   useEffect(() => {
-    show(found);
-  }, [found]);
+    if (isHere || at === null) show(found);
+  }, [found, isHere, at === null]);
   // An address may name one that is not there.
   useEffect(() => {
     if (page && at !== null && at >= page.all) instance.value = page.all > 0 ? page.all - 1 : null;
   }, [page, at]);
 
   const all = page?.all ?? 0;
-  const listed = page?.instances.slice(first - page.from, first - page.from + SHOWN) ?? [];
+  // Another piece may be on its way.
+  const listed = isHere ? page.instances.slice(first - page.from, first - page.from + SHOWN) : [];
   return (
     <section class="instances" aria-label="Instances">
       <div class="tools">

@@ -11,5 +11,5 @@ export function logTicks(low: number, high: number): number[] {
       if (at >= low && at <= high) made.push(at);
     }
   }
-  return made;
+  return made.length > 0 ? made : [low, high];
 }

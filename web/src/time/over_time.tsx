@@ -23,7 +23,16 @@ export function OverTime({ source, overview }: { source: Source; overview: Overv
   const rank = pattern.value === null ? -1 : overview.patterns.id.indexOf(pattern.value);
   const [details, setDetails] = useState<Details | null>(null);
   useEffect(() => {
-    if (rank >= 0) source.details(rank).then(setDetails, () => setDetails(null));
+    let isWanted = rank >= 0;
+    if (isWanted) {
+      source.details(rank).then(
+        (found) => isWanted && setDetails(found),
+        () => isWanted && setDetails(null),
+      );
+    }
+    return () => {
+      isWanted = false;
+    };
   }, [source, rank]);
   const one = useMemo(
     () => (rank >= 0 && details && details.id === overview.patterns.id[rank] ? ofPattern(details.series, overview.span) : null),

@@ -62,8 +62,9 @@ function ways(): string {
 }
 
 export default async function setup(project: TestProject): Promise<() => void> {
-  const sockcap = process.env.SOCKCAP;
-  if (!sockcap) throw new Error("SOCKCAP does not name the program sockcap, of which the pages are tested");
+  const named = process.env.SOCKCAP;
+  if (!named) throw new Error("SOCKCAP does not name the program sockcap, of which the pages are tested");
+  const sockcap = path.resolve(named);
   const directory = mkdtempSync(path.join(tmpdir(), "sockcap-pages-"));
   const run = (...said: string[]) => execFileSync(sockcap, said, { cwd: directory, stdio: ["ignore", "pipe", "pipe"], encoding: "utf8" });
   const page = (name: string, table: string) => {
@@ -83,8 +84,8 @@ export default async function setup(project: TestProject): Promise<() => void> {
   const url = await new Promise<string>((resolve, reject) => {
     server.stderr.on("data", (some) => {
       said += String(some);
-      const found = /http:\/\/\S+/.exec(said);
-      if (found) resolve(found[0]);
+      const found = /(http:\/\/\S+) until/.exec(said);
+      if (found?.[1]) resolve(found[1]);
     });
     server.on("exit", () => reject(new Error(`sockcap view ended: ${said}`)));
   });

@@ -20,6 +20,14 @@ test("an address says what is looked at", () => {
   expect([query.value, delay.value, instance.value]).toEqual(["redis & #3", { hop: 4, part: "network" }, 2]);
 });
 
+test("an address that is wrong is no harm, and signs are undone once", () => {
+  look("patterns?search=100%");
+  expect(query.value).toBe("100%");
+  query.value = "%41";
+  look(address());
+  expect(query.value).toBe("%41");
+});
+
 test("what an address does not know it leaves out", () => {
   look("nowhere?pattern=-1&sort=size&delay=x.node&instance=1e9&order=none");
   expect(address()).toBe("patterns");

@@ -12,6 +12,7 @@ use report::export::{Error as ExportError, Selection, SpanWriter, TraceExport, W
 
 use crate::cli::{Export, Exported, Format, Inference};
 use crate::error::Error;
+use crate::output::say;
 use crate::progress::Terminal;
 use crate::stages;
 
@@ -69,5 +70,11 @@ fn write(
         progress.advance(window.messages() as u64);
         Ok(goes_on)
     })?;
-    Ok(export.finish()?)
+    let written = export.finish()?;
+    drop(progress);
+    if written.traces == 0 {
+        // The output is well formed, and of no use.
+        say("no trace was written: no call begins one of those that were asked for");
+    }
+    Ok(written)
 }
