@@ -42,7 +42,7 @@ export function MapView({ overview }: { overview: Overview }) {
           aria-label={`${plural(placed.nodes.length, "node")} and ${plural(placed.edges.length, "edge")}`}
         >
           <defs>
-            <marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+            <marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="11" markerHeight="11" markerUnits="userSpaceOnUse" orient="auto">
               <path d="M0 0 8 4 0 8z" />
             </marker>
           </defs>

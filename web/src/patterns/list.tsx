@@ -68,7 +68,7 @@ export function PatternList({ overview }: { overview: Overview }) {
           <input
             id="search"
             type="search"
-            placeholder="Search nodes and ports  ( / )"
+            placeholder="Search ( / )"
             value={query.value}
             onInput={(event) => (query.value = event.currentTarget.value)}
             onKeyDown={(event) => {
