@@ -18,6 +18,7 @@ test("an address says what is looked at", () => {
   look(said);
   expect(address()).toBe(said);
   expect([query.value, delay.value, instance.value]).toEqual(["redis & #3", { hop: 4, part: "network" }, 2]);
+  expect([tab.value, pattern.value, sort.value, order.value]).toEqual(["time", 17, "p99", "likely"]);
 });
 
 test("an address that is wrong is no harm, and signs are undone once", () => {

@@ -81,5 +81,7 @@ test("flags have room on their lanes, the heaviest first", () => {
   // The lighter one goes above, as its pole passes to the left of the other.
   expect(lanes([flag(0, 1), flag(20, 2)], 3)).toEqual([1, 0]);
   // One whose pole would go through the text of the other has no place.
-  expect(lanes([flag(0, 2), flag(20, 1)], 1)).toEqual([0, null]);
+  expect(lanes([flag(0, 2), flag(20, 1)], 3)).toEqual([0, null]);
+  // Nor may a text lie upon the pole of one above it.
+  expect(lanes([flag(0, 3), flag(-20, 2), flag(-60, 1)], 3)).toEqual([0, 1, 2]);
 });
