@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use message_trace::MessageTrace;
 
-use crate::fixture::Fixture;
+use crate::fixture::{Fixture, some_trace};
 use crate::infer::Links;
 use crate::options::Algorithm;
 use crate::paths::{Instances, PathPattern};
@@ -234,24 +234,6 @@ fn a_summary_that_is_none_names_its_file() {
     let path = directory.path().join("analysis.json");
     std::fs::write(&path, "{").unwrap();
     assert!(AnalysisSummary::read(&path).unwrap_err().to_string().contains("analysis.json"));
-}
-
-/// Traces among four nodes, of which the last was not traced, with clocks that may be off.
-fn some_trace() -> impl Strategy<Value = MessageTrace> {
-    let message = (0usize..4, 0usize..4, 0i64..400, -20i64..60, any::<bool>(), 0u8..10);
-    proptest::collection::vec(message, 0..40).prop_map(|messages| {
-        let mut trace = Fixture::new().untraced(&["d"]);
-        for (src, dst, send, latency, answers, lost) in messages {
-            let sent = trace.send(["a", "b", "c", "d"][src], ["a", "b", "c", "d"][dst], send, send + latency);
-            if answers {
-                sent.ports(80, 40_000).accepting();
-            }
-            if lost == 0 {
-                sent.lost();
-            }
-        }
-        trace.trace()
-    })
 }
 
 proptest! {

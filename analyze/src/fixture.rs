@@ -1,11 +1,16 @@
-//! Traces by hand, for tests: nodes by name, made when they are first mentioned, and messages with just what the
-//! test is about.
+//! Traces for tests. By hand: nodes by name, made when they are first mentioned, and messages with just what the test is
+//! about. Or any, for what holds of all of them.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use proptest::prelude::*;
+
 use message_trace::{
-    Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message, MessageTrace, Node, NodeId, Protocol,
+    DataDir, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message, MessageTrace, Node, NodeId, Protocol,
 };
+
+use crate::options::Pieces;
+use crate::{Options, Resources, analyze};
 
 /// A trace in the making.
 #[derive(Default)]
@@ -140,4 +145,34 @@ impl Sent {
         (self.message.recv_first, self.message.recv_last, self.message.recv_ts) = (None, None, None);
         self
     }
+}
+
+/// Messages among four nodes, of which the last was not traced, with clocks that may be off.
+pub(crate) fn some_trace() -> impl Strategy<Value = MessageTrace> {
+    let message = (0usize..4, 0usize..4, 0i64..400, -20i64..60, any::<bool>(), 0u8..10);
+    proptest::collection::vec(message, 0..60).prop_map(|messages| {
+        let mut trace = Fixture::new().untraced(&["d"]);
+        for (bytes, (src, dst, send, latency, answers, lost)) in (1..).zip(messages) {
+            let sent = trace.send(["a", "b", "c", "d"][src], ["a", "b", "c", "d"][dst], send, send + latency);
+            sent.bytes(bytes);
+            if answers {
+                sent.ports(80, 40_000).accepting();
+            }
+            if lost == 0 {
+                sent.lost();
+            }
+        }
+        trace.trace()
+    })
+}
+
+/// The tables that an analysis writes, in small groups of rows.
+pub(crate) fn analyzed(trace: &MessageTrace) -> (tempfile::TempDir, DataDir) {
+    let directory = tempfile::tempdir().unwrap();
+    let dir = DataDir::new(directory.path());
+    trace.write(&dir.messages(), &dir.nodes()).unwrap();
+    let resources =
+        Resources { pieces: Pieces { messages: 5, partitions: 2, rows: 9 }, ..Resources::default() };
+    analyze(&dir, &Options { resources, clients_start_paths: false, ..Options::default() }, &()).unwrap();
+    (directory, dir)
 }

@@ -5,6 +5,7 @@ import { ClocksView } from "./clocks/clocks";
 import { colorNodes } from "./colors";
 import type { Source } from "./data/source";
 import type { Overview } from "./data/types";
+import { Facts } from "./facts";
 import { count, duration, expected, plural } from "./format";
 import { Help } from "./help";
 import { help } from "./keys";
@@ -85,14 +86,7 @@ function Header({ overview }: { overview: Overview }) {
           Only a part of the trace: {overview.filtered.join("; ")}
         </p>
       )}
-      <dl class="facts">
-        {facts.map(([value, label]) => (
-          <div key={label}>
-            <dd>{value}</dd>
-            <dt>{label}</dt>
-          </div>
-        ))}
-      </dl>
+      <Facts facts={facts} />
       <div class="tabs" role="tablist" aria-label="Views" onKeyDown={onKeyDown}>
         {TABS.map((name) => (
           <button

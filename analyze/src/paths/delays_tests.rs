@@ -7,24 +7,11 @@ use message_trace::MessageTrace;
 use proptest::prelude::*;
 
 use super::*;
-use crate::analyze;
-use crate::fixture::Fixture;
-use crate::options::{Options, Pieces};
+use crate::fixture::{Fixture, analyzed, some_trace};
 use crate::paths::{Instances, PathPattern};
 
 /// How many messages there are, and the delays that are known with their weights.
 type Plain = (u64, Vec<(i64, f64)>);
-
-/// The tables that an analysis writes, in small groups of rows.
-fn analyzed(trace: &MessageTrace) -> (tempfile::TempDir, DataDir) {
-    let directory = tempfile::tempdir().unwrap();
-    let dir = DataDir::new(directory.path());
-    trace.write(&dir.messages(), &dir.nodes()).unwrap();
-    let resources =
-        Resources { pieces: Pieces { messages: 5, partitions: 2, rows: 9 }, ..Resources::default() };
-    analyze(&dir, &Options { resources, clients_start_paths: false, ..Options::default() }, &()).unwrap();
-    (directory, dir)
-}
 
 fn close(one: f64, other: f64) -> bool {
     (one - other).abs() <= 1e-9 * one.abs().max(other.abs()).max(1.0)
@@ -86,25 +73,6 @@ fn by_hand() {
     let nodes = DelayTable::of_nodes(&dir, &second, &Resources::default(), &()).unwrap();
     assert_eq!(nodes.rows.iter().map(|node| node.delays.count).collect::<Vec<_>>(), [2, 1]);
     assert_eq!(nodes.rows[0].delays.delay.unwrap().p99, 20.0);
-}
-
-/// Messages among four nodes, of which the last was not traced, with clocks that may be off.
-fn some_trace() -> impl Strategy<Value = MessageTrace> {
-    let message = (0usize..4, 0usize..4, 0i64..400, -20i64..60, any::<bool>(), 0u8..10);
-    proptest::collection::vec(message, 0..60).prop_map(|messages| {
-        let mut trace = Fixture::new().untraced(&["d"]);
-        for (bytes, (src, dst, send, latency, answers, lost)) in (1..).zip(messages) {
-            let sent = trace.send(["a", "b", "c", "d"][src], ["a", "b", "c", "d"][dst], send, send + latency);
-            sent.bytes(bytes);
-            if answers {
-                sent.ports(80, 40_000).accepting();
-            }
-            if lost == 0 {
-                sent.lost();
-            }
-        }
-        trace.trace()
-    })
 }
 
 proptest! {

@@ -6,39 +6,7 @@ use message_trace::MessageTrace;
 use proptest::prelude::*;
 
 use super::*;
-use crate::analyze;
-use crate::fixture::Fixture;
-use crate::options::{Options, Pieces};
-
-/// Messages among four nodes, of which the last was not traced, with clocks that may be off.
-fn some_trace() -> impl Strategy<Value = MessageTrace> {
-    let message = (0usize..4, 0usize..4, 0i64..400, -20i64..60, any::<bool>(), 0u8..10);
-    proptest::collection::vec(message, 0..60).prop_map(|messages| {
-        let mut trace = Fixture::new().untraced(&["d"]);
-        for (bytes, (src, dst, send, latency, answers, lost)) in (1..).zip(messages) {
-            let sent = trace.send(["a", "b", "c", "d"][src], ["a", "b", "c", "d"][dst], send, send + latency);
-            sent.bytes(bytes);
-            if answers {
-                sent.ports(80, 40_000).accepting();
-            }
-            if lost == 0 {
-                sent.lost();
-            }
-        }
-        trace.trace()
-    })
-}
-
-/// The tables that an analysis writes, in small groups of rows.
-fn analyzed(trace: &MessageTrace) -> (tempfile::TempDir, DataDir) {
-    let directory = tempfile::tempdir().unwrap();
-    let dir = DataDir::new(directory.path());
-    trace.write(&dir.messages(), &dir.nodes()).unwrap();
-    let resources =
-        Resources { pieces: Pieces { messages: 5, partitions: 2, rows: 9 }, ..Resources::default() };
-    analyze(&dir, &Options { resources, clients_start_paths: false, ..Options::default() }, &()).unwrap();
-    (directory, dir)
-}
+use crate::fixture::{Fixture, analyzed, some_trace};
 
 fn resources(memory: u64, threads: usize) -> Resources {
     Resources { memory, threads: NonZeroUsize::new(threads), ..Resources::default() }

@@ -3,6 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Source } from "../data/source";
 import type { Details, HopDelay, Instance, Overview } from "../data/types";
+import { Facts } from "../facts";
 import { count, duration, expected, percent } from "../format";
 import { confidence, route } from "../patterns/rank";
 import { delay, instance } from "../state";
@@ -49,14 +50,7 @@ export function Detail({ source, overview, rank }: Props) {
   return (
     <article class="detail" aria-label={`Pattern ${patterns.id[rank]}`}>
       <h2>{route(overview, rank)}</h2>
-      <dl class="facts">
-        {facts.map(([value, label]) => (
-          <div key={label}>
-            <dd>{value}</dd>
-            <dt>{label}</dt>
-          </div>
-        ))}
-      </dl>
+      <Facts facts={facts} />
       {failed && <p class="error" role="alert">{failed}</p>}
       {!isIt && !failed && <p class="fine" role="status">Loading…</p>}
       {isIt && details && (
