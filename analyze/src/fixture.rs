@@ -5,11 +5,14 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use proptest::prelude::*;
 
+use message_trace::spill::Budget;
 use message_trace::{
     DataDir, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message, MessageTrace, Node, NodeId, Protocol,
 };
 
+use crate::naming::Naming;
 use crate::options::Pieces;
+use crate::paths::collector::Collector;
 use crate::{Options, Resources, analyze};
 
 /// A trace in the making.
@@ -174,5 +177,20 @@ pub(crate) fn analyzed(trace: &MessageTrace) -> (tempfile::TempDir, DataDir) {
     let resources =
         Resources { pieces: Pieces { messages: 5, partitions: 2, rows: 9 }, ..Resources::default() };
     analyze(&dir, &Options { resources, clients_start_paths: false, ..Options::default() }, &()).unwrap();
+    (directory, dir)
+}
+
+/// A directory with the tables of paths and patterns of `trees`: each with how likely it is and, in depth-first order, the
+/// messages of `trace` with their depths.
+pub(crate) fn collected(
+    trace: &MessageTrace,
+    trees: &[(f64, &[(u32, u32)])],
+) -> (tempfile::TempDir, DataDir) {
+    let directory = tempfile::tempdir().unwrap();
+    let (dir, options) = (DataDir::new(directory.path()), Options::default());
+    let (naming, budget) = (Naming::new(trace, &options), Budget::new(1 << 20));
+    let mut collector = Collector::new(&options, &budget, dir.path());
+    collector.add_trees(&trace.into(), &naming, trees);
+    collector.finish(&naming, &dir, &()).unwrap();
     (directory, dir)
 }

@@ -18,10 +18,18 @@ fn reply(request: &Request<'_>) -> Answer {
 
 /// Serves while `test` runs, which is told where.
 fn serving(deadline: Duration, test: impl FnOnce(SocketAddr)) {
+    serving_with(reply, deadline, test);
+}
+
+fn serving_with(
+    reply: impl Fn(&Request<'_>) -> Answer + Sync,
+    deadline: Duration,
+    test: impl FnOnce(SocketAddr),
+) {
     let server = Server::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().with_deadline(deadline);
     let (address, stop) = (server.address().unwrap(), AtomicBool::new(false));
     thread::scope(|scope| {
-        scope.spawn(|| server.run(reply, &stop));
+        scope.spawn(|| server.run(&reply, &stop));
         // The server is to end where a test fails, too.
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| test(address)));
         stop.store(true, Relaxed);
@@ -59,6 +67,9 @@ fn what_is_asked_for_is_answered() {
             let (head, body) = answer.split_once("\r\n\r\n").unwrap();
             assert_eq!((status, body), (200, said));
             assert!(head.contains("\r\nContent-Type: text/x-test\r\n"), "{head}");
+            assert!(head.contains("\r\nCache-Control: no-store\r\n"), "{head}");
+            assert!(head.contains("\r\nX-Content-Type-Options: nosniff\r\n"), "{head}");
+            assert!(head.contains("\r\nCross-Origin-Resource-Policy: same-origin\r\n"), "{head}");
             assert!(head.contains(&format!("\r\nContent-Length: {}\r\n", body.len())), "{head}");
         }
     });
@@ -128,6 +139,38 @@ fn readers_that_say_nothing_hold_up_nobody_for_long() {
             assert_eq!(status, 408, "{answer}");
         }
         assert_eq!(read(half).0, 408);
+    });
+}
+
+#[test]
+fn a_connection_that_nobody_uses_is_not_kept_however_long_an_answer_may_take() {
+    serving(Duration::from_secs(3600), |address| {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(LONG)).unwrap();
+        assert_eq!(read(stream).0, 408);
+    });
+}
+
+#[test]
+fn readers_are_served_at_once() {
+    let (go, wait) = std::sync::mpsc::channel();
+    let wait = std::sync::Mutex::new(wait);
+    let reply = move |request: &Request<'_>| match request.path {
+        "/go" => {
+            go.send(()).unwrap();
+            Answer::of("text/x-test", b"gone"[..].to_vec())
+        }
+        // Answered only when the other one was.
+        _ => match wait.lock().unwrap().recv_timeout(LONG) {
+            Ok(()) => Answer::of("text/x-test", b"waited"[..].to_vec()),
+            Err(_) => Answer::refusal(500, "nobody else was served"),
+        },
+    };
+    serving_with(reply, LONG, |address| {
+        let mut first = TcpStream::connect(address).unwrap();
+        first.write_all(b"GET /wait HTTP/1.1\r\n\r\n").unwrap();
+        assert_eq!(ask(address, b"GET /go HTTP/1.1\r\n\r\n").0, 200);
+        assert_eq!(read(first).0, 200);
     });
 }
 

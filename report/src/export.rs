@@ -152,3 +152,23 @@ fn operation(call: &TracedCall<'_>, parties: &[Party]) -> String {
         Err(_) => format!("{name} {endpoint}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_goes_by_the_callee_and_a_name_that_others_share() {
+        let parties = testing::parties("web");
+        let [call, .., lookup] = testing::calls()[..] else { panic!("there are calls") };
+        let name = |dst_endpoint: Option<&'static str>, from_connecting| {
+            operation(&TracedCall { dst_endpoint, from_connecting, ..call }, &parties)
+        };
+        assert_eq!(name(Some("[::1]:80"), true), "web:80");
+        assert_eq!(name(Some("[::1]:80"), false), "web");
+        assert_eq!(name(Some("unix:/run/web"), true), "web unix:/run/web");
+        assert_eq!(name(Some("unix:#17"), true), "web");
+        assert_eq!(name(None, true), "web");
+        assert_eq!(operation(&lookup, &parties), "10.0.0.2:53");
+    }
+}

@@ -1,4 +1,5 @@
-//! Compares outputs with the files of `tests/golden`. With `UPDATE_GOLDEN=1` they are written instead.
+//! What tests of outputs share: these are compared with the files of `tests/golden` (with `UPDATE_GOLDEN=1` they are written
+//! instead), and fit the terminal.
 
 use std::path::Path;
 
@@ -16,5 +17,14 @@ pub(crate) fn assert_golden(name: &str, text: &str) {
             "{name} differs, first at line {:?}; this is what came out:\n{text}",
             line.map(|line| line + 1)
         );
+    }
+}
+
+/// Asserts that every line of `text` has no more columns than that, nothing behind its end, and nothing that a terminal obeys.
+pub(crate) fn assert_fits(text: &str, width: usize) {
+    for line in text.lines() {
+        assert!(line.chars().count() <= width, "{} columns: {line}", line.chars().count());
+        assert_eq!(line, line.trim_end());
+        assert!(line.chars().all(|c| !c.is_control()), "{line:?}");
     }
 }

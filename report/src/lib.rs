@@ -22,6 +22,7 @@ mod filtered;
 mod html;
 mod json;
 mod label;
+mod mixed;
 mod options;
 pub mod page;
 mod sort;

@@ -1,6 +1,6 @@
 //! The data of the HTML page, out of a data directory: the report with the instances of its patterns, read piece by piece.
 
-use analyze::paths::{PathFilter, TimedInstances};
+use analyze::paths::{LeftInstances, PathFilter};
 use message_trace::table::columns::Columns;
 use message_trace::{DataDir, table};
 use report::page::{Instances, Page, PageBuilder};
@@ -17,22 +17,15 @@ pub(crate) fn read(
     mut all: Option<&mut Instances>,
 ) -> Result<Page, Error> {
     let mut builder = PageBuilder::new(report, options);
-    let patterns = filter.patterns(data)?;
-    let instances = TimedInstances::open(data)?;
+    let instances = LeftInstances::open(data, filter)?;
     for piece in 0..instances.pieces() {
-        instances.read(
-            piece,
-            |which| filter.is_likely(which) && patterns.has(which.pattern),
-            |instance| {
-                if filter.is_in_time(instance) {
-                    builder.add(instance);
-                    if let (Some(all), Some(rank)) = (&mut all, builder.rank(instance.which.pattern)) {
-                        all.add(rank, instance);
-                    }
-                }
-                Ok(())
-            },
-        )?;
+        instances.read(piece, |instance| {
+            builder.add(instance);
+            if let (Some(all), Some(rank)) = (&mut all, builder.rank(instance.which.pattern)) {
+                all.add(rank, instance);
+            }
+            Ok(())
+        })?;
     }
     builder.finish().map_err(|error| Error::Output(error.into()))
 }

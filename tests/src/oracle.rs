@@ -4,6 +4,7 @@ use std::fs;
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::thread;
 use std::time::Duration;
 
 use socket_log::encode::Direction;
@@ -88,7 +89,9 @@ impl Witnessed {
                 || log.log.header().executable.ends_with(server.name)
         };
         let log = self.recording.logs().into_iter().find(of_server).expect("the server's log");
-        successful(Command::new("kill").args(["-s", signal, &log.log.header().pid.to_string()]));
+        let pid = log.log.header().pid;
+        wait_until_idle(pid);
+        successful(Command::new("kill").args(["-s", signal, &pid.to_string()]));
         server.child.wait().unwrap();
     }
 
@@ -159,4 +162,24 @@ pub fn start(name: &'static str, command: &mut Command, port: u16) -> Server {
     }
     child.kill().unwrap();
     panic!("{command:?} does not listen on port {port}");
+}
+
+/// Waits until all threads of a process sleep. What the kernel has sent, whoever is still on the way back from the call has yet to
+/// record; an end of the process would be before that.
+fn wait_until_idle(pid: u32) {
+    let sleeps = |task: fs::DirEntry| {
+        let stat = fs::read_to_string(task.path().join("stat")).unwrap_or_default();
+        // The state follows the name, which may hold anything.
+        stat.rsplit_once(')').is_none_or(|(_, rest)| rest.trim_start().starts_with('S'))
+    };
+    let idle = || fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten().all(sleeps);
+    let mut looks = 0;
+    for _ in 0..1000 {
+        looks = if idle() { looks + 1 } else { 0 };
+        if looks == 3 {
+            return;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    panic!("process {pid} does not come to rest");
 }

@@ -7,45 +7,24 @@
 //! to be.
 
 mod late;
+mod parties;
+mod roots;
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
-use message_trace::{DataDir, Error, FROM_CONNECTING, MessageTrace, NodeId, Protocol};
+use message_trace::{DataDir, Error, FROM_CONNECTING, MessageTrace, Protocol};
 use rustc_hash::FxHashMap;
 
 use super::{Calls, Candidates, Parents};
 use crate::infer::{LinkReader, Links};
-use crate::naming::{NodeNames, called};
 use crate::options::Options;
 use crate::stretches::{Stretches, Whole};
 use late::Late;
+use parties::Parties;
+use roots::Roots;
 
-/// Who makes and serves calls: a process or, at that grain, a thread; or a peer that was not traced.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Party {
-    /// Its name at the chosen grain.
-    pub name: String,
-    /// Its host, as the user calls it.
-    pub host: String,
-    /// The short name of its program.
-    pub command: String,
-    /// The path of its program; empty where unknown.
-    pub executable: String,
-    /// The process; none for what was not traced.
-    pub pid: Option<i32>,
-    /// Whether it was traced.
-    pub traced: bool,
-}
-
-/// The call from which a trace begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Root {
-    /// Its number.
-    pub call: u64,
-    /// The time of its first message: nanoseconds since the Unix epoch on the common clock.
-    pub time: i64,
-}
+pub use parties::Party;
+pub use roots::Root;
 
 /// A message of a call. Times are nanoseconds since the Unix epoch on the common clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -267,97 +246,6 @@ fn earliest(calls: &Calls, call: usize) -> usize {
 /// The row of the call's request or, where it was not seen, its response.
 fn first_message(calls: &Calls, call: usize) -> usize {
     calls.request(call).or(calls.response(call)).unwrap_or_default()
-}
-
-/// By call of a window: the root of its trace, and whether its parent is left out, as there is none on a way in circles.
-struct Roots {
-    roots: Vec<Root>,
-    cut: Vec<bool>,
-}
-
-impl Roots {
-    fn of(
-        trace: &MessageTrace,
-        first: u64,
-        calls: &Calls,
-        parents: &Parents,
-        known: &FxHashMap<u64, Root>,
-    ) -> Roots {
-        const ON_THE_WAY: u8 = 1;
-        const DONE: u8 = 2;
-        let root_itself = |call: usize| {
-            let row = earliest(calls, call);
-            Root { call: first + row as u64, time: trace.message(row).time() }
-        };
-        let mut roots: Vec<Root> = (0..calls.len()).map(root_itself).collect();
-        let (mut state, mut cut) = (vec![0u8; calls.len()], vec![false; calls.len()]);
-        let mut way: Vec<usize> = Vec::new();
-        for call in 0..calls.len() {
-            let mut at = call;
-            let root = loop {
-                if state[at] == DONE {
-                    break roots[at];
-                }
-                if let Some(root) = known.get(&roots[at].call) {
-                    way.push(at);
-                    break *root;
-                }
-                state[at] = ON_THE_WAY;
-                way.push(at);
-                match parents.of_call(at).and_then(|parent| parent.call) {
-                    Some(parent) if state[parent] != ON_THE_WAY => at = parent,
-                    Some(_) => {
-                        cut[at] = true;
-                        break roots[at];
-                    }
-                    None => break roots[at],
-                }
-            };
-            for call in way.drain(..) {
-                (roots[call], state[call]) = (root, DONE);
-            }
-        }
-        Roots { roots, cut }
-    }
-}
-
-/// Everybody who was named so far.
-struct Parties<'whole> {
-    names: NodeNames<'whole>,
-    nodes: Arc<message_trace::Nodes>,
-    by_thread: bool,
-    places: FxHashMap<(NodeId, Option<i32>), usize>,
-    all: Vec<Party>,
-}
-
-impl<'whole> Parties<'whole> {
-    fn of(outline: &'whole MessageTrace, options: &'whole Options) -> Parties<'whole> {
-        Parties {
-            names: NodeNames::new(outline, options),
-            nodes: Arc::new(called(outline, &options.aliases)),
-            by_thread: options.grain == message_trace::Grain::Thread,
-            places: FxHashMap::default(),
-            all: Vec::new(),
-        }
-    }
-
-    /// The place of that thread of that node among all.
-    fn place(&mut self, node: NodeId, tid: Option<i32>) -> usize {
-        let tid = tid.filter(|_| self.by_thread);
-        *self.places.entry((node, tid)).or_insert_with(|| {
-            let name = self.names.name(node, tid).to_owned();
-            let party = self.nodes.get(node).map_or_else(Party::default, |node| Party {
-                name: String::new(),
-                host: node.host.clone(),
-                command: node.command.clone(),
-                executable: node.executable.clone(),
-                pid: node.pid,
-                traced: node.traced,
-            });
-            self.all.push(Party { name, ..party });
-            self.all.len() - 1
-        })
-    }
 }
 
 #[cfg(test)]

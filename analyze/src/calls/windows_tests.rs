@@ -70,6 +70,10 @@ fn windowed(data: &DataDir, options: &Options) -> (Vec<Row>, Vec<Root>, usize) {
             ));
             roots.push(call.root);
         }
+        // A process is there once, whatever threads it has.
+        for (place, party) in window.parties.iter().enumerate() {
+            assert!(!window.parties[..place].contains(party), "{:?}", window.parties);
+        }
         Ok(ControlFlow::Continue(()))
     })
     .unwrap();
@@ -151,4 +155,29 @@ fn circles_are_cut_and_an_endpoint_has_its_text() {
     })
     .unwrap();
     assert_eq!(seen, [(Some(1), 1), (None, 1)]);
+}
+
+#[test]
+fn who_connected_is_known_of_each_call() {
+    let mut fixture = Fixture::new();
+    fixture.send("a", "b", 0, 1).ports(40_000, 80).on(1);
+    fixture.send("b", "c", 10, 11).ports(81, 40_000).on(2).accepting();
+    let trace = fixture.trace();
+    let directory = tempfile::tempdir().unwrap();
+    let data = DataDir::new(directory.path());
+    trace.write(&data.messages(), &data.nodes()).unwrap();
+    Links::spontaneous_only(2).write(&data.links()).unwrap();
+    let mut seen = Vec::new();
+    in_windows::<Error>(&data, &Options::default(), |window| {
+        let port = |endpoint: Option<&str>| endpoint.and_then(|e| Some(e.rsplit_once(':')?.1.to_owned()));
+        seen.extend(window.calls().map(|call| {
+            let callee = window.parties[call.callee].name.clone();
+            (callee, call.from_connecting, port(call.dst_endpoint))
+        }));
+        Ok(ControlFlow::Continue(()))
+    })
+    .unwrap();
+    // What an acceptor says unasked is a call of its own, to a port that is none of a server.
+    let of = |name: &str, port: &str, connected| (name.to_owned(), connected, Some(port.to_owned()));
+    assert_eq!(seen, [of("b", "80", true), of("c", "40000", false)]);
 }

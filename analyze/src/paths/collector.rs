@@ -208,7 +208,7 @@ impl<'s, 'a> Keeper<'s, 'a> {
 #[cfg(test)]
 impl Collector<'_> {
     /// Adds these trees, with their probabilities, as if they had been built.
-    pub(super) fn add_trees(
+    pub(crate) fn add_trees(
         &mut self,
         messages: &PathMessages,
         naming: &Naming,

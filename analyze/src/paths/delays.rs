@@ -14,7 +14,8 @@ use rustc_hash::FxHashMap;
 use super::bytes::{Reader, put, put_float, put_signed};
 use super::filter::PathFilter;
 use super::hop_ends::{End, Hop, HopEnds};
-use super::timed_instances::{TimedInstance, TimedInstances};
+use super::left_instances::LeftInstances;
+use super::timed_instances::TimedInstance;
 use crate::options::Resources;
 
 /// Delays of one node or hop, in nanoseconds, weighted by the probability of their instances.
@@ -142,12 +143,11 @@ fn table<T: Send>(
     resources: &Resources,
     progress: &dyn Progress,
 ) -> Result<DelayTable<T>, Error> {
-    let wanted = filter.patterns(dir)?;
     let threads = resources.threads();
     let budget = Budget::new(resources.memory);
     let store: Store<'_, u8> = Store::new(&budget, dir.path(), resources.pieces.partitions.max(1));
-    let timed = TimedInstances::open(dir)?;
-    progress.step("gathering delays", timed.pieces() as u64);
+    let instances = LeftInstances::open(dir, filter)?;
+    progress.step("gathering delays", instances.pieces() as u64);
     let unfit = || {
         Error::malformed(
             &dir.paths(),
@@ -158,36 +158,29 @@ fn table<T: Send>(
         let mut dealer = Dealer::new(&store, piece);
         let mut left = Left::default();
         let mut record = Vec::new();
-        timed.read(
-            piece,
-            |which| wanted.has(which.pattern) && filter.is_likely(which),
-            |instance| {
-                if !filter.is_in_time(instance) {
-                    return Ok(());
-                }
-                let probability = instance.which.probability;
-                left.instances += 1;
-                left.expected += probability;
-                left.total_time += instance.duration() as f64 * probability;
-                for (place, hop) in instance.hops.iter().enumerate() {
-                    let key = ends.key(instance.which.pattern, place).ok_or_else(unfit)?;
-                    let Some((key, delay)) = of(instance, place, u64::from(key)) else { continue };
-                    record.clear();
-                    put(&mut record, key);
-                    put_float(&mut record, probability);
-                    put_signed(&mut record, hop.bytes);
-                    record.push(u8::from(delay.is_some()));
-                    put_signed(&mut record, delay.unwrap_or_default());
-                    dealer.deal_together(key as usize % store.partitions(), &record)?;
-                }
-                Ok(())
-            },
-        )?;
+        instances.read(piece, |instance| {
+            let probability = instance.which.probability;
+            left.instances += 1;
+            left.expected += probability;
+            left.total_time += instance.duration() as f64 * probability;
+            for (place, hop) in instance.hops.iter().enumerate() {
+                let key = ends.key(instance.which.pattern, place).ok_or_else(unfit)?;
+                let Some((key, delay)) = of(instance, place, u64::from(key)) else { continue };
+                record.clear();
+                put(&mut record, key);
+                put_float(&mut record, probability);
+                put_signed(&mut record, hop.bytes);
+                record.push(u8::from(delay.is_some()));
+                put_signed(&mut record, delay.unwrap_or_default());
+                dealer.deal_together(key as usize % store.partitions(), &record)?;
+            }
+            Ok(())
+        })?;
         dealer.finish()?;
         Ok(left)
     };
     let mut all = Left::default();
-    in_order(threads, timed.pieces(), work, |_, left: Left| {
+    in_order(threads, instances.pieces(), work, |_, left: Left| {
         all.instances += left.instances;
         all.expected += left.expected;
         all.total_time += left.total_time;

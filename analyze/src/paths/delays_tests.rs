@@ -8,7 +8,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::fixture::{Fixture, analyzed, some_trace};
-use crate::paths::{Instances, PathPattern};
+use crate::options::Pieces;
+use crate::paths::{Instances, PathPattern, TimedInstances};
 
 /// How many messages there are, and the delays that are known with their weights.
 type Plain = (u64, Vec<(i64, f64)>);
@@ -88,7 +89,9 @@ proptest! {
         let (_directory, dir) = analyzed(&trace);
         let patterns = PathPattern::read_all(&dir.patterns()).unwrap();
         let filter = PathFilter { from, ..PathFilter::default() };
-        let resources = Resources { memory, threads: NonZeroUsize::new(threads), ..Resources::default() };
+        // Several hops in a partition.
+        let pieces = Pieces { partitions: 2, ..Resources::default().pieces };
+        let resources = Resources { memory, threads: NonZeroUsize::new(threads), pieces };
         let mut nodes: BTreeMap<(String, bool), Plain> = BTreeMap::new();
         let mut hops: BTreeMap<[String; 4], Plain> = BTreeMap::new();
         let timed = TimedInstances::open(&dir).unwrap();
@@ -127,6 +130,13 @@ proptest! {
             let (count, delays) = hops.get_mut(&key).unwrap();
             prop_assert_eq!((row.delays.count, row.delays.delay), (*count, Summary::of(delays)));
         }
+        // Rows are in the order of the patterns.
+        let first = |row: &HopDelays| {
+            patterns.iter().flat_map(|pattern| &pattern.hops).position(|hop| {
+                (&hop.src, &hop.dst, &hop.src_port, &hop.dst_port) == (&row.src, &row.dst, &row.src_port, &row.dst_port)
+            })
+        };
+        prop_assert!(found.rows.is_sorted_by_key(first));
         if from.is_none() {
             let total: f64 = patterns.iter().map(|pattern| pattern.total_time).sum();
             prop_assert!(close(found.total_time, total));

@@ -14,11 +14,12 @@ use message_trace::{DataDir, Error, Progress};
 
 use super::bytes::{Reader, put, put_float, put_signed, put_slice};
 use super::described::{Describer, SeenOften, Whole};
-use super::filter::{PathFilter, WantedPatterns};
+use super::filter::PathFilter;
+use super::left_instances::LeftInstances;
 use super::pattern::{Hop, PathPattern};
 use super::pattern_choice::{ChosenPatterns, prune, with_hops};
 use super::record::{Recorded, SeenOnce};
-use super::timed_instances::{TimedInstance, TimedInstances};
+use super::timed_instances::TimedInstance;
 use crate::options::Resources;
 
 impl ChosenPatterns {
@@ -37,19 +38,19 @@ impl ChosenPatterns {
         resources: &Resources,
         progress: &dyn Progress,
     ) -> Result<ChosenPatterns, Error> {
-        let wanted = filter.patterns(dir)?;
-        match filter.is_of_instances() {
-            false => ChosenPatterns::read_those(&dir.patterns(), most, order, |pattern| wanted.has(pattern)),
-            true => of_instances(dir, filter, &wanted, (most, &order), resources, progress),
+        if filter.is_of_instances() {
+            let left = LeftInstances::open(dir, filter)?;
+            return of_instances(dir, &left, (most, &order), resources, progress);
         }
+        let wanted = filter.patterns(dir)?;
+        ChosenPatterns::read_those(&dir.patterns(), most, order, |pattern| wanted.has(pattern))
     }
 }
 
-/// The patterns of the instances that are left.
+/// The patterns of the instances in `dir` that are left.
 fn of_instances(
     dir: &DataDir,
-    filter: &PathFilter,
-    wanted: &WantedPatterns,
+    left: &LeftInstances<'_>,
     (most, order): (usize, &(impl Fn(&PathPattern, &PathPattern) -> Ordering + Sync)),
     resources: &Resources,
     progress: &dyn Progress,
@@ -57,25 +58,17 @@ fn of_instances(
     let threads = resources.threads();
     let budget = Budget::new(resources.memory);
     let store: Store<'_, u8> = Store::new(&budget, dir.path(), resources.pieces.partitions.max(1));
-    let timed = TimedInstances::open(dir)?;
-    progress.step("choosing paths", timed.pieces() as u64);
+    progress.step("choosing paths", left.pieces() as u64);
     let work = |piece| {
         let mut dealer = Dealer::new(&store, piece);
         let mut record = Record::default();
-        timed.read(
-            piece,
-            |which| wanted.has(which.pattern) && filter.is_likely(which),
-            |instance| {
-                if !filter.is_in_time(instance) {
-                    return Ok(());
-                }
-                let partition = instance.which.pattern.unsigned_abs() as usize % store.partitions();
-                dealer.deal_together(partition, record.of(instance))
-            },
-        )?;
+        left.read(piece, |instance| {
+            let partition = instance.which.pattern.unsigned_abs() as usize % store.partitions();
+            dealer.deal_together(partition, record.of(instance))
+        })?;
         dealer.finish()
     };
-    in_order(threads, timed.pieces(), work, |_, ()| {
+    in_order(threads, left.pieces(), work, |_, ()| {
         progress.advance(1);
         Ok(())
     })?;

@@ -7,9 +7,12 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::fixture::{Fixture, analyzed, some_trace};
+use crate::options::Pieces;
 
 fn resources(memory: u64, threads: usize) -> Resources {
-    Resources { memory, threads: NonZeroUsize::new(threads), ..Resources::default() }
+    // Several patterns in a partition.
+    let pieces = Pieces { partitions: 2, ..Resources::default().pieces };
+    Resources { memory, threads: NonZeroUsize::new(threads), pieces }
 }
 
 fn by_total(one: &PathPattern, other: &PathPattern) -> Ordering {
@@ -76,9 +79,16 @@ proptest! {
     }
 
     #[test]
-    fn what_is_left_is_what_was_asked_for(trace in some_trace(), least in 0.0f64..1.0, through in "[abcd]") {
+    fn what_is_left_is_what_was_asked_for(
+        trace in some_trace(),
+        least in 0.0f64..1.0,
+        is_exact in any::<bool>(),
+        through in prop::collection::vec("[abcd]", 1..3),
+        patterns in prop::collection::vec(0i64..200, 0..9),
+    ) {
         let (_directory, dir) = analyzed(&trace);
         let table = PathPattern::read_all(&dir.patterns()).unwrap();
+        let least = table.first().filter(|_| is_exact).map_or(least, |pattern| pattern.max_probability);
         let likely = left(&dir, &PathFilter { min_confidence: Some(least), ..PathFilter::default() });
         for pattern in &table {
             let of = likely.patterns.iter().find(|part| part.id == pattern.id);
@@ -86,10 +96,11 @@ proptest! {
             prop_assert!(of.is_none_or(|of| of.count <= pattern.count && of.expected >= least * of.count as f64 - 1e-9));
         }
         let passes = |pattern: &PathPattern| {
-            pattern.hops.iter().any(|hop| hop.src.contains(&through) || hop.dst.contains(&through))
+            let has = |part: &String| pattern.hops.iter().any(|hop| hop.src.contains(part) || hop.dst.contains(part));
+            through.iter().all(has) && (patterns.is_empty() || patterns.contains(&pattern.id))
         };
         let expected: Vec<PathPattern> = table.iter().filter(|pattern| passes(pattern)).cloned().collect();
-        let filter = PathFilter { through: vec![through], ..PathFilter::default() };
+        let filter = PathFilter { through: through.clone(), patterns: patterns.clone(), ..PathFilter::default() };
         prop_assert_eq!(&left(&dir, &filter).patterns, &expected);
         let both = PathFilter { min_confidence: Some(0.0), ..filter };
         prop_assert_eq!(&left(&dir, &both).patterns, &expected);
@@ -132,4 +143,26 @@ fn by_hand() {
     assert_eq!(left(&dir, &none), ChosenPatterns::default());
     let both = PathFilter { through: vec!["b".into(), "c".into()], ..PathFilter::default() };
     assert!(left(&dir, &both).patterns.iter().all(|pattern| pattern.hops.iter().any(|hop| hop.dst == "c")));
+}
+
+#[test]
+fn the_time_at_what_was_not_traced_is_that_of_the_instances_that_are_left() {
+    let mut trace = Fixture::new().untraced(&["dns"]);
+    for (request, answered) in (0..).zip([100, 400]) {
+        let time = 1000 * request;
+        trace.send("a", "b", time, time + 1).ports(40_000, 80);
+        trace.send("b", "dns", time + 2, 0).ports(40_000, 53);
+        trace.send("dns", "b", 0, time + 2 + answered).ports(53, 40_000).accepting();
+    }
+    let (_directory, dir) = analyzed(&trace.trace());
+    let of = |from| {
+        let filter = PathFilter { from: Some(from), ..PathFilter::default() };
+        let patterns = left(&dir, &filter).patterns;
+        let hops = patterns.iter().flat_map(|pattern| &pattern.hops);
+        hops.filter_map(|hop| Some(hop.untraced?.p99)).collect::<Vec<_>>()
+    };
+    assert_eq!((of(0), of(1000)), (vec![400.0], vec![400.0]));
+    let first = PathFilter { to: Some(1000), ..PathFilter::default() };
+    let hops: Vec<Hop> = left(&dir, &first).patterns.into_iter().flat_map(|pattern| pattern.hops).collect();
+    assert_eq!(hops.iter().filter_map(|hop| Some(hop.untraced?.p99)).collect::<Vec<_>>(), [100.0]);
 }

@@ -25,6 +25,9 @@ pub(super) struct Hop {
     pub(super) protocol: Protocol,
 }
 
+/// The columns of labels.
+const LABELS: [&str; 5] = ["src", "dst", "src_port", "dst_port", "protocol"];
+
 /// The hops of all patterns, each as the number of its labels.
 pub(super) struct HopEnds {
     /// Where the hops of each pattern begin among the keys, and where the last ones end.
@@ -46,9 +49,7 @@ impl HopEnds {
             let batch = batch?;
             let table = Columns::new(path, &batch);
             let patterns = table.int64("pattern")?;
-            let texts =
-                ["src", "dst", "src_port", "dst_port", "protocol"].map(|name| table.numbered_texts(name));
-            let [src, dst, src_port, dst_port, protocol] = texts;
+            let [src, dst, src_port, dst_port, protocol] = LABELS.map(|name| table.numbered_texts(name));
             let columns = [src?, dst?, src_port?, dst_port?, protocol?];
             let (src_traced, dst_traced) = (table.boolean("src_traced")?, table.boolean("dst_traced")?);
             // Most rows have the labels of an earlier row of the batch, which is seen by the numbers of the texts.
@@ -63,8 +64,8 @@ impl HopEnds {
                     return Err(table.malformed(format!("pattern {pattern} follows pattern {last}")));
                 }
                 let mut places = [0; 5];
-                for (place, (numbers, _)) in places.iter_mut().zip(&columns) {
-                    *place = table.some("src", numbers[row])?;
+                for ((place, name), (numbers, _)) in places.iter_mut().zip(LABELS).zip(&columns) {
+                    *place = table.some(name, numbers[row])?;
                 }
                 if end == End::Sender {
                     places = [places[0], 0, 0, 0, 0];

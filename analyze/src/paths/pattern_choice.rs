@@ -101,15 +101,10 @@ pub(super) fn with_hops(path: &Path, wanted: &[i64]) -> Result<Vec<PathPattern>,
 
 #[cfg(test)]
 mod tests {
-    use message_trace::DataDir;
-    use message_trace::spill::Budget;
     use proptest::prelude::*;
 
     use super::*;
-    use crate::fixture::Fixture;
-    use crate::naming::Naming;
-    use crate::options::Options;
-    use crate::paths::collector::Collector;
+    use crate::fixture::{Fixture, collected};
 
     proptest! {
         #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
@@ -124,8 +119,6 @@ mod tests {
             for message in 0..10 {
                 trace.send("a", &format!("b{message}"), 10 * message, 10 * message + 7 % (message + 1));
             }
-            let (trace, options) = (trace.trace(), Options::default());
-            let naming = Naming::new(&trace, &options);
             let trees: Vec<(f64, Vec<(u32, u32)>)> = trees
                 .into_iter()
                 .map(|(weight, first, length)| {
@@ -133,12 +126,7 @@ mod tests {
                 })
                 .collect();
             let trees: Vec<(f64, &[(u32, u32)])> = trees.iter().map(|(p, tree)| (*p, tree.as_slice())).collect();
-            let directory = tempfile::tempdir().unwrap();
-            let dir = DataDir::new(directory.path());
-            let budget = Budget::new(1 << 20);
-            let mut collector = Collector::new(&options, &budget, dir.path());
-            collector.add_trees(&(&trace).into(), &naming, &trees);
-            collector.finish(&naming, &dir, &()).unwrap();
+            let (_directory, dir) = collected(&trace.trace(), &trees);
 
             let mut all = PathPattern::read_all(&dir.patterns()).unwrap();
             let order = |one: &PathPattern, other: &PathPattern| {

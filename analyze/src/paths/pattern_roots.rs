@@ -30,15 +30,10 @@ pub fn pattern_roots(path: &Path, pattern: i64) -> Result<FxHashSet<u64>, Error>
 
 #[cfg(test)]
 mod tests {
-    use message_trace::DataDir;
-    use message_trace::spill::Budget;
 
     use super::*;
-    use crate::fixture::Fixture;
-    use crate::naming::Naming;
-    use crate::options::Options;
+    use crate::fixture::{Fixture, collected};
     use crate::paths::Instances;
-    use crate::paths::collector::Collector;
 
     #[test]
     fn they_are_the_first_messages_of_its_instances() {
@@ -46,16 +41,9 @@ mod tests {
         for message in 0..9 {
             trace.send("a", ["b", "c"][message as usize % 2], 10 * message, 10 * message + 1);
         }
-        let (trace, options) = (trace.trace(), Options::default());
-        let naming = Naming::new(&trace, &options);
         let trees: [(f64, &[(u32, u32)]); 4] =
             [(0.5, &[(0, 0), (1, 1)]), (0.5, &[(2, 0), (3, 1)]), (1.0, &[(5, 0), (6, 1)]), (0.25, &[(8, 0)])];
-        let directory = tempfile::tempdir().unwrap();
-        let dir = DataDir::new(directory.path());
-        let budget = Budget::new(1 << 20);
-        let mut collector = Collector::new(&options, &budget, dir.path());
-        collector.add_trees(&(&trace).into(), &naming, &trees);
-        collector.finish(&naming, &dir, &()).unwrap();
+        let (_directory, dir) = collected(&trace.trace(), &trees);
         let instances = Instances::read(&dir.paths()).unwrap();
         let all: FxHashSet<u32> = instances.iter().map(|instance| instance.pattern).collect();
         assert_eq!(all.len(), 3);

@@ -73,4 +73,13 @@ mod tests {
         ];
         assert_eq!(placed, expected);
     }
+
+    #[test]
+    fn a_lane_is_free_as_soon_as_a_span_ends() {
+        let (calls, mut lanes) = (testing::calls(), Lanes::default());
+        let first = spans::of_calls(&calls)[0];
+        let next = Span { start: first.end, end: first.end + 1, ..first };
+        let at_once = Span { start: first.end, end: first.end + 2, ..first };
+        assert_eq!([first, next, at_once].map(|span| lanes.place(&span).number), [0, 0, 1]);
+    }
 }

@@ -192,4 +192,25 @@ pub(super) mod tests {
         assert_eq!(edge("web", "log").1.mean_time(), None);
         assert_eq!(map.edges.len(), 4);
     }
+
+    #[test]
+    fn a_node_of_which_any_was_traced_is_traced_and_only_servers_have_ports() {
+        let mut builder = MapBuilder { parties: testing::parties("web"), ..MapBuilder::default() };
+        let untraced = Party { traced: false, ..builder.parties[1].clone() };
+        builder.parties.push(untraced);
+        let [_, to_db, ..] = testing::calls()[..] else { panic!("there are calls") };
+        let to_other = TracedCall { callee: 5, ..to_db };
+        let calls = [
+            to_db,
+            TracedCall { from_connecting: false, ..to_other },
+            TracedCall { dst_endpoint: Some("unix:#7"), ..to_other },
+            TracedCall { dst_endpoint: Some("unix:/run/web"), ..to_other },
+        ];
+        calls.iter().for_each(|call| builder.call(call));
+        let map = builder.finish();
+        assert_eq!(map.nodes.get("web"), Some(&true));
+        let edges: Vec<(&str, u64)> =
+            map.edges.iter().map(|(between, edge)| (between.port.as_str(), edge.calls)).collect();
+        assert_eq!(edges, [("5432", 1), ("", 2), ("unix:/run/web", 1)]);
+    }
 }

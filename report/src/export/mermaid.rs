@@ -119,6 +119,11 @@ mod tests {
         assert_golden("export-mermaid.txt", &all.join("\n"));
     }
 
+    #[test]
+    fn a_text_does_not_begin_with_a_colon() {
+        assert_eq!([":wrap:80", "web:80"].map(text), ["#58;wrap:80", "web:80"]);
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 

@@ -194,6 +194,27 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_request_has_no_more_spans_than_collectors_take() {
+        struct Sizes(Vec<usize>);
+        impl Requests for Sizes {
+            fn take(&mut self, request: &ExportTraceServiceRequest) -> Result<(), Error> {
+                let of_nodes = request.resource_spans.iter().flat_map(|node| &node.scope_spans);
+                self.0.push(of_nodes.map(|scope| scope.spans.len()).sum());
+                Ok(())
+            }
+
+            fn finish(&mut self) -> Result<(), Error> {
+                Ok(())
+            }
+        }
+        let calls = testing::calls();
+        let spans = vec![spans::of_calls(&calls)[0]; 2 * BATCH_SPANS + 1];
+        let mut otlp = Otlp::new(Sizes(Vec::new()));
+        otlp.write(&spans, &testing::parties("web")).unwrap();
+        assert_eq!(otlp.into_requests().0, [BATCH_SPANS, BATCH_SPANS, 1]);
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 

@@ -228,6 +228,8 @@ mod tests {
             match packet.data.as_ref().unwrap() {
                 Data::Track(track) => {
                     assert!(track.parent_uuid.is_none_or(|parent| tracks.contains_key(&parent)));
+                    // Two processes may have one name.
+                    assert_eq!(track.sibling_merge_behavior, Some(NOT_MERGED));
                     assert_eq!(tracks.insert(track.uuid.unwrap(), track.name.clone().unwrap()), None);
                 }
                 Data::Event(event) => {
@@ -252,5 +254,24 @@ mod tests {
         assert!(open.is_empty());
         let parts: usize = begins.iter().map(|(_, event)| event.terminating_flow_ids.len()).sum();
         assert_eq!(parts, all.iter().filter(|span| span.parent.is_some()).count());
+    }
+
+    #[test]
+    fn no_arrow_goes_back_in_time() {
+        let mut calls = testing::calls();
+        // The clock of whoever was called is behind.
+        if let Some(request) = &mut calls[1].request {
+            request.received = Some(100);
+        }
+        let mut out = Vec::new();
+        Perfetto::new(&mut out).write(&spans::of_calls(&calls[..2]), &testing::parties("web")).unwrap();
+        let trace = Trace::decode(&out[..]).unwrap();
+        let flows = trace.packet.iter().filter_map(|packet| match packet.data.as_ref()? {
+            Data::Event(event) => Some((event.flow_ids.len(), event.terminating_flow_ids.len())),
+            Data::Track(_) => None,
+        });
+        let (begun, ended) = flows.fold((0, 0), |(a, b), (begun, ended)| (a + begun, b + ended));
+        // From the root to its call, and not from there to the server that began before it.
+        assert_eq!((begun, ended), (1, 1));
     }
 }

@@ -8,6 +8,8 @@ use std::ops::Range;
 
 use analyze::calls::windows::TracedCall;
 
+use crate::mixed::mixed;
+
 /// Which of the two nodes of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Side {
@@ -106,21 +108,15 @@ fn times(start: Option<i64>, end: Option<i64>) -> Option<Range<i64>> {
 
 /// The number of a call's span.
 fn span_id(call: u64, side: Side) -> u64 {
-    // Mixing is one to one and leaves only 0 where it is.
+    // Back ends choose and shard by some bits only. Mixing is one to one and leaves only 0 where it is.
     mixed((call << 1 | side as u64).wrapping_add(1)).max(1)
-}
-
-/// The finalizer of SplitMix64: one to one, and every bit depends on all. Back ends choose and shard by some bits only.
-fn mixed(number: u64) -> u64 {
-    let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    number ^ number >> 31
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::export::testing;
+    use analyze::calls::windows::{ParentCall, Seen};
 
     #[test]
     fn each_side_that_saw_something_has_a_span_within_that_of_the_other() {
@@ -144,6 +140,25 @@ mod tests {
         assert_eq!((client.side, client.start, client.end), (Side::Caller, 20_000, 24_000));
         assert_ne!(client.trace(), root.trace());
         assert!(spans.is_sorted_by_key(|span| span.start));
+    }
+
+    #[test]
+    fn what_little_is_known_of_times_and_parents_is_used() {
+        let [_, to_db, ..] = testing::calls()[..] else { panic!("there are calls") };
+        let parent = |at_caller, at_callee| Some(ParentCall { call: 0, at_caller, at_callee });
+        // The answer was there before the question, by clocks that are off.
+        let early = Some(Seen { sent: Some(1_000), received: Some(1_500), bytes: 20 });
+        let calls = [
+            TracedCall { parent: parent(true, false), response: early, ..to_db },
+            TracedCall { number: 7, parent: parent(false, false), ..to_db },
+        ];
+        let spans = of_calls(&calls);
+        assert!(spans.iter().all(|span| span.start <= span.end), "{spans:?}");
+        let of_caller = |call: u64| {
+            spans.iter().find(|span| span.call.number == call && span.side == Side::Caller).unwrap().parent
+        };
+        assert_eq!(of_caller(1), Some(span_id(0, Side::Caller)));
+        assert_eq!(of_caller(7), None);
     }
 
     #[test]

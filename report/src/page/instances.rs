@@ -155,4 +155,25 @@ mod tests {
             (1_000, 0, &[Some(0)][..], &[None][..])
         );
     }
+
+    #[test]
+    fn long_instances_are_as_long_as_the_pattern_that_is_shown() {
+        let hop = |place: i64| TimedHop {
+            parent: (place > 0).then(|| place as u32 - 1),
+            depth: place as u32,
+            message: place,
+            sent: Some(place),
+            received: Some(place + 1),
+            bytes: 0,
+        };
+        let hops: Vec<TimedHop> = (0..MOST_HOPS as i64 + 500).map(hop).collect();
+        let mut instances = Instances::new(0);
+        for path in 0..2 {
+            let which = WhichInstance { path, pattern: 0, probability: 1.0 };
+            instances.add(0, &TimedInstance { which, hops: &hops });
+        }
+        for found in instances.get(0, Order::Time, 0, 9) {
+            assert_eq!((found.sent.len(), found.duration), (MOST_HOPS, MOST_HOPS as i64 + 500));
+        }
+    }
 }

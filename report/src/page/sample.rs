@@ -6,6 +6,8 @@ use std::cmp::Reverse;
 use analyze::paths::TimedInstance;
 use serde::Serialize;
 
+use crate::mixed::mixed;
+
 /// An instance as it is stepped through: times in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PageInstance {
@@ -65,7 +67,7 @@ impl Sample {
             }
         }
         let Some(instance) = other else { return };
-        let key = mixed(instance.path);
+        let key = key(instance.path);
         let place = self.others.partition_point(|(other, _)| *other < key);
         if place < most - slow {
             self.others.insert(place, (key, instance));
@@ -79,7 +81,7 @@ impl Sample {
         self.slowest.len() < slow
             || self.slowest.last().is_some_and(|last| duration > last.duration)
             || self.others.len() < most - slow
-            || self.others.last().is_some_and(|(key, _)| mixed(path) < *key)
+            || self.others.last().is_some_and(|(key, _)| self::key(path) < *key)
     }
 
     /// All of them, by number.
@@ -91,12 +93,9 @@ impl Sample {
     }
 }
 
-/// A number that has nothing to do with `path` but is always the same (the finalizer of SplitMix64).
-fn mixed(path: i64) -> u64 {
-    let mut mixed = (path as u64).wrapping_add(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
+/// A number that has nothing to do with `path` but is always the same.
+fn key(path: i64) -> u64 {
+    mixed((path as u64).wrapping_add(0x9e37_79b9_7f4a_7c15))
 }
 
 #[cfg(test)]

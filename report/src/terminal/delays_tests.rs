@@ -1,20 +1,12 @@
 //! Tables of delays, against files that a person has looked at.
 
-use crate::golden::assert_golden;
+use crate::golden::{assert_fits, assert_golden};
 use crate::{DelayReport, DelaysBy, Meta, Options, SortKey, Terminal, samples};
 
 fn written(table: &DelaysBy, meta: Meta, options: &Options) -> String {
     let mut out = Vec::new();
     Terminal.write_delays(&DelayReport { table, meta }, options, &mut out).unwrap();
     String::from_utf8(out).unwrap()
-}
-
-fn assert_fits(text: &str, width: usize) {
-    for line in text.lines() {
-        assert!(line.chars().count() <= width, "{} columns: {line}", line.chars().count());
-        assert_eq!(line, line.trim_end());
-        assert!(line.chars().all(|c| !c.is_control()), "{line:?}");
-    }
 }
 
 #[test]

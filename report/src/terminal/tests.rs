@@ -3,21 +3,13 @@
 use analyze::paths::PathFilter;
 
 use super::*;
-use crate::golden::assert_golden;
+use crate::golden::{assert_fits, assert_golden};
 use crate::{Filtered, Meta, samples};
 
 fn written(patterns: &[PathPattern], meta: Meta, options: &Options) -> String {
     let mut out = Vec::new();
     Terminal.write(&Report { patterns, meta }, options, &mut out).unwrap();
     String::from_utf8(out).unwrap()
-}
-
-fn assert_fits(text: &str, width: usize) {
-    for line in text.lines() {
-        assert!(line.chars().count() <= width, "{} columns: {line}", line.chars().count());
-        assert_eq!(line, line.trim_end());
-        assert!(line.chars().all(|c| !c.is_control()), "{line:?}");
-    }
 }
 
 #[test]

@@ -133,6 +133,8 @@ fn number(text: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use analyze::paths::{TimedHop, TimedInstance, WhichInstance};
+
     use super::*;
 
     fn pages() -> Pages {
@@ -167,6 +169,32 @@ mod tests {
         for path in ["/api/instances/1?order=none", "/api/instances/1?from=-1", "/api/instances/1?from="] {
             assert!(format!("{:?}", ask(path, host)).contains("400"), "{path}");
         }
+    }
+
+    #[test]
+    fn instances_come_in_the_order_that_is_asked_for() {
+        let mut pages = pages();
+        for (path, duration) in [(7, 10), (8, 30), (9, 20)] {
+            let hop = TimedHop {
+                parent: None,
+                depth: 0,
+                message: path,
+                sent: Some(path),
+                received: Some(path + duration),
+                bytes: 1,
+            };
+            let which = WhichInstance { path, pattern: 0, probability: 1.0 };
+            pages.instances.add(1, &TimedInstance { which, hops: &[hop] });
+        }
+        let paths = |query: &str| {
+            let answer = pages.instances(1, query);
+            let json = String::from_utf8_lossy(answer.body()).into_owned();
+            let path = |piece: &str| piece.split(',').next().and_then(|path| path.parse().ok());
+            json.split("\"path\":").skip(1).filter_map(path).collect::<Vec<i64>>()
+        };
+        assert_eq!(paths(""), [7, 8, 9]);
+        assert_eq!(paths("order=slowest&from=1"), [9, 7]);
+        assert_eq!(paths("from=2&order=time"), [9]);
     }
 
     #[test]

@@ -84,11 +84,12 @@ mod tests {
         let edge = |from, to, messages| DelayEdge { from, to, delays: vec![(Some(1), messages)] };
         let graph = DelayGraph {
             nodes: ["a", "b", "c", "d", "e", "f"].map(str::to_owned).to_vec(),
-            edges: vec![edge(0, 1, 5), edge(1, 2, 1), edge(1, 3, 9), edge(4, 5, 3)],
+            edges: vec![edge(0, 1, 5), edge(1, 2, 1), edge(1, 3, 9), edge(4, 5, 7)],
         };
         let drawn = |most| chosen(&graph, most).iter().map(|edge| (edge.from, edge.to)).collect::<Vec<_>>();
         assert_eq!(drawn(0), []);
-        assert_eq!(drawn(2), [(0, 1), (1, 3)]);
+        assert_eq!(drawn(1), [(4, 5)]);
+        assert_eq!(drawn(2), [(0, 1), (4, 5)]);
         assert_eq!(drawn(3), [(0, 1), (1, 3), (4, 5)]);
         assert_eq!(drawn(9).len(), 4);
     }

@@ -61,6 +61,14 @@ pub struct Retries {
     pub wait: Duration,
 }
 
+impl Retries {
+    /// How long to wait after so many tries, of which the last was answered with how long that should be.
+    fn pause(&self, tries: u32, asked: Option<Duration>) -> Duration {
+        let doubled = || self.wait.saturating_mul(2_u32.saturating_pow(tries.saturating_sub(1)));
+        asked.unwrap_or_else(doubled).min(LONGEST_WAIT)
+    }
+}
+
 impl Default for Retries {
     fn default() -> Retries {
         Retries { tries: 6, wait: Duration::from_millis(500) }
@@ -152,15 +160,13 @@ impl Collector {
 impl Requests for Collector {
     fn take(&mut self, request: &ExportTraceServiceRequest) -> Result<(), Error> {
         let body = request.encode_to_vec();
-        let mut wait = self.retries.wait;
         let mut tries = 1;
         loop {
             let Some((after, why)) = self.send(&body, tries)? else { return Ok(()) };
             if tries >= self.retries.tries {
                 return Err(SendError::Unreachable { url: self.url.clone(), why, tries }.into());
             }
-            std::thread::sleep(after.unwrap_or(wait).min(LONGEST_WAIT));
-            wait = wait.saturating_mul(2);
+            std::thread::sleep(self.retries.pause(tries, after));
             tries += 1;
         }
     }

@@ -78,12 +78,48 @@ fn a_collector_gets_the_spans_and_what_may_pass_is_tried_again() {
 }
 
 #[test]
-fn what_it_rejects_of_a_request_is_known() {
+fn what_it_rejects_of_all_requests_is_known() {
     let partial = ExportTracePartialSuccess { rejected_spans: 3, error_message: "too old".to_owned() };
     let answer = ExportTraceServiceResponse { partial_success: Some(partial) }.encode_to_vec();
-    let (address, thread) = collector(vec![("200 OK", answer)]);
-    assert_eq!(send(&format!("{address}/custom"), &[]).unwrap().rejected, (3, "too old".to_owned()));
+    let (address, thread) = collector(vec![("200 OK", answer); 2]);
+    let mut otlp = Otlp::new(Collector::new(&format!("{address}/custom"), &[], QUICK).unwrap());
+    let (calls, parties) = (testing::calls(), testing::parties("web"));
+    for _ in 0..2 {
+        otlp.write(&spans::of_calls(&calls), &parties).unwrap();
+    }
+    assert_eq!(otlp.into_requests().rejected, (6, "too old".to_owned()));
     assert!(thread.join().unwrap()[0].0.starts_with("POST /custom HTTP/1.1\r\n"));
+}
+
+#[test]
+fn an_address_with_a_path_or_a_question_stays_as_it_is() {
+    for rest in ["/?tenant=1", "/otlp/v1/traces"] {
+        let (address, thread) = collector(vec![("200 OK", vec![])]);
+        send(&format!("{address}{rest}"), &[]).unwrap();
+        assert!(thread.join().unwrap()[0].0.starts_with(&format!("POST {rest} HTTP/1.1\r\n")));
+    }
+}
+
+#[test]
+fn each_wait_is_twice_the_last_unless_another_is_asked_for() {
+    let retries = Retries { tries: 6, wait: Duration::from_millis(500) };
+    let milliseconds =
+        |tries, asked: Option<u64>| retries.pause(tries, asked.map(Duration::from_secs)).as_millis();
+    assert_eq!([1, 2, 3, 5].map(|tries| milliseconds(tries, None)), [500, 1000, 2000, 8000]);
+    assert_eq!([0, 7].map(|asked| milliseconds(1, Some(asked))), [0, 7000]);
+    assert_eq!((milliseconds(1, Some(3600)), milliseconds(99, None)), (30_000, 30_000));
+}
+
+#[test]
+fn no_more_is_said_than_people_read() {
+    let (address, thread) =
+        collector(vec![("403 Forbidden", vec![b'x'; 500]), ("500 Oh", vec![b'x'; 70_000])]);
+    let error = || send(&address, &[]).err().unwrap().to_string();
+    let [long, too_long] = [error(), error()];
+    assert!(long.contains(&format!("answered 403: {}; give", "x".repeat(200))), "{long}");
+    // An answer that is longer than any is not read to its end; and this one is none that may pass.
+    assert!(too_long.ends_with("the collector answered 500; its own log may say more"), "{too_long}");
+    thread.join().unwrap();
 }
 
 #[test]

@@ -1,0 +1,65 @@
+//! Who takes part in the calls of all windows: each is named once, the first time that a call is made or served by them.
+
+use std::sync::Arc;
+
+use message_trace::{Grain, MessageTrace, NodeId, Nodes};
+use rustc_hash::FxHashMap;
+
+use crate::naming::{NodeNames, called};
+use crate::options::Options;
+
+/// Who makes and serves calls: a process or, at that grain, a thread; or a peer that was not traced.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Party {
+    /// Its name at the chosen grain.
+    pub name: String,
+    /// Its host, as the user calls it.
+    pub host: String,
+    /// The short name of its program.
+    pub command: String,
+    /// The path of its program; empty where unknown.
+    pub executable: String,
+    /// The process; none for what was not traced.
+    pub pid: Option<i32>,
+    /// Whether it was traced.
+    pub traced: bool,
+}
+
+/// Everybody who was named so far.
+pub(super) struct Parties<'whole> {
+    names: NodeNames<'whole>,
+    nodes: Arc<Nodes>,
+    by_thread: bool,
+    places: FxHashMap<(NodeId, Option<i32>), usize>,
+    pub(super) all: Vec<Party>,
+}
+
+impl<'whole> Parties<'whole> {
+    pub(super) fn of(outline: &'whole MessageTrace, options: &'whole Options) -> Parties<'whole> {
+        Parties {
+            names: NodeNames::new(outline, options),
+            nodes: Arc::new(called(outline, &options.aliases)),
+            by_thread: options.grain == Grain::Thread,
+            places: FxHashMap::default(),
+            all: Vec::new(),
+        }
+    }
+
+    /// The place of that thread of that node among all.
+    pub(super) fn place(&mut self, node: NodeId, tid: Option<i32>) -> usize {
+        let tid = tid.filter(|_| self.by_thread);
+        *self.places.entry((node, tid)).or_insert_with(|| {
+            let name = self.names.name(node, tid).to_owned();
+            let party = self.nodes.get(node).map_or_else(Party::default, |node| Party {
+                name: String::new(),
+                host: node.host.clone(),
+                command: node.command.clone(),
+                executable: node.executable.clone(),
+                pid: node.pid,
+                traced: node.traced,
+            });
+            self.all.push(Party { name, ..party });
+            self.all.len() - 1
+        })
+    }
+}

@@ -1,0 +1,69 @@
+//! The roots of the traces that the calls of a window are in: found by going up from parent to parent, to a call without one or
+//! to one that an earlier window had.
+
+use message_trace::MessageTrace;
+use rustc_hash::FxHashMap;
+
+use super::super::{Calls, Parents};
+use super::earliest;
+
+/// The call from which a trace begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Root {
+    /// Its number.
+    pub call: u64,
+    /// The time of its first message: nanoseconds since the Unix epoch on the common clock.
+    pub time: i64,
+}
+
+/// By call of a window: the root of its trace, and whether its parent is left out, as there is none on a way in circles.
+pub(super) struct Roots {
+    pub(super) roots: Vec<Root>,
+    pub(super) cut: Vec<bool>,
+}
+
+impl Roots {
+    pub(super) fn of(
+        trace: &MessageTrace,
+        first: u64,
+        calls: &Calls,
+        parents: &Parents,
+        known: &FxHashMap<u64, Root>,
+    ) -> Roots {
+        const ON_THE_WAY: u8 = 1;
+        const DONE: u8 = 2;
+        let root_itself = |call: usize| {
+            let row = earliest(calls, call);
+            Root { call: first + row as u64, time: trace.message(row).time() }
+        };
+        let mut roots: Vec<Root> = (0..calls.len()).map(root_itself).collect();
+        let (mut state, mut cut) = (vec![0u8; calls.len()], vec![false; calls.len()]);
+        let mut way: Vec<usize> = Vec::new();
+        for call in 0..calls.len() {
+            let mut at = call;
+            let root = loop {
+                if state[at] == DONE {
+                    break roots[at];
+                }
+                if let Some(root) = known.get(&roots[at].call) {
+                    way.push(at);
+                    break *root;
+                }
+                state[at] = ON_THE_WAY;
+                way.push(at);
+                match parents.of_call(at).and_then(|parent| parent.call) {
+                    Some(parent) if state[parent] != ON_THE_WAY => at = parent,
+                    Some(_) => {
+                        cut[at] = true;
+                        break roots[at];
+                    }
+                    None => break roots[at],
+                }
+            };
+            for call in way.drain(..) {
+                (roots[call], state[call]) = (root, DONE);
+            }
+        }
+        Roots { roots, cut }
+    }
+}
