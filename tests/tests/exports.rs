@@ -99,6 +99,32 @@ fn the_spans_and_their_parents_are_those_of_the_table_of_calls() {
     assert_eq!(traces.len(), rows.iter().filter(|row| row[1].is_empty()).count());
 }
 
+fn traces(spans: &[(String, Span)]) -> BTreeSet<Vec<u8>> {
+    spans.iter().map(|(_, span)| span.trace_id.clone()).collect()
+}
+
+/// A trace that goes on beyond the messages that are looked at together is whole, though no more traces are wanted.
+#[test]
+fn the_last_trace_of_some_is_whole() {
+    let directory = tempfile::tempdir_in(made()).unwrap();
+    succeeds(&["synth", "multi-tier", "--instances", "5", "--parallel", "1"], directory.path());
+    succeeds(&["analyze", "--stretch", "20"], directory.path());
+    let export = |arguments: &[&str]| {
+        let output =
+            run(&[&["export", "otlp", "--format", "protobuf"], arguments].concat(), directory.path());
+        assert!(output.status.success(), "{output:?}");
+        spans(&output.stdout)
+    };
+    let all = export(&[]);
+    for limit in 1..=traces(&all).len() {
+        let some = export(&["--limit", &limit.to_string()]);
+        let wanted = traces(&some);
+        assert_eq!(wanted.len(), limit);
+        let whole = all.iter().filter(|(_, span)| wanted.contains(&span.trace_id)).count();
+        assert_eq!(some.len(), whole, "the first {limit}");
+    }
+}
+
 #[test]
 fn a_pattern_or_some_traces_are_chosen_and_every_format_has_the_same_spans() {
     let directory = made();
@@ -111,8 +137,6 @@ fn a_pattern_or_some_traces_are_chosen_and_every_format_has_the_same_spans() {
     let protobuf = ["otlp", "--format", "protobuf"];
     let all = spans(&export(&protobuf));
     let some = spans(&export(&[&protobuf[..], &["--limit", "10"]].concat()));
-    let traces =
-        |spans: &[(String, Span)]| spans.iter().map(|s| s.1.trace_id.clone()).collect::<BTreeSet<_>>();
     assert_eq!(traces(&some).len(), 10);
     let whole = |spans: &[(String, Span)]| {
         let wanted = traces(spans);
