@@ -9,6 +9,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
+use std::time::Duration;
 
 use end_to_end::capture::{Recording, library, program, successful};
 use end_to_end::oracle::{Witnessed, free_port};
@@ -230,6 +231,19 @@ fn postgres_and_psql() {
     let mut server = without_rights(&witnessed.recording, "postgres");
     server.args(["-D", &cluster, "-k", &cluster, "-h", "127.0.0.1", "-p", &text, "-F"]);
     let server = witnessed.start("postgres", &server, port);
+    // It accepts connections before it takes requests.
+    let is_ready = || {
+        let mut ask = Command::new(program("pg_isready"));
+        ask.args(["-q", "-h", "127.0.0.1", "-p", &text]).status().unwrap().success()
+    };
+    let ready = (0..200).any(|_| {
+        let ready = is_ready();
+        if !ready {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        ready
+    });
+    assert!(ready, "postgres does not come up");
     for host in ["127.0.0.1", &cluster] {
         let mut psql = without_rights(&witnessed.recording, "psql");
         psql.args(["-h", host, "-p", &text, "-U", "test", "-d", "postgres", "-At"]);
