@@ -40,7 +40,7 @@ mod timed_instances;
 mod tree;
 
 pub use delays::{DelayTable, Delays, HopDelays, NodeDelays};
-pub use filter::{PathFilter, WantedPatterns, node_names};
+pub use filter::{PathFilter, node_names};
 pub use instances::{Instance, Instances};
 pub use left_instances::LeftInstances;
 pub use pattern::{Hop, PathPattern};

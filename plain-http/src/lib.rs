@@ -188,11 +188,6 @@ impl Answer {
         Answer { status, kind: "text/plain; charset=utf-8", body: format!("{why}\n").into_bytes().into() }
     }
 
-    /// What is said, without its head.
-    pub fn body(&self) -> &[u8] {
-        &self.body
-    }
-
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let (reason, more) = match self.status {
             200 => ("OK", ""),

@@ -36,12 +36,12 @@ impl PathFilter {
     }
 
     /// Whether an instance is likely enough.
-    pub fn is_likely(&self, which: &WhichInstance) -> bool {
+    pub(super) fn is_likely(&self, which: &WhichInstance) -> bool {
         self.min_confidence.is_none_or(|least| which.probability >= least)
     }
 
     /// Whether an instance begins when it has to. One of which no time is known does not, if there is anything it has to.
-    pub fn is_in_time(&self, instance: &TimedInstance<'_>) -> bool {
+    pub(super) fn is_in_time(&self, instance: &TimedInstance<'_>) -> bool {
         if self.from.is_none() && self.to.is_none() {
             return true;
         }
@@ -54,7 +54,7 @@ impl PathFilter {
     ///
     /// # Errors
     /// When the table cannot be read, or is not one of patterns.
-    pub fn patterns(&self, dir: &DataDir) -> Result<WantedPatterns, Error> {
+    pub(super) fn patterns(&self, dir: &DataDir) -> Result<WantedPatterns, Error> {
         let mut wanted = WantedPatterns { all: false, bits: Vec::new() };
         if self.through.is_empty() {
             wanted.all = self.patterns.is_empty();
@@ -80,7 +80,7 @@ impl PathFilter {
 
 /// Some of the patterns of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WantedPatterns {
+pub(super) struct WantedPatterns {
     all: bool,
     bits: Vec<u64>,
 }
@@ -88,7 +88,7 @@ pub struct WantedPatterns {
 impl WantedPatterns {
     /// Whether the pattern of that number is one of them.
     #[inline]
-    pub fn has(&self, pattern: i64) -> bool {
+    pub(super) fn has(&self, pattern: i64) -> bool {
         self.all
             || usize::try_from(pattern / 64)
                 .is_ok_and(|word| self.bits.get(word).is_some_and(|bits| bits >> (pattern % 64) & 1 == 1))

@@ -186,15 +186,14 @@ mod tests {
             let which = WhichInstance { path, pattern: 0, probability: 1.0 };
             pages.instances.add(1, &TimedInstance { which, hops: &[hop] });
         }
-        let paths = |query: &str| {
-            let answer = pages.instances(1, query);
-            let json = String::from_utf8_lossy(answer.body()).into_owned();
-            let path = |piece: &str| piece.split(',').next().and_then(|path| path.parse().ok());
-            json.split("\"path\":").skip(1).filter_map(path).collect::<Vec<i64>>()
+        let piece = |order, from| {
+            let json = pages.instances.json(1, order, from, INSTANCES).unwrap();
+            Answer::of("application/json", json)
         };
-        assert_eq!(paths(""), [7, 8, 9]);
-        assert_eq!(paths("order=slowest&from=1"), [9, 7]);
-        assert_eq!(paths("from=2&order=time"), [9]);
+        assert_ne!(piece(Order::Time, 0), piece(Order::Slowest, 0));
+        assert_eq!(pages.instances(1, ""), piece(Order::Time, 0));
+        assert_eq!(pages.instances(1, "order=slowest&from=1"), piece(Order::Slowest, 1));
+        assert_eq!(pages.instances(1, "from=2&order=time"), piece(Order::Time, 2));
     }
 
     #[test]
