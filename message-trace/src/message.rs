@@ -47,7 +47,7 @@ pub struct Message {
     pub protocol: Protocol,
     /// The payload's size.
     pub bytes: i64,
-    /// How many messages were merged into this one.
+    /// How many messages were merged into this one; 0 where it is the making of a connection.
     pub parts: i32,
 }
 
@@ -56,6 +56,20 @@ impl Message {
     /// clock.
     pub fn time(&self) -> i64 {
         self.send_ts.or(self.recv_ts).unwrap_or(i64::MIN)
+    }
+
+    /// When its first byte was received, on the common clock: from then on it can cause what its receiver does. The
+    /// receiver may read the last byte much later, or never.
+    pub fn arrival(&self) -> Option<i64> {
+        let last = self.recv_ts?;
+        let of_reading = self.recv_last.zip(self.recv_first);
+        Some(of_reading.map_or(last, |(end, begin)| last.saturating_sub(end.saturating_sub(begin))))
+    }
+
+    /// Whether it is the making of a connection, from the call to connect to the return from accept, and carries no data.
+    /// There is one where the accepting side speaks first: what it says is caused by the connection.
+    pub fn is_connect(&self) -> bool {
+        self.parts == 0
     }
 
     /// Its network latency, which includes what clock error is left (WAP5 section 5.2).

@@ -178,6 +178,26 @@ impl MessageTrace {
         Some(self.times[0][row]).filter(|time| *time != NIL)
     }
 
+    /// [`Message::recv_first`] of row `row` alone.
+    ///
+    /// # Panics
+    /// As for [`MessageTrace::message`].
+    #[inline]
+    pub fn recv_first(&self, row: usize) -> Option<i64> {
+        Some(self.times[2][row]).filter(|time| *time != NIL)
+    }
+
+    /// [`Message::arrival`] of row `row` alone.
+    ///
+    /// # Panics
+    /// As for [`MessageTrace::message`].
+    #[inline]
+    pub fn arrival(&self, row: usize) -> Option<i64> {
+        let last = self.recv_ts(row)?;
+        let of_reading = self.recv_last(row).zip(self.recv_first(row));
+        Some(of_reading.map_or(last, |(end, begin)| last.saturating_sub(end.saturating_sub(begin))))
+    }
+
     /// [`Message::recv_last`] of row `row` alone.
     ///
     /// # Panics
@@ -212,6 +232,15 @@ impl MessageTrace {
     #[inline]
     pub fn bytes(&self, row: usize) -> i64 {
         self.bytes[row]
+    }
+
+    /// [`Message::is_connect`] of row `row` alone.
+    ///
+    /// # Panics
+    /// As for [`MessageTrace::message`].
+    #[inline]
+    pub fn is_connect(&self, row: usize) -> bool {
+        self.parts[row] == 0
     }
 
     /// The messages in row order.
