@@ -103,6 +103,11 @@ impl Calls {
         (message as usize) < self.of_message.len()
     }
 
+    /// Whether the message is of a call of two, or a request that was not answered.
+    pub(crate) fn is_of_a_call(&self, message: usize) -> bool {
+        self.request[self.of_message(message)] != NONE
+    }
+
     /// The call that the message is of.
     pub fn of_message(&self, message: usize) -> usize {
         self.of_message[message] as usize

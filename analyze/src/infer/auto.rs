@@ -3,7 +3,7 @@
 //! which order, and whether those who wait are served in turn; and it takes the assignment of all calls of a service
 //! that fits all of it best together. Nothing is configured, and no call graph is given.
 //!
-//! Each part is a module: what a service sees ([`service`]), which calls a timer makes ([`timers`]), what calls are made
+//! Each part is a module: what a service sees ([`service`], from the trace in [`observe`]), which calls a timer makes ([`timers`]), what calls are made
 //! after ([`trigger`]), the densities of delays ([`density`]), the shapes of requests ([`shapes`]), what threads prove
 //! ([`threads`]), what is known of a service ([`model`]), how it is counted ([`learn`], [`discipline`]), the search
 //! ([`search`], part by part in [`parts`], with what it finds at one event in [`at_event`]) with the probabilities that come
@@ -21,6 +21,7 @@ mod hard_tests;
 mod lattice;
 mod learn;
 mod model;
+mod observe;
 mod parts;
 mod search;
 mod service;
@@ -62,7 +63,7 @@ impl Inference for Auto {
     ) -> Links {
         let linked = Linking.infer(trace, naming, options, progress);
         let calls = Calls::of(trace);
-        let services = service::services(trace, naming, &calls, options);
+        let services = observe::services(trace, naming, &calls, options);
         progress.step("learning services", services.iter().map(|service| service.calls.len() as u64).sum());
         let found = self.all(&services, progress);
         let mut links = Links::spontaneous_only(trace.len());

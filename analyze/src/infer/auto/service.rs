@@ -1,17 +1,13 @@
 //! What one node sees of itself: the requests that it received and answered, and the calls that it made, all by its own
 //! clock. Everything that is inferred here is inferred for one service at a time, from these times and kinds alone.
 
-use message_trace::{Message, MessageTrace, NodeId};
 use rustc_hash::FxHashMap;
 
 use super::{NONE, timers};
-use crate::calls::Calls;
 use crate::evidence::{Evidence, Without};
 use crate::infer::call_links::NodeCalls;
 pub(super) use crate::infer::call_links::recent;
 pub(super) use crate::infer::span::{OPEN, Span};
-use crate::naming::Naming;
-use crate::options::Options;
 
 /// The requests and calls of one node, each by time.
 #[derive(Debug, Default)]
@@ -22,13 +18,21 @@ pub(super) struct Service {
     /// call and received its response. [`UNKNOWN_THREAD`] where that is not known; empty where none is.
     pub(super) request_threads: Vec<[u32; 2]>,
     pub(super) call_threads: Vec<[u32; 2]>,
+    /// How many bytes each request and its response have, and each call and its response; [`UNKNOWN_SIZE`] where that is
+    /// not known. Empty where nothing is.
+    pub(super) request_sizes: Vec<[i64; 2]>,
+    pub(super) call_sizes: Vec<[i64; 2]>,
+    /// The call before each call on the same connection; [`NONE`] where there is none. Empty where no connection is known.
+    pub(super) call_before: Vec<u32>,
     /// Which calls of the trace they are.
     pub(super) request_calls: Vec<u32>,
     pub(super) made_calls: Vec<u32>,
     /// Further calls of the trace that the node made by a timer, for no request.
     pub(super) timer_calls: Vec<u32>,
-    /// A request without a response is over after so many nanoseconds.
+    /// A request without a response is over after so many nanoseconds,
     pub(super) window: i64,
+    /// or, where it is known how long requests of its kind take, after so many.
+    pub(super) patience: FxHashMap<u32, i64>,
     /// Nothing is known of what was after this time, where there is more.
     pub(super) until: Option<i64>,
     /// What is not to be looked at.
@@ -37,6 +41,15 @@ pub(super) struct Service {
 
 /// The number of no thread.
 pub(super) const UNKNOWN_THREAD: u32 = u32::MAX;
+/// The size of what was not seen.
+pub(super) const UNKNOWN_SIZE: i64 = -1;
+
+/// Nobody waits longer for the answer to a request than this many times as long as nearly all of its kind took.
+const PATIENCE: f64 = 1.5;
+/// The part of the requests that are nearly all.
+const NEARLY_ALL: f64 = 0.99;
+/// Fewer answered requests of a kind tell nothing of how long one may take.
+const FEWEST_ANSWERED: usize = 20;
 
 impl Service {
     /// Whether the call can have been made for the request and been waited for: it ended before.
@@ -109,20 +122,60 @@ impl Service {
         }
     }
 
+    /// Learns what can be told before any call is given to a request: which calls a timer makes, and how long requests take.
+    pub(super) fn prepare(&mut self) {
+        self.learn_patience();
+        self.put_timers_aside();
+    }
+
+    fn learn_patience(&mut self) {
+        let mut durations: FxHashMap<u32, Vec<i64>> = FxHashMap::default();
+        for request in self.requests.iter().filter(|request| request.end != OPEN) {
+            let took = request.end.saturating_sub(request.begin).max(0);
+            durations.entry(request.kind).or_default().push(took);
+        }
+        for (kind, mut durations) in durations {
+            if durations.len() >= FEWEST_ANSWERED {
+                let place = ((durations.len() - 1) as f64 * NEARLY_ALL) as usize;
+                let (_, took, _) = durations.select_nth_unstable(place);
+                let patience = (*took as f64 * PATIENCE) as i64;
+                self.patience.insert(kind, patience.min(self.window));
+            }
+        }
+    }
+
     /// Puts the calls aside that are made for no request.
     fn put_timers_aside(&mut self) {
         let is_timer = timers::of(&self.requests, &self.calls, self.window);
         if !is_timer.contains(&true) {
             return;
         }
-        let own = |place: &usize| !is_timer[*place];
         let aside = self.made_calls.iter().zip(&is_timer).filter(|(_, is_timer)| **is_timer);
         self.timer_calls = aside.map(|(call, _)| *call).collect();
-        let places: Vec<usize> = (0..self.calls.len()).filter(own).collect();
-        self.calls = places.iter().map(|place| self.calls[*place]).collect();
-        self.made_calls = places.iter().map(|place| self.made_calls[*place]).collect();
-        self.call_threads =
-            places.iter().filter_map(|place| self.call_threads.get(*place).copied()).collect();
+        let places: Vec<u32> = (0..self.calls.len() as u32).filter(|at| !is_timer[*at as usize]).collect();
+        self.keep_calls(&places);
+    }
+
+    /// Keeps the calls of these places, which need not be in order.
+    pub(super) fn keep_calls(&mut self, places: &[u32]) {
+        let mut place_of = vec![NONE; self.calls.len()];
+        places.iter().zip(0..).for_each(|(at, place)| place_of[*at as usize] = place);
+        pick(&mut self.calls, places);
+        pick(&mut self.made_calls, places);
+        pick(&mut self.call_threads, places);
+        pick(&mut self.call_sizes, places);
+        pick(&mut self.call_before, places);
+        for before in &mut self.call_before {
+            *before = place_of.get(*before as usize).copied().unwrap_or(NONE);
+        }
+    }
+
+    /// Keeps the requests of these places, which need not be in order.
+    pub(super) fn keep_requests(&mut self, places: &[u32]) {
+        pick(&mut self.requests, places);
+        pick(&mut self.request_calls, places);
+        pick(&mut self.request_threads, places);
+        pick(&mut self.request_sizes, places);
     }
 
     fn part(&self, requests: usize, calls: usize, until: Option<i64>) -> Service {
@@ -131,10 +184,14 @@ impl Service {
             calls: self.calls[..calls].to_vec(),
             request_threads: self.request_threads.iter().take(requests).copied().collect(),
             call_threads: self.call_threads.iter().take(calls).copied().collect(),
+            request_sizes: self.request_sizes.iter().take(requests).copied().collect(),
+            call_sizes: self.call_sizes.iter().take(calls).copied().collect(),
+            call_before: self.call_before.iter().take(calls).copied().collect(),
             request_calls: self.request_calls.iter().take(requests).copied().collect(),
             made_calls: self.made_calls.iter().take(calls).copied().collect(),
             timer_calls: Vec::new(),
             window: self.window,
+            patience: self.patience.clone(),
             until,
             without: self.without,
         }
@@ -142,102 +199,15 @@ impl Service {
 
     /// When the request was over.
     pub(super) fn over(&self, request: &Span) -> i64 {
-        let end = if request.end == OPEN { request.begin.saturating_add(self.window) } else { request.end };
+        let patience = || self.patience.get(&request.kind).copied().unwrap_or(self.window);
+        let end = if request.end == OPEN { request.begin.saturating_add(patience()) } else { request.end };
         end.max(request.begin)
     }
 }
 
-/// The services of a trace: one for each node that both received requests and made calls, where it was traced.
-pub(super) fn services(
-    trace: &MessageTrace,
-    naming: &Naming,
-    calls: &Calls,
-    options: &Options,
-) -> Vec<Service> {
-    let mut services: Vec<Service> = Vec::new();
-    let without = Without::of(&options.without);
-    let window = options.window;
-    services.resize_with(naming.nodes().len(), || Service { window, without, ..Service::default() });
-    let mut threads = ThreadNumbers::default();
-    for call in 0..calls.len() {
-        let Some(row) = calls.request(call) else { continue };
-        let (caller, callee) = (naming.src(row), naming.dst(row));
-        let request = trace.message(row);
-        let response = calls.response(call).map(|row| (naming.src(row), naming.dst(row), trace.message(row)));
-        let kind = naming.hop(row);
-        let node = naming.nodes()[callee as usize];
-        if let Some(begin) = request.recv_last.filter(|_| node.traced) {
-            let end =
-                response.as_ref().filter(|(from, _, _)| *from == callee).and_then(|(_, _, m)| m.send_first);
-            let service = &mut services[callee as usize];
-            service.requests.push(Span { begin, end: end.unwrap_or(OPEN), kind });
-            let answer = response.as_ref().filter(|(from, _, _)| *from == callee).map(|(_, _, m)| m);
-            let of = [threads.receiver(&request), answer.map_or(UNKNOWN_THREAD, |m| threads.sender(m))];
-            service.request_threads.push(of);
-            service.request_calls.push(call as u32);
-        }
-        let node = naming.nodes()[caller as usize];
-        let client = options.clients_start_paths && node.client;
-        if let Some(begin) = request.send_first.filter(|_| node.traced && !client) {
-            let end = response.as_ref().filter(|(_, to, _)| *to == caller).and_then(|(_, _, m)| m.recv_last);
-            let service = &mut services[caller as usize];
-            service.calls.push(Span { begin, end: end.unwrap_or(OPEN), kind });
-            let answer = response.as_ref().filter(|(_, to, _)| *to == caller).map(|(_, _, m)| m);
-            let of = [threads.sender(&request), answer.map_or(UNKNOWN_THREAD, |m| threads.receiver(m))];
-            service.call_threads.push(of);
-            service.made_calls.push(call as u32);
-        }
-    }
-    // Where the clock is too coarse to tell what came first, the numbers that the calls have where they come from may.
-    let number = |call: u32| calls.id(trace, call as usize).parse::<u64>().unwrap_or(u64::MAX);
-    for service in &mut services {
-        by_time(&mut service.requests, &mut service.request_calls, &mut service.request_threads, number);
-        by_time(&mut service.calls, &mut service.made_calls, &mut service.call_threads, number);
-        let threads = || service.request_threads.iter().chain(&service.call_threads).flatten();
-        if !without.has(Evidence::Threads) || threads().all(|thread| *thread == UNKNOWN_THREAD) {
-            service.request_threads = Vec::new();
-            service.call_threads = Vec::new();
-        }
-        service.put_timers_aside();
-    }
-    services
-}
-
-/// Numbers for threads. A process and a thread of it are one thread, whichever name the process goes by.
-#[derive(Default)]
-struct ThreadNumbers(FxHashMap<(NodeId, i32), u32>);
-
-impl ThreadNumbers {
-    fn sender(&mut self, message: &Message) -> u32 {
-        self.number(message.src, message.src_tid)
-    }
-
-    fn receiver(&mut self, message: &Message) -> u32 {
-        self.number(message.dst, message.dst_tid)
-    }
-
-    fn number(&mut self, node: NodeId, thread: Option<i32>) -> u32 {
-        let next = self.0.len() as u32;
-        thread.map_or(UNKNOWN_THREAD, |thread| *self.0.entry((node, thread)).or_insert(next))
-    }
-}
-
-/// Puts spans and what they are of into the order of time, and those of equal times into that of their numbers.
-fn by_time(
-    spans: &mut Vec<Span>,
-    of: &mut Vec<u32>,
-    threads: &mut Vec<[u32; 2]>,
-    number: impl Fn(u32) -> u64,
-) {
-    let mut order: Vec<u32> = (0..spans.len() as u32).collect();
-    order.sort_by(|one, other| {
-        let [a, b] = [one, other].map(|at| *at as usize);
-        let by_number = || number(of[a]).cmp(&number(of[b]));
-        spans[a].begin.cmp(&spans[b].begin).then_with(by_number).then(one.cmp(other))
-    });
-    *spans = order.iter().map(|at| spans[*at as usize]).collect();
-    *of = order.iter().map(|at| of[*at as usize]).collect();
-    *threads = order.iter().map(|at| threads[*at as usize]).collect();
+/// Keeps what is at these places, in their order; of a column that is not known, nothing.
+fn pick<T: Copy>(column: &mut Vec<T>, places: &[u32]) {
+    *column = places.iter().filter_map(|at| column.get(*at as usize).copied()).collect();
 }
 
 /// Something that happens at a service and bears on which call belongs to which request.
@@ -256,9 +226,7 @@ pub(super) fn events(service: &Service) -> Vec<(i64, Event)> {
     let mut events = Vec::with_capacity(2 * service.requests.len() + service.calls.len());
     for (at, request) in service.requests.iter().enumerate() {
         events.push((request.begin, Event::Receipt(at as u32)));
-        let end =
-            if request.end == OPEN { request.begin.saturating_add(service.window) } else { request.end };
-        events.push((end.max(request.begin), Event::Reply(at as u32)));
+        events.push((service.over(request), Event::Reply(at as u32)));
     }
     events.extend(service.calls.iter().enumerate().map(|(at, call)| (call.begin, Event::Call(at as u32))));
     events.sort_unstable();
