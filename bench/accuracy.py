@@ -32,7 +32,7 @@ TIMES = ("t_call_send", "t_call_recv", "t_ret_send", "t_ret_recv")
 # Calls that are not scored, as in the papers that use the sets.
 EXCLUDED = {"media": "compose-review-service"}
 # What auto weighs and can be told to leave out.
-EVIDENCE = ["delays", "context", "shapes", "order", "turns", "nesting", "threads"]
+EVIDENCE = ["delays", "context", "shapes", "order", "turns", "nesting", "threads", "connections", "sizes"]
 
 
 def table(path):

@@ -24,11 +24,15 @@ pub enum Evidence {
     Nesting,
     /// Which threads do what.
     Threads,
+    /// Which calls share a connection.
+    Connections,
+    /// How many bytes are passed on and back.
+    Sizes,
 }
 
 impl Evidence {
     /// All of them, in the order in which they are offered.
-    pub const ALL: [Evidence; 7] = [
+    pub const ALL: [Evidence; 9] = [
         Evidence::Delays,
         Evidence::Context,
         Evidence::Shapes,
@@ -36,6 +40,8 @@ impl Evidence {
         Evidence::Turns,
         Evidence::Nesting,
         Evidence::Threads,
+        Evidence::Connections,
+        Evidence::Sizes,
     ];
 }
 
@@ -49,6 +55,8 @@ impl fmt::Display for Evidence {
             Evidence::Turns => "turns",
             Evidence::Nesting => "nesting",
             Evidence::Threads => "threads",
+            Evidence::Connections => "connections",
+            Evidence::Sizes => "sizes",
         })
     }
 }
@@ -66,7 +74,7 @@ impl FromStr for Evidence {
 
 /// Which kinds of evidence are left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Without(u8);
+pub(crate) struct Without(u16);
 
 impl Without {
     /// Without all of `kinds`.
@@ -79,7 +87,7 @@ impl Without {
         self.0 & Without::bit(kind) == 0
     }
 
-    fn bit(kind: Evidence) -> u8 {
+    fn bit(kind: Evidence) -> u16 {
         1 << kind as u8
     }
 }

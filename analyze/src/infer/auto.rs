@@ -5,7 +5,7 @@
 //!
 //! Each part is a module: what a service sees ([`service`], from the trace in [`observe`]), which calls a timer makes ([`timers`]), what calls are made
 //! after ([`trigger`]), the densities of delays ([`density`]), the shapes of requests ([`shapes`]), what threads prove
-//! ([`threads`]), what is known of a service ([`model`]), how it is counted ([`learn`], [`discipline`]), the search
+//! ([`threads`], [`holders`]), what connections and sizes do ([`connections`], [`sizes`]), what is known of a service ([`model`]), how it is counted ([`learn`], [`discipline`]), the search
 //! ([`search`], part by part in [`parts`], with what it finds at one event in [`at_event`]) with the probabilities that come
 //! of it ([`lattice`]), and how model and assignment are brought to agree ([`estimate`]).
 //!
@@ -13,11 +13,13 @@
 //! message linking says what can be said.
 
 mod at_event;
+mod connections;
 mod density;
 mod discipline;
 mod estimate;
 #[cfg(test)]
 mod hard_tests;
+mod holders;
 mod lattice;
 mod learn;
 mod model;
@@ -26,6 +28,7 @@ mod parts;
 mod search;
 mod service;
 mod shapes;
+mod sizes;
 #[cfg(test)]
 mod tests;
 mod threads;

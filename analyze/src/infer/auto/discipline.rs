@@ -31,6 +31,8 @@ pub(super) struct Way {
     /// Since when it waits for such a call, if it does.
     pub(super) waiting: Option<i64>,
     pub(super) kind: u32,
+    /// Whether the call before this one on the same connection was made for it.
+    pub(super) has_before: bool,
 }
 
 /// Makes it less likely that a call of that kind is for a request while another one of the same kind waits longer. What
@@ -149,7 +151,10 @@ mod tests {
 
     #[test]
     fn the_one_that_waits_longest_gains_what_the_others_lose() {
-        let way = |slot, waiting, kind| Way { slot, score: 0.5f64.ln(), waiting, kind };
+        let way = |slot, waiting, kind| {
+            let score = 0.5f64.ln();
+            Way { slot, score, waiting, kind, has_before: false }
+        };
         let mut ways = [way(0, Some(20), 1), way(1, Some(10), 1), way(2, None, 1), way(3, Some(5), 2)];
         let less = [((1, 9), 3f64.ln())].into_iter().collect();
         tilt(&mut ways, 9, &less);

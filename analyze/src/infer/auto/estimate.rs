@@ -5,6 +5,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::NONE;
+use super::connections::Connections;
 use super::density::Axis;
 use super::discipline;
 use super::learn::learn;
@@ -13,6 +14,7 @@ use super::parts::search;
 use super::search::Found;
 use super::service::{Event, Service, Span, UNKNOWN_THREAD, events, made_for, recent};
 use super::shapes::Shapes;
+use super::sizes::Sizes;
 use crate::evidence::Evidence;
 
 /// Hypotheses kept while a beginning is tried, while the model is learned, and at last.
@@ -139,6 +141,8 @@ fn model_of(
     axis: Axis,
 ) -> Model {
     let mut model = learn(service, &made_for(service, owner), |_| true, shapes, axis);
+    model.connections = Connections::learn(service, events, owner);
+    model.sizes = Sizes::learn(service, events, owner);
     if service.without.has(Evidence::Turns) {
         discipline::learn(service, events, owner, shapes, &mut model);
     }
@@ -157,15 +161,21 @@ fn begin(service: &Service, axis: Axis, shapes: &mut Shapes, nobody_among_all: b
         }
         let mut owner = first(&part, &part_events, choice);
         let mut only_solo = choice == Choice::Solo;
-        for _ in 0..ROUNDS[0] {
+        for round in 0..ROUNDS[0] {
             let used = |request: usize| !only_solo || solo[request];
             let mut model = learn(&part, &made_for(&part, &owner), used, shapes, axis);
+            model.connections = Connections::learn(&part, &part_events, &owner);
+            // What is begun with says nothing of sizes; what timing makes of it does.
+            if round > 0 {
+                model.sizes = Sizes::learn(&part, &part_events, &owner);
+            }
             model.nobody_among_all = nobody_among_all;
             owner = search(&part, &part_events, shapes, &model, WIDTHS[0], false).owner;
             only_solo = false;
         }
         let mut model = learn(&part, &made_for(&part, &owner), |_| true, shapes, axis);
         model.nobody_among_all = nobody_among_all;
+        model.sizes = Sizes::learn(&part, &part_events, &owner);
         let fit = fit(&part, &owner, shapes, &mut model);
         if best.as_ref().is_none_or(|(best, _)| fit > *best) {
             best = Some((fit, model));
@@ -224,7 +234,12 @@ fn first(service: &Service, events: &[(i64, Event)], choice: Choice) -> Vec<u32>
             Event::Reply(request) => open.retain(|open| open != request),
             Event::Call(call) => {
                 let kind = service.calls[*call as usize].kind;
-                let mut covering = open.iter().filter(|request| service.covers(**request, *call));
+                let holder = service.holder(*call);
+                let is_held = open.contains(&holder);
+                let mut covering = open
+                    .iter()
+                    .filter(|request| service.covers(**request, *call))
+                    .filter(|request| !is_held || **request == holder);
                 let count = |request: &&u32| counts.get(&(**request, kind)).copied().unwrap_or(0);
                 let end = |request: &&u32| service.requests[**request as usize].end;
                 let chosen = match choice {

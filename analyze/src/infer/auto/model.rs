@@ -4,9 +4,11 @@
 
 use rustc_hash::FxHashMap;
 
+use super::connections::Connections;
 use super::density::Density;
 use super::service::{OPEN, Service};
 use super::shapes::{ShapeId, Shapes};
+use super::sizes::Sizes;
 use super::threads::Threads;
 use super::trigger::{Trigger, open_calls};
 use crate::evidence::Evidence;
@@ -52,6 +54,10 @@ pub(super) struct Model {
     pub(super) overtaking: FxHashMap<(u32, u32), f64>,
     /// What threads prove.
     pub(super) threads: Threads,
+    /// What connections prove.
+    pub(super) connections: Connections,
+    /// What sizes prove.
+    pub(super) sizes: Sizes,
     /// How often calls of a kind are made for no request, per nanosecond, as a logarithm.
     pub(super) spontaneous: FxHashMap<u32, f64>,
     /// Whether a call is taken to be nobody's only where that is likelier than all open requests together might be.
@@ -147,8 +153,9 @@ impl Model {
         let grown = shapes.with(at.shape, span.kind);
         let [possible, _] = self.shape(shapes, kind, at.shape);
         let [still, _] = self.shape(shapes, kind, grown);
-        let own = self.learned_calls.get(call as usize).filter(|(owner, _)| *owner == at.request);
-        let own = own.map_or(NO_DELAY, |(_, delay)| *delay);
+        let learned = self.learned_calls.get(call as usize).filter(|(owner, _)| *owner == at.request);
+        let own = learned.map_or(NO_DELAY, |(_, delay)| *delay);
+        let sizes = self.sizes.odds(service, at.request, call, learned.is_some());
         let before = shapes.count(at.shape, span.kind);
         let uncovered = if service.covers(at.request, call) { 0.0 } else { NOT_COVERED };
         let shaped = if service.without.has(Evidence::Shapes) { still - possible } else { 0.0 };
@@ -157,6 +164,7 @@ impl Model {
             + self.timing(service, at, span.kind, before, span.begin, own)
             + order * self.next(kind, at.shape, span.kind)
             + uncovered
+            + sizes
             + self.by_thread(service, at, span.kind, service.caller(call), span.begin)
     }
 

@@ -73,6 +73,8 @@ struct Judged {
     score: f64,
     /// Since when it waits for the call.
     waiting: Option<i64>,
+    /// Whether the call before on the same connection was made for it.
+    has_before: bool,
     /// The state after it.
     grown: u32,
 }
@@ -205,6 +207,8 @@ impl<'a> Search<'a> {
         let span = self.service.calls[call as usize];
         let among = if self.model.nobody_among_all { (self.open.len().max(1) as f64).ln() } else { 0.0 };
         let spontaneous = self.model.spontaneous(span.kind) - among;
+        let holder = self.service.holder(call);
+        let is_held = self.open.contains(&holder);
         self.judged.clear();
         let mut ways: Vec<(f64, f64, u32, u32)> = Vec::new();
         let mut local: Vec<discipline::Way> = Vec::new();
@@ -213,7 +217,8 @@ impl<'a> Search<'a> {
             for slot in 0..self.open.len() {
                 let request = self.open[slot];
                 let span_of = self.service.requests[request as usize];
-                if span_of.end < span.begin || self.service.is_itself(request, call) {
+                let is_possible = span_of.end >= span.begin && !self.service.is_itself(request, call);
+                if !is_possible || (is_held && request != holder) {
                     continue;
                 }
                 let judged = self.judge(self.hypotheses[from].states[slot], call);
@@ -222,12 +227,16 @@ impl<'a> Search<'a> {
                     score: judged.score,
                     waiting: judged.waiting,
                     kind: span_of.kind,
+                    has_before: judged.has_before,
                 });
             }
+            self.model.connections.tilt(&mut local, span.kind);
             discipline::tilt(&mut local, span.kind, &self.model.overtaking);
             let score = self.hypotheses[from].score;
             ways.extend(local.iter().map(|way| (score + way.score, way.score, from as u32, way.slot)));
-            ways.push((score + spontaneous, spontaneous, from as u32, NONE));
+            if !is_held {
+                ways.push((score + spontaneous, spontaneous, from as u32, NONE));
+            }
         }
         let width = (MOST_WAYS / (self.open.len() + 1)).clamp(4, self.width);
         self.go_on(call, width, ways);
@@ -289,12 +298,15 @@ impl<'a> Search<'a> {
             return judged;
         }
         let others = self.open.len() > 1;
-        let (score, waiting) = self.with(state, |search, at| {
+        let before = Some(self.service.before(call)).filter(|before| {
+            *before != NONE && self.model.connections.count(self.service.calls[call as usize].kind)
+        });
+        let (score, waiting, has_before) = self.with(state, |search, at| {
             let score = search.model.call(search.service, search.shapes, at, call);
             let waiting = others.then(|| search.model.waiting(search.service, search.shapes, at, call));
-            (score, waiting.flatten())
+            (score, waiting.flatten(), before.is_some_and(|before| at.made.contains(&before)))
         });
-        let judged = Judged { score, waiting, grown: NONE };
+        let judged = Judged { score, waiting, has_before, grown: NONE };
         self.judged.set(state, judged);
         judged
     }
@@ -356,6 +368,10 @@ impl<'a> Search<'a> {
             let thread =
                 last.map(|(call, is_end)| self.service.call_threads[call as usize][usize::from(is_end)]);
             mark = mixed(mark, thread.map_or(u64::MAX, u64::from));
+        }
+        // Of calls on whose connection there will be another one in its time it matters whose they are.
+        for call in self.made.iter().filter(|call| self.service.goes_on(**call, request, time)) {
+            mark = mixed(mark, u64::from(*call));
         }
         for trigger in &self.model.triggers {
             let time = trigger.time(self.service, request, &self.made, time).unwrap_or(i64::MIN);

@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{NONE, timers};
+use super::{NONE, holders, timers};
 use crate::evidence::{Evidence, Without};
 use crate::infer::call_links::NodeCalls;
 pub(super) use crate::infer::call_links::recent;
@@ -24,6 +24,10 @@ pub(super) struct Service {
     pub(super) call_sizes: Vec<[i64; 2]>,
     /// The call before each call on the same connection; [`NONE`] where there is none. Empty where no connection is known.
     pub(super) call_before: Vec<u32>,
+    /// The call after each call on the same connection, likewise.
+    pub(super) call_after: Vec<u32>,
+    /// The request that the thread of each call holds; [`NONE`] where it holds none. Empty where that proves nothing.
+    pub(super) held: Vec<u32>,
     /// Which calls of the trace they are.
     pub(super) request_calls: Vec<u32>,
     pub(super) made_calls: Vec<u32>,
@@ -58,6 +62,22 @@ impl Service {
         let (request, call) = (self.requests[request as usize], self.calls[call as usize]);
         let by_its_begin = call.end == OPEN || !self.without.has(Evidence::Nesting);
         !is_itself && request.end >= if by_its_begin { call.begin } else { call.end }
+    }
+
+    /// The request that the thread of the call holds, or [`NONE`].
+    pub(super) fn holder(&self, call: u32) -> u32 {
+        self.held.get(call as usize).copied().unwrap_or(NONE)
+    }
+
+    /// The call before this one on its connection, or [`NONE`].
+    pub(super) fn before(&self, call: u32) -> u32 {
+        self.call_before.get(call as usize).copied().unwrap_or(NONE)
+    }
+
+    /// Whether there will be another call on the connection of this one after `time`, and before the request is answered.
+    pub(super) fn goes_on(&self, call: u32, request: u32, time: i64) -> bool {
+        let next = self.call_after.get(call as usize).and_then(|next| self.calls.get(*next as usize));
+        next.is_some_and(|next| next.begin > time && next.begin <= self.requests[request as usize].end)
     }
 
     /// The thread that made the call.
@@ -126,6 +146,18 @@ impl Service {
     pub(super) fn prepare(&mut self) {
         self.learn_patience();
         self.put_timers_aside();
+        if !self.call_before.is_empty() && self.without.has(Evidence::Connections) {
+            self.call_after = vec![NONE; self.calls.len()];
+            for (call, before) in (0..).zip(&self.call_before).filter(|(_, before)| **before != NONE) {
+                self.call_after[*before as usize] = call;
+            }
+        } else {
+            self.call_before = Vec::new();
+        }
+        if !self.without.has(Evidence::Sizes) {
+            (self.request_sizes, self.call_sizes) = (Vec::new(), Vec::new());
+        }
+        self.held = holders::of(self);
     }
 
     fn learn_patience(&mut self) {
@@ -187,6 +219,8 @@ impl Service {
             request_sizes: self.request_sizes.iter().take(requests).copied().collect(),
             call_sizes: self.call_sizes.iter().take(calls).copied().collect(),
             call_before: self.call_before.iter().take(calls).copied().collect(),
+            call_after: self.call_after.iter().take(calls).copied().collect(),
+            held: self.held.iter().take(calls).copied().collect(),
             request_calls: self.request_calls.iter().take(requests).copied().collect(),
             made_calls: self.made_calls.iter().take(calls).copied().collect(),
             timer_calls: Vec::new(),

@@ -1,0 +1,129 @@
+//! What connections prove: a connection that is made for one request, or taken from a pool for its time, carries the calls
+//! of that request until it is over; one that many share proves nothing. Which of it is so is learned for each kind of
+//! call: how often a call is for the same request as the call before it on the connection, where that one is still open.
+
+use rustc_hash::FxHashMap;
+
+use super::NONE;
+use super::discipline::Way;
+use super::service::{Event, Service};
+
+/// What is taken to have been seen beforehand: so many calls that were for any of the open requests.
+const BEFOREHAND: f64 = 2.0;
+
+/// How often a call of each kind is for the same request as the one before it on its connection.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Connections {
+    same: FxHashMap<u32, f64>,
+}
+
+impl Connections {
+    /// Learns from an assignment of the calls of `service`, whose `events` are in order, to requests.
+    pub(super) fn learn(service: &Service, events: &[(i64, Event)], owner: &[u32]) -> Connections {
+        if service.call_before.is_empty() {
+            return Connections::default();
+        }
+        // Of each kind: how many, how many of them for the same request, and how many would be by chance.
+        let mut seen: FxHashMap<u32, [f64; 3]> = FxHashMap::default();
+        let mut is_open = vec![false; service.requests.len()];
+        let mut open = 0_u32;
+        for (_, event) in events {
+            match event {
+                Event::Receipt(request) => {
+                    is_open[*request as usize] = true;
+                    open += 1;
+                }
+                Event::Reply(request) => {
+                    is_open[*request as usize] = false;
+                    open = open.saturating_sub(1);
+                }
+                Event::Call(call) => {
+                    let before = service.call_before[*call as usize];
+                    let (Some(of_before), of_call) = (owner.get(before as usize), owner[*call as usize])
+                    else {
+                        continue;
+                    };
+                    if open < 2
+                        || of_call == NONE
+                        || !is_open.get(*of_before as usize).is_some_and(|open| *open)
+                    {
+                        continue;
+                    }
+                    let seen = seen.entry(service.calls[*call as usize].kind).or_default();
+                    seen[0] += 1.0;
+                    seen[1] += f64::from(u8::from(*of_before == of_call));
+                    seen[2] += 1.0 / f64::from(open);
+                }
+            }
+        }
+        let share = |[all, same, chance]: [f64; 3]| (same + BEFOREHAND * chance / all) / (all + BEFOREHAND);
+        Connections { same: seen.into_iter().map(|(kind, seen)| (kind, share(seen))).collect() }
+    }
+
+    /// Whether calls of that kind tell something by their connections.
+    pub(super) fn count(&self, kind: u32) -> bool {
+        self.same.contains_key(&kind)
+    }
+
+    /// Shifts how likely each of `ways` is for a call of that kind: the one in whose place the call before it on the
+    /// connection was made has the learned share, and the others together what is left.
+    pub(super) fn tilt(&self, ways: &mut [Way], kind: u32) {
+        let Some(same) = self.same.get(&kind) else { return };
+        let Some(holder) = ways.iter().position(|way| way.has_before) else { return };
+        let all = ways.len() as f64;
+        if ways.len() < 2 {
+            return;
+        }
+        let (own, others) = ((same * all).ln(), ((1.0 - same) * all / (all - 1.0)).ln());
+        for (at, way) in ways.iter_mut().enumerate() {
+            way.score += if at == holder { own } else { others };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::infer::auto::service::{Span, events};
+
+    /// Two requests that overlap and make two calls each, again and again; `connection` is that of a request's call.
+    fn learned(connection: impl Fn(usize, usize) -> usize) -> Connections {
+        let mut service = Service { window: 1_000_000, ..Service::default() };
+        let mut calls = Vec::new();
+        for request in 0..100 {
+            let begin = 1000 * (request as i64 / 2) + request as i64 % 2;
+            service.requests.push(Span { begin, end: begin + 500, kind: 9 });
+            calls.extend(
+                [0, 1].map(|at| (begin + 10 + 20 * at as i64, request as u32, connection(request, at))),
+            );
+        }
+        calls.sort_unstable();
+        let mut last = FxHashMap::default();
+        for (at, (begin, _, connection)) in (0..).zip(&calls) {
+            service.calls.push(Span { begin: *begin, end: begin + 5, kind: 1 });
+            service.call_before.push(last.insert(*connection, at).unwrap_or(NONE));
+        }
+        let owner: Vec<u32> = calls.iter().map(|(_, request, _)| *request).collect();
+        Connections::learn(&service, &events(&service), &owner)
+    }
+
+    #[test]
+    fn a_connection_for_each_request_proves_nearly_all_and_a_shared_one_little() {
+        let own = learned(|request, _| request).same[&1];
+        assert!((own - 101.0 / 102.0).abs() < 1e-9, "100 of 100, and 2 of which one was by chance: {own}");
+        let shared = learned(|_, _| 0).same[&1];
+        assert!(shared < 0.4, "{shared}");
+    }
+
+    #[test]
+    fn shares_are_by_hand() {
+        let way = |slot, has_before| Way { slot, score: 0.0, waiting: None, kind: 9, has_before };
+        let mut ways = [way(0, false), way(1, true), way(2, false)];
+        let connections = Connections { same: [(1, 0.8)].into_iter().collect() };
+        connections.tilt(&mut ways, 1);
+        let shares = ways.map(|way| (way.score.exp() / 3.0 * 1000.0).round());
+        assert_eq!(shares, [100.0, 800.0, 100.0]);
+        connections.tilt(&mut ways, 2);
+        assert_eq!(ways.map(|way| (way.score.exp() / 3.0 * 1000.0).round()), shares);
+    }
+}

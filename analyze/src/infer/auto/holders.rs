@@ -1,0 +1,109 @@
+//! The request that the thread of a call holds. In a server that gives each request to a thread, which does all of its work
+//! and answers it, a call was made for the request that its thread has received and not answered yet. No search can find
+//! more. Whether a service is such a server shows in the trace itself: no thread receives a request while it holds
+//! another one, whoever receives a request answers it, and the calls are made by threads that hold one and end before
+//! they answer. Requests must overlap for that to be seen; an event loop, which has one thread for all, fails at once.
+
+use rustc_hash::FxHashMap;
+
+use super::NONE;
+use super::service::{Event, OPEN, Service, UNKNOWN_THREAD, events};
+
+/// Fewest requests that overlap others; of fewer, too little is seen to trust the rule.
+const FEWEST_OVERLAPS: usize = 20;
+/// Largest part of the cases in which the rule may be broken: a worker that dies, or a clock that was set.
+const EXCEPTIONS: f64 = 0.002;
+/// Largest part of the calls that may be made by threads that hold nothing: a pool that works beside them.
+const OUTSIDE: f64 = 0.1;
+
+/// The request that the thread of each call of `service` holds, [`NONE`] where it holds none; empty where the rule does
+/// not hold.
+pub(super) fn of(service: &Service) -> Vec<u32> {
+    if service.call_threads.is_empty() {
+        return Vec::new();
+    }
+    let mut holds: FxHashMap<u32, u32> = FxHashMap::default();
+    let mut held = vec![NONE; service.calls.len()];
+    let (mut open, mut overlaps, mut broken, mut cases, mut outside) =
+        (0_usize, 0, 0_usize, 0_usize, 0_usize);
+    for (_, event) in events(service) {
+        match event {
+            Event::Receipt(request) => {
+                open += 1;
+                overlaps += usize::from(open > 1);
+                let [receiver, answerer] = service.request_threads[request as usize];
+                if receiver == UNKNOWN_THREAD {
+                    return Vec::new();
+                }
+                cases += 1;
+                let answered_by_another = answerer != UNKNOWN_THREAD && answerer != receiver;
+                broken += usize::from(holds.insert(receiver, request).is_some() || answered_by_another);
+            }
+            Event::Reply(request) => {
+                open = open.saturating_sub(1);
+                let [receiver, _] = service.request_threads[request as usize];
+                if holds.get(&receiver) == Some(&request) {
+                    holds.remove(&receiver);
+                }
+            }
+            Event::Call(call) if open > 0 => match holds.get(&service.caller(call)) {
+                Some(request) => {
+                    held[call as usize] = *request;
+                    let [request, call] = [service.requests[*request as usize], service.calls[call as usize]];
+                    cases += 1;
+                    broken += usize::from(call.end != OPEN && request.end < call.end);
+                }
+                None => outside += 1,
+            },
+            Event::Call(_) => {}
+        }
+    }
+    let is_rule = overlaps >= FEWEST_OVERLAPS
+        && broken as f64 <= EXCEPTIONS * cases as f64
+        && outside as f64 <= OUTSIDE * held.len() as f64;
+    if is_rule { held } else { Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::infer::auto::service::Span;
+
+    /// Two requests at a time, each with a call; `thread` is that of the receipt, the call and the reply of a request.
+    fn service(thread: impl Fn(u32, usize) -> u32) -> Service {
+        let mut service = Service { window: 1_000_000, ..Service::default() };
+        for request in 0..60_u32 {
+            let begin = 50 * i64::from(request);
+            service.requests.push(Span { begin, end: begin + 90, kind: 9 });
+            service.request_threads.push([thread(request, 0), thread(request, 2)]);
+            service.calls.push(Span { begin: begin + 60, end: begin + 80, kind: 1 });
+            service.call_threads.push([thread(request, 1); 2]);
+        }
+        service
+    }
+
+    #[test]
+    fn a_thread_for_each_request_holds_it() {
+        let held = of(&service(|request, _| request % 3));
+        assert_eq!(held, (0..60).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn an_event_loop_and_a_hand_over_hold_nothing() {
+        assert!(of(&service(|_, _| 1)).is_empty(), "one thread for all");
+        assert!(of(&service(|request, part| request % 3 + 10 * part as u32)).is_empty(), "a hand-over");
+        assert!(of(&service(|request, part| if part == 1 { 99 } else { request % 3 })).is_empty(), "a pool");
+        assert!(of(&service(|_, _| UNKNOWN_THREAD)).is_empty());
+    }
+
+    #[test]
+    fn requests_one_after_the_other_show_nothing() {
+        let mut alone = service(|_, _| 1);
+        for at in 0..60 {
+            let begin = 1000 * at as i64;
+            alone.requests[at] = Span { begin, end: begin + 90, kind: 9 };
+            alone.calls[at] = Span { begin: begin + 60, end: begin + 80, kind: 1 };
+        }
+        assert!(of(&alone).is_empty());
+    }
+}

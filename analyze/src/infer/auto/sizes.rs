@@ -1,0 +1,193 @@
+//! What sizes prove: who passes a request on sends about as many bytes as it received, but for a header more or less, and
+//! who passes an answer back does so too. The differences in size are learned for each kind of request and call, and
+//! weighed against those that requests of other times would make. Where sizes have nothing to do with each other, as of a
+//! cache behind a service, the differences are those of chance; then sizes count nothing, as otherwise calls would
+//! gather at differences that were frequent by chance, and each such call would make them more frequent.
+
+use rustc_hash::FxHashMap;
+
+use super::NONE;
+use super::service::{Event, Service, UNKNOWN_SIZE};
+
+/// What is taken to have been seen beforehand: so many pairs whose differences are those of chance.
+const BEFOREHAND: f64 = 10.0;
+/// Fewest nats that the differences must tell on average, each sample left out of what it is judged by.
+const WORTH: f64 = 0.5;
+/// Fewest pairs to learn from.
+const FEWEST: usize = 30;
+/// Differences of nearly the same number of bytes count in part: up to so many bytes apart.
+const NEAR: i64 = 3;
+/// The bounds of what a difference may tell, in nats.
+const BOUNDS: [f64; 2] = [-4.0, 8.0];
+/// How many other requests are looked at for one call, to see what differences are by chance, and how far apart they are.
+const OTHERS: usize = 4;
+const FAR: usize = 101;
+
+/// What sizes prove in one service.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sizes {
+    /// By the kinds of the request and the call: of what is sent on, and of what is passed back.
+    known: FxHashMap<(u32, u32), [Option<Differences>; 2]>,
+}
+
+impl Sizes {
+    /// Learns from an assignment of the calls of `service`, whose `events` are in order, to requests.
+    pub(super) fn learn(service: &Service, events: &[(i64, Event)], owner: &[u32]) -> Sizes {
+        if service.call_sizes.is_empty() || service.request_sizes.is_empty() {
+            return Sizes::default();
+        }
+        let mut seen: FxHashMap<(u32, u32), [Differences; 2]> = FxHashMap::default();
+        let mut is_open = vec![false; service.requests.len()];
+        for (_, event) in events {
+            match event {
+                Event::Receipt(request) => is_open[*request as usize] = true,
+                Event::Reply(request) => is_open[*request as usize] = false,
+                Event::Call(call) => {
+                    let own = owner[*call as usize];
+                    let kind = service.calls[*call as usize].kind;
+                    let mut add = |request: u32, is_own: bool| {
+                        let seen = seen.entry((service.requests[request as usize].kind, kind)).or_default();
+                        let differences = differences(service, request, *call);
+                        for (seen, difference) in seen.iter_mut().zip(differences) {
+                            difference.into_iter().for_each(|difference| seen.add(difference, is_own));
+                        }
+                    };
+                    if own != NONE {
+                        add(own, true);
+                    }
+                    // One that is not open cannot be the one that the call was made for, as any other might.
+                    let others = (1..=OTHERS).map(|other| (*call as usize + other * FAR) % is_open.len());
+                    others
+                        .filter(|request| !is_open[*request])
+                        .for_each(|request| add(request as u32, false));
+                }
+            }
+        }
+        let worth = |seen: Differences| Some(seen).filter(Differences::is_worth_it);
+        Sizes { known: seen.into_iter().map(|(kinds, seen)| (kinds, seen.map(worth))).collect() }
+    }
+
+    /// How much more likely the sizes are if the call was made for the request than if it was for another one, as a logarithm. `own`: this
+    /// very pair is one of the samples, and is left out.
+    pub(super) fn odds(&self, service: &Service, request: u32, call: u32, own: bool) -> f64 {
+        let [of, kind] = [service.requests.get(request as usize), service.calls.get(call as usize)]
+            .map(|span| span.map_or(NONE, |span| span.kind));
+        let Some(known) = self.known.get(&(of, kind)) else { return 0.0 };
+        let odds = known.iter().zip(differences(service, request, call));
+        odds.filter_map(|(known, difference)| Some(known.as_ref()?.odds(difference?, own))).sum()
+    }
+}
+
+/// By how many bytes the call has more than the request, and the answer to the request more than that to the call.
+fn differences(service: &Service, request: u32, call: u32) -> [Option<i64>; 2] {
+    let (Some(request), Some(call)) =
+        (service.request_sizes.get(request as usize), service.call_sizes.get(call as usize))
+    else {
+        return [None; 2];
+    };
+    let known = |one: i64, other: i64| (one != UNKNOWN_SIZE && other != UNKNOWN_SIZE).then(|| one - other);
+    [known(call[0], request[0]), known(request[1], call[1])]
+}
+
+/// Differences in size: of pairs that belong together, and of others.
+#[derive(Clone, Debug, Default)]
+struct Differences {
+    own: FxHashMap<i64, f64>,
+    others: FxHashMap<i64, f64>,
+    totals: [f64; 2],
+}
+
+impl Differences {
+    fn add(&mut self, difference: i64, is_own: bool) {
+        let counts = if is_own { &mut self.own } else { &mut self.others };
+        *counts.entry(difference).or_default() += 1.0;
+        self.totals[usize::from(!is_own)] += 1.0;
+    }
+
+    /// What such a difference tells, as a logarithm.
+    fn odds(&self, difference: i64, own: bool) -> f64 {
+        let left_out = f64::from(u8::from(own));
+        let seen = (near(&self.own, difference) - left_out).max(0.0);
+        let total = (self.totals[0] - left_out).max(0.0);
+        // A difference that no other pair has is as frequent by chance as one more pair would make it.
+        let chance = (near(&self.others, difference) + 1.0) / (self.totals[1] + 2.0);
+        let share = (seen + BEFOREHAND * chance) / (total + BEFOREHAND);
+        (share / chance).ln().clamp(BOUNDS[0], BOUNDS[1])
+    }
+
+    fn is_worth_it(&self) -> bool {
+        let told = self.own.iter().map(|(difference, count)| count * self.odds(*difference, true));
+        self.totals[0] >= FEWEST as f64
+            && self.totals[1] >= FEWEST as f64
+            && told.sum::<f64>() >= WORTH * self.totals[0]
+    }
+}
+
+/// How many have that difference, and a part of those that nearly have it.
+fn near(counts: &FxHashMap<i64, f64>, difference: i64) -> f64 {
+    let around = (-NEAR..=NEAR).map(|off| {
+        let weight = if off == 0 { 1.0 } else { 0.5 / (1 + off.abs()) as f64 };
+        weight * counts.get(&difference.saturating_add(off)).copied().unwrap_or(0.0)
+    });
+    around.sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::infer::auto::service::{Span, events};
+
+    /// Four requests at a time of sizes by `size`, each with a call of a size by `called`, in the order of the requests.
+    fn service(size: impl Fn(i64) -> i64, called: impl Fn(i64) -> i64) -> Service {
+        let mut service = Service { window: 1_000_000, ..Service::default() };
+        for request in 0..200_i64 {
+            let begin = 1000 * (request / 4) + request % 4;
+            service.requests.push(Span { begin, end: begin + 500, kind: 9 });
+            service.request_sizes.push([size(request), UNKNOWN_SIZE]);
+            service.calls.push(Span { begin: begin + 100, end: begin + 200, kind: 1 });
+            service.call_sizes.push([called(request), UNKNOWN_SIZE]);
+        }
+        service
+    }
+
+    fn lot(number: i64, of: i64) -> i64 {
+        (number.wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as i64) >> 33).rem_euclid(of)
+    }
+
+    #[test]
+    fn what_is_passed_on_is_known_by_its_size_though_half_was_given_to_others() {
+        let service = service(|request| 100 + lot(request, 400), |request| 130 + lot(request, 400));
+        // Every other pair of neighbours is taken for each other.
+        let owner: Vec<u32> = (0..200).map(|call| if call % 4 < 2 { call ^ 1 } else { call }).collect();
+        let sizes = Sizes::learn(&service, &events(&service), &owner);
+        for call in 0..200 {
+            let right = sizes.odds(&service, call, call, false);
+            let wrong = sizes.odds(&service, call ^ 1, call, false);
+            let is_alike = (lot(i64::from(call), 400) - lot(i64::from(call ^ 1), 400)).abs() <= 2 * NEAR;
+            assert!(right > 2.0 && (right > wrong + 1.0 || is_alike), "{call}: {right} {wrong}");
+        }
+    }
+
+    #[test]
+    fn sizes_that_have_nothing_to_do_with_each_other_count_nothing() {
+        let service = service(|request| 100 + lot(request, 60), |request| 20 + lot(7 * request + 3, 40));
+        let owner: Vec<u32> = (0..200).collect();
+        let sizes = Sizes::learn(&service, &events(&service), &owner);
+        assert!((0..200).all(|call| sizes.odds(&service, call, call, true).abs() < 1e-9));
+        let same = self::service(|_| 100, |_| 50);
+        let sizes = Sizes::learn(&same, &events(&same), &owner);
+        assert!(sizes.odds(&same, 3, 3, false).abs() < 1e-9);
+    }
+
+    #[test]
+    fn by_hand() {
+        let mut differences = Differences::default();
+        (0..90).for_each(|_| differences.add(20, true));
+        (0..98).for_each(|at| differences.add(1000 + 10 * at, false));
+        // 90 of 90 against one of a hundred by chance: (90 + 0.1) / 100 / 0.01.
+        assert!((differences.odds(20, false) - 90.1f64.ln()).abs() < 1e-9);
+        assert!((differences.odds(20, true) - (89.1f64 / 99.0 / 0.01).ln()).abs() < 1e-9);
+        // Never: 10 of 100.
+        assert!((differences.odds(500, false) - 0.1f64.ln()).abs() < 1e-9);
+    }
+}
