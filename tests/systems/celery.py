@@ -58,6 +58,8 @@ class CeleryRabbitmq(CeleryRedis):
 
     name = "celery-rabbitmq"
     packages = ("postgresql", "redis-server", "rabbitmq-server")
+    # Jobs are published without an answer, so each is an exchange of its own.
+    multiplexed = ("broker",)
 
     def start(self, run):
         shared_servers.postgres(run)
