@@ -29,4 +29,5 @@ class GrpcNode(harness.System):
         run.wait_port("entry")
 
     def load(self, run, requests, concurrency):
-        run.http_load(requests, concurrency, ["/item/{id}"])
+        arguments = [run.port("entry"), "--requests", requests, "--users", concurrency]
+        run.client("thinking_load.py", *arguments, "--think", 30, "/item/{id}")

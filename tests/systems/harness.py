@@ -1,7 +1,7 @@
-"""What a test system is, and one run of it: its servers, its load, its packets, all below one folder.
+"""What a test system is, and one run of it, with all that it leaves below one folder.
 
-A system is a class derived from `System`, in a module of its own beside this one. A run records its servers
-and its client with sockcap, has tcpdump write the packets of the load, and leaves in its folder:
+A system is a class derived from `System`, in a module of its own beside this one. A run records
+its servers and its client with sockcap, has tcpdump write the packets of the load, and leaves:
 
     data/      what sockcap recorded
     lo.pcap    the packets
@@ -12,6 +12,7 @@ and its client with sockcap, has tcpdump write the packets of the load, and leav
 
 import json
 import os
+import pwd
 import random
 import re
 import shutil
@@ -41,13 +42,13 @@ class System:
     """A real system of servers that is put under load. Each system is a subclass."""
 
     name = ""
-    # What has to be installed: Debian's packages; pip's, into an environment of the system's own; npm's.
+    # What has to be installed: Debian's packages; pip's, into an environment of its own; npm's.
     packages = ()
     pip = ()
     npm = ()
     # Names of ports (see Run.port): those at which requests enter, ...
     entry = ("entry",)
-    # ... those whose connections each serve one request only, so that all calls on one are of its id, ...
+    # ... those whose connections each serve one request, so that all calls on one are of its id, ...
     per_request = ()
     # ... and those whose connections carry several requests at once (HTTP/2).
     multiplexed = ()
@@ -78,7 +79,7 @@ class System:
         raise NotImplementedError
 
     def load(self, run, requests, concurrency):
-        """Sends the requests from a recorded client, each with its own id, and waits for the answers."""
+        """Sends the requests from a recorded client, each with its own id; returns when they are done."""
         raise NotImplementedError
 
     def stop(self, run):
@@ -145,7 +146,8 @@ class Run:
         command = [*prefix, program("sockcap"), "record", "--no-config", "-d", self.data]
         command += ["--host", host, "--"]
         if user:
-            command += ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups", "--"]
+            group = pwd.getpwnam(user).pw_gid
+            command += ["setpriv", f"--reuid={user}", f"--regid={group}", "--init-groups", "--"]
         return self.run_beside(name, command + [str(word) for word in argv], env, cwd)
 
     def run_beside(self, name, argv, env=None, cwd=None):
@@ -221,7 +223,8 @@ class Run:
     def begin_capture(self):
         """Starts tcpdump, and returns when it listens."""
         command = ["tcpdump", "-i", self.interface, "-n", "-U", "-s", "0", "-B", "131072"]
-        command += ["-Z", "root", "--time-stamp-precision=nano", "-w", self.folder / "lo.pcap", "tcp"]
+        command += ["-Z", "root", "--time-stamp-precision=nano"]
+        command += ["-w", self.folder / "lo.pcap", "tcp"]
         capture = self.run_beside("tcpdump", [*self.capture_prefix, *map(str, command)])
         log = self.log / "tcpdump.log"
         self.wait_until(lambda: "listening on" in log.read_text(), "tcpdump does not listen")

@@ -1,4 +1,4 @@
-"""Processes that a run starts, and the end of all of them, also of those that made themselves daemons."""
+"""Processes that a run starts, and the end of all of them, also of those that became daemons."""
 
 import ctypes
 import os

@@ -3,8 +3,9 @@
 
 usage: run.py [NAME...] [--at C...] [--requests N] [--keep DIR | --reuse DIR] [--json FILE] [--hops]
 
-NAME is a system, or a module with several. Without one all are run. The folder of sockcap's programs is
-that of the variable SOCKCAP_BIN, or target/release. It takes root, for tcpdump and for servers' users.
+NAME is a system, or a module with several. Without one all are run. The folder of sockcap's
+programs is that of the variable SOCKCAP_BIN, or target/release. It takes root, for tcpdump and for
+servers that have users of their own.
 """
 
 import argparse
@@ -21,7 +22,7 @@ import harness
 import score
 import table
 
-OWN_MODULES = {"harness", "processes", "run", "score", "table", "wire"}
+OWN_MODULES = {"harness", "mariadb", "processes", "run", "score", "table", "wire"}
 
 
 def systems():
@@ -62,7 +63,7 @@ def main():
     parser.add_argument("--reuse", type=Path, help="score recordings of this folder again")
     parser.add_argument("--options", default="", help="options for `sockcap analyze`")
     parser.add_argument("--json", type=Path, help="write all figures to this file")
-    parser.add_argument("--hops", action="store_true", help="also print figures by port, and what is wrong")
+    parser.add_argument("--hops", action="store_true", help="also figures by port, and what is wrong")
     arguments = parser.parse_args()
 
     scores = []
@@ -77,7 +78,8 @@ def main():
                 continue
             if one is not None:
                 scores.append(one)
-                print(table.markdown(table.HEAD, table.rows([one])).splitlines()[-1], file=sys.stderr)
+                row = table.markdown(table.HEAD, table.rows([one])).splitlines()[-1]
+                print(row, file=sys.stderr)
     print(table.markdown(table.HEAD, table.rows(scores)))
     if arguments.hops:
         head = ("system", "at once", "port", "calls known", "calls seen", "calls right")
@@ -89,7 +91,7 @@ def main():
 
 
 def measured(system, concurrency, arguments):
-    """The score of a system at a concurrency; None where a recording is to be used and there is none."""
+    """The score of a system at a concurrency; None where its recording is wanted and there is none."""
     folder = f"{system.name}-{concurrency}"
     if arguments.reuse:
         kept = arguments.reuse / folder
@@ -97,7 +99,7 @@ def measured(system, concurrency, arguments):
     cache = harness.CACHE / system.name
     cache.mkdir(parents=True, exist_ok=True)
     system.prepare(cache)
-    # Servers that run as other users must reach their files, so the folder is not below a user's own.
+    # Servers that run as other users must reach their files, so it is not below a user's folder.
     work = Path(tempfile.mkdtemp(prefix="sockcap-system-"))
     work.chmod(0o755)
     try:

@@ -12,10 +12,11 @@ from pathlib import Path
 import harness
 import wire
 
-# sockcap takes its times around the system call, tcpdump in the kernel: so much apart they may be.
-SLACK_NS = 100_000
-# A call that is further away from every exchange on the wire was made before the capture began.
-FAR_NS = 500_000_000
+# sockcap takes its time before the system call, and the packet has its own some microseconds later,
+# by the same clock, which two processors may read a little apart.
+SLACK_NS = 1_000
+# What is further away from a call belongs to another one, such as one that was not recorded.
+FAR_NS = 5_000_000_000
 
 
 def analyzed(folder, options=""):
@@ -68,7 +69,7 @@ class Truth:
         self.connections = seen
 
     def known(self):
-        """All exchanges with a known id, each with its id and whether it is where a request enters."""
+        """All exchanges with a known id: with it, whether a request enters there, and its port."""
         for exchanges in self.by_flow.values():
             for exchange in exchanges:
                 if (found := self.id_of.get(id(exchange))) is not None:
@@ -76,7 +77,7 @@ class Truth:
                     yield exchange, found, server in self.entry, self.names[server]
 
     def match(self, calls):
-        """The exchange of each call by the call's number, and how many calls could not be told apart."""
+        """The exchange of each call by its number, and how many calls could not be told apart."""
         matched = {}
         mixed = 0
         flows = defaultdict(list)
@@ -89,23 +90,20 @@ class Truth:
             starts = [exchange.start for exchange in exchanges]
             of_flow = [call for call in of_flow if call["request_send"]]
             of_flow.sort(key=lambda call: int(call["request_send"]))
-            times = [int(call["request_send"]) - SLACK_NS for call in of_flow] + [2**63]
+            times = [int(call["request_send"]) - SLACK_NS for call in of_flow]
+            times.append(times[-1] + FAR_NS if times else 0)
             for call, begin, end in zip(of_flow, times, times[1:]):
-                if port_of(flow[1]) in self.multiplexed:
-                    low, high = bisect.bisect_left(starts, begin), bisect.bisect_left(starts, end)
-                    between = [one for one in exchanges[low:high] if one.asked]
-                    if len(between) == 1:
-                        matched[call["call_id"]] = between[0]
-                    mixed += len(between) > 1
-                    continue
-                sent = begin + SLACK_NS
-                at = bisect.bisect_left(starts, sent)
-                near = min(
-                    (one for one in (at - 1, at) if 0 <= one < len(starts)),
-                    key=lambda one: abs(starts[one] - sent),
-                )
-                if abs(starts[near] - sent) < FAR_NS:
-                    matched[call["call_id"]] = exchanges[near]
+                low, high = bisect.bisect_left(starts, begin), bisect.bisect_left(starts, end)
+                between = exchanges[low:high]
+                if len({self.id_of.get(id(one)) for one in between}) > 1:
+                    # One call of several requests: of none of them.
+                    mixed += 1
+                elif between:
+                    matched[call["call_id"]] = between[0]
+                elif low > 0 and port_of(flow[1]) not in self.multiplexed:
+                    # What is sent later belongs to the exchange that had begun before.
+                    if begin - starts[low - 1] < FAR_NS:
+                        matched[call["call_id"]] = exchanges[low - 1]
         return matched, mixed
 
 

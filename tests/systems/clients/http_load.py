@@ -2,8 +2,8 @@
 
 usage: http_load.py PORT --requests N [--first N] [--concurrency C] [--close] PATH...
 
-A PATH has `{id}` where the id is to be. The paths are taken in turn. The exit status is 1 where an answer was no
-success, and the last line says how many there were.
+A PATH has `{id}` where the id is to be. The paths are taken in turn. The exit status is 1 where an
+answer was not 200, and the last line says how many were.
 """
 
 import argparse
@@ -48,7 +48,7 @@ def main():
                 connection.request("GET", path, headers={arguments.header: identity})
                 answer = connection.getresponse()
                 answer.read()
-                if answer.status >= 400:
+                if answer.status != 200:
                     failures.append(f"{path}: status {answer.status}")
             except (OSError, http.client.HTTPException) as error:
                 failures.append(f"{path}: {error!r}")
