@@ -48,7 +48,7 @@ class System:
     npm = ()
     # Names of ports (see Run.port): those at which requests enter, ...
     entry = ("entry",)
-    # ... those whose connections each serve one request, so that all calls on one are of its id, ...
+    # ... those whose connections each serve one request, so that all of one are of its id, ...
     per_request = ()
     # ... and those whose connections carry several requests at once (HTTP/2).
     multiplexed = ()
@@ -79,7 +79,7 @@ class System:
         raise NotImplementedError
 
     def load(self, run, requests, concurrency):
-        """Sends the requests from a recorded client, each with its own id; returns when they are done."""
+        """Sends the requests from a recorded client, each with its own id, to the end."""
         raise NotImplementedError
 
     def stop(self, run):

@@ -39,7 +39,8 @@ class WordPress(harness.System):
             shutil.copytree(Path("/var/lib/wordpress/wp-content/themes") / THEME, themes)
         values = {"PASSWORD": password, "THEME": THEME}
         values |= {name.upper(): run.port(name) for name in ("entry", "mariadb", "memcached")}
-        places = {"wp-config.php": "", "install.php": "", "request-id.php": "wp-content/mu-plugins/"}
+        plugins = "wp-content/mu-plugins/"
+        places = {"wp-config.php": "", "install.php": "", "request-id.php": plugins}
         for name, folder in places.items():
             text = (FILES / name).read_text()
             for key, value in values.items():

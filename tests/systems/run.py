@@ -63,7 +63,7 @@ def main():
     parser.add_argument("--reuse", type=Path, help="score recordings of this folder again")
     parser.add_argument("--options", default="", help="options for `sockcap analyze`")
     parser.add_argument("--json", type=Path, help="write all figures to this file")
-    parser.add_argument("--hops", action="store_true", help="also figures by port, and what is wrong")
+    parser.add_argument("--hops", action="store_true", help="also figures by port, and errors")
     arguments = parser.parse_args()
 
     scores = []
@@ -91,7 +91,7 @@ def main():
 
 
 def measured(system, concurrency, arguments):
-    """The score of a system at a concurrency; None where its recording is wanted and there is none."""
+    """The score of a system at a concurrency; None where a recording of it is missing."""
     folder = f"{system.name}-{concurrency}"
     if arguments.reuse:
         kept = arguments.reuse / folder

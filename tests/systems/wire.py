@@ -2,7 +2,7 @@
 
 It is read from the packets that tcpdump has written, and from nothing that sockcap says. An
 exchange is what a client sends on a connection before the server answers, and the answer. Where a
-protocol carries several requests at once (HTTP/2), each packet with an id is an exchange of its own.
+protocol carries several requests at once (HTTP/2), each packet with an id is its own exchange.
 """
 
 import re
