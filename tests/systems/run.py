@@ -14,6 +14,7 @@ import inspect
 import json
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -129,4 +130,6 @@ def keep(work, target):
 if __name__ == "__main__":
     if os.geteuid() != 0 and "--reuse" not in sys.argv:
         sys.exit("run.py takes root, for tcpdump and for servers that have users of their own")
+    # Who ends this program from outside ends the servers too, as by the keyboard.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     sys.exit(main())

@@ -63,7 +63,8 @@ class Truth:
                 ids = together if whole else exchange.ids()
                 if len(ids) == 1:
                     self.id_of[id(exchange)] = next(iter(ids))
-                self.by_flow[connection.client, connection.server].append(exchange)
+                ends = (connection.client, connection.server)
+                self.by_flow[ends[::-1] if connection.turned else ends].append(exchange)
         for exchanges in self.by_flow.values():
             exchanges.sort(key=lambda exchange: exchange.start)
         self.connections = seen
@@ -166,7 +167,9 @@ def score(folder, options=""):
             requests.add(own)
         if not right:
             broken.add(own)
-        hops[name].update(known=1, had=bool(results), right=right, entering=entering)
+        # Ports that are numbered, such as FTP's for files, are one hop together.
+        name = name.rstrip("0123456789")
+        hops[name].update(known=1, had=int(bool(results)), right=int(right), entering=int(entering))
 
     reversed_calls = sum(
         (call["dst_endpoint"], call["src_endpoint"]) in truth.by_flow for call in calls

@@ -30,10 +30,15 @@ class Exchange:
 
 @dataclass
 class Connection:
-    """A TCP connection, from the one who opened it to the one who listened."""
+    """A TCP connection, from the one who opened it to the one who listened.
+
+    Where only the listener sends, as FTP's servers do what was asked for elsewhere, `turned` is set:
+    it is then the listener whose message begins the exchange.
+    """
 
     client: str
     server: str
+    turned: bool = False
     exchanges: list = field(default_factory=list)
 
     def ids(self):
@@ -104,7 +109,8 @@ class Direction:
     def __init__(self):
         self.expected = None
         self.tail = b""
-        self.gaps = 0
+        # Where bytes are missing so far, and how many.
+        self.missing = {}
 
     def take(self, packet):
         """The ids that this segment is the first to show whole; None where it has nothing new."""
@@ -112,10 +118,16 @@ class Direction:
         if self.expected is not None:
             # Distances of sequence numbers are modulo 2^32; a negative one was sent before.
             ahead = (packet.sequence - self.expected + 2**31) % 2**32 - 2**31
+            if packet.sequence in self.missing and payload:
+                # Segments of two processors may be noted in another order than they were sent.
+                left = self.missing.pop(packet.sequence) - len(payload)
+                if left > 0:
+                    self.missing[(packet.sequence + len(payload)) % 2**32] = left
+                return {found.decode() for found in ID.findall(payload)}
             if ahead < 0:
                 payload = payload[-ahead:]
             elif ahead > 0 and payload:
-                self.gaps += 1
+                self.missing[self.expected] = ahead
                 self.tail = b""
         if not payload:
             return None
@@ -133,6 +145,7 @@ def connections(path, server_ports, multiplexed=()):
     open_ones = {}
     done = []
     both = []
+    greetings = {}
     for packet in packets(path):
         to_server = int(packet.dst.rpartition(":")[2]) in server_ports
         if not to_server and int(packet.src.rpartition(":")[2]) not in server_ports:
@@ -148,17 +161,27 @@ def connections(path, server_ports, multiplexed=()):
         if found is None:
             continue
         many = int(connection.server.rpartition(":")[2]) in multiplexed
-        # A server that greets first does so before the first exchange; its greeting is none.
+        # A server that greets first does so before the first exchange; its greeting is none, unless
+        # nothing else is ever sent.
         if to_server:
             if answering[0] or not connection.exchanges or (many and found):
                 exchange = Exchange(packet.time, connection=connection)
                 connection.exchanges.append(exchange)
                 answering[0] = False
             connection.exchanges[-1].asked |= found
-        elif connection.exchanges:
+        elif not connection.exchanges:
+            greeting = greetings.setdefault(id(connection), Exchange(packet.time))
+            greeting.asked |= found
+        else:
             if not many:
                 connection.exchanges[-1].answered |= found
                 answering[0] = True
-    if gaps := sum(direction.gaps for direction in both):
+    for connection in done:
+        if not connection.exchanges and id(connection) in greetings:
+            greeting = greetings[id(connection)]
+            greeting.connection = connection
+            connection.exchanges.append(greeting)
+            connection.turned = True
+    if gaps := sum(len(direction.missing) for direction in both):
         raise ValueError(f"{path}: {gaps} gaps between the packets of connections")
     return done

@@ -2,9 +2,9 @@
 
 usage: mail_load.py SMTP-PORT IMAP-PORT --requests N [--concurrency C]
 
-Each mail has an id of its own, as a part of the sender's and receiver's addresses, in the subject and in
-the message's own id. Each user sends to a mailbox of their own, over a connection for each mail, and
-reads over one that stays open. The exit status is 1 where a mail did not arrive.
+Each mail has an id of its own, as a part of the sender's and receiver's addresses, in the subject
+and in the message's own id. Each user sends to a mailbox of their own, over a connection for each
+mail, and reads over one that stays open. The exit status is 1 where a mail did not arrive.
 """
 
 import argparse
