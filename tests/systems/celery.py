@@ -1,7 +1,8 @@
 """A web application that leaves jobs for workers at a broker: Flask, Celery, and Redis or RabbitMQ.
 
-The web application answers as soon as the job is at the broker. What the worker then asks of the database
-and the cache belongs to the request that produced the job: producer, broker and worker are one path.
+The web application answers as soon as the job is at the broker. What the worker then asks of the
+database and the cache belongs to the request that produced the job: producer, broker and worker are
+one path.
 The pool's processes get their jobs from the worker's main process through pipes.
 """
 
@@ -73,7 +74,8 @@ class CeleryRabbitmq(CeleryRedis):
             "RABBITMQ_DIST_PORT": run.port("erlang"),
             "ERL_EPMD_PORT": run.port("epmd"),
             "ERL_EPMD_ADDRESS": "127.0.0.1",
-            "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "-kernel inet_dist_use_interface {127,0,0,1}",
+            "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS":
+                "-kernel inet_dist_use_interface {127,0,0,1}",
             "RABBITMQ_MNESIA_BASE": folder,
             "RABBITMQ_LOG_BASE": folder,
             "RABBITMQ_PID_FILE": folder / "pid",

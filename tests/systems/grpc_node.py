@@ -1,7 +1,7 @@
-"""A front by HTTP that asks a back by gRPC over one shared connection, both in Node, and Redis behind it.
+"""A front by HTTP that asks a back by gRPC over one shared connection, both in Node.
 
-One thread serves all requests on each side, HTTP/2 is Node's own, and the connection to Redis is shared
-too: its questions are sent one after the other without waiting, and answered in that order.
+One thread serves all requests on each side, HTTP/2 is Node's own, and the connection to Redis
+behind is shared too: its questions are sent without waiting, and answered in the same order.
 """
 
 import harness
@@ -30,4 +30,4 @@ class GrpcNode(harness.System):
 
     def load(self, run, requests, concurrency):
         arguments = [run.port("entry"), "--requests", requests, "--users", concurrency]
-        run.client("thinking_load.py", *arguments, "--think", 30, "/item/{id}")
+        run.client("thinking_load.py", *arguments, "--think", 60, "/item/{id}")

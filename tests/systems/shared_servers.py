@@ -1,4 +1,4 @@
-"""Servers that several systems have: Postgres, Redis, gunicorn, Node, nginx and haproxy, each recorded.
+"""Servers that several systems have: Postgres, Redis, gunicorn, Node, nginx and haproxy, recorded.
 
 All listen on 127.0.0.1 at a port of the run, and keep what they have below the run's own folder.
 """
@@ -19,7 +19,7 @@ CREATE TABLE payments (name text, price int);
 
 
 def copied(run, folder):
-    """The application of that folder, copied below the run: what a program writes beside it is not kept."""
+    """The application of that folder, copied below the run: what is written beside it is not kept."""
     target = run.state / "apps" / folder
     if not target.exists():
         shutil.copytree(APPS / folder, target)
@@ -28,7 +28,8 @@ def copied(run, folder):
 
 def postgres(run, port="database", host="host", statements=TABLES):
     """A new database cluster whose user `postgres` needs no password. It has the tables above."""
-    programs = max(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
+    versions = Path("/usr/lib/postgresql").glob("*/bin")
+    programs = max(versions, key=lambda path: int(path.parent.name))
     folder = run.directory("postgres", user="postgres")
     as_postgres = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups", "--"]
     command = [programs / "initdb", "--auth=trust", "--no-sync", "-U", "postgres", "-D", folder]
@@ -79,7 +80,7 @@ def node(run, name, script, env, host="host"):
 
 
 def nginx(run, servers, name="nginx", host="host", workers=1):
-    """An nginx with these `server` blocks, in the foreground and as the user that it is started by."""
+    """An nginx with these `server` blocks, in the foreground, as the user who starts it."""
     folder = run.directory(name)
     paths = "\n".join(
         f"    {kind}_temp_path {folder}/{kind};"
@@ -99,7 +100,8 @@ http {{
 {servers}
 }}
 """)
-    run.record(name, ["nginx", "-p", folder, "-c", folder / "nginx.conf", "-e", "stderr"], host=host)
+    argv = ["nginx", "-p", folder, "-c", folder / "nginx.conf", "-e", "stderr"]
+    run.record(name, argv, host=host)
 
 
 def haproxy(run, sections, name="haproxy", host="host"):

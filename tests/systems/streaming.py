@@ -1,7 +1,7 @@
 """Large bodies both ways through nginx and haproxy, among small requests.
 
-nginx hands on to haproxy, haproxy to a service in Python or in Node, which asks Redis before and after a
-body. Bodies have 1 to 8 MB: some are sent, some are fetched, and some come back while they are still sent.
+nginx hands on to haproxy, haproxy to a service in Python or in Node, which asks Redis before and
+after a body. Bodies have 1 to 8 MB: some are sent, some are fetched, some come back.
 """
 
 import harness
@@ -9,36 +9,20 @@ import shared_servers
 
 
 class Buffered(harness.System):
-    """nginx takes a whole request before it hands it on, and answers as fast as the service makes them."""
+    """nginx takes a whole request before it hands it on, and an answer as fast as it is made."""
 
     name = "streaming-buffered"
     packages = ("nginx-light", "haproxy", "redis-server")
     pip = ("flask", "gunicorn", "redis")
     npm = ("redis",)
-    requests = 200
+    # Node asks Redis without waiting for the answers of others.
+    multiplexed = ("redis",)
+    requests = 150
     # Of nginx, for requests and for answers.
     buffering = "on"
 
     def start(self, run):
-        shared_servers.redis(run)
-        env = {"REDIS_PORT": run.port("redis")}
-        shared_servers.gunicorn(
-            run, "python", "stream/service:app", "python", workers=2, threads=4, env=env
-        )
-        env = {"REDIS_PORT": run.port("redis"), "PORT": run.port("node")}
-        shared_servers.node(run, "node", "stream/service.js", env)
-        shared_servers.haproxy(run, f"""
-frontend balancer
-    bind 127.0.0.1:{run.port('balancer')}
-    http-request set-var(txn.node) path,field(2,/)
-    http-request replace-path /[a-z]+(/.*) \\1
-    use_backend node if {{ var(txn.node) -m str node }}
-    default_backend python
-backend python
-    server python 127.0.0.1:{run.port('python')}
-backend node
-    server node 127.0.0.1:{run.port('node')}
-""")
+        self.start_behind(run)
         shared_servers.nginx(run, f"""
     upstream balancer {{ server 127.0.0.1:{run.port('balancer')}; keepalive 8; }}
     server {{
@@ -52,12 +36,36 @@ backend node
         }}
     }}
 """)
-        for port in ("python", "node", "balancer", "entry"):
+        run.wait_port("entry")
+
+    def start_behind(self, run, balancer="balancer"):
+        """haproxy, the services and Redis."""
+        shared_servers.redis(run)
+        env = {"REDIS_PORT": run.port("redis")}
+        shared_servers.gunicorn(
+            run, "python", "stream/service:app", "python", workers=2, threads=4, env=env
+        )
+        env = {"REDIS_PORT": run.port("redis"), "PORT": run.port("node")}
+        shared_servers.node(run, "node", "stream/service.js", env)
+        shared_servers.haproxy(run, f"""
+frontend balancer
+    bind 127.0.0.1:{run.port(balancer)}
+    http-request set-var(txn.node) path,field(2,/)
+    http-request replace-path /[a-z]+(/.*) \\1
+    use_backend node if {{ var(txn.node) -m str node }}
+    default_backend python
+backend python
+    server python 127.0.0.1:{run.port('python')}
+backend node
+    server node 127.0.0.1:{run.port('node')}
+""")
+        for port in ("python", "node", balancer):
             run.wait_port(port)
 
-    def load(self, run, requests, concurrency):
+    def load(self, run, requests, concurrency, both="turn"):
         arguments = [run.port("entry"), "--requests", requests, "--concurrency", concurrency]
-        run.client("stream_load.py", *arguments, "--prefix", "/python", "--prefix", "/node")
+        arguments += ["--prefix", "/python", "--prefix", "/node", "--both", both]
+        run.client("stream_load.py", *arguments)
 
 
 class Unbuffered(Buffered):
@@ -65,3 +73,16 @@ class Unbuffered(Buffered):
 
     name = "streaming-unbuffered"
     buffering = "off"
+
+
+class Duplex(Buffered):
+    """haproxy alone in front: answers begin before their requests end, which nginx cuts short."""
+
+    name = "streaming-duplex"
+    packages = ("haproxy", "redis-server")
+
+    def start(self, run):
+        self.start_behind(run, balancer="entry")
+
+    def load(self, run, requests, concurrency):
+        super().load(run, requests, concurrency, both="echo")

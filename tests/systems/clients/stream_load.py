@@ -1,10 +1,11 @@
 """Client of a service of large bodies: sends, fetches and does both at once, among small requests.
 
-usage: stream_load.py PORT --requests N [--first N] [--concurrency C] [--prefix P]...
+usage: stream_load.py PORT --requests N [--concurrency C] [--prefix P]... [--both KIND]
 
-Of ten requests six are small, two send a body, one fetches one, and one gets back what it sends while it
-still sends. Bodies have 1 to 8 MB; the sizes follow from the ids, so every run has the same.
-The exit status is 1 where an answer was no success or not as long as it should be.
+Of ten requests seven are small, one sends a body, one fetches one, and one does both: of KIND
+`turn` the body comes back when all of it is there, of KIND `echo` while it is still sent. Bodies have
+1 to 8 MB; the sizes follow from the ids, so every run has the same. The exit status is 1 where an
+answer was no success or not as long as it should be.
 """
 
 import argparse
@@ -12,17 +13,23 @@ import http.client
 import itertools
 import sys
 import threading
+import time
 
-KINDS = ("small", "up", "small", "small", "down", "small", "up", "small", "echo", "small")
+# What each request of ten is, in turn.
+KINDS = ("small", "up", "small", "small", "down", "small", "small", "small", "both", "small")
 MEGABYTE = 1_000_000
+# A user's line takes and gives so much at once, and rests in between: about 8 MB a second.
+PART = 65536
+REST = 0.008
 
 
 def send(connection, body):
     """Sends a body in parts; a thread of its own where the answer begins before its end."""
     view = memoryview(body)
     try:
-        for start in range(0, len(view), 65536):
-            connection.sock.sendall(view[start : start + 65536])
+        for start in range(0, len(view), PART):
+            connection.sock.sendall(view[start : start + PART])
+            time.sleep(REST)
     except OSError:
         # The reader of the answer finds the connection broken and says so.
         return
@@ -31,7 +38,7 @@ def send(connection, body):
 def ask(connection, prefix, kind, identity, size):
     """One request; what is wrong with its answer, or None."""
     path = f"{prefix}/{kind}/{identity}" + (f"/{size}" if kind == "down" else "")
-    sends = kind in ("up", "echo")
+    sends = kind in ("up", "turn", "echo")
     connection.putrequest("POST" if sends else "GET", path)
     if sends:
         connection.putheader("Content-Length", str(size))
@@ -42,13 +49,15 @@ def ask(connection, prefix, kind, identity, size):
         sender.start()
     answer = connection.getresponse()
     length = 0
-    while part := answer.read(65536):
+    while part := answer.read(PART):
         length += len(part)
+        if len(part) == PART:
+            time.sleep(REST)
     if sender is not None:
         sender.join()
     if answer.status != 200:
         return f"{path}: status {answer.status}"
-    if kind in ("down", "echo") and length != size:
+    if kind in ("down", "turn", "echo") and length != size:
         return f"{path}: {length} bytes of {size}"
     return None
 
@@ -58,13 +67,13 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("port", type=int)
     parser.add_argument("--requests", type=int, required=True)
-    parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--concurrency", type=int, default=1)
     parser.add_argument("--prefix", action="append")
+    parser.add_argument("--both", choices=("turn", "echo"), default="turn")
     arguments = parser.parse_args()
 
-    numbers = itertools.count(arguments.first)
-    last = arguments.first + arguments.requests
+    numbers = itertools.count(1)
+    last = 1 + arguments.requests
     lock = threading.Lock()
     failures = []
 
@@ -79,7 +88,7 @@ def main():
             prefixes = arguments.prefix or [""]
             prefix = prefixes[number // len(KINDS) % len(prefixes)]
             size = MEGABYTE + number * 7_654_321 % (7 * MEGABYTE)
-            kind = KINDS[number % len(KINDS)]
+            kind = KINDS[number % len(KINDS)].replace("both", arguments.both)
             try:
                 failure = ask(connection, prefix, kind, f"skid{number:07d}x", size)
             except (OSError, http.client.HTTPException) as error:

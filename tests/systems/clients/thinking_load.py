@@ -1,10 +1,11 @@
-"""Client of a web server with users who think: each asks, waits for the answer, and pauses before the next.
+"""Client of a web server with users who think: each asks, waits for the answer, and pauses.
 
 usage: thinking_load.py PORT --requests N --users C [--think MILLISECONDS] PATH...
 
-Users who never pause keep in step with a server of one thread, which then does the work of all of them in
-one go and sends it in one packet. With pauses of random length (up to twice the mean) requests still
-overlap, but each has packets of its own. The pauses follow from the ids, so every run has the same.
+Users who never pause keep in step with a server of one thread, which then does the work of all of
+them in one go and sends it in one packet. With pauses of random length (up to twice the mean)
+requests still overlap, but most have packets of their own. The pauses follow from the ids, so every
+run has the same.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""The front in Python: a request by HTTP becomes two calls by gRPC, over the one channel of the process."""
+"""The front in Python: a request by HTTP becomes two calls by gRPC, over the process's channel."""
 import os
 
 import grpc

@@ -1,7 +1,7 @@
 """What the worker does for a job: it reads an order, writes a payment, and notes it in the cache.
 
-The id is the job's id and argument, so it is in what the producer sends, in what the broker hands out,
-and in what is kept as the result."""
+The id is the job's id and argument, so it is in what the producer sends, in what the broker hands
+out, and in what is kept as the result."""
 import os
 import time
 
@@ -21,7 +21,7 @@ database = None
 
 
 def connection():
-    """The connection of this process of the pool, made by its first job: a fork must not share one."""
+    """The connection of this process, made by its first job: processes must not share one."""
     global database
     if database is None:
         database = psycopg2.connect(os.environ["DATABASE"])

@@ -1,4 +1,4 @@
-// A service of large bodies in Node: it takes them, makes them, or sends them back while they come.
+// A service of large bodies in Node: it takes them, makes them, or sends them back.
 // It asks Redis for a quota before a body and notes its size after it, over one connection for all.
 'use strict';
 const http = require('http');
@@ -16,6 +16,7 @@ function* parts(size) {
 
 async function serve(request, response) {
   const [, what, name, size] = request.url.split('/');
+  const length = request.headers['content-length'];
   const quota = await store.get(`quota:${name}`);
   if (what === 'up') {
     let received = 0;
@@ -26,8 +27,15 @@ async function serve(request, response) {
     response.writeHead(200, { 'Content-Length': size, 'X-Name': name });
     Readable.from(parts(Number(size)), { objectMode: false }).pipe(response);
     response.on('finish', () => store.set(`size:${name}`, size, { EX: 600 }));
+  } else if (what === 'turn') {
+    const body = [];
+    for await (const part of request) body.push(part);
+    await store.set(`size:${name}`, length, { EX: 600 });
+    response.writeHead(200, { 'Content-Length': length, 'X-Name': name });
+    response.end(Buffer.concat(body));
   } else if (what === 'echo') {
-    response.writeHead(200, { 'Content-Length': request.headers['content-length'], 'X-Name': name });
+    // The body comes back while it is still sent.
+    response.writeHead(200, { 'Content-Length': length, 'X-Name': name });
     request.pipe(response);
   } else {
     response.end(JSON.stringify({ name, quota }));

@@ -1,7 +1,7 @@
-"""A service of large bodies in Python: it takes them, makes them, or sends them back while they come.
+"""A service of large bodies in Python: it takes them, makes them, or sends them back.
 
-Its threads share nothing but the connections to Redis, where it asks for a quota before a body and notes
-its size after it."""
+Its threads share nothing but the connections to Redis, where it asks for a quota before a body and
+notes its size after it."""
 import os
 
 import redis
@@ -43,8 +43,18 @@ def down(name, size):
     return Response(body(), headers={"Content-Length": str(size), "X-Name": name})
 
 
+@app.post("/turn/<name>")
+def turn(name):
+    """The body comes back when all of it is there."""
+    store.get(f"quota:{name}")
+    body = request.get_data(cache=False)
+    store.set(f"size:{name}", len(body), ex=600)
+    return Response(body, headers={"X-Name": name})
+
+
 @app.post("/echo/<name>")
 def echo(name):
+    """The body comes back while it is still sent."""
     store.get(f"quota:{name}")
     length = request.headers["Content-Length"]
     return Response(parts(request.stream), headers={"Content-Length": length, "X-Name": name})
