@@ -82,7 +82,7 @@ class CeleryRabbitmq(CeleryRedis):
             "RABBITMQ_ENABLED_PLUGINS_FILE": folder / "plugins",
             "RABBITMQ_CONFIG_FILE": folder / "none",
         }
-        # The command of that name changes the user first, and needs the system's own folders for it.
+        # The command of that name changes the user first, and needs the system's own folders.
         run.record("rabbitmq", ["/usr/lib/rabbitmq/bin/rabbitmq-server"], env=env)
         run.wait_port("broker", 60)
         address = f"127.0.0.1:{run.port('broker')}"

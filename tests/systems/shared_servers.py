@@ -19,7 +19,7 @@ CREATE TABLE payments (name text, price int);
 
 
 def copied(run, folder):
-    """The application of that folder, copied below the run: what is written beside it is not kept."""
+    """The application of that folder, copied below the run: nothing is written beside it."""
     target = run.state / "apps" / folder
     if not target.exists():
         shutil.copytree(APPS / folder, target)

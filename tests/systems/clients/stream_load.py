@@ -3,9 +3,9 @@
 usage: stream_load.py PORT --requests N [--concurrency C] [--prefix P]... [--both KIND]
 
 Of ten requests seven are small, one sends a body, one fetches one, and one does both: of KIND
-`turn` the body comes back when all of it is there, of KIND `echo` while it is still sent. Bodies have
-1 to 8 MB; the sizes follow from the ids, so every run has the same. The exit status is 1 where an
-answer was no success or not as long as it should be.
+`turn` the body comes back when all of it is there, of KIND `echo` while it is still sent. Bodies
+have 1 to 8 MB; the sizes follow from the ids, so every run has the same. The exit status is 1 where
+an answer was no success or not as long as it should be.
 """
 
 import argparse
