@@ -1,0 +1,89 @@
+"""A web application that leaves jobs for workers at a broker: Flask, Celery, and Redis or RabbitMQ.
+
+The web application answers as soon as the job is at the broker. What the worker then asks of the
+database and the cache belongs to the request that produced the job: producer, broker and worker are
+one path.
+The pool's processes get their jobs from the worker's main process through pipes.
+"""
+
+import time
+
+import harness
+import shared_servers
+
+
+class CeleryRedis(harness.System):
+    """Redis as the broker, as the keeper of results, and as the cache of both sides."""
+
+    name = "celery-redis"
+    packages = ("postgresql", "redis-server")
+    pip = ("celery[redis]", "packaging", "flask", "gunicorn", "psycopg2-binary")
+    requests = 300
+
+    def start(self, run):
+        shared_servers.postgres(run)
+        shared_servers.redis(run, "redis")
+        self.start_applications(run, {
+            "BROKER": f"redis://127.0.0.1:{run.port('redis')}/1",
+            "RESULTS": f"redis://127.0.0.1:{run.port('redis')}/2",
+        })
+
+    def start_applications(self, run, env):
+        """The web application and the worker."""
+        env["CACHE_PORT"] = run.port("redis")
+        env["DATABASE"] = (
+            f"host=127.0.0.1 port={run.port('database')} user=postgres dbname=postgres"
+        )
+        shared_servers.gunicorn(run, "web", "jobs/web:app", "entry", workers=4, env=env)
+        argv = [run.python(), "-m", "celery", "-A", "tasks", "worker"]
+        argv += ["--concurrency", 4, "--loglevel", "INFO"]
+        run.record("worker", argv, env=env, cwd=shared_servers.copied(run, "jobs"))
+        run.wait_port("entry")
+        log = run.log / "worker.log"
+        run.wait_until(lambda: " ready." in log.read_text(), "the worker is not ready", 60)
+
+    def load(self, run, requests, concurrency):
+        run.http_load(requests, concurrency, ["/order/{id}"])
+        # The jobs go on behind the answers, and are a part of what is measured.
+        log = run.log / "worker.log"
+
+        def done():
+            return log.read_text().count(" succeeded in ") >= requests
+
+        run.wait_until(done, "the worker does not get through its jobs", 60)
+        time.sleep(0.2)
+
+
+class CeleryRabbitmq(CeleryRedis):
+    """RabbitMQ as the broker; Redis is the cache only, and no results are kept."""
+
+    name = "celery-rabbitmq"
+    packages = ("postgresql", "redis-server", "rabbitmq-server")
+    # Jobs are published without an answer, so each is an exchange of its own.
+    multiplexed = ("broker",)
+
+    def start(self, run):
+        shared_servers.postgres(run)
+        shared_servers.redis(run, "redis")
+        folder = run.directory("rabbitmq")
+        env = {
+            "HOME": folder,
+            "RABBITMQ_NODENAME": "shop@localhost",
+            "RABBITMQ_NODE_IP_ADDRESS": "127.0.0.1",
+            "RABBITMQ_NODE_PORT": run.port("broker"),
+            "RABBITMQ_DIST_PORT": run.port("erlang"),
+            "ERL_EPMD_PORT": run.port("epmd"),
+            "ERL_EPMD_ADDRESS": "127.0.0.1",
+            "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS":
+                "-kernel inet_dist_use_interface {127,0,0,1}",
+            "RABBITMQ_MNESIA_BASE": folder,
+            "RABBITMQ_LOG_BASE": folder,
+            "RABBITMQ_PID_FILE": folder / "pid",
+            "RABBITMQ_ENABLED_PLUGINS_FILE": folder / "plugins",
+            "RABBITMQ_CONFIG_FILE": folder / "none",
+        }
+        # The command of that name changes the user first, and needs the system's own folders.
+        run.record("rabbitmq", ["/usr/lib/rabbitmq/bin/rabbitmq-server"], env=env)
+        run.wait_port("broker", 60)
+        address = f"127.0.0.1:{run.port('broker')}"
+        self.start_applications(run, {"BROKER": f"amqp://guest:guest@{address}//"})

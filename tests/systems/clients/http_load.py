@@ -1,0 +1,72 @@
+"""Client of a web server: asks for pages, each request with an id of its own.
+
+usage: http_load.py PORT --requests N [--first N] [--concurrency C] [--close] PATH...
+
+A PATH has `{id}` where the id is to be. The paths are taken in turn. The exit status is 1 where an
+answer was not 200, and the last line says how many were.
+"""
+
+import argparse
+import http.client
+import itertools
+import sys
+import threading
+
+
+def main():
+    """Sends all requests and says how many were answered well."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("port", type=int)
+    parser.add_argument("paths", nargs="+")
+    parser.add_argument("--requests", type=int, required=True)
+    parser.add_argument("--first", type=int, default=1)
+    parser.add_argument("--concurrency", type=int, default=1)
+    parser.add_argument("--close", action="store_true", help="a connection for each request")
+    parser.add_argument("--header", default="X-Request-Id")
+    parser.add_argument("--timeout", type=float, default=30.0)
+    arguments = parser.parse_args()
+
+    numbers = itertools.count(arguments.first)
+    last = arguments.first + arguments.requests
+    lock = threading.Lock()
+    failures = []
+
+    def work():
+        connection = None
+        while True:
+            with lock:
+                number = next(numbers)
+            if number >= last:
+                return
+            identity = f"skid{number:07d}x"
+            path = arguments.paths[number % len(arguments.paths)].replace("{id}", identity)
+            try:
+                if connection is None:
+                    connection = http.client.HTTPConnection(
+                        "127.0.0.1", arguments.port, timeout=arguments.timeout
+                    )
+                connection.request("GET", path, headers={arguments.header: identity})
+                answer = connection.getresponse()
+                answer.read()
+                if answer.status != 200:
+                    failures.append(f"{path}: status {answer.status}")
+            except (OSError, http.client.HTTPException) as error:
+                failures.append(f"{path}: {error!r}")
+                connection = None
+            if arguments.close and connection is not None:
+                connection.close()
+                connection = None
+
+    threads = [threading.Thread(target=work) for _ in range(arguments.concurrency)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for failure in failures[:5]:
+        print(failure, file=sys.stderr)
+    print(f"{arguments.requests - len(failures)} of {arguments.requests} answered")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

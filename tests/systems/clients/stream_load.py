@@ -1,0 +1,112 @@
+"""Client of a service of large bodies: sends, fetches and does both at once, among small requests.
+
+usage: stream_load.py PORT --requests N [--concurrency C] [--prefix P]... [--both KIND]
+
+Of ten requests seven are small, one sends a body, one fetches one, and one does both: of KIND
+`turn` the body comes back when all of it is there, of KIND `echo` while it is still sent. Bodies
+have 1 to 8 MB; the sizes follow from the ids, so every run has the same. The exit status is 1 where
+an answer was no success or not as long as it should be.
+"""
+
+import argparse
+import http.client
+import itertools
+import sys
+import threading
+import time
+
+# What each request of ten is, in turn.
+KINDS = ("small", "up", "small", "small", "down", "small", "small", "small", "both", "small")
+MEGABYTE = 1_000_000
+# A user's line takes and gives so much at once, and rests in between: about 8 MB a second.
+PART = 65536
+REST = 0.008
+
+
+def send(connection, body):
+    """Sends a body in parts; a thread of its own where the answer begins before its end."""
+    view = memoryview(body)
+    try:
+        for start in range(0, len(view), PART):
+            connection.sock.sendall(view[start : start + PART])
+            time.sleep(REST)
+    except OSError:
+        # The reader of the answer finds the connection broken and says so.
+        return
+
+
+def ask(connection, prefix, kind, identity, size):
+    """One request; what is wrong with its answer, or None."""
+    path = f"{prefix}/{kind}/{identity}" + (f"/{size}" if kind == "down" else "")
+    sends = kind in ("up", "turn", "echo")
+    connection.putrequest("POST" if sends else "GET", path)
+    if sends:
+        connection.putheader("Content-Length", str(size))
+    connection.endheaders()
+    sender = None
+    if sends:
+        sender = threading.Thread(target=send, args=(connection, b"." * size))
+        sender.start()
+    answer = connection.getresponse()
+    length = 0
+    while part := answer.read(PART):
+        length += len(part)
+        if len(part) == PART:
+            time.sleep(REST)
+    if sender is not None:
+        sender.join()
+    if answer.status != 200:
+        return f"{path}: status {answer.status}"
+    if kind in ("down", "turn", "echo") and length != size:
+        return f"{path}: {length} bytes of {size}"
+    return None
+
+
+def main():
+    """Sends all requests and says how many were answered well."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("port", type=int)
+    parser.add_argument("--requests", type=int, required=True)
+    parser.add_argument("--concurrency", type=int, default=1)
+    parser.add_argument("--prefix", action="append")
+    parser.add_argument("--both", choices=("turn", "echo"), default="turn")
+    arguments = parser.parse_args()
+
+    numbers = itertools.count(1)
+    last = 1 + arguments.requests
+    lock = threading.Lock()
+    failures = []
+
+    def work():
+        connection = http.client.HTTPConnection("127.0.0.1", arguments.port, timeout=60)
+        while True:
+            with lock:
+                number = next(numbers)
+            if number >= last:
+                connection.close()
+                return
+            prefixes = arguments.prefix or [""]
+            prefix = prefixes[number // len(KINDS) % len(prefixes)]
+            size = MEGABYTE + number * 7_654_321 % (7 * MEGABYTE)
+            kind = KINDS[number % len(KINDS)].replace("both", arguments.both)
+            try:
+                failure = ask(connection, prefix, kind, f"skid{number:07d}x", size)
+            except (OSError, http.client.HTTPException) as error:
+                failure = f"{kind} {number}: {error!r}"
+                connection.close()
+            if failure:
+                failures.append(failure)
+
+    threads = [threading.Thread(target=work) for _ in range(arguments.concurrency)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for failure in failures[:5]:
+        print(failure, file=sys.stderr)
+    print(f"{arguments.requests - len(failures)} of {arguments.requests} answered")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

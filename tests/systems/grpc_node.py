@@ -1,0 +1,33 @@
+"""A front by HTTP that asks a back by gRPC over one shared connection, both in Node.
+
+One thread serves all requests on each side, HTTP/2 is Node's own, and the connection to Redis
+behind is shared too: its questions are sent without waiting, and answered in the same order.
+"""
+
+import harness
+import shared_servers
+
+
+class GrpcNode(harness.System):
+    """The packages @grpc/grpc-js and redis on Node."""
+
+    name = "grpc-node"
+    packages = ("redis-server",)
+    npm = ("@grpc/grpc-js", "@grpc/proto-loader", "redis")
+    # On the connection to Redis, too, questions do not wait for the answers of others.
+    multiplexed = ("back", "redis")
+    requests = 400
+
+    def start(self, run):
+        back = f"127.0.0.1:{run.port('back')}"
+        shared_servers.redis(run)
+        env = {"REDIS_PORT": run.port("redis"), "LISTEN": back}
+        shared_servers.node(run, "back", "grpc/back.js", env)
+        env = {"BACK": back, "PORT": run.port("entry")}
+        shared_servers.node(run, "front", "grpc/front.js", env)
+        run.wait_port("back")
+        run.wait_port("entry")
+
+    def load(self, run, requests, concurrency):
+        arguments = [run.port("entry"), "--requests", requests, "--users", concurrency]
+        run.client("thinking_load.py", *arguments, "--think", 60, "/item/{id}")

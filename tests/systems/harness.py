@@ -1,0 +1,262 @@
+"""What a test system is, and one run of it, with all that it leaves below one folder.
+
+A system is a class derived from `System`, in a module of its own beside this one. A run records
+its servers and its client with sockcap, has tcpdump write the packets of the load, and leaves:
+
+    data/      what sockcap recorded
+    lo.pcap    the packets
+    run.json   what the truth needs to know of the system: its ports, and how they are used
+    log/       what the programs printed
+    state/     the servers' own files
+"""
+
+import json
+import os
+import pwd
+import random
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import processes
+
+HERE = Path(__file__).resolve().parent
+REPOSITORY = HERE.parents[1]
+CACHE = REPOSITORY / "target" / "systems-cache"
+
+
+def program(name):
+    """The path of one of sockcap's files: `sockcap` or `libsockcap.so`."""
+    folder = Path(os.environ.get("SOCKCAP_BIN", REPOSITORY / "target" / "release"))
+    path = folder / name
+    if not path.exists():
+        raise FileNotFoundError(f"{name} is missing: run scripts/build, or set SOCKCAP_BIN")
+    return str(path)
+
+
+class System:
+    """A real system of servers that is put under load. Each system is a subclass."""
+
+    name = ""
+    # What has to be installed: Debian's packages; pip's, into an environment of its own; npm's.
+    packages = ()
+    pip = ()
+    npm = ()
+    # Names of ports (see Run.port): those at which requests enter, ...
+    entry = ("entry",)
+    # ... those whose connections each serve one request, so that all of one are of its id, ...
+    per_request = ()
+    # ... and those whose connections carry several requests at once (HTTP/2).
+    multiplexed = ()
+    # How many requests a run has unless told otherwise.
+    requests = 300
+
+    def prepare(self, cache):
+        """Installs what is missing. A system that needs more adds to it."""
+        install = REPOSITORY / "scripts" / "install-servers"
+        subprocess.run([install, "tcpdump", *self.packages], check=True)
+        if self.pip:
+            python = cache / "venv" / "bin" / "python"
+            stamp = cache / "venv" / "installed"
+            wanted = "\n".join(self.pip)
+            if not stamp.exists() or stamp.read_text() != wanted:
+                subprocess.run([sys.executable, "-m", "venv", cache / "venv"], check=True)
+                command = [python, "-m", "pip", "install", "--quiet", *self.pip]
+                if subprocess.run(command).returncode != 0:
+                    raise RuntimeError(f"could not be installed by pip: {', '.join(self.pip)}")
+                stamp.write_text(wanted)
+        if self.npm and not all((cache / "node_modules" / one).exists() for one in self.npm):
+            command = ["npm", "install", "--silent", "--prefix", cache, *self.npm]
+            if subprocess.run(command).returncode != 0:
+                raise RuntimeError(f"could not be installed by npm: {', '.join(self.npm)}")
+
+    def start(self, run):
+        """Starts the servers, recorded, and returns when all of them accept connections."""
+        raise NotImplementedError
+
+    def load(self, run, requests, concurrency):
+        """Sends the requests from a recorded client, each with its own id, to the end."""
+        raise NotImplementedError
+
+    def stop(self, run):
+        """Ends what needs to be ended in order. All other processes are ended by the harness."""
+
+
+class Run:
+    """One run of a system at one concurrency, in a folder of its own."""
+
+    def __init__(self, system, folder, requests, concurrency):
+        self.system = system
+        self.folder = Path(folder)
+        self.requests = requests
+        self.concurrency = concurrency
+        self.cache = CACHE / system.name
+        self.data = self.folder / "data"
+        self.state = self.folder / "state"
+        self.log = self.folder / "log"
+        self.ports = {}
+        # Where tcpdump listens. A system in network namespaces names another one.
+        self.interface = "lo"
+        self.capture_prefix = []
+        self.started = []
+
+    def port(self, name):
+        """The port of that name: a free one, below those that clients are given."""
+        while name not in self.ports:
+            number = random.randrange(20000, 32000)
+            with socket.socket() as probe:
+                try:
+                    probe.bind(("127.0.0.1", number))
+                except OSError:
+                    continue
+            if number not in self.ports.values():
+                self.ports[name] = number
+        return self.ports[name]
+
+    def python(self):
+        """The Python with the system's pip packages, or the one that runs this."""
+        return str(self.cache / "venv" / "bin" / "python") if self.system.pip else sys.executable
+
+    def directory(self, name, user=None):
+        """A folder for a server's own files, which belongs to the user that the server runs as."""
+        path = self.state / name
+        path.mkdir(parents=True, exist_ok=True)
+        if user:
+            shutil.chown(path, user)
+        return path
+
+    def write(self, name, text):
+        """A file with that text below `state`, and its path."""
+        path = self.state / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def record(self, name, argv, env=None, user=None, host="host", cwd=None, prefix=()):
+        """Starts a program under sockcap; `name` is that of its log. Returns its process."""
+        logs = self.data / "hosts" / host
+        logs.mkdir(parents=True, exist_ok=True)
+        # Servers that run as other users write their logs too.
+        for folder in (self.data, logs.parent, logs):
+            folder.chmod(0o1777)
+        command = [*prefix, program("sockcap"), "record", "--no-config", "-d", self.data]
+        command += ["--host", host, "--"]
+        if user:
+            group = pwd.getpwnam(user).pw_gid
+            command += ["setpriv", f"--reuid={user}", f"--regid={group}", "--init-groups", "--"]
+        return self.run_beside(name, command + [str(word) for word in argv], env, cwd)
+
+    def run_beside(self, name, argv, env=None, cwd=None):
+        """Starts a program that is not recorded, as the others in a group of its own."""
+        with open(self.log / f"{name}.log", "ab") as log:
+            process = subprocess.Popen(
+                argv,
+                env={**os.environ, **{key: str(value) for key, value in (env or {}).items()}},
+                cwd=cwd or self.state,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self.started.append((name, process))
+        return process
+
+    def client(self, script, *arguments, timeout=240, host="client"):
+        """Runs a recorded client of `clients/` to its end; fails where it does."""
+        argv = [self.python(), HERE / "clients" / script, *arguments]
+        process = self.record("client", argv, host=host)
+        if process.wait(timeout) != 0:
+            raise RuntimeError(f"client failed: {self.last_lines('client')}")
+
+    def http_load(self, requests, concurrency, paths, port="entry", close=False):
+        """Asks a web server for the paths in turn; `{id}` in them becomes the request's id."""
+        arguments = [self.port(port), "--requests", requests, "--concurrency", concurrency]
+        self.client("http_load.py", *arguments, *(["--close"] if close else []), *paths)
+
+    def wait_port(self, name, seconds=30.0):
+        """Waits until a server accepts connections at the port of that name."""
+        self.wait_until(lambda: accepts(self.port(name)), f"nothing listens at {name}", seconds)
+
+    def wait_until(self, ready, problem, seconds=30.0):
+        """Waits until `ready()` is true; fails with the problem when it is not in time."""
+        until = time.monotonic() + seconds
+        while not ready():
+            if time.monotonic() > until:
+                raise RuntimeError(f"{self.system.name}: {problem}; {self.last_lines()}")
+            time.sleep(0.05)
+
+    def last_lines(self, name=None):
+        """The end of what the programs printed, for messages about failures."""
+        names = [name] if name else [name for name, _ in self.started]
+        texts = []
+        for one in dict.fromkeys(names):
+            text = (self.log / f"{one}.log").read_text(errors="replace").strip()
+            if text:
+                texts.append(f"{one}: " + " | ".join(text.splitlines()[-5:]))
+        return "\n  ".join(texts)
+
+    def execute(self):
+        """The whole run. Nothing that it started is left, whether it works or fails."""
+        for folder in (self.folder, self.state, self.log, self.data):
+            folder.mkdir(parents=True, exist_ok=True)
+            folder.chmod(0o755)
+        processes.adopt_orphans()
+        try:
+            self.system.start(self)
+            capture = self.begin_capture()
+            begun = time.monotonic()
+            self.system.load(self, self.requests, self.concurrency)
+            seconds = time.monotonic() - begun
+            # What requests have still to do behind their answers is part of them; and the kernel
+            # gives tcpdump the last packets up to a second late.
+            time.sleep(2.0)
+            self.end_capture(capture)
+            self.system.stop(self)
+        finally:
+            processes.end_all()
+        self.note(seconds)
+
+    def begin_capture(self):
+        """Starts tcpdump, and returns when it listens."""
+        command = ["tcpdump", "-i", self.interface, "-n", "-U", "-s", "0", "-B", "131072"]
+        command += ["-Z", "root", "--time-stamp-precision=nano"]
+        command += ["-w", self.folder / "lo.pcap", "tcp"]
+        capture = self.run_beside("tcpdump", [*self.capture_prefix, *map(str, command)])
+        log = self.log / "tcpdump.log"
+        self.wait_until(lambda: "listening on" in log.read_text(), "tcpdump does not listen")
+        return capture
+
+    def end_capture(self, capture):
+        """Ends tcpdump, and fails where it dropped packets."""
+        processes.end(capture)
+        text = (self.log / "tcpdump.log").read_text()
+        dropped = re.search(r"(\d+) packets? dropped by kernel", text)
+        if not dropped or dropped[1] != "0":
+            raise RuntimeError(f"tcpdump did not see all packets: {text.strip()}")
+
+    def note(self, seconds):
+        """Writes what the score needs to know of this run."""
+        system = self.system
+        ports = {name: self.ports[name] for name in self.ports}
+        about = {
+            "system": system.name,
+            "concurrency": self.concurrency,
+            "requests": self.requests,
+            "seconds": round(seconds, 3),
+            "ports": ports,
+            "entry": list(system.entry),
+            "per_request": list(system.per_request),
+            "multiplexed": list(system.multiplexed),
+        }
+        (self.folder / "run.json").write_text(json.dumps(about, indent=2) + "\n")
+
+
+def accepts(port, address="127.0.0.1"):
+    """Whether something accepts connections at the port."""
+    with socket.socket() as probe:
+        probe.settimeout(1.0)
+        return probe.connect_ex((address, port)) == 0

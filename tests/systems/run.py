@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Runs real systems under load, recorded by sockcap, and scores what sockcap says of them.
+
+usage: run.py [NAME...] [--at C...] [--requests N] [--keep DIR | --reuse DIR] [--json FILE] [--hops]
+
+NAME is a system, or a module with several. Without one all are run. The folder of sockcap's
+programs is that of the variable SOCKCAP_BIN, or target/release. It takes root, for tcpdump and for
+servers that have users of their own.
+"""
+
+import argparse
+import importlib.util
+import inspect
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from pathlib import Path
+
+import harness
+import score
+import table
+
+OWN_MODULES = {"harness", "mariadb", "processes", "run", "score", "table", "wire"}
+
+
+def systems():
+    """All systems by name, each with the name of its module."""
+    found = {}
+    for path in sorted(harness.HERE.glob("*.py")):
+        if path.stem in OWN_MODULES:
+            continue
+        # By path, as a module may have the name of a library that the system uses.
+        spec = importlib.util.spec_from_file_location(f"system_{path.stem}", path)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module
+        spec.loader.exec_module(module)
+        for _, kind in inspect.getmembers(module, inspect.isclass):
+            if issubclass(kind, harness.System) and kind.name and kind.__module__ == spec.name:
+                found[kind.name] = (path.stem, kind)
+    return found
+
+
+def chosen(names, known):
+    """The systems of these names, all where there are none."""
+    result = []
+    for name in names or known:
+        of_name = [kind for own, (module, kind) in known.items() if name in (own, module)]
+        if not of_name:
+            sys.exit(f"no system is called {name}; there are {', '.join(known)}")
+        result += [kind for kind in of_name if kind not in result]
+    return result
+
+
+def main():
+    """Runs, or scores again, and prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--at", nargs="+", type=int, default=[1, 8], help="requests at once")
+    parser.add_argument("--requests", type=int, help="how many requests [default: the system's]")
+    parser.add_argument("--keep", type=Path, help="keep the recordings in this folder")
+    parser.add_argument("--reuse", type=Path, help="score recordings of this folder again")
+    parser.add_argument("--options", default="", help="options for `sockcap analyze`")
+    parser.add_argument("--json", type=Path, help="write all figures to this file")
+    parser.add_argument("--hops", action="store_true", help="also figures by port, and errors")
+    arguments = parser.parse_args()
+
+    scores = []
+    failed = False
+    for kind in chosen(arguments.names, systems()):
+        for concurrency in arguments.at:
+            try:
+                one = measured(kind(), concurrency, arguments)
+            except Exception as error:  # Other systems are still worth to be run.
+                print(f"{kind.name} at {concurrency}: {error}", file=sys.stderr)
+                failed = True
+                continue
+            if one is not None:
+                scores.append(one)
+                row = table.markdown(table.HEAD, table.rows([one])).splitlines()[-1]
+                print(row, file=sys.stderr)
+    print(table.markdown(table.HEAD, table.rows(scores)))
+    if arguments.hops:
+        head = ("system", "at once", "port", "calls known", "calls seen", "calls right")
+        print("\n" + table.markdown(head, table.hop_rows(scores)) + "\n")
+        print("\n".join(table.wrong_lines(scores)))
+    if arguments.json:
+        arguments.json.write_text(json.dumps(scores, indent=2) + "\n")
+    return 1 if failed or not scores else 0
+
+
+def measured(system, concurrency, arguments):
+    """The score of a system at a concurrency; None where a recording of it is missing."""
+    folder = f"{system.name}-{concurrency}"
+    if arguments.reuse:
+        kept = arguments.reuse / folder
+        return score.score(kept, arguments.options) if (kept / "run.json").exists() else None
+    cache = harness.CACHE / system.name
+    cache.mkdir(parents=True, exist_ok=True)
+    system.prepare(cache)
+    # Servers that run as other users must reach their files, so it is not below a user's folder.
+    work = Path(tempfile.mkdtemp(prefix="sockcap-system-"))
+    work.chmod(0o755)
+    try:
+        run = harness.Run(system, work, arguments.requests or system.requests, concurrency)
+        run.execute()
+        figures = score.score(work, arguments.options)
+    except BaseException:
+        if arguments.keep:
+            keep(work, arguments.keep / f"{folder}-failed")
+        raise
+    else:
+        if arguments.keep:
+            keep(work, arguments.keep / folder)
+        return figures
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def keep(work, target):
+    """Moves a run to where it is to stay, without the servers' own files."""
+    shutil.rmtree(work / "state", ignore_errors=True)
+    shutil.rmtree(target, ignore_errors=True)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.move(work, target)
+
+
+if __name__ == "__main__":
+    if os.geteuid() != 0 and "--reuse" not in sys.argv:
+        sys.exit("run.py takes root, for tcpdump and for servers that have users of their own")
+    # Who ends this program from outside ends the servers too, as by the keyboard.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    sys.exit(main())

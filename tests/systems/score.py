@@ -1,0 +1,204 @@
+"""Score of a kept run: what sockcap says of each call, against the ids that were on the wire."""
+
+import bisect
+import csv
+import io
+import json
+import shlex
+import subprocess
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import harness
+import wire
+
+# sockcap takes its time before the system call, and the packet has its own some microseconds later,
+# by the same clock, which two processors may read a little apart.
+SLACK_NS = 1_000
+# What is further away from a call belongs to another one, such as one that was not recorded.
+FAR_NS = 5_000_000_000
+
+
+def analyzed(folder, options=""):
+    """The calls and patterns that sockcap finds in a run's recording, analysed anew."""
+    data = Path(folder) / "data"
+    for made in data.iterdir():
+        if made.is_file() and made.name not in ("aliases", "sockcap.toml"):
+            made.unlink()
+
+    def sockcap(*words):
+        command = [harness.program("sockcap"), *words, "--no-config", "-d", str(data)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        if done.returncode != 0:
+            raise RuntimeError(f"sockcap {words[0]} failed: {done.stderr.strip()}")
+        return done.stdout
+
+    sockcap("reconcile")
+    sockcap("analyze", *shlex.split(options))
+    calls = list(csv.DictReader(io.StringIO(sockcap("export", "calls", "--format", "csv"))))
+    return calls, json.loads(sockcap("report", "--json"))["patterns"]
+
+
+class Truth:
+    """The exchanges on the wire whose id is known, and which call is which of them."""
+
+    def __init__(self, folder):
+        self.about = json.loads((Path(folder) / "run.json").read_text())
+        self.names = {number: name for name, number in self.about["ports"].items()}
+        ports = self.about["ports"]
+
+        def numbers(use):
+            return {ports[name] for name in self.about[use]}
+
+        self.entry = numbers("entry")
+        self.multiplexed = numbers("multiplexed")
+        per_request = numbers("per_request")
+        seen = wire.connections(Path(folder) / "lo.pcap", set(ports.values()), self.multiplexed)
+        self.by_flow = defaultdict(list)
+        self.id_of = {}
+        for connection in seen:
+            together = connection.ids()
+            whole = port_of(connection.server) in per_request and len(together) == 1
+            for exchange in connection.exchanges:
+                ids = together if whole else exchange.ids()
+                if len(ids) == 1:
+                    self.id_of[id(exchange)] = next(iter(ids))
+                ends = (connection.client, connection.server)
+                self.by_flow[ends[::-1] if connection.turned else ends].append(exchange)
+        for exchanges in self.by_flow.values():
+            exchanges.sort(key=lambda exchange: exchange.start)
+        self.connections = seen
+
+    def known(self):
+        """All exchanges with a known id: with it, whether a request enters there, and its port."""
+        for exchanges in self.by_flow.values():
+            for exchange in exchanges:
+                if (found := self.id_of.get(id(exchange))) is not None:
+                    server = port_of(exchange.connection.server)
+                    yield exchange, found, server in self.entry, self.names[server]
+
+    def match(self, calls):
+        """The exchange of each call by its number, and how many calls could not be told apart."""
+        matched = {}
+        mixed = 0
+        flows = defaultdict(list)
+        for call in calls:
+            flows[call["src_endpoint"], call["dst_endpoint"]].append(call)
+        for flow, of_flow in flows.items():
+            exchanges = self.by_flow.get(flow)
+            if not exchanges:
+                continue
+            starts = [exchange.start for exchange in exchanges]
+            of_flow = [call for call in of_flow if call["request_send"]]
+            of_flow.sort(key=lambda call: int(call["request_send"]))
+            times = [int(call["request_send"]) - SLACK_NS for call in of_flow]
+            times.append(times[-1] + FAR_NS if times else 0)
+            for call, begin, end in zip(of_flow, times, times[1:]):
+                low, high = bisect.bisect_left(starts, begin), bisect.bisect_left(starts, end)
+                between = exchanges[low:high]
+                if len({self.id_of.get(id(one)) for one in between}) > 1:
+                    # One call of several requests: of none of them.
+                    mixed += 1
+                elif between:
+                    matched[call["call_id"]] = between[0]
+                elif low > 0 and port_of(flow[1]) not in self.multiplexed:
+                    # What is sent later belongs to the exchange that had begun before.
+                    if begin - starts[low - 1] < FAR_NS:
+                        matched[call["call_id"]] = exchanges[low - 1]
+        return matched, mixed
+
+
+def port_of(endpoint):
+    """The port of `address:port`, or None where it is no such endpoint."""
+    number = endpoint.rpartition(":")[2]
+    return int(number) if number.isdigit() else None
+
+
+def score(folder, options=""):
+    """All figures of a kept run."""
+    truth = Truth(folder)
+    calls, patterns = analyzed(folder, options)
+    matched, mixed = truth.match(calls)
+    by_number = {call["call_id"]: call for call in calls}
+    ids = {number: truth.id_of.get(id(exchange)) for number, exchange in matched.items()}
+
+    def above(call):
+        """The id of the nearest call above whose id is known, or None."""
+        for _ in range(1000):
+            call = by_number.get(call["parent_call_id"])
+            if call is None:
+                return None
+            if ids.get(call["call_id"]) is not None:
+                return ids[call["call_id"]]
+        return None
+
+    had = defaultdict(list)
+    broken = set()
+    sure = Counter()
+    wrong = Counter()
+    for call in calls:
+        number = call["call_id"]
+        own = ids.get(number)
+        if own is None:
+            continue
+        parent = above(call)
+        had[id(matched[number])].append(parent == own)
+        entering = port_of(call["dst_endpoint"]) in truth.entry
+        if parent not in (None, own):
+            # A stranger spoils the request that it was given to.
+            broken.add(parent)
+        if entering:
+            # A request that enters is made for none, so it is right where it has no parent.
+            had[id(matched[number])][-1] = parent is None
+        elif parent != own:
+            kind = "no parent" if not call["parent_call_id"] else "another request's"
+            kind = "parent of no known request" if kind[0] == "a" and parent is None else kind
+            wrong[f"{call['caller']} -> {call['callee']}: {kind}"] += 1
+        if not entering and call["parent_call_id"] and float(call["probability"]) >= 0.9:
+            sure["all"] += 1
+            sure["right"] += parent == own
+
+    hops = defaultdict(Counter)
+    requests = set()
+    for exchange, own, entering, name in truth.known():
+        results = had.get(id(exchange), [])
+        right = bool(results) and all(results)
+        if entering:
+            requests.add(own)
+        if not right:
+            broken.add(own)
+        # Ports that are numbered, such as FTP's for files, are one hop together.
+        name = name.rstrip("0123456789")
+        hops[name].update(known=1, had=int(bool(results)), right=int(right), entering=int(entering))
+
+    reversed_calls = sum(
+        (call["dst_endpoint"], call["src_endpoint"]) in truth.by_flow for call in calls
+    )
+    inner = [hop for hop in hops.values() if not hop["entering"]]
+    total = {key: sum(hop[key] for hop in inner) for key in ("known", "had", "right")}
+    entering = [
+        one for one in patterns
+        if one["hops"][0]["dst_port"] in {str(number) for number in truth.entry}
+    ]
+    counts = [one["count"] for one in entering]
+    about = truth.about
+    return {
+        "system": about["system"],
+        "concurrency": about["concurrency"],
+        "per_second": round(about["requests"] / about["seconds"], 1),
+        "calls_known": total["known"],
+        "calls_had": total["had"],
+        "calls_right": total["right"],
+        "requests": len(requests),
+        "requests_right": len(requests - broken),
+        "sure": sure["all"],
+        "sure_right": sure["right"],
+        "patterns": len(entering),
+        "patterns_all": len(patterns),
+        "largest": max(counts, default=0) / max(sum(counts), 1),
+        "calls_exported": len(calls),
+        "calls_mixed": mixed,
+        "calls_reversed": reversed_calls,
+        "hops": {name: dict(hop) for name, hop in hops.items()},
+        "wrong": dict(wrong.most_common()),
+    }

@@ -1,0 +1,121 @@
+"""Servers that several systems have: Postgres, Redis, gunicorn, Node, nginx and haproxy, recorded.
+
+All listen on 127.0.0.1 at a port of the run, and keep what they have below the run's own folder.
+"""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import harness
+
+APPS = harness.HERE / "apps"
+# What the applications here expect to be there.
+TABLES = """
+CREATE TABLE orders (number int PRIMARY KEY, price int);
+INSERT INTO orders VALUES (7, 70);
+CREATE TABLE payments (name text, price int);
+"""
+
+
+def copied(run, folder):
+    """The application of that folder, copied below the run: nothing is written beside it."""
+    target = run.state / "apps" / folder
+    if not target.exists():
+        shutil.copytree(APPS / folder, target)
+    return target
+
+
+def postgres(run, port="database", host="host", statements=TABLES):
+    """A new database cluster whose user `postgres` needs no password. It has the tables above."""
+    versions = Path("/usr/lib/postgresql").glob("*/bin")
+    programs = max(versions, key=lambda path: int(path.parent.name))
+    folder = run.directory("postgres", user="postgres")
+    as_postgres = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups", "--"]
+    command = [programs / "initdb", "--auth=trust", "--no-sync", "-U", "postgres", "-D", folder]
+    subprocess.run([*as_postgres, *command], check=True, stdout=subprocess.DEVNULL, cwd=folder)
+    settings = {
+        "listen_addresses": "127.0.0.1",
+        "port": run.port(port),
+        "unix_socket_directories": "",
+        "fsync": "off",
+        "max_connections": 100,
+    }
+    words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+    argv = [programs / "postgres", "-D", folder, *words]
+    run.record("postgres", argv, user="postgres", host=host, cwd=folder)
+    client = ["psql", "-h", "127.0.0.1", "-p", str(run.port(port)), "-U", "postgres", "-qtc"]
+
+    def answers():
+        asked = subprocess.run([*client, "SELECT 1"], capture_output=True, check=False)
+        return asked.returncode == 0
+
+    run.wait_until(answers, "postgres takes no queries")
+    if statements:
+        subprocess.run([*client, statements], check=True)
+
+
+def redis(run, port="redis", host="host"):
+    """A Redis that keeps nothing on disk."""
+    argv = ["redis-server", "--port", run.port(port), "--bind", "127.0.0.1", "--save", ""]
+    run.record(f"redis-{port}", argv, host=host)
+    run.wait_port(port)
+
+
+def gunicorn(run, name, app, port, workers, threads=1, env=None, host="host"):
+    """A Python web application of `apps/`: `app` is `folder/module:name`. Not waited for."""
+    folder, _, target = app.rpartition("/")
+    argv = [run.python(), "-m", "gunicorn", "--no-control-socket", "--log-level", "warning"]
+    argv += ["--workers", workers, "--bind", f"127.0.0.1:{run.port(port)}", "--keep-alive", 30]
+    if threads > 1:
+        argv += ["--worker-class", "gthread", "--threads", threads]
+    run.record(name, [*argv, target], env=env, cwd=copied(run, folder), host=host)
+
+
+def node(run, name, script, env, host="host"):
+    """A Node program of `apps/`, with the npm packages of its system. Not waited for."""
+    folder, _, file = script.rpartition("/")
+    env = {**env, "NODE_PATH": run.cache / "node_modules"}
+    run.record(name, ["node", file], env=env, cwd=copied(run, folder), host=host)
+
+
+def nginx(run, servers, name="nginx", host="host", workers=1):
+    """An nginx with these `server` blocks, in the foreground, as the user who starts it."""
+    folder = run.directory(name)
+    paths = "\n".join(
+        f"    {kind}_temp_path {folder}/{kind};"
+        for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    run.write(f"{name}/nginx.conf", f"""
+daemon off;
+user root;
+worker_processes {workers};
+pid {folder}/pid;
+error_log stderr warn;
+events {{ worker_connections 512; }}
+http {{
+    access_log off;
+    client_max_body_size 64m;
+{paths}
+{servers}
+}}
+""")
+    argv = ["nginx", "-p", folder, "-c", folder / "nginx.conf", "-e", "stderr"]
+    run.record(name, argv, host=host)
+
+
+def haproxy(run, sections, name="haproxy", host="host"):
+    """A haproxy with these sections, behind the usual defaults."""
+    path = run.write(f"{name}/haproxy.cfg", f"""
+global
+    maxconn 400
+    nbthread 2
+defaults
+    mode http
+    timeout connect 10s
+    timeout client 60s
+    timeout server 60s
+    option http-keep-alive
+{sections}
+""")
+    run.record(name, ["haproxy", "-db", "-f", path], host=host)

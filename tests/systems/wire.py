@@ -1,0 +1,187 @@
+"""Truth from the wire: which request's id was in which exchange of which connection.
+
+It is read from the packets that tcpdump has written, and from nothing that sockcap says. An
+exchange is what a client sends on a connection before the server answers, and the answer. Where a
+protocol carries several requests at once (HTTP/2), each packet with an id is its own exchange.
+"""
+
+import re
+import struct
+from dataclasses import dataclass, field
+
+ID = re.compile(rb"skid\d{7}x")
+# An id may be cut by the end of a packet: so much of the one before is looked at again.
+ID_LENGTH = 12
+
+
+@dataclass
+class Exchange:
+    """What a client sends before the server answers, and the answer. Times are ns since 1970."""
+
+    start: int
+    asked: set = field(default_factory=set)
+    answered: set = field(default_factory=set)
+    connection: "Connection" = None
+
+    def ids(self):
+        """The ids of the request, or where it has none those of the answer."""
+        return self.asked or self.answered
+
+
+@dataclass
+class Connection:
+    """A TCP connection, from the one who opened it to the one who listened.
+
+    Where only the listener sends, as FTP's servers do what was asked for elsewhere, `turned` is set:
+    it is then the listener whose message begins the exchange.
+    """
+
+    client: str
+    server: str
+    turned: bool = False
+    exchanges: list = field(default_factory=list)
+
+    def ids(self):
+        """All ids that were seen on the connection."""
+        found = set()
+        for exchange in self.exchanges:
+            found |= exchange.asked | exchange.answered
+        return found
+
+
+@dataclass
+class Packet:
+    """A TCP segment."""
+
+    time: int
+    src: str
+    dst: str
+    sequence: int
+    opens: bool
+    payload: bytes
+
+
+def packets(path):
+    """The TCP segments of a capture file, in order."""
+    with open(path, "rb") as file:
+        head = file.read(24)
+        magic = struct.unpack("<I", head[:4])[0]
+        unit = {0xA1B23C4D: 1, 0xA1B2C3D4: 1000}[magic]
+        link = struct.unpack("<I", head[20:24])[0]
+        while len(record := file.read(16)) == 16:
+            seconds, fraction, length, whole = struct.unpack("<IIII", record)
+            data = file.read(length)
+            if len(data) < length:
+                return
+            if length < whole:
+                raise ValueError(f"{path}: a packet was cut, {length} of {whole} bytes")
+            packet = segment(data, link, seconds * 1_000_000_000 + fraction * unit)
+            if packet is not None:
+                yield packet
+
+
+def segment(data, link, time):
+    """The TCP segment of a captured frame (Ethernet or tcpdump's cooked frames), or None."""
+    at = {1: 14, 113: 16, 276: 20}[link]
+    kind = data[at] >> 4 if len(data) > at else 0
+    if kind == 4:
+        if data[at + 9] != 6:
+            return None
+        tcp = at + (data[at] & 15) * 4
+        end = at + struct.unpack_from(">H", data, at + 2)[0]
+        hosts = [".".join(map(str, data[at + n : at + n + 4])) for n in (12, 16)]
+        # A length of 0 is what large segments have that the kernel would still have cut.
+        end = end if end > at else len(data)
+    elif kind == 6 and data[at + 6] == 6:
+        tcp, end = at + 40, len(data)
+        hosts = ["[%s]" % data[at + n : at + n + 16].hex() for n in (8, 24)]
+    else:
+        return None
+    src, dst, sequence, _, offset, flags = struct.unpack_from(">HHIIBB", data, tcp)
+    payload = data[tcp + (offset >> 4) * 4 : end]
+    opens = flags & 0x12 == 0x02
+    return Packet(time, f"{hosts[0]}:{src}", f"{hosts[1]}:{dst}", sequence, opens, payload)
+
+
+class Direction:
+    """One direction of a connection: what is new in a segment, and the ids in it."""
+
+    def __init__(self):
+        self.expected = None
+        self.tail = b""
+        # Where bytes are missing so far, and how many.
+        self.missing = {}
+
+    def take(self, packet):
+        """The ids that this segment is the first to show whole; None where it has nothing new."""
+        payload = packet.payload
+        if self.expected is not None:
+            # Distances of sequence numbers are modulo 2^32; a negative one was sent before.
+            ahead = (packet.sequence - self.expected + 2**31) % 2**32 - 2**31
+            if packet.sequence in self.missing and payload:
+                # Segments of two processors may be noted in another order than they were sent.
+                left = self.missing.pop(packet.sequence) - len(payload)
+                if left > 0:
+                    self.missing[(packet.sequence + len(payload)) % 2**32] = left
+                return {found.decode() for found in ID.findall(payload)}
+            if ahead < 0:
+                payload = payload[-ahead:]
+            elif ahead > 0 and payload:
+                self.missing[self.expected] = ahead
+                self.tail = b""
+        if not payload:
+            return None
+        self.expected = (packet.sequence + len(packet.payload)) % 2**32
+        searched = self.tail + payload
+        self.tail = searched[-(ID_LENGTH - 1) :]
+        return {found.decode() for found in ID.findall(searched)}
+
+
+def connections(path, server_ports, multiplexed=()):
+    """The connections of a capture file that go to one of the ports, with their exchanges.
+
+    Fails where packets are missing, as ids would be missing too.
+    """
+    open_ones = {}
+    done = []
+    both = []
+    greetings = {}
+    for packet in packets(path):
+        to_server = int(packet.dst.rpartition(":")[2]) in server_ports
+        if not to_server and int(packet.src.rpartition(":")[2]) not in server_ports:
+            continue
+        key = (packet.src, packet.dst) if to_server else (packet.dst, packet.src)
+        if packet.opens or key not in open_ones:
+            state = (Connection(*key), {True: Direction(), False: Direction()}, [False])
+            open_ones[key] = state
+            done.append(state[0])
+            both += state[1].values()
+        connection, directions, answering = open_ones[key]
+        found = directions[to_server].take(packet)
+        if found is None:
+            continue
+        many = int(connection.server.rpartition(":")[2]) in multiplexed
+        # A server that greets first does so before the first exchange; its greeting is none, unless
+        # nothing else is ever sent.
+        if to_server:
+            if answering[0] or not connection.exchanges or (many and found):
+                exchange = Exchange(packet.time, connection=connection)
+                connection.exchanges.append(exchange)
+                answering[0] = False
+            connection.exchanges[-1].asked |= found
+        elif not connection.exchanges:
+            greeting = greetings.setdefault(id(connection), Exchange(packet.time))
+            greeting.asked |= found
+        else:
+            if not many:
+                connection.exchanges[-1].answered |= found
+                answering[0] = True
+    for connection in done:
+        if not connection.exchanges and id(connection) in greetings:
+            greeting = greetings[id(connection)]
+            greeting.connection = connection
+            connection.exchanges.append(greeting)
+            connection.turned = True
+    if gaps := sum(len(direction.missing) for direction in both):
+        raise ValueError(f"{path}: {gaps} gaps between the packets of connections")
+    return done
