@@ -195,7 +195,7 @@ pub(crate) unsafe fn sendto(
     };
     if flags & libc::MSG_FASTOPEN != 0 {
         // SAFETY: the program's own address.
-        unsafe { crate::lifecycle::connected(fd, result >= 0, address, length) };
+        unsafe { crate::lifecycle::connected(fd, result >= 0, address, length, None) };
     }
     result
 }

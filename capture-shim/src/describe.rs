@@ -342,23 +342,43 @@ pub(crate) fn name(writer: Writer, fd: c_int, entry: Entry, role: Role, local: &
     if (role != Role::Bind || entry.kind() == Kind::Datagram) && !stays(writer, fd, entry, local, peer) {
         return;
     }
-    log_names(writer, fd, entry, role, local, peer);
+    log_names(writer, fd, entry, (role, None), local, peer);
+}
+
+/// The same of a flow on which a connection was made, or is under way, by a call at `called` ticks, where that is known.
+pub(crate) fn connected(
+    writer: Writer,
+    fd: c_int,
+    entry: Entry,
+    called: Option<u64>,
+    local: &Name,
+    peer: &Name,
+) {
+    if stays(writer, fd, entry, local, peer) {
+        log_names(writer, fd, entry, (Role::Connect, called), local, peer);
+    }
 }
 
 /// Logs the name of a socket that its first send has bound.
 pub(crate) fn bound(writer: Writer, fd: c_int, entry: Entry) {
-    log_names(writer, fd, entry, Role::Bind, &Name::local(fd), &Name::NONE);
+    log_names(writer, fd, entry, (Role::Bind, None), &Name::local(fd), &Name::NONE);
 }
 
-fn log_names(writer: Writer, fd: c_int, entry: Entry, role: Role, local: &Name, peer: &Name) {
+fn log_names(
+    writer: Writer,
+    fd: c_int,
+    entry: Entry,
+    (role, called): (Role, Option<u64>),
+    local: &Name,
+    peer: &Name,
+) {
     let of_unix = local.family() == libc::AF_UNIX || peer.family() == libc::AF_UNIX;
     let peer_pid = if of_unix { peer_pid(fd) } else { 0 };
     remembered::name(fd, local, peer, role == Role::Listen);
     let now = clock::now();
-    writer.names(
-        encode::endpoints_parts(now, entry.flow(), role, local.as_bytes(), peer.as_bytes(), peer_pid),
-        now,
-    );
+    let took = called.map(|called| now.saturating_sub(called));
+    let [own, other] = [local, peer].map(Name::as_bytes);
+    writer.names(encode::endpoints_parts(now, entry.flow(), role, own, other, peer_pid, took), now);
     // Fails when the descriptor was closed or named meanwhile, and then there is nothing to do.
     let _ = fds::replace(writer, fd, entry, entry.named());
 }

@@ -97,6 +97,7 @@ pub(crate) unsafe fn connect(
 ) -> c_int {
     let entry = describe::verify(fd, fds::get(fd));
     let before = if entry.is_named() { Name::peer(fd) } else { Name::NONE };
+    let called = clock::now();
     // SAFETY: the program's own call.
     let result = unsafe { real(fd, address, length) };
     if result == 0 && entry.is_named() {
@@ -107,7 +108,7 @@ pub(crate) unsafe fn connect(
         }
     }
     // SAFETY: the program's own address.
-    unsafe { connected(fd, result == 0, address, length) };
+    unsafe { connected(fd, result == 0, address, length, Some(called)) };
     if result < 0
         && !entry.is_other()
         && let Some(writer) = log::writer()
@@ -141,12 +142,18 @@ fn begin_again(fd: c_int, old: Entry) {
     }
 }
 
-/// Logs the ends of a flow on which a connection was made, or is under way.
+/// Logs the ends of a flow on which a connection was made, or is under way, by a call at `called` ticks, where that is known.
 ///
 /// # Safety
 /// `address` is null or as long as told; `errno` is that of the call unless it was a success.
 #[inline(never)]
-pub(crate) unsafe fn connected(fd: c_int, success: bool, address: *const sockaddr, length: socklen_t) {
+pub(crate) unsafe fn connected(
+    fd: c_int,
+    success: bool,
+    address: *const sockaddr,
+    length: socklen_t,
+    called: Option<u64>,
+) {
     let entry = fds::get(fd);
     if entry.is_other() || entry == Entry::UNKNOWN || address.is_null() {
         return;
@@ -167,7 +174,8 @@ pub(crate) unsafe fn connected(fd: c_int, success: bool, address: *const sockadd
             peer = Name::NONE; // A datagram socket taken from its peer again.
         }
     }
-    describe::name(writer, fd, entry, Role::Connect, &Name::local(fd), &peer);
+    // A call that was interrupted and is made again may find the connection made: the first record has when that began.
+    describe::connected(writer, fd, entry, called, &Name::local(fd), &peer);
 }
 
 /// # Safety

@@ -32,7 +32,8 @@ pub(crate) unsafe fn sendmsg(
         let result = transfer::send_vector(fd, what, || real(fd, message, flags));
         if flags & libc::MSG_FASTOPEN != 0 && (result >= 0 || raw::errno() == libc::EINPROGRESS) {
             let to = destination(message);
-            crate::lifecycle::connected(fd, result >= 0, to.start, to.length as libc::socklen_t);
+            let length = to.length as libc::socklen_t;
+            crate::lifecycle::connected(fd, result >= 0, to.start, length, None);
         }
         result
     }

@@ -127,7 +127,7 @@ impl Survey {
                 flows.entry(flow.flow).or_default();
             }
             Record::Transfer { flow, .. } => flows.entry(flow).or_default().carried = true,
-            Record::Endpoints { flow, role, local, peer, peer_pid } => {
+            Record::Endpoints { flow, role, local, peer, peer_pid, .. } => {
                 let ends = flows.entry(flow).or_default();
                 if !matches!(role, Role::Listen | Role::Bind) {
                     *ends = Ends { local: local.clone(), peer, peer_pid, carried: ends.carried };

@@ -122,9 +122,32 @@ pub(crate) struct Naming {
     pub(crate) flow: u32,
     pub(crate) role: Role,
     pub(crate) time: i64,
+    /// When `connect` was called; `i64::MIN`: not known.
+    pub(crate) called: i64,
+    pub(crate) tid: i32,
     pub(crate) local: NameId,
     pub(crate) peer: NameId,
     pub(crate) peer_pid: u32,
+}
+
+impl Naming {
+    /// Turns all ticks into wall-clock time by the log's `clock`.
+    pub(crate) fn convert(&mut self, clock: &Clock) {
+        for time in [&mut self.time, &mut self.called] {
+            if *time != i64::MIN {
+                *time = clock.realtime(*time as u64);
+            }
+        }
+    }
+
+    /// Makes all times later by so many nanoseconds.
+    pub(crate) fn shift(&mut self, by: i64) {
+        for time in [&mut self.time, &mut self.called] {
+            if *time != i64::MIN {
+                *time = time.saturating_add(by);
+            }
+        }
+    }
 }
 
 impl Flow {

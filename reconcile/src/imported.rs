@@ -166,6 +166,7 @@ pub(crate) fn sample(
             let received = m.recv_last.filter(|_| m.recv_ts.is_none()).and_then(|time| host(m.dst, time));
             if let (Some((from, sent)), Some((to, received))) = (sent, received)
                 && from != to
+                && !m.is_connect()
             {
                 samples.add(from, to, sent, received);
             }
@@ -282,6 +283,10 @@ impl Joining<'_, '_> {
 
     fn count(&mut self, m: &Message) {
         let counts = &mut *self.outcome;
+        if m.is_connect() {
+            counts.connects += 1;
+            return;
+        }
         add(&mut counts.messages, m.protocol.name(), 1);
         let seen = |own: Option<i64>, common: Option<i64>| own.or(common).is_some();
         match (seen(m.send_first, m.send_ts), seen(m.recv_last, m.recv_ts)) {

@@ -43,6 +43,7 @@ mod end;
 mod error;
 pub mod fat;
 mod first_calls;
+mod greeting;
 mod half_flows;
 mod host_facts;
 pub mod import;

@@ -33,6 +33,8 @@ pub struct Reconciliation {
     pub imported: Counts,
     /// Messages written, fat ones counted once, by protocol.
     pub messages: Counts,
+    /// Connections written as such, because the side that accepted spoke first. They are not among the messages.
+    pub connects: u64,
     /// Messages written with a time at both ends.
     pub both_ends: u64,
     /// Messages written with the sender's times alone, by cause.
@@ -200,6 +202,7 @@ impl Reconciliation {
     pub(crate) fn absorb(&mut self, part: Reconciliation) {
         self.records += part.records;
         self.flows += part.flows;
+        self.connects += part.connects;
         self.both_ends += part.both_ends;
         for (counts, more) in [
             (&mut self.messages, part.messages),

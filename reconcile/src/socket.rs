@@ -23,6 +23,9 @@ const APART: i64 = 10_000;
 /// a return seems earlier than it was by that printing, which a busy machine may interrupt.
 const STRACE_APART: i64 = 1_000_000;
 
+/// A socket that was opened at most so many nanoseconds before it was connected was opened for that.
+const RIGHT_BEFORE: i64 = 100_000_000;
+
 /// A kernel socket.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Socket {
@@ -45,6 +48,11 @@ pub(crate) struct Socket {
     pub(crate) opened: i64,
     /// When it was connected or accepted.
     pub(crate) named: i64,
+    /// When `connect` was called, as far as that is known, or `accept` returned.
+    pub(crate) made: i64,
+    /// The process that connected or accepted it, and its thread.
+    pub(crate) maker: u32,
+    pub(crate) maker_tid: i32,
     /// When the last process had closed it; `i64::MAX`: not seen.
     pub(crate) closed: i64,
     /// The process that it belongs to, where no call says more: the last to use it, or else to have it.
@@ -246,6 +254,9 @@ fn socket(
         number: 0,
         opened,
         named: opened,
+        made: opened,
+        maker,
+        maker_tid: 0,
         closed,
         owner: user.map_or(holder, |(_, process)| process),
         pair: pair.unwrap_or(NONE),
@@ -268,6 +279,8 @@ fn socket(
             (role @ (Role::Connect | Role::Accept), former) => {
                 if former != role {
                     this.named = naming.time;
+                    this.made = made(naming, opened);
+                    this.maker_tid = naming.tid;
                     (maker, number) = (*process, *flow);
                 }
                 this.role = role;
@@ -275,6 +288,16 @@ fn socket(
             (role, _) => this.role = role,
         }
     }
-    (this.pid, this.number) = (capture.processes[maker as usize].pid, number);
+    (this.pid, this.number, this.maker) = (capture.processes[maker as usize].pid, number, maker);
     this
+}
+
+/// When the call was made that `naming` tells of, if it is one to `connect`, for a socket `opened` then. A log that does not
+/// say has been given the names after the call; a socket is mostly opened right before it.
+fn made(naming: &Naming, opened: i64) -> i64 {
+    match naming.role {
+        Role::Connect if naming.called != i64::MIN => naming.called,
+        Role::Connect if naming.time.saturating_sub(opened) <= RIGHT_BEFORE => opened.min(naming.time),
+        _ => naming.time,
+    }
 }

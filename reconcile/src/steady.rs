@@ -129,7 +129,7 @@ fn shift(capture: &mut Capture, log: usize, by: i64) {
     let namings = &mut capture.namings;
     let [from, to] = [flows.start, flows.end]
         .map(|flow| namings.partition_point(0..namings.len(), |naming| naming.flow < flow));
-    namings.for_each_mut(from..to, |naming| naming.time = naming.time.saturating_add(by));
+    namings.for_each_mut(from..to, |naming| naming.shift(by));
     let process = &mut capture.processes[log];
     for time in process.ended.iter_mut().chain(&mut process.node.start) {
         *time = time.saturating_add(by);

@@ -13,6 +13,7 @@ use crate::clocks::Samples;
 use crate::column::Column;
 use crate::connections::Connection;
 use crate::fat;
+use crate::greeting::Greeting;
 use crate::options::Options;
 use crate::reconciliation::{Reconciliation, add};
 use crate::row_sink::RowSink;
@@ -127,6 +128,12 @@ impl Matching<'_> {
         counts.internal.flows += u64::from(internal);
         let mut nobody = Samples::new(0);
         let samples = if self.connection.doubtful { &mut nobody } else { samples };
+        if let Some(making) =
+            Greeting::of(ways).and_then(|greeting| self.making(&greeting)).filter(|_| !internal)
+        {
+            counts.connects += 1;
+            rows.push(Row::of(&making, self.place, 0))?;
+        }
         for direction in 0..2 {
             self.direction(ways, direction, internal, counts, samples, rows)?;
         }
@@ -195,6 +202,12 @@ impl Matching<'_> {
         add(&mut counts.send_only, sent.name(), send_only);
         add(&mut counts.receive_only, received.name(), all - both - send_only);
         Ok(())
+    }
+
+    /// The making of the connection, where it was seen.
+    fn making(&self, greeting: &Greeting) -> Option<Part> {
+        let end = |place: u32| self.matcher.sockets.get(place as usize);
+        greeting.making(end(self.connection.connecting), end(self.connection.accepting))
     }
 
     /// What a message tells of the clocks of two hosts.

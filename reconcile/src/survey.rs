@@ -69,7 +69,7 @@ pub(crate) fn survey(path: &Path, tables: &Tables) -> Result<Result<Survey, Open
     let settings = clock.settings();
     let clock = clock.never_set(&settings);
     flows.for_each_mut(0..flows.len(), |flow| flow.convert(&clock));
-    namings.for_each_mut(0..namings.len(), |naming| naming.time = clock.realtime(naming.time as u64));
+    namings.for_each_mut(0..namings.len(), |naming| naming.convert(&clock));
     namings.sort_by_key(|naming| (naming.flow, naming.time))?;
     let ended = ended.map(|ticks| clock.realtime(ticks));
     Ok(Ok(Survey { header, clock, settings, flows, namings, names, ended, damage, counts }))
@@ -105,7 +105,7 @@ impl Reading {
     }
 
     fn entry(&mut self, entry: Entry) -> Result<(), Error> {
-        let Entry { ticks, record, .. } = entry;
+        let Entry { ticks, record, tid } = entry;
         let time = ticks as i64;
         match record {
             Record::Transfer { bytes, .. } if bytes > LARGEST_TRANSFER => {
@@ -140,10 +140,12 @@ impl Reading {
                 flow.kind = Some(Kind { domain: what.domain, kind: what.kind, protocol: what.protocol });
                 flow.cookie = what.cookie;
             }
-            Record::Endpoints { flow, role, local, peer, peer_pid } => {
+            Record::Endpoints { flow, role, local, peer, peer_pid, took } => {
                 let (local, peer) = (self.names.intern_some(local)?, self.names.intern_some(peer)?);
                 let flow = self.place(flow, ticks)?;
-                self.namings.push(Naming { flow, role, time, local, peer, peer_pid })?;
+                let called = took.map_or(i64::MIN, |took| ticks.saturating_sub(took) as i64);
+                let tid = tid as i32;
+                self.namings.push(Naming { flow, role, time, called, tid, local, peer, peer_pid })?;
             }
             Record::Pair { first, second } => {
                 self.at(first, ticks)?.pair = second;

@@ -3,7 +3,9 @@
 use crate::api::Api;
 use crate::damage::Fault;
 use crate::duration;
-use crate::encode::{Call, Direction, Flow, Origin, ProcessEvent, Role, WaitCall, datagram_flag};
+use crate::encode::{
+    Call, Direction, Flow, Origin, ProcessEvent, Role, TOOK, TOOK_SHIFT, WaitCall, datagram_flag,
+};
 use crate::layout::{Anchor, SHORT_DATAGRAM_WORDS, SHORT_WORDS, TRANSFER_WORDS, kind};
 use crate::sockaddr::SocketName;
 
@@ -69,6 +71,8 @@ pub enum Record {
         peer: Option<SocketName>,
         /// The process at the other end of a unix socket; 0 if unknown.
         peer_pid: u32,
+        /// How long before, in ticks, `connect` was called, where this is known.
+        took: Option<u64>,
     },
     /// A descriptor was closed.
     Close {
@@ -321,6 +325,7 @@ fn fields(tag: u8, aux: u16, words: &[u32]) -> Result<(Time, Record), Fault> {
                 local: name(words.get(5..), local)?,
                 peer: name(words.get(5 + local.div_ceil(4)..), peer)?,
                 peer_pid: word(4)?,
+                took: (lengths & TOOK != 0).then(|| duration::unpack(lengths >> TOOK_SHIFT)),
             };
             (low, record)
         }

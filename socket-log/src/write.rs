@@ -124,7 +124,20 @@ impl LogWriter {
         peer: &[u8],
         peer_pid: u32,
     ) -> &mut LogWriter {
-        self.record(ticks, encode::endpoints(ticks, flow, role, local, peer, peer_pid).as_slice())
+        self.record(ticks, encode::endpoints(ticks, flow, role, local, peer, peer_pid, None).as_slice())
+    }
+
+    /// The same of a flow that connected by a call `took` ticks before.
+    pub fn connected(
+        &mut self,
+        ticks: u64,
+        flow: u32,
+        took: u64,
+        [local, peer]: [&[u8]; 2],
+        peer_pid: u32,
+    ) -> &mut LogWriter {
+        let words = encode::endpoints(ticks, flow, Role::Connect, local, peer, peer_pid, Some(took));
+        self.record(ticks, words.as_slice())
     }
 
     /// Bytes sent or received on a stream.

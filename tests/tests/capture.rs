@@ -19,7 +19,9 @@ fn flow(log: &Recorded, accept: impl Fn(&socket_log::encode::Flow) -> bool) -> u
 /// What the latest record says of the flow's ends, in the role.
 fn ends(log: &Recorded, wanted: u32, role: Role) -> (Option<SocketName>, Option<SocketName>, u32) {
     let found = log.records().filter_map(|record| match record {
-        Record::Endpoints { flow, role: has, local, peer, peer_pid } if *flow == wanted && *has == role => {
+        Record::Endpoints { flow, role: has, local, peer, peer_pid, .. }
+            if *flow == wanted && *has == role =>
+        {
             Some((local.clone(), peer.clone(), *peer_pid))
         }
         _ => None,

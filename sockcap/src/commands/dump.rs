@@ -90,7 +90,7 @@ fn line(out: &mut impl Write, clock: &Clock, entry: &Entry) -> io::Result<()> {
             flow.cookie,
             flow.listener
         ),
-        Record::Endpoints { flow, role, local, peer, peer_pid } => {
+        Record::Endpoints { flow, role, local, peer, peer_pid, took } => {
             write!(out, "endpoints flow {flow} role {role:?}")?;
             for (name, endpoint) in [("local", local), ("peer", peer)] {
                 if let Some(endpoint) = endpoint {
@@ -99,6 +99,9 @@ fn line(out: &mut impl Write, clock: &Clock, entry: &Entry) -> io::Result<()> {
             }
             if *peer_pid != 0 {
                 write!(out, " peer pid {peer_pid}")?;
+            }
+            if let Some(took) = took {
+                write!(out, " took {} ns", clock.nanoseconds(*took))?;
             }
             writeln!(out)
         }

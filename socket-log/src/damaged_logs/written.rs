@@ -42,7 +42,7 @@ enum What {
     Transfer(Direction, u32, u64, u64),
     Datagram(Direction, u32, u32, u8, (Vec<u8>, Option<SocketName>)),
     Flow(u32, i32, u64),
-    Endpoints(u32, (Vec<u8>, Option<SocketName>), (Vec<u8>, Option<SocketName>), u32),
+    Endpoints(u32, (Vec<u8>, Option<SocketName>), (Vec<u8>, Option<SocketName>), u32, Option<u64>),
     Small(u32, u8),
 }
 
@@ -55,8 +55,8 @@ fn what() -> impl Strategy<Value = What> {
         2 => (direction(), flow.clone(), any::<u32>(), 0..4u8, socket_name())
             .prop_map(|(direction, flow, sum, flags, peer)| What::Datagram(direction, flow, sum, flags, peer)),
         1 => (flow.clone(), any::<i32>(), any::<u64>()).prop_map(|(flow, fd, cookie)| What::Flow(flow, fd, cookie)),
-        1 => (flow.clone(), socket_name(), socket_name(), any::<u32>())
-            .prop_map(|(flow, local, peer, pid)| What::Endpoints(flow, local, peer, pid)),
+        1 => (flow.clone(), socket_name(), socket_name(), any::<u32>(), prop::option::of(0..64u64))
+            .prop_map(|(flow, local, peer, pid, took)| What::Endpoints(flow, local, peer, pid, took)),
         2 => (flow, 0..13u8).prop_map(|(flow, kind)| What::Small(flow, kind)),
     ]
 }
@@ -104,9 +104,11 @@ fn written(what: What, tid: u32, ticks: u64) -> Written {
             };
             (encode::flow(ticks, &flow).as_slice().to_vec(), Record::Flow(flow))
         }
-        What::Endpoints(flow, local, peer, peer_pid) => (
-            encode::endpoints(ticks, flow, Role::Accept, &local.0, &peer.0, peer_pid).as_slice().to_vec(),
-            Record::Endpoints { flow, role: Role::Accept, local: local.1, peer: peer.1, peer_pid },
+        What::Endpoints(flow, local, peer, peer_pid, took) => (
+            encode::endpoints(ticks, flow, Role::Connect, &local.0, &peer.0, peer_pid, took)
+                .as_slice()
+                .to_vec(),
+            Record::Endpoints { flow, role: Role::Connect, local: local.1, peer: peer.1, peer_pid, took },
         ),
         What::Small(flow, kind) => {
             let (words, record) = match kind {

@@ -3,6 +3,7 @@
 use super::numbered::numbered;
 use super::transfers::Direction;
 use super::words::{LongWords, Words, cut, padded};
+use crate::duration;
 use crate::layout::kind;
 
 numbered! {
@@ -68,9 +69,12 @@ pub fn flow(ticks: u64, flow: &Flow) -> Words {
 
 /// The words of an endpoints record before the names.
 pub const ENDPOINTS_WORDS: usize = 5;
+/// In the word with the names' lengths: it has how long `connect` took, and from which bit on that stands, packed.
+pub(crate) const TOOK: u32 = 1 << 26;
+pub(crate) const TOOK_SHIFT: u32 = 16;
 
 /// What the ends of a flow are called, in three parts: fixed words, and the two names, raw `sockaddr`s, either empty
-/// where unknown. They follow in [`padded`] words each.
+/// where unknown. They follow in [`padded`] words each. Where the record is of a `connect`, it was called `took` ticks before.
 #[inline]
 pub fn endpoints_parts<'a>(
     ticks: u64,
@@ -79,18 +83,28 @@ pub fn endpoints_parts<'a>(
     local: &'a [u8],
     peer: &'a [u8],
     peer_pid: u32,
+    took: Option<u64>,
 ) -> ([u32; ENDPOINTS_WORDS], &'a [u8], &'a [u8]) {
     let (local, peer) = (cut(local), cut(peer));
     let words = ENDPOINTS_WORDS + local.len().div_ceil(4) + peer.len().div_ceil(4);
     let first = u32::from(kind::ENDPOINTS) | (words as u32) << 8 | (role as u32) << 16;
-    let lengths = local.len() as u32 | (peer.len() as u32) << 8;
+    let took = took.and_then(duration::pack).map_or(0, |packed| packed << TOOK_SHIFT | TOOK);
+    let lengths = local.len() as u32 | (peer.len() as u32) << 8 | took;
     ([first, ticks as u32, flow, lengths, peer_pid], local, peer)
 }
 
 /// The same as one record.
 #[inline]
-pub fn endpoints(ticks: u64, flow: u32, role: Role, local: &[u8], peer: &[u8], peer_pid: u32) -> LongWords {
-    let (head, local, peer) = endpoints_parts(ticks, flow, role, local, peer, peer_pid);
+pub fn endpoints(
+    ticks: u64,
+    flow: u32,
+    role: Role,
+    local: &[u8],
+    peer: &[u8],
+    peer_pid: u32,
+    took: Option<u64>,
+) -> LongWords {
+    let (head, local, peer) = endpoints_parts(ticks, flow, role, local, peer, peer_pid, took);
     LongWords::of(head.into_iter().chain(padded(local)).chain(padded(peer)))
 }
 

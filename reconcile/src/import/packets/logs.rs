@@ -80,7 +80,11 @@ impl Logs {
         let reference = self.flow(log, socket, origin, time);
         let (own, peer) = (name(own), name(peer));
         self.write(reference, |writer, flow| {
-            writer.endpoints(ticks(time), flow, role, &own, &peer, 0);
+            match role {
+                // The connection's first packet is what the call to connect sends.
+                Role::Connect => writer.connected(ticks(time), flow, 0, [&own, &peer], 0),
+                _ => writer.endpoints(ticks(time), flow, role, &own, &peer, 0),
+            };
         });
         reference
     }

@@ -194,7 +194,10 @@ impl Log {
             matches!(socket.role, Role::Bind | Role::Unknown) && !socket.has_name() && socket.peer.is_empty();
         if !is_unnamed {
             let (local, peer) = (&socket.local, &socket.peer);
-            self.record(at, &encode::endpoints(at.ticks(), flow, socket.role, local, peer, socket.peer_pid));
+            // What connects is written with the time of the call.
+            let took = (socket.role == Role::Connect).then_some(0);
+            let (now, pid) = (at.ticks(), socket.peer_pid);
+            self.record(at, &encode::endpoints(now, flow, socket.role, local, peer, pid, took));
         }
     }
 
