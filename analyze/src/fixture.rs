@@ -125,6 +125,18 @@ impl Sent {
         self
     }
 
+    /// Its first byte received at that time, before the last one.
+    pub(crate) fn arrives(&mut self, first: i64) -> &mut Sent {
+        self.message.recv_first = self.message.recv_last.map(|_| first);
+        self
+    }
+
+    /// As the making of the connection.
+    pub(crate) fn connect(&mut self) -> &mut Sent {
+        (self.message.bytes, self.message.parts) = (0, 0);
+        self
+    }
+
     /// As a datagram.
     pub(crate) fn udp(&mut self) -> &mut Sent {
         self.message.protocol = Protocol::Udp;

@@ -161,12 +161,14 @@ fn circles_are_cut_and_an_endpoint_has_its_text() {
 fn who_connected_is_known_of_each_call() {
     let mut fixture = Fixture::new();
     fixture.send("a", "b", 0, 1).ports(40_000, 80).on(1);
+    fixture.send("c", "b", 6, 7).ports(40_000, 81).on(2);
+    fixture.send("b", "c", 8, 9).ports(81, 40_000).on(2).accepting();
     fixture.send("b", "c", 10, 11).ports(81, 40_000).on(2).accepting();
     let trace = fixture.trace();
     let directory = tempfile::tempdir().unwrap();
     let data = DataDir::new(directory.path());
     trace.write(&data.messages(), &data.nodes()).unwrap();
-    Links::spontaneous_only(2).write(&data.links()).unwrap();
+    Links::spontaneous_only(4).write(&data.links()).unwrap();
     let mut seen = Vec::new();
     in_windows::<Error>(&data, &Options::default(), |window| {
         let port = |endpoint: Option<&str>| endpoint.and_then(|e| Some(e.rsplit_once(':')?.1.to_owned()));
@@ -177,7 +179,7 @@ fn who_connected_is_known_of_each_call() {
         Ok(ControlFlow::Continue(()))
     })
     .unwrap();
-    // What an acceptor says unasked is a call of its own, to a port that is none of a server.
+    // What an acceptor says unasked, once it was asked something, is a call of its own, to a port that is none of a server.
     let of = |name: &str, port: &str, connected| (name.to_owned(), connected, Some(port.to_owned()));
-    assert_eq!(seen, [of("b", "80", true), of("c", "40000", false)]);
+    assert_eq!(seen, [of("b", "80", true), of("b", "81", true), of("c", "40000", false)]);
 }
