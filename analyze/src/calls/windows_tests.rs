@@ -27,7 +27,8 @@ fn directory(calls: i64, width: i64) -> (tempfile::TempDir, DataDir, MessageTrac
     for call in 0..calls {
         let (begin, port) = (1000 * call, fixture.ephemeral());
         let flow = 10 * call;
-        fixture.send("out", "a", begin, begin + 1).ports(port, 80).on(flow);
+        // The rest of it is read after the answer.
+        fixture.send("out", "a", begin, begin + 28).arrives(begin + 1).ports(port, 80).on(flow);
         for child in 0..width {
             let (at, port) = (begin + 10 + 40 * child, fixture.ephemeral());
             fixture.send("a", "b", at, at + 2).ports(port, 81).on(flow + 1 + child).threads(5, 6);
@@ -41,7 +42,7 @@ fn directory(calls: i64, width: i64) -> (tempfile::TempDir, DataDir, MessageTrac
     for row in 0..trace.len() {
         let sent = trace.send_ts(row);
         if let Some((_, cause)) = causes.iter().find(|(at, _)| Some(*at) == sent) {
-            let parent = (0..trace.len()).find(|row| trace.recv_ts(*row) == Some(*cause));
+            let parent = (0..trace.len()).find(|row| trace.arrival(*row) == Some(*cause));
             links.set(row, &[(parent.unwrap() as u32, 0.75)], 0.25);
         }
     }
