@@ -134,7 +134,7 @@ impl Iterator for CallTable<'_> {
 
 /// The call's request or, where it was not seen, its response.
 fn first(trace: &MessageTrace, calls: &Calls, call: usize) -> message_trace::Message {
-    trace.message(calls.request(call).or(calls.response(call)).unwrap_or_default())
+    trace.message(calls.first_of(call))
 }
 
 #[cfg(test)]

@@ -142,7 +142,7 @@ impl CallWindow<'_> {
         let (calls, trace) = (self.calls, self.stretch);
         let [request, response] = self.messages_of(call);
         let has_request = calls.request(call).is_some();
-        let message = trace.message(first_message(calls, call));
+        let message = trace.message(calls.first_of(call));
         let known = self.parents.of_call(call).filter(|_| !self.cut[call]);
         let parent = known.and_then(|parent| parent.call).map(|parent| {
             let [request, response] = self.messages_of(parent);
@@ -174,7 +174,7 @@ impl CallWindow<'_> {
             protocol: message.protocol,
             request,
             response,
-            id: trace.call_id(first_message(calls, call)),
+            id: trace.call_id(calls.first_of(call)),
         }
     }
 }
@@ -247,11 +247,6 @@ pub fn in_windows<E: From<Error>>(
 fn earliest(calls: &Calls, call: usize) -> usize {
     let (request, response) = (calls.request(call), calls.response(call));
     request.into_iter().chain(response).min().unwrap_or_default()
-}
-
-/// The row of the call's request or, where it was not seen, its response.
-fn first_message(calls: &Calls, call: usize) -> usize {
-    calls.request(call).or(calls.response(call)).unwrap_or_default()
 }
 
 #[cfg(test)]
