@@ -10,12 +10,18 @@ same, so that what it is made of stays as it was, and K times as much of it is t
 --remove P takes P percent of the calls away, each as likely as any other, by a seed. What a call that was taken away had
 called counts to the nearest one above it that was kept; where there is none it is a root.
 
+--sides S keeps the times of one end of each call only: caller or callee.
+
+--without-ids also measures each variant without the ids that pair a request with its response, which a capture has not.
+The truth is then one about messages, told by the times at their two ends.
+
 --ablation also leaves out each kind of evidence in turn that auto weighs.
 """
 
 import argparse
 import csv
 import gzip
+import io
 import json
 import os
 import random
@@ -29,6 +35,8 @@ TARGET = os.environ.get("CARGO_TARGET_DIR", os.path.join(REPOSITORY, "target"))
 SOCKCAP = os.path.join(TARGET, "release", "sockcap")
 
 TIMES = ("t_call_send", "t_call_recv", "t_ret_send", "t_ret_recv")
+# What each end of a call has the times of.
+SIDES = {"caller": ("t_call_send", "t_ret_recv"), "callee": ("t_call_recv", "t_ret_send")}
 # Calls that are not scored, as in the papers that use the sets.
 EXCLUDED = {"media": "compose-review-service"}
 # What auto weighs and can be told to leave out.
@@ -79,6 +87,10 @@ def variants(arguments):
             chance = random.Random(f"{arguments.seed} {percent:g}")
             return [call for call in calls if chance.random() * 100 >= percent]
         yield f"{percent:g}% removed", kept
+    for side in arguments.sides:
+        def one_sided(calls, parents):
+            return [{**call, **{column: "" for column in TIMES if column not in SIDES[side]}} for call in calls]
+        yield f"times of the {side} alone", one_sided
 
 
 def sockcap(*arguments):
@@ -88,12 +100,38 @@ def sockcap(*arguments):
     return process.stdout
 
 
-def measure(work, name, calls, truth, algorithm, runs):
+def reconciled(work, calls, parents, truth, with_ids):
+    """The data directory of the calls, and its truth: that about calls or, without ids, one about messages."""
+    data, path = os.path.join(work, "data"), os.path.join(work, "calls.csv")
+    write(path, calls if with_ids else [{**call, "call_id": ""} for call in calls])
+    sockcap("import", "calls", path, "-d", data)
+    sockcap("reconcile", "-d", data)
+    if with_ids:
+        return data, truth
+    rows = {}
+    names = [row["command"] or row["host"] for row in csv.DictReader(io.StringIO(sockcap("export", "nodes", "--format", "csv", "-d", data)))]
+    for message in csv.DictReader(io.StringIO(sockcap("export", "messages", "--format", "csv", "-d", data))):
+        if message["direction"] == "0":
+            ends = names[int(message["src"])], names[int(message["dst"])]
+            rows.setdefault((*ends, message["send_first"], message["recv_first"]), []).append(message["id"])
+    row_of = {}
+    for call in calls:
+        # Of calls at one time between the same two it cannot be told which is which, nor need it be.
+        row_of[call["call_id"]] = rows[tuple(call[column] for column in ("caller", "callee", "t_call_send", "t_call_recv"))].pop(0)
+    truth = os.path.join(work, "truth.csv")
+    ids = {call["call_id"] for call in calls}
+
+    def kept(call):
+        while call is not None and call not in ids:
+            call = parents.get(call)
+        return call
+
+    write(truth, [{"child": row, "parent": row_of.get(kept(parents.get(call))) or ""} for call, row in row_of.items()])
+    return data, truth
+
+
+def measure(data, name, truth, algorithm, runs):
     """The score of an algorithm, given as its name and other flags, on the calls, and how long the analysis took, in seconds."""
-    data = os.path.join(work, "data")
-    if not os.path.isdir(data):
-        sockcap("import", "calls", calls, "-d", data)
-        sockcap("reconcile", "-d", data)
     times = []
     for _ in range(runs):
         start = time.monotonic()
@@ -120,6 +158,9 @@ def main():
     parser.add_argument("--compress", nargs="*", type=float, default=[], metavar="K",
                         help="also with root arrivals K times closer together")
     parser.add_argument("--remove", nargs="*", type=float, default=[], metavar="P", help="also with P percent of calls removed")
+    parser.add_argument("--sides", nargs="*", choices=list(SIDES), default=[], metavar="S",
+                        help="also with the times of one end of each call alone: caller, callee")
+    parser.add_argument("--without-ids", action="store_true", help="each variant also without call ids")
     parser.add_argument("--seed", type=int, default=1, help="of what is removed [default: 1]")
     parser.add_argument("--runs", type=int, default=1, help="of each analysis; the shortest time counts [default: 1]")
     parser.add_argument("--ablation", action="store_true", help="auto also without each kind of evidence")
@@ -151,17 +192,19 @@ def main():
         calls = table(os.path.join(directory, "calls.csv.gz"))
         parents = {row["call_id"]: row["parent_call_id"] or None for row in table(truth)}
         for variant, make in variants(arguments):
-            with tempfile.TemporaryDirectory(dir=TARGET) as work:
-                path = os.path.join(work, "calls.csv")
-                write(path, make(calls, parents))
-                for algorithm in algorithms:
-                    score, seconds = measure(work, name, path, truth, algorithm, arguments.runs)
-                    shares = [score[key] for key in (
-                        "link_accuracy", "ambiguous_link_accuracy", "request_accuracy", "trace_accuracy",
-                        "top5_trace_accuracy", "precision_at_90_coverage", "calibration_error")]
-                    cells = [name, variant, " ".join(algorithm), str(score["population"]["calls"]), *map(percent, shares),
-                             f"{seconds:.2f}"]
-                    print("| " + " | ".join(cells) + " |", flush=True)
+            made = make(calls, parents)
+            for with_ids in [True, False] if arguments.without_ids else [True]:
+                with tempfile.TemporaryDirectory(dir=TARGET) as work:
+                    data, of_made = reconciled(work, made, parents, truth, with_ids)
+                    for algorithm in algorithms:
+                        score, seconds = measure(data, name, of_made, algorithm, arguments.runs)
+                        shares = [score[key] for key in (
+                            "link_accuracy", "ambiguous_link_accuracy", "request_accuracy", "trace_accuracy",
+                            "top5_trace_accuracy", "precision_at_90_coverage", "calibration_error")]
+                        which = variant if with_ids else f"{variant}, without ids"
+                        cells = [name, which, " ".join(algorithm), str(score["population"]["calls"]), *map(percent, shares),
+                                 f"{seconds:.2f}"]
+                        print("| " + " | ".join(cells) + " |", flush=True)
 
 
 main()

@@ -6,6 +6,7 @@
 //! A message that was never answered is a call without a response, so that every message is of exactly one call.
 
 mod candidates;
+mod order;
 mod pairing;
 mod parents;
 mod table;
@@ -86,6 +87,11 @@ impl Calls {
     /// The row of the call's request; none where only its response was seen.
     pub fn request(&self, call: usize) -> Option<usize> {
         Some(self.request[call] as usize).filter(|row| *row != NONE as usize)
+    }
+
+    /// The row of the call's request or, where it was not seen, of its response.
+    fn first_of(&self, call: usize) -> usize {
+        self.request(call).or(self.response(call)).unwrap_or_default()
     }
 
     /// The row of the call's response.

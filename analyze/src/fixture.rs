@@ -125,6 +125,18 @@ impl Sent {
         self
     }
 
+    /// Its first byte received at that time, before the last one.
+    pub(crate) fn arrives(&mut self, first: i64) -> &mut Sent {
+        self.message.recv_first = self.message.recv_first.map(|_| first);
+        self
+    }
+
+    /// As the making of the connection.
+    pub(crate) fn connect(&mut self) -> &mut Sent {
+        (self.message.bytes, self.message.parts) = (0, 0);
+        self
+    }
+
     /// As a datagram.
     pub(crate) fn udp(&mut self) -> &mut Sent {
         self.message.protocol = Protocol::Udp;
@@ -152,12 +164,12 @@ impl Sent {
 
 /// Messages among four nodes, of which the last was not traced, with clocks that may be off.
 pub(crate) fn some_trace() -> impl Strategy<Value = MessageTrace> {
-    let message = (0usize..4, 0usize..4, 0i64..400, -20i64..60, any::<bool>(), 0u8..10);
+    let message = (0usize..4, 0usize..4, 0i64..400, -20i64..60, any::<bool>(), 0u8..10, 0i64..40);
     proptest::collection::vec(message, 0..60).prop_map(|messages| {
         let mut trace = Fixture::new().untraced(&["d"]);
-        for (bytes, (src, dst, send, latency, answers, lost)) in (1..).zip(messages) {
+        for (bytes, (src, dst, send, latency, answers, lost, early)) in (1..).zip(messages) {
             let sent = trace.send(["a", "b", "c", "d"][src], ["a", "b", "c", "d"][dst], send, send + latency);
-            sent.bytes(bytes);
+            sent.bytes(bytes).arrives(send + latency - early);
             if answers {
                 sent.ports(80, 40_000).accepting();
             }

@@ -6,7 +6,8 @@
 //! There may be more of them than memory holds, as every wrong link makes a pattern of its own. So they are collected as bytes
 //! ([`collector`], [`record`], [`place_labels`], [`path_log`], [`bytes`]), described partition by partition ([`mod@aggregate`], [`described`]),
 //! numbered ([`ranking`]) and written group by group ([`pattern_rows`], [`hop_texts`]). Whoever wants to know more of them than the
-//! patterns tell reads them with the times of their messages, piece by piece ([`timed_instances`]).
+//! patterns tell reads them with the times of their messages, piece by piece ([`timed_instances`]). Both count a message as received
+//! when [`receipt`] says.
 
 mod aggregate;
 mod bytes;
@@ -31,6 +32,7 @@ mod pattern_rows;
 mod pattern_table;
 mod place_labels;
 mod ranking;
+mod receipt;
 mod record;
 #[cfg(test)]
 mod reference;
@@ -49,3 +51,4 @@ pub use pattern_roots::pattern_roots;
 pub use timed_instances::{TimedHop, TimedInstance, TimedInstances, WhichInstance};
 
 pub(crate) use of_stretches::PathsOfStretches;
+pub(crate) use receipt::Receipt;

@@ -2,6 +2,8 @@
 //! and behind them. What is inferred of a stretch is kept for its own messages, and those around it only let these be seen
 //! with what they overlap (Project 5, section 8, does so for the nesting algorithm).
 
+mod surplus;
+
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -11,6 +13,7 @@ use message_trace::{DataDir, Error, FROM_CONNECTING, MessageTrace, Nodes};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::naming::Outline;
+use surplus::Surplus;
 
 /// Messages before and behind a stretch, as a part of its length.
 const AROUND: usize = 4;
@@ -68,7 +71,8 @@ impl Stretches {
         let before = around.min(begin as usize);
         let own = before..before + length;
         let mut trace = MessageTrace::new(self.reader.nodes().clone());
-        trace.beyond.uneven = Some(self.uneven.clone());
+        // One that is the whole trace tells by itself.
+        trace.beyond.uneven = Some(self.uneven.clone()).filter(|_| (length as u64) < self.rows);
         if let Some(last) = last {
             let rest = last.own.end - before;
             trace.append_rows(&last.trace, rest..last.trace.len());
@@ -87,7 +91,8 @@ impl Stretches {
 pub(crate) struct Whole {
     /// Its outline.
     pub(crate) outline: MessageTrace,
-    /// The flows of which the two sides sent different numbers of messages without call ids.
+    /// The flows of which the two sides sent different numbers of messages without call ids, where a first message of the
+    /// accepting side is not counted: it answers nothing that was seen.
     uneven: Arc<FxHashSet<i64>>,
 }
 
@@ -99,15 +104,14 @@ impl Whole {
     pub(crate) fn of(data: &DataDir, threads: usize) -> Result<Whole, Error> {
         let reader = WayReader::open(&data.messages(), &data.nodes())?;
         let mut outline = Outline::new(reader.nodes().clone());
-        let mut more: FxHashMap<i64, i64> = FxHashMap::default();
+        let mut more = Surplus::default();
         // An outline's outline is itself, so each group's is made on its own.
         let of_group = |group: usize| {
             let mut outline = Outline::new(Nodes::default());
-            let mut more: FxHashMap<i64, i64> = FxHashMap::default();
+            let mut more = Surplus::default();
             reader.read(group, |part| {
                 for row in (0..part.len()).filter(|row| part.call_number(*row).is_none()) {
-                    let step = if part.direction(row) == FROM_CONNECTING { 1 } else { -1 };
-                    add(&mut more, part.flow(row), |more| more + step);
+                    more.add(part.flow(row), if part.direction(row) == FROM_CONNECTING { 1 } else { -1 });
                 }
                 outline.add(part);
             })?;
@@ -115,12 +119,10 @@ impl Whole {
         };
         in_order(threads, reader.groups(), of_group, |_, (part, of_group)| {
             outline.add(&part);
-            for (flow, of_group) in of_group {
-                add(&mut more, flow, |more| more + of_group);
-            }
+            more.append(of_group);
             Ok(())
         })?;
-        Ok(Whole { outline: outline.into_trace(), uneven: Arc::new(more.into_keys().collect()) })
+        Ok(Whole { outline: outline.into_trace(), uneven: Arc::new(more.uneven()) })
     }
 }
 
@@ -133,10 +135,10 @@ fn balance(open: &mut FxHashMap<i64, u32>, trace: &MessageTrace, rows: Range<usi
 }
 
 /// Changes the count of `flow`; one that is nothing is not kept, so that there are as many as are open.
-fn add<T: Copy + Default + PartialEq>(counts: &mut FxHashMap<i64, T>, flow: i64, change: impl Fn(T) -> T) {
+fn add(counts: &mut FxHashMap<i64, u32>, flow: i64, change: impl Fn(u32) -> u32) {
     let count = counts.entry(flow).or_default();
     *count = change(*count);
-    if *count == T::default() {
+    if *count == 0 {
         counts.remove(&flow);
     }
 }

@@ -22,7 +22,7 @@ pub use clock_exchange::ClockExchange;
 pub use data_dir::{DataDir, Import};
 pub use endpoint::Endpoint;
 pub use error::Error;
-pub use message::{FROM_ACCEPTING, FROM_CONNECTING, Message, Protocol};
+pub use message::{FROM_ACCEPTING, FROM_CONNECTING, Message, Protocol, arrival};
 pub use node::{Grain, Node, NodeId, Nodes};
 pub use progress::Progress;
 pub use trace::{Beyond, EndpointId, MessageTrace};

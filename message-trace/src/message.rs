@@ -61,9 +61,7 @@ impl Message {
     /// When its first byte was received, on the common clock: from then on it can cause what its receiver does. The
     /// receiver may read the last byte much later, or never.
     pub fn arrival(&self) -> Option<i64> {
-        let last = self.recv_ts?;
-        let of_reading = self.recv_last.zip(self.recv_first);
-        Some(of_reading.map_or(last, |(end, begin)| last.saturating_sub(end.saturating_sub(begin))))
+        arrival(self.recv_ts, self.recv_first, self.recv_last)
     }
 
     /// Whether it is the making of a connection, from the call to connect to the return from accept, and carries no data.
@@ -76,6 +74,13 @@ impl Message {
     pub fn network_latency(&self) -> Option<i64> {
         Some(self.recv_ts?.saturating_sub(self.send_ts?))
     }
+}
+
+/// [`Message::arrival`] by [`Message::recv_ts`], [`Message::recv_first`] and [`Message::recv_last`].
+#[inline]
+pub fn arrival(recv_ts: Option<i64>, recv_first: Option<i64>, recv_last: Option<i64>) -> Option<i64> {
+    let of_reading = recv_last.zip(recv_first);
+    recv_ts.map(|ts| of_reading.map_or(ts, |(end, begin)| ts.saturating_sub(end.saturating_sub(begin))))
 }
 
 /// What a message went over.

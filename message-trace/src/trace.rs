@@ -11,7 +11,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::endpoint::Endpoint;
-use crate::message::{Message, Protocol};
+use crate::message::{Message, Protocol, arrival};
 use crate::node::{Node, NodeId, Nodes};
 use call_ids::CallIds;
 
@@ -193,9 +193,7 @@ impl MessageTrace {
     /// As for [`MessageTrace::message`].
     #[inline]
     pub fn arrival(&self, row: usize) -> Option<i64> {
-        let last = self.recv_ts(row)?;
-        let of_reading = self.recv_last(row).zip(self.recv_first(row));
-        Some(of_reading.map_or(last, |(end, begin)| last.saturating_sub(end.saturating_sub(begin))))
+        arrival(self.recv_ts(row), self.recv_first(row), self.recv_last(row))
     }
 
     /// [`Message::recv_last`] of row `row` alone.

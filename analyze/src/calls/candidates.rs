@@ -1,7 +1,7 @@
 //! All that the links say of a call's parent: each possible parent with its probability, where [`super::Parents`] has
 //! only what the most likely links lead to. Ways that lead to the same parent are added up.
 
-use super::Calls;
+use super::{Calls, order};
 use crate::infer::Links;
 
 /// The most candidates that are kept of a call, the most likely ones.
@@ -10,16 +10,18 @@ const MOST: usize = 8;
 /// The possible parents of every call.
 #[derive(Clone, Debug, Default)]
 pub struct Candidates {
-    ends: Vec<u32>,
+    /// Where the candidates of each call begin, and how many there are.
+    of: Vec<(u32, u32)>,
     candidates: Vec<(Option<u32>, f64)>,
 }
 
 impl Candidates {
     /// The candidates that `links` give to `calls`.
     pub fn of(calls: &Calls, links: &Links) -> Candidates {
-        let mut all = Candidates::default();
+        let mut all = Candidates { of: vec![(0, 0); calls.len()], ..Candidates::default() };
         let mut ways: Vec<(Option<u32>, f64)> = Vec::new();
-        for call in 0..calls.len() {
+        // Of a call that is not there yet nothing is known; that is so on ways in circles.
+        for call in order::by_causes(calls, links).into_iter().map(|call| call as usize) {
             ways.clear();
             if let Some(request) = calls.request(call).filter(|request| *request < links.messages()) {
                 ways.push((None, links.spontaneous(request)));
@@ -29,7 +31,7 @@ impl Candidates {
                     let from = calls.of_message(cause as usize);
                     if calls.request(from) == Some(cause as usize) {
                         ways.push((Some(from as u32), probability));
-                    } else if from < call {
+                    } else {
                         // What was called before was called for the same parent.
                         ways.extend(
                             all.of_call(from).iter().map(|(parent, share)| (*parent, share * probability)),
@@ -37,7 +39,7 @@ impl Candidates {
                     }
                 }
             }
-            all.push(&mut ways);
+            all.set(call, &mut ways);
         }
         all
     }
@@ -45,11 +47,11 @@ impl Candidates {
     /// The possible parents of `call`, the most likely first; none is being spontaneous. Empty where the links say
     /// nothing.
     pub fn of_call(&self, call: usize) -> &[(Option<u32>, f64)] {
-        let first = if call == 0 { 0 } else { self.ends[call - 1] as usize };
-        &self.candidates[first..self.ends[call] as usize]
+        let (first, count) = self.of[call];
+        &self.candidates[first as usize..][..count as usize]
     }
 
-    fn push(&mut self, ways: &mut Vec<(Option<u32>, f64)>) {
+    fn set(&mut self, call: usize, ways: &mut Vec<(Option<u32>, f64)>) {
         ways.sort_unstable_by_key(|(parent, _)| *parent);
         ways.dedup_by(|way, kept| {
             let same = way.0 == kept.0;
@@ -60,8 +62,9 @@ impl Candidates {
         });
         ways.retain(|(_, probability)| *probability > 0.0);
         ways.sort_by(|one, other| other.1.total_cmp(&one.1));
+        let first = self.candidates.len();
         self.candidates.extend(ways.iter().take(MOST));
-        self.ends.push(self.candidates.len() as u32);
+        self.of[call] = (first as u32, (self.candidates.len() - first) as u32);
     }
 }
 
@@ -69,6 +72,18 @@ impl Candidates {
 mod tests {
     use super::*;
     use crate::calls::pairing::tests::{IN_TURN, calls};
+
+    #[test]
+    fn a_way_by_a_call_that_stands_later_counts() {
+        let (_, calls) = calls(&IN_TURN);
+        let mut links = Links::spontaneous_only(6);
+        // y, at row 1, was made after z, at row 3, by clocks that are off.
+        links.set(1, &[(4, 0.75)], 0.25);
+        links.set(3, &[(0, 0.5)], 0.5);
+        let candidates = Candidates::of(&calls, &links);
+        assert_eq!(candidates.of_call(1), [(None, 0.25 + 0.75 * 0.5), (Some(0), 0.75 * 0.5)]);
+        assert_eq!(candidates.of_call(2), [(None, 0.5), (Some(0), 0.5)]);
+    }
 
     #[test]
     fn ways_to_the_same_parent_are_added_up() {

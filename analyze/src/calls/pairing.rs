@@ -8,6 +8,13 @@
 //! connecting side's turn again; else one such message would shift all pairs behind it. There, one that was lost on its way is not
 //! what is answered if another one was not.
 //!
+//! A message is received with its first byte: who answers may read the rest later (the record that closes a FastCGI request).
+//! What the accepting side has sent before anything of a request had come is not its answer, whatever the order elsewhere.
+//!
+//! Where the accepting side speaks first, the making of the connection is the request and the greeting its response. If
+//! the making was not seen, as the connection is older than the recording or was imported, the first message answers
+//! something unknown: it is a response without a request, and no part of the turns behind it.
+//!
 //! Of a trace that tells only of nodes who calls whom, all calls from one to another are one flow, whose ends have no names.
 //! Many of them are open at once, so there are no turns: each return is matched with the earliest unmatched call. Calls
 //! with an id that is not unique are matched so as well, where there are as many returns; with fewer, as where a call was sent
@@ -118,9 +125,9 @@ fn ordered(trace: &MessageTrace, one: u32, other: u32) -> Pair {
     let (a, b) = (one as usize, other as usize);
     let before = |at: Option<i64>, then: Option<i64>| Some(at? <= then?);
     // By the clock of one's sender, and by that of its receiver; the other way round likewise.
-    let one_first = [before(trace.send_ts(a), trace.recv_ts(b)), before(trace.recv_ts(a), trace.send_ts(b))];
+    let one_first = [before(trace.send_ts(a), trace.arrival(b)), before(trace.arrival(a), trace.send_ts(b))];
     let other_first =
-        [before(trace.send_ts(b), trace.recv_ts(a)), before(trace.recv_ts(b), trace.send_ts(a))];
+        [before(trace.send_ts(b), trace.arrival(a)), before(trace.arrival(b), trace.send_ts(a))];
     let agree = |clocks: [Option<bool>; 2]| clocks.contains(&Some(true)) && !clocks.contains(&Some(false));
     match (agree(one_first), agree(other_first)) {
         (true, false) => (one, other),
@@ -156,18 +163,22 @@ impl Turns {
             *time = times(trace, *row)[end].unwrap_or_else(|| trace.message(*row as usize).time());
         }
         self.rows.sort_unstable();
-        let is_connection = || self.rows.first().is_some_and(|(_, row)| is_connection(trace, *row));
+        let is_connection = self.rows.first().is_some_and(|(_, row)| is_connection(trace, *row));
         let flow = self.rows.first().map_or(0, |(_, row)| trace.flow(*row as usize));
+        let of_unseen = |(_, row): &&(i64, u32)| direction(trace, *row) != FROM_CONNECTING;
+        let unseen = self.rows.first().filter(of_unseen).filter(|_| is_connection);
         let is_even = match &trace.beyond.uneven {
             Some(uneven) => !uneven.contains(&flow),
-            None => 2 * requests == self.rows.len(),
+            None => 2 * requests == self.rows.len() - usize::from(unseen.is_some()),
         };
-        let in_order = is_even || !is_connection();
+        let in_order = is_even || !is_connection;
         if !in_order {
             self.open.clear();
         }
+        let unseen = unseen.filter(|_| self.open.is_empty());
+        pairs.extend(unseen.map(|(_, row)| (NONE, *row)));
         let mut answering = false;
-        for (_, row) in &self.rows {
+        for (_, row) in self.rows.iter().skip(usize::from(unseen.is_some())) {
             if direction(trace, *row) == FROM_CONNECTING {
                 if answering && !in_order {
                     pairs.extend(self.open.drain(..).map(|request| (request, NONE)));
@@ -180,7 +191,10 @@ impl Turns {
                     give_up_lost(trace, &mut self.open, pairs);
                 }
                 // What nobody asked for is a message of the accepting side's own.
-                pairs.push(self.open.pop_front().map_or((*row, NONE), |request| (request, *row)));
+                let request = self.open.front().copied();
+                let request = request.filter(|request| !is_too_early(trace, *row, *request));
+                pairs.push(request.map_or((*row, NONE), |request| (request, *row)));
+                self.open.drain(..usize::from(request.is_some()));
             }
         }
         // Requests that were open before the part of the trace that this is are not in it.
@@ -209,10 +223,18 @@ fn is_lost(trace: &MessageTrace, row: u32) -> bool {
     !message.protocol.has_connections() && trace.nodes.get(message.dst).is_some_and(|node| node.traced)
 }
 
-/// When the connecting end and the accepting one saw a message, on the common clock.
+/// When the connecting end and the accepting one saw a message, on the common clock: when it was sent, and when its first
+/// byte came.
 fn times(trace: &MessageTrace, row: u32) -> [Option<i64>; 2] {
-    let (sent, received) = (trace.send_ts(row as usize), trace.recv_ts(row as usize));
-    if direction(trace, row) == FROM_CONNECTING { [sent, received] } else { [received, sent] }
+    let (sent, arrived) = (trace.send_ts(row as usize), trace.arrival(row as usize));
+    if direction(trace, row) == FROM_CONNECTING { [sent, arrived] } else { [arrived, sent] }
+}
+
+/// Whether the answer was sent before anything of the request had arrived, by the clock of who received the one and sent the
+/// other: then it is the answer to something else.
+fn is_too_early(trace: &MessageTrace, answer: u32, request: u32) -> bool {
+    let times = |request: u32| Some((trace.send_ts(answer as usize)?, trace.arrival(request as usize)?));
+    request != NONE && times(request).is_some_and(|(sent, arrived)| sent < arrived)
 }
 
 #[cfg(test)]

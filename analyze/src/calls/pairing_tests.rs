@@ -117,8 +117,7 @@ fn without_ids_the_turns_of_the_connection_pair() {
     // The first question was sent in two pieces: what follows is not shifted.
     let pieces = [q(0), q(2), r(4), q(6), r(8)];
     assert_eq!(found(&pieces), [(Some(0), Some(2)), (Some(1), None), (Some(3), Some(4))]);
-    // A greeting is a message of its own, and what is never answered a call without a response.
-    assert_eq!(found(&[r(0), q(2), r(4)]), [(Some(0), None), (Some(1), Some(2))]);
+    // What is never answered is a call without a response.
     assert_eq!(found(&[q(0), r(2), q(4)]), [(Some(0), Some(1)), (Some(2), None)]);
     let (trace, calls) = calls(&[q(0), r(2), q(4)]);
     assert_eq!([calls.id(&trace, 0), calls.id(&trace, 1)], ["#0", "#2"]);
@@ -182,4 +181,68 @@ fn what_was_lost_is_not_what_is_answered() {
     // Of requests that all were lost, or of which nobody can tell, the first is answered.
     let unseen = [("c", "a", "", 0, LOST), ("c", "a", "", 20, LOST), ("a", "c", "", 22, 23)];
     assert_eq!(found(&unseen), [(Some(0), Some(2)), (Some(1), None)]);
+}
+
+#[test]
+fn a_first_message_of_the_accepting_side_is_no_part_of_the_turns_behind_it() {
+    let q = |time| ("c", "a", "", time, time + 1);
+    let r = |time| ("a", "c", "", time, time + 1);
+    // It answers something that was not seen: the making of the connection, or a request before the recording.
+    assert_eq!(found(&[r(0), q(2), r(4)]), [(None, Some(0)), (Some(1), Some(2))]);
+    // Both sides have sent as many, as the first question came in two pieces: it does not take the second answer.
+    let even = [r(0), q(2), q(4), r(6), q(8), r(10)];
+    assert_eq!(found(&even), [(None, Some(0)), (Some(1), Some(3)), (Some(2), None), (Some(4), Some(5))]);
+    // The accepting side has sent more, but all that was asked is answered: pipelined questions stay open.
+    let more = [r(0), q(2), q(4), r(6), q(8), r(10), r(12)];
+    let pairs = [(None, Some(0)), (Some(1), Some(3)), (Some(2), Some(5)), (Some(4), Some(6))];
+    assert_eq!(found(&more), pairs);
+}
+
+#[test]
+fn the_making_of_a_connection_is_answered_by_the_greeting() {
+    let mut trace = Fixture::new();
+    trace.send("c", "a", 0, 1).on(1).connect();
+    trace.send("a", "c", 2, 3).ports(80, 40_000).on(1).accepting();
+    trace.send("c", "a", 4, 5).on(1);
+    trace.send("a", "c", 6, 7).ports(80, 40_000).on(1).accepting();
+    // It takes leave, which is not answered.
+    trace.send("c", "a", 8, 9).on(1);
+    assert_eq!(
+        pairs_of(&Calls::of(&trace.trace())),
+        [(Some(0), Some(1)), (Some(2), Some(3)), (Some(4), None)]
+    );
+}
+
+#[test]
+fn what_is_read_to_its_end_after_the_answer_came_before_it() {
+    // c is not traced, and a reads the rest of each question after it has answered.
+    let mut trace = Fixture::new().untraced(&["c"]);
+    for call in 0..3 {
+        let time = 100 * call;
+        trace.send("c", "a", time, time + 50).on(1).arrives(time + 10);
+        trace.send("a", "c", time + 20, time + 21).ports(80, 40_000).on(1).accepting();
+    }
+    // By the time of the last byte the first answer is before the first question.
+    let trace = trace.trace();
+    assert_eq!((trace.send_ts(0), trace.arrival(1), trace.recv_ts(1)), (Some(20), Some(10), Some(50)));
+    assert_eq!(pairs_of(&Calls::of(&trace)), [(Some(1), Some(0)), (Some(3), Some(2)), (Some(5), Some(4))]);
+}
+
+#[test]
+fn of_one_id_the_first_byte_tells_the_request() {
+    // a calls c over the connection that c made, and c reads to the end once it has answered.
+    let mut plain = Fixture::new();
+    plain.send("a", "c", 0, 30).ports(80, 40_000).on(1).accepting().arrives(10);
+    plain.send("c", "a", 20, 21).on(1);
+    let plain = plain.trace();
+    let mut trace = MessageTrace::new(plain.nodes.clone());
+    plain.messages().for_each(|message| trace.push(&message, Some("x")));
+    assert_eq!(pairs_of(&Calls::of(&trace)), [(Some(0), Some(1))]);
+}
+
+#[test]
+fn what_was_sent_before_anything_of_a_request_had_come_does_not_answer_it() {
+    // a tells something of its own at 1, while the question is under way.
+    let rows = [("c", "a", "", 0, 5), ("a", "c", "", 1, 6), ("a", "c", "", 7, 8)];
+    assert_eq!(found(&rows), [(Some(0), Some(2)), (Some(1), None)]);
 }

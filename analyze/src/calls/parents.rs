@@ -5,7 +5,7 @@
 //! the same one: the parent is that of the earlier call. The most likely links lead to it; how likely it is, all of them tell,
 //! as other ways may lead to the same parent ([`Candidates`]).
 
-use super::{Calls, Candidates, NONE};
+use super::{Calls, Candidates, NONE, order};
 use crate::infer::Links;
 
 /// The most likely parent of every call.
@@ -29,9 +29,8 @@ impl Parents {
     pub fn of(calls: &Calls, links: &Links, candidates: &Candidates) -> Parents {
         let mut parents =
             Parents { parent: vec![NONE; calls.len()], probability: vec![f64::NAN; calls.len()] };
-        // A call that was answered before another one was made comes before it, so that its parent is known. One
-        // that does not, as clocks are wrong, is left without.
-        for call in 0..calls.len() {
+        // A call that was answered before another one was made comes before it, so that its parent is known, but in circles.
+        for call in order::by_causes(calls, links).into_iter().map(|call| call as usize) {
             let Some(request) = calls.request(call).filter(|request| *request < links.messages()) else {
                 continue;
             };
@@ -43,7 +42,7 @@ impl Parents {
                 let found = if calls.request(from) == Some(cause as usize) {
                     Some((Some(from as u32), probability))
                 } else {
-                    parents.known(from).filter(|_| from < call).map(|(parent, p)| (parent, p * probability))
+                    parents.known(from).map(|(parent, p)| (parent, p * probability))
                 };
                 let Some((parent, way)) = found else { continue };
                 if probability > decided.0 || (probability == decided.0 && !by_link) {
@@ -63,7 +62,7 @@ impl Parents {
         parents
     }
 
-    /// The parent of a call before the one in hand, and its probability, if something is known of it.
+    /// The parent of a call and its probability, if something is known of it by now.
     fn known(&self, call: usize) -> Option<(Option<u32>, f64)> {
         let parent = Some(self.parent[call]).filter(|parent| *parent != NONE);
         Some(self.probability[call]).filter(|probability| !probability.is_nan()).map(|p| (parent, p))
@@ -104,6 +103,28 @@ mod tests {
             parents_of(&calls, &links).of_call(2),
             Some(Parent { call: None, probability: 0.25 + 0.5 * 0.75 })
         );
+    }
+
+    #[test]
+    fn a_parent_by_a_call_that_stands_later_is_found() {
+        // b's clock is 20 behind, so that its answer is the first row, and the call that of no earlier one.
+        let rows = [
+            ("b", "a", "y", -14, 7),
+            ("c", "a", "x", 0, 1),
+            ("a", "d", "z", 2, 3),
+            ("d", "a", "z", 4, 5),
+            ("a", "b", "y", 6, -15),
+        ];
+        let (trace, calls) = calls(&rows);
+        assert_eq!((0..3).map(|call| calls.id(&trace, call)).collect::<Vec<_>>(), ["y", "x", "z"]);
+        let mut links = Links::spontaneous_only(5);
+        // d was asked because of c's request, and b because of d's answer.
+        links.set(2, &[(1, 1.0)], 0.0);
+        links.set(4, &[(3, 0.9)], 0.1);
+        assert_eq!(parents_of(&calls, &links).of_call(0), Some(Parent { call: Some(1), probability: 0.9 }));
+        // Nor does a circle take it away, in which d was asked because of b's answer, if that is less likely.
+        links.set(2, &[(0, 0.2), (1, 0.8)], 0.0);
+        assert_eq!(parents_of(&calls, &links).of_call(0).unwrap().call, Some(1));
     }
 
     #[test]

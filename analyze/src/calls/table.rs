@@ -13,6 +13,7 @@ use super::{Calls, Candidates, Parents};
 use crate::infer::Links;
 use crate::naming::NodeNames;
 use crate::options::Options;
+use crate::paths::Receipt;
 
 /// The table of a trace's calls.
 pub struct CallTable<'a> {
@@ -40,7 +41,8 @@ impl<'a> CallTable<'a> {
         CallTable { trace, calls, parents, names: NodeNames::new(trace, options), options, next: 0, path }
     }
 
-    /// Its columns. Times are nanoseconds since the Unix epoch on the common clock, null where unknown.
+    /// Its columns. Times are nanoseconds since the Unix epoch on the common clock, null where unknown. A request was received
+    /// with its last byte, or with its first if it was answered before that.
     pub fn schema() -> SchemaRef {
         columns::schema([
             required("call_id", DataType::Utf8),
@@ -88,6 +90,11 @@ impl<'a> CallTable<'a> {
             columns::int64(rows.clone().map(|call| calls.response(call).and_then(of)))
         };
         let (sent, received) = (|row| trace.send_ts(row), |row| trace.recv_ts(row));
+        let request_received = columns::int64(rows.clone().map(|call| {
+            let mut receipt = Receipt::of(trace, calls.request(call)?);
+            receipt.caused(calls.response(call).and_then(sent));
+            receipt.at
+        }));
         let bytes = |row| Some(trace.bytes(row));
         let parent = |call| parents.of_call(call).and_then(|parent| parent.call);
         let arrays = vec![
@@ -100,7 +107,7 @@ impl<'a> CallTable<'a> {
             ends(false),
             columns::texts(rows.clone().map(|call| Some(first(trace, calls, call).protocol.name()))),
             of_request(&sent),
-            of_request(&received),
+            request_received,
             of_response(&sent),
             of_response(&received),
             of_request(&bytes),
@@ -127,7 +134,7 @@ impl Iterator for CallTable<'_> {
 
 /// The call's request or, where it was not seen, its response.
 fn first(trace: &MessageTrace, calls: &Calls, call: usize) -> message_trace::Message {
-    trace.message(calls.request(call).or(calls.response(call)).unwrap_or_default())
+    trace.message(calls.first_of(call))
 }
 
 #[cfg(test)]
@@ -158,6 +165,19 @@ mod tests {
              x,,1.0,c,a,10.0.0.1:40000,10.0.0.2:80,tcp,0,1,6,7,100,100\n\
              y,x,0.75,a,b,10.0.0.2:40000,10.0.0.3:80,tcp,2,3,4,5,100,100\n"
         );
+    }
+
+    #[test]
+    fn nothing_is_received_after_it_was_answered() {
+        let mut trace = crate::fixture::Fixture::new();
+        trace.send("c", "a", 0, 50).arrives(10).on(1);
+        trace.send("a", "c", 20, 21).ports(80, 40_000).accepting().on(1);
+        let (trace, options) = (trace.trace(), Options::default());
+        let table = CallTable::new(&trace, &Links::spontaneous_only(2), &options, Path::new("x"));
+        let mut output = Vec::new();
+        export_batches(CallTable::schema(), table, Format::Csv, &mut output, Path::new("out")).unwrap();
+        let csv = String::from_utf8(output).unwrap();
+        assert!(csv.ends_with(",tcp,0,10,20,21,100,100\n"), "{csv}");
     }
 
     #[test]

@@ -18,6 +18,7 @@ use rustc_hash::FxHashMap;
 use super::{Calls, Candidates, Parents};
 use crate::infer::{LinkReader, Links};
 use crate::options::Options;
+use crate::paths::Receipt;
 use crate::stretches::{Stretches, Whole};
 use late::Late;
 use parties::Parties;
@@ -31,7 +32,7 @@ pub use roots::Root;
 pub struct Seen {
     /// When it was sent, if that was seen.
     pub sent: Option<i64>,
-    /// When it was received.
+    /// When it was received: with its last byte or, if it is a request that was answered before that, with its first.
     pub received: Option<i64>,
     /// The payload's size.
     pub bytes: i64,
@@ -123,7 +124,12 @@ impl CallWindow<'_> {
     fn messages_of(&self, call: usize) -> [Option<Seen>; 2] {
         let seen = |row: Option<usize>| row.map(|row| seen(self.stretch, row));
         let response = seen(self.calls.response(call)).or_else(|| self.late_answer(call));
-        [seen(self.calls.request(call)), response]
+        let request = self.calls.request(call).map(|row| {
+            let mut receipt = Receipt::of(self.stretch, row);
+            receipt.caused(response.and_then(|response| response.sent));
+            Seen { received: receipt.at, ..self::seen(self.stretch, row) }
+        });
+        [request, response]
     }
 
     /// The answer to a call that is beyond the window.
@@ -136,7 +142,7 @@ impl CallWindow<'_> {
         let (calls, trace) = (self.calls, self.stretch);
         let [request, response] = self.messages_of(call);
         let has_request = calls.request(call).is_some();
-        let message = trace.message(first_message(calls, call));
+        let message = trace.message(calls.first_of(call));
         let known = self.parents.of_call(call).filter(|_| !self.cut[call]);
         let parent = known.and_then(|parent| parent.call).map(|parent| {
             let [request, response] = self.messages_of(parent);
@@ -168,7 +174,7 @@ impl CallWindow<'_> {
             protocol: message.protocol,
             request,
             response,
-            id: trace.call_id(first_message(calls, call)),
+            id: trace.call_id(calls.first_of(call)),
         }
     }
 }
@@ -241,11 +247,6 @@ pub fn in_windows<E: From<Error>>(
 fn earliest(calls: &Calls, call: usize) -> usize {
     let (request, response) = (calls.request(call), calls.response(call));
     request.into_iter().chain(response).min().unwrap_or_default()
-}
-
-/// The row of the call's request or, where it was not seen, its response.
-fn first_message(calls: &Calls, call: usize) -> usize {
-    calls.request(call).or(calls.response(call)).unwrap_or_default()
 }
 
 #[cfg(test)]

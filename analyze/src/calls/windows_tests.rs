@@ -27,7 +27,8 @@ fn directory(calls: i64, width: i64) -> (tempfile::TempDir, DataDir, MessageTrac
     for call in 0..calls {
         let (begin, port) = (1000 * call, fixture.ephemeral());
         let flow = 10 * call;
-        fixture.send("out", "a", begin, begin + 1).ports(port, 80).on(flow);
+        // The rest of it is read after the answer.
+        fixture.send("out", "a", begin, begin + 28).arrives(begin + 1).ports(port, 80).on(flow);
         for child in 0..width {
             let (at, port) = (begin + 10 + 40 * child, fixture.ephemeral());
             fixture.send("a", "b", at, at + 2).ports(port, 81).on(flow + 1 + child).threads(5, 6);
@@ -41,7 +42,7 @@ fn directory(calls: i64, width: i64) -> (tempfile::TempDir, DataDir, MessageTrac
     for row in 0..trace.len() {
         let sent = trace.send_ts(row);
         if let Some((_, cause)) = causes.iter().find(|(at, _)| Some(*at) == sent) {
-            let parent = (0..trace.len()).find(|row| trace.recv_ts(*row) == Some(*cause));
+            let parent = (0..trace.len()).find(|row| trace.arrival(*row) == Some(*cause));
             links.set(row, &[(parent.unwrap() as u32, 0.75)], 0.25);
         }
     }
@@ -161,12 +162,14 @@ fn circles_are_cut_and_an_endpoint_has_its_text() {
 fn who_connected_is_known_of_each_call() {
     let mut fixture = Fixture::new();
     fixture.send("a", "b", 0, 1).ports(40_000, 80).on(1);
+    fixture.send("c", "b", 6, 7).ports(40_000, 81).on(2);
+    fixture.send("b", "c", 8, 9).ports(81, 40_000).on(2).accepting();
     fixture.send("b", "c", 10, 11).ports(81, 40_000).on(2).accepting();
     let trace = fixture.trace();
     let directory = tempfile::tempdir().unwrap();
     let data = DataDir::new(directory.path());
     trace.write(&data.messages(), &data.nodes()).unwrap();
-    Links::spontaneous_only(2).write(&data.links()).unwrap();
+    Links::spontaneous_only(4).write(&data.links()).unwrap();
     let mut seen = Vec::new();
     in_windows::<Error>(&data, &Options::default(), |window| {
         let port = |endpoint: Option<&str>| endpoint.and_then(|e| Some(e.rsplit_once(':')?.1.to_owned()));
@@ -177,7 +180,7 @@ fn who_connected_is_known_of_each_call() {
         Ok(ControlFlow::Continue(()))
     })
     .unwrap();
-    // What an acceptor says unasked is a call of its own, to a port that is none of a server.
+    // What an acceptor says unasked, once it was asked something, is a call of its own, to a port that is none of a server.
     let of = |name: &str, port: &str, connected| (name.to_owned(), connected, Some(port.to_owned()));
-    assert_eq!(seen, [of("b", "80", true), of("c", "40000", false)]);
+    assert_eq!(seen, [of("b", "80", true), of("b", "81", true), of("c", "40000", false)]);
 }

@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use message_trace::MessageTrace;
 
+use super::receipt::Receipt;
+
 /// The missing time within a column.
 const NIL: i64 = i64::MIN;
 
@@ -12,6 +14,7 @@ const NIL: i64 = i64::MIN;
 #[derive(Debug, Default)]
 pub(crate) struct PathMessages {
     send_ts: Vec<i64>,
+    arrival: Vec<i64>,
     recv_ts: Vec<i64>,
     bytes: Vec<i64>,
 }
@@ -20,13 +23,14 @@ impl PathMessages {
     /// Appends these rows of `trace`.
     pub(crate) fn append(&mut self, trace: &MessageTrace, rows: Range<usize>) {
         self.send_ts.extend(rows.clone().map(|row| trace.send_ts(row).unwrap_or(NIL)));
+        self.arrival.extend(rows.clone().map(|row| trace.arrival(row).unwrap_or(NIL)));
         self.recv_ts.extend(rows.clone().map(|row| trace.recv_ts(row).unwrap_or(NIL)));
         self.bytes.extend(rows.map(|row| trace.bytes(row)));
     }
 
     /// Takes the first `messages` away.
     pub(crate) fn remove_first(&mut self, messages: usize) {
-        for column in [&mut self.send_ts, &mut self.recv_ts, &mut self.bytes] {
+        for column in [&mut self.send_ts, &mut self.arrival, &mut self.recv_ts, &mut self.bytes] {
             column.drain(..messages);
         }
     }
@@ -42,10 +46,11 @@ impl PathMessages {
         Some(self.send_ts[message]).filter(|time| *time != NIL)
     }
 
-    /// When the last byte was received.
+    /// When the first and the last byte were received.
     #[inline]
-    pub(super) fn recv_ts(&self, message: usize) -> Option<i64> {
-        Some(self.recv_ts[message]).filter(|time| *time != NIL)
+    pub(super) fn receipt(&self, message: usize) -> Receipt {
+        let known = |time: i64| Some(time).filter(|time| *time != NIL);
+        Receipt::new(known(self.arrival[message]), known(self.recv_ts[message]))
     }
 
     /// The payload's size.

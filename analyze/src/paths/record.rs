@@ -10,6 +10,7 @@ use rustc_hash::FxHasher;
 use super::bytes::{Reader, put, put_float, put_signed, put_slice};
 use super::messages::PathMessages;
 use super::place_labels::Labeler;
+use super::receipt::Receipt;
 use crate::naming::Naming;
 
 /// What is known of a message of an instance, as bits of a byte.
@@ -82,8 +83,11 @@ pub(super) struct Recorder<'trace> {
     messages: &'trace PathMessages,
     naming: &'trace Naming,
     labeler: Labeler<'trace>,
-    /// The messages above the one that is looked at.
+    /// The places of the messages above the one that is looked at.
     above: Vec<u32>,
+    /// The place of each message's cause.
+    causes: Vec<Option<u32>>,
+    receipts: Vec<Receipt>,
     shape: Vec<u8>,
     once: Vec<u8>,
     delays: Vec<u8>,
@@ -92,9 +96,18 @@ pub(super) struct Recorder<'trace> {
 
 impl<'trace> Recorder<'trace> {
     pub(super) fn new(messages: &'trace PathMessages, naming: &'trace Naming) -> Recorder<'trace> {
-        let (above, shape, once) = (Vec::new(), Vec::new(), Vec::new());
-        let labeler = Labeler::new(naming);
-        Recorder { messages, naming, labeler, above, shape, once, delays: Vec::new(), record: Vec::new() }
+        Recorder {
+            messages,
+            naming,
+            labeler: Labeler::new(naming),
+            above: Vec::new(),
+            causes: Vec::new(),
+            receipts: Vec::new(),
+            shape: Vec::new(),
+            once: Vec::new(),
+            delays: Vec::new(),
+            record: Vec::new(),
+        }
     }
 
     /// The bytes of a tree of messages with their depths, which is that instance of that piece of the work; and a number that
@@ -107,20 +120,19 @@ impl<'trace> Recorder<'trace> {
     ) -> (&[u8], u64) {
         self.shape.clear();
         self.delays.clear();
-        self.above.clear();
         self.labeler.begin();
+        self.receive(tree);
         let mut first = None;
         let mut last = None;
-        for (message, depth) in tree {
-            self.above.truncate(*depth as usize);
-            let cause = self.above.last().map(|cause| *cause as usize);
-            self.above.push(*message);
+        for (place, (message, depth)) in tree.iter().enumerate() {
             let message = *message as usize;
-            let (sent, received) = (self.messages.send_ts(message), self.messages.recv_ts(message));
+            let (sent, received) = (self.messages.send_ts(message), self.receipts[place].at);
             first = first.or_else(|| Some(sent.or(received)));
             last = last.max(sent).max(received);
             put(&mut self.shape, u64::from(*depth));
             put(&mut self.shape, self.labeler.label(message).number());
+            let cause =
+                self.causes[place].map(|cause| (tree[cause as usize].0, self.receipts[cause as usize]));
             self.seen(message, cause, sent, received).put(&mut self.delays);
         }
         // From the first event of the root to the last event of the tree.
@@ -139,11 +151,28 @@ impl<'trace> Recorder<'trace> {
         (&self.record, hasher.finish())
     }
 
+    /// Finds the cause of each message of a tree, and when each was received.
+    fn receive(&mut self, tree: &[(u32, u32)]) {
+        self.above.clear();
+        self.causes.clear();
+        self.receipts.clear();
+        for (place, (message, depth)) in tree.iter().enumerate() {
+            self.above.truncate(*depth as usize);
+            let cause = self.above.last().copied();
+            self.above.push(place as u32);
+            self.causes.push(cause);
+            self.receipts.push(self.messages.receipt(*message as usize));
+            if let Some(cause) = cause {
+                self.receipts[cause as usize].caused(self.messages.send_ts(*message as usize));
+            }
+        }
+    }
+
     #[inline]
     fn seen(
         &self,
         message: usize,
-        cause: Option<usize>,
+        cause: Option<(u32, Receipt)>,
         sent: Option<i64>,
         received: Option<i64>,
     ) -> SeenOnce {
@@ -153,10 +182,10 @@ impl<'trace> Recorder<'trace> {
             src_traced: traced(self.naming.src(message)),
             dst_traced: traced(self.naming.dst(message)),
             network: since(received, sent),
-            node: cause.and_then(|cause| since(sent, self.messages.recv_ts(cause))),
+            node: cause.and_then(|(_, receipt)| since(sent, receipt.at)),
             untraced: cause
                 .filter(|_| sent.is_none())
-                .and_then(|cause| since(received, self.messages.send_ts(cause))),
+                .and_then(|(cause, _)| since(received, self.messages.send_ts(cause as usize))),
             bytes: self.messages.bytes(message),
         }
     }

@@ -7,7 +7,7 @@ use message_trace::MessageTrace;
 use message_trace::stats::Summary;
 
 use super::children::Children;
-use super::instances::Instances;
+use super::instances::{Instance, Instances};
 use super::pattern::{Hop, PathPattern};
 use super::tree::{Builder, Built, is_root};
 use crate::infer::Links;
@@ -83,7 +83,7 @@ fn labels(naming: &Naming, messages: &[u32]) -> Vec<Labels> {
 fn describe(trace: &MessageTrace, naming: &Naming, instances: &Instances, members: &[usize]) -> PathPattern {
     let of = || members.iter().map(|member| instances.get(*member));
     let mut durations: Vec<(i64, f64)> =
-        of().map(|instance| (duration(trace, instance.messages), instance.probability)).collect();
+        of().map(|instance| (duration(trace, instance), instance.probability)).collect();
     let depths = instances.get(members[0]).depths;
     PathPattern {
         id: 0,
@@ -96,11 +96,25 @@ fn describe(trace: &MessageTrace, naming: &Naming, instances: &Instances, member
     }
 }
 
+/// When a message of an instance was received: with its last byte, or with its first if one of those that it caused there was
+/// sent before.
+pub(super) fn received(trace: &MessageTrace, messages: &[u32], depths: &[u32], place: usize) -> Option<i64> {
+    let message = messages[place] as usize;
+    let below = (place + 1..depths.len()).take_while(|below| depths[*below] > depths[place]);
+    let mut caused = below.filter(|below| depths[*below] == depths[place] + 1);
+    let last = trace.recv_ts(message)?;
+    let is_before = |below: usize| trace.send_ts(messages[below] as usize).is_some_and(|sent| sent < last);
+    if caused.any(is_before) { trace.arrival(message) } else { Some(last) }
+}
+
 /// From the first event of the root to the last event of the tree.
-fn duration(trace: &MessageTrace, messages: &[u32]) -> i64 {
-    let times = |message: &u32| [trace.send_ts(*message as usize), trace.recv_ts(*message as usize)];
-    let first = times(&messages[0]).into_iter().flatten().next();
-    let last = messages.iter().flat_map(times).flatten().max();
+fn duration(trace: &MessageTrace, instance: Instance<'_>) -> i64 {
+    let times = |place: usize| {
+        let received = received(trace, instance.messages, instance.depths, place);
+        [trace.send_ts(instance.messages[place] as usize), received]
+    };
+    let first = times(0).into_iter().flatten().next();
+    let last = (0..instance.messages.len()).flat_map(times).flatten().max();
     last.zip(first).map_or(0, |(last, first)| last - first)
 }
 
@@ -113,11 +127,13 @@ fn hop(trace: &MessageTrace, naming: &Naming, instances: &Instances, members: &[
     for member in members {
         let instance = instances.get(*member);
         let (message, p) = (instance.messages[place] as usize, instance.probability);
-        let (sent, received) = (trace.send_ts(message), trace.recv_ts(message));
+        let receipt = |place: usize| received(trace, instance.messages, instance.depths, place);
+        let (sent, received) = (trace.send_ts(message), receipt(place));
         let since = |end: Option<i64>, start: Option<i64>| Some((end? - start?, p));
         network.extend(since(received, sent));
-        if let Some(cause) = parent.map(|parent| instance.messages[parent] as usize) {
-            node.extend(since(sent, trace.recv_ts(cause)));
+        if let Some(parent) = parent {
+            let cause = instance.messages[parent] as usize;
+            node.extend(since(sent, receipt(parent)));
             untraced.extend(since(received.filter(|_| sent.is_none()), trace.send_ts(cause)));
         }
         bytes += trace.bytes(message) as f64 * p;

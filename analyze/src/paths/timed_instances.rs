@@ -2,8 +2,8 @@
 //! report is made from that shows more than the patterns' summaries tell, or only some of the instances.
 //!
 //! A piece is a group of rows of `paths.parquet`, so pieces can be read by several threads and in any order. In memory are,
-//! for each piece that is being read, the messages of the instances that are wanted, some 70 bytes each (of 131,072 rows, as
-//! analyze writes groups, about 9 MB), and a batch of rows of either table. Of the messages' times no more is held than of
+//! for each piece that is being read, the messages of the instances that are wanted, some 100 bytes each (of 131,072 rows, as
+//! analyze writes groups, about 13 MB), and a batch of rows of either table. Of the messages' times no more is held than of
 //! these messages: the rows of `messages.parquet` between the first and the last of them are read past, and only the columns
 //! of times and sizes.
 
@@ -12,7 +12,9 @@ use std::path::{Path, PathBuf};
 
 use message_trace::table::Groups;
 use message_trace::table::columns::Columns;
-use message_trace::{DataDir, Error};
+use message_trace::{DataDir, Error, arrival};
+
+use super::receipt::Receipt;
 
 /// The tables of paths and messages, open for being read together.
 pub struct TimedInstances {
@@ -53,7 +55,8 @@ pub struct TimedHop {
     pub message: i64,
     /// When its first byte was sent; `None` where the sender was not traced.
     pub sent: Option<i64>,
-    /// When its last byte was received; `None` where the receiver was not traced, or it was lost.
+    /// When it was received: with its last byte or, where its receiver sent something because of it before that came, its
+    /// first. `None` where the receiver was not traced, or it was lost.
     pub received: Option<i64>,
     /// The payload's size.
     pub bytes: i64,
@@ -87,16 +90,24 @@ impl TimedInstances {
         mut each: impl FnMut(&TimedInstance<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let Piece { instances, mut hops } = self.untimed(piece, wanted)?;
-        self.messages.fill(&mut hops).map_err(|error| match error {
+        let mut receipts = self.messages.fill(&mut hops).map_err(|error| match error {
             Unfilled::Table(error) => error,
             Unfilled::NoMessage(message) => Error::malformed(
                 &self.paths,
                 format!("there is no message {message}; run 'sockcap analyze' again"),
             ),
         })?;
-        instances
-            .into_iter()
-            .try_for_each(|(which, range)| each(&TimedInstance { which, hops: &hops[range] }))
+        for (which, range) in instances {
+            let (hops, receipts) = (&mut hops[range.clone()], &mut receipts[range]);
+            for hop in hops.iter() {
+                if let Some(cause) = hop.parent {
+                    receipts[cause as usize].caused(hop.sent);
+                }
+            }
+            hops.iter_mut().zip(receipts).for_each(|(hop, receipt)| hop.received = receipt.at);
+            each(&TimedInstance { which, hops })?;
+        }
+        Ok(())
     }
 
     /// The instances of a piece that are wanted, without times.
@@ -225,12 +236,13 @@ impl From<Error> for Unfilled {
 
 impl MessageTimes {
     fn open(path: &Path) -> Result<MessageTimes, Error> {
-        let groups = Groups::open(path, &["send_ts", "recv_ts", "bytes"])?;
+        let groups = Groups::open(path, &["send_ts", "recv_first", "recv_last", "recv_ts", "bytes"])?;
         Ok(MessageTimes { path: path.to_owned(), groups })
     }
 
-    /// Looks up the times and sizes of these messages.
-    fn fill(&self, hops: &mut [TimedHop]) -> Result<(), Unfilled> {
+    /// Looks up when these messages were sent, and their sizes; and gives when each was received.
+    fn fill(&self, hops: &mut [TimedHop]) -> Result<Vec<Receipt>, Unfilled> {
+        let mut receipts = vec![Receipt::default(); hops.len()];
         // By message: that is nearly their order, which a stable sort makes use of.
         let mut order: Vec<u32> = (0..hops.len() as u32).collect();
         order.sort_by_key(|hop| hops[*hop as usize].message);
@@ -238,7 +250,7 @@ impl MessageTimes {
             |hops: &[TimedHop], place: usize| order.get(place).map(|hop| hops[*hop as usize].message);
         let (Some(first), Some(last)) = (message(hops, 0), message(hops, order.len().saturating_sub(1)))
         else {
-            return Ok(());
+            return Ok(receipts);
         };
         let begin = u64::try_from(first).map_err(|_| Unfilled::NoMessage(first))?;
         let mut before = first;
@@ -247,12 +259,15 @@ impl MessageTimes {
             let batch = batch?;
             let table = Columns::new(&self.path, &batch);
             let (sent, received) = (table.int64("send_ts")?, table.int64("recv_ts")?);
+            let (own_first, own_last) = (table.int64("recv_first")?, table.int64("recv_last")?);
             let bytes = table.int64("bytes")?;
             let end = before + batch.num_rows() as i64;
             while let Some(message) = message(hops, place).filter(|message| *message < end) {
                 let row = (message - before) as usize;
                 let hop = &mut hops[order[place] as usize];
-                (hop.sent, hop.received) = (sent[row], received[row]);
+                hop.sent = sent[row];
+                let arrival = arrival(received[row], own_first[row], own_last[row]);
+                receipts[order[place] as usize] = Receipt::new(arrival, received[row]);
                 hop.bytes = table.some("bytes", bytes[row])?;
                 place += 1;
             }
@@ -260,7 +275,7 @@ impl MessageTimes {
         }
         match message(hops, place) {
             Some(missing) => Err(Unfilled::NoMessage(missing)),
-            None => Ok(()),
+            None => Ok(receipts),
         }
     }
 }

@@ -3,31 +3,31 @@
 use std::num::NonZeroUsize;
 
 use message_trace::MessageTrace;
+use message_trace::stats::Summary;
 use message_trace::table::{self, columns};
 use proptest::prelude::*;
 
+use super::super::reference::received;
 use super::*;
 use crate::analyze;
-use crate::fixture::Fixture;
+use crate::fixture::{Fixture, collected};
 use crate::options::{Options, Pieces, Resources};
-use crate::paths::Instances;
+use crate::paths::{Hop, Instances, PathPattern};
 
 /// Requests that go one way and back, over a node that was not traced, with a few that are lost.
 fn some_trace() -> impl Strategy<Value = MessageTrace> {
-    proptest::collection::vec((0usize..4, 0usize..4, 0i64..400, -20i64..60, 0u8..8), 0..60).prop_map(
-        |messages| {
-            let mut trace = Fixture::new().untraced(&["d"]);
-            for (bytes, (src, dst, send, latency, lost)) in (1..).zip(messages) {
-                let sent =
-                    trace.send(["a", "b", "c", "d"][src], ["a", "b", "c", "d"][dst], send, send + latency);
-                sent.bytes(bytes);
-                if lost == 0 {
-                    sent.lost();
-                }
+    let message = (0usize..4, 0usize..4, 0i64..400, -20i64..60, 0u8..8, 0i64..40);
+    proptest::collection::vec(message, 0..60).prop_map(|messages| {
+        let mut trace = Fixture::new().untraced(&["d"]);
+        for (bytes, (src, dst, send, latency, lost, early)) in (1..).zip(messages) {
+            let sent = trace.send(["a", "b", "c", "d"][src], ["a", "b", "c", "d"][dst], send, send + latency);
+            sent.bytes(bytes).arrives(send + latency - early);
+            if lost == 0 {
+                sent.lost();
             }
-            trace.trace()
-        },
-    )
+        }
+        trace.trace()
+    })
 }
 
 /// The tables that an analysis writes, in groups of that many rows.
@@ -64,9 +64,11 @@ proptest! {
                     && (which.pattern, which.probability) == (i64::from(of.pattern), of.probability)
                     && instance.hops.iter().map(|hop| hop.message).eq(of.messages.iter().map(|id| i64::from(*id)))
                     && instance.hops.iter().map(|hop| hop.depth).eq(of.depths.iter().copied())
-                    && instance.hops.iter().all(|hop| {
+                    && instance.hops.iter().enumerate().all(|(place, hop)| {
                         let row = hop.message as usize;
-                        hop.sent == trace.send_ts(row) && hop.received == trace.recv_ts(row) && hop.bytes == trace.bytes(row)
+                        hop.sent == trace.send_ts(row)
+                            && hop.received == received(&trace, of.messages, of.depths, place)
+                            && hop.bytes == trace.bytes(row)
                     })
                     && instance.hops.iter().all(|hop| match hop.parent {
                         None => hop.depth == 0,
@@ -116,6 +118,53 @@ fn delays_are_those_of_the_paper() {
     let delays =
         |hop| (instance.node_latency(hop), instance.network_latency(hop), instance.untraced_latency(hop));
     assert_eq!([0, 1, 2].map(delays), [(None, None, None), (Some(5), None, None), (None, None, Some(80))]);
+}
+
+#[test]
+fn what_is_read_to_its_end_after_it_was_acted_on_is_not_waited_for() {
+    // b passes on what it gets from a when the first byte is there, and reads the last long after it has answered.
+    let mut trace = Fixture::new();
+    trace.send("a", "b", 0, 500).arrives(10).on(1);
+    trace.send("b", "c", 20, 30).on(2);
+    trace.send("c", "b", 40, 50).ports(80, 40_000).accepting().on(2);
+    trace.send("b", "a", 60, 70).ports(80, 40_000).accepting().on(1);
+    let trees: &[(f64, &[(u32, u32)])] = &[(1.0, &[(0, 0), (1, 1), (2, 2), (3, 3)])];
+    let trace = trace.trace();
+    let (_directory, dir) = collected(&trace, trees);
+    trace.write(&dir.messages(), &dir.nodes()).unwrap();
+    let patterns = PathPattern::read_all(&dir.patterns()).unwrap();
+    let latencies = |of: fn(&Hop) -> &Option<Summary>| {
+        patterns[0].hops.iter().map(|hop| of(hop).as_ref().map(|delay| delay.mean)).collect::<Vec<_>>()
+    };
+    assert_eq!(latencies(|hop| &hop.network), [10.0; 4].map(Some));
+    assert_eq!(latencies(|hop| &hop.node), [None, Some(10.0), Some(10.0), Some(10.0)]);
+    assert_eq!(patterns[0].duration.mean, 70.0);
+    let mut seen = 0;
+    let timed = TimedInstances::open(&dir).unwrap();
+    timed
+        .read(
+            0,
+            |_| true,
+            |instance| {
+                let received: Vec<_> = instance.hops.iter().map(|hop| hop.received).collect();
+                assert_eq!(received, [Some(10), Some(30), Some(50), Some(70)]);
+                assert_eq!(
+                    (instance.node_latency(1), instance.network_latency(0), instance.duration()),
+                    (Some(10), Some(10), 70)
+                );
+                seen += 1;
+                Ok(())
+            },
+        )
+        .unwrap();
+    assert_eq!(seen, 1);
+    // Who waits for the last byte waits for the network.
+    let mut waits = Fixture::new();
+    waits.send("a", "b", 0, 500).arrives(10);
+    waits.send("b", "c", 510, 520);
+    let (_directory, dir) = collected(&waits.trace(), &[(1.0, &[(0, 0), (1, 1)])]);
+    let hops = &PathPattern::read_all(&dir.patterns()).unwrap()[0].hops;
+    assert_eq!(hops[0].network.as_ref().map(|delay| delay.mean), Some(500.0));
 }
 
 #[test]

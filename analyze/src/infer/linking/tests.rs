@@ -210,3 +210,22 @@ fn what_a_client_sends_is_spontaneous_unless_the_paper_is_followed_to_the_letter
     let links = infer(&trace, &options());
     assert_eq!([2, 4].map(|request| parents(&links, request)[0]), [1, 3]);
 }
+
+#[test]
+fn a_message_can_cause_what_its_receiver_does_from_its_first_byte_on() {
+    let mut trace = Fixture::new();
+    trace.send("a", "b", 0, 50).arrives(10);
+    trace.send("b", "c", 30, 31);
+    let links = infer(&trace.trace(), &options());
+    assert_eq!((parents(&links, 1), links.spontaneous(1) < 0.1), (vec![0], true));
+    // The answer of one who was not traced, in pieces: it was sent when the first had come.
+    let mut trace = Fixture::new().untraced(&["d"]);
+    trace.send("b", "d", 0, 1);
+    trace.send("d", "b", 2, 50).arrives(20);
+    trace.send("b", "c", 30, 31);
+    let trace = trace.trace();
+    let (answer, child) = (at(&trace, 50), at(&trace, 30));
+    let links = infer(&trace, &options());
+    assert_eq!((parents(&links, answer), parents(&links, child)), (vec![0], vec![answer as u32]));
+    assert_eq!(delay(&trace, &options(), answer), 20.0);
+}

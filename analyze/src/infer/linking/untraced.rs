@@ -1,6 +1,8 @@
 //! The rule for nil timestamps (WAP5 section 5.1, step 2). A node that was not traced has no times of its own, so
 //! its peer's stand in for them: A's sending for the arrival at B, A's receipt for the departure from B. As they
 //! say nothing of what B does for others, only A -> B -> A is allowed: each peer of B sees a place of its own.
+//!
+//! A message arrives with its first byte: its receiver may act on that, and read the last one much later.
 
 use message_trace::MessageTrace;
 use rustc_hash::FxHashMap;
@@ -31,8 +33,8 @@ impl<'naming> Rounds<'naming> {
     /// nowhere.
     pub(in crate::infer) fn arrival(&mut self, trace: &MessageTrace, message: usize) -> Found {
         let (src, dst) = (self.naming.src(message), self.naming.dst(message));
-        if let Some(received) = trace.recv_ts(message) {
-            return Some((dst, received));
+        if let Some(arrived) = trace.arrival(message) {
+            return Some((dst, arrived));
         }
         let sent = trace.send_ts(message)?;
         self.is_untraced(dst).then(|| (self.round(src, dst), sent))
@@ -44,8 +46,8 @@ impl<'naming> Rounds<'naming> {
         if let Some(sent) = trace.send_ts(message) {
             return Some((src, sent));
         }
-        let received = trace.recv_ts(message)?;
-        self.is_untraced(src).then(|| (self.round(dst, src), received))
+        let arrived = trace.arrival(message)?;
+        self.is_untraced(src).then(|| (self.round(dst, src), arrived))
     }
 
     fn is_untraced(&self, node: u32) -> bool {

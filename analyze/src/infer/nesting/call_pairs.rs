@@ -81,7 +81,7 @@ pub(super) fn find(trace: &MessageTrace, naming: &Naming, calls: &Calls, options
         let (caller, callee) = (naming.src(request), naming.dst(request));
         let kind = naming.hop(request);
         let mut add = |node: u32, role: usize, times: [Option<i64>; 2]| {
-            let common = || [request, response].map(|row| trace.send_ts(row).or(trace.recv_ts(row)));
+            let common = || [request, response].map(|row| trace.send_ts(row).or(trace.arrival(row)));
             let times = if naming.nodes()[node as usize].traced { times } else { common() };
             if let [Some(begin), Some(end)] = times {
                 found[node as usize][role].push((Span { begin, end, kind }, call as u32));
@@ -89,11 +89,11 @@ pub(super) fn find(trace: &MessageTrace, naming: &Naming, calls: &Calls, options
         };
         // A thread's call may be answered by another one, which is a node of its own then.
         if naming.src(response) == callee {
-            add(callee, 0, [trace.recv_last(request), trace.send_first(response)]);
+            add(callee, 0, [trace.recv_first(request), trace.send_first(response)]);
         }
         let starts_paths = options.clients_start_paths && naming.nodes()[caller as usize].client;
         if naming.dst(response) == caller && !starts_paths {
-            add(caller, 1, [trace.send_first(request), trace.recv_last(response)]);
+            add(caller, 1, [trace.send_first(request), trace.recv_first(response)]);
         }
     }
     let mut nodes: Vec<(Roles, Node)> = found.into_iter().map(|found| (found, Node::default())).collect();

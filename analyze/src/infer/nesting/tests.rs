@@ -262,3 +262,15 @@ proptest! {
         prop_assert_eq!(one, two);
     }
 }
+
+#[test]
+fn a_call_begins_with_the_first_byte_of_its_request() {
+    // b reads the rest of the request once it has answered.
+    let mut trace = Fixture::new();
+    trace.send("a", "b", 0, 50 * MS).arrives(MS).on(1);
+    trace.send("b", "c", 3 * MS, 4 * MS).on(2);
+    trace.send("c", "b", 5 * MS, 6 * MS).accepting().ports(80, 40_000).on(2);
+    trace.send("b", "a", 9 * MS, 10 * MS).accepting().ports(80, 40_000).on(1);
+    let links = infer(&trace.trace(), NestingOptions::default());
+    assert_eq!(links.parents(1).collect::<Vec<_>>(), [(0, 1.0)]);
+}

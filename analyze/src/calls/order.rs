@@ -1,0 +1,81 @@
+//! In which order the parents of calls can be found. A call that was made after the response of another one has its parent by
+//! that one's, so the other one comes first. The links say which that is; the rows of the trace do not, as these are in
+//! the order of a common clock, by which an error of it puts an effect before its cause.
+
+use super::Calls;
+use crate::infer::Links;
+
+/// Where the search is with a call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    New,
+    OnTheWay,
+    Done,
+}
+
+/// All calls: each behind the one by which it most likely has its parent, but on a way in circles; else by their requests.
+pub(super) fn by_causes(calls: &Calls, links: &Links) -> Vec<u32> {
+    let mut by_request: Vec<u32> = (0..calls.len() as u32).collect();
+    by_request.sort_by_key(|call| calls.first_of(*call as usize));
+    let mut marks = vec![Mark::New; calls.len()];
+    let mut order = Vec::with_capacity(calls.len());
+    let mut way = Vec::new();
+    for call in by_request {
+        let mut at = Some(call);
+        while let Some(call) = at.filter(|call| marks[*call as usize] == Mark::New) {
+            marks[call as usize] = Mark::OnTheWay;
+            way.push(call);
+            at = made_after(calls, links, call as usize);
+        }
+        // The way ends at one that is done, at none, or in a circle, which is cut where it was entered.
+        order.extend(way.drain(..).rev().inspect(|call| marks[*call as usize] = Mark::Done));
+    }
+    order
+}
+
+/// The call whose response most likely made the node make `call`; none where that was the request.
+fn made_after(calls: &Calls, links: &Links, call: usize) -> Option<u32> {
+    let request = calls.request(call).filter(|request| *request < links.messages())?;
+    let mut likeliest: Option<(f64, Option<u32>)> = None;
+    for (cause, probability) in links.parents(request).filter(|(cause, _)| calls.is_message(*cause)) {
+        let from = calls.of_message(cause as usize);
+        // The response of a call without a request leads nowhere.
+        let Some(asked) = calls.request(from) else { continue };
+        if likeliest.is_none_or(|(most, _)| probability > most) {
+            likeliest = Some((probability, (asked != cause as usize).then_some(from as u32)));
+        }
+    }
+    likeliest.and_then(|(_, from)| from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calls::pairing::tests::{IN_TURN, calls};
+
+    #[test]
+    fn a_call_comes_behind_the_one_that_leads_to_its_parent() {
+        let (_, calls) = calls(&IN_TURN);
+        let mut links = Links::spontaneous_only(6);
+        assert_eq!(by_causes(&calls, &links), [0, 1, 2]);
+        // y, at row 1, was made when z, at row 3, had been answered; and z because of its call.
+        links.set(1, &[(0, 0.25), (4, 0.75)], 0.0);
+        links.set(3, &[(0, 1.0)], 0.0);
+        assert_eq!(by_causes(&calls, &links), [0, 2, 1]);
+        // In a circle each comes once.
+        let mut links = Links::spontaneous_only(6);
+        links.set(1, &[(4, 1.0)], 0.0);
+        links.set(3, &[(2, 1.0)], 0.0);
+        assert_eq!(by_causes(&calls, &links), [0, 2, 1]);
+    }
+
+    #[test]
+    fn of_requests_in_their_order_not_of_answers_whose_clock_is_behind() {
+        // b's clock is 10 behind: its answer's row comes first.
+        let rows =
+            [("c", "a", "x", 0, 1), ("a", "b", "y", 4, -5), ("b", "a", "y", -4, 6), ("c", "a", "z", 2, 3)];
+        let (trace, calls) = calls(&rows);
+        assert_eq!(calls.id(&trace, 0), "y");
+        assert_eq!(by_causes(&calls, &Links::spontaneous_only(4)), [1, 2, 0]);
+    }
+}

@@ -1,0 +1,89 @@
+//! Which flows have as many answers as requests: there answers are given to requests in order, elsewhere by turns. It takes one
+//! reading of a trace before its stretches are, in any parts.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// How many messages more the connecting side of each flow has sent than the accepting one. Flows of which both sent as many are
+/// not kept, so that there are no more than are open.
+#[derive(Default)]
+pub(super) struct Surplus {
+    flows: FxHashMap<i64, Count>,
+}
+
+/// The count of a flow.
+struct Count {
+    more: i64,
+    /// Whether the accepting side sent the first message that was counted.
+    accepting_first: bool,
+}
+
+impl Surplus {
+    pub(super) fn add(&mut self, flow: i64, more: i64) {
+        self.append_count(flow, Count { more, accepting_first: more < 0 });
+    }
+
+    /// Counts what comes behind: the messages of `others`.
+    pub(super) fn append(&mut self, others: Surplus) {
+        for (flow, count) in others.flows {
+            self.append_count(flow, count);
+        }
+    }
+
+    fn append_count(&mut self, flow: i64, Count { more, accepting_first }: Count) {
+        let count = self.flows.entry(flow).or_insert(Count { more: 0, accepting_first });
+        count.more += more;
+        if count.more == 0 && !count.accepting_first {
+            self.flows.remove(&flow);
+        }
+    }
+
+    /// The flows of different numbers. A first message of the accepting side is not counted. One that comes where both have sent as many
+    /// is like a first: nothing is open that it could answer, nor shifts it what is behind.
+    pub(super) fn uneven(self) -> FxHashSet<i64> {
+        let counted = |count: &Count| count.more + i64::from(count.accepting_first);
+        self.flows.into_iter().filter(|(_, count)| counted(count) != 0).map(|(flow, _)| flow).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The flows of different numbers of messages, given by their sides: 1 connecting, -1 accepting.
+    fn uneven(parts: &[&[(i64, i64)]]) -> Vec<i64> {
+        let mut all = Surplus::default();
+        for part in parts {
+            let mut of_part = Surplus::default();
+            part.iter().for_each(|(flow, side)| of_part.add(*flow, *side));
+            all.append(of_part);
+        }
+        let mut uneven: Vec<i64> = all.uneven().into_iter().collect();
+        uneven.sort_unstable();
+        uneven
+    }
+
+    #[test]
+    fn a_first_message_of_the_accepting_side_does_not_count() {
+        // Flow 7: greeting, request, answer. Flow 8: the same, and a request that is not answered. Flow 9: request, answer.
+        let all = [(7, -1), (7, 1), (8, -1), (7, -1), (8, 1), (9, 1), (8, -1), (9, -1), (8, 1)];
+        assert_eq!(uneven(&[&all]), [8]);
+        for cut in 1..all.len() {
+            let (one, other) = all.split_at(cut);
+            assert_eq!(uneven(&[one, other]), [8], "{cut}");
+        }
+        assert_eq!(
+            uneven(&[&[(1, 1), (1, -1), (2, 1)], &[(2, -1), (3, 1)], &[(4, 1), (4, -1), (4, 1)]]),
+            [3, 4]
+        );
+    }
+
+    #[test]
+    fn what_is_balanced_is_not_kept() {
+        let mut surplus = Surplus::default();
+        for flow in 0..1000 {
+            surplus.add(flow, 1);
+            surplus.add(flow, -1);
+        }
+        assert!(surplus.flows.is_empty());
+    }
+}
