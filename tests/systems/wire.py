@@ -51,7 +51,7 @@ class Connection:
 
 @dataclass
 class Packet:
-    """A TCP segment."""
+    """A TCP segment, or a UDP datagram."""
 
     time: int
     src: str
@@ -59,10 +59,11 @@ class Packet:
     sequence: int
     opens: bool
     payload: bytes
+    datagram: bool = False
 
 
 def packets(path):
-    """The TCP segments of a capture file, in order."""
+    """The TCP segments and UDP datagrams of a capture file, in order."""
     with open(path, "rb") as file:
         head = file.read(24)
         magic = struct.unpack("<I", head[:4])[0]
@@ -81,11 +82,11 @@ def packets(path):
 
 
 def segment(data, link, time):
-    """The TCP segment of a captured frame (Ethernet or tcpdump's cooked frames), or None."""
+    """The segment or datagram of a frame (Ethernet or tcpdump's cooked frames), or None."""
     at = {1: 14, 113: 16, 276: 20}[link]
     kind = data[at] >> 4 if len(data) > at else 0
     if kind == 4:
-        if data[at + 9] != 6:
+        if data[at + 9] not in (6, 17):
             return None
         tcp = at + (data[at] & 15) * 4
         end = at + struct.unpack_from(">H", data, at + 2)[0]
@@ -97,6 +98,10 @@ def segment(data, link, time):
         hosts = ["[%s]" % data[at + n : at + n + 16].hex() for n in (8, 24)]
     else:
         return None
+    if kind == 4 and data[at + 9] == 17:
+        src, dst = struct.unpack_from(">HH", data, tcp)
+        payload = data[tcp + 8 : end]
+        return Packet(time, f"{hosts[0]}:{src}", f"{hosts[1]}:{dst}", 0, False, payload, True)
     src, dst, sequence, _, offset, flags = struct.unpack_from(">HHIIBB", data, tcp)
     payload = data[tcp + (offset >> 4) * 4 : end]
     opens = flags & 0x12 == 0x02
@@ -157,6 +162,12 @@ def connections(path, server_ports, multiplexed=()):
             done.append(state[0])
             both += state[1].values()
         connection, directions, answering = open_ones[key]
+        if packet.datagram:
+            # Each question is an exchange of its own; its answer would tell nothing more.
+            if to_server:
+                asked = {found.decode() for found in ID.findall(packet.payload)}
+                connection.exchanges.append(Exchange(packet.time, asked, connection=connection))
+            continue
         found = directions[to_server].take(packet)
         if found is None:
             continue
