@@ -32,8 +32,8 @@ class Exchange:
 class Connection:
     """A TCP connection, from the one who opened it to the one who listened.
 
-    Where only the listener sends, as FTP's servers do what was asked for elsewhere, `turned` is set:
-    it is then the listener whose message begins the exchange.
+    Where only the listener sends, as FTP's servers send what was asked for elsewhere, `turned` is
+    set: it is then the listener whose message begins the exchange.
     """
 
     client: str
