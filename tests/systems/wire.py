@@ -19,6 +19,8 @@ class Exchange:
     """What a client sends before the server answers, and the answer. Times are ns since 1970."""
 
     start: int
+    # When the last part of the request was sent.
+    sent: int = 0
     asked: set = field(default_factory=set)
     answered: set = field(default_factory=set)
     connection: "Connection" = None
@@ -180,9 +182,11 @@ def connections(path, server_ports, multiplexed=()):
                 connection.exchanges.append(exchange)
                 answering[0] = False
             connection.exchanges[-1].asked |= found
+            connection.exchanges[-1].sent = packet.time
         elif not connection.exchanges:
             greeting = greetings.setdefault(id(connection), Exchange(packet.time))
             greeting.asked |= found
+            greeting.sent = packet.time
         else:
             if not many:
                 connection.exchanges[-1].answered |= found
