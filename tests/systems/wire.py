@@ -168,7 +168,8 @@ def connections(path, server_ports, multiplexed=()):
             # Each question is an exchange of its own; its answer would tell nothing more.
             if to_server:
                 asked = {found.decode() for found in ID.findall(packet.payload)}
-                connection.exchanges.append(Exchange(packet.time, asked, connection=connection))
+                exchange = Exchange(packet.time, packet.time, asked, connection=connection)
+                connection.exchanges.append(exchange)
             continue
         found = directions[to_server].take(packet)
         if found is None:
