@@ -94,8 +94,10 @@ class Truth:
             for call, begin, end in zip(of_flow, times, times[1:]):
                 low, high = bisect.bisect_left(starts, begin), bisect.bisect_left(starts, end)
                 between = exchanges[low:high]
-                if len({self.id_of.get(id(one)) for one in between}) > 1:
-                    # One call of several requests: of none of them.
+                several = len({self.id_of.get(id(one)) for one in between}) > 1
+                if several and str(between[0].size) != call["request_bytes"]:
+                    # One call of several requests: of none of them. Where it is as long as the
+                    # first of them, it is that one, and the calls of the others are missing.
                     mixed += 1
                 elif between:
                     matched[call["call_id"]] = between[0]
@@ -114,8 +116,11 @@ def port_of(endpoint):
 
 def score(folder, options=""):
     """All figures of a kept run."""
-    truth = Truth(folder)
-    calls, patterns = analyzed(folder, options)
+    return judged(Truth(folder), *analyzed(folder, options))
+
+
+def judged(truth, calls, patterns):
+    """All figures of the calls and patterns that sockcap has found."""
     matched, mixed = truth.match(calls)
     by_number = {call["call_id"]: call for call in calls}
     ids = {number: truth.id_of.get(id(exchange)) for number, exchange in matched.items()}

@@ -21,6 +21,7 @@ class Exchange:
     start: int
     # When the last part of the request was sent.
     sent: int = 0
+    size: int = 0
     asked: set = field(default_factory=set)
     answered: set = field(default_factory=set)
     connection: "Connection" = None
@@ -120,7 +121,7 @@ class Direction:
         self.missing = {}
 
     def take(self, packet):
-        """The ids that this segment is the first to show whole; None where it has nothing new."""
+        """The ids that this segment is the first to show whole, and how many bytes are new."""
         payload = packet.payload
         if self.expected is not None:
             # Distances of sequence numbers are modulo 2^32; a negative one was sent before.
@@ -137,11 +138,11 @@ class Direction:
                 self.missing[self.expected] = ahead
                 self.tail = b""
         if not payload:
-            return None
+            return set(), 0
         self.expected = (packet.sequence + len(packet.payload)) % 2**32
         searched = self.tail + payload
         self.tail = searched[-(ID_LENGTH - 1) :]
-        return {found.decode() for found in ID.findall(searched)}
+        return {found.decode() for found in ID.findall(searched)}, len(payload)
 
 
 def connections(path, server_ports, multiplexed=()):
@@ -171,8 +172,8 @@ def connections(path, server_ports, multiplexed=()):
                 exchange = Exchange(packet.time, packet.time, asked, connection=connection)
                 connection.exchanges.append(exchange)
             continue
-        found = directions[to_server].take(packet)
-        if found is None:
+        found, size = directions[to_server].take(packet)
+        if not size:
             continue
         many = int(connection.server.rpartition(":")[2]) in multiplexed
         # A server that greets first does so before the first exchange; its greeting is none, unless
@@ -184,10 +185,12 @@ def connections(path, server_ports, multiplexed=()):
                 answering[0] = False
             connection.exchanges[-1].asked |= found
             connection.exchanges[-1].sent = packet.time
+            connection.exchanges[-1].size += size
         elif not connection.exchanges:
             greeting = greetings.setdefault(id(connection), Exchange(packet.time))
             greeting.asked |= found
             greeting.sent = packet.time
+            greeting.size += size
         else:
             if not many:
                 connection.exchanges[-1].answered |= found
