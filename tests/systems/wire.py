@@ -131,7 +131,7 @@ class Direction:
                 left = self.missing.pop(packet.sequence) - len(payload)
                 if left > 0:
                     self.missing[(packet.sequence + len(payload)) % 2**32] = left
-                return {found.decode() for found in ID.findall(payload)}
+                return {found.decode() for found in ID.findall(payload)}, len(payload)
             if ahead < 0:
                 payload = payload[-ahead:]
             elif ahead > 0 and payload:
@@ -169,7 +169,8 @@ def connections(path, server_ports, multiplexed=()):
             # Each question is an exchange of its own; its answer would tell nothing more.
             if to_server:
                 asked = {found.decode() for found in ID.findall(packet.payload)}
-                exchange = Exchange(packet.time, packet.time, asked, connection=connection)
+                exchange = Exchange(packet.time, packet.time, len(packet.payload), asked)
+                exchange.connection = connection
                 connection.exchanges.append(exchange)
             continue
         found, size = directions[to_server].take(packet)

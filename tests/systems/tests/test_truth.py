@@ -24,6 +24,14 @@ class Capture:
         self.file.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262144, 1))
         self.sequences = {}
 
+    def ask(self, time, src, dst, payload):
+        """A datagram."""
+        head = struct.pack(">BBHHHBBH", 0x45, 0, 28 + len(payload), 0, 0, 64, 17, 0)
+        udp = struct.pack(">HHHH", src, dst, 8 + len(payload), 0)
+        frame = bytes(12) + b"\x08\x00" + head + bytes([127, 0, 0, 1]) * 2 + udp + payload
+        record = (time // 10**9, time % 10**9, len(frame), len(frame))
+        self.file.write(struct.pack("<IIII", *record) + frame)
+
     def send(self, time, src, dst, payload, skip=0, again=False):
         """A segment; `skip` leaves out bytes before it, `again` sends it a second time."""
         sequence = self.sequences.get((src, dst), 1000) + skip
@@ -89,6 +97,21 @@ class Wire(Folder):
         self.capture.send(20, 5000, SERVER, b"three", skip=3)
         with self.assertRaisesRegex(ValueError, "1 gap"):
             self.seen()
+
+    def test_packets_in_another_order_are_read(self):
+        self.capture.send(10, 5000, SERVER, b"one")
+        self.capture.send(20, 5000, SERVER, b"three", skip=len(named(1)))
+        self.capture.send(30, 5000, SERVER, named(1).encode(), skip=-5 - len(named(1)))
+        (connection,) = self.seen()
+        self.assertEqual([one.ids() for one in connection.exchanges], [{named(1)}])
+        self.assertEqual(connection.exchanges[0].size, 8 + len(named(1)))
+
+    def test_each_datagram_is_an_exchange(self):
+        for number in (1, 2):
+            self.capture.ask(number, 5000, SERVER, named(number).encode())
+        (connection,) = self.seen()
+        self.assertEqual([one.ids() for one in connection.exchanges], [{named(1)}, {named(2)}])
+        self.assertEqual([one.size for one in connection.exchanges], [len(named(1))] * 2)
 
     def test_a_greeting_is_no_exchange_unless_nothing_else_is_sent(self):
         self.capture.send(10, SERVER, 5000, b"220 ready")
