@@ -1,7 +1,8 @@
 """FTP: a web service that stores and reads files at vsftpd.
 
-The server greets first, and forks for each connection. Files go over connections of their own: what is
-stored is sent by the service, and what is read by the server, which nothing on that connection asks for.
+The server greets first, and forks for each connection. Files go over connections of their own: what
+is stored is sent by the service, and what is read by the server, which nothing on that connection
+asks for.
 """
 
 import harness

@@ -224,7 +224,7 @@ class Run:
         """Starts tcpdump, and returns when it listens."""
         command = ["tcpdump", "-i", self.interface, "-n", "-U", "-s", "0", "-B", "131072"]
         command += ["-Z", "root", "--time-stamp-precision=nano"]
-        command += ["-w", self.folder / "lo.pcap", "tcp"]
+        command += ["-w", self.folder / "lo.pcap", "tcp or udp"]
         capture = self.run_beside("tcpdump", [*self.capture_prefix, *map(str, command)])
         log = self.log / "tcpdump.log"
         self.wait_until(lambda: "listening on" in log.read_text(), "tcpdump does not listen")

@@ -15,8 +15,6 @@ import wire
 # sockcap takes its time before the system call, and the packet has its own some microseconds later,
 # by the same clock, which two processors may read a little apart.
 SLACK_NS = 1_000
-# What is further away from a call belongs to another one, such as one that was not recorded.
-FAR_NS = 5_000_000_000
 
 
 def analyzed(folder, options=""):
@@ -92,18 +90,20 @@ class Truth:
             of_flow = [call for call in of_flow if call["request_send"]]
             of_flow.sort(key=lambda call: int(call["request_send"]))
             times = [int(call["request_send"]) - SLACK_NS for call in of_flow]
-            times.append(times[-1] + FAR_NS if times else 0)
+            times.append(2**63)
             for call, begin, end in zip(of_flow, times, times[1:]):
                 low, high = bisect.bisect_left(starts, begin), bisect.bisect_left(starts, end)
                 between = exchanges[low:high]
-                if len({self.id_of.get(id(one)) for one in between}) > 1:
-                    # One call of several requests: of none of them.
+                several = len({self.id_of.get(id(one)) for one in between}) > 1
+                if several and str(between[0].size) != call["request_bytes"]:
+                    # One call of several requests: of none of them. Where it is as long as the
+                    # first of them, it is that one, and the calls of the others are missing.
                     mixed += 1
                 elif between:
                     matched[call["call_id"]] = between[0]
                 elif low > 0 and port_of(flow[1]) not in self.multiplexed:
-                    # What is sent later belongs to the exchange that had begun before.
-                    if begin - starts[low - 1] < FAR_NS:
+                    # A later part of the exchange that had begun before.
+                    if begin <= exchanges[low - 1].sent:
                         matched[call["call_id"]] = exchanges[low - 1]
         return matched, mixed
 
@@ -116,8 +116,11 @@ def port_of(endpoint):
 
 def score(folder, options=""):
     """All figures of a kept run."""
-    truth = Truth(folder)
-    calls, patterns = analyzed(folder, options)
+    return judged(Truth(folder), *analyzed(folder, options))
+
+
+def judged(truth, calls, patterns):
+    """All figures of the calls and patterns that sockcap has found."""
     matched, mixed = truth.match(calls)
     by_number = {call["call_id"]: call for call in calls}
     ids = {number: truth.id_of.get(id(exchange)) for number, exchange in matched.items()}

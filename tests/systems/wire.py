@@ -19,6 +19,9 @@ class Exchange:
     """What a client sends before the server answers, and the answer. Times are ns since 1970."""
 
     start: int
+    # When the last part of the request was sent.
+    sent: int = 0
+    size: int = 0
     asked: set = field(default_factory=set)
     answered: set = field(default_factory=set)
     connection: "Connection" = None
@@ -32,8 +35,8 @@ class Exchange:
 class Connection:
     """A TCP connection, from the one who opened it to the one who listened.
 
-    Where only the listener sends, as FTP's servers do what was asked for elsewhere, `turned` is set:
-    it is then the listener whose message begins the exchange.
+    Where only the listener sends, as FTP's servers send what was asked for elsewhere, `turned` is
+    set: it is then the listener whose message begins the exchange.
     """
 
     client: str
@@ -51,7 +54,7 @@ class Connection:
 
 @dataclass
 class Packet:
-    """A TCP segment."""
+    """A TCP segment, or a UDP datagram."""
 
     time: int
     src: str
@@ -59,10 +62,11 @@ class Packet:
     sequence: int
     opens: bool
     payload: bytes
+    datagram: bool = False
 
 
 def packets(path):
-    """The TCP segments of a capture file, in order."""
+    """The TCP segments and UDP datagrams of a capture file, in order."""
     with open(path, "rb") as file:
         head = file.read(24)
         magic = struct.unpack("<I", head[:4])[0]
@@ -81,11 +85,11 @@ def packets(path):
 
 
 def segment(data, link, time):
-    """The TCP segment of a captured frame (Ethernet or tcpdump's cooked frames), or None."""
+    """The segment or datagram of a frame (Ethernet or tcpdump's cooked frames), or None."""
     at = {1: 14, 113: 16, 276: 20}[link]
     kind = data[at] >> 4 if len(data) > at else 0
     if kind == 4:
-        if data[at + 9] != 6:
+        if data[at + 9] not in (6, 17):
             return None
         tcp = at + (data[at] & 15) * 4
         end = at + struct.unpack_from(">H", data, at + 2)[0]
@@ -97,6 +101,10 @@ def segment(data, link, time):
         hosts = ["[%s]" % data[at + n : at + n + 16].hex() for n in (8, 24)]
     else:
         return None
+    if kind == 4 and data[at + 9] == 17:
+        src, dst = struct.unpack_from(">HH", data, tcp)
+        payload = data[tcp + 8 : end]
+        return Packet(time, f"{hosts[0]}:{src}", f"{hosts[1]}:{dst}", 0, False, payload, True)
     src, dst, sequence, _, offset, flags = struct.unpack_from(">HHIIBB", data, tcp)
     payload = data[tcp + (offset >> 4) * 4 : end]
     opens = flags & 0x12 == 0x02
@@ -113,7 +121,7 @@ class Direction:
         self.missing = {}
 
     def take(self, packet):
-        """The ids that this segment is the first to show whole; None where it has nothing new."""
+        """The ids that this segment is the first to show whole, and how many bytes are new."""
         payload = packet.payload
         if self.expected is not None:
             # Distances of sequence numbers are modulo 2^32; a negative one was sent before.
@@ -123,18 +131,18 @@ class Direction:
                 left = self.missing.pop(packet.sequence) - len(payload)
                 if left > 0:
                     self.missing[(packet.sequence + len(payload)) % 2**32] = left
-                return {found.decode() for found in ID.findall(payload)}
+                return {found.decode() for found in ID.findall(payload)}, len(payload)
             if ahead < 0:
                 payload = payload[-ahead:]
             elif ahead > 0 and payload:
                 self.missing[self.expected] = ahead
                 self.tail = b""
         if not payload:
-            return None
+            return set(), 0
         self.expected = (packet.sequence + len(packet.payload)) % 2**32
         searched = self.tail + payload
         self.tail = searched[-(ID_LENGTH - 1) :]
-        return {found.decode() for found in ID.findall(searched)}
+        return {found.decode() for found in ID.findall(searched)}, len(payload)
 
 
 def connections(path, server_ports, multiplexed=()):
@@ -157,8 +165,16 @@ def connections(path, server_ports, multiplexed=()):
             done.append(state[0])
             both += state[1].values()
         connection, directions, answering = open_ones[key]
-        found = directions[to_server].take(packet)
-        if found is None:
+        if packet.datagram:
+            # Each question is an exchange of its own; its answer would tell nothing more.
+            if to_server:
+                asked = {found.decode() for found in ID.findall(packet.payload)}
+                exchange = Exchange(packet.time, packet.time, len(packet.payload), asked)
+                exchange.connection = connection
+                connection.exchanges.append(exchange)
+            continue
+        found, size = directions[to_server].take(packet)
+        if not size:
             continue
         many = int(connection.server.rpartition(":")[2]) in multiplexed
         # A server that greets first does so before the first exchange; its greeting is none, unless
@@ -169,9 +185,13 @@ def connections(path, server_ports, multiplexed=()):
                 connection.exchanges.append(exchange)
                 answering[0] = False
             connection.exchanges[-1].asked |= found
+            connection.exchanges[-1].sent = packet.time
+            connection.exchanges[-1].size += size
         elif not connection.exchanges:
             greeting = greetings.setdefault(id(connection), Exchange(packet.time))
             greeting.asked |= found
+            greeting.sent = packet.time
+            greeting.size += size
         else:
             if not many:
                 connection.exchanges[-1].answered |= found

@@ -1,4 +1,4 @@
-"""A web service that keeps what it is asked for at an FTP server: a connection there for each request.
+"""A web service that keeps files at an FTP server, by a connection for each request.
 
 usage: ftp_gateway.py PORT FTP-PORT
 """
