@@ -12,8 +12,11 @@
 //! Of nodes that were not traced, of messages that belong to no call, and of nodes whose messages are mostly not answered,
 //! message linking says what can be said.
 
+mod afterwards;
+mod agreement;
 mod at_event;
 mod connections;
+mod correlate;
 mod density;
 mod discipline;
 mod estimate;

@@ -33,6 +33,7 @@ impl Connections {
                     is_open[*request as usize] = true;
                     open += 1;
                 }
+                Event::Answer(_) => {}
                 Event::Reply(request) => {
                     is_open[*request as usize] = false;
                     open = open.saturating_sub(1);

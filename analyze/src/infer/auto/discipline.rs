@@ -78,6 +78,7 @@ pub(super) fn learn(
                 }
                 open.push((*request, Vec::new(), 0));
             }
+            Event::Answer(_) => {}
             Event::Reply(request) => open.retain(|(open, _, _)| open != request),
             Event::Call(call) => {
                 let kind = service.calls[*call as usize].kind;

@@ -5,11 +5,13 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::NONE;
+use super::agreement::Agreement;
 use super::connections::Connections;
+use super::correlate;
 use super::density::Axis;
 use super::discipline;
 use super::learn::learn;
-use super::model::{At, Model};
+use super::model::{At, Model, Nobody};
 use super::parts::search;
 use super::search::Found;
 use super::service::{Event, Service, Span, UNKNOWN_THREAD, events, made_for, recent};
@@ -22,7 +24,9 @@ const WIDTHS: [usize; 3] = [8, 24, 64];
 /// About how many requests beginnings are tried on, and the model is learned from.
 const REQUESTS: [usize; 2] = [800, 4000];
 /// Rounds of learning for a beginning, and in all.
-const ROUNDS: [usize; 2] = [2, 16];
+const ROUNDS: [usize; 2] = [4, 16];
+/// Further rounds, in which calls are taken to be nobody's only as often as they are while no request is open.
+const LAST_ROUNDS: usize = 2;
 /// Learning is over when no more than one of so many calls was given to another request than before, or when that becomes
 /// no fewer for so many rounds.
 const SETTLED: usize = 500;
@@ -37,6 +41,8 @@ const NEW: f64 = 0.1;
 const MOST_SHAPES: usize = 1 << 16;
 /// When this part of the calls is nobody's, something went wrong.
 const LOST: f64 = 0.3;
+/// What was begun by threads explains threads by itself, so it must fit better by so many nats a call.
+const BY_ITSELF: f64 = 0.1;
 /// A call for which nobody has a request, as if the model said so.
 const NOBODY: f64 = -30.0;
 
@@ -56,12 +62,12 @@ impl Known {
     fn of(service: &Service) -> Known {
         let mut shapes = Shapes::new();
         let sample = service.beginning(REQUESTS[1]);
-        let (mut model, nobodys) = learned(&sample, &mut shapes, false);
+        let (mut model, nobodys) = learned(&sample, &mut shapes, Nobody::Counted);
         if nobodys > LOST {
             // Of many requests that are alike each is unlikely to be the one, and what is nobody's is not learned from.
-            let (other, fewer) = learned(&sample, &mut shapes, true);
+            let (other, fewer) = learned(&sample, &mut shapes, Nobody::AmongAll);
             if fewer < nobodys {
-                model = Model { nobody_among_all: false, ..other };
+                model = other;
             }
         }
         model.overtaking.retain(|_, less| *less > discipline::SURE);
@@ -84,7 +90,9 @@ impl Known {
 
     fn search(&mut self, service: &Service) -> Found {
         self.model.threads = std::mem::take(&mut self.model.threads).in_all_of(service);
-        let found = search(service, &events(service), &self.shapes, &self.model, WIDTHS[2], true);
+        let events = events(service);
+        let mut found = search(service, &events, &self.shapes, &self.model, WIDTHS[2], true);
+        self.model.agreement.temper(service, &events, &mut found.shares);
         // No call of another stretch is one of those that it was learned from.
         self.model.learned_calls = Vec::new();
         self.model.learned_replies = Vec::new();
@@ -111,78 +119,131 @@ fn nobodys(owner: &[u32]) -> f64 {
 }
 
 /// The model of a service, and which part of its calls is nobody's by it.
-fn learned(service: &Service, shapes: &mut Shapes, nobody_among_all: bool) -> (Model, f64) {
+fn learned(service: &Service, shapes: &mut Shapes, nobody: Nobody) -> (Model, f64) {
     let axis = Axis { resolution: service.resolution() };
-    let events = events(service);
-    let mut owner = begin(service, axis, shapes, nobody_among_all);
-    let mut model = Model::default();
-    let (mut least, mut since) = (usize::MAX, 0);
-    for _ in 0..ROUNDS[1] {
-        model = model_of(service, &events, &owner, shapes, axis);
-        model.nobody_among_all = nobody_among_all;
-        let found = search(service, &events, shapes, &model, WIDTHS[1], false);
-        let changed = found.owner.iter().zip(&owner).filter(|(one, other)| one != other).count();
-        owner = found.owner;
-        since = if changed < least { 0 } else { since + 1 };
-        least = least.min(changed);
-        if changed * SETTLED <= owner.len() || since == PATIENCE {
-            break;
-        }
-    }
+    let learner = Learner { service, events: events(service), axis, width: WIDTHS[1] };
+    let Begun { model, agreement } = begin(service, axis, shapes, nobody);
+    let owner = learner.owner(shapes, &model);
+    let (_, owner) = learner.learn(owner, ROUNDS[1], nobody, shapes);
+    let (mut model, owner) = learner.learn(owner, LAST_ROUNDS, Nobody::WhileIdle, shapes);
+    model.agreement = agreement;
     (model, nobodys(&owner))
 }
 
-/// The model of an assignment.
-fn model_of(
-    service: &Service,
-    events: &[(i64, Event)],
-    owner: &[u32],
-    shapes: &mut Shapes,
+/// What models are learned from.
+struct Learner<'a> {
+    service: &'a Service,
+    events: Vec<(i64, Event)>,
     axis: Axis,
-) -> Model {
-    let mut model = learn(service, &made_for(service, owner), |_| true, shapes, axis);
-    model.connections = Connections::learn(service, events, owner);
-    model.sizes = Sizes::learn(service, events, owner);
-    if service.without.has(Evidence::Turns) {
-        discipline::learn(service, events, owner, shapes, &mut model);
+    /// Hypotheses kept.
+    width: usize,
+}
+
+impl Learner<'_> {
+    /// Model and assignment, each from the other, up to so many rounds.
+    fn learn(
+        &self,
+        mut owner: Vec<u32>,
+        rounds: usize,
+        nobody: Nobody,
+        shapes: &mut Shapes,
+    ) -> (Model, Vec<u32>) {
+        let mut model = Model::default();
+        let (mut least, mut since) = (usize::MAX, 0);
+        for _ in 0..rounds {
+            model = self.model(&owner, nobody, shapes);
+            let found = self.owner(shapes, &model);
+            let changed = found.iter().zip(&owner).filter(|(one, other)| one != other).count();
+            owner = found;
+            since = if changed < least { 0 } else { since + 1 };
+            least = least.min(changed);
+            if changed * SETTLED <= owner.len() || since == PATIENCE {
+                break;
+            }
+        }
+        (model, owner)
     }
-    model
+
+    /// The model of an assignment.
+    fn model(&self, owner: &[u32], nobody: Nobody, shapes: &mut Shapes) -> Model {
+        let service = self.service;
+        let mut model = learn(service, &made_for(service, owner), |_| true, shapes, self.axis);
+        model.suppose(service, &self.events, nobody);
+        model.connections = Connections::learn(service, &self.events, owner);
+        model.sizes = Sizes::learn(service, &self.events, owner);
+        if service.without.has(Evidence::Turns) {
+            discipline::learn(service, &self.events, owner, shapes, &mut model);
+        }
+        model
+    }
+
+    /// The best assignment by a model.
+    fn owner(&self, shapes: &Shapes, model: &Model) -> Vec<u32> {
+        search(self.service, &self.events, shapes, model, self.width, false).owner
+    }
+}
+
+/// What the best beginning comes to.
+struct Begun {
+    model: Model,
+    agreement: Agreement,
 }
 
 /// The best of several assignments to begin with.
-fn begin(service: &Service, axis: Axis, shapes: &mut Shapes, nobody_among_all: bool) -> Vec<u32> {
+fn begin(service: &Service, axis: Axis, shapes: &mut Shapes, nobody: Nobody) -> Begun {
     let part = service.beginning(REQUESTS[0]);
-    let part_events = events(&part);
-    let solo = solo(&part, &part_events);
-    let mut best: Option<(f64, Model)> = None;
+    let learner = Learner { service: &part, events: events(&part), axis, width: WIDTHS[0] };
+    let solo = solo(&part, &learner.events);
+    let mut all: Vec<(f64, Vec<u32>, Model)> = Vec::new();
     for choice in Choice::ALL {
-        if choice == Choice::Thread && service.call_threads.is_empty() {
+        let is_unknown = match choice {
+            Choice::Thread => part.call_threads.is_empty(),
+            Choice::Answered => part.after_answer.is_empty(),
+            _ => false,
+        };
+        if is_unknown {
             continue;
         }
-        let mut owner = first(&part, &part_events, choice);
-        let mut only_solo = choice == Choice::Solo;
-        for round in 0..ROUNDS[0] {
-            let used = |request: usize| !only_solo || solo[request];
-            let mut model = learn(&part, &made_for(&part, &owner), used, shapes, axis);
-            model.connections = Connections::learn(&part, &part_events, &owner);
-            // What is begun with says nothing of sizes; what timing makes of it does.
-            if round > 0 {
-                model.sizes = Sizes::learn(&part, &part_events, &owner);
+        let mut owner = match choice {
+            Choice::Correlated => {
+                let mut model = correlate::model(&part, shapes, axis);
+                model.suppose(&part, &learner.events, nobody);
+                learner.owner(shapes, &model)
             }
-            model.nobody_among_all = nobody_among_all;
-            owner = search(&part, &part_events, shapes, &model, WIDTHS[0], false).owner;
-            only_solo = false;
+            Choice::Solo => {
+                let owner = first(&part, &learner.events, choice);
+                let mut model = learn(&part, &made_for(&part, &owner), |request| solo[request], shapes, axis);
+                model.suppose(&part, &learner.events, nobody);
+                learner.owner(shapes, &model)
+            }
+            _ => first(&part, &learner.events, choice),
+        };
+        let is_begun = all.iter().any(|(_, other, _)| *other == owner);
+        if is_begun {
+            continue;
+        }
+        for (rounds, nobody) in [(ROUNDS[0], nobody), (LAST_ROUNDS, Nobody::WhileIdle)] {
+            for _ in 0..rounds {
+                let mut model = learn(&part, &made_for(&part, &owner), |_| true, shapes, axis);
+                model.suppose(&part, &learner.events, nobody);
+                model.connections = Connections::learn(&part, &learner.events, &owner);
+                model.sizes = Sizes::learn(&part, &learner.events, &owner);
+                owner = learner.owner(shapes, &model);
+            }
         }
         let mut model = learn(&part, &made_for(&part, &owner), |_| true, shapes, axis);
-        model.nobody_among_all = nobody_among_all;
-        model.sizes = Sizes::learn(&part, &part_events, &owner);
-        let fit = fit(&part, &owner, shapes, &mut model);
-        if best.as_ref().is_none_or(|(best, _)| fit > *best) {
-            best = Some((fit, model));
-        }
+        model.connections = Connections::learn(&part, &learner.events, &owner);
+        model.sizes = Sizes::learn(&part, &learner.events, &owner);
+        model.suppose(&part, &learner.events, nobody);
+        let by_itself = if choice == Choice::Thread { BY_ITSELF * part.calls.len() as f64 } else { 0.0 };
+        let fit = fit(&part, &owner, shapes, &mut model) - by_itself;
+        all.push((fit, owner, model));
     }
-    let Some((_, model)) = best else { return vec![NONE; service.calls.len()] };
-    search(service, &events(service), shapes, &model, WIDTHS[1], false).owner
+    all.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let fits: Vec<(f64, &[u32])> = all.iter().map(|(fit, owner, _)| (*fit, owner.as_slice())).collect();
+    let agreement = Agreement::of(&part, &learner.events, &fits);
+    let model = all.into_iter().next().map(|(_, _, model)| model).unwrap_or_default();
+    Begun { model, agreement }
 }
 
 /// To which of the open requests that cover a call it is given at first.
@@ -200,15 +261,21 @@ enum Choice {
     Thread,
     /// The one with the fewest calls of that kind so far.
     Fewest,
+    /// The one that was answered last, of kinds that are seen to be made after the answer.
+    Answered,
     /// The first, but only requests that shared the service with the fewest others are learned from at first.
     Solo,
+    /// None of them: delays are those by which events follow each other more often than by chance.
+    Correlated,
 }
 
 impl Choice {
-    const ALL: [Choice; 7] = [
+    const ALL: [Choice; 9] = [
         Choice::Solo,
+        Choice::Correlated,
         Choice::Thread,
         Choice::Fewest,
+        Choice::Answered,
         Choice::Oldest,
         Choice::Newest,
         Choice::EndsFirst,
@@ -231,19 +298,29 @@ fn first(service: &Service, events: &[(i64, Event)], choice: Choice) -> Vec<u32>
                 let thread = service.request_threads.get(*request as usize).and_then(known);
                 did_last.extend(thread.map(|thread| (thread, *request)));
             }
+            Event::Answer(_) => {}
             Event::Reply(request) => open.retain(|open| open != request),
             Event::Call(call) => {
                 let kind = service.calls[*call as usize].kind;
                 let holder = service.holder(*call);
                 let is_held = open.contains(&holder);
-                let mut covering = open
+                let covering = open
                     .iter()
                     .filter(|request| service.covers(**request, *call))
                     .filter(|request| !is_held || **request == holder);
                 let count = |request: &&u32| counts.get(&(**request, kind)).copied().unwrap_or(0);
                 let end = |request: &&u32| service.requests[**request as usize].end;
+                let unanswered = |request: &&u32| {
+                    service.requests[**request as usize].end >= service.calls[*call as usize].begin
+                };
+                let answered =
+                    open.iter().rfind(|request| !unanswered(request) && service.covers(**request, *call));
+                let is_afterwards = answered.is_some() && service.after_answer.binary_search(&kind).is_ok();
+                let mut covering = covering.filter(|request| unanswered(request));
                 let chosen = match choice {
-                    Choice::Oldest | Choice::Solo => covering.next(),
+                    Choice::Answered if is_afterwards => answered,
+                    Choice::Answered => covering.min_by_key(count),
+                    Choice::Oldest | Choice::Solo | Choice::Correlated => covering.next(),
                     Choice::Newest => covering.next_back(),
                     Choice::Fewest => covering.min_by_key(count),
                     Choice::Thread => {
@@ -256,7 +333,7 @@ fn first(service: &Service, events: &[(i64, Event)], choice: Choice) -> Vec<u32>
                     Choice::EndsFirst => covering.min_by_key(end),
                     Choice::EndsLast => covering.max_by_key(end),
                 };
-                let chosen = chosen.or(open.last()).copied().unwrap_or(NONE);
+                let chosen = chosen.or(answered).or(open.last()).copied().unwrap_or(NONE);
                 *counts.entry((chosen, kind)).or_default() += 1;
                 did_last.extend(thread_of_call(*call).map(|thread| (thread, chosen)));
                 owner[*call as usize] = chosen;
@@ -281,7 +358,7 @@ fn solo(service: &Service, events: &[(i64, Event)]) -> Vec<bool> {
                 }
             }
             Event::Reply(request) => open.retain(|open| open != request),
-            Event::Call(_) => {}
+            Event::Call(_) | Event::Answer(_) => {}
         }
     }
     let mut sorted = most.clone();

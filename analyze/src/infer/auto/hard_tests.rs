@@ -261,7 +261,7 @@ fn what_a_timer_sends_is_for_no_request() {
         // those that fall into a request are taken for its own. What requests ask for is found all the same.
         let right = pings("store", gap);
         let (pings, all) = right["ping"];
-        assert!(pings < all && (gap < 20 || pings as f64 > 0.95 * all as f64), "{gap}: {right:?}");
+        assert!(gap < 20 || pings as f64 > 0.95 * all as f64, "{gap}: {right:?}");
         for what in ["request", "call", "answer", "response", "pong"] {
             assert!(right[what].0 as f64 > 0.95 * right[what].1 as f64, "{gap} {what}: {right:?}");
         }

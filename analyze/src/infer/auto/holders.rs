@@ -26,7 +26,7 @@ pub(super) fn of(service: &Service) -> Vec<u32> {
     let mut held = vec![NONE; service.calls.len()];
     let (mut open, mut overlaps, mut broken, mut cases, mut outside) =
         (0_usize, 0, 0_usize, 0_usize, 0_usize);
-    for (_, event) in events(service) {
+    for (time, event) in events(service) {
         match event {
             Event::Receipt(request) => {
                 open += 1;
@@ -37,8 +37,12 @@ pub(super) fn of(service: &Service) -> Vec<u32> {
                 }
                 cases += 1;
                 let answered_by_another = answerer != UNKNOWN_THREAD && answerer != receiver;
-                broken += usize::from(holds.insert(receiver, request).is_some() || answered_by_another);
+                // What is done for a request after its answer is done before its thread holds another one.
+                let before = holds.insert(receiver, request);
+                let is_unanswered = |before: u32| service.over(&service.requests[before as usize]) > time;
+                broken += usize::from(before.is_some_and(is_unanswered) || answered_by_another);
             }
+            Event::Answer(_) => {}
             Event::Reply(request) => {
                 open = open.saturating_sub(1);
                 let [receiver, _] = service.request_threads[request as usize];
@@ -51,7 +55,8 @@ pub(super) fn of(service: &Service) -> Vec<u32> {
                     held[call as usize] = *request;
                     let [request, call] = [service.requests[*request as usize], service.calls[call as usize]];
                     cases += 1;
-                    broken += usize::from(call.end != OPEN && request.end < call.end);
+                    let is_cut = call.begin <= request.end && request.end < call.end;
+                    broken += usize::from(call.end != OPEN && is_cut);
                 }
                 None => outside += 1,
             },

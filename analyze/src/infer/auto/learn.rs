@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::NONE;
 use super::density::{Axis, Density};
-use super::model::{At, Delay, Model, NO_DELAY, REPLY, SLOTS};
+use super::model::{At, Delay, Model, NO_DELAY, REPLY, SLOTS, before_answer};
 use super::service::{OPEN, Service, recent};
 use super::shapes::Shapes;
 use super::threads::{self, Threads};
@@ -43,6 +43,9 @@ impl Samples {
             }
         };
         [Trigger::Receipt, Trigger::Last, Trigger::LastEnd].into_iter().for_each(&mut add);
+        if service.linger > 0 && call != NONE {
+            add(Trigger::Answer);
+        }
         let mut kinds: Vec<u32> = made.iter().map(|call| service.calls[*call as usize].kind).collect();
         kinds.sort_unstable();
         kinds.dedup();
@@ -124,6 +127,10 @@ pub(super) fn learn(
             let Some((before, _)) = made.split_at_checked(at) else { continue };
             let of = service.calls[*call as usize];
             let slot = shapes.count(shape, of.kind).min(SLOTS - 1);
+            if service.linger > 0 {
+                let is_after = usize::from(of.begin > span.end);
+                model.after_answer.entry((span.kind, of.kind)).or_insert([0.5; 2])[is_after] += 1.0;
+            }
             let samples = samples.entry((span.kind, of.kind, slot)).or_default();
             samples.add(service, request as u32, *call, recent(before), of.begin);
             let at = At { request: request as u32, made: recent(before), shape };
@@ -136,14 +143,20 @@ pub(super) fn learn(
             }
             shape = shapes.with(shape, of.kind);
         }
+        let (kind, all) = (span.kind, shape);
         if span.end != OPEN {
+            let made = before_answer(service, request as u32, made);
             let samples = samples.entry((span.kind, REPLY, 0)).or_default();
             samples.add(service, request as u32, NONE, recent(made), span.end);
             let at = At { request: request as u32, made: recent(made), shape };
             let thread = service.answerer(request as u32);
             samples.threads.extend(model.threads.sample(service, &at, REPLY, thread, span.end));
         }
-        ended.push((span.kind, shape));
+        ended.push((kind, all));
+    }
+    for counts in model.after_answer.values_mut() {
+        let all: f64 = counts.iter().sum();
+        *counts = counts.map(|count| count / all);
     }
     let mut keys: Vec<_> = samples.keys().copied().collect();
     keys.sort_unstable();

@@ -4,9 +4,10 @@
 
 use rustc_hash::FxHashMap;
 
+use super::agreement::Agreement;
 use super::connections::Connections;
 use super::density::Density;
-use super::service::{OPEN, Service};
+use super::service::{Event, OPEN, Service};
 use super::shapes::{ShapeId, Shapes};
 use super::sizes::Sizes;
 use super::threads::Threads;
@@ -58,10 +59,14 @@ pub(super) struct Model {
     pub(super) connections: Connections,
     /// What sizes prove.
     pub(super) sizes: Sizes,
+    /// By the kinds of request and call: which part of the calls is made before the answer, and after it.
+    pub(super) after_answer: FxHashMap<(u32, u32), [f64; 2]>,
     /// How often calls of a kind are made for no request, per nanosecond, as a logarithm.
     pub(super) spontaneous: FxHashMap<u32, f64>,
     /// Whether a call is taken to be nobody's only where that is likelier than all open requests together might be.
     pub(super) nobody_among_all: bool,
+    /// How far assignments that were begun in other ways agree.
+    pub(super) agreement: Agreement,
     /// The triggers that are not known by the last event of a request, sorted.
     pub(super) triggers: Vec<Trigger>,
     /// The request that each call was taken to be for when this was learned, and after which delay.
@@ -70,6 +75,17 @@ pub(super) struct Model {
     pub(super) learned_replies: Vec<i64>,
     /// What [`Model::shape`] found before.
     pub(super) shapes_memo: FxHashMap<(u32, ShapeId), [f64; 2]>,
+}
+
+/// How often calls are taken to be made for no request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Nobody {
+    /// As often as in the assignment that is learned from. A call that fits nobody well is not learned from, then.
+    Counted,
+    /// The same, where nobody must be likelier than all open requests together.
+    AmongAll,
+    /// As often as they are made while no request is open.
+    WhileIdle,
 }
 
 /// No delay.
@@ -121,6 +137,17 @@ impl Model {
         ((seen + 0.5) / (total + 0.5 * (next.len() as f64 + 1.0))).ln()
     }
 
+    /// Sets how often calls are taken to be nobody's, where the model was learned from an assignment.
+    pub(super) fn suppose(&mut self, service: &Service, events: &[(i64, Event)], nobody: Nobody) {
+        self.nobody_among_all = nobody == Nobody::AmongAll;
+        if nobody == Nobody::WhileIdle {
+            let rates = while_idle(service, events);
+            for (kind, rate) in &mut self.spontaneous {
+                *rate = rates.get(kind).copied().unwrap_or(*rate);
+            }
+        }
+    }
+
     fn delay_of(&self, kind: u32, call: u32, before: u32) -> Option<&Delay> {
         (0..=before.min(SLOTS - 1)).rev().find_map(|slot| self.delays.get(&(kind, call, slot)))
     }
@@ -164,21 +191,42 @@ impl Model {
             + self.timing(service, at, span.kind, before, span.begin, own)
             + order * self.next(kind, at.shape, span.kind)
             + uncovered
+            + self.afterwards(service, at.request, call)
             + sizes
             + self.by_thread(service, at, span.kind, service.caller(call), span.begin)
     }
 
-    /// How well it fits that a request in that state is answered when it is.
+    /// How likely a call of that kind is to be made after the answer, if it is, or else before it.
+    fn afterwards(&self, service: &Service, request: u32, call: u32) -> f64 {
+        if service.linger == 0 {
+            return 0.0;
+        }
+        let (request, call) = (service.requests[request as usize], service.calls[call as usize]);
+        let [before, after] = self.after_answer.get(&(request.kind, call.kind)).copied().unwrap_or([0.5; 2]);
+        if call.begin > request.end { after.ln() } else { before.ln() }
+    }
+
+    /// How well it fits that a request in that state is answered when it is, and that this was all that was done for it.
     pub(super) fn reply(&mut self, service: &Service, shapes: &Shapes, at: &At<'_>) -> f64 {
+        self.finish(service, shapes, at) + self.answer(service, at)
+    }
+
+    /// How well it fits that nothing more is done for a request in that state.
+    pub(super) fn finish(&mut self, service: &Service, shapes: &Shapes, at: &At<'_>) -> f64 {
+        let kind = service.requests[at.request as usize].kind;
+        let [least, just] = self.shape(shapes, kind, at.shape);
+        if service.without.has(Evidence::Shapes) { just - least } else { 0.0 }
+    }
+
+    /// How well it fits that a request in that state is answered when it is.
+    pub(super) fn answer(&self, service: &Service, at: &At<'_>) -> f64 {
         let request = service.requests[at.request as usize];
-        let [least, just] = self.shape(shapes, request.kind, at.shape);
-        let shaped = if service.without.has(Evidence::Shapes) { just - least } else { 0.0 };
         if request.end == OPEN {
-            return shaped;
+            return 0.0;
         }
         let own = self.learned_replies.get(at.request as usize).copied().unwrap_or(NO_DELAY);
-        shaped
-            + self.timing(service, at, REPLY, 0, request.end, own)
+        let at = &At { made: before_answer(service, at.request, at.made), ..*at };
+        self.timing(service, at, REPLY, 0, request.end, own)
             + self.by_thread(service, at, REPLY, service.answerer(at.request), request.end)
     }
 
@@ -218,6 +266,50 @@ impl Model {
     pub(super) fn spontaneous(&self, kind: u32) -> f64 {
         self.spontaneous.get(&kind).copied().unwrap_or(UNKNOWN - 1.0)
     }
+}
+
+/// How often calls of each kind are made while no request is open, per nanosecond, as a logarithm.
+fn while_idle(service: &Service, events: &[(i64, Event)]) -> FxHashMap<u32, f64> {
+    /// As if half a call had been made.
+    const NEVER: f64 = 0.5;
+    /// The node must be idle for this part of the time, or it is as if it were.
+    const LEAST_IDLE: f64 = 0.05;
+    let mut counts: FxHashMap<u32, f64> = service.calls.iter().map(|call| (call.kind, NEVER)).collect();
+    let (mut open, mut idle, mut since) = (0_usize, 0.0, events.first().map_or(0, |(time, _)| *time));
+    let begin = since;
+    for (time, event) in events {
+        match event {
+            Event::Receipt(_) => {
+                if open == 0 {
+                    idle += time.saturating_sub(since) as f64;
+                }
+                open += 1;
+            }
+            Event::Reply(_) => {
+                open = open.saturating_sub(1);
+                since = *time;
+            }
+            Event::Call(call) if open == 0 => {
+                *counts.entry(service.calls[*call as usize].kind).or_default() += 1.0;
+            }
+            Event::Call(_) | Event::Answer(_) => {}
+        }
+    }
+    let all = events.last().map_or(1, |(time, _)| time.saturating_sub(begin)).max(1) as f64;
+    let idle = f64::max(idle, LEAST_IDLE * all);
+    // Where hardly any time is idle, what never happened is rarer still.
+    let rate = |count: f64| (count / if count > NEVER { idle } else { all }).ln();
+    counts.into_iter().map(|(kind, count)| (kind, rate(count))).collect()
+}
+
+/// Of the calls `made` for a request, in their order, those that were made before its answer.
+pub(super) fn before_answer<'made>(service: &Service, request: u32, made: &'made [u32]) -> &'made [u32] {
+    let end = service.requests[request as usize].end;
+    if service.linger == 0 {
+        return made;
+    }
+    let before = made.partition_point(|call| service.calls[*call as usize].begin <= end);
+    made.get(..before).unwrap_or(made)
 }
 
 /// A request with what was done for it so far.

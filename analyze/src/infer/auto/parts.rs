@@ -63,7 +63,7 @@ fn parts(events: &[(i64, Event)], least: usize) -> Vec<Range<usize>> {
         match event {
             Event::Receipt(_) => open += 1,
             Event::Reply(_) => open = open.saturating_sub(1),
-            Event::Call(_) => {}
+            Event::Call(_) | Event::Answer(_) => {}
         }
         let end = at + 1;
         if open == 0 && end - begin >= least {

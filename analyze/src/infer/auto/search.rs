@@ -133,6 +133,7 @@ impl<'a> Search<'a> {
             match event {
                 Event::Receipt(request) => search.receipt(*request, *time),
                 Event::Call(call) => search.call(*call),
+                Event::Answer(request) => search.answer(*request),
                 Event::Reply(request) => search.reply(*request, *time, true),
             }
             if (search.open.is_empty() && search.hypotheses.len() == 1) || steps > LONGEST {
@@ -166,8 +167,13 @@ impl<'a> Search<'a> {
                 _ if !is_judged => 0.0,
                 Some(score) => *score,
                 None => {
-                    let score =
-                        self.with(state, |search, at| search.model.reply(search.service, search.shapes, at));
+                    let score = self.with(state, |search, at| {
+                        // Where something may be done after the answer, the answer itself was judged when it was given.
+                        match search.service.linger {
+                            0 => search.model.reply(search.service, search.shapes, at),
+                            _ => search.model.finish(search.service, search.shapes, at),
+                        }
+                    });
                     scores.insert(state, score);
                     score
                 }
@@ -203,6 +209,31 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// Judges an answer after which the request stays open.
+    fn answer(&mut self, request: u32) {
+        let Some(slot) = self.open.iter().position(|open| *open == request) else { return };
+        let mut scores: FxHashMap<u32, f64> = FxHashMap::default();
+        let mut all = std::mem::take(&mut self.hypotheses);
+        if let Some(lattice) = &mut self.lattice {
+            lattice.begin(NONE);
+        }
+        for (place, hypothesis) in (0..).zip(&mut all) {
+            let state = hypothesis.states[slot];
+            let known = scores.get(&state).copied();
+            let added = known
+                .unwrap_or_else(|| self.with(state, |search, at| search.model.answer(search.service, at)));
+            scores.insert(state, added);
+            hypothesis.score += added;
+            if let Some(lattice) = &mut self.lattice {
+                lattice.add(place, place, NONE, added);
+            }
+        }
+        if let Some(lattice) = &mut self.lattice {
+            lattice.end();
+        }
+        self.hypotheses = all;
+    }
+
     fn call(&mut self, call: u32) {
         let span = self.service.calls[call as usize];
         let among = if self.model.nobody_among_all { (self.open.len().max(1) as f64).ln() } else { 0.0 };
@@ -217,7 +248,8 @@ impl<'a> Search<'a> {
             for slot in 0..self.open.len() {
                 let request = self.open[slot];
                 let span_of = self.service.requests[request as usize];
-                let is_possible = span_of.end >= span.begin && !self.service.is_itself(request, call);
+                let is_possible =
+                    self.service.closed(&span_of) >= span.begin && !self.service.is_itself(request, call);
                 if !is_possible || (is_held && request != holder) {
                     continue;
                 }

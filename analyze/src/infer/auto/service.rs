@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{NONE, holders, timers};
+use super::{NONE, afterwards, holders, timers};
 use crate::evidence::{Evidence, Without};
 use crate::infer::call_links::NodeCalls;
 pub(super) use crate::infer::call_links::recent;
@@ -37,6 +37,10 @@ pub(super) struct Service {
     pub(super) window: i64,
     /// or, where it is known how long requests of its kind take, after so many.
     pub(super) patience: FxHashMap<u32, i64>,
+    /// For so many nanoseconds after a request was answered calls may still be made for it.
+    pub(super) linger: i64,
+    /// The kinds of calls that are seen to be made after the answer, sorted.
+    pub(super) after_answer: Vec<u32>,
     /// Nothing is known of what was after this time, where there is more.
     pub(super) until: Option<i64>,
     /// What is not to be looked at.
@@ -60,6 +64,9 @@ impl Service {
     pub(super) fn covers(&self, request: u32, call: u32) -> bool {
         let is_itself = self.is_itself(request, call);
         let (request, call) = (self.requests[request as usize], self.calls[call as usize]);
+        if call.begin > request.end {
+            return !is_itself && call.begin <= self.closed(&request);
+        }
         let by_its_begin = call.end == OPEN || !self.without.has(Evidence::Nesting);
         !is_itself && request.end >= if by_its_begin { call.begin } else { call.end }
     }
@@ -77,7 +84,9 @@ impl Service {
     /// Whether there will be another call on the connection of this one after `time`, and before the request is answered.
     pub(super) fn goes_on(&self, call: u32, request: u32, time: i64) -> bool {
         let next = self.call_after.get(call as usize).and_then(|next| self.calls.get(*next as usize));
-        next.is_some_and(|next| next.begin > time && next.begin <= self.requests[request as usize].end)
+        next.is_some_and(|next| {
+            next.begin > time && next.begin <= self.closed(&self.requests[request as usize])
+        })
     }
 
     /// The thread that made the call.
@@ -146,6 +155,8 @@ impl Service {
     pub(super) fn prepare(&mut self) {
         self.learn_patience();
         self.put_timers_aside();
+        let afterwards = afterwards::of(self);
+        (self.linger, self.after_answer) = (afterwards.linger, afterwards.kinds);
         if !self.call_before.is_empty() && self.without.has(Evidence::Connections) {
             self.call_after = vec![NONE; self.calls.len()];
             for (call, before) in (0..).zip(&self.call_before).filter(|(_, before)| **before != NONE) {
@@ -226,6 +237,8 @@ impl Service {
             timer_calls: Vec::new(),
             window: self.window,
             patience: self.patience.clone(),
+            linger: self.linger,
+            after_answer: self.after_answer.clone(),
             until,
             without: self.without,
         }
@@ -236,6 +249,14 @@ impl Service {
         let patience = || self.patience.get(&request.kind).copied().unwrap_or(self.window);
         let end = if request.end == OPEN { request.begin.saturating_add(patience()) } else { request.end };
         end.max(request.begin)
+    }
+}
+
+impl Service {
+    /// When nothing is done for the request any more.
+    pub(super) fn closed(&self, request: &Span) -> i64 {
+        let linger = if request.end == OPEN { 0 } else { self.linger };
+        self.over(request).saturating_add(linger)
     }
 }
 
@@ -251,7 +272,9 @@ pub(super) enum Event {
     Receipt(u32),
     /// A call was made.
     Call(u32),
-    /// A request was answered, or is given up.
+    /// A request was answered, where calls may be made for it afterwards.
+    Answer(u32),
+    /// A request is over: it was answered, or is given up, and nothing is done for it any more.
     Reply(u32),
 }
 
@@ -260,7 +283,11 @@ pub(super) fn events(service: &Service) -> Vec<(i64, Event)> {
     let mut events = Vec::with_capacity(2 * service.requests.len() + service.calls.len());
     for (at, request) in service.requests.iter().enumerate() {
         events.push((request.begin, Event::Receipt(at as u32)));
-        events.push((service.over(request), Event::Reply(at as u32)));
+        let (over, closed) = (service.over(request), service.closed(request));
+        if closed > over {
+            events.push((over, Event::Answer(at as u32)));
+        }
+        events.push((closed, Event::Reply(at as u32)));
     }
     events.extend(service.calls.iter().enumerate().map(|(at, call)| (call.begin, Event::Call(at as u32))));
     events.sort_unstable();

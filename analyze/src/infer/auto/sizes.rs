@@ -41,6 +41,7 @@ impl Sizes {
         for (_, event) in events {
             match event {
                 Event::Receipt(request) => is_open[*request as usize] = true,
+                Event::Answer(_) => {}
                 Event::Reply(request) => is_open[*request as usize] = false,
                 Event::Call(call) => {
                     let own = owner[*call as usize];

@@ -12,6 +12,8 @@ pub(super) enum Trigger {
     Receipt,
     /// The last response was received or, before there was one, the request.
     LastEnd,
+    /// The request was answered.
+    Answer,
     /// The last call of that kind was made.
     Start(u32),
     /// The last response of that kind was received.
@@ -26,6 +28,7 @@ impl Trigger {
         let ended = |call: &&Span| call.end <= time;
         match self {
             Trigger::Receipt => Some(begin),
+            Trigger::Answer => Some(service.requests[request as usize].end).filter(|end| *end <= time),
             Trigger::Last => {
                 let last = calls.map(|call| if ended(&call) { call.end } else { call.begin }).max();
                 Some(last.map_or(begin, |last| last.max(begin)))

@@ -1,0 +1,116 @@
+//! How far to trust the best assignment of a service. The probabilities of a lattice are those of one model; where the model
+//! itself was learned from an assignment that is mostly wrong, they are sure of what is wrong. But then an assignment
+//! that was begun in another way mostly settles elsewhere. How far they agree is measured, by how many requests a call
+//! might be for: where they do not agree, no probability may say more than they do.
+
+use super::NONE;
+use super::service::{Event, Service};
+
+/// Numbers of possible requests are told apart by factors of two, up to so many.
+const CLASSES: usize = 11;
+/// A beginning that fits worse by so many nats a call counts by a factor of e less.
+const WORSE: f64 = 0.3;
+/// What is worth more than this is left as it is.
+const SURE: f64 = 0.995;
+/// To so many requests is given what the likely one is not worth.
+const SPREAD: usize = 5;
+/// How much the best assignment's own word counts: where all others fit far worse, they say little.
+const OWN: f64 = 0.1;
+/// Fewest calls, with those, by which a number of possible requests is judged.
+const FEWEST: f64 = 12.0;
+/// What is taken to have been seen beforehand: so many calls on which all agree.
+const BEFOREHAND: f64 = 2.0;
+
+/// How likely the requests of the best assignment are right, as far as other beginnings tell, by the number of requests that a
+/// call might be for.
+#[derive(Clone, Debug)]
+pub(super) struct Agreement([f64; CLASSES]);
+
+impl Default for Agreement {
+    fn default() -> Agreement {
+        Agreement([1.0; CLASSES])
+    }
+}
+
+impl Agreement {
+    /// By the assignments of the calls of `service`, each with how well it fits in nats, the best first.
+    pub(super) fn of(service: &Service, events: &[(i64, Event)], found: &[(f64, &[u32])]) -> Agreement {
+        let Some(((best_fit, best), others)) = found.split_first() else { return Agreement::default() };
+        let calls = service.calls.len().max(1) as f64;
+        let weights: Vec<f64> =
+            others.iter().map(|(fit, _)| ((fit - best_fit) / calls / WORSE).exp()).collect();
+        let total: f64 = OWN + weights.iter().sum::<f64>();
+        let mut seen = [[BEFOREHAND; 2]; CLASSES];
+        candidates(service, events, |call, possible| {
+            let owner = best[call as usize];
+            if owner == NONE {
+                return;
+            }
+            let same = others.iter().zip(&weights).filter(|((_, other), _)| other[call as usize] == owner);
+            let seen = &mut seen[class(possible.len())];
+            seen[0] += 1.0;
+            seen[1] += (OWN + same.map(|(_, weight)| weight).sum::<f64>()) / total;
+        });
+        // Two that are right with the same probability, one apart from the other, agree with its square. What was not seen
+        // among so many is not better known than what was seen among fewer.
+        let mut worth = 1.0;
+        Agreement(seen.map(|[all, same]| {
+            if all >= FEWEST {
+                worth = (same / all).sqrt();
+            }
+            worth
+        }))
+    }
+
+    /// Takes from the shares of each call what they are not worth, and gives it to the requests that it might be for as well.
+    pub(super) fn temper(&self, service: &Service, events: &[(i64, Event)], shares: &mut [Vec<(u32, f64)>]) {
+        candidates(service, events, |call, possible| {
+            let (worth, shares) = (self.0[class(possible.len())], &mut shares[call as usize]);
+            if worth > SURE || possible.len() < 2 || shares.is_empty() {
+                return;
+            }
+            shares.iter_mut().for_each(|(_, share)| *share *= worth);
+            let spread = possible.len().min(SPREAD);
+            // The likely ones first, and then those that were received last.
+            let mut given = 0;
+            let part = (1.0 - worth) / spread as f64;
+            shares.sort_by(|one, other| other.1.total_cmp(&one.1));
+            for (_, share) in shares.iter_mut().filter(|(request, _)| *request != NONE).take(spread) {
+                *share += part;
+                given += 1;
+            }
+            for request in possible.iter().rev() {
+                if given < spread && !shares.iter().any(|(known, _)| known == request) {
+                    shares.push((*request, part));
+                    given += 1;
+                }
+            }
+        });
+    }
+}
+
+/// For each call of `service`, the requests that it might be for: those that are open, and not over before the call is.
+fn candidates(service: &Service, events: &[(i64, Event)], mut each: impl FnMut(u32, &[u32])) {
+    let mut open: Vec<u32> = Vec::new();
+    let mut possible: Vec<u32> = Vec::new();
+    for (_, event) in events {
+        match event {
+            Event::Receipt(request) => open.push(*request),
+            Event::Answer(_) => {}
+            Event::Reply(request) => open.retain(|open| open != request),
+            Event::Call(call) => {
+                let holder = service.holder(*call);
+                possible.clear();
+                match open.contains(&holder) {
+                    true => possible.push(holder),
+                    false => possible.extend(open.iter().filter(|request| service.covers(**request, *call))),
+                }
+                each(*call, &possible);
+            }
+        }
+    }
+}
+
+fn class(possible: usize) -> usize {
+    (possible.max(1).ilog2() as usize).min(CLASSES - 1)
+}

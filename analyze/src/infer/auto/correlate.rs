@@ -1,0 +1,153 @@
+//! A model of a service before any call is given to a request: by how much more often than by chance a call comes so long
+//! after a receipt, or after the response to an earlier call. Pairs of events that have nothing to do with each other
+//! come as often at one lag as at the same lag the other way round, so what is more is what calls are made after. That
+//! needs no assignment, and so finds the delays where so many requests are open at once that any first assignment is
+//! mostly wrong. (Project 5, section 5.2, correlates whole signals for the same reason.)
+
+use rustc_hash::FxHashMap;
+
+use super::density::{Axis, Density};
+use super::model::{Delay, Model, REPLY};
+use super::service::{OPEN, Service};
+use super::shapes::Shapes;
+use super::threads::Threads;
+use super::trigger::Trigger;
+
+/// Bins to a factor of two of the lag.
+const BINS: f64 = 6.0;
+/// Most events of a kind that are looked at on either side of a call.
+const REACH: usize = 256;
+/// Fewest pairs more than by chance, as a part of the calls, for a lag distribution to be used.
+const LEAST: f64 = 0.3;
+
+/// The model of `service` by correlation alone.
+pub(super) fn model(service: &Service, shapes: &mut Shapes, axis: Axis) -> Model {
+    let mut receipts: FxHashMap<u32, Vec<i64>> = FxHashMap::default();
+    for request in &service.requests {
+        receipts.entry(request.kind).or_default().push(request.begin);
+    }
+    let [mut begins, mut ends]: [FxHashMap<u32, Vec<i64>>; 2] = Default::default();
+    for call in &service.calls {
+        begins.entry(call.kind).or_default().push(call.begin);
+        if call.end != OPEN {
+            ends.entry(call.kind).or_default().push(call.end);
+        }
+    }
+    ends.values_mut().for_each(|times| times.sort_unstable());
+    let mut replies: FxHashMap<u32, Vec<i64>> = FxHashMap::default();
+    for request in service.requests.iter().filter(|request| request.end != OPEN) {
+        replies.entry(request.kind).or_default().push(request.end);
+    }
+    let mut model = Model { threads: Threads::of(service), ..Model::default() };
+    let mut kinds: Vec<u32> = begins.keys().copied().collect();
+    kinds.sort_unstable();
+    let mut of: Vec<u32> = receipts.keys().copied().collect();
+    of.sort_unstable();
+    let longest =
+        service.requests.iter().map(|request| service.over(request).saturating_sub(request.begin)).max();
+    let longest = longest.unwrap_or(0);
+    for request in of {
+        let asked = receipts[&request].len() as f64;
+        let mut shape = 0;
+        let what = kinds.iter().map(|kind| (*kind, begins[kind].as_slice()));
+        let reply = replies.get(&request).map(|times| (REPLY, times.as_slice()));
+        for (kind, times) in what.chain(reply) {
+            let mut triggers = vec![(Trigger::Receipt, receipts[&request].as_slice())];
+            for other in kinds.iter().filter(|other| **other != kind) {
+                triggers.extend(ends.get(other).map(|times| (Trigger::End(*other), times.as_slice())));
+            }
+            let mut best: Option<(f64, Trigger, Vec<i64>)> = None;
+            for (trigger, before) in triggers {
+                let lags = Lags::of(before, times, axis, longest);
+                let (samples, told) = lags.excess(axis);
+                if (samples.len() as f64) < LEAST * (times.len() as f64).min(before.len() as f64) {
+                    continue;
+                }
+                if best.as_ref().is_none_or(|(best, _, _)| told > *best) {
+                    best = Some((told, trigger, samples));
+                }
+            }
+            let Some((_, trigger, samples)) = best else { continue };
+            let density = Density::of(axis, &samples, None);
+            model.delays.insert((request, kind, 0), Delay { trigger, density, open: [(0.25f64).ln(); 4] });
+            model.triggers.push(trigger);
+            if kind != REPLY {
+                let count = times.len() as f64 / service.requests.len().max(1) as f64;
+                for _ in 0..count.round() as usize {
+                    shape = shapes.with(shape, kind);
+                }
+                let _ = asked;
+            }
+        }
+        model.finals.insert(request, vec![(shape, asked)]);
+    }
+    model.triggers.sort_unstable();
+    model.triggers.dedup();
+    model.triggers.retain(|trigger| !matches!(trigger, Trigger::Last | Trigger::Receipt));
+    let times = || service.requests.iter().chain(&service.calls).map(|span| span.begin);
+    let span = times().max().zip(times().min()).map_or(1, |(last, first)| last.saturating_sub(first)).max(1);
+    for kind in kinds {
+        model.spontaneous.insert(kind, (0.5 / span as f64).ln());
+    }
+    model
+}
+
+/// How many pairs of events are so far apart, one way and the other.
+struct Lags {
+    after: Vec<f64>,
+    before: Vec<f64>,
+    calls: f64,
+}
+
+impl Lags {
+    /// Between events at the times `first` and those at `then`, both sorted, up to `longest` apart.
+    fn of(first: &[i64], then: &[i64], axis: Axis, longest: i64) -> Lags {
+        let bins = bin(axis, longest) + 1;
+        let mut lags = Lags { after: vec![0.0; bins], before: vec![0.0; bins], calls: then.len() as f64 };
+        let mut at = 0;
+        for time in then {
+            while first.get(at).is_some_and(|event| event <= time) {
+                at += 1;
+            }
+            for event in first[..at].iter().rev().take(REACH) {
+                let lag = time.saturating_sub(*event);
+                if lag > longest {
+                    break;
+                }
+                lags.after[bin(axis, lag)] += 1.0;
+            }
+            for event in first[at..].iter().take(REACH) {
+                let lag = event.saturating_sub(*time);
+                if lag > longest {
+                    break;
+                }
+                lags.before[bin(axis, lag)] += 1.0;
+            }
+        }
+        lags
+    }
+
+    /// Samples of the lags that are more frequent one way than the other, and how much they tell about when calls are made:
+    /// in nats for each call.
+    fn excess(&self, axis: Axis) -> (Vec<i64>, f64) {
+        let mut samples = Vec::new();
+        let mut told = 0.0;
+        for (at, (after, before)) in self.after.iter().zip(&self.before).enumerate() {
+            let more = after - before;
+            // What is within what chance does is nothing.
+            if more <= 2.0 * (after + before).sqrt() {
+                continue;
+            }
+            told += more * (after / before.max(1.0)).ln();
+            let lag = |part: f64| (2f64.powf((at as f64 + part) / BINS) * axis.resolution) - axis.resolution;
+            let count = more as usize;
+            samples.extend((0..count).map(|sample| lag((sample as f64 + 0.5) / count as f64) as i64));
+        }
+        (samples, told / self.calls.max(1.0))
+    }
+}
+
+/// The bin of a lag.
+fn bin(axis: Axis, lag: i64) -> usize {
+    ((axis.place(lag) - axis.resolution.log2()) * BINS).max(0.0) as usize
+}
