@@ -10,6 +10,7 @@ use message_trace::{FROM_ACCEPTING, Message, MessageTrace, NodeId};
 use rustc_hash::FxHashMap;
 
 use super::NONE;
+use super::middle::Middle;
 use super::service::{OPEN, Service, Span, UNKNOWN_SIZE, UNKNOWN_THREAD};
 use crate::calls::Calls;
 use crate::evidence::{Evidence, Without};
@@ -31,6 +32,7 @@ pub(super) fn services(
     let mut services: Vec<Service> = Vec::new();
     services.resize_with(naming.nodes().len(), || Service { window, without, ..Service::default() });
     let clocks = Clocks::of(trace, naming, calls);
+    let middle = Middle::of(trace, naming, calls);
     let mut threads = ThreadNumbers::default();
     let mut last_on_flow: FxHashMap<(i64, u32), u32> = FxHashMap::default();
     for call in 0..calls.len() {
@@ -50,12 +52,14 @@ pub(super) fn services(
             service.request_sizes.push(bytes);
             service.request_calls.push(call as u32);
         }
+        let maker = middle.maker(trace, naming, row);
         let client = options.clients_start_paths && naming.nodes()[caller as usize].client;
-        if client {
+        if client && maker.is_none() {
             continue;
         }
+        let (client, caller) = (caller, maker.unwrap_or(caller));
         if let Some(begin) = clocks.sent(caller, trace, row) {
-            let response = response.filter(|row| naming.dst(*row) == caller);
+            let response = response.filter(|row| naming.dst(*row) == client);
             let end = response.and_then(|row| clocks.received(caller, trace, row));
             let service = &mut services[caller as usize];
             let before = match request.protocol.has_connections() {
