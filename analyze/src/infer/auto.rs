@@ -25,6 +25,7 @@ mod learn;
 mod middle;
 mod model;
 mod observe;
+mod offsets;
 mod parts;
 mod search;
 mod service;
