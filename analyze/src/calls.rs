@@ -114,6 +114,12 @@ impl Calls {
         self.request[self.of_message(message)] != NONE
     }
 
+    /// Whether an id or a connection says which messages the call is of, not only the order of all between two nodes.
+    pub(crate) fn is_paired_surely(&self, trace: &MessageTrace, call: usize) -> bool {
+        let row = self.first_of(call);
+        trace.call_number(row).is_some() || pairing::is_connection(trace, row as u32)
+    }
+
     /// The call that the message is of.
     pub fn of_message(&self, message: usize) -> usize {
         self.of_message[message] as usize

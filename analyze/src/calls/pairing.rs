@@ -111,7 +111,7 @@ fn direction(trace: &MessageTrace, row: u32) -> i8 {
 }
 
 /// Whether the message's flow is a connection, or of datagram sockets; else it is all that goes between two nodes.
-fn is_connection(trace: &MessageTrace, row: u32) -> bool {
+pub(super) fn is_connection(trace: &MessageTrace, row: u32) -> bool {
     let message = trace.message(row as usize);
     let is_named = |id: EndpointId| match trace.endpoint(id) {
         Some(Endpoint::Other(name)) => !name.is_empty(),

@@ -3,14 +3,14 @@
 //! which order, and whether those who wait are served in turn; and it takes the assignment of all calls of a service
 //! that fits all of it best together. Nothing is configured, and no call graph is given.
 //!
-//! Each part is a module: what a service sees ([`service`], from the trace in [`observe`]), which calls a timer makes ([`timers`]), what calls are made
+//! Each part is a module: what a service sees ([`service`], from the trace in [`observe`], with those that were not traced in [`middle`]), which calls a timer makes ([`timers`]), what calls are made
 //! after ([`trigger`]), the densities of delays ([`density`]), the shapes of requests ([`shapes`]), what threads prove
 //! ([`threads`], [`holders`]), what connections and sizes do ([`connections`], [`sizes`]), what is known of a service ([`model`]), how it is counted ([`learn`], [`discipline`]), the search
 //! ([`search`], part by part in [`parts`], with what it finds at one event in [`at_event`]) with the probabilities that come
 //! of it ([`lattice`]), and how model and assignment are brought to agree ([`estimate`]).
 //!
-//! Of nodes that were not traced, of messages that belong to no call, and of nodes whose messages are mostly not answered,
-//! message linking says what can be said.
+//! Of messages that belong to no call, and of nodes whose messages are mostly not answered, message linking says what can be
+//! said; but what an untraced node answered is known by the connection or call id.
 
 mod afterwards;
 mod agreement;
@@ -25,8 +25,10 @@ mod hard_tests;
 mod holders;
 mod lattice;
 mod learn;
+mod middle;
 mod model;
 mod observe;
+mod offsets;
 mod parts;
 mod search;
 mod service;
@@ -88,11 +90,28 @@ impl Inference for Auto {
             }
         }
         for message in (0..trace.len()).filter(|message| !own[*message]) {
+            if let Some(request) = answered_by_untraced(trace, naming, &calls, message) {
+                links.set(message, &[(request as u32, 1.0)], 0.0);
+                continue;
+            }
             let parents: Vec<(u32, f64)> = linked.parents(message).collect();
             links.set(message, &parents, linked.spontaneous(message));
         }
         links
     }
+}
+
+/// The request that a message answers, where its sender was not traced and a connection or a call id says that it does.
+fn answered_by_untraced(
+    trace: &MessageTrace,
+    naming: &Naming,
+    calls: &Calls,
+    message: usize,
+) -> Option<usize> {
+    let call = calls.of_message(message);
+    let is_known = calls.response(call) == Some(message) && calls.is_paired_surely(trace, call);
+    let is_traced = naming.nodes()[naming.src(message) as usize].traced;
+    calls.request(call).filter(|_| is_known && !is_traced)
 }
 
 impl Auto {

@@ -4,13 +4,14 @@
 //! A message has arrived with its first byte: from then on its receiver may act, as every proxy that streams does. Times are
 //! those of the node's own clock, as clocks are corrected by estimates only. Where a kind of message has no time at this
 //! node at all, since the node was not traced or the source knows one end only, the peers' times stand in for it, and then
-//! all times of the node are those of the common clock.
+//! all times of the node are those of the common clock, or moved by what the peers' clocks seem to differ ([`offsets`]).
 
 use message_trace::{FROM_ACCEPTING, Message, MessageTrace, NodeId};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::NONE;
+use super::middle::Middle;
 use super::service::{OPEN, Service, Span, UNKNOWN_SIZE, UNKNOWN_THREAD};
+use super::{NONE, offsets};
 use crate::calls::Calls;
 use crate::evidence::{Evidence, Without};
 use crate::naming::Naming;
@@ -31,6 +32,8 @@ pub(super) fn services(
     let mut services: Vec<Service> = Vec::new();
     services.resize_with(naming.nodes().len(), || Service { window, without, ..Service::default() });
     let clocks = Clocks::of(trace, naming, calls);
+    let middle = Middle::of(trace, naming, calls);
+    let (mut requests_by_peers, mut calls_by_peers) = (FxHashSet::default(), FxHashSet::default());
     let mut threads = ThreadNumbers::default();
     let mut last_on_flow: FxHashMap<(i64, u32), u32> = FxHashMap::default();
     for call in 0..calls.len() {
@@ -43,6 +46,9 @@ pub(super) fn services(
         if let Some(begin) = clocks.received(callee, trace, row) {
             let response = response.filter(|row| naming.src(*row) == callee);
             let end = response.and_then(|row| clocks.sent(callee, trace, row));
+            if !clocks.known(trace, row)[1] {
+                requests_by_peers.insert(kind);
+            }
             let service = &mut services[callee as usize];
             service.requests.push(Span { begin, end: end.unwrap_or(OPEN), kind });
             let answerer = response.map_or(UNKNOWN_THREAD, |row| threads.sender(&trace.message(row)));
@@ -50,13 +56,18 @@ pub(super) fn services(
             service.request_sizes.push(bytes);
             service.request_calls.push(call as u32);
         }
+        let maker = middle.maker(trace, naming, row);
         let client = options.clients_start_paths && naming.nodes()[caller as usize].client;
-        if client {
+        if client && maker.is_none() {
             continue;
         }
+        let (client, caller) = (caller, maker.unwrap_or(caller));
         if let Some(begin) = clocks.sent(caller, trace, row) {
-            let response = response.filter(|row| naming.dst(*row) == caller);
+            let response = response.filter(|row| naming.dst(*row) == client);
             let end = response.and_then(|row| clocks.received(caller, trace, row));
+            if !clocks.known(trace, row)[0] {
+                calls_by_peers.insert(kind);
+            }
             let service = &mut services[caller as usize];
             let before = match request.protocol.has_connections() {
                 true => last_on_flow.insert((request.flow, caller), service.calls.len() as u32),
@@ -73,6 +84,7 @@ pub(super) fn services(
     // Where the clock is too coarse to tell what came first, the numbers that the calls have where they come from may.
     let number = |call: u32| calls.id(trace, call as usize).parse::<u64>().unwrap_or(u64::MAX);
     for service in &mut services {
+        offsets::align(service, &requests_by_peers, &calls_by_peers);
         service.keep_requests(&by_time(&service.requests, &service.request_calls, number));
         service.keep_calls(&by_time(&service.calls, &service.made_calls, number));
         let threads = || service.request_threads.iter().chain(&service.call_threads).flatten();

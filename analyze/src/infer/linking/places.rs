@@ -94,7 +94,9 @@ impl<'places> Chunk<'places> {
 
 impl<'places> Before<'places> {
     /// The arrivals within `window` before the departure, the latest first, each with its delay. A message that
-    /// comes back to its own sender is not before itself.
+    /// comes back to its own sender is not before itself. At the very time of the departure only what stands before it in the
+    /// trace is: by clocks too coarse to tell what came first, the answer to a message would else be its cause, and both go
+    /// round in a circle.
     pub(super) fn within(&self, window: i64) -> impl Iterator<Item = (Event, i64)> + use<'places> {
         let departure = self.departure;
         self.arrivals
@@ -102,7 +104,10 @@ impl<'places> Before<'places> {
             .rev()
             .map(move |arrival| (*arrival, departure.time.saturating_sub(arrival.time)))
             .take_while(move |(_, delay)| *delay <= window)
-            .filter(move |(arrival, _)| arrival.message != departure.message)
+            .filter(move |(arrival, delay)| match delay {
+                0 => arrival.message < departure.message,
+                _ => arrival.message != departure.message,
+            })
     }
 }
 

@@ -229,3 +229,15 @@ fn a_message_can_cause_what_its_receiver_does_from_its_first_byte_on() {
     assert_eq!((parents(&links, answer), parents(&links, child)), (vec![0], vec![answer as u32]));
     assert_eq!(delay(&trace, &options(), answer), 20.0);
 }
+
+#[test]
+fn by_a_coarse_clock_an_answer_does_not_cause_its_question() {
+    // All within a millisecond, by a clock that tells no more.
+    let mut trace = Fixture::new();
+    trace.send("x", "a", 5, 5).on(1);
+    trace.send("a", "b", 5, 5).on(2);
+    trace.send("b", "a", 5, 5).accepting().ports(80, 40_000).on(2);
+    let mut links = infer(&trace.trace(), &options());
+    assert_eq!([0, 1, 2].map(|child| parents(&links, child)), [vec![], vec![0], vec![1]]);
+    assert_eq!(links.break_circles(&(0..3)), 0);
+}

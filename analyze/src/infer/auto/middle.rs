@@ -1,0 +1,129 @@
+//! Untraced programs in the middle. Of a program that was not recorded (a static one, say) only its traced peers tell: it is a
+//! server where they call it, and where it calls others there are connections of unknown clients. Which of
+//! those are its own is found here, so that it is a service like any other, seen by its peers' clocks.
+//!
+//! Unknown clients' calls of one kind were made by an untraced server at the same address if they all lie within requests to
+//! it, and would not at other times: so no clients are taken for a server that happens to be on their machine (a load
+//! generator beside a database), nor for one that always has a request open (a queue that is waited at).
+
+use std::net::IpAddr;
+
+use message_trace::{Endpoint, EndpointId, MessageTrace, NodeId};
+use rustc_hash::FxHashMap;
+
+use crate::calls::Calls;
+use crate::naming::Naming;
+
+/// Of so many calls at least, this part must lie within requests.
+const FEWEST: usize = 20;
+const NEARLY_ALL: f64 = 0.98;
+/// And no more than this part of as many calls at other times.
+const BY_CHANCE: f64 = 0.95;
+/// How far the other times are away, in long requests.
+const AWAY: [i64; 4] = [-7, -3, 3, 7];
+
+/// An address and, as a loopback address is of every machine, the host of who talks to it.
+type Place<'a> = (IpAddr, Option<&'a str>);
+
+/// From the first event of a call to its last, by its traced end, on the common clock.
+type Seen = (i64, i64);
+
+/// Who most likely made the calls of unknown clients.
+pub(super) struct Middle<'a> {
+    makers: FxHashMap<(Place<'a>, u32), u32>,
+}
+
+impl<'a> Middle<'a> {
+    pub(super) fn of(trace: &'a MessageTrace, naming: &Naming, calls: &Calls) -> Middle<'a> {
+        let mut served: FxHashMap<Place<'a>, FxHashMap<u32, Vec<Seen>>> = FxHashMap::default();
+        let mut made: FxHashMap<(Place<'a>, u32), Vec<Seen>> = FxHashMap::default();
+        for call in 0..calls.len() {
+            let (Some(row), Some(answer)) = (calls.request(call), calls.response(call)) else { continue };
+            let traced = |node: u32| naming.nodes()[node as usize].traced;
+            let message = trace.message(row);
+            match (traced(naming.src(row)), traced(naming.dst(row))) {
+                (true, false) => {
+                    let seen = trace.send_ts(row).zip(trace.arrival(answer));
+                    if let Some((seen, place)) = seen.zip(place(trace, message.dst_endpoint, message.src)) {
+                        served.entry(place).or_default().entry(naming.dst(row)).or_default().push(seen);
+                    }
+                }
+                (false, true) if is_unknown_client(naming, row) => {
+                    let seen = trace.arrival(row).zip(trace.send_ts(answer));
+                    if let Some((seen, place)) = seen.zip(place(trace, message.src_endpoint, message.dst)) {
+                        made.entry((place, naming.hop(row))).or_default().push(seen);
+                    }
+                }
+                _ => {}
+            }
+        }
+        let mut makers = FxHashMap::default();
+        for ((place, kind), calls) in made.into_iter().filter(|(_, calls)| calls.len() >= FEWEST) {
+            let servers = served.get(&place).into_iter().flatten();
+            let fits = servers.filter_map(|(node, requests)| Some((*node, fit(requests, &calls)?)));
+            // The one that has the fewest requests open at other times tells the most.
+            let best =
+                fits.min_by(|(node, chance), (other, less)| chance.total_cmp(less).then(node.cmp(other)));
+            if let Some((node, _)) = best {
+                makers.insert((place, kind), node);
+            }
+        }
+        Middle { makers }
+    }
+
+    /// The node that made the call whose request is that row, where it came from an unknown client.
+    pub(super) fn maker(&self, trace: &'a MessageTrace, naming: &Naming, row: usize) -> Option<u32> {
+        if self.makers.is_empty() || !is_unknown_client(naming, row) {
+            return None;
+        }
+        let message = trace.message(row);
+        let place = place(trace, message.src_endpoint, message.dst)?;
+        self.makers.get(&(place, naming.hop(row))).copied()
+    }
+}
+
+/// Whether the message was sent by an untraced node of which only ephemeral ports are known.
+fn is_unknown_client(naming: &Naming, row: usize) -> bool {
+    let node = naming.nodes()[naming.src(row) as usize];
+    node.client && !node.traced
+}
+
+/// Where an endpoint is that talks to `peer`.
+fn place(trace: &MessageTrace, endpoint: EndpointId, peer: NodeId) -> Option<Place<'_>> {
+    let Some(Endpoint::Inet(address)) = trace.endpoint(endpoint) else { return None };
+    let address = address.ip().to_canonical();
+    let host = trace.nodes.get(peer).map(|node| node.host.as_str());
+    Some((address, host.filter(|_| address.is_loopback())))
+}
+
+/// If the calls were made within the requests: which part of them would be at other times.
+fn fit(requests: &[Seen], calls: &[Seen]) -> Option<f64> {
+    let mut requests = requests.to_vec();
+    requests.sort_unstable();
+    let mut took: Vec<i64> = requests.iter().map(|(begin, end)| end.saturating_sub(*begin)).collect();
+    let place = took.len().checked_sub(1)? * 9 / 10;
+    let (_, long, _) = took.select_nth_unstable(place);
+    let long = *long;
+    // The latest end of the requests up to each.
+    let ends: Vec<i64> = requests
+        .iter()
+        .scan(i64::MIN, |latest, (_, end)| {
+            *latest = (*latest).max(*end);
+            Some(*latest)
+        })
+        .collect();
+    let within = |by: i64| {
+        let is_within = |(begin, end): &&Seen| {
+            let before = requests.partition_point(|request| request.0 <= begin.saturating_add(by));
+            before > 0 && ends[before - 1] >= end.saturating_add(by)
+        };
+        calls.iter().filter(is_within).count() as f64 / calls.len() as f64
+    };
+    let chance =
+        AWAY.iter().map(|times| within(long.saturating_mul(*times))).sum::<f64>() / AWAY.len() as f64;
+    (requests.len() >= FEWEST && within(0) >= NEARLY_ALL && chance <= BY_CHANCE).then_some(chance)
+}
+
+#[cfg(test)]
+#[path = "middle_tests.rs"]
+mod tests;

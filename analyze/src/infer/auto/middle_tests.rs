@@ -1,0 +1,134 @@
+//! Systems with a program in the middle that was not traced, all on one machine.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use message_trace::Message;
+
+use super::*;
+use crate::calls::{Candidates, Parents};
+use crate::fixture::Fixture;
+use crate::infer::auto::Auto;
+use crate::infer::auto::tests::{MS, lot};
+use crate::infer::{Inference, Links};
+use crate::options::Options;
+
+/// The same with all addresses those of the loopback device, and each connection of a client that was not traced a node of its
+/// own, as in a capture.
+fn on_loopback(plain: &MessageTrace) -> MessageTrace {
+    let mut trace = MessageTrace::new(plain.nodes.clone());
+    for message in plain.messages() {
+        let ends = [message.src_endpoint, message.dst_endpoint].map(|id| {
+            let port = plain.endpoint(id).and_then(Endpoint::port).unwrap();
+            trace.intern(&Endpoint::Inet(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port)))
+        });
+        let [src_endpoint, dst_endpoint] = ends;
+        trace.push(&Message { src_endpoint, dst_endpoint, ..message }, None);
+    }
+    trace
+}
+
+/// A call over a connection of its own.
+fn call(trace: &mut Fixture, [from, to]: [&str; 2], port: u16, times: [i64; 4]) {
+    let (own, [asks, asked, answers, answered]) = (trace.ephemeral(), times);
+    trace.send(from, to, asks, asked).ports(own, port).on(i64::from(own));
+    trace.send(to, from, answers, answered).ports(port, own).accepting().on(i64::from(own));
+}
+
+/// Requests of an untraced client to a, that calls the untraced m; and m calls b twice, from `before` after it was asked on. A
+/// part of them overlap.
+fn through_m(requests: i64, before: i64) -> MessageTrace {
+    let mut trace = Fixture::new().untraced(&["load", "m", "of-m"]);
+    for request in 0..requests {
+        let at = 10 * MS * (request / 2) + request % 2 * (MS + lot(request, 4 * MS));
+        let (first, second) = (at + MS + before, at + 3 * MS + before);
+        let jitter = lot(request + 1000, MS / 5);
+        call(&mut trace, ["load", "a"], 80, [at - 9, at, at + 7 * MS, at + 7 * MS + 9]);
+        call(&mut trace, ["a", "m"], 9000, [at + MS / 2, 0, 0, at + 6 * MS]);
+        call(&mut trace, ["of-m", "b"], 81, [0, first + jitter, first + MS + jitter, 0]);
+        call(&mut trace, ["of-m", "b"], 81, [0, second + jitter, second + MS, 0]);
+    }
+    on_loopback(&trace.trace())
+}
+
+fn infer(trace: &MessageTrace) -> (Calls, Links) {
+    let options = Options::default();
+    (Calls::of(trace), Auto::default().infer(trace, &Naming::new(trace, &options), &options, &()))
+}
+
+/// How many of the calls to `to` were most likely made for a call to `parent`.
+fn made_for(trace: &MessageTrace, (calls, links): &(Calls, Links), to: &str, parent: Option<&str>) -> usize {
+    let parents = Parents::of(calls, links, &Candidates::of(calls, links));
+    let callee = |call: usize| {
+        let row = calls.request(call).unwrap();
+        trace.nodes.get(trace.message(row).dst).unwrap().command.as_str()
+    };
+    let of = (0..calls.len()).filter(|call| callee(*call) == to);
+    of.filter(|call| parents.of_call(*call).unwrap().call.map(callee) == parent).count()
+}
+
+#[test]
+fn calls_of_an_untraced_program_are_made_for_the_requests_to_it() {
+    let trace = through_m(200, 0);
+    let found = infer(&trace);
+    assert_eq!(made_for(&trace, &found, "b", Some("m")), 400);
+    assert_eq!(made_for(&trace, &found, "m", Some("a")), 200);
+    assert_eq!(made_for(&trace, &found, "a", None), 200, "the client's own requests begin paths");
+    // Each request to m has its own two, in nearly all cases.
+    let (calls, links) = &found;
+    let parents = Parents::of(calls, links, &Candidates::of(calls, links));
+    let mut of = vec![0; calls.len()];
+    for parent in (0..calls.len()).filter_map(|call| parents.of_call(call)?.call) {
+        of[parent] += 1;
+    }
+    let twos = of.iter().filter(|count| **count == 2).count();
+    assert!(twos >= 196, "{twos}");
+}
+
+#[test]
+fn calls_outside_of_the_requests_are_not_the_servers() {
+    // b is called when m has answered long ago.
+    let trace = through_m(200, 50 * MS + MS / 7);
+    let found = infer(&trace);
+    assert_eq!(made_for(&trace, &found, "b", None), 400);
+}
+
+#[test]
+fn a_server_that_always_has_a_request_open_makes_no_calls() {
+    // a waits at a queue that was not traced, whatever else it does; quick requests of an untraced client come meanwhile.
+    let mut trace = Fixture::new().untraced(&["load", "queue"]);
+    for request in 0..200 {
+        let at = 10 * MS * request + lot(request, 5 * MS);
+        call(&mut trace, ["load", "a"], 80, [0, at, at + MS, 0]);
+        call(&mut trace, ["a", "queue"], 6379, [10 * MS * request, 0, 0, 10 * MS * (request + 2)]);
+    }
+    let trace = on_loopback(&trace.trace());
+    let found = infer(&trace);
+    assert_eq!(made_for(&trace, &found, "a", None), 200);
+}
+
+#[test]
+fn what_a_database_that_was_not_traced_answers_is_the_answer_to_its_connections_request() {
+    // Twelve pooled connections, on all of which requests are open at any time, and answers come in another order. Over one
+    // more it is told things that it does not answer, few or so many that it is hardly one who answers.
+    for told in [0, 400] {
+        let mut trace = Fixture::new().untraced(&["database"]);
+        for request in 0..240_i64 {
+            let (connection, at) = (request % 12, MS * request);
+            let end = at + 2 * MS + lot(request, 9 * MS);
+            trace.send("app", "database", at, 0).ports(5000 + connection as u16, 5432).on(connection);
+            let back = trace.send("database", "app", 0, end);
+            back.ports(5432, 5000 + connection as u16).accepting().on(connection);
+        }
+        for request in 0..told {
+            trace.send("app", "database", MS * request / 2 + 7, 0).ports(6000, 5432).on(99);
+        }
+        let trace = trace.trace();
+        let (_, links) = infer(&trace);
+        for row in (0..trace.len()).filter(|row| trace.direction(*row) != message_trace::FROM_CONNECTING) {
+            let parents: Vec<(u32, f64)> = links.parents(row).collect();
+            let [(request, probability)] = parents[..] else { panic!("{parents:?}") };
+            assert_eq!((trace.flow(request as usize), probability), (trace.flow(row), 1.0));
+            assert_eq!((links.spontaneous(row), (request as usize) < row), (0.0, true));
+        }
+    }
+}

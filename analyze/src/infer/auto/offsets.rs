@@ -1,0 +1,267 @@
+//! Where a node's requests and calls are told by different clocks, since one of them has its peers' times alone, these clocks may
+//! differ: no message was seen at both ends, from which it could be estimated. Then calls seem to come before the requests
+//! that they were made for, or to be answered after these. The least difference by which nearly all of them lie within
+//! requests is taken for that of the clocks.
+
+use std::ops::Range;
+
+use rustc_hash::FxHashSet;
+
+use super::service::{OPEN, Service, Span};
+
+/// Fewer calls of a kind, or requests, tell nothing.
+const FEWEST: usize = 20;
+/// The clocks agree if this part of the calls lies within requests.
+const AGREED: f64 = 0.98;
+/// A difference of clocks is believed by which at least this part does, and this much more than without.
+const BELIEVED: f64 = 0.95;
+const MORE: f64 = 0.03;
+/// Of two differences by which nearly the same part does, the smaller one is taken.
+const THE_SAME: f64 = 0.005;
+/// So many calls are looked at,
+const SAMPLE: usize = 1000;
+/// and for each so many requests before and after it.
+const AROUND: usize = 32;
+
+/// Moves the spans of those kinds of requests and calls that the peers' clocks tell, each kind by what its clock differs.
+pub(super) fn align(
+    service: &mut Service,
+    requests_by_peers: &FxHashSet<u32>,
+    calls_by_peers: &FxHashSet<u32>,
+) {
+    for kind in kinds(&service.calls, calls_by_peers) {
+        let of_kind: Vec<Span> = service.calls.iter().filter(|call| call.kind == kind).copied().collect();
+        let by = difference(&service.requests, &of_kind, service.window);
+        shift(&mut service.calls, kind, by);
+    }
+    for kind in kinds(&service.requests, requests_by_peers) {
+        let (of_kind, others): (Vec<Span>, Vec<Span>) =
+            service.requests.iter().partition(|request| request.kind == kind);
+        // Calls that lie within other requests tell nothing of this clock.
+        let others = Requests::of(&others);
+        let left: Vec<Span> = service.calls.iter().filter(|call| !others.cover(call, 0)).copied().collect();
+        let by = difference(&of_kind, &left, service.window);
+        shift(&mut service.requests, kind, -by);
+    }
+}
+
+/// The kinds among `spans` that are in `of`, in order.
+fn kinds(spans: &[Span], of: &FxHashSet<u32>) -> Vec<u32> {
+    let found: FxHashSet<u32> = spans.iter().map(|span| span.kind).filter(|kind| of.contains(kind)).collect();
+    let mut found: Vec<u32> = found.into_iter().collect();
+    found.sort_unstable();
+    found
+}
+
+fn shift(spans: &mut [Span], kind: u32, by: i64) {
+    for span in spans.iter_mut().filter(|span| by != 0 && span.kind == kind) {
+        span.begin = span.begin.saturating_add(by);
+        if span.end != OPEN {
+            span.end = span.end.saturating_add(by);
+        }
+    }
+}
+
+/// Requests that were answered, by time, with the latest end of those up to each.
+struct Requests {
+    spans: Vec<Span>,
+    ends: Vec<i64>,
+}
+
+impl Requests {
+    fn of(spans: &[Span]) -> Requests {
+        let mut spans: Vec<Span> = spans.iter().filter(|span| span.end != OPEN).copied().collect();
+        spans.sort_unstable_by_key(|span| span.begin);
+        let latest = |latest: &mut i64, span: &Span| {
+            *latest = (*latest).max(span.end);
+            Some(*latest)
+        };
+        let ends = spans.iter().scan(i64::MIN, latest).collect();
+        Requests { spans, ends }
+    }
+
+    /// Whether `call`, moved by so much, lies within one of them.
+    fn cover(&self, call: &Span, by: i64) -> bool {
+        let begin = call.begin.saturating_add(by);
+        let before = self.spans.partition_point(|request| request.begin <= begin);
+        before > 0 && self.ends[before - 1] >= call.end.saturating_add(by)
+    }
+
+    /// The places of those near `call`.
+    fn near(&self, call: &Span) -> Range<usize> {
+        let at = self.spans.partition_point(|request| request.begin <= call.begin);
+        at.saturating_sub(AROUND)..(at + AROUND).min(self.spans.len())
+    }
+}
+
+/// By how much calls must be moved to lie within requests, as far as that can be told; no more than `most`.
+fn difference(requests: &[Span], calls: &[Span], most: i64) -> i64 {
+    let requests = Requests::of(requests);
+    let calls: Vec<&Span> = calls.iter().filter(|call| call.end != OPEN).collect();
+    let calls: Vec<&Span> = calls.iter().step_by(calls.len().div_ceil(SAMPLE).max(1)).copied().collect();
+    let count = calls.len() as f64;
+    let within = calls.iter().filter(|call| requests.cover(call, 0)).count() as f64 / count;
+    if calls.len() < FEWEST || requests.spans.len() < FEWEST || within >= AGREED {
+        return 0;
+    }
+    // For each call, by which differences it lies within a request: where these begin, and end.
+    let mut steps: Vec<(i64, i32)> = Vec::new();
+    for call in &calls {
+        let fits = |request: &Span| {
+            let (from, to) = (request.begin.saturating_sub(call.begin), request.end.saturating_sub(call.end));
+            (from <= to && from <= most && to >= -most).then_some((from, to))
+        };
+        let mut fits: Vec<(i64, i64)> = requests.spans[requests.near(call)].iter().filter_map(fits).collect();
+        fits.sort_unstable();
+        let mut until = i64::MIN;
+        for (from, to) in fits {
+            let from = from.max(until);
+            if from <= to {
+                steps.extend([(from, 1), (to + 1, -1)]);
+                until = to + 1;
+            }
+        }
+    }
+    steps.sort_unstable();
+    // Each stretch of differences, and how many calls fit by them.
+    let mut stretches: Vec<(i64, i64, i32)> = Vec::new();
+    let mut fit = 0;
+    for (place, (at, step)) in steps.iter().enumerate() {
+        fit += step;
+        match steps.get(place + 1) {
+            Some((next, _)) if next > at => stretches.push((*at, next - 1, fit)),
+            _ => {}
+        }
+    }
+    let best = stretches.iter().map(|(.., fit)| f64::from(*fit)).fold(0.0, f64::max) / count;
+    if best < BELIEVED || best < within + MORE {
+        return 0;
+    }
+    let likely = stretches.iter().filter(|(.., fit)| f64::from(*fit) / count >= best - THE_SAME);
+    let least = likely.map(|(from, to, _)| 0_i64.clamp(*from, *to)).min_by_key(|by| (by.abs(), *by));
+    least.filter(|by| by.abs() <= most).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use message_trace::{FROM_CONNECTING, Message, MessageTrace};
+
+    use super::*;
+    use crate::calls::{Calls, Candidates, Parents};
+    use crate::fixture::Fixture;
+    use crate::infer::Inference;
+    use crate::infer::auto::Auto;
+    use crate::infer::auto::tests::{MS, lot};
+    use crate::naming::Naming;
+    use crate::options::Options;
+
+    /// Requests of 10 ms, one after the other, and a call of each from 1 to 5 ms after it, by a clock that is so much ahead.
+    fn service(ahead: i64) -> Service {
+        let mut service = Service { window: 2000 * MS, ..Service::default() };
+        let mut begin = 0;
+        for request in 0..100 {
+            begin += 11 * MS + lot(request, 20 * MS);
+            let call = begin + MS + lot(request + 500, MS) + ahead;
+            service.requests.push(Span { begin, end: begin + 10 * MS, kind: 9 });
+            service.calls.push(Span { begin: call, end: call + 3 * MS, kind: 1 });
+        }
+        service
+    }
+
+    fn aligned(mut service: Service, requests: &[u32], calls: &[u32]) -> Service {
+        align(&mut service, &requests.iter().copied().collect(), &calls.iter().copied().collect());
+        service
+    }
+
+    fn within(service: &Service) -> usize {
+        let pairs = service.requests.iter().zip(&service.calls);
+        pairs.filter(|(request, call)| request.begin <= call.begin && call.end <= request.end).count()
+    }
+
+    #[test]
+    fn calls_come_after_their_requests_whatever_the_clocks_differ_by() {
+        for ahead in [-40, -3, -2, 7, 30] {
+            let by_calls = aligned(service(ahead * MS), &[], &[1]);
+            assert!(within(&by_calls) >= 99, "{ahead} {}", within(&by_calls));
+            assert_eq!(by_calls.requests[5].begin, service(0).requests[5].begin);
+            let by_requests = aligned(service(ahead * MS), &[9], &[]);
+            assert!(within(&by_requests) >= 99, "{ahead} {}", within(&by_requests));
+            assert_eq!(by_requests.calls[5].begin, service(ahead * MS).calls[5].begin);
+        }
+    }
+
+    #[test]
+    fn with_the_callers_times_alone_calls_have_their_parents() {
+        // x calls front, which calls a, which calls b; front's clock is 5 ms behind.
+        let mut plain = Fixture::new();
+        let mut begin = 0;
+        for request in 0..100 {
+            begin += 11 * MS + lot(request, 20 * MS);
+            let calls = [("x", "front", 0, 10), ("front", "a", -4, 4), ("a", "b", 2 + request % 2, 7)];
+            for (hop, (from, to, asks, answered)) in (0..).zip(calls) {
+                let (at, flow) = ([begin + asks * MS, begin + answered * MS], 3 * request + hop);
+                plain.send(from, to, at[0], at[0]).on(flow);
+                plain.send(to, from, at[1], at[1]).accepting().ports(80, 40_000).on(flow);
+            }
+        }
+        let plain = plain.trace();
+        let mut trace = MessageTrace::new(plain.nodes.clone());
+        for message in plain.messages() {
+            let of_caller = message.direction == FROM_CONNECTING;
+            let [sent, received] = [of_caller, !of_caller].map(|is| message.send_ts.filter(|_| is));
+            trace.push(
+                &Message {
+                    send_first: sent,
+                    send_last: sent,
+                    send_ts: sent,
+                    recv_first: received,
+                    recv_last: received,
+                    recv_ts: received,
+                    ..message
+                },
+                None,
+            );
+        }
+        let (options, calls) = (Options::default(), Calls::of(&trace));
+        let links = Auto::default().infer(&trace, &Naming::new(&trace, &options), &options, &());
+        let parents = Parents::of(&calls, &links, &Candidates::of(&calls, &links));
+        let flow = |call: usize| trace.flow(calls.request(call).unwrap());
+        let parent = |call: &usize| parents.of_call(*call).unwrap().call.map(flow);
+        let is_right = |call: &usize| parent(call) == Some(flow(*call) - 1).filter(|_| flow(*call) % 3 != 0);
+        assert!((0..calls.len()).filter(is_right).count() >= 298);
+    }
+
+    #[test]
+    fn clocks_that_agree_and_those_of_the_node_itself_stay() {
+        let begins = |service: &Service| service.calls.iter().map(|call| call.begin).collect::<Vec<_>>();
+        for (ahead, kinds) in [(0, vec![1, 9]), (-3 * MS, vec![])] {
+            let unmoved = aligned(service(ahead), &kinds, &kinds);
+            assert_eq!(begins(&unmoved), begins(&service(ahead)));
+        }
+    }
+
+    #[test]
+    fn calls_that_are_made_for_no_request_move_no_clock() {
+        let mut of_timer = service(0);
+        for (place, call) in (0..).zip(&mut of_timer.calls) {
+            (call.begin, call.end) = (13 * MS * place + lot(place, 9 * MS), 13 * MS * place + 12 * MS);
+        }
+        let begin = of_timer.calls[7].begin;
+        assert_eq!(aligned(of_timer, &[], &[1]).calls[7].begin, begin);
+    }
+
+    #[test]
+    fn the_least_difference_is_taken() {
+        // By hand: requests from 0 to 10 every 100; calls from -4 to -1, so that they fit moved by 4 to 11.
+        let spans = |from: i64, to: i64| {
+            (0..50).map(|at| Span { begin: 100 * at + from, end: 100 * at + to, kind: 0 }).collect::<Vec<_>>()
+        };
+        assert_eq!(difference(&spans(0, 10), &spans(-4, -1), 1000), 4);
+        assert_eq!(difference(&spans(0, 10), &spans(12, 14), 1000), -4);
+        assert_eq!(difference(&spans(0, 10), &spans(0, 10), 1000), 0);
+        // Longer than any request; further away than is believed; too few.
+        assert_eq!(difference(&spans(0, 10), &spans(-4, 8), 1000), 0);
+        assert_eq!(difference(&spans(0, 10), &spans(-44, -41), 3), 0);
+        assert_eq!(difference(&spans(0, 10)[..19], &spans(-4, -1)[..19], 1000), 0);
+    }
+}
