@@ -6,6 +6,7 @@
 //! A message that was never answered is a call without a response, so that every message is of exactly one call.
 
 mod candidates;
+mod delivered;
 mod pairing;
 mod parents;
 mod table;

@@ -2,6 +2,7 @@
 //! only what the most likely links lead to. Ways that lead to the same parent are added up.
 
 use super::Calls;
+use super::delivered::all_delivered;
 use crate::infer::Links;
 
 /// The most candidates that are kept of a call, the most likely ones.
@@ -29,11 +30,15 @@ impl Candidates {
                     let from = calls.of_message(cause as usize);
                     if calls.request(from) == Some(cause as usize) {
                         ways.push((Some(from as u32), probability));
-                    } else if from < call {
-                        // What was called before was called for the same parent.
-                        ways.extend(
-                            all.of_call(from).iter().map(|(parent, share)| (*parent, share * probability)),
-                        );
+                    } else {
+                        // What was called before was called for the same parent, or brought work from others.
+                        let brought = all_delivered(calls, links, from);
+                        ways.extend(brought.clone().map(|(by, share)| (Some(by), share * probability)));
+                        let rest =
+                            probability * (1.0 - brought.map(|(_, share)| share).sum::<f64>()).max(0.0);
+                        if from < call {
+                            ways.extend(all.of_call(from).iter().map(|(to, share)| (*to, share * rest)));
+                        }
                     }
                 }
             }

@@ -4,11 +4,12 @@
 use message_trace::{Message, MessageTrace, NodeId};
 use rustc_hash::FxHashMap;
 
+use super::jobs::Jobs;
 use super::{NONE, timers};
 use crate::calls::Calls;
 use crate::evidence::{Evidence, Without};
-use crate::infer::call_links::NodeCalls;
 pub(super) use crate::infer::call_links::recent;
+use crate::infer::call_links::{DELIVERY, NodeCalls};
 pub(super) use crate::infer::span::{OPEN, Span};
 use crate::naming::Naming;
 use crate::options::Options;
@@ -25,7 +26,7 @@ pub(super) struct Service {
     /// Which calls of the trace they are.
     pub(super) request_calls: Vec<u32>,
     pub(super) made_calls: Vec<u32>,
-    /// Further calls of the trace that the node made by a timer, for no request.
+    /// Further calls of the trace that the node made by a timer or to ask for work, for no request.
     pub(super) timer_calls: Vec<u32>,
     /// A request without a response is over after so many nanoseconds.
     pub(super) window: i64,
@@ -63,9 +64,12 @@ impl Service {
         request.is_some() && request == call
     }
 
-    /// Whether there are requests, and most of them and of the calls have responses; else they are messages of another
-    /// kind.
+    /// Whether there are requests, and most of them and of the calls have responses, or jobs, of which nobody expects any; else they
+    /// are messages of another kind.
     pub(super) fn is_answered(&self) -> bool {
+        if self.request_calls.iter().any(|call| call & DELIVERY != 0) {
+            return true;
+        }
         let mostly = |spans: &[Span]| 2 * spans.iter().filter(|span| span.end != OPEN).count() >= spans.len();
         !self.requests.is_empty() && mostly(&self.requests) && mostly(&self.calls)
     }
@@ -117,7 +121,7 @@ impl Service {
         }
         let own = |place: &usize| !is_timer[*place];
         let aside = self.made_calls.iter().zip(&is_timer).filter(|(_, is_timer)| **is_timer);
-        self.timer_calls = aside.map(|(call, _)| *call).collect();
+        self.timer_calls.extend(aside.map(|(call, _)| *call));
         let places: Vec<usize> = (0..self.calls.len()).filter(own).collect();
         self.calls = places.iter().map(|place| self.calls[*place]).collect();
         self.made_calls = places.iter().map(|place| self.made_calls[*place]).collect();
@@ -147,11 +151,12 @@ impl Service {
     }
 }
 
-/// The services of a trace: one for each node that both received requests and made calls, where it was traced.
+/// The services of a trace: one for each node that both received requests or was given `jobs` and made calls, where it was traced.
 pub(super) fn services(
     trace: &MessageTrace,
     naming: &Naming,
     calls: &Calls,
+    jobs: &Jobs,
     options: &Options,
 ) -> Vec<Service> {
     let mut services: Vec<Service> = Vec::new();
@@ -160,7 +165,8 @@ pub(super) fn services(
     services.resize_with(naming.nodes().len(), || Service { window, without, ..Service::default() });
     let mut threads = ThreadNumbers::default();
     for call in 0..calls.len() {
-        let Some(row) = calls.request(call) else { continue };
+        // What was delivered unasked is a job, and no request.
+        let Some(row) = calls.request(call).filter(|row| !jobs.is_delivery(*row)) else { continue };
         let (caller, callee) = (naming.src(row), naming.dst(row));
         let request = trace.message(row);
         let response = calls.response(call).map(|row| (naming.src(row), naming.dst(row), trace.message(row)));
@@ -177,10 +183,16 @@ pub(super) fn services(
             service.request_calls.push(call as u32);
         }
         let node = naming.nodes()[caller as usize];
-        let client = options.clients_start_paths && node.client;
+        let client = options.clients_start_paths && node.client && jobs.of_node(caller).is_empty();
         if let Some(begin) = request.send_first.filter(|_| node.traced && !client) {
             let end = response.as_ref().filter(|(_, to, _)| *to == caller).and_then(|(_, _, m)| m.recv_last);
             let service = &mut services[caller as usize];
+            if jobs.is_poll(call as u32) {
+                service.timer_calls.push(call as u32);
+                continue;
+            }
+            // What is delivered is no answer.
+            let end = end.filter(|_| !calls.response(call).is_some_and(|row| jobs.is_delivery(row)));
             service.calls.push(Span { begin, end: end.unwrap_or(OPEN), kind });
             let answer = response.as_ref().filter(|(_, to, _)| *to == caller).map(|(_, _, m)| m);
             let of = [threads.sender(&request), answer.map_or(UNKNOWN_THREAD, |m| threads.receiver(m))];
@@ -189,8 +201,14 @@ pub(super) fn services(
         }
     }
     // Where the clock is too coarse to tell what came first, the numbers that the calls have where they come from may.
-    let number = |call: u32| calls.id(trace, call as usize).parse::<u64>().unwrap_or(u64::MAX);
-    for service in &mut services {
+    let number = |call: u32| calls.id(trace, (call & !DELIVERY) as usize).parse::<u64>().unwrap_or(u64::MAX);
+    for (node, service) in (0..).zip(&mut services) {
+        for job in jobs.of_node(node) {
+            let receiver = threads.receiver(&trace.message(job.row as usize));
+            service.requests.push(job.span);
+            service.request_threads.push([receiver, UNKNOWN_THREAD]);
+            service.request_calls.push(job.call);
+        }
         by_time(&mut service.requests, &mut service.request_calls, &mut service.request_threads, number);
         by_time(&mut service.calls, &mut service.made_calls, &mut service.call_threads, number);
         let threads = || service.request_threads.iter().chain(&service.call_threads).flatten();
