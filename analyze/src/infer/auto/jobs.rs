@@ -2,7 +2,7 @@
 //! is to the worker what a request is to a server: it begins with its receipt, and is over when the worker asks for more or is
 //! given more. What a worker asks for work with is for nobody.
 
-use message_trace::{FROM_CONNECTING, MessageTrace};
+use message_trace::{FROM_CONNECTING, MessageTrace, Node, NodeId};
 use rustc_hash::FxHashMap;
 
 use super::queues::Queues;
@@ -26,6 +26,8 @@ pub(super) struct Job {
 #[derive(Debug, Default)]
 pub(super) struct Jobs<'trace> {
     of_nodes: FxHashMap<u32, Vec<Job>>,
+    /// By a process that may do what another was given, that one.
+    givers: FxHashMap<u32, u32>,
     queues: Option<&'trace Queues>,
 }
 
@@ -45,7 +47,7 @@ impl<'trace> Jobs<'trace> {
         queues: &'trace Queues,
         window: i64,
     ) -> Jobs<'trace> {
-        let mut jobs = Jobs { of_nodes: FxHashMap::default(), queues: Some(queues) };
+        let mut jobs = Jobs { queues: Some(queues), ..Jobs::default() };
         let deliveries = queues.deliveries();
         if deliveries.is_empty() {
             return jobs;
@@ -62,6 +64,7 @@ impl<'trace> Jobs<'trace> {
             let call = calls.of_message(at) as u32 | DELIVERY;
             jobs.of_nodes.entry(node).or_default().push(Job { span, row, call });
         }
+        jobs.find_givers(trace, naming);
         jobs.last_longer(trace, naming, calls, window);
         jobs
     }
@@ -69,6 +72,11 @@ impl<'trace> Jobs<'trace> {
     /// The jobs of that node.
     pub(super) fn of_node(&self, node: u32) -> &[Job] {
         self.of_nodes.get(&node).map_or(&[], Vec::as_slice)
+    }
+
+    /// Who was given what that node does: itself or, where it was given nothing, the one that may have handed it over.
+    pub(super) fn giver(&self, node: u32) -> u32 {
+        self.givers.get(&node).copied().unwrap_or(node)
     }
 
     /// Whether the call asks for work.
@@ -81,13 +89,46 @@ impl<'trace> Jobs<'trace> {
         self.queues.is_some_and(|queues| queues.causes(row).is_some())
     }
 
+    /// A worker may have others do its work, in processes that it made: of the same program, later, and nobody asks them for anything. How
+    /// it hands over is out of sight.
+    fn find_givers(&mut self, trace: &MessageTrace, naming: &Naming) {
+        let mut process: FxHashMap<u32, NodeId> = FxHashMap::default();
+        for row in 0..trace.len() {
+            let message = trace.message(row);
+            process.entry(naming.src(row)).or_insert(message.src);
+            process.entry(naming.dst(row)).or_insert(message.dst);
+        }
+        let mut nodes: Vec<u32> = process.keys().copied().collect();
+        nodes.sort_unstable();
+        let of = |node: u32| process.get(&node).and_then(|id| trace.nodes.get(*id));
+        for node in nodes {
+            let grain = naming.nodes()[node as usize];
+            let Some(own) = of(node).filter(|_| grain.traced && grain.client) else { continue };
+            if self.of_nodes.contains_key(&node) {
+                continue;
+            }
+            let is_giver = |giver: &Node| {
+                (&giver.host, &giver.command, &giver.executable) == (&own.host, &own.command, &own.executable)
+                    && giver.start <= own.start
+            };
+            let givers = self.of_nodes.keys().filter(|giver| of(**giver).is_some_and(is_giver));
+            // The last that was there then.
+            if let Some(giver) =
+                givers.copied().max_by_key(|giver| (of(*giver).and_then(|of| of.start), *giver))
+            {
+                self.givers.insert(node, giver);
+            }
+        }
+    }
+
     /// Where a worker asks for more before it is done with what it has, as one that hands over to others does, its jobs are not over
     /// then.
     fn last_longer(&mut self, trace: &MessageTrace, naming: &Naming, calls: &Calls, window: i64) {
         let mut within: FxHashMap<u32, [usize; 2]> = FxHashMap::default();
         for call in 0..calls.len() {
             let Some(row) = calls.request(call) else { continue };
-            let Some(jobs) = self.of_nodes.get(&naming.src(row)).filter(|_| !self.is_poll(call as u32))
+            let Some(jobs) =
+                self.of_nodes.get(&self.giver(naming.src(row))).filter(|_| !self.is_poll(call as u32))
             else {
                 continue;
             };
@@ -97,7 +138,7 @@ impl<'trace> Jobs<'trace> {
             let last = jobs[..next].iter().rev().take(8);
             if next > 0 {
                 let is_within = last.clone().any(|job| time <= job.span.end);
-                within.entry(naming.src(row)).or_default()[usize::from(is_within)] += 1;
+                within.entry(self.giver(naming.src(row))).or_default()[usize::from(is_within)] += 1;
             }
         }
         for (node, [outside, inside]) in within {

@@ -186,6 +186,26 @@ fn what_is_pushed_to_a_worker_is_caused_by_what_came_into_the_broker() {
 }
 
 #[test]
+fn who_gets_work_may_have_processes_of_its_own_do_it() {
+    let mut story = Story::default();
+    let on = Flow("worker#0", "broker", 9);
+    story.ask(on, 0, 32, None, "poll");
+    for at in 0..150 {
+        let begin = MS + 30 * MS * at + lot(at, 20 * MS);
+        let bytes = 90 + lot(at, 180);
+        let pushed = story.ask(Flow("shop", "broker", 1), begin, bytes, None, "push");
+        let time = begin + NETWORK + 30 * US + lot(at, 30 * US);
+        story.reply(Flow("shop", "broker", 1), time + 10 * US, 4, pushed, "pushed");
+        let given = story.reply(on, time, bytes - 11, pushed, "delivery");
+        story.ask(on, time + NETWORK + 50 * US, 32, None, "poll");
+        let (child, flow) = (["worker#1", "worker#2"][at as usize % 2], 20 + at % 2);
+        let work = time + NETWORK + 400 * US + lot(at + 3, 100 * US);
+        story.call(Flow(child, "store", flow), work, 2 * MS + lot(at + 4, MS), given);
+    }
+    story.assert_right(0.98, &["push", "pushed", "delivery", "poll", "work", "answer"]);
+}
+
+#[test]
 fn a_server_that_is_asked_more_than_it_can_do_is_no_broker() {
     // Eight clients, each of which asks again when it was answered; one is served at a time, the first who asked. Half of
     // them never ask what the others do.

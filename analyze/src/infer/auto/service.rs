@@ -183,10 +183,11 @@ pub(super) fn services(
             service.request_calls.push(call as u32);
         }
         let node = naming.nodes()[caller as usize];
-        let client = options.clients_start_paths && node.client && jobs.of_node(caller).is_empty();
+        let caller_or_giver = jobs.giver(caller);
+        let client = options.clients_start_paths && node.client && jobs.of_node(caller_or_giver).is_empty();
         if let Some(begin) = request.send_first.filter(|_| node.traced && !client) {
             let end = response.as_ref().filter(|(_, to, _)| *to == caller).and_then(|(_, _, m)| m.recv_last);
-            let service = &mut services[caller as usize];
+            let service = &mut services[caller_or_giver as usize];
             if jobs.is_poll(call as u32) {
                 service.timer_calls.push(call as u32);
                 continue;
