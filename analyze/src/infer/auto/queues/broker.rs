@@ -52,6 +52,8 @@ pub(super) struct Receipts {
 /// The replies of one kind, by time.
 #[derive(Debug, Default)]
 pub(super) struct Replies {
+    /// The length of their requests or, negative, its magnitude; 0 without any.
+    pub(super) asked: i64,
     pub(super) all: Vec<Reply>,
 }
 
@@ -210,14 +212,14 @@ impl Building {
             all.sort_by_key(|receipt| receipt.time);
             Receipts { hop, all }
         };
-        let in_order = |mut all: Vec<Reply>| {
+        let in_order = |asked: i64, mut all: Vec<Reply>| {
             all.sort_by_key(|reply| reply.time);
-            Replies { all }
+            Replies { asked, all }
         };
         self.own_answers.sort_unstable();
         Some(Broker {
             receipts: receipts.into_iter().map(|((hop, ..), all)| by_time(hop, all)).collect(),
-            replies: replies.into_iter().map(|(_, all)| in_order(all)).collect(),
+            replies: replies.into_iter().map(|((_, asked, _), all)| in_order(asked, all)).collect(),
             own_answers: self.own_answers,
             rare,
         })

@@ -88,7 +88,7 @@ fn queue(broker: &Broker, replies: usize) -> Option<Queue> {
     let woken: Vec<(&Reply, &Receipt)> =
         bringing.iter().filter_map(|reply| waker(reply).map(|by| (*reply, by))).collect();
     let mostly = woken.len() as f64 >= MOSTLY * bringing.len() as f64;
-    if woken.len() < FEWEST || !mostly || is_mutual(all, &woken) {
+    if woken.len() < FEWEST || !mostly || is_mutual(broker, replies, &woken) {
         return None;
     }
     let mut times: FxHashMap<u32, u32> = FxHashMap::default();
@@ -188,10 +188,12 @@ fn empty(long: &[&Reply], is_woken: impl Fn(&Reply) -> bool) -> FxHashSet<i64> {
     lengths.into_iter().filter(|(_, counts)| is_empty(*counts)).map(|(length, _)| length).collect()
 }
 
-/// Whether most of what wakes others comes over connections on which such replies are waited for, too.
-fn is_mutual(all: &[Reply], woken: &[(&Reply, &Receipt)]) -> bool {
-    let waiting: FxHashSet<i64> = all.iter().map(|reply| reply.flow).collect();
-    2 * woken.iter().filter(|(_, by)| waiting.contains(&by.flow)).count() > woken.len()
+/// Whether replies are asked for and most of what wakes them comes over connections on which the same is asked for, whoever does.
+fn is_mutual(broker: &Broker, replies: usize, woken: &[(&Reply, &Receipt)]) -> bool {
+    let asked = broker.replies[replies].asked;
+    let alike = broker.replies.iter().filter(|kind| kind.asked == asked && asked != 0);
+    let asking: FxHashSet<i64> = alike.flat_map(|kind| &kind.all).map(|reply| reply.flow).collect();
+    2 * woken.iter().filter(|(_, by)| asking.contains(&by.flow)).count() > woken.len()
 }
 
 /// How many bytes longer than what was pushed a delivery is, if mostly so many.
