@@ -13,7 +13,8 @@
 //! like others ([`jobs`]).
 //!
 //! Of nodes that were not traced, of messages that belong to no call, and of nodes whose messages are mostly not answered,
-//! message linking says what can be said.
+//! message linking says what can be said. A node that only passes messages on which nobody answers is a service all the same
+//! ([`one_way`]).
 
 mod at_event;
 mod density;
@@ -25,6 +26,7 @@ mod jobs;
 mod lattice;
 mod learn;
 mod model;
+mod one_way;
 mod parts;
 #[cfg(test)]
 mod queue_tests;
@@ -73,7 +75,10 @@ impl Inference for Auto {
         let calls = Calls::of(trace);
         let queues = Queues::of(trace, naming, &calls, options.window);
         let jobs = Jobs::of(trace, naming, &calls, &queues, options.window);
-        let services = service::services(trace, naming, &calls, &jobs, options);
+        let mut services = service::services(trace, naming, &calls, &jobs, options);
+        for service in &mut services {
+            one_way::end_requests(service, trace, &calls, &linked);
+        }
         progress.step("learning services", services.iter().map(|service| service.calls.len() as u64).sum());
         let found = self.all(&services, progress);
         let mut links = Links::spontaneous_only(trace.len());

@@ -28,6 +28,8 @@ pub(super) struct Service {
     pub(super) made_calls: Vec<u32>,
     /// Further calls of the trace that the node made by a timer or to ask for work, for no request.
     pub(super) timer_calls: Vec<u32>,
+    /// Whether nobody answers anything here, and requests end when what they cause is likely done.
+    pub(super) one_way: bool,
     /// A request without a response is over after so many nanoseconds.
     pub(super) window: i64,
     /// Nothing is known of what was after this time, where there is more.
@@ -67,7 +69,7 @@ impl Service {
     /// Whether there are requests, and most of them and of the calls have responses, or jobs, of which nobody expects any; else they
     /// are messages of another kind.
     pub(super) fn is_answered(&self) -> bool {
-        if self.request_calls.iter().any(|call| call & DELIVERY != 0) {
+        if self.one_way || self.request_calls.iter().any(|call| call & DELIVERY != 0) {
             return true;
         }
         let mostly = |spans: &[Span]| 2 * spans.iter().filter(|span| span.end != OPEN).count() >= spans.len();
@@ -138,6 +140,7 @@ impl Service {
             request_calls: self.request_calls.iter().take(requests).copied().collect(),
             made_calls: self.made_calls.iter().take(calls).copied().collect(),
             timer_calls: Vec::new(),
+            one_way: self.one_way,
             window: self.window,
             until,
             without: self.without,
