@@ -78,16 +78,16 @@ fn the_patterns_of_a_small_system_are_its_call_structure() {
     };
     let hop = |depth, src: &str, dst: &str| (depth, src.to_owned(), dst.to_owned());
     let long = [
-        hop(0, "CLIENT", "web"),
+        hop(0, "load", "web"),
         hop(1, "web", "app"),
         hop(2, "app", "db"),
         hop(3, "db", "app"),
         hop(4, "app", "db"),
         hop(5, "db", "app"),
         hop(6, "app", "web"),
-        hop(7, "web", "CLIENT"),
+        hop(7, "web", "load"),
     ];
-    let short = [hop(0, "CLIENT", "web"), hop(1, "web", "CLIENT")];
+    let short = [hop(0, "probe", "web"), hop(1, "web", "probe")];
     let expected: f64 = patterns.iter().map(|pattern| pattern.expected).sum();
     let known = patterns.iter().filter(|pattern| shape(pattern) == long || shape(pattern) == short);
     let known: Vec<&PathPattern> = known.collect();
@@ -117,7 +117,7 @@ fn alike(requests: i64) -> MessageTrace {
     let mut trace = Fixture::new();
     for request in 0..requests {
         let time = request * 10_000;
-        let client = format!("client{}", request % 5);
+        let client = format!("client#{}", request % 5);
         trace.send(&client, "web", time, time + 50).ports(40_000, 80).on(request % 5);
         trace.send("web", "app", time + 300, time + 350).ports(40_000, 81).on(9);
         trace.send("app", "web", time + 900, time + 950).ports(81, 40_000).accepting().on(9);
@@ -173,7 +173,7 @@ fn replicas(requests: i64) -> MessageTrace {
     for request in 0..requests {
         let (time, flow, host) =
             (request * 10_000, request % 3, |of: i64| ["one", "two", "three"][of as usize % 3]);
-        let (client, web) = (format!("c/client{flow}"), format!("web-{}/web", host(request)));
+        let (client, web) = (format!("c/client#{flow}"), format!("web-{}/web", host(request)));
         let apps = [format!("app-{}/app", host(request)), format!("app-{}/app", host(request + 1))];
         trace.send(&client, &web, time, time + 50).ports(40_000, 80).on(flow);
         let mut now = time + 50;
@@ -204,8 +204,8 @@ fn by_roles_stretches_find_what_the_whole_trace_shows_and_links_are_as_by_names(
         };
         let (names, whole) = (found(1000, false), found(1000, true));
         assert_eq!(names.patterns.len(), 6, "{algorithm}");
-        let one = "CLIENT>web web>app app>web web>CLIENT ".to_owned();
-        let two = "CLIENT>web web>app app>web web>app#2 app#2>web web>CLIENT ".to_owned();
+        let one = "client>web web>app app>web web>client ".to_owned();
+        let two = "client>web web>app app>web web>app#2 app#2>web web>client ".to_owned();
         assert_eq!(shapes(&whole), [(one, 54), (two, 18)], "{algorithm}");
         assert_eq!(whole.links, names.links, "{algorithm}: what is inferred is not of roles");
         let messages = |of: &Written| -> Vec<Vec<u32>> {

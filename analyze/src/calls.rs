@@ -3,9 +3,13 @@
 //! a call ([`pairing`]), which call is the parent of which ([`Parents`], [`Candidates`]), and the table of all that
 //! ([`CallTable`]), as a whole or window by window ([`windows`]).
 //!
+//! Where both sides of a flow send on their own, nothing is paired ([`one_way`]).
+//!
 //! A message that was never answered is a call without a response, so that every message is of exactly one call.
 
 mod candidates;
+mod delivered;
+mod one_way;
 mod order;
 mod pairing;
 mod parents;
@@ -41,7 +45,8 @@ impl Calls {
         // By the row of its first message, what the other message of the call is and whether it is the request.
         let mut second = vec![(NONE, false); trace.len()];
         let mut is_first = vec![false; trace.len()];
-        let pairs = pairing::pairs(trace);
+        let mut pairs = pairing::pairs(trace);
+        one_way::take_apart(trace, &mut pairs);
         for (request, response) in &pairs {
             let first = request.min(response);
             is_first[*first as usize] = true;

@@ -1,6 +1,7 @@
 //! All that the links say of a call's parent: each possible parent with its probability, where [`super::Parents`] has
 //! only what the most likely links lead to. Ways that lead to the same parent are added up.
 
+use super::delivered::all_delivered;
 use super::{Calls, order};
 use crate::infer::Links;
 
@@ -32,10 +33,12 @@ impl Candidates {
                     if calls.request(from) == Some(cause as usize) {
                         ways.push((Some(from as u32), probability));
                     } else {
-                        // What was called before was called for the same parent.
-                        ways.extend(
-                            all.of_call(from).iter().map(|(parent, share)| (*parent, share * probability)),
-                        );
+                        // What was called before was called for the same parent, or brought work from others.
+                        let brought = all_delivered(calls, links, from);
+                        ways.extend(brought.clone().map(|(by, share)| (Some(by), share * probability)));
+                        let rest =
+                            probability * (1.0 - brought.map(|(_, share)| share).sum::<f64>()).max(0.0);
+                        ways.extend(all.of_call(from).iter().map(|(to, share)| (*to, share * rest)));
                     }
                 }
             }

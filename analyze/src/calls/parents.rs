@@ -2,9 +2,11 @@
 //!
 //! The cause of a request is a message that its sender received. Where that is a request, its call is the parent. Where
 //! it is the response of a call that the sender made before, as message linking also has it, both calls were made for
-//! the same one: the parent is that of the earlier call. The most likely links lead to it; how likely it is, all of them tell,
+//! the same one: the parent is that of the earlier call or, where that was to get work from a queue, the call that put it
+//! there. The most likely links lead to it; how likely it is, all of them tell,
 //! as other ways may lead to the same parent ([`Candidates`]).
 
+use super::delivered::delivered;
 use super::{Calls, Candidates, NONE, order};
 use crate::infer::Links;
 
@@ -42,7 +44,8 @@ impl Parents {
                 let found = if calls.request(from) == Some(cause as usize) {
                     Some((Some(from as u32), probability))
                 } else {
-                    parents.known(from).map(|(parent, p)| (parent, p * probability))
+                    let brought = delivered(calls, links, from).map(|(call, p)| (Some(call), p));
+                    brought.or(parents.known(from)).map(|(parent, p)| (parent, p * probability))
                 };
                 let Some((parent, way)) = found else { continue };
                 if probability > decided.0 || (probability == decided.0 && !by_link) {

@@ -9,8 +9,12 @@
 //! ([`search`], part by part in [`parts`], with what it finds at one event in [`at_event`]) with the probabilities that come
 //! of it ([`lattice`]), and how model and assignment are brought to agree ([`estimate`]).
 //!
+//! Before that, what queues deliver is found ([`queues`]): it is caused by who sent it, and to who gets it it is a request
+//! like others ([`jobs`]).
+//!
 //! Of messages that belong to no call, and of nodes whose messages are mostly not answered, message linking says what can be
-//! said; but what an untraced node answered is known by the connection or call id.
+//! said; but what an untraced node answered is known by the connection or call id. A node that only passes messages on which
+//! nobody answers is a service all the same ([`one_way`]).
 
 mod afterwards;
 mod agreement;
@@ -23,13 +27,18 @@ mod estimate;
 #[cfg(test)]
 mod hard_tests;
 mod holders;
+mod jobs;
 mod lattice;
 mod learn;
 mod middle;
 mod model;
 mod observe;
 mod offsets;
+mod one_way;
 mod parts;
+#[cfg(test)]
+mod queue_tests;
+mod queues;
 mod search;
 mod service;
 mod shapes;
@@ -52,6 +61,8 @@ use crate::naming::Naming;
 use crate::options::Options;
 use crate::parallel;
 use estimate::Known;
+use jobs::Jobs;
+use queues::Queues;
 use search::Found;
 use service::Service;
 
@@ -71,16 +82,28 @@ impl Inference for Auto {
     ) -> Links {
         let linked = Linking.infer(trace, naming, options, progress);
         let calls = Calls::of(trace);
-        let services = observe::services(trace, naming, &calls, options);
+        let queues = Queues::of(trace, naming, &calls, options.window);
+        let jobs = Jobs::of(trace, naming, &calls, &queues, options.window);
+        let mut services = observe::services(trace, naming, &calls, &jobs, options);
+        for service in &mut services {
+            one_way::end_requests(service, trace, &calls, &linked);
+            service.prepare();
+        }
         progress.step("learning services", services.iter().map(|service| service.calls.len() as u64).sum());
         let found = self.all(&services, progress);
         let mut links = Links::spontaneous_only(trace.len());
         let mut own = vec![false; trace.len()];
+        for row in queues.deliveries() {
+            queues.link(row, &mut links);
+            own[row as usize] = true;
+        }
         for (service, found) in services.iter().zip(&found) {
             if service.is_answered() {
                 let shares = |call: usize| found.shares.get(call).into_iter().flatten().copied();
                 call_links::of(&calls, service.node_calls(), shares, |message, parents, spontaneous| {
-                    links.set(message, parents, spontaneous);
+                    if !own[message] {
+                        links.set(message, parents, spontaneous);
+                    }
                     own[message] = true;
                 });
                 for request in service.timer_calls.iter().filter_map(|call| calls.request(*call as usize)) {

@@ -13,12 +13,15 @@ const LEAST: f64 = 0.005;
 /// The most possible parents of a message.
 const MOST: usize = 5;
 
+/// Marks a request that is none: it is the response to that call, or its only message, by which the node was given something to do.
+pub(super) const DELIVERY: u32 = 1 << 31;
+
 /// The requests that a node received and the calls that it made, each by time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NodeCalls<'a> {
     /// When the requests were received, and answered.
     pub(super) requests: &'a [Span],
-    /// Which calls of the trace the requests are.
+    /// Which calls of the trace the requests are; what is marked as [`DELIVERY`] is none.
     pub(super) request_calls: &'a [u32],
     /// When the calls were made, and answered.
     pub(super) calls: &'a [Span],
@@ -72,6 +75,10 @@ pub(super) fn of<Shares: Iterator<Item = (u32, f64)>>(
         link(row, &parents, 1.0 - caused);
     }
     for (request, span) in node.requests.iter().enumerate() {
+        // Nobody waits for an answer to what was delivered.
+        if node.request_calls[request] & DELIVERY != 0 {
+            continue;
+        }
         let call = node.request_calls[request] as usize;
         let (Some(asked), Some(answer)) = (calls.request(call), calls.response(call)) else { continue };
         if span.end == OPEN || span.end < span.begin {
@@ -140,6 +147,10 @@ impl MadeFor {
             .and_then(|call| Some((calls.response(node.made_calls[*call as usize] as usize)?, *call)));
         match response {
             Some((row, call)) => Some((row as u32, call)),
+            None if own & DELIVERY != 0 => {
+                let call = (own & !DELIVERY) as usize;
+                Some((calls.response(call).or(calls.request(call))? as u32, NONE))
+            }
             None => Some((calls.request(own as usize)? as u32, NONE)),
         }
     }

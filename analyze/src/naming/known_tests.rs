@@ -125,7 +125,7 @@ fn commands_and_hosts_have_the_names_the_user_gives_them_at_every_grain() {
     let trace = trace(&nodes, &[(0, 1, "10.0.0.1:40000", "10.0.0.2:5432")]);
     let rules = ["host h* = db", "command java = shop", "host h2 = never, as the first rule fits"];
     let first = |rules: &[&str], grain| hops(&trace, rules, grain).swap_remove(0);
-    assert_eq!(first(&[], Grain::Command), "CLIENT:* > h2/postgres:5432");
+    assert_eq!(first(&[], Grain::Command), "java:* > h2/postgres:5432");
     let rules_of_two = ["host h1 = front", "host h2 = db", "command java = shop"];
     assert_eq!(
         first(&rules_of_two, Grain::Command),
@@ -209,14 +209,14 @@ fn a_loopback_address_is_of_the_host_of_its_peers() {
     let servers = |trace: &MessageTrace, grain| -> Vec<String> {
         hops(trace, &[], grain).into_iter().filter(|hop| hop.ends_with(":6379")).collect()
     };
-    assert_eq!(servers(&two, Grain::Command), ["CLIENT:* > h1:6379:6379", "CLIENT:* > h2:6379:6379"]);
+    assert_eq!(servers(&two, Grain::Command), ["java:* > h1:6379:6379", "proxy:* > h2:6379:6379"]);
     assert_eq!(servers(&two, Grain::Host), ["h1:* > h1:6379", "h2:* > h2:6379"]);
     // On one host there is no doubt.
     let one = trace(
         &[APP, nodes[1], nodes[2]].map(|node| if node.3 { (APP.0, node.1, node.2, true) } else { node }),
         &[(0, 2, "127.0.0.1:40000", "127.0.0.1:6379")],
     );
-    assert_eq!(servers(&one, Grain::Command), ["CLIENT:* > 127.0.0.1:6379:6379"]);
+    assert_eq!(servers(&one, Grain::Command), ["java:* > 127.0.0.1:6379:6379"]);
 }
 
 #[test]

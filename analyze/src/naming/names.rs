@@ -9,9 +9,10 @@ use rustc_hash::FxHashMap;
 use super::GrainNode;
 use super::by_role::RoleNamer;
 use super::known::Known;
+use super::role_names::is_host;
 use super::roles::Roles;
 
-/// The one name of all clients.
+/// The one name of all clients of which no program is known.
 pub const CLIENT: &str = "CLIENT";
 /// The one label of all ephemeral ports.
 pub const EPHEMERAL: &str = "*";
@@ -39,10 +40,17 @@ pub(super) fn on_many_hosts(trace: &MessageTrace, known: &[Known]) -> bool {
     hosts.next().is_some_and(|first| hosts.any(|host| host != first))
 }
 
-/// The name of a node that is a client only: that of all clients, unless the user calls it by another.
-fn client_name(known: &Known, name: String, grain: Grain) -> String {
+/// The name of a node that is a client only: its program, whichever process and host it is of, so that what a thousand of them begin is
+/// one pattern. Where no program is known, as it was not traced or only hosts are, it is that of all clients. What the user
+/// calls it goes before both.
+fn client_name(node: &Node, known: &Known, name: String, grain: Grain) -> String {
     let is_alias = if grain == Grain::Host { known.host_alias.is_some() } else { known.is_alias };
-    if is_alias { name } else { CLIENT.to_owned() }
+    let is_program = node.traced && !is_host(node) && grain != Grain::Host;
+    match (is_alias, is_program) {
+        (true, _) => name,
+        (false, true) => known.name.clone(),
+        (false, false) => CLIENT.to_owned(),
+    }
 }
 
 /// The label of a fixed endpoint: the port, or the name of another kind of endpoint. A unix socket that has no
@@ -125,7 +133,7 @@ impl<'trace> GrainNodes<'trace> {
             }
         }
         let name = name(node, known, tid, self.grain, self.with_host);
-        let name = if client { client_name(known, name, self.grain) } else { name };
+        let name = if client { client_name(node, known, name, self.grain) } else { name };
         let text = texts.intern(name.clone());
         self.list.push(GrainNode { name: text, traced: node.traced, client });
         self.by_role.iter_mut().for_each(|by_role| by_role.add_node(text, &name, Some((node, known))));

@@ -2,7 +2,7 @@
 //! Figure 3). The paper leaves open how a role is known. Here it is, of the first that there is:
 //!
 //! 1. what a `role` rule of the user calls it by its name;
-//! 2. `CLIENT`, for those who only ask;
+//! 2. `CLIENT`, for those who only ask and of which no program is known;
 //! 3. what the user calls the program or, where a node is no program, the host;
 //! 4. the program; of a host as a whole, the programs that serve there;
 //! 5. for what is known by an address only, the port: `any:443`;
@@ -123,7 +123,7 @@ impl<'trace> RoleNames<'trace> {
 }
 
 /// Whether nothing is known of a node but its host.
-fn is_host(node: &Node) -> bool {
+pub(super) fn is_host(node: &Node) -> bool {
     node.command.is_empty() || node.command == node.host
 }
 

@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use super::*;
 use crate::fixture::Fixture;
 use crate::naming::Naming;
@@ -40,7 +42,14 @@ fn a_role_is_the_program_whatever_the_grain() {
     ];
     let trace = trace(&[], &pairs);
     for grain in Grain::ALL {
-        assert_eq!(hops(&trace, &[], grain), ["CLIENT:* > nginx:80", "nginx:* > app:80"], "{grain}");
+        // A host that only asks is no program.
+        let client = if grain == Grain::Host { "CLIENT" } else { "load" };
+        let expected = [format!("{client}:* > nginx:80"), "nginx:* > app:80".to_owned()];
+        assert_eq!(
+            hops(&trace, &[], grain).iter().collect::<HashSet<_>>(),
+            expected.iter().collect(),
+            "{grain}"
+        );
     }
 }
 
@@ -74,7 +83,7 @@ fn what_is_known_by_its_address_is_anybody_at_the_port() {
     for grain in [Grain::Process, Grain::Command, Grain::Thread] {
         assert_eq!(
             hops(&trace, &[], grain),
-            ["CLIENT:* > app:80", "app:* > any:443:443", "app:* > any:53:53"],
+            ["app:* > any:443:443", "app:* > any:53:53", "load:* > app:80"],
             "{grain}"
         );
     }
@@ -111,15 +120,17 @@ fn the_user_says_what_does_the_same() {
     let pairs = [("x/load", "one/app@8001"), ("x/load", "one/java@8002"), ("one/app", "two/db@5432")];
     let trace = trace(&[], &pairs);
     let found = |rules: &[&str]| hops(&trace, rules, Grain::Command);
-    assert_eq!(found(&[]), ["CLIENT:* > app:8001", "CLIENT:* > java:8002", "app:* > db:5432"]);
+    assert_eq!(found(&[]), ["app:* > db:5432", "load:* > app:8001", "load:* > java:8002"]);
     // At any port, as two programs on a host have two.
-    assert_eq!(found(&["role one/* = shop"]), ["CLIENT:* > shop:*", "shop:* > db:5432"]);
+    assert_eq!(found(&["role one/* = shop"]), ["load:* > shop:*", "shop:* > db:5432"]);
     // A role that is called like a program is that of the program.
-    assert_eq!(found(&["role one/java = app"]), ["CLIENT:* > app:*", "app:* > db:5432"]);
-    // Clients are clients.
-    assert_eq!(found(&["role * = all"]), ["CLIENT:* > all:*", "all:* > all:*"]);
+    assert_eq!(found(&["role one/java = app"]), ["app:* > db:5432", "load:* > app:*"]);
+    // Programs that only ask are programs; whom nobody knows is a client.
+    assert_eq!(found(&["role * = all"]), ["all:* > all:*"]);
+    let unknown = super::tests::trace(&["9.9.9.9"], &[("9.9.9.9/9.9.9.9", "one/app@8001")]);
+    assert_eq!(hops(&unknown, &["role * = all"], Grain::Command), ["CLIENT:* > all:*"]);
     // The names that rules go by are those that the user gave, and without roles the rule says nothing.
-    assert_eq!(found(&["command java = shop", "role */shop = app"]), ["CLIENT:* > app:*", "app:* > db:5432"]);
+    assert_eq!(found(&["command java = shop", "role */shop = app"]), ["app:* > db:5432", "load:* > app:*"]);
 }
 
 #[test]

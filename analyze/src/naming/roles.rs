@@ -122,10 +122,9 @@ mod tests {
     use crate::naming::{Aliases, CLIENT, Naming, known};
     use crate::options::Options;
 
-    /// Two clients on hosts X and Y, each through a proxy of its own and then another, as in WAP5's Figure 3.
-    fn figure_3() -> Fixture {
-        let mut trace = Fixture::new();
-        for (client, first, second) in [("y", "d", "b"), ("x", "b", "c")] {
+    /// Two clients, each through a proxy of its own and then another, as in WAP5's Figure 3.
+    fn figure_3(mut trace: Fixture, clients: [&str; 2]) -> Fixture {
+        for (client, first, second) in [(clients[0], "d", "b"), (clients[1], "b", "c")] {
             let port = trace.ephemeral();
             trace.send(client, first, 0, 1).ports(port, 8080);
             let port = trace.ephemeral();
@@ -136,21 +135,36 @@ mod tests {
     }
 
     #[test]
-    fn those_who_never_accept_are_one_client_and_their_ports_one_port() {
-        let trace = figure_3().trace();
-        let naming = Naming::new(&trace, &Options::default());
-        let text = |text| naming.text(text).to_owned();
-        let hops: Vec<_> = (0..trace.len())
-            .map(|message| naming.hop_name(naming.hop(message)))
-            .map(|hop| (text(hop.src), text(hop.src_port), text(hop.dst), text(hop.dst_port)))
-            .collect();
-        let hop = |src: &str, src_port: &str, dst: &str, dst_port: &str| {
-            (src.to_owned(), src_port.to_owned(), dst.to_owned(), dst_port.to_owned())
+    fn those_who_never_accept_are_their_program_or_one_client_and_their_ports_one_port() {
+        let hops = |trace: &MessageTrace| -> Vec<[String; 4]> {
+            let naming = Naming::new(trace, &Options::default());
+            let hop = |message| naming.hop_name(naming.hop(message));
+            let texts = |message| {
+                let hop = hop(message);
+                [hop.src, hop.src_port, hop.dst, hop.dst_port].map(|text| naming.text(text).to_owned())
+            };
+            (0..trace.len()).map(texts).collect()
         };
-        assert!(hops.contains(&hop(CLIENT, "*", "d", "8080")), "{hops:?}");
-        assert!(hops.contains(&hop(CLIENT, "*", "b", "8080")), "{hops:?}");
-        assert!(hops.contains(&hop("b", "*", "c", "8080")), "{hops:?}");
-        assert!(hops.contains(&hop("b", "8080", "d", "*")), "{hops:?}");
+        let hop = |src: &str, src_port: &str, dst: &str, dst_port: &str| {
+            [src, src_port, dst, dst_port].map(str::to_owned)
+        };
+        let traced = hops(&figure_3(Fixture::new(), ["y", "x"]).trace());
+        for expected in [
+            hop("y", "*", "d", "8080"),
+            hop("x", "*", "b", "8080"),
+            hop("b", "*", "c", "8080"),
+            hop("b", "8080", "d", "*"),
+        ] {
+            assert!(traced.contains(&expected), "{expected:?} in {traced:?}");
+        }
+        // Two processes of one program are one client, and so are all that were not traced.
+        let alike = hops(&figure_3(Fixture::new(), ["wget#1", "wget#2"]).trace());
+        let unknown = hops(&figure_3(Fixture::new().untraced(&["x", "y"]), ["y", "x"]).trace());
+        for (hops, client) in [(alike, "wget"), (unknown, CLIENT)] {
+            for server in ["b", "d"] {
+                assert!(hops.contains(&hop(client, "*", server, "8080")), "{hops:?}");
+            }
+        }
     }
 
     /// `queries` ports of a resolver, each with an answer from port 53, all said to be from the same side.

@@ -49,7 +49,7 @@ fn instances_of_one_shape_are_counted_and_their_delays_weighted() {
     let [root, ask, answer] = &pattern.hops[..] else { panic!("{:?}", pattern.hops) };
     assert_eq!((root.parent, ask.parent, answer.parent), (None, Some(0), Some(1)));
     assert_eq!([root, ask, answer].map(|hop| hop.depth), [0, 1, 2]);
-    assert_eq!((root.src.as_str(), root.src_port.as_str()), ("CLIENT", "*"));
+    assert_eq!((root.src.as_str(), root.src_port.as_str()), ("a", "*"));
     assert_eq!((root.dst.as_str(), root.dst_port.as_str()), ("b", "80"));
     assert_eq!((answer.src_port.as_str(), answer.dst_port.as_str()), ("81", "*"));
     assert_eq!(root.node, None);

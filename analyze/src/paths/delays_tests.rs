@@ -64,7 +64,7 @@ fn by_hand() {
     let told = |hop: &HopDelays| (hop.src.clone(), hop.dst.clone(), hop.delays.delay.map(|delay| delay.p50));
     let of = |src: &str, dst: &str, delay| (src.to_owned(), dst.to_owned(), delay);
     let expected =
-        [of("CLIENT", "b", Some(7.0)), of("b", server, None), of(server, "b", None), of("b", "CLIENT", None)];
+        [of("a", "b", Some(7.0)), of("b", server, None), of(server, "b", None), of("b", "a", None)];
     assert_eq!(hops.rows.iter().map(told).collect::<Vec<_>>(), expected);
     assert!(hops.rows.iter().all(|hop| hop.delays.count == 3 && close(hop.delays.bytes, 100.0)));
     assert!(hops.rows[0].dst_traced && !hops.rows[1].dst_traced);

@@ -73,13 +73,14 @@ fn figure_3_is_one_pattern_by_roles() {
     assert_eq!(
         lines(&by_names),
         [
-            "CLIENT > b/proxy:80, b/proxy > c/proxy:80, c/proxy > b/proxy:*, b/proxy > CLIENT:*",
-            "CLIENT > d/proxy:80, d/proxy > b/proxy:80, b/proxy > d/proxy:*, d/proxy > CLIENT:*",
+            "wget > b/proxy:80, b/proxy > c/proxy:80, c/proxy > b/proxy:*, b/proxy > wget:*",
+            "wget > d/proxy:80, d/proxy > b/proxy:80, b/proxy > d/proxy:*, d/proxy > wget:*",
         ]
     );
     for grain in Grain::ALL {
         let (found, instances) = patterns(&trace, &trees, &options(grain, true));
-        let once = "CLIENT > proxy:80, proxy > proxy#2:80, proxy#2 > proxy:*, proxy > CLIENT:*";
+        let client = if grain == Grain::Host { "CLIENT" } else { "wget" };
+        let once = format!("{client} > proxy:80, proxy > proxy#2:80, proxy#2 > proxy:*, proxy > {client}:*");
         assert_eq!(lines(&found), [once], "{grain}");
         // Both instances are there with their own messages, so the nodes of each are known.
         let messages: Vec<_> =
@@ -112,7 +113,7 @@ fn many_replicas_are_one_pattern_whose_delays_are_pooled() {
     let (trace, trees) = chains(&timed);
     assert_eq!(patterns(&trace, &trees, &options(Grain::Command, false)).0.len(), 3);
     let (found, _) = patterns(&trace, &trees, &options(Grain::Command, true));
-    assert_eq!(lines(&found), ["CLIENT > proxy:80, proxy > server:80, server > proxy:*, proxy > CLIENT:*"]);
+    assert_eq!(lines(&found), ["load > proxy:80, proxy > server:80, server > proxy:*, proxy > load:*"]);
     let node = found[0].hops[2].node.unwrap();
     assert_eq!((found[0].count, node.mean, node.p50, node.p99), (5, 30.0, 30.0, 50.0));
     // Five times four hops of 5, and three nodes each of 10 to 50.
@@ -132,7 +133,7 @@ fn two_servers_of_a_role_are_not_one_that_is_passed_twice() {
     assert_eq!(of, [0, 1, 0, 1]);
     let hops = |second: &str| {
         format!(
-            "CLIENT > proxy:80, proxy > server:80, server > proxy:*, proxy > {second}:80, {second} > proxy:*"
+            "load > proxy:80, proxy > server:80, server > proxy:*, proxy > {second}:80, {second} > proxy:*"
         )
     };
     assert_eq!(lines(&found), [hops("server#2"), hops("server")]);

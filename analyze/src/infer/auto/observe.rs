@@ -9,11 +9,13 @@
 use message_trace::{FROM_ACCEPTING, Message, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::jobs::Jobs;
 use super::middle::Middle;
 use super::service::{OPEN, Service, Span, UNKNOWN_SIZE, UNKNOWN_THREAD};
 use super::{NONE, offsets};
 use crate::calls::Calls;
 use crate::evidence::{Evidence, Without};
+use crate::infer::call_links::DELIVERY;
 use crate::naming::Naming;
 use crate::options::Options;
 
@@ -25,6 +27,7 @@ pub(super) fn services(
     trace: &MessageTrace,
     naming: &Naming,
     calls: &Calls,
+    jobs: &Jobs,
     options: &Options,
 ) -> Vec<Service> {
     let without = Without::of(&options.without);
@@ -37,7 +40,8 @@ pub(super) fn services(
     let mut threads = ThreadNumbers::default();
     let mut last_on_flow: FxHashMap<(i64, u32), u32> = FxHashMap::default();
     for call in 0..calls.len() {
-        let Some(row) = calls.request(call) else { continue };
+        // What was delivered unasked is a job, and no request.
+        let Some(row) = calls.request(call).filter(|row| !jobs.is_delivery(*row)) else { continue };
         let (caller, callee) = (naming.src(row), naming.dst(row));
         let request = trace.message(row);
         let response = calls.response(call);
@@ -56,14 +60,20 @@ pub(super) fn services(
             service.request_sizes.push(bytes);
             service.request_calls.push(call as u32);
         }
-        let maker = middle.maker(trace, naming, row);
+        let giver = Some(jobs.giver(caller)).filter(|giver| !jobs.of_node(*giver).is_empty());
+        let maker = middle.maker(trace, naming, row).or(giver);
         let client = options.clients_start_paths && naming.nodes()[caller as usize].client;
         if client && maker.is_none() {
             continue;
         }
+        if jobs.is_poll(call as u32) {
+            services[maker.unwrap_or(caller) as usize].timer_calls.push(call as u32);
+            continue;
+        }
         let (client, caller) = (caller, maker.unwrap_or(caller));
         if let Some(begin) = clocks.sent(caller, trace, row) {
-            let response = response.filter(|row| naming.dst(*row) == client);
+            // What is delivered is no answer.
+            let response = response.filter(|row| naming.dst(*row) == client && !jobs.is_delivery(*row));
             let end = response.and_then(|row| clocks.received(caller, trace, row));
             if !clocks.known(trace, row)[0] {
                 calls_by_peers.insert(kind);
@@ -82,8 +92,16 @@ pub(super) fn services(
         }
     }
     // Where the clock is too coarse to tell what came first, the numbers that the calls have where they come from may.
-    let number = |call: u32| calls.id(trace, call as usize).parse::<u64>().unwrap_or(u64::MAX);
-    for service in &mut services {
+    let number = |call: u32| calls.id(trace, (call & !DELIVERY) as usize).parse::<u64>().unwrap_or(u64::MAX);
+    for (node, service) in (0..).zip(&mut services) {
+        for job in jobs.of_node(node) {
+            service.requests.push(job.span);
+            service
+                .request_threads
+                .push([threads.receiver(&trace.message(job.row as usize)), UNKNOWN_THREAD]);
+            service.request_sizes.push([trace.bytes(job.row as usize), UNKNOWN_SIZE]);
+            service.request_calls.push(job.call);
+        }
         offsets::align(service, &requests_by_peers, &calls_by_peers);
         service.keep_requests(&by_time(&service.requests, &service.request_calls, number));
         service.keep_calls(&by_time(&service.calls, &service.made_calls, number));
@@ -95,7 +113,6 @@ pub(super) fn services(
         if service.call_before.iter().all(|before| *before == NONE) {
             service.call_before = Vec::new();
         }
-        service.prepare();
     }
     services
 }

@@ -5,8 +5,8 @@ use rustc_hash::FxHashMap;
 
 use super::{NONE, afterwards, holders, timers};
 use crate::evidence::{Evidence, Without};
-use crate::infer::call_links::NodeCalls;
 pub(super) use crate::infer::call_links::recent;
+use crate::infer::call_links::{DELIVERY, NodeCalls};
 pub(super) use crate::infer::span::{OPEN, Span};
 
 /// The requests and calls of one node, each by time.
@@ -31,8 +31,10 @@ pub(super) struct Service {
     /// Which calls of the trace they are.
     pub(super) request_calls: Vec<u32>,
     pub(super) made_calls: Vec<u32>,
-    /// Further calls of the trace that the node made by a timer, for no request.
+    /// Further calls of the trace that the node made by a timer or to ask for work, for no request.
     pub(super) timer_calls: Vec<u32>,
+    /// Whether nobody answers anything here, and requests end when what they cause is likely done.
+    pub(super) one_way: bool,
     /// A request without a response is over after so many nanoseconds,
     pub(super) window: i64,
     /// or, where it is known how long requests of its kind take, after so many.
@@ -105,9 +107,12 @@ impl Service {
         request.is_some() && request == call
     }
 
-    /// Whether there are requests, and most of them and of the calls have responses; else they are messages of another
-    /// kind.
+    /// Whether there are requests, and most of them and of the calls have responses, or jobs, of which nobody expects any; else they
+    /// are messages of another kind.
     pub(super) fn is_answered(&self) -> bool {
+        if self.one_way || self.request_calls.iter().any(|call| call & DELIVERY != 0) {
+            return true;
+        }
         let mostly = |spans: &[Span]| 2 * spans.iter().filter(|span| span.end != OPEN).count() >= spans.len();
         !self.requests.is_empty() && mostly(&self.requests) && mostly(&self.calls)
     }
@@ -194,7 +199,7 @@ impl Service {
             return;
         }
         let aside = self.made_calls.iter().zip(&is_timer).filter(|(_, is_timer)| **is_timer);
-        self.timer_calls = aside.map(|(call, _)| *call).collect();
+        self.timer_calls.extend(aside.map(|(call, _)| *call));
         let places: Vec<u32> = (0..self.calls.len() as u32).filter(|at| !is_timer[*at as usize]).collect();
         self.keep_calls(&places);
     }
@@ -235,6 +240,7 @@ impl Service {
             request_calls: self.request_calls.iter().take(requests).copied().collect(),
             made_calls: self.made_calls.iter().take(calls).copied().collect(),
             timer_calls: Vec::new(),
+            one_way: self.one_way,
             window: self.window,
             patience: self.patience.clone(),
             linger: self.linger,

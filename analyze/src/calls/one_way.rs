@@ -1,0 +1,224 @@
+//! Flows whose messages are no calls: both sides send on their own, and nothing that goes one way answers what goes the other. Their
+//! turns pair strangers, so they are not paired at all.
+//!
+//! What is paired by an id is a call. So is what takes turns, as most connections do: a message each way, one after the
+//! other. Where more than one in five messages follows another of its own side, either several calls are open at a
+//! time, and then most answers come a usual time after some request, or both sides send whenever they like, and then no
+//! more of them do than by chance.
+
+use message_trace::{FROM_CONNECTING, MessageTrace, NodeId};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::NONE;
+
+/// Fewer messages of either side are not judged.
+const FEWEST: usize = 30;
+/// Turns are taken if no larger a part of the messages follows one of its own side.
+const OUT_OF_TURN: f64 = 0.2;
+/// Fewer messages of one flow do not tell whether its sides take turns.
+const FEWEST_OF_FLOW: usize = 16;
+/// So large a part of the answers must come within some time after a request, beyond those that do by chance,
+const MOSTLY: f64 = 0.75;
+/// and by so many standard deviations.
+const SURE: f64 = 4.0;
+/// Times that are tried, in nanoseconds, from the first, each twice the one before. Between two of them there must be so large a part of
+/// the answers.
+const FIRST: i64 = 10_000;
+const STEPS: u32 = 18;
+const BETWEEN: f64 = 0.4;
+/// So many answers are looked at.
+const SAMPLE: usize = 2000;
+
+/// All flows between the same two nodes, one of which accepts.
+type Way = (NodeId, NodeId);
+
+/// What both sides sent over the flows of one way.
+#[derive(Default)]
+struct Sides {
+    flows: Vec<i64>,
+    /// When the messages of the connecting and the accepting side were sent, by one clock, with their flows.
+    sent: [Vec<(i64, i64)>; 2],
+}
+
+/// Takes the `pairs` apart that are on flows whose messages are no calls.
+pub(super) fn take_apart(trace: &MessageTrace, pairs: &mut Vec<(u32, u32)>) {
+    let flows = flows(trace);
+    if flows.is_empty() {
+        return;
+    }
+    let is_one_way = |row: u32| {
+        row != NONE && trace.call_number(row as usize).is_none() && flows.contains(&trace.flow(row as usize))
+    };
+    let mut apart = Vec::new();
+    for (request, response) in pairs.iter_mut() {
+        if is_one_way(*response) && *request != NONE {
+            apart.push((std::mem::replace(response, NONE), NONE));
+        }
+    }
+    // What has no answer is a message by itself, whoever sent it.
+    for (request, response) in pairs.iter_mut() {
+        if *request == NONE && is_one_way(*response) {
+            *request = std::mem::replace(response, NONE);
+        }
+    }
+    pairs.extend(apart);
+}
+
+/// The flows whose messages are no calls.
+fn flows(trace: &MessageTrace) -> FxHashSet<i64> {
+    let turns = Turns::of(trace);
+    let mut ways: FxHashMap<Way, Sides> = FxHashMap::default();
+    let mut of_flow: FxHashMap<i64, Way> = FxHashMap::default();
+    for row in (0..trace.len()).filter(|row| trace.call_number(*row).is_none() && !trace.is_connect(*row)) {
+        let (message, flow) = (trace.message(row), trace.flow(row));
+        if turns.are_taken(flow) {
+            continue;
+        }
+        let is_connecting = message.direction == FROM_CONNECTING;
+        let way = of_flow.entry(flow).or_insert_with(|| {
+            let way = if is_connecting { (message.src, message.dst) } else { (message.dst, message.src) };
+            ways.entry(way).or_default().flows.push(flow);
+            way
+        });
+        if let Some(sides) = ways.get_mut(way) {
+            sides.sent[usize::from(!is_connecting)].push((flow, message.time()));
+        }
+    }
+    let no_calls = ways.into_values().filter_map(|mut sides| {
+        sides.sent.iter_mut().for_each(|sent| sent.sort_unstable());
+        (!sides.are_calls()).then_some(sides.flows)
+    });
+    no_calls.flatten().collect()
+}
+
+/// The turns of each flow: how many messages it has, and how many of them follow one of their own side.
+#[derive(Default)]
+struct Turns(FxHashMap<i64, (usize, usize, i8)>);
+
+impl Turns {
+    fn of(trace: &MessageTrace) -> Turns {
+        let mut turns = Turns::default();
+        for row in (0..trace.len()).filter(|row| trace.call_number(*row).is_none()) {
+            let (messages, again, last) = turns.0.entry(trace.flow(row)).or_insert((0, 0, -1));
+            *messages += 1;
+            *again += usize::from(*last == trace.direction(row));
+            *last = trace.direction(row);
+        }
+        turns
+    }
+
+    /// Whether the two sides of the flow take turns, whatever those of others between the same two do.
+    fn are_taken(&self, flow: i64) -> bool {
+        let known = self.0.get(&flow).filter(|(messages, _, _)| *messages >= FEWEST_OF_FLOW);
+        known.is_some_and(|(messages, again, _)| *again as f64 <= OUT_OF_TURN / 2.0 * *messages as f64)
+    }
+}
+
+impl Sides {
+    /// Whether there is no reason to doubt that the accepting side answers.
+    fn are_calls(&self) -> bool {
+        self.sent.iter().any(|sent| sent.len() < FEWEST) || self.take_turns() || self.answers_follow()
+    }
+
+    fn take_turns(&self) -> bool {
+        let mut all: Vec<(i64, i64, usize)> = Vec::new();
+        for (side, sent) in self.sent.iter().enumerate() {
+            all.extend(sent.iter().map(|(flow, time)| (*flow, *time, side)));
+        }
+        all.sort_unstable();
+        let again = all.windows(2).filter(|two| two[0].0 == two[1].0 && two[0].2 == two[1].2).count();
+        again as f64 <= OUT_OF_TURN * all.len() as f64
+    }
+
+    /// Whether answers come a usual time after requests, on their flow.
+    fn answers_follow(&self) -> bool {
+        let [requests, answers] = &self.sent;
+        let (Some(first), Some(last)) =
+            (requests.iter().min_by_key(|r| r.1), requests.iter().max_by_key(|r| r.1))
+        else {
+            return true;
+        };
+        let span = last.1.saturating_sub(first.1).max(1) as f64;
+        let step = answers.len().div_ceil(SAMPLE);
+        let sample: Vec<&(i64, i64)> = answers.iter().step_by(step).collect();
+        let mut of_flow: FxHashMap<i64, f64> = FxHashMap::default();
+        requests.iter().for_each(|(flow, _)| *of_flow.entry(*flow).or_default() += 1.0);
+        let until = |flow: i64, time: i64| requests.partition_point(|request| *request <= (flow, time));
+        let (size, mut before) = (sample.len() as f64, (0.0, 0.0));
+        (0..STEPS).map(|step| FIRST << step).any(|within| {
+            let (mut came, mut chance) = (0.0, 0.0);
+            for (flow, time) in &sample {
+                came += (until(*flow, *time) - until(*flow, time.saturating_sub(within))) as f64;
+                chance += of_flow.get(flow).copied().unwrap_or_default() * (within as f64 / span).min(1.0);
+            }
+            let is_more = |came: f64, chance: f64, part: f64| {
+                came - chance >= part * size && came - chance >= SURE * chance.max(0.0).sqrt()
+            };
+            let between = (came - before.0, chance - before.1);
+            before = (came, chance);
+            is_more(came, chance, MOSTLY) || is_more(between.0, between.1, BETWEEN)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use message_trace::MessageTrace;
+
+    use crate::calls::Calls;
+    use crate::fixture::Fixture;
+
+    const MS: i64 = 1_000_000;
+
+    /// A number that looks as if it were drawn by lot, below `bound`.
+    fn lot(at: i64, bound: i64) -> i64 {
+        let mixed = at.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        ((mixed ^ mixed >> 29).wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33).rem_euclid(bound)
+    }
+
+    /// 200 messages each way over one flow, those back at the times of those forth and what `back` says, or on their own.
+    fn both_ways(back: impl Fn(i64) -> i64) -> MessageTrace {
+        let mut trace = Fixture::new();
+        for at in 0..200 {
+            let forth = 10 * MS * at + lot(at, 40 * MS);
+            trace.send("a", "b", forth, forth + MS / 10).on(1);
+            let back = back(at);
+            trace.send("b", "a", back, back + MS / 10).accepting().ports(80, 40_000).on(1);
+        }
+        trace.trace()
+    }
+
+    /// How many calls are answered.
+    fn answered(trace: &MessageTrace) -> usize {
+        let calls = Calls::of(trace);
+        assert_eq!((0..calls.len()).map(|call| calls.messages(call)).sum::<usize>(), trace.len());
+        (0..calls.len()).filter(|call| calls.messages(*call) == 2).count()
+    }
+
+    #[test]
+    fn messages_that_nothing_answers_are_no_calls() {
+        let own = both_ways(|at| 10 * MS * at + lot(at + 1000, 40 * MS));
+        assert_eq!(answered(&own), 0);
+        let calls = Calls::of(&own);
+        assert!((0..calls.len()).all(|call| calls.request(call).is_some() && calls.response(call).is_none()));
+    }
+
+    #[test]
+    fn calls_that_overlap_are_calls() {
+        let busy = both_ways(|at| 10 * MS * at + lot(at, 40 * MS) + 30 * MS + lot(at + 7, 10 * MS));
+        assert_eq!(answered(&busy), 200);
+    }
+
+    #[test]
+    fn what_takes_turns_is_calls_however_long_they_take() {
+        let mut trace = Fixture::new();
+        let mut now = 0;
+        for at in 0..200 {
+            now += lot(at, 40 * MS);
+            trace.send("a", "b", now, now + 10).on(1);
+            now += 20 + lot(at + 1000, 400 * MS);
+            trace.send("b", "a", now, now + 10).accepting().ports(80, 40_000).on(1);
+        }
+        assert_eq!(answered(&trace.trace()), 200);
+    }
+}

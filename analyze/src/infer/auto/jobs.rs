@@ -1,0 +1,188 @@
+//! Jobs: what a worker was given by a queue. What it does then is for the job, as what a server does is for a request, so a delivery
+//! is to the worker what a request is to a server: it begins with its receipt, and is over when the worker asks for more or is
+//! given more. What a worker asks for work with is for nobody.
+
+use message_trace::{FROM_CONNECTING, MessageTrace, Node, NodeId};
+use rustc_hash::FxHashMap;
+
+use super::queues::Queues;
+use crate::calls::Calls;
+use crate::infer::call_links::DELIVERY;
+use crate::infer::span::Span;
+use crate::naming::Naming;
+
+/// A job that a node was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Job {
+    /// From the receipt until it is over, by the node's own clock.
+    pub(super) span: Span,
+    /// The delivery.
+    pub(super) row: u32,
+    /// The call that the delivery is of, marked as one.
+    pub(super) call: u32,
+}
+
+/// The jobs of all nodes.
+#[derive(Debug, Default)]
+pub(super) struct Jobs<'trace> {
+    of_nodes: FxHashMap<u32, Vec<Job>>,
+    /// By a process that may do what another was given, that one.
+    givers: FxHashMap<u32, u32>,
+    queues: Option<&'trace Queues>,
+}
+
+/// What happened at a worker on a connection to a broker.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    Delivery,
+    Sent { asks_for_work: bool },
+}
+
+impl<'trace> Jobs<'trace> {
+    /// The jobs that `queues` gave to traced nodes; one of which the end is not known is over after `window` nanoseconds.
+    pub(super) fn of(
+        trace: &MessageTrace,
+        naming: &Naming,
+        calls: &Calls,
+        queues: &'trace Queues,
+        window: i64,
+    ) -> Jobs<'trace> {
+        let mut jobs = Jobs { queues: Some(queues), ..Jobs::default() };
+        let deliveries = queues.deliveries();
+        if deliveries.is_empty() {
+            return jobs;
+        }
+        let ends = ends(trace, calls, queues, &deliveries);
+        for row in deliveries {
+            let (node, at) = (naming.dst(row as usize), row as usize);
+            let Some(begin) = trace.recv_last(at).filter(|_| naming.nodes()[node as usize].traced) else {
+                continue;
+            };
+            let latest = begin.saturating_add(window);
+            let end = ends.get(&row).map_or(latest, |end| latest.min(*end));
+            let span = Span { begin, end, kind: naming.hop(at) };
+            let call = calls.of_message(at) as u32 | DELIVERY;
+            jobs.of_nodes.entry(node).or_default().push(Job { span, row, call });
+        }
+        jobs.find_givers(trace, naming);
+        jobs.last_longer(trace, naming, calls, window);
+        jobs
+    }
+
+    /// The jobs of that node.
+    pub(super) fn of_node(&self, node: u32) -> &[Job] {
+        self.of_nodes.get(&node).map_or(&[], Vec::as_slice)
+    }
+
+    /// Who was given what that node does: itself or, where it was given nothing, the one that may have handed it over.
+    pub(super) fn giver(&self, node: u32) -> u32 {
+        self.givers.get(&node).copied().unwrap_or(node)
+    }
+
+    /// Whether the call asks for work.
+    pub(super) fn is_poll(&self, call: u32) -> bool {
+        self.queues.is_some_and(|queues| queues.is_poll(call))
+    }
+
+    /// Whether the message of that row is a delivery.
+    pub(super) fn is_delivery(&self, row: usize) -> bool {
+        self.queues.is_some_and(|queues| queues.causes(row).is_some())
+    }
+
+    /// A worker may have others do its work, in processes that it made: of the same program, later, and nobody asks them for anything. How
+    /// it hands over is out of sight.
+    fn find_givers(&mut self, trace: &MessageTrace, naming: &Naming) {
+        let mut process: FxHashMap<u32, NodeId> = FxHashMap::default();
+        for row in 0..trace.len() {
+            let message = trace.message(row);
+            process.entry(naming.src(row)).or_insert(message.src);
+            process.entry(naming.dst(row)).or_insert(message.dst);
+        }
+        let mut nodes: Vec<u32> = process.keys().copied().collect();
+        nodes.sort_unstable();
+        let of = |node: u32| process.get(&node).and_then(|id| trace.nodes.get(*id));
+        for node in nodes {
+            let grain = naming.nodes()[node as usize];
+            let Some(own) = of(node).filter(|_| grain.traced && grain.client) else { continue };
+            if self.of_nodes.contains_key(&node) {
+                continue;
+            }
+            let is_giver = |giver: &Node| {
+                (&giver.host, &giver.command, &giver.executable) == (&own.host, &own.command, &own.executable)
+                    && giver.start <= own.start
+            };
+            let givers = self.of_nodes.keys().filter(|giver| of(**giver).is_some_and(is_giver));
+            // The last that was there then.
+            if let Some(giver) =
+                givers.copied().max_by_key(|giver| (of(*giver).and_then(|of| of.start), *giver))
+            {
+                self.givers.insert(node, giver);
+            }
+        }
+    }
+
+    /// Where a worker asks for more before it is done with what it has, as one that hands over to others does, its jobs are not over
+    /// then.
+    fn last_longer(&mut self, trace: &MessageTrace, naming: &Naming, calls: &Calls, window: i64) {
+        let mut within: FxHashMap<u32, [usize; 2]> = FxHashMap::default();
+        for call in 0..calls.len() {
+            let Some(row) = calls.request(call) else { continue };
+            let Some(jobs) =
+                self.of_nodes.get(&self.giver(naming.src(row))).filter(|_| !self.is_poll(call as u32))
+            else {
+                continue;
+            };
+            let Some(time) = trace.send_first(row) else { continue };
+            // The jobs of a node are in the order of the trace, which is nearly that of time.
+            let next = jobs.partition_point(|job| job.span.begin <= time);
+            let last = jobs[..next].iter().rev().take(8);
+            if next > 0 {
+                let is_within = last.clone().any(|job| time <= job.span.end);
+                within.entry(self.giver(naming.src(row))).or_default()[usize::from(is_within)] += 1;
+            }
+        }
+        for (node, [outside, inside]) in within {
+            if outside > inside {
+                for job in self.of_nodes.get_mut(&node).into_iter().flatten() {
+                    job.span.end = job.span.begin.saturating_add(window);
+                }
+            }
+        }
+    }
+}
+
+/// When the worker asked for more after each delivery or, where none is asked for, was given more after it said something.
+fn ends(trace: &MessageTrace, calls: &Calls, queues: &Queues, deliveries: &[u32]) -> FxHashMap<u32, i64> {
+    let mut flows: FxHashMap<i64, Vec<(i64, Event, u32)>> = FxHashMap::default();
+    for row in deliveries {
+        let Some(time) = trace.recv_last(*row as usize) else { continue };
+        flows.entry(trace.flow(*row as usize)).or_default().push((time, Event::Delivery, *row));
+    }
+    for row in (0..trace.len()).filter(|row| trace.direction(*row) == FROM_CONNECTING) {
+        let Some(events) = flows.get_mut(&trace.flow(row)) else { continue };
+        let Some(time) = trace.send_first(row) else { continue };
+        let asks_for_work = queues.is_poll(calls.of_message(row) as u32);
+        events.push((time, Event::Sent { asks_for_work }, row as u32));
+    }
+    let mut ends = FxHashMap::default();
+    for events in flows.values_mut() {
+        events.sort_unstable();
+        let polls = events.iter().any(|(_, event, _)| *event == Event::Sent { asks_for_work: true });
+        // From the last event back: when more was asked for; whether something was said before the next delivery, and when that came.
+        let (mut asked, mut said, mut given) = (None, false, None);
+        for (time, event, row) in events.iter().rev() {
+            match event {
+                Event::Delivery => {
+                    let end = if polls { asked } else { given.filter(|_| said) };
+                    ends.extend(end.map(|end| (*row, end)));
+                    (said, given) = (false, Some(*time));
+                }
+                Event::Sent { asks_for_work } => {
+                    said = true;
+                    asked = if *asks_for_work { Some(*time) } else { asked };
+                }
+            }
+        }
+    }
+    ends
+}

@@ -1,0 +1,104 @@
+//! Services of one-way messages: what a node passes on it sends because of what it received, and nobody answers. There is no end of a
+//! request then, but what is done for one is done soon. How soon is learned from message linking, and with that a message
+//! is a request like any other: what is usual after it is learned, and all that the node sends is given to what it received
+//! so that it fits best together.
+
+use message_trace::MessageTrace;
+
+use super::service::{OPEN, Service};
+use crate::calls::Calls;
+use crate::infer::Links;
+
+/// A message is over after so many times as long as nearly all that is linked to one takes.
+const LONGER: i64 = 4;
+/// That many of a hundred are nearly all.
+const NEARLY: usize = 95;
+/// If so large a part of the delays are alike, message linking is right.
+const ALIKE: f64 = 0.97;
+/// Fewer messages that are linked are not learned from.
+const FEWEST: usize = 20;
+
+/// Gives the requests of `service` an end each, if they are messages that nobody answers; `linked` is what message linking says.
+pub(super) fn end_requests(service: &mut Service, trace: &MessageTrace, calls: &Calls, linked: &Links) {
+    let open = |spans: &[super::service::Span]| spans.iter().filter(|span| span.end == OPEN).count();
+    let is_one_way =
+        open(&service.requests) == service.requests.len() && open(&service.calls) == service.calls.len();
+    if !is_one_way || service.requests.is_empty() {
+        return;
+    }
+    let mut delays: Vec<i64> = Vec::new();
+    for call in &service.made_calls {
+        let Some(row) = calls.request(*call as usize) else { continue };
+        let parent = linked.most_likely(row).and_then(|place| linked.parents(row).nth(place));
+        let came = parent.and_then(|(parent, _)| trace.recv_last(parent as usize));
+        delays.extend(came.zip(trace.send_first(row)).map(|(came, sent)| sent.saturating_sub(came).max(0)));
+    }
+    if delays.len() < FEWEST {
+        return;
+    }
+    let middle = delays.len() / 2;
+    let (_, median, _) = delays.select_nth_unstable(middle);
+    let usual = *median / 2..=median.saturating_mul(2);
+    // What came last is the cause where that makes all delays alike, as where one waits for several.
+    if delays.iter().filter(|delay| usual.contains(delay)).count() as f64 >= ALIKE * delays.len() as f64 {
+        return;
+    }
+    let nearly = delays.len() * NEARLY / 100;
+    let (_, nearly_all, _) = delays.select_nth_unstable(nearly);
+    let takes = nearly_all.saturating_mul(LONGER).clamp(1, service.window);
+    for request in &mut service.requests {
+        request.end = request.begin.saturating_add(takes);
+    }
+    service.one_way = true;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use crate::fixture::Fixture;
+    use crate::infer::auto::tests::{MS, infer, lot, parents};
+
+    /// How many messages have their true causes, and how many there are, in a system whose messages are passed on along two ways through
+    /// the same nodes, each so many times in a second.
+    fn passed_on(rate: i64) -> (usize, usize) {
+        let mut sent: Vec<(i64, &str, &str, Option<usize>)> = Vec::new();
+        let ways = [["in", "a", "b", "c", "d", "out"], ["in2", "d", "c", "b", "a", "out2"]];
+        for at in 0..400 {
+            let way = &ways[at as usize % 2];
+            let mut time = (1000 * MS / rate) / 2 * at + lot(at, 1000 * MS / rate);
+            for (place, hop) in way.windows(2).enumerate() {
+                let before = (place > 0).then(|| sent.len() - 1);
+                sent.push((time, hop[0], hop[1], before));
+                time += 4 * MS + lot(13 * at + place as i64, 2 * MS);
+            }
+        }
+        let mut order: Vec<usize> = (0..sent.len()).collect();
+        order.sort_by_key(|number| (sent[*number].0, *number));
+        let mut fixture = Fixture::new();
+        let mut flows: HashMap<[&str; 2], i64> = HashMap::new();
+        for number in &order {
+            let (time, from, to, _) = sent[*number];
+            let next = flows.len() as i64;
+            let back = flows.get(&[to, from]).copied();
+            let flow = back.unwrap_or_else(|| *flows.entry([from, to]).or_insert(next));
+            let message = fixture.send(from, to, time, time + MS / 10).on(flow);
+            if back.is_some() {
+                message.accepting().ports(80, 40_000);
+            }
+        }
+        let found = parents(&infer(&fixture.trace()));
+        let is_right =
+            |(row, number): (usize, &usize)| found[row].map(|cause| order[cause as usize]) == sent[*number].3;
+        (order.iter().enumerate().filter(|of| is_right(*of)).count(), sent.len())
+    }
+
+    #[test]
+    fn messages_that_nobody_answers_are_passed_on_by_what_is_usual() {
+        let (right, all) = passed_on(2);
+        assert!(right as f64 > 0.995 * all as f64, "{right} of {all}");
+        // Where several are under way, what came last is often not the cause.
+        let (right, all) = passed_on(40);
+        assert!(right as f64 > 0.97 * all as f64, "{right} of {all}");
+    }
+}

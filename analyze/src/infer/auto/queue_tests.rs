@@ -1,0 +1,252 @@
+//! Brokers and workers by hand: producers put work into a queue, workers get it and do it. And what looks like a queue and is none.
+
+use std::collections::HashMap;
+
+use super::tests::{MS, infer, lot, parents};
+use crate::fixture::Fixture;
+
+/// A microsecond.
+const US: i64 = 1000;
+/// How long a message takes.
+const NETWORK: i64 = 20 * US;
+
+/// A trace of which it is known what caused each message.
+#[derive(Default)]
+struct Story {
+    messages: Vec<Told>,
+}
+
+/// A message: the connection, and who accepted it.
+struct Told {
+    from: String,
+    to: String,
+    flow: i64,
+    accepting: bool,
+    sent: i64,
+    bytes: i64,
+    cause: Option<usize>,
+    what: &'static str,
+}
+
+/// A connection from one to the other.
+#[derive(Clone, Copy)]
+struct Flow<'a>(&'a str, &'a str, i64);
+
+impl Story {
+    /// From the connecting side.
+    fn ask(&mut self, on: Flow, sent: i64, bytes: i64, cause: Option<usize>, what: &'static str) -> usize {
+        self.tell(on, false, sent, bytes, cause, what)
+    }
+
+    /// From the accepting side.
+    fn reply(&mut self, on: Flow, sent: i64, bytes: i64, cause: usize, what: &'static str) -> usize {
+        self.tell(on, true, sent, bytes, Some(cause), what)
+    }
+
+    fn tell(
+        &mut self,
+        Flow(client, server, flow): Flow,
+        accepting: bool,
+        sent: i64,
+        bytes: i64,
+        cause: Option<usize>,
+        what: &'static str,
+    ) -> usize {
+        let (from, to) = if accepting { (server, client) } else { (client, server) };
+        let (from, to) = (from.to_owned(), to.to_owned());
+        self.messages.push(Told { from, to, flow, accepting, sent, bytes, cause, what });
+        self.messages.len() - 1
+    }
+
+    /// A call that is answered after so long. Returns the number of the answer, and when it came.
+    fn call(&mut self, on: Flow, sent: i64, took: i64, cause: usize) -> (usize, i64) {
+        let call = self.ask(on, sent, 60, Some(cause), "work");
+        let answer = self.reply(on, sent + NETWORK + took, 9, call, "answer");
+        (answer, sent + 2 * NETWORK + took)
+    }
+
+    /// Of the messages of each kind how many have the likeliest cause that is theirs, and how many there are.
+    fn right(&self) -> HashMap<&'static str, (usize, usize)> {
+        let mut fixture = Fixture::new();
+        let mut order: Vec<usize> = (0..self.messages.len()).collect();
+        order.sort_by_key(|at| {
+            (self.messages[*at].sent, self.messages[*at].flow, self.messages[*at].accepting)
+        });
+        for told in order.iter().map(|at| &self.messages[*at]) {
+            let sent = fixture.send(&told.from, &told.to, told.sent, told.sent + NETWORK);
+            sent.on(told.flow).bytes(told.bytes);
+            if told.accepting {
+                sent.accepting().ports(80, 40_000);
+            }
+        }
+        let parents = parents(&infer(&fixture.trace()));
+        let mut right: HashMap<&'static str, (usize, usize)> = HashMap::new();
+        for (row, at) in order.iter().enumerate() {
+            let told = &self.messages[*at];
+            let (count, all) = right.entry(told.what).or_default();
+            let found = parents[row].map(|cause| order[cause as usize]);
+            *count += usize::from(found == told.cause);
+            *all += 1;
+        }
+        right
+    }
+
+    /// Asserts that of messages of these kinds so large a part is right.
+    fn assert_right(&self, least: f64, kinds: &[&str]) {
+        let right = self.right();
+        for kind in kinds {
+            let (count, all) = right[kind];
+            assert!(count as f64 >= least * all as f64 && all > 0, "{kind}: {right:?}");
+        }
+    }
+}
+
+/// One who waits for a pop to be answered, for a second at most, and then works for some milliseconds.
+struct Worker {
+    name: String,
+    flow: i64,
+    /// When it asked, and with which message.
+    asked: (i64, usize),
+}
+
+/// Producers that push to a broker at these times, and workers that pop. Returns it all as a story.
+fn popping(pushes: &[i64], workers: usize) -> Story {
+    let mut story = Story::default();
+    let mut idle: Vec<Worker> = Vec::new();
+    for worker in 0..workers {
+        let (name, flow) = (format!("worker#{worker}"), 100 + worker as i64);
+        let asked = story.ask(Flow(&name, "broker", flow), worker as i64 * US, 32, None, "poll");
+        idle.push(Worker { name, flow, asked: (worker as i64 * US, asked) });
+    }
+    // When each of those who wait asked; the first who did gets what comes.
+    for (number, push) in (0..).zip(pushes) {
+        let (from, bytes) = (["shop#1", "shop#2"][number as usize % 2], 70 + lot(number, 180));
+        let pushed = story.ask(Flow(from, "broker", number % 2), *push, bytes, None, "push");
+        let at = push + NETWORK;
+        story.reply(Flow(from, "broker", number % 2), at + 40 * US, 4, pushed, "pushed");
+        let Some(next) = (0..idle.len()).min_by_key(|at| idle[*at].asked.0) else { break };
+        let worker = &mut idle[next];
+        let on = Flow(&worker.name, "broker", worker.flow);
+        // Nothing came for a second, at times.
+        while worker.asked.0 + NETWORK + 1000 * MS < at {
+            let empty = worker.asked.0 + NETWORK + 1000 * MS + lot(number, MS);
+            story.reply(on, empty, 5, worker.asked.1, "nothing");
+            let again = empty + NETWORK + 60 * US;
+            worker.asked = (again, story.ask(on, again, 32, None, "poll"));
+        }
+        // At once, if it came before.
+        let at = at.max(worker.asked.0 + NETWORK) + 30 * US + lot(number, 30 * US);
+        let given = story.reply(on, at, bytes - 11, pushed, "delivery");
+        let begin = at + NETWORK + 200 * US + lot(number + 9, 100 * US);
+        let store = Flow(&worker.name, "store", worker.flow + 100);
+        let (last, done) = story.call(store, begin, 2 * MS + lot(number + 5, 2 * MS), given);
+        // The result goes to the broker on the same connection.
+        let result = story.ask(on, done + 100 * US, 40, Some(last), "result");
+        story.reply(on, done + 130 * US, 5, result, "stored");
+        let again = done + 300 * US;
+        worker.asked = (again, story.ask(on, again, 32, None, "poll"));
+    }
+    story
+}
+
+const ALL: [&str; 9] =
+    ["push", "pushed", "delivery", "work", "answer", "result", "stored", "poll", "nothing"];
+
+#[test]
+fn what_a_blocking_pop_is_answered_with_is_caused_by_who_pushed_it() {
+    let pushes: Vec<i64> = (0..120).map(|at| 40 * MS * at + lot(at, 30 * MS) + at / 10 * 1200 * MS).collect();
+    popping(&pushes, 1).assert_right(1.0, &ALL);
+    popping(&pushes, 4).assert_right(1.0, &ALL);
+}
+
+#[test]
+fn what_waited_in_the_queue_is_delivered_in_order() {
+    // Ten at a time for two workers, and some alone.
+    let burst =
+        |at: i64| 100 * MS * (at / 14) + if at % 14 < 10 { at % 14 * 300 * US } else { at % 14 * 7 * MS };
+    let pushes: Vec<i64> = (0..280).map(|at| 2 * MS + burst(at) + lot(at, 100 * US)).collect();
+    popping(&pushes, 2).assert_right(0.97, &ALL[..8]);
+}
+
+#[test]
+fn what_is_pushed_to_a_worker_is_caused_by_what_came_into_the_broker() {
+    let mut story = Story::default();
+    // Nothing is pushed to a worker that did not say it wants something.
+    let subscribed = story.ask(Flow("worker", "broker", 9), -40 * MS, 30, None, "subscribe");
+    story.reply(Flow("worker", "broker", 9), -39 * MS, 12, subscribed, "subscribed");
+    for at in 0..150 {
+        let begin = 30 * MS * at + lot(at, 20 * MS);
+        let (from, bytes) = (["shop#1", "shop#2"][at as usize % 2], 90 + lot(at, 180));
+        let pushed = story.ask(Flow(from, "broker", at % 2), begin, bytes, None, "push");
+        let time = begin + NETWORK + 300 * US + lot(at, 200 * US);
+        let on = Flow("worker", "broker", 9);
+        let given = story.reply(on, time, bytes + 45, pushed, "delivery");
+        let work = time + NETWORK + 300 * US + lot(at + 3, 100 * US);
+        let (last, done) = story.call(Flow("worker", "store", 8), work, 2 * MS + lot(at + 4, MS), given);
+        story.ask(on, done + 100 * US, 21, Some(last), "done");
+    }
+    story.assert_right(1.0, &["push", "delivery", "work", "answer", "done"]);
+}
+
+#[test]
+fn who_gets_work_may_have_processes_of_its_own_do_it() {
+    let mut story = Story::default();
+    let on = Flow("worker#0", "broker", 9);
+    story.ask(on, 0, 32, None, "poll");
+    for at in 0..150 {
+        let begin = MS + 30 * MS * at + lot(at, 20 * MS);
+        let bytes = 90 + lot(at, 180);
+        let pushed = story.ask(Flow("shop", "broker", 1), begin, bytes, None, "push");
+        let time = begin + NETWORK + 30 * US + lot(at, 30 * US);
+        story.reply(Flow("shop", "broker", 1), time + 10 * US, 4, pushed, "pushed");
+        let given = story.reply(on, time, bytes - 11, pushed, "delivery");
+        story.ask(on, time + NETWORK + 50 * US, 32, None, "poll");
+        let (child, flow) = (["worker#1", "worker#2"][at as usize % 2], 20 + at % 2);
+        let work = time + NETWORK + 400 * US + lot(at + 3, 100 * US);
+        story.call(Flow(child, "store", flow), work, 2 * MS + lot(at + 4, MS), given);
+    }
+    story.assert_right(0.98, &["push", "pushed", "delivery", "poll", "work", "answer"]);
+}
+
+#[test]
+fn a_server_that_is_asked_more_than_it_can_do_is_no_broker() {
+    // Eight clients, each of which asks again when it was answered; one is served at a time, the first who asked. Half of
+    // them never ask what the others do.
+    let mut story = Story::default();
+    let names: Vec<String> = (0..8).map(|client| format!("client#{client}")).collect();
+    let bytes = |client: i64| if client % 2 == 0 { 50 } else { 500 };
+    let mut asked: Vec<(i64, usize)> = Vec::new();
+    for (flow, name) in (0..).zip(&names) {
+        asked.push((flow * US, story.ask(Flow(name, "web", flow), flow * US, bytes(flow), None, "request")));
+    }
+    let mut free = 0;
+    for number in 0..400_i64 {
+        let next = (0..8).min_by_key(|at| asked[*at].0).unwrap();
+        let on = Flow(&names[next], "web", next as i64);
+        free = free.max(asked[next].0 + NETWORK) + MS + lot(number, MS);
+        story.reply(on, free, 70, asked[next].1, "response");
+        let again = free + NETWORK + 50 * US + lot(number, 20 * US);
+        asked[next] = (again, story.ask(on, again, bytes(next as i64), None, "request"));
+    }
+    story.assert_right(1.0, &["request", "response"]);
+}
+
+#[test]
+fn who_waits_for_a_lock_is_answered_all_the_same() {
+    // Two who each take a lock, hold it for a while, and let go of it, which is when the other gets it.
+    let mut story = Story::default();
+    let mut free = 0;
+    for number in 0..200_i64 {
+        let name = ["one", "other"][number as usize % 2];
+        let on = Flow(name, "locks", number % 2);
+        let begin = 20 * MS * (number / 2) + number % 2 * MS + lot(number, MS / 2);
+        let take = story.ask(on, begin, 30, None, "take");
+        let taken = free.max(begin + NETWORK) + 30 * US + lot(number, 10 * US);
+        story.reply(on, taken, 12, take, "taken");
+        let release = taken + NETWORK + 4 * MS + lot(number, 2 * MS);
+        let released = story.ask(on, release, 20, None, "release");
+        free = release + NETWORK;
+        story.reply(on, free + 20 * US, 5, released, "released");
+    }
+    story.assert_right(1.0, &["take", "taken", "release", "released"]);
+}

@@ -1,0 +1,103 @@
+//! Queues: answers that somebody else's message caused. A worker that waits in a blocking pop, a long poll or a subscription is
+//! answered, or told without having asked, because a producer sent something to the broker. That message is the cause of
+//! the delivery, and the time between the two is the time in the queue.
+//!
+//! No protocol is known. What a broker sees says it ([`broker`]): replies of one kind that had to wait are sent shortly after
+//! the receipt of messages of another kind, from others, far more often than chance has it ([`wakes`]). Then pushes are
+//! matched with deliveries in their order ([`in_order`]), so that a job that waited for a free worker finds its push, too.
+//! What a worker does is for the job that it was given last ([`super::jobs`]).
+
+mod broker;
+mod in_order;
+mod wakes;
+
+use message_trace::MessageTrace;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::calls::Calls;
+use crate::infer::Links;
+use crate::naming::Naming;
+use broker::{Broker, Reply};
+use wakes::Queue;
+
+/// The deliveries of a trace.
+#[derive(Debug, Default)]
+pub(super) struct Queues {
+    /// By the row of each delivery, what caused it: rows of pushes with their probabilities.
+    causes: FxHashMap<u32, Vec<(u32, f64)>>,
+    /// The calls that ask for work, whether they were given any or not.
+    polls: FxHashSet<u32>,
+}
+
+impl Queues {
+    /// Those of all brokers in `trace`; `window` is how long at most something is waited for that no request tells of, in
+    /// nanoseconds.
+    pub(super) fn of(trace: &MessageTrace, naming: &Naming, calls: &Calls, window: i64) -> Queues {
+        let mut found = Queues::default();
+        for broker in broker::brokers(trace, naming, calls, window) {
+            let queues = wakes::queues(&broker);
+            if queues.is_empty() {
+                continue;
+            }
+            found.causes.extend(in_order::causes(&broker, &queues));
+            found.add_polls(&broker, &queues);
+        }
+        found
+    }
+
+    /// What caused the message `row`, if it is a delivery: pushes with their probabilities, the likeliest first.
+    pub(super) fn causes(&self, row: usize) -> Option<&[(u32, f64)]> {
+        self.causes.get(&(row as u32)).map(Vec::as_slice)
+    }
+
+    /// Links the delivery `row` to what caused it. It is no answer to what was asked on its connection, however likely another push
+    /// brought it, so what is left has no cause.
+    pub(super) fn link(&self, row: u32, links: &mut Links) {
+        let Some(causes) = self.causes(row as usize) else { return };
+        let rest = 1.0 - causes.iter().map(|(_, share)| share).sum::<f64>();
+        links.set(row as usize, causes, rest.max(0.0));
+    }
+
+    /// The rows of all deliveries, in their order.
+    pub(super) fn deliveries(&self) -> Vec<u32> {
+        let mut rows: Vec<u32> = self.causes.keys().copied().collect();
+        rows.sort_unstable();
+        rows
+    }
+
+    /// Whether the call asks for work.
+    pub(super) fn is_poll(&self, call: u32) -> bool {
+        self.polls.contains(&call)
+    }
+
+    /// Who is told at times that there is nothing asks for work, and who asks before anything was delivered. Where the first
+    /// of a kind comes after a delivery it tells what became of it, and the next delivery is not its answer.
+    fn add_polls(&mut self, broker: &Broker, queues: &[Queue]) {
+        for queue in queues {
+            let replies = &broker.replies[queue.replies].all;
+            let asked = || replies.iter().filter(|reply| reply.request.is_some());
+            if !queue.empty.is_empty() || self.ask_first(broker, asked()) {
+                self.polls.extend(asked().map(|reply| reply.call));
+            }
+        }
+    }
+
+    /// Whether on most connections nothing was delivered before the first of these was asked for.
+    fn ask_first<'broker>(
+        &self,
+        broker: &'broker Broker,
+        asked: impl Iterator<Item = &'broker Reply>,
+    ) -> bool {
+        let mut first: FxHashMap<i64, (i64, bool)> = FxHashMap::default();
+        for reply in asked {
+            first.entry(reply.flow).or_insert((reply.since, true));
+        }
+        let is_delivery = |reply: &&Reply| reply.request.is_none() || self.causes.contains_key(&reply.row);
+        for reply in broker.all_replies().filter(is_delivery) {
+            if let Some((asked, is_first)) = first.get_mut(&reply.flow) {
+                *is_first &= reply.time >= *asked;
+            }
+        }
+        2 * first.values().filter(|(_, is_first)| *is_first).count() > first.len()
+    }
+}

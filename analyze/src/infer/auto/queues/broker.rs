@@ -1,0 +1,227 @@
+//! What a broker sees: the messages that others send to it, and what it sends to those who connected to it, by kinds. Times are
+//! its own or, where it was not traced, those of its peers.
+
+use message_trace::{FROM_CONNECTING, MessageTrace, NodeId};
+use rustc_hash::FxHashMap;
+
+use crate::calls::Calls;
+use crate::naming::Naming;
+
+/// Of fewer replies of a kind nothing is learned.
+const FEWEST: usize = 10;
+/// So many requests of one length on one way are a kind of their own; others are told apart by their magnitude.
+const OF_ONE_LENGTH: u32 = 20;
+/// So many kinds of messages to a broker are looked at, those that are sent most often.
+const MOST_KINDS: usize = 64;
+
+/// A message that the broker received.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Receipt {
+    pub(super) time: i64,
+    pub(super) row: u32,
+    pub(super) flow: i64,
+    /// The process at the other end.
+    pub(super) peer: NodeId,
+    pub(super) bytes: i64,
+}
+
+/// A message that the broker sent to one who connected to it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reply {
+    pub(super) time: i64,
+    /// Since when it was waited for: the receipt of the request or, without one, what was on the connection before.
+    pub(super) since: i64,
+    pub(super) row: u32,
+    pub(super) flow: i64,
+    /// The process at the other end.
+    pub(super) peer: NodeId,
+    pub(super) bytes: i64,
+    /// The message that is taken for its request.
+    pub(super) request: Option<u32>,
+    pub(super) call: u32,
+}
+
+/// The receipts of one kind, by time.
+#[derive(Debug, Default)]
+pub(super) struct Receipts {
+    /// Between whom, and at which port.
+    pub(super) hop: u32,
+    pub(super) all: Vec<Receipt>,
+}
+
+/// The replies of one kind, by time.
+#[derive(Debug, Default)]
+pub(super) struct Replies {
+    /// The length of their requests or, negative, its magnitude; 0 without any.
+    pub(super) asked: i64,
+    pub(super) all: Vec<Reply>,
+}
+
+/// A node that others connect to.
+#[derive(Debug, Default)]
+pub(super) struct Broker {
+    pub(super) receipts: Vec<Receipts>,
+    pub(super) replies: Vec<Replies>,
+    /// When it received answers to calls of its own.
+    own_answers: Vec<i64>,
+    /// Replies of which there are too few of a kind.
+    rare: Vec<Reply>,
+}
+
+impl Broker {
+    /// Whether an answer to a call of its own came after `from` and not after `to`: that may be what it waited for.
+    pub(super) fn was_answered(&self, from: i64, to: i64) -> bool {
+        let next = self.own_answers.partition_point(|time| *time <= from);
+        self.own_answers.get(next).is_some_and(|time| *time <= to)
+    }
+
+    /// All that it sent to those who connected to it, in no particular order.
+    pub(super) fn all_replies(&self) -> impl Iterator<Item = &Reply> {
+        self.replies.iter().flat_map(|kind| &kind.all).chain(&self.rare)
+    }
+}
+
+impl Receipts {
+    /// The last receipt until `reply` that did not come from whom that goes to.
+    pub(super) fn last(&self, reply: &Reply) -> Option<&Receipt> {
+        /// More in a row from one are not passed over.
+        const PASSED: usize = 16;
+        let end = self.until(reply.time);
+        self.all[..end].iter().rev().take(PASSED).find(|receipt| receipt.peer != reply.peer)
+    }
+
+    /// How many there are until `time`.
+    pub(super) fn until(&self, time: i64) -> usize {
+        self.all.partition_point(|receipt| receipt.time <= time)
+    }
+}
+
+/// A kind of message: its labels, and its length or, negative, the magnitude of that; then the same of what answers it.
+type Kind = (u32, i64, i64);
+
+/// In half octaves, below 0.
+fn magnitude(bytes: i64) -> i64 {
+    -1 - (2.0 * (bytes.max(1) as f64).log2()) as i64
+}
+
+/// All nodes of the trace that others connect to and that send enough to be judged.
+pub(super) fn brokers(trace: &MessageTrace, naming: &Naming, calls: &Calls, window: i64) -> Vec<Broker> {
+    let nodes = naming.nodes();
+    // By the clock of the node itself or, where it has none, of who is at the other end.
+    let received = |row: usize| {
+        let traced = nodes[naming.dst(row) as usize].traced;
+        if traced { trace.arrival(row) } else { trace.send_ts(row) }
+    };
+    let sent = |row: usize| {
+        let traced = nodes[naming.src(row) as usize].traced;
+        if traced { trace.send_ts(row) } else { trace.recv_ts(row) }
+    };
+    let request_of = |row: usize| {
+        let call = calls.of_message(row);
+        calls.request(call).filter(|request| *request != row && naming.dst(*request) == naming.src(row))
+    };
+    let lengths = lengths(trace, naming, request_of);
+    let mut brokers: Vec<Building> = Vec::new();
+    brokers.resize_with(nodes.len(), Building::default);
+    let mut last_on: FxHashMap<i64, i64> = FxHashMap::default();
+    for row in (0..trace.len()).filter(|row| !trace.is_connect(*row)) {
+        let (flow, bytes) = (trace.flow(row), trace.bytes(row));
+        if trace.direction(row) == FROM_CONNECTING {
+            let Some(time) = received(row) else { continue };
+            last_on.insert(flow, time);
+            let answer = calls.response(calls.of_message(row)).filter(|answer| *answer != row);
+            // The length of the answer tells apart what is asked, too, but not closely.
+            let answered = answer.map_or(0, |answer| magnitude(trace.bytes(answer)) / 2);
+            let kind = (naming.hop(row), magnitude(bytes), answered);
+            brokers[naming.dst(row) as usize]
+                .receive(kind, Receipt { time, row: row as u32, flow, peer: trace.message(row).src, bytes });
+        } else {
+            if let Some(time) = trace.arrival(row) {
+                brokers[naming.dst(row) as usize].own_answers.push(time);
+            }
+            let Some(time) = sent(row) else { continue };
+            let request = request_of(row);
+            let asked = request.and_then(received);
+            let since = asked.or(last_on.get(&flow).copied()).unwrap_or(time.saturating_sub(window));
+            last_on.insert(flow, time);
+            let length = request.map_or(0, |request| {
+                let (hop, bytes) = (naming.hop(row), trace.bytes(request));
+                let often = lengths.get(&(hop, bytes)).is_some_and(|count| *count >= OF_ONE_LENGTH);
+                if often { bytes.max(1) } else { magnitude(bytes) }
+            });
+            let (request, call) = (request.map(|request| request as u32), calls.of_message(row) as u32);
+            let reply = Reply {
+                time,
+                since,
+                row: row as u32,
+                flow,
+                peer: trace.message(row).dst,
+                bytes,
+                request,
+                call,
+            };
+            brokers[naming.src(row) as usize].send((naming.hop(row), length, 0), reply);
+        }
+    }
+    brokers.into_iter().filter_map(Building::finish).collect()
+}
+
+/// How many replies on each way answer requests of each length.
+fn lengths(
+    trace: &MessageTrace,
+    naming: &Naming,
+    request_of: impl Fn(usize) -> Option<usize>,
+) -> FxHashMap<(u32, i64), u32> {
+    let mut lengths: FxHashMap<(u32, i64), u32> = FxHashMap::default();
+    for row in (0..trace.len()).filter(|row| trace.direction(*row) != FROM_CONNECTING) {
+        if let Some(request) = request_of(row) {
+            *lengths.entry((naming.hop(row), trace.bytes(request))).or_default() += 1;
+        }
+    }
+    lengths
+}
+
+/// A broker in the making.
+#[derive(Default)]
+struct Building {
+    receipts: FxHashMap<Kind, Vec<Receipt>>,
+    replies: FxHashMap<Kind, Vec<Reply>>,
+    own_answers: Vec<i64>,
+}
+
+impl Building {
+    fn receive(&mut self, kind: Kind, receipt: Receipt) {
+        self.receipts.entry(kind).or_default().push(receipt);
+    }
+
+    fn send(&mut self, kind: Kind, reply: Reply) {
+        self.replies.entry(kind).or_default().push(reply);
+    }
+
+    fn finish(mut self) -> Option<Broker> {
+        let rare = self.replies.extract_if(|_, all| all.len() < FEWEST).flat_map(|(_, all)| all).collect();
+        if self.replies.is_empty() || self.receipts.is_empty() {
+            return None;
+        }
+        let mut receipts: Vec<(Kind, Vec<Receipt>)> = self.receipts.into_iter().collect();
+        receipts.sort_unstable_by_key(|(kind, all)| (std::cmp::Reverse(all.len()), *kind));
+        receipts.truncate(MOST_KINDS);
+        let mut replies: Vec<(Kind, Vec<Reply>)> = self.replies.into_iter().collect();
+        replies.sort_unstable_by_key(|(kind, _)| *kind);
+        let by_time = |hop: u32, mut all: Vec<Receipt>| {
+            all.sort_by_key(|receipt| receipt.time);
+            Receipts { hop, all }
+        };
+        let in_order = |asked: i64, mut all: Vec<Reply>| {
+            all.sort_by_key(|reply| reply.time);
+            Replies { asked, all }
+        };
+        self.own_answers.sort_unstable();
+        Some(Broker {
+            receipts: receipts.into_iter().map(|((hop, ..), all)| by_time(hop, all)).collect(),
+            replies: replies.into_iter().map(|((_, asked, _), all)| in_order(asked, all)).collect(),
+            own_answers: self.own_answers,
+            rare,
+        })
+    }
+}

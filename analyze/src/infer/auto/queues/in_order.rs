@@ -1,0 +1,140 @@
+//! Which push each delivery brings. One that was waited for brings what came just before it. One that is made at once brings
+//! what was pushed earlier and is not delivered yet, the oldest first. Where a delivery has a length that follows from what
+//! it brings, only what fits is considered first.
+
+use std::collections::VecDeque;
+
+use super::broker::{Broker, Reply};
+use super::wakes::{ABOUT, Queue, waited};
+
+/// So many possible causes are told of a delivery.
+const MOST: usize = 4;
+/// So many pushes that are not delivered are looked through, from the oldest.
+const LOOKED_THROUGH: usize = 1024;
+/// How much less likely than the oldest push the next one is.
+const LATER: f64 = 0.2;
+/// How much less likely than others a push is that has another length.
+const OTHER_LENGTH: f64 = 0.02;
+
+/// A push that may not be delivered yet.
+#[derive(Clone, Copy)]
+struct Push {
+    time: i64,
+    row: u32,
+    flow: i64,
+    bytes: i64,
+    kind: usize,
+}
+
+/// The causes of the deliveries of all `queues` of one broker, each by the row of the delivery: the rows of pushes with their
+/// probabilities, the likeliest first.
+pub(super) fn causes(broker: &Broker, queues: &[Queue]) -> Vec<(u32, Vec<(u32, f64)>)> {
+    let mut deliveries: Vec<(&Reply, usize)> = Vec::new();
+    for (at, queue) in queues.iter().enumerate() {
+        deliveries.extend(broker.replies[queue.replies].all.iter().map(|reply| (reply, at)));
+    }
+    deliveries.sort_by_key(|(reply, _)| (reply.time, reply.row));
+    let pushes = pushes(broker, queues);
+    let mut next = 0;
+    // The oldest first.
+    let mut pending: VecDeque<Push> = VecDeque::new();
+    // Until when all that was pushed was delivered, by queue: then somebody waited.
+    let mut empty_until = vec![i64::MIN; queues.len()];
+    let mut found = Vec::new();
+    for (reply, at) in deliveries {
+        let queue = &queues[at];
+        while let Some(push) = pushes.get(next).filter(|push| push.time <= reply.time) {
+            pending.push_back(*push);
+            next += 1;
+        }
+        let has_waited = waited(reply, queue.within);
+        let is_unasked = reply.request.is_none();
+        let soon = queue.within.saturating_mul(2);
+        if queue.to_all {
+            // Nothing is kept for those who come later.
+            empty_until[at] = reply.time.saturating_sub(soon).saturating_sub(1);
+        } else if has_waited && !is_unasked {
+            empty_until[at] = empty_until[at].max(reply.since);
+        }
+        let least = empty_until.iter().copied().min().unwrap_or(i64::MIN);
+        while pending.len() > LOOKED_THROUGH || pending.front().is_some_and(|push| push.time <= least) {
+            pending.pop_front();
+        }
+        if queue.empty.contains(&reply.bytes) {
+            continue;
+        }
+        let is_possible = |push: &&Push| {
+            let ago = reply.time.saturating_sub(push.time);
+            let is_soon = ago <= soon;
+            queue.pushes.contains(&push.kind)
+                && push.flow != reply.flow
+                && push.time > empty_until[at]
+                && (is_soon || !(has_waited || queue.to_all))
+        };
+        let mut weighed = weighed(pending.iter().filter(is_possible), reply, queue);
+        let Some((first, _)) = weighed.first().copied() else { continue };
+        let fits =
+            |row: u32| pending.iter().any(|push| push.row == row && has_its_length(push, reply, queue));
+        // At once comes the answer to anything; nothing but its length says that this is one.
+        if !has_waited && queue.longer.is_some() && !fits(first) {
+            continue;
+        }
+        let sum: f64 = weighed.iter().map(|(_, weight)| weight).sum();
+        weighed.iter_mut().for_each(|(_, weight)| *weight *= queue.sure / sum);
+        if !queue.to_all {
+            pending.retain(|push| push.row != first);
+        }
+        found.push((reply.row, weighed));
+    }
+    found
+}
+
+/// All that may be pushed, by time.
+fn pushes(broker: &Broker, queues: &[Queue]) -> Vec<Push> {
+    let mut kinds: Vec<usize> = queues.iter().flat_map(|queue| queue.pushes.iter().copied()).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let mut pushes: Vec<Push> = Vec::new();
+    for kind in kinds {
+        let all = broker.receipts[kind].all.iter();
+        pushes.extend(all.map(|of| Push {
+            time: of.time,
+            row: of.row,
+            flow: of.flow,
+            bytes: of.bytes,
+            kind,
+        }));
+    }
+    pushes.sort_by_key(|push| (push.time, push.row));
+    pushes
+}
+
+fn has_its_length(push: &Push, reply: &Reply, queue: &Queue) -> bool {
+    queue.longer.is_some_and(|longer| (reply.bytes - push.bytes - longer).abs() <= ABOUT)
+}
+
+/// The likeliest of the `possible` pushes, which come the oldest first, with their weights.
+fn weighed<'push>(
+    possible: impl Iterator<Item = &'push Push>,
+    reply: &Reply,
+    queue: &Queue,
+) -> Vec<(u32, f64)> {
+    // Those of its length and others, each in order.
+    let mut places = [0; 2];
+    let mut weighed: Vec<(u32, f64)> = Vec::new();
+    // To all goes what came last; of a queue the oldest is taken.
+    let possible: Vec<&Push> = possible.collect();
+    let ordered: Vec<&Push> = if queue.to_all { possible.into_iter().rev().collect() } else { possible };
+    for push in ordered {
+        let fits = queue.longer.is_none() || has_its_length(push, reply, queue);
+        let place = &mut places[usize::from(fits)];
+        if *place >= MOST {
+            continue;
+        }
+        weighed.push((push.row, LATER.powi(*place as i32) * if fits { 1.0 } else { OTHER_LENGTH }));
+        *place += 1;
+    }
+    weighed.sort_by(|one, other| other.1.total_cmp(&one.1));
+    weighed.truncate(MOST);
+    weighed
+}

@@ -1,0 +1,207 @@
+//! Which kinds of replies are woken by which kinds of messages. The replies of a kind that were waited for are sent within
+//! a short time, which is learned, after messages of the other kind came, where chance would have few of them so near.
+//!
+//! Other things look alike and are none. A server that is asked more than it can do answers shortly after others ask, but there
+//! others ask all the time. One who waits for a lock is answered when another lets go of it: there each side is
+//! at times the one and the other. A server that asked others for what it answers waits for these.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::broker::{Broker, Receipt, Receipts, Reply};
+
+/// So many replies of a kind are looked at to learn of it.
+const SAMPLE: usize = 2000;
+/// So many must have been woken,
+const FEWEST: usize = 5;
+/// so many times more often than by chance,
+const LIFT: f64 = 4.0;
+/// and that much more likely, as a logarithm.
+const LIKELIER: f64 = 10.0;
+/// Of the replies that were waited for and bring something, so large a part must have been woken.
+const MOSTLY: f64 = 0.6;
+/// What wakes the same replies takes so many times as long at most.
+const SLOWER: i64 = 3;
+/// A reply was waited for if it took so many times as long as what it is woken by is ago.
+const LONG: i64 = 4;
+/// Times ago that are tried, in nanoseconds, from the first, each so many times the one before.
+const FIRST: f64 = 2000.0;
+const STEP: f64 = 1.5;
+const STEPS: i32 = 29;
+/// A difference in length is one if so large a part of the deliveries have it,
+const CONSTANT: f64 = 0.7;
+/// to within so many bytes.
+pub(super) const ABOUT: i64 = 2;
+
+/// A kind of replies that others' messages cause.
+#[derive(Debug)]
+pub(super) struct Queue {
+    /// Which of the broker's kinds of replies it is.
+    pub(super) replies: usize,
+    /// Which of the broker's kinds of receipts wake it.
+    pub(super) pushes: Vec<usize>,
+    /// How long after it is woken a reply is sent, at most, in nanoseconds.
+    pub(super) within: i64,
+    /// The lengths of replies that bring nothing, as where nothing came in time.
+    pub(super) empty: FxHashSet<i64>,
+    /// How many bytes longer a delivery is than what was pushed.
+    pub(super) longer: Option<i64>,
+    /// Whether what is pushed goes to all who wait and not to one of them.
+    pub(super) to_all: bool,
+    /// How sure it is that one that seems to be woken was.
+    pub(super) sure: f64,
+}
+
+/// What one kind of receipts is to a kind of replies.
+struct Wakes {
+    pushes: usize,
+    within: i64,
+    /// How much likelier that is than chance, as a logarithm.
+    score: f64,
+    hits: f64,
+    expected: f64,
+}
+
+/// The kinds of replies of `broker` that others' messages cause.
+pub(super) fn queues(broker: &Broker) -> Vec<Queue> {
+    (0..broker.replies.len()).filter_map(|replies| queue(broker, replies)).collect()
+}
+
+fn queue(broker: &Broker, replies: usize) -> Option<Queue> {
+    let all = &broker.replies[replies].all;
+    let step = all.len().div_ceil(SAMPLE);
+    let sample: Vec<&Reply> = all.iter().step_by(step).collect();
+    let of_kind = |pushes: usize| wakes(broker, &sample, pushes);
+    let wakes: Vec<Wakes> = (0..broker.receipts.len()).filter_map(of_kind).collect();
+    // One way of waking has one delay. Others that only seem to wake come from longer ago.
+    let surest = wakes.iter().max_by(|one, other| one.score.total_cmp(&other.score))?.within;
+    let wakes: Vec<Wakes> =
+        wakes.into_iter().filter(|wakes| wakes.within <= surest.saturating_mul(SLOWER)).collect();
+    let within = wakes.iter().map(|wakes| wakes.within).max()?;
+    let mut pushes: Vec<usize> = wakes.iter().map(|wakes| wakes.pushes).collect();
+    let others = (0..broker.receipts.len()).filter(|kind| !pushes.contains(kind));
+    let alike: Vec<usize> = others.filter(|kind| is_alike(broker, &sample, &pushes, *kind, within)).collect();
+    pushes.extend(alike);
+    let long: Vec<&Reply> = sample.iter().copied().filter(|reply| waited(reply, within)).collect();
+    let waker = |reply: &Reply| last_of(broker, &pushes, reply, within);
+    let empty = empty(&long, |reply| waker(reply).is_some());
+    let bringing: Vec<&Reply> = long.into_iter().filter(|reply| !empty.contains(&reply.bytes)).collect();
+    let woken: Vec<(&Reply, &Receipt)> =
+        bringing.iter().filter_map(|reply| waker(reply).map(|by| (*reply, by))).collect();
+    let mostly = woken.len() as f64 >= MOSTLY * bringing.len() as f64;
+    if woken.len() < FEWEST || !mostly || is_mutual(broker, replies, &woken) {
+        return None;
+    }
+    let mut times: FxHashMap<u32, u32> = FxHashMap::default();
+    woken.iter().for_each(|(_, by)| *times.entry(by.row).or_default() += 1);
+    let to_all = times.values().filter(|times| **times > 1).count() * 2 > times.len();
+    let [hits, expected] = [|wakes: &Wakes| wakes.hits, |wakes: &Wakes| wakes.expected]
+        .map(|of| wakes.iter().map(of).sum::<f64>());
+    let sure = (1.0 - expected / hits).clamp(0.5, 0.99);
+    Some(Queue { replies, pushes, within, longer: longer(&woken), empty, to_all, sure })
+}
+
+/// Whether the reply was waited for so long that it was not sent at once.
+pub(super) fn waited(reply: &Reply, within: i64) -> bool {
+    reply.time.saturating_sub(reply.since) > within.saturating_mul(LONG)
+}
+
+/// The last receipt of these kinds within that time before `reply`, if it came while that was waited for.
+fn last_of<'broker>(
+    broker: &'broker Broker,
+    kinds: &[usize],
+    reply: &Reply,
+    within: i64,
+) -> Option<&'broker Receipt> {
+    let last = kinds.iter().filter_map(|kind| broker.receipts[*kind].last(reply));
+    last.max_by_key(|receipt| receipt.time).filter(|receipt| {
+        let is_soon = reply.time.saturating_sub(receipt.time) <= within;
+        is_soon && receipt.time > reply.since && !broker.was_answered(receipt.time, reply.time)
+    })
+}
+
+/// Whether receipts of that kind wake replies of the `sample`, and within which time.
+fn wakes(broker: &Broker, sample: &[&Reply], pushes: usize) -> Option<Wakes> {
+    let receipts: &Receipts = &broker.receipts[pushes];
+    // Of each reply how long it was waited for, how many such messages came meanwhile, and how long ago the last one.
+    let waits: Vec<(i64, f64, i64)> = sample
+        .iter()
+        .filter_map(|reply| {
+            let last = receipts.last(reply).filter(|receipt| receipt.time > reply.since)?;
+            let came = receipts.until(reply.time).saturating_sub(receipts.until(reply.since)) as f64;
+            let ago = reply.time.saturating_sub(last.time);
+            let ago = if broker.was_answered(last.time, reply.time) { i64::MAX } else { ago };
+            Some((reply.time.saturating_sub(reply.since), came, ago))
+        })
+        .collect();
+    if waits.len() < FEWEST {
+        return None;
+    }
+    let mut best: Option<Wakes> = None;
+    for step in 0..STEPS {
+        let within = (FIRST * STEP.powi(step)) as i64;
+        let (mut hits, mut expected) = (0.0, 0.0);
+        for (waited, came, ago) in waits.iter().filter(|(waited, ..)| *waited > within.saturating_mul(LONG)) {
+            hits += f64::from(*ago <= within);
+            expected += (came * within as f64 / *waited as f64).min(1.0);
+        }
+        if hits < FEWEST as f64 || hits < LIFT * expected {
+            continue;
+        }
+        let score = hits * (hits / expected.max(1e-9)).ln() - (hits - expected);
+        if score > best.as_ref().map_or(LIKELIER, |best| best.score) {
+            best = Some(Wakes { pushes, within, score, hits, expected });
+        }
+    }
+    best
+}
+
+/// Whether messages of a kind that is too rare to be judged by itself wake the sample like those that are known to, sent by the same
+/// nodes to the same port: where somebody waited they mostly did.
+fn is_alike(broker: &Broker, sample: &[&Reply], known: &[usize], kind: usize, within: i64) -> bool {
+    let receipts = &broker.receipts[kind];
+    if !known.iter().any(|known| broker.receipts[*known].hop == receipts.hop) {
+        return false;
+    }
+    let (mut came, mut woke) = (0, 0);
+    for reply in sample.iter().filter(|reply| waited(reply, within)) {
+        let last = receipts.last(reply).filter(|receipt| receipt.time > reply.since);
+        if let Some(last) = last {
+            came += 1;
+            woke += usize::from(reply.time.saturating_sub(last.time) <= within);
+        }
+    }
+    came > 0 && 4 * woke >= 3 * came
+}
+
+/// The lengths of replies that are hardly ever woken.
+fn empty(long: &[&Reply], is_woken: impl Fn(&Reply) -> bool) -> FxHashSet<i64> {
+    const OFTEN: u32 = 3;
+    const HARDLY: f64 = 0.3;
+    let mut lengths: FxHashMap<i64, (u32, u32)> = FxHashMap::default();
+    for reply in long {
+        let (count, woken) = lengths.entry(reply.bytes).or_default();
+        *count += 1;
+        *woken += u32::from(is_woken(reply));
+    }
+    let is_empty =
+        |(count, woken): (u32, u32)| count >= OFTEN && f64::from(woken) < HARDLY * f64::from(count);
+    lengths.into_iter().filter(|(_, counts)| is_empty(*counts)).map(|(length, _)| length).collect()
+}
+
+/// Whether replies are asked for and most of what wakes them comes over connections on which the same is asked for, whoever does.
+fn is_mutual(broker: &Broker, replies: usize, woken: &[(&Reply, &Receipt)]) -> bool {
+    let asked = broker.replies[replies].asked;
+    let alike = broker.replies.iter().filter(|kind| kind.asked == asked && asked != 0);
+    let asking: FxHashSet<i64> = alike.flat_map(|kind| &kind.all).map(|reply| reply.flow).collect();
+    2 * woken.iter().filter(|(_, by)| asking.contains(&by.flow)).count() > woken.len()
+}
+
+/// How many bytes longer than what was pushed a delivery is, if mostly so many.
+fn longer(woken: &[(&Reply, &Receipt)]) -> Option<i64> {
+    let mut all: Vec<i64> = woken.iter().map(|(reply, by)| reply.bytes.saturating_sub(by.bytes)).collect();
+    let middle = all.len() / 2;
+    let (_, median, _) = all.select_nth_unstable(middle);
+    let median = *median;
+    let about = all.iter().filter(|longer| longer.saturating_sub(median).abs() <= ABOUT).count();
+    (about as f64 >= CONSTANT * all.len() as f64).then_some(median)
+}
