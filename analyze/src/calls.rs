@@ -9,6 +9,7 @@
 
 mod candidates;
 mod delivered;
+mod multiplexed;
 mod one_way;
 mod order;
 mod pairing;
@@ -36,6 +37,8 @@ pub struct Calls {
     of_message: Vec<u32>,
     /// Calls whose imported id an earlier one has, too.
     repeated: FxHashSet<u32>,
+    /// Calls whose pairing is doubtful, in order.
+    doubts: Vec<(u32, f32)>,
 }
 
 impl Calls {
@@ -76,6 +79,7 @@ impl Calls {
             calls.request.push(if is_request { other } else { row });
             calls.response.push(if is_request { row } else { other });
         }
+        calls.doubts = multiplexed::doubts(trace, &calls);
         calls
     }
 
@@ -102,6 +106,13 @@ impl Calls {
     /// The row of the call's response.
     pub fn response(&self, call: usize) -> Option<usize> {
         Some(self.response[call] as usize).filter(|row| *row != NONE as usize)
+    }
+
+    /// How likely it is that the response is another call's, from 0 (sure) to 1, where nothing but their order tells the calls of a
+    /// connection apart: of n that were open when it came, it is this one's with 1 / n.
+    pub fn doubt(&self, call: usize) -> f64 {
+        let place = self.doubts.binary_search_by_key(&(call as u32), |(call, _)| *call);
+        place.map_or(0.0, |place| f64::from(self.doubts[place].1))
     }
 
     /// How many messages the call has: 1 or 2.

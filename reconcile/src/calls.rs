@@ -14,6 +14,9 @@ pub struct Transfer {
     pub process: u32,
     /// The thread.
     pub tid: i32,
+    /// Whether the thread did something else since it last did the same on this flow: what another flow brought came before it
+    /// sent, or it had begun to send on another before it received.
+    pub elsewhere: bool,
 }
 
 impl Transfer {
@@ -33,12 +36,16 @@ impl Transfer {
 #[repr(C)]
 pub(crate) struct StreamCall {
     pub(crate) time: i64,
+    /// How many, and [`ELSEWHERE`].
     pub(crate) bytes: u32,
     pub(crate) process: u32,
     pub(crate) tid: i32,
     /// The socket, times two, and one more for a receive.
     pub(crate) socket: u32,
 }
+
+/// In [`StreamCall::bytes`], of which a call moves fewer: [`Transfer::elsewhere`].
+pub(crate) const ELSEWHERE: u32 = 1 << 31;
 
 impl StreamCall {
     /// Bytes whose calls the log has forgotten, of any number: its higher half is where calls have their thread.
@@ -50,11 +57,12 @@ impl StreamCall {
     /// As matching takes it.
     pub(crate) fn transfer(self) -> Transfer {
         let StreamCall { time, bytes, process, tid, .. } = self;
-        let bytes = u64::from(bytes);
         if process == Transfer::FORGOTTEN {
-            return Transfer { time, bytes: u64::from(tid as u32) << 32 | bytes, process, tid: 0 };
+            let bytes = u64::from(tid as u32) << 32 | u64::from(bytes);
+            return Transfer { time, bytes, process, tid: 0, elsewhere: false };
         }
-        Transfer { time, bytes, process, tid }
+        let elsewhere = bytes & ELSEWHERE != 0;
+        Transfer { time, bytes: u64::from(bytes & !ELSEWHERE), process, tid, elsewhere }
     }
 }
 
@@ -124,4 +132,8 @@ pub struct Part {
     pub bytes: u64,
     /// How many messages it was made of.
     pub parts: u32,
+    /// Whether its sender did something else since it sent what is before, see [`Transfer::elsewhere`].
+    pub elsewhere: bool,
+    /// Whether its receiver did something else since it received what is before.
+    pub acted: bool,
 }

@@ -10,6 +10,7 @@
 
 mod assemble;
 mod attribution;
+mod belief;
 mod check;
 mod evidence;
 mod graph;

@@ -8,10 +8,11 @@ use message_trace::parallel;
 use message_trace::spill::{Budget, Dealer, Store};
 use message_trace::{Error, Progress};
 
-use crate::calls::{Datagram, StreamCall};
+use crate::calls::{Datagram, ELSEWHERE, StreamCall};
 use crate::capture::NONE;
 use crate::column::Column;
 use crate::connections::Connection;
+use crate::elsewhere::Elsewhere;
 use crate::reach::Reach;
 use crate::second_reading::{Call, SecondReading};
 use crate::socket::{Socket, Sockets};
@@ -120,19 +121,23 @@ pub(crate) fn deal(
         let mut datagrams = Dealer::new(&stores.datagrams, piece);
         let many = datagrams.partitions() as u64;
         let mut result = Ok(());
+        let mut elsewhere = Elsewhere::default();
         SecondReading::of(capture, sockets, piece).for_each(|call| {
             let dealt = match call {
                 Call::Transfer(call) => match partitions.of_socket(call.socket).filter(|_| call.bytes > 0) {
-                    Some(partition) => transfers.deal(
-                        partition,
-                        StreamCall {
-                            time: call.time,
-                            bytes: call.bytes,
-                            process: piece as u32,
-                            tid: call.tid,
-                            socket: call.socket << 1 | u32::from(!call.sent),
-                        },
-                    ),
+                    Some(partition) => {
+                        let flag = elsewhere.call(call.tid, call.socket, call.sent);
+                        transfers.deal(
+                            partition,
+                            StreamCall {
+                                time: call.time,
+                                bytes: call.bytes | if flag { ELSEWHERE } else { 0 },
+                                process: piece as u32,
+                                tid: call.tid,
+                                socket: call.socket << 1 | u32::from(!call.sent),
+                            },
+                        )
+                    }
                     None => Ok(()),
                 },
                 Call::Forgotten { socket, sent, time, bytes } => match partitions.of_socket(socket) {

@@ -132,6 +132,6 @@ impl DatagramMessage {
             let seen = || Seen::once(self.times[side], self.processes[side], self.tids[side]);
             (self.times[side] != NIL).then(seen)
         });
-        Part { sent, received, bytes: u64::from(self.bytes), parts: 1 }
+        Part { sent, received, bytes: u64::from(self.bytes), parts: 1, elsewhere: false, acted: false }
     }
 }

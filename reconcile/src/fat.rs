@@ -8,12 +8,14 @@
 use std::iter::Peekable;
 
 use crate::calls::Part;
+use crate::multiplexed;
 
 /// Merges messages of one direction, in order, where at most `gap` nanoseconds lie between them at the sender (at the
 /// receiver, where the sender was not traced) and the other direction had no turn: none of its receives at the sender,
 /// whose times are `at_sender`, and none of its sends at the receiver, whose times are `at_receiver`. All are in order
-/// and gone through once, so that no more of them need be in memory than one.
-pub fn merge<P, S, R>(parts: P, at_sender: S, at_receiver: R, gap: i64) -> Merge<P, S, R>
+/// and gone through once, so that no more of them need be in memory than one. On a `multiplexed` connection the sides need not
+/// take turns, and a message is one piece.
+pub fn merge<P, S, R>(parts: P, at_sender: S, at_receiver: R, gap: i64, multiplexed: bool) -> Merge<P, S, R>
 where
     P: Iterator<Item = Part>,
     S: Iterator<Item = i64>,
@@ -22,9 +24,11 @@ where
     Merge {
         parts,
         next: None,
-        at_sender: Turns(at_sender.peekable()),
-        at_receiver: Turns(at_receiver.peekable()),
+        latest: None,
+        at_sender: Turns::of(at_sender),
+        at_receiver: Turns::of(at_receiver),
         gap,
+        multiplexed,
     }
 }
 
@@ -34,9 +38,12 @@ pub struct Merge<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> {
     parts: P,
     /// The first part of the next message.
     next: Option<Part>,
+    /// The latest part of the message.
+    latest: Option<Part>,
     at_sender: Turns<S>,
     at_receiver: Turns<R>,
     gap: i64,
+    multiplexed: bool,
 }
 
 impl<P, S, R> Iterator for Merge<P, S, R>
@@ -49,12 +56,14 @@ where
 
     fn next(&mut self) -> Option<Part> {
         let mut message = self.next.take().or_else(|| self.parts.next())?;
+        self.latest = Some(message);
         while let Some(part) = self.parts.next() {
             if !self.adjacent(&message, &part) {
                 self.next = Some(part);
                 break;
             }
             append(&mut message, &part);
+            self.latest = Some(part);
         }
         Some(message)
     }
@@ -62,13 +71,23 @@ where
 
 /// When the other direction had its turn, in the order of one end.
 #[derive(Debug)]
-struct Turns<I: Iterator<Item = i64>>(Peekable<I>);
+struct Turns<I: Iterator<Item = i64>> {
+    next: Peekable<I>,
+    /// The latest before the calls that were asked about last.
+    before: Option<i64>,
+}
 
 impl<I: Iterator<Item = i64>> Turns<I> {
+    fn of(turns: I) -> Turns<I> {
+        Turns { next: turns.peekable(), before: None }
+    }
+
     /// Whether there was one, where nobody will ask for what was before `from` again.
     fn between(&mut self, from: i64, to: i64) -> bool {
-        while self.0.next_if(|turn| *turn < from).is_some() {}
-        self.0.peek().is_some_and(|turn| *turn <= to)
+        while let Some(turn) = self.next.next_if(|turn| *turn < from) {
+            self.before = Some(turn);
+        }
+        self.next.peek().is_some_and(|turn| *turn <= to)
     }
 }
 
@@ -92,7 +111,18 @@ impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> Merge<P, S, R> {
                 _ => return false,
             }
         }
-        distance.is_some_and(|distance| distance <= self.gap)
+        if self.multiplexed && self.latest.is_none_or(|latest| multiplexed::is_border(&latest, next)) {
+            return false;
+        }
+        distance.is_some_and(|distance| distance <= self.gap) && !(next.elsewhere && self.is_control(last))
+    }
+
+    /// Whether a message that is over before its sender turned to something else is the connection's own: small, and about what
+    /// had just been received there.
+    fn is_control(&self, message: &Part) -> bool {
+        let about = self.at_sender.before.zip(message.sent);
+        message.bytes <= multiplexed::CONTROL_BYTES
+            && about.is_some_and(|(turn, sent)| sent.first.saturating_sub(turn) <= multiplexed::CONTROL_DELAY)
     }
 }
 
@@ -115,7 +145,14 @@ mod tests {
 
     fn part(sent: i64, received: i64) -> Part {
         let seen = |time| Some(Seen::once(time, 0, time as i32));
-        Part { sent: seen(sent), received: seen(received), bytes: 1, parts: 1 }
+        Part {
+            sent: seen(sent),
+            received: seen(received),
+            bytes: 1,
+            parts: 1,
+            elsewhere: false,
+            acted: false,
+        }
     }
 
     /// Both directions of one flow.
@@ -125,7 +162,7 @@ mod tests {
             let mut at_sender: Vec<i64> = received.flat_map(|seen| [seen.first, seen.last]).collect();
             at_sender.sort_unstable();
             let sent = turns.iter().filter_map(|part| part.sent.map(|seen| seen.first));
-            super::merge(parts.iter().copied(), at_sender.into_iter(), sent, gap).collect()
+            super::merge(parts.iter().copied(), at_sender.into_iter(), sent, gap, false).collect()
         })
     }
 
@@ -154,6 +191,36 @@ mod tests {
         // The other way round, by clocks that are far apart.
         let [requests, _] = merge([vec![part(1, 1005), part(8, 1006)], vec![part(900, 5)]], 100);
         assert_eq!(sizes(&requests), [1, 1]);
+    }
+
+    #[test]
+    fn what_is_the_connections_own_is_no_part_of_the_next_request() {
+        let acknowledgement = Part { bytes: 17, ..part(20, 25) };
+        let answers = [5, 19].map(|at| part(at - 2, at));
+        let next = |elsewhere| Part { bytes: 300, elsewhere, ..part(40, 45) };
+        let sizes = |first: Part, next: Part| -> Vec<u64> {
+            let turns = answers.iter().filter_map(|part| part.received.map(|seen| seen.first));
+            let none = std::iter::empty();
+            super::merge([first, next].into_iter(), turns, none, 100, false).map(|part| part.bytes).collect()
+        };
+        assert_eq!(sizes(acknowledgement, next(true)), [17, 300]);
+        // Nothing came in between, or it is too large, or too late to be about what was received.
+        assert_eq!(sizes(acknowledgement, next(false)), [317]);
+        assert_eq!(sizes(Part { bytes: 100, ..acknowledgement }, next(true)), [400]);
+        let late = |at| Part { sent: Some(Seen::once(at, 0, 1)), ..acknowledgement };
+        let later = Part { sent: Some(Seen::once(2_000_040, 0, 1)), ..next(true) };
+        assert_eq!(sizes(late(2_000_020), later), [317]);
+    }
+
+    #[test]
+    fn pieces_of_many_calls_are_messages() {
+        let parts = [part(1, 5), part(2, 6), Part { elsewhere: true, ..part(3, 7) }];
+        let parts = parts.map(|part| Part { sent: part.sent.map(|seen| Seen { tid: 1, ..seen }), ..part });
+        let sizes = |multiplexed| -> Vec<u32> {
+            let none = || std::iter::empty();
+            super::merge(parts.into_iter(), none(), none(), 100, multiplexed).map(|part| part.parts).collect()
+        };
+        assert_eq!((sizes(false), sizes(true)), (vec![3], vec![2, 1]));
     }
 
     #[test]

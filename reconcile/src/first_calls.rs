@@ -152,7 +152,8 @@ impl OfLog {
                     }
                     counts[way] += 1;
                     let bytes = u64::from(call.bytes);
-                    let call = Transfer { time: call.time, bytes, process, tid: call.tid };
+                    let (time, tid) = (call.time, call.tid);
+                    let call = Transfer { time, bytes, process, tid, elsewhere: false };
                     this.calls.push((2 * number + way as u32, call))
                 }
                 Call::Forgotten { socket, .. } => {

@@ -53,6 +53,7 @@ impl Greeting {
             let time = latest.into_iter().flatten().fold(socket.made, i64::min);
             Seen::once(time, socket.maker, socket.maker_tid)
         });
-        (sent.is_some() || received.is_some()).then_some(Part { sent, received, bytes: 0, parts: 0 })
+        let making = Part { sent, received, bytes: 0, parts: 0, elsewhere: false, acted: false };
+        (sent.is_some() || received.is_some()).then_some(making)
     }
 }

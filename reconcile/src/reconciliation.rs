@@ -35,6 +35,8 @@ pub struct Reconciliation {
     pub messages: Counts,
     /// Connections written as such, because the side that accepted spoke first. They are not among the messages.
     pub connects: u64,
+    /// Connections that carry many calls at once.
+    pub multiplexed: u64,
     /// Messages written with a time at both ends.
     pub both_ends: u64,
     /// Messages written with the sender's times alone, by cause.
@@ -203,6 +205,7 @@ impl Reconciliation {
         self.records += part.records;
         self.flows += part.flows;
         self.connects += part.connects;
+        self.multiplexed += part.multiplexed;
         self.both_ends += part.both_ends;
         for (counts, more) in [
             (&mut self.messages, part.messages),

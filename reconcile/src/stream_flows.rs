@@ -14,6 +14,7 @@ use crate::column::Column;
 use crate::connections::Connection;
 use crate::fat;
 use crate::greeting::Greeting;
+use crate::multiplexed;
 use crate::options::Options;
 use crate::reconciliation::{Reconciliation, add};
 use crate::row_sink::RowSink;
@@ -101,6 +102,15 @@ impl StreamMatcher<'_> {
     }
 }
 
+/// What is done with the messages of a connection.
+#[derive(Clone, Copy)]
+struct Treatment {
+    /// They are left out.
+    internal: bool,
+    /// They need not take turns.
+    multiplexed: bool,
+}
+
 /// One connection, being matched.
 struct Matching<'a> {
     matcher: &'a StreamMatcher<'a>,
@@ -134,8 +144,11 @@ impl Matching<'_> {
             counts.connects += 1;
             rows.push(Row::of(&making, self.place, 0))?;
         }
+        let multiplexed = !internal && self.is_multiplexed(ways);
+        counts.multiplexed += u64::from(multiplexed);
+        let treatment = Treatment { internal, multiplexed };
         for direction in 0..2 {
-            self.direction(ways, direction, internal, counts, samples, rows)?;
+            self.direction(ways, direction, treatment, counts, samples, rows)?;
         }
         ways.check()?;
         Ok(!internal)
@@ -161,7 +174,7 @@ impl Matching<'_> {
         &self,
         ways: &impl Ways,
         direction: usize,
-        internal: bool,
+        Treatment { internal, multiplexed }: Treatment,
         counts: &mut Reconciliation,
         samples: &mut Samples,
         rows: &mut RowSink,
@@ -177,7 +190,7 @@ impl Matching<'_> {
         });
         let gap = i64::try_from(self.matcher.options.fat_gap.as_nanos()).unwrap_or(i64::MAX);
         let (mut all, mut both, mut send_only) = (0, 0, 0);
-        for message in fat::merge(seen, receives_back, sends_back, gap) {
+        for message in fat::merge(seen, receives_back, sends_back, gap, multiplexed) {
             all += 1;
             both += u64::from(message.sent.is_some() && message.received.is_some());
             send_only += u64::from(message.received.is_none());
@@ -220,6 +233,17 @@ impl Matching<'_> {
                 samples.add(from, to, sent.first, received.first);
             }
         }
+    }
+
+    /// Whether many calls go over the connection at once. Where no thread did anything else, mostly they do not, and it is not
+    /// looked at any further.
+    fn is_multiplexed(&self, ways: &impl Ways) -> bool {
+        let tallies = [0, 1, 2, 3].map(|way| ways.tally(way));
+        let is_whole = tallies.iter().all(|tally| !tally.forgotten);
+        let end = usize::from(self.connection.connecting == NONE);
+        is_whole
+            && tallies.iter().any(|tally| tally.elsewhere)
+            && multiplexed::is_multiplexed(self.parts(ways, 0), self.parts(ways, 1), end)
     }
 
     /// Whether one process made all the sends and all the receives: it only talked to itself. Mostly the first message tells.

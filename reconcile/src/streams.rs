@@ -77,9 +77,11 @@ impl<S: Iterator<Item = Transfer>, R: Iterator<Item = Transfer>> Parts<S, R> {
     fn sent(&mut self, send: &Transfer) -> Part {
         let mut wanted = send.bytes;
         let mut received: Option<Seen> = None;
-        let mut forgotten = 0;
+        let (mut forgotten, mut acted) = (0, false);
         while wanted > 0 && self.placed {
+            let is_first = self.left == 0 && received.is_none();
             let Some((receive, taken)) = self.take(wanted) else { break };
+            acted |= is_first && receive.elsewhere;
             if receive.is_forgotten() {
                 forgotten += taken;
             } else {
@@ -95,6 +97,8 @@ impl<S: Iterator<Item = Transfer>, R: Iterator<Item = Transfer>> Parts<S, R> {
             received: received.filter(|_| forgotten == 0),
             bytes: send.bytes,
             parts: 1,
+            elsewhere: send.elsewhere,
+            acted,
         }
     }
 }
@@ -126,7 +130,15 @@ impl<S: Iterator<Item = Transfer>, R: Iterator<Item = Transfer>> Iterator for Pa
             if !receive.is_forgotten() {
                 self.unsent += bytes;
                 let seen = Seen::once(receive.time, receive.process, receive.tid);
-                return Some(Part { sent: None, received: Some(seen), bytes, parts: 1 });
+                let acted = receive.elsewhere;
+                return Some(Part {
+                    sent: None,
+                    received: Some(seen),
+                    bytes,
+                    parts: 1,
+                    elsewhere: false,
+                    acted,
+                });
             }
         }
     }
@@ -156,7 +168,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn call(time: i64, bytes: u64) -> Transfer {
-        Transfer { time, bytes, process: 0, tid: time as i32 }
+        Transfer { time, bytes, process: 0, tid: time as i32, elsewhere: false }
     }
 
     fn span(seen: Option<Seen>) -> Option<(i64, i64)> {

@@ -16,7 +16,7 @@ use crate::reconciliation::{Reconciliation, add};
 use crate::tables::Tables;
 
 /// The kernel moves less than 2 GiB in one call; what claims more is damage.
-pub(crate) const LARGEST_TRANSFER: u64 = 1 << 31;
+pub(crate) const LARGEST_TRANSFER: u64 = (1 << 31) - 1;
 
 /// What one log says, without its calls. Names, and flows in namings, are numbered within it.
 pub(crate) struct Survey {

@@ -10,6 +10,10 @@ pub(crate) struct Tally {
     pub(crate) forgotten: bool,
     /// Whether there are calls that it has not.
     pub(crate) calls: bool,
+    /// Whether a new message came elsewhere between some of them, or several threads made them.
+    pub(crate) elsewhere: bool,
+    /// The thread of the first call.
+    tid: i32,
     /// Whether nobody knows how many bytes were forgotten.
     unknown: bool,
     /// The process of the first call.
@@ -27,9 +31,10 @@ impl Tally {
             return;
         }
         if !self.calls {
-            (self.calls, self.process) = (true, call.process);
+            (self.calls, self.process, self.tid) = (true, call.process, call.tid);
         }
         self.several |= call.process != self.process;
+        self.elsewhere |= call.elsewhere || call.tid != self.tid;
     }
 
     /// Whether it is known where in the stream the calls are. Where several processes made them and one's log has

@@ -55,13 +55,13 @@ impl Owners<'_> {
 
 /// The calls of several connections, in memory.
 pub(crate) struct ManyWays {
-    calls: Vec<Transfer>,
+    calls: Vec<StreamCall>,
     /// By connection and way, where the calls end.
     ends: Vec<u32>,
 }
 
 /// One of them.
-pub(crate) struct InMemory<'a>([&'a [Transfer]; 4]);
+pub(crate) struct InMemory<'a>([&'a [StreamCall]; 4]);
 
 impl ManyWays {
     /// Puts the calls of the connections in `range` that belong together side by side, and into the order of time; equal times
@@ -81,12 +81,12 @@ impl ManyWays {
         for place in &mut places {
             sum += std::mem::replace(place, sum);
         }
-        let nothing = Transfer { time: 0, bytes: 0, process: 0, tid: 0 };
+        let nothing = StreamCall { time: 0, bytes: 0, process: 0, tid: 0, socket: 0 };
         let mut sorted = vec![nothing; sum as usize];
         for call in calls.into_iter().flatten() {
             let Some(place) = places.get_mut(place(&call)) else { continue };
             if let Some(slot) = sorted.get_mut(*place as usize) {
-                *slot = call.transfer();
+                *slot = call;
             }
             *place += 1;
         }
@@ -116,7 +116,7 @@ impl ManyWays {
 
 impl Ways for InMemory<'_> {
     fn calls(&self, way: usize) -> impl Iterator<Item = Transfer> {
-        self.0.get(way).copied().unwrap_or(&[]).iter().copied()
+        self.0.get(way).copied().unwrap_or(&[]).iter().map(|call| call.transfer())
     }
 
     fn tally(&self, way: usize) -> Tally {

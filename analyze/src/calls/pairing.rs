@@ -25,7 +25,7 @@ use std::collections::VecDeque;
 use message_trace::{Endpoint, EndpointId, FROM_CONNECTING, MessageTrace};
 use rustc_hash::FxHashSet;
 
-use super::NONE;
+use super::{NONE, multiplexed};
 use crate::parallel;
 
 /// The rows of a request and its response; [`NONE`] is none, but not for both.
@@ -149,9 +149,8 @@ struct Turns {
 impl Turns {
     /// Appends the pairs of the flow, by the order in which one of its ends saw its messages.
     fn pair(&mut self, trace: &MessageTrace, pairs: &mut Vec<Pair>) {
-        let (mut requests, mut missing) = (0, [0; 2]);
+        let mut missing = [0; 2];
         for (_, row) in &self.rows {
-            requests += usize::from(direction(trace, *row) == FROM_CONNECTING);
             for (missing, time) in missing.iter_mut().zip(times(trace, *row)) {
                 *missing += usize::from(time.is_none());
             }
@@ -163,6 +162,10 @@ impl Turns {
             *time = times(trace, *row)[end].unwrap_or_else(|| trace.message(*row as usize).time());
         }
         self.rows.sort_unstable();
+        if multiplexed::pair(trace, &mut self.rows, pairs) {
+            self.open.clear();
+            return;
+        }
         let is_connection = self.rows.first().is_some_and(|(_, row)| is_connection(trace, *row));
         let flow = self.rows.first().map_or(0, |(_, row)| trace.flow(*row as usize));
         let of_unseen = |(_, row): &&(i64, u32)| direction(trace, *row) != FROM_CONNECTING;

@@ -7,6 +7,7 @@
 //! A clock that is set makes its own time jump, so the marks are put in order by the clock of the two on which they fall
 //! into the fewest pieces and, of equals, the least time.
 
+use super::belief::believed;
 use super::link::{Link, Mark, Origin, SKEW, fit, holding};
 use super::region::{Line, cut};
 
@@ -17,8 +18,6 @@ pub(super) const MISFIT: f64 = 100_000.0;
 const LOOK_AHEAD: usize = 5;
 /// See [`LOOK_AHEAD`].
 const CONFIRMED: usize = 2;
-/// Pieces with fewer marks than this are no pieces.
-const FEWEST: usize = 3;
 /// How often the marks are looked through for such as contradict the others.
 const ROUNDS: usize = 4;
 /// A clock that was set by less than this, in nanoseconds, is as good a time axis as another.
@@ -89,18 +88,19 @@ fn by_axis(marks: &[Mark], second: bool) -> Segments {
     let mut strays = Vec::new();
     let at = |place: usize| marks[place].point(second, origin).at;
     let span = order.last().map_or(0.0, |last| at(*last)) - order.first().map_or(0.0, |first| at(*first));
-    // Each round leaves out what contradicts, and pieces too small to be believed.
+    // Each round leaves out what contradicts, and pieces that are not to be believed.
     for _ in 0..ROUNDS {
         let (begins, mut useless) = pieces(marks, &order, second, origin);
-        let mut begin = 0;
-        for end in begins.iter().copied().chain([order.len()]) {
-            let of_piece = || order[begin..end].iter().filter(|place| !useless.contains(place));
-            if !begins.is_empty() && of_piece().count() < FEWEST {
-                let tiny: Vec<usize> = of_piece().copied().collect();
-                useless.extend(tiny);
-            }
-            begin = end;
-        }
+        let cuts: Vec<usize> = [0].into_iter().chain(begins).chain([order.len()]).collect();
+        let of_piece = |cut: &[usize]| -> Vec<usize> {
+            order[cut[0]..cut[1]].iter().filter(|place| !useless.contains(place)).copied().collect()
+        };
+        let of_pieces: Vec<Vec<usize>> = cuts.windows(2).map(of_piece).collect();
+        let piece = |places: &Vec<usize>| places.iter().map(|place| marks[*place]).collect();
+        let believed = believed(&of_pieces.iter().map(piece).collect::<Vec<_>>(), second, origin);
+        useless.extend(
+            of_pieces.iter().zip(believed).filter(|(_, is_believed)| !is_believed).flat_map(|(of, _)| of),
+        );
         if useless.is_empty() {
             break;
         }

@@ -4,6 +4,7 @@ mod hints;
 mod lines;
 mod random;
 mod steps;
+mod timeouts;
 
 use super::{Clocks, HostClock, HostFacts, Samples, estimate};
 

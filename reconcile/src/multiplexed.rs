@@ -1,0 +1,239 @@
+//! Connections that carry many calls at once (HTTP/2, AMQP, pipelining). The two sides do not take turns there, so neither do
+//! their messages, and what was sent without a turn of the other side is several.
+//!
+//! A large body is many pieces without a turn as well. What tells the two apart is the balance: on a multiplexed connection as
+//! many answers come as requests were sent, so that what is open goes up and down and comes back; of bodies one side sends as many
+//! pieces as it likes, and the difference strays like a random walk. So of each turn the pieces of both sides are counted, and how
+//! far the balance goes in one turn is compared with how far it goes in many.
+
+use std::iter::Peekable;
+
+use crate::calls::Part;
+
+/// At least so many turns tell what a connection is like.
+const TURNS: u64 = 64;
+/// One turn in so many has more than a piece, on both sides.
+const SELDOM: u64 = 5;
+/// Over so many turns the balance is compared with one.
+const LAG: usize = 16;
+/// Up to this variance of the balance in a turn, a few calls at once make it; beyond, bodies may.
+const FEW: f64 = 4.0;
+/// A piece goes on at most so many nanoseconds after its last call: between a head and a body there is little else to do.
+const PIECE: i64 = 250_000;
+/// What is sent for the connection's own sake (an acknowledgement, a ping) is at most so many bytes,
+pub(crate) const CONTROL_BYTES: u64 = 64;
+/// and goes out at most so many nanoseconds after what it is about was received.
+pub(crate) const CONTROL_DELAY: i64 = 1_000_000;
+
+/// Whether `next` is another piece than `last`, the part before it in its direction, where calls need not take turns.
+pub(crate) fn is_border(last: &Part, next: &Part) -> bool {
+    let seen = |part: &Part| part.sent.or(part.received);
+    match (seen(last), seen(next)) {
+        (Some(one), Some(other)) => {
+            next.elsewhere
+                || next.acted
+                || one.tid != other.tid
+                || other.first.saturating_sub(one.last) > PIECE
+        }
+        _ => true,
+    }
+}
+
+/// Whether a connection with these parts, there and back, carries many calls at once, as the end number `end` sees it: the one
+/// that connected (0) or accepted (1).
+pub(crate) fn is_multiplexed(
+    there: impl Iterator<Item = Part>,
+    back: impl Iterator<Item = Part>,
+    end: usize,
+) -> bool {
+    let at = |direction: usize, part: &Part| {
+        let seen = if direction == end { part.sent } else { part.received };
+        seen.map(|seen| if direction == end { seen.first } else { seen.last })
+    };
+    let there = there.filter_map(|part| Some((at(0, &part)?, part)));
+    let back = back.filter_map(|part| Some((at(1, &part)?, part)));
+    let mut balance = Balance::default();
+    let mut last: [Option<Part>; 2] = [None; 2];
+    let mut former = 1;
+    for (direction, part) in (InOrder { there: there.peekable(), back: back.peekable() }) {
+        let is_turn = direction != former;
+        let is_new = is_turn || last[direction].is_none_or(|last| is_border(&last, &part));
+        if is_turn && direction == 0 {
+            balance.turn();
+        }
+        balance.pieces[direction] += u64::from(is_new);
+        (last[direction], former) = (Some(part), direction);
+    }
+    balance.is_kept()
+}
+
+/// The parts of both directions in the order of time.
+struct InOrder<A: Iterator, B: Iterator> {
+    there: Peekable<A>,
+    back: Peekable<B>,
+}
+
+impl<A: Iterator<Item = (i64, Part)>, B: Iterator<Item = (i64, Part)>> Iterator for InOrder<A, B> {
+    type Item = (usize, Part);
+
+    fn next(&mut self) -> Option<(usize, Part)> {
+        let is_back = match (self.there.peek(), self.back.peek()) {
+            (Some((there, _)), Some((back, _))) => back < there,
+            (there, _) => there.is_none(),
+        };
+        let (_, part) = if is_back { self.back.next() } else { self.there.next() }?;
+        Some((usize::from(is_back), part))
+    }
+}
+
+/// How many pieces went there and back, turn by turn.
+#[derive(Debug, Default)]
+struct Balance {
+    pieces: [u64; 2],
+    turns: u64,
+    /// The difference at the latest turns.
+    latest: [i64; LAG],
+    one: Changes,
+    many: Changes,
+}
+
+/// Changes of the balance.
+#[derive(Debug, Default)]
+struct Changes {
+    count: f64,
+    sum: f64,
+    squares: f64,
+}
+
+impl Changes {
+    fn add(&mut self, change: i64) {
+        let change = change as f64;
+        self.count += 1.0;
+        self.sum += change;
+        self.squares += change * change;
+    }
+
+    fn variance(&self) -> f64 {
+        let mean = self.sum / self.count.max(1.0);
+        self.squares / self.count.max(1.0) - mean * mean
+    }
+}
+
+impl Balance {
+    /// A turn begins.
+    fn turn(&mut self) {
+        let now = self.pieces[0] as i64 - self.pieces[1] as i64;
+        let (turn, lag) = (self.turns as usize, LAG as u64);
+        if self.turns > 0 {
+            self.one.add(now - self.latest[(turn - 1) % LAG]);
+        }
+        if self.turns >= lag {
+            self.many.add(now - self.latest[turn % LAG]);
+        }
+        self.latest[turn % LAG] = now;
+        self.turns += 1;
+    }
+
+    /// Whether both sides often send more than a piece a turn, as many as the other, and what is open comes back.
+    fn is_kept(&self) -> bool {
+        let [there, back] = self.pieces;
+        let more = |pieces: u64| pieces.saturating_sub(self.turns) * SELDOM >= self.turns;
+        let is_even = 2 * there <= 3 * back && 2 * back <= 3 * there;
+        // A walk goes LAG times as far, in squares, give or take what so many turns leave open. Many pieces a turn are bodies more
+        // often than calls.
+        let one = self.one.variance();
+        let deviations = if one <= FEW { 1.25 } else { 3.0 };
+        let open = (2.0 * LAG as f64 / self.turns.max(1) as f64).sqrt();
+        let comes_back = self.many.variance() <= LAG as f64 * (1.0 - deviations * open) * one;
+        self.turns >= TURNS && more(there) && more(back) && is_even && comes_back
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calls::Seen;
+
+    const MS: i64 = 1_000_000;
+
+    /// A part that is sent, and at once received.
+    fn part(at: i64, elsewhere: bool) -> Part {
+        let seen = Some(Seen::once(at, 0, 1));
+        Part { sent: seen, received: seen, bytes: 100, parts: 1, elsewhere, acted: false }
+    }
+
+    /// Numbers below `most` that look random.
+    fn random(state: &mut u64, most: u64) -> u64 {
+        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (*state >> 33) % most
+    }
+
+    /// What `callers` ask, each again when it has its answer after up to 8 ms: requests and answers.
+    fn calls(callers: u64, count: usize) -> [Vec<Part>; 2] {
+        let mut state = 1;
+        let mut next: Vec<i64> = (0..callers).map(|caller| caller as i64 * MS / 3).collect();
+        let (mut requests, mut answers) = (Vec::new(), Vec::new());
+        for _ in 0..count {
+            let caller = (0..next.len()).min_by_key(|caller| next[*caller]).unwrap_or(0);
+            let back = next[caller] + MS / 2 + random(&mut state, 8_000) as i64 * 1_000;
+            requests.push(part(next[caller], true));
+            answers.push(part(back, true));
+            next[caller] = back + MS / 2 + random(&mut state, 1_000) as i64 * 1_000;
+        }
+        answers.sort_by_key(|part| part.sent.map(|seen| seen.first));
+        [requests, answers]
+    }
+
+    /// Requests and answers in turn, of up to so many pieces each.
+    fn bodies(most: u64, count: usize, seed: u64) -> [Vec<Part>; 2] {
+        let (mut state, mut at) = (seed, 0);
+        let mut sides = [Vec::new(), Vec::new()];
+        for _ in 0..count {
+            for side in &mut sides {
+                for _ in 0..=random(&mut state, most) {
+                    at += MS;
+                    side.push(part(at, true));
+                }
+            }
+        }
+        sides
+    }
+
+    fn is_multiplexed([there, back]: [Vec<Part>; 2]) -> bool {
+        let both = [0, 1].map(|end| super::is_multiplexed(there.iter().copied(), back.iter().copied(), end));
+        assert_eq!(both[0], both[1], "what is received at once looks the same from both ends");
+        both[0]
+    }
+
+    #[test]
+    fn calls_that_are_open_together_are() {
+        assert!(is_multiplexed(calls(8, 1_000)));
+        assert!(is_multiplexed(calls(3, 1_000)));
+        assert!(!is_multiplexed(calls(8, 40)), "too few to tell");
+    }
+
+    #[test]
+    fn turns_are_not() {
+        assert!(!is_multiplexed(calls(1, 1_000)));
+    }
+
+    #[test]
+    fn bodies_are_not() {
+        for seed in 1..20 {
+            assert!(!is_multiplexed(bodies(20, 500, seed)), "{seed}");
+        }
+        // One side alone.
+        let [there, _] = bodies(20, 200, 1);
+        assert!(!is_multiplexed([there, Vec::new()]));
+    }
+
+    #[test]
+    fn pieces_end_at_what_comes_between() {
+        let (first, soon, late) = (part(0, false), part(PIECE, false), part(PIECE + 1, false));
+        assert!(!is_border(&first, &soon) && is_border(&first, &late));
+        assert!(is_border(&first, &part(PIECE, true)));
+        let mut other = soon;
+        other.sent = Some(Seen::once(PIECE, 0, 2));
+        assert!(is_border(&first, &other), "another thread's");
+    }
+}
