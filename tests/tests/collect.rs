@@ -111,7 +111,7 @@ fn four_hosts_are_recorded_shipped_gathered_reconciled_and_reported() {
     let report = succeeds(&["report", "-d", collector.data.to_str().unwrap()], &lab.file(""));
     // A request goes through all four hosts, and back.
     for hop in [
-        "CLIENT → front/haproxy:80",
+        "curl → front/haproxy:80",
         "front/haproxy → app/python3:8000",
         "app/python3 → store/redis-server:6379",
     ] {

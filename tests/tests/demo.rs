@@ -110,8 +110,8 @@ fn check(servers: &str, port: u16, kinds: &[Vec<String>]) {
 
 #[test]
 fn debian_servers_come_out_as_three_patterns() {
-    let front = [("CLIENT", "nginx", 18080), ("nginx", "shop.py", 18081)];
-    let with = |calls: &[(&'static str, &'static str, u16)]| chain("CLIENT", &[&front, calls].concat());
+    let front = [("curl", "nginx", 18080), ("nginx", "shop.py", 18081)];
+    let with = |calls: &[(&'static str, &'static str, u16)]| chain("curl", &[&front, calls].concat());
     check(
         "debian",
         18080,
@@ -125,8 +125,8 @@ fn debian_servers_come_out_as_three_patterns() {
 
 #[test]
 fn the_example_programs_come_out_as_three_patterns() {
-    let front = [("CLIENT", "demo-front", 18180), ("demo-front", "demo-shop", 18181)];
-    let with = |calls: &[(&'static str, &'static str, u16)]| chain("CLIENT", &[&front, calls].concat());
+    let front = [("demo-client", "demo-front", 18180), ("demo-front", "demo-shop", 18181)];
+    let with = |calls: &[(&'static str, &'static str, u16)]| chain("demo-client", &[&front, calls].concat());
     check(
         "examples",
         18180,

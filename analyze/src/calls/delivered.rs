@@ -1,11 +1,11 @@
-//! Work that a call brought. The answer to who asks a queue for work is caused by the request of another call, which put it there:
-//! what is then done for the work is for that one.
+//! Work that a call brought. The answer to who asks a queue for work is caused by the request of
+//! another call, which put it there: what is then done for the work is for that one.
 
 use super::Calls;
 use crate::infer::Links;
 
-/// The calls whose requests may have caused the response of `call`, with their probabilities; none where it may be that of its own
-/// request, which is then what it answers.
+/// The calls whose requests may have caused the response of `call`, with their probabilities; none
+/// where it may be that of its own request, which is then what it answers.
 pub(super) fn all_delivered(
     calls: &Calls,
     links: &Links,

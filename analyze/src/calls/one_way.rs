@@ -1,10 +1,10 @@
-//! Flows whose messages are no calls: both sides send on their own, and nothing that goes one way answers what goes the other. Their
-//! turns pair strangers, so they are not paired at all.
+//! Flows whose messages are no calls: both sides send on their own, and nothing that goes one way
+//! answers what goes the other. Their turns pair strangers, so they are not paired at all.
 //!
-//! What is paired by an id is a call. So is what takes turns, as most connections do: a message each way, one after the
-//! other. Where more than one in five messages follows another of its own side, either several calls are open at a
-//! time, and then most answers come a usual time after some request, or both sides send whenever they like, and then no
-//! more of them do than by chance.
+//! What is paired by an id is a call. So is what takes turns, as most connections do: a message
+//! each way, one after the other. Where more than one in five messages follows another of its own
+//! side, either several calls are open at a time, and then most answers come a usual time after
+//! some request, or both sides send whenever they like, and then no more of them do than by chance.
 
 use message_trace::{FROM_CONNECTING, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -17,12 +17,13 @@ const FEWEST: usize = 30;
 const OUT_OF_TURN: f64 = 0.2;
 /// Fewer messages of one flow do not tell whether its sides take turns.
 const FEWEST_OF_FLOW: usize = 16;
-/// So large a part of the answers must come within some time after a request, beyond those that do by chance,
+/// So large a part of the answers must come within some time after a request, beyond those that do
+/// by chance,
 const MOSTLY: f64 = 0.75;
 /// and by so many standard deviations.
 const SURE: f64 = 4.0;
-/// Times that are tried, in nanoseconds, from the first, each twice the one before. Between two of them there must be so large a part of
-/// the answers.
+/// Times that are tried, in nanoseconds, from the first, each twice the one before. Between two of
+/// them there must be so large a part of the answers.
 const FIRST: i64 = 10_000;
 const STEPS: u32 = 18;
 const BETWEEN: f64 = 0.4;
@@ -36,7 +37,8 @@ type Way = (NodeId, NodeId);
 #[derive(Default)]
 struct Sides {
     flows: Vec<i64>,
-    /// When the messages of the connecting and the accepting side were sent, by one clock, with their flows.
+    /// When the messages of the connecting and the accepting side were sent, by one clock, with
+    /// their flows.
     sent: [Vec<(i64, i64)>; 2],
 }
 
@@ -176,7 +178,8 @@ mod tests {
         ((mixed ^ mixed >> 29).wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33).rem_euclid(bound)
     }
 
-    /// 200 messages each way over one flow, those back at the times of those forth and what `back` says, or on their own.
+    /// 200 messages each way over one flow, those back at the times of those forth and what `back`
+    /// says, or on their own.
     fn both_ways(back: impl Fn(i64) -> i64) -> MessageTrace {
         let mut trace = Fixture::new();
         for at in 0..200 {

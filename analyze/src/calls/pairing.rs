@@ -166,6 +166,7 @@ impl Turns {
             self.open.clear();
             return;
         }
+        let requests = self.rows.iter().filter(|(_, row)| direction(trace, *row) == FROM_CONNECTING).count();
         let is_connection = self.rows.first().is_some_and(|(_, row)| is_connection(trace, *row));
         let flow = self.rows.first().map_or(0, |(_, row)| trace.flow(*row as usize));
         let of_unseen = |(_, row): &&(i64, u32)| direction(trace, *row) != FROM_CONNECTING;

@@ -1,6 +1,7 @@
-//! Jobs: what a worker was given by a queue. What it does then is for the job, as what a server does is for a request, so a delivery
-//! is to the worker what a request is to a server: it begins with its receipt, and is over when the worker asks for more or is
-//! given more. What a worker asks for work with is for nobody.
+//! Jobs: what a worker was given by a queue. What it does then is for the job, as what a server
+//! does is for a request, so a delivery is to the worker what a request is to a server: it begins
+//! with its receipt, and is over when the worker asks for more or is given more. What a worker asks
+//! for work with is for nobody.
 
 use message_trace::{FROM_CONNECTING, MessageTrace, Node, NodeId};
 use rustc_hash::FxHashMap;
@@ -39,7 +40,8 @@ enum Event {
 }
 
 impl<'trace> Jobs<'trace> {
-    /// The jobs that `queues` gave to traced nodes; one of which the end is not known is over after `window` nanoseconds.
+    /// The jobs that `queues` gave to traced nodes; one of which the end is not known is over after
+    /// `window` nanoseconds.
     pub(super) fn of(
         trace: &MessageTrace,
         naming: &Naming,
@@ -74,7 +76,8 @@ impl<'trace> Jobs<'trace> {
         self.of_nodes.get(&node).map_or(&[], Vec::as_slice)
     }
 
-    /// Who was given what that node does: itself or, where it was given nothing, the one that may have handed it over.
+    /// Who was given what that node does: itself or, where it was given nothing, the one that may
+    /// have handed it over.
     pub(super) fn giver(&self, node: u32) -> u32 {
         self.givers.get(&node).copied().unwrap_or(node)
     }
@@ -89,8 +92,8 @@ impl<'trace> Jobs<'trace> {
         self.queues.is_some_and(|queues| queues.causes(row).is_some())
     }
 
-    /// A worker may have others do its work, in processes that it made: of the same program, later, and nobody asks them for anything. How
-    /// it hands over is out of sight.
+    /// A worker may have others do its work, in processes that it made: of the same program, later,
+    /// and nobody asks them for anything. How it hands over is out of sight.
     fn find_givers(&mut self, trace: &MessageTrace, naming: &Naming) {
         let mut process: FxHashMap<u32, NodeId> = FxHashMap::default();
         for row in 0..trace.len() {
@@ -121,8 +124,8 @@ impl<'trace> Jobs<'trace> {
         }
     }
 
-    /// Where a worker asks for more before it is done with what it has, as one that hands over to others does, its jobs are not over
-    /// then.
+    /// Where a worker asks for more before it is done with what it has, as one that hands over to
+    /// others does, its jobs are not over then.
     fn last_longer(&mut self, trace: &MessageTrace, naming: &Naming, calls: &Calls, window: i64) {
         let mut within: FxHashMap<u32, [usize; 2]> = FxHashMap::default();
         for call in 0..calls.len() {
@@ -151,7 +154,8 @@ impl<'trace> Jobs<'trace> {
     }
 }
 
-/// When the worker asked for more after each delivery or, where none is asked for, was given more after it said something.
+/// When the worker asked for more after each delivery or, where none is asked for, was given more
+/// after it said something.
 fn ends(trace: &MessageTrace, calls: &Calls, queues: &Queues, deliveries: &[u32]) -> FxHashMap<u32, i64> {
     let mut flows: FxHashMap<i64, Vec<(i64, Event, u32)>> = FxHashMap::default();
     for row in deliveries {
@@ -168,7 +172,8 @@ fn ends(trace: &MessageTrace, calls: &Calls, queues: &Queues, deliveries: &[u32]
     for events in flows.values_mut() {
         events.sort_unstable();
         let polls = events.iter().any(|(_, event, _)| *event == Event::Sent { asks_for_work: true });
-        // From the last event back: when more was asked for; whether something was said before the next delivery, and when that came.
+        // From the last event back: when more was asked for; whether something was said before the
+        // next delivery, and when that came.
         let (mut asked, mut said, mut given) = (None, false, None);
         for (time, event, row) in events.iter().rev() {
             match event {

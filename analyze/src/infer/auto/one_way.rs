@@ -1,7 +1,8 @@
-//! Services of one-way messages: what a node passes on it sends because of what it received, and nobody answers. There is no end of a
-//! request then, but what is done for one is done soon. How soon is learned from message linking, and with that a message
-//! is a request like any other: what is usual after it is learned, and all that the node sends is given to what it received
-//! so that it fits best together.
+//! Services of one-way messages: what a node passes on it sends because of what it received, and
+//! nobody answers. There is no end of a request then, but what is done for one is done soon. How
+//! soon is learned from message linking, and with that a message is a request like any other: what
+//! is usual after it is learned, and all that the node sends is given to what it received so that
+//! it fits best together.
 
 use message_trace::MessageTrace;
 
@@ -18,7 +19,8 @@ const ALIKE: f64 = 0.97;
 /// Fewer messages that are linked are not learned from.
 const FEWEST: usize = 20;
 
-/// Gives the requests of `service` an end each, if they are messages that nobody answers; `linked` is what message linking says.
+/// Gives the requests of `service` an end each, if they are messages that nobody answers; `linked`
+/// is what message linking says.
 pub(super) fn end_requests(service: &mut Service, trace: &MessageTrace, calls: &Calls, linked: &Links) {
     let open = |spans: &[super::service::Span]| spans.iter().filter(|span| span.end == OPEN).count();
     let is_one_way =
@@ -39,7 +41,8 @@ pub(super) fn end_requests(service: &mut Service, trace: &MessageTrace, calls: &
     let middle = delays.len() / 2;
     let (_, median, _) = delays.select_nth_unstable(middle);
     let usual = *median / 2..=median.saturating_mul(2);
-    // What came last is the cause where that makes all delays alike, as where one waits for several.
+    // What came last is the cause where that makes all delays alike, as where one waits for
+    // several.
     if delays.iter().filter(|delay| usual.contains(delay)).count() as f64 >= ALIKE * delays.len() as f64 {
         return;
     }
@@ -59,8 +62,8 @@ mod tests {
     use crate::fixture::Fixture;
     use crate::infer::auto::tests::{MS, infer, lot, parents};
 
-    /// How many messages have their true causes, and how many there are, in a system whose messages are passed on along two ways through
-    /// the same nodes, each so many times in a second.
+    /// How many messages have their true causes, and how many there are, in a system whose messages
+    /// are passed on along two ways through the same nodes, each so many times in a second.
     fn passed_on(rate: i64) -> (usize, usize) {
         let mut sent: Vec<(i64, &str, &str, Option<usize>)> = Vec::new();
         let ways = [["in", "a", "b", "c", "d", "out"], ["in2", "d", "c", "b", "a", "out2"]];

@@ -1,4 +1,5 @@
-//! Brokers and workers by hand: producers put work into a queue, workers get it and do it. And what looks like a queue and is none.
+//! Brokers and workers by hand: producers put work into a queue, workers get it and do it. And what
+//! looks like a queue and is none.
 
 use std::collections::HashMap;
 
@@ -65,7 +66,8 @@ impl Story {
         (answer, sent + 2 * NETWORK + took)
     }
 
-    /// Of the messages of each kind how many have the likeliest cause that is theirs, and how many there are.
+    /// Of the messages of each kind how many have the likeliest cause that is theirs, and how many
+    /// there are.
     fn right(&self) -> HashMap<&'static str, (usize, usize)> {
         let mut fixture = Fixture::new();
         let mut order: Vec<usize> = (0..self.messages.len()).collect();
@@ -101,7 +103,8 @@ impl Story {
     }
 }
 
-/// One who waits for a pop to be answered, for a second at most, and then works for some milliseconds.
+/// One who waits for a pop to be answered, for a second at most, and then works for some
+/// milliseconds.
 struct Worker {
     name: String,
     flow: i64,
@@ -210,8 +213,8 @@ fn who_gets_work_may_have_processes_of_its_own_do_it() {
 
 #[test]
 fn a_server_that_is_asked_more_than_it_can_do_is_no_broker() {
-    // Eight clients, each of which asks again when it was answered; one is served at a time, the first who asked. Half of
-    // them never ask what the others do.
+    // Eight clients, each of which asks again when it was answered; one is served at a time, the
+    // first who asked. Half of them never ask what the others do.
     let mut story = Story::default();
     let names: Vec<String> = (0..8).map(|client| format!("client#{client}")).collect();
     let bytes = |client: i64| if client % 2 == 0 { 50 } else { 500 };
@@ -233,7 +236,8 @@ fn a_server_that_is_asked_more_than_it_can_do_is_no_broker() {
 
 #[test]
 fn who_waits_for_a_lock_is_answered_all_the_same() {
-    // Two who each take a lock, hold it for a while, and let go of it, which is when the other gets it.
+    // Two who each take a lock, hold it for a while, and let go of it, which is when the other gets
+    // it.
     let mut story = Story::default();
     let mut free = 0;
     for number in 0..200_i64 {

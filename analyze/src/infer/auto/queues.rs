@@ -1,11 +1,13 @@
-//! Queues: answers that somebody else's message caused. A worker that waits in a blocking pop, a long poll or a subscription is
-//! answered, or told without having asked, because a producer sent something to the broker. That message is the cause of
-//! the delivery, and the time between the two is the time in the queue.
+//! Queues: answers that somebody else's message caused. A worker that waits in a blocking pop, a
+//! long poll or a subscription is answered, or told without having asked, because a producer sent
+//! something to the broker. That message is the cause of the delivery, and the time between the two
+//! is the time in the queue.
 //!
-//! No protocol is known. What a broker sees says it ([`broker`]): replies of one kind that had to wait are sent shortly after
-//! the receipt of messages of another kind, from others, far more often than chance has it ([`wakes`]). Then pushes are
-//! matched with deliveries in their order ([`in_order`]), so that a job that waited for a free worker finds its push, too.
-//! What a worker does is for the job that it was given last ([`super::jobs`]).
+//! No protocol is known. What a broker sees says it ([`broker`]): replies of one kind that had to
+//! wait are sent shortly after the receipt of messages of another kind, from others, far more often
+//! than chance has it ([`wakes`]). Then pushes are matched with deliveries in their order
+//! ([`in_order`]), so that a job that waited for a free worker finds its push, too. What a worker
+//! does is for the job that it was given last ([`super::jobs`]).
 
 mod broker;
 mod in_order;
@@ -30,8 +32,8 @@ pub(super) struct Queues {
 }
 
 impl Queues {
-    /// Those of all brokers in `trace`; `window` is how long at most something is waited for that no request tells of, in
-    /// nanoseconds.
+    /// Those of all brokers in `trace`; `window` is how long at most something is waited for that
+    /// no request tells of, in nanoseconds.
     pub(super) fn of(trace: &MessageTrace, naming: &Naming, calls: &Calls, window: i64) -> Queues {
         let mut found = Queues::default();
         for broker in broker::brokers(trace, naming, calls, window) {
@@ -45,13 +47,14 @@ impl Queues {
         found
     }
 
-    /// What caused the message `row`, if it is a delivery: pushes with their probabilities, the likeliest first.
+    /// What caused the message `row`, if it is a delivery: pushes with their probabilities, the
+    /// likeliest first.
     pub(super) fn causes(&self, row: usize) -> Option<&[(u32, f64)]> {
         self.causes.get(&(row as u32)).map(Vec::as_slice)
     }
 
-    /// Links the delivery `row` to what caused it. It is no answer to what was asked on its connection, however likely another push
-    /// brought it, so what is left has no cause.
+    /// Links the delivery `row` to what caused it. It is no answer to what was asked on its
+    /// connection, however likely another push brought it, so what is left has no cause.
     pub(super) fn link(&self, row: u32, links: &mut Links) {
         let Some(causes) = self.causes(row as usize) else { return };
         let rest = 1.0 - causes.iter().map(|(_, share)| share).sum::<f64>();
@@ -70,8 +73,9 @@ impl Queues {
         self.polls.contains(&call)
     }
 
-    /// Who is told at times that there is nothing asks for work, and who asks before anything was delivered. Where the first
-    /// of a kind comes after a delivery it tells what became of it, and the next delivery is not its answer.
+    /// Who is told at times that there is nothing asks for work, and who asks before anything was
+    /// delivered. Where the first of a kind comes after a delivery it tells what became of it, and
+    /// the next delivery is not its answer.
     fn add_polls(&mut self, broker: &Broker, queues: &[Queue]) {
         for queue in queues {
             let replies = &broker.replies[queue.replies].all;

@@ -1,5 +1,5 @@
-//! What a broker sees: the messages that others send to it, and what it sends to those who connected to it, by kinds. Times are
-//! its own or, where it was not traced, those of its peers.
+//! What a broker sees: the messages that others send to it, and what it sends to those who
+//! connected to it, by kinds. Times are its own or, where it was not traced, those of its peers.
 
 use message_trace::{FROM_CONNECTING, MessageTrace, NodeId};
 use rustc_hash::FxHashMap;
@@ -9,7 +9,8 @@ use crate::naming::Naming;
 
 /// Of fewer replies of a kind nothing is learned.
 const FEWEST: usize = 10;
-/// So many requests of one length on one way are a kind of their own; others are told apart by their magnitude.
+/// So many requests of one length on one way are a kind of their own; others are told apart by
+/// their magnitude.
 const OF_ONE_LENGTH: u32 = 20;
 /// So many kinds of messages to a broker are looked at, those that are sent most often.
 const MOST_KINDS: usize = 64;
@@ -29,7 +30,8 @@ pub(super) struct Receipt {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reply {
     pub(super) time: i64,
-    /// Since when it was waited for: the receipt of the request or, without one, what was on the connection before.
+    /// Since when it was waited for: the receipt of the request or, without one, what was on the
+    /// connection before.
     pub(super) since: i64,
     pub(super) row: u32,
     pub(super) flow: i64,
@@ -69,7 +71,8 @@ pub(super) struct Broker {
 }
 
 impl Broker {
-    /// Whether an answer to a call of its own came after `from` and not after `to`: that may be what it waited for.
+    /// Whether an answer to a call of its own came after `from` and not after `to`: that may be
+    /// what it waited for.
     pub(super) fn was_answered(&self, from: i64, to: i64) -> bool {
         let next = self.own_answers.partition_point(|time| *time <= from);
         self.own_answers.get(next).is_some_and(|time| *time <= to)
@@ -96,7 +99,8 @@ impl Receipts {
     }
 }
 
-/// A kind of message: its labels, and its length or, negative, the magnitude of that; then the same of what answers it.
+/// A kind of message: its labels, and its length or, negative, the magnitude of that; then the same
+/// of what answers it.
 type Kind = (u32, i64, i64);
 
 /// In half octaves, below 0.

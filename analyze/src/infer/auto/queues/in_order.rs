@@ -1,6 +1,7 @@
-//! Which push each delivery brings. One that was waited for brings what came just before it. One that is made at once brings
-//! what was pushed earlier and is not delivered yet, the oldest first. Where a delivery has a length that follows from what
-//! it brings, only what fits is considered first.
+//! Which push each delivery brings. One that was waited for brings what came just before it. One
+//! that is made at once brings what was pushed earlier and is not delivered yet, the oldest first.
+//! Where a delivery has a length that follows from what it brings, only what fits is considered
+//! first.
 
 use std::collections::VecDeque;
 
@@ -26,8 +27,8 @@ struct Push {
     kind: usize,
 }
 
-/// The causes of the deliveries of all `queues` of one broker, each by the row of the delivery: the rows of pushes with their
-/// probabilities, the likeliest first.
+/// The causes of the deliveries of all `queues` of one broker, each by the row of the delivery: the
+/// rows of pushes with their probabilities, the likeliest first.
 pub(super) fn causes(broker: &Broker, queues: &[Queue]) -> Vec<(u32, Vec<(u32, f64)>)> {
     let mut deliveries: Vec<(&Reply, usize)> = Vec::new();
     for (at, queue) in queues.iter().enumerate() {

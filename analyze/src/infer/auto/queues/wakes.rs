@@ -1,9 +1,11 @@
-//! Which kinds of replies are woken by which kinds of messages. The replies of a kind that were waited for are sent within
-//! a short time, which is learned, after messages of the other kind came, where chance would have few of them so near.
+//! Which kinds of replies are woken by which kinds of messages. The replies of a kind that were
+//! waited for are sent within a short time, which is learned, after messages of the other kind
+//! came, where chance would have few of them so near.
 //!
-//! Other things look alike and are none. A server that is asked more than it can do answers shortly after others ask, but there
-//! others ask all the time. One who waits for a lock is answered when another lets go of it: there each side is
-//! at times the one and the other. A server that asked others for what it answers waits for these.
+//! Other things look alike and are none. A server that is asked more than it can do answers shortly
+//! after others ask, but there others ask all the time. One who waits for a lock is answered when
+//! another lets go of it: there each side is at times the one and the other. A server that asked
+//! others for what it answers waits for these.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -105,7 +107,8 @@ pub(super) fn waited(reply: &Reply, within: i64) -> bool {
     reply.time.saturating_sub(reply.since) > within.saturating_mul(LONG)
 }
 
-/// The last receipt of these kinds within that time before `reply`, if it came while that was waited for.
+/// The last receipt of these kinds within that time before `reply`, if it came while that was
+/// waited for.
 fn last_of<'broker>(
     broker: &'broker Broker,
     kinds: &[usize],
@@ -122,7 +125,8 @@ fn last_of<'broker>(
 /// Whether receipts of that kind wake replies of the `sample`, and within which time.
 fn wakes(broker: &Broker, sample: &[&Reply], pushes: usize) -> Option<Wakes> {
     let receipts: &Receipts = &broker.receipts[pushes];
-    // Of each reply how long it was waited for, how many such messages came meanwhile, and how long ago the last one.
+    // Of each reply how long it was waited for, how many such messages came meanwhile, and how long
+    // ago the last one.
     let waits: Vec<(i64, f64, i64)> = sample
         .iter()
         .filter_map(|reply| {
@@ -155,8 +159,9 @@ fn wakes(broker: &Broker, sample: &[&Reply], pushes: usize) -> Option<Wakes> {
     best
 }
 
-/// Whether messages of a kind that is too rare to be judged by itself wake the sample like those that are known to, sent by the same
-/// nodes to the same port: where somebody waited they mostly did.
+/// Whether messages of a kind that is too rare to be judged by itself wake the sample like those
+/// that are known to, sent by the same nodes to the same port: where somebody waited they mostly
+/// did.
 fn is_alike(broker: &Broker, sample: &[&Reply], known: &[usize], kind: usize, within: i64) -> bool {
     let receipts = &broker.receipts[kind];
     if !known.iter().any(|known| broker.receipts[*known].hop == receipts.hop) {
@@ -188,7 +193,8 @@ fn empty(long: &[&Reply], is_woken: impl Fn(&Reply) -> bool) -> FxHashSet<i64> {
     lengths.into_iter().filter(|(_, counts)| is_empty(*counts)).map(|(length, _)| length).collect()
 }
 
-/// Whether replies are asked for and most of what wakes them comes over connections on which the same is asked for, whoever does.
+/// Whether replies are asked for and most of what wakes them comes over connections on which the
+/// same is asked for, whoever does.
 fn is_mutual(broker: &Broker, replies: usize, woken: &[(&Reply, &Receipt)]) -> bool {
     let asked = broker.replies[replies].asked;
     let alike = broker.replies.iter().filter(|kind| kind.asked == asked && asked != 0);
