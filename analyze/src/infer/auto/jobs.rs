@@ -12,6 +12,10 @@ use crate::infer::call_links::DELIVERY;
 use crate::infer::span::Span;
 use crate::naming::Naming;
 
+/// Where others do the work, a job lasts so many times as long as nearly all of it begins after the
+/// last job that was given.
+const LONGER: i64 = 8;
+
 /// A job that a node was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Job {
@@ -127,7 +131,7 @@ impl<'trace> Jobs<'trace> {
     /// Where a worker asks for more before it is done with what it has, as one that hands over to
     /// others does, its jobs are not over then.
     fn last_longer(&mut self, trace: &MessageTrace, naming: &Naming, calls: &Calls, window: i64) {
-        let mut within: FxHashMap<u32, [usize; 2]> = FxHashMap::default();
+        let mut within: FxHashMap<u32, (usize, Vec<i64>)> = FxHashMap::default();
         for call in 0..calls.len() {
             let Some(row) = calls.request(call) else { continue };
             let Some(jobs) =
@@ -141,13 +145,20 @@ impl<'trace> Jobs<'trace> {
             let last = jobs[..next].iter().rev().take(8);
             if next > 0 {
                 let is_within = last.clone().any(|job| time <= job.span.end);
-                within.entry(self.giver(naming.src(row))).or_default()[usize::from(is_within)] += 1;
+                let (inside, outside) = within.entry(self.giver(naming.src(row))).or_default();
+                match is_within {
+                    true => *inside += 1,
+                    false => outside.push(time.saturating_sub(jobs[next - 1].span.begin)),
+                }
             }
         }
-        for (node, [outside, inside]) in within {
-            if outside > inside {
+        for (node, (inside, mut outside)) in within {
+            if outside.len() > inside {
+                let nearly = outside.len() * 95 / 100;
+                let (_, nearly_all, _) = outside.select_nth_unstable(nearly);
+                let takes = nearly_all.saturating_mul(LONGER).clamp(1, window);
                 for job in self.of_nodes.get_mut(&node).into_iter().flatten() {
-                    job.span.end = job.span.begin.saturating_add(window);
+                    job.span.end = job.span.begin.saturating_add(takes);
                 }
             }
         }
