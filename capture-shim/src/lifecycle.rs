@@ -165,8 +165,9 @@ pub(crate) unsafe fn connected(
     let Some(writer) = log::writer() else { return };
     let mut peer = Name::peer(fd);
     if !peer.is_known() {
+        // In its place, as another name would lie on the stack as well.
         // SAFETY: as the caller says.
-        peer = unsafe { Name::copy(address, length as usize) };
+        unsafe { peer.set(address, length as usize) };
         if peer.is_unspecified() && entry.kind() == Kind::Stream {
             return; // It may be connected anew, or not.
         }
