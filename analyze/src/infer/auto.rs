@@ -36,6 +36,7 @@ mod observe;
 mod offsets;
 mod one_way;
 mod parts;
+mod promises;
 #[cfg(test)]
 mod queue_tests;
 mod queues;
