@@ -115,36 +115,43 @@ mod tests {
     use super::*;
     use crate::infer::auto::service::{Span, events};
 
-    /// Requests of which eight are open at a time, each with a call; they are answered so long after it.
-    fn service(after: impl Fn(i64) -> i64) -> Service {
+    /// Requests a millisecond apart that take from 8 to 16, each with a call that ends so long before its request does.
+    fn service(before: impl Fn(i64) -> i64) -> Service {
         let mut service = Service { window: 1_000_000_000, ..Service::default() };
         for request in 0..200_i64 {
-            let (begin, end) = (1_000_000 * request, 1_000_000 * request + 8_000_000);
-            service.requests.push(Span { begin, end: end + after(request), kind: 9 });
-            service.calls.push(Span { begin: begin + 500_000, end, kind: 1 });
+            let begin = 1_000_000 * request;
+            let end = begin + 8_000_000 + (request * 7_919) % 64 * 125_000;
+            service.requests.push(Span { begin, end, kind: 9 });
+            service.calls.push(Span { begin: begin + 500_000, end: end - before(request), kind: 1 });
         }
         service
+    }
+
+    fn learned(service: &Service) -> Promises {
+        let owner: Vec<u32> = (0..200).collect();
+        Promises::learn(service, &events(service), &owner, Axis { resolution: 1000.0 })
     }
 
     #[test]
     fn who_passes_answers_on_is_known_by_it() {
         let service = service(|request| 5_000 + request % 7 * 10_000);
-        let owner: Vec<u32> = (0..200).collect();
-        let promises = Promises::learn(&service, &events(&service), &owner, Axis { resolution: 1000.0 });
-        for call in 20..180 {
+        let promises = learned(&service);
+        for call in 0..200 {
             let right = promises.of(&service, call, call, true);
-            let later = promises.of(&service, call + 1, call, false);
-            assert!(right > 1.5 && later < 0.0, "{right} {later}");
+            assert!(right > 1.5, "{right}");
+            // Any other that is open and ends later, but for those that end at nearly the same time.
+            for other in call.saturating_sub(7)..call {
+                let gap = service.requests[other as usize].end - service.calls[call as usize].end;
+                let promise = promises.of(&service, other, call, false);
+                assert!(promise < 0.5 || gap < 200_000, "{promise} {gap}");
+                assert!(gap >= 0 || promise.abs() < 1e-9, "one that is answered before promises nothing");
+            }
         }
-        // One that is answered before promises nothing.
-        assert!(promises.of(&service, 20, 21, false).abs() < 1e-9);
     }
 
     #[test]
     fn who_takes_any_time_promises_nothing() {
-        let service = service(|request| (request * 7_919) % 64 * 1_000_000);
-        let owner: Vec<u32> = (0..200).map(|call| (call * 31) % 200).collect();
-        let promises = Promises::learn(&service, &events(&service), &owner, Axis { resolution: 1000.0 });
+        let promises = learned(&service(|request| 100_000 + (request * 31) % 64 * 100_000));
         assert!(promises.known.is_empty(), "{promises:?}");
     }
 }
