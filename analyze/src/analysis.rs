@@ -9,6 +9,7 @@ use message_trace::spill::Budget;
 use message_trace::{DataDir, Error, Progress};
 use serde::{Deserialize, Serialize};
 
+use crate::doubts::Doubt;
 use crate::infer::LinkWriter;
 use crate::naming::Namer;
 use crate::options::Options;
@@ -99,7 +100,7 @@ pub fn analyze(dir: &DataDir, options: &Options, progress: &dyn Progress) -> Res
         patterns: found.patterns,
         ..totals
     };
-    let result = AnalysisSummary { options: options.clone(), totals };
+    let result = AnalysisSummary { options: options.clone(), totals, doubts: inference.doubts() };
     result.write(&summary)?;
     Ok(result)
 }
@@ -111,6 +112,9 @@ pub struct AnalysisSummary {
     pub options: Options,
     /// How much came of it.
     pub totals: Totals,
+    /// What it is not sure of as a whole.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<Doubt>,
 }
 
 impl AnalysisSummary {

@@ -22,6 +22,7 @@ pub use links::Links;
 pub use nesting::Nesting;
 pub(crate) use table::LinkWriter;
 
+use crate::doubts::Doubt;
 use crate::naming::Naming;
 use crate::options::{Algorithm, Options};
 
@@ -36,6 +37,11 @@ pub trait Inference {
         options: &Options,
         progress: &dyn Progress,
     ) -> Links;
+
+    /// What the algorithm is not sure of as a whole, in all that it inferred so far.
+    fn doubts(&self) -> Vec<Doubt> {
+        Vec::new()
+    }
 }
 
 impl Algorithm {

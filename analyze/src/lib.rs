@@ -7,6 +7,7 @@
 
 mod analysis;
 pub mod calls;
+mod doubts;
 mod evidence;
 #[cfg(test)]
 mod fixture;
@@ -18,6 +19,7 @@ pub mod paths;
 mod stretches;
 
 pub use analysis::{AnalysisSummary, Totals, analyze};
+pub use doubts::{Doubt, DoubtCause};
 pub use evidence::Evidence;
 #[doc(hidden)]
 pub use options::Pieces;

@@ -2,6 +2,7 @@
 """Runs real systems under load, recorded by sockcap, and scores what sockcap says of them.
 
 usage: run.py [NAME...] [--at C...] [--requests N] [--keep DIR | --reuse DIR] [--json FILE] [--hops]
+              [--check]
 
 NAME is a system, or a module with several. Without one all are run. The folder of sockcap's
 programs is that of the variable SOCKCAP_BIN, or target/release. It takes root, for tcpdump and for
@@ -22,6 +23,17 @@ from pathlib import Path
 import harness
 import score
 import table
+
+# The part of the calls that must be given to the right request, by how many requests are under way.
+LEAST = {
+    "django": {1: 0.995, 8: 0.99},
+    "php-apache": {1: 0.995, 8: 0.97},
+    "php-fpm": {1: 0.995, 8: 0.97},
+    "ssh-tunnel": {1: 0.99},
+    "streaming-buffered": {1: 0.99, 8: 0.95},
+    "ten-hosts": {1: 0.99, 8: 0.95, 32: 0.9},
+    "tomcat": {1: 0.995, 8: 0.97},
+}
 
 OWN_MODULES = {"harness", "mariadb", "processes", "run", "score", "table", "wire"}
 
@@ -64,6 +76,7 @@ def main():
     parser.add_argument("--reuse", type=Path, help="score recordings of this folder again")
     parser.add_argument("--options", default="", help="options for `sockcap analyze`")
     parser.add_argument("--json", type=Path, help="write all figures to this file")
+    parser.add_argument("--check", action="store_true", help="fail where fewer calls are right than LEAST says")
     parser.add_argument("--hops", action="store_true", help="also figures by port, and errors")
     arguments = parser.parse_args()
 
@@ -88,7 +101,20 @@ def main():
         print("\n".join(table.wrong_lines(scores)))
     if arguments.json:
         arguments.json.write_text(json.dumps(scores, indent=2) + "\n")
+    if arguments.check:
+        for line in too_few(scores):
+            print(line, file=sys.stderr)
+            failed = True
     return 1 if failed or not scores else 0
+
+
+def too_few(scores):
+    """A line for each system of which fewer calls are given to the right request than must be."""
+    for one in scores:
+        least = LEAST.get(one["system"], {}).get(one["concurrency"])
+        share = one["calls_right"] / one["calls_known"] if one["calls_known"] else 0
+        if least is not None and share < least:
+            yield f"{one['system']} at {one['concurrency']}: {share:.1%} of calls are right, and {least:.1%} must be"
 
 
 def measured(system, concurrency, arguments):

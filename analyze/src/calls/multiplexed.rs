@@ -21,6 +21,12 @@ const SELDOM: usize = 5;
 /// What is open is compared with what will be at so many answers from then on.
 const AHEAD: usize = 64;
 
+/// Whether the flow of these rows, which are in order with their times, is a connection with many calls at once. If not, messages
+/// of the connection's own leave `rows`.
+pub(super) fn carries_many(trace: &MessageTrace, rows: &mut Vec<(i64, u32)>) -> bool {
+    pair(trace, rows, &mut Vec::new())
+}
+
 /// Appends the pairs of a flow if it is a connection with many calls at once. `rows` are in order, with their times. If not, only
 /// messages of the connection's own are paired with nothing and leave `rows`, and the rest takes turns.
 pub(super) fn pair(trace: &MessageTrace, rows: &mut Vec<(i64, u32)>, pairs: &mut Vec<(u32, u32)>) -> bool {

@@ -9,7 +9,7 @@
 use message_trace::{FROM_CONNECTING, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::NONE;
+use super::{NONE, multiplexed};
 
 /// Fewer messages of either side are not judged.
 const FEWEST: usize = 30;
@@ -69,11 +69,12 @@ pub(super) fn take_apart(trace: &MessageTrace, pairs: &mut Vec<(u32, u32)>) {
 /// The flows whose messages are no calls.
 fn flows(trace: &MessageTrace) -> FxHashSet<i64> {
     let turns = Turns::of(trace);
+    let shared = shared(trace, &turns);
     let mut ways: FxHashMap<Way, Sides> = FxHashMap::default();
     let mut of_flow: FxHashMap<i64, Way> = FxHashMap::default();
     for row in (0..trace.len()).filter(|row| trace.call_number(*row).is_none() && !trace.is_connect(*row)) {
         let (message, flow) = (trace.message(row), trace.flow(row));
-        if turns.are_taken(flow) {
+        if turns.are_taken(flow) || shared.contains(&flow) {
             continue;
         }
         let is_connecting = message.direction == FROM_CONNECTING;
@@ -93,14 +94,38 @@ fn flows(trace: &MessageTrace) -> FxHashSet<i64> {
     no_calls.flatten().collect()
 }
 
+/// The connections that carry many calls at once, or on which the sides take turns but for messages of the connection's own:
+/// what looks like messages at any time are these.
+fn shared(trace: &MessageTrace, turns: &Turns) -> FxHashSet<i64> {
+    let mut rows: FxHashMap<i64, Vec<(i64, u32)>> = FxHashMap::default();
+    for row in (0..trace.len()).filter(|row| trace.call_number(*row).is_none()) {
+        let flow = trace.flow(row);
+        if !turns.are_taken(flow) {
+            rows.entry(flow).or_default().push((trace.message(row).time(), row as u32));
+        }
+    }
+    rows.retain(|_, rows| {
+        rows.sort_unstable();
+        multiplexed::carries_many(trace, rows) || {
+            let turns = Turns::of_rows(trace, rows.iter().map(|(_, row)| *row as usize));
+            turns.0.keys().all(|flow| turns.are_taken(*flow))
+        }
+    });
+    rows.into_keys().collect()
+}
+
 /// The turns of each flow: how many messages it has, and how many of them follow one of their own side.
 #[derive(Default)]
 struct Turns(FxHashMap<i64, (usize, usize, i8)>);
 
 impl Turns {
     fn of(trace: &MessageTrace) -> Turns {
+        Turns::of_rows(trace, (0..trace.len()).filter(|row| trace.call_number(*row).is_none()))
+    }
+
+    fn of_rows(trace: &MessageTrace, rows: impl Iterator<Item = usize>) -> Turns {
         let mut turns = Turns::default();
-        for row in (0..trace.len()).filter(|row| trace.call_number(*row).is_none()) {
+        for row in rows {
             let (messages, again, last) = turns.0.entry(trace.flow(row)).or_insert((0, 0, -1));
             *messages += 1;
             *again += usize::from(*last == trace.direction(row));
@@ -184,9 +209,9 @@ mod tests {
         let mut trace = Fixture::new();
         for at in 0..200 {
             let forth = 10 * MS * at + lot(at, 40 * MS);
-            trace.send("a", "b", forth, forth + MS / 10).on(1);
+            trace.send("a", "b", forth, forth + MS / 10).udp().on(1);
             let back = back(at);
-            trace.send("b", "a", back, back + MS / 10).accepting().ports(80, 40_000).on(1);
+            trace.send("b", "a", back, back + MS / 10).udp().accepting().ports(80, 40_000).on(1);
         }
         trace.trace()
     }

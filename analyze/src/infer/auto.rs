@@ -36,6 +36,7 @@ mod observe;
 mod offsets;
 mod one_way;
 mod parts;
+mod promises;
 #[cfg(test)]
 mod queue_tests;
 mod queues;
@@ -53,10 +54,12 @@ use std::sync::Mutex;
 
 use message_trace::parallel::lock;
 use message_trace::{MessageTrace, Progress};
+use rustc_hash::FxHashMap;
 
 use super::call_links::{self, NONE};
 use super::{Inference, Linking, Links};
 use crate::calls::Calls;
+use crate::doubts::{self, Doubt, DoubtCause, Doubts};
 use crate::naming::Naming;
 use crate::options::Options;
 use crate::parallel;
@@ -70,6 +73,7 @@ use service::Service;
 #[derive(Debug, Default)]
 pub struct Auto {
     known: Vec<Option<Known>>,
+    doubts: Doubts,
 }
 
 impl Inference for Auto {
@@ -97,12 +101,16 @@ impl Inference for Auto {
             queues.link(row, &mut links);
             own[row as usize] = true;
         }
-        for (service, found) in services.iter().zip(&found) {
+        self.tell_shared(trace, naming, &calls);
+        for (node, (service, found)) in services.iter().zip(&found).enumerate() {
             if service.is_answered() {
+                let of_service = self.tell_unfit(service, naming.text(naming.nodes()[node].name));
                 let shares = |call: usize| found.shares.get(call).into_iter().flatten().copied();
                 call_links::of(&calls, service.node_calls(), shares, |message, parents, spontaneous| {
                     if !own[message] {
-                        links.set(message, parents, spontaneous);
+                        let (parents, spontaneous) =
+                            doubted(&calls, message, parents, spontaneous, of_service);
+                        links.set(message, &parents, spontaneous);
                     }
                     own[message] = true;
                 });
@@ -121,6 +129,62 @@ impl Inference for Auto {
             links.set(message, &parents, linked.spontaneous(message));
         }
         links
+    }
+
+    fn doubts(&self) -> Vec<Doubt> {
+        self.doubts.told()
+    }
+}
+
+/// The most that a doubt takes from a link: what is most likely stays so, and no more than that is said of it.
+const MOST_DOUBT: f64 = 0.45;
+
+/// The parents of a message that a service sent, each with less probability as far as it is doubtful which messages are of one call, or
+/// whether the service's calls are for its requests at all.
+fn doubted(
+    calls: &Calls,
+    message: usize,
+    parents: &[(u32, f64)],
+    spontaneous: f64,
+    of_service: f64,
+) -> (Vec<(u32, f64)>, f64) {
+    let of_call = |message: usize| calls.doubt(calls.of_message(message));
+    let own = of_call(message).max(of_service);
+    let mut left = spontaneous;
+    let parents = parents.iter().map(|(parent, probability)| {
+        let doubt = own.max(of_call(*parent as usize)).min(MOST_DOUBT);
+        left += doubt * probability;
+        (*parent, (1.0 - doubt) * probability)
+    });
+    let parents = parents.collect();
+    (parents, left)
+}
+
+impl Auto {
+    /// Notes how many calls of a service fit none of its requests; what that takes from the probability of its links.
+    fn tell_unfit(&mut self, service: &Service, name: &str) -> f64 {
+        if service.one_way || service.calls.is_empty() {
+            return 0.0;
+        }
+        let (unfit, all) = (service.unfit_calls() as u64, service.calls.len() as u64);
+        self.doubts.add(DoubtCause::FitsNoRequest, name, unfit, all);
+        if doubts::is_large(unfit, all) { unfit as f64 / all as f64 } else { 0.0 }
+    }
+
+    /// Notes between whom calls share connections.
+    fn tell_shared(&mut self, trace: &MessageTrace, naming: &Naming, calls: &Calls) {
+        let mut seen: FxHashMap<u32, [u64; 2]> = FxHashMap::default();
+        for call in 0..calls.len() {
+            let Some(row) = calls.request(call) else { continue };
+            let [doubtful, all] = seen.entry(naming.hop(row)).or_default();
+            *doubtful += u64::from(calls.doubt(call) > 0.0 && trace.call_number(row).is_none());
+            *all += 1;
+        }
+        for (hop, [doubtful, all]) in seen.into_iter().filter(|(_, [doubtful, _])| *doubtful > 0) {
+            let hop = naming.hop_name(hop);
+            let ends = format!("{} → {}", naming.text(hop.src), naming.text(hop.dst));
+            self.doubts.add(DoubtCause::SharedConnection, &ends, doubtful, all);
+        }
     }
 }
 

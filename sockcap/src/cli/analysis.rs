@@ -99,7 +99,7 @@ pub(crate) struct Inference {
     /// or convolution (Project 5) [default: auto]
     #[arg(long, value_name = "NAME", value_parser = Algorithm::from_str)]
     algorithm: Option<Algorithm>,
-    /// Leave out a kind of evidence that auto weighs: delays, context, shapes, order, turns, nesting, threads
+    /// Leave out a kind of evidence that auto weighs: delays, context, shapes, order, turns, nesting, threads, connections, sizes
     /// (docs/accuracy.md)
     #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = Evidence::from_str)]
     without: Option<Vec<Evidence>>,

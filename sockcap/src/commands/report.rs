@@ -11,7 +11,7 @@ use analyze::{AnalysisSummary, Resources};
 use message_trace::{DataDir, Nodes};
 use reconcile::{Clocks, Reconciliation};
 use report::page::Page;
-use report::{DelayReport, DelaysBy, Filtered, Html, Json, Meta, Options, Output, Rest, Terminal};
+use report::{DelayReport, DelaysBy, Filtered, Html, Json, Meta, Note, Options, Output, Rest, Terminal};
 
 use crate::cli::Report;
 use crate::error::Error;
@@ -169,6 +169,7 @@ pub(super) fn meta(data: &DataDir, summary: &AnalysisSummary) -> Result<Meta, Er
     // Where something was imported, the nodes are what there is to count.
     let found = Reconciliation::read(data).ok();
     let recorded = found.as_ref().filter(|found| found.imported.is_empty()).map(|found| found.processes);
+    let doubts = summary.doubts.iter().map(|doubt| Note { label: doubt.words(), count: doubt.calls });
     Ok(Meta {
         source: data.path().display().to_string(),
         messages: totals.messages,
@@ -177,7 +178,7 @@ pub(super) fn meta(data: &DataDir, summary: &AnalysisSummary) -> Result<Meta, Er
         begin: page::begin(data)?,
         span: totals.span,
         expected_paths: totals.instances_expected,
-        notes: found.as_ref().map(words::notes).unwrap_or_default(),
+        notes: doubts.chain(found.as_ref().map(words::notes).unwrap_or_default()).collect(),
         clocks: Clocks::read(&data.clocks()).map(|found| clocks::of_report(&found)).unwrap_or_default(),
         ..Meta::default()
     })

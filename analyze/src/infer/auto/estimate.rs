@@ -13,6 +13,7 @@ use super::discipline;
 use super::learn::learn;
 use super::model::{At, Model, Nobody};
 use super::parts::search;
+use super::promises::Promises;
 use super::search::Found;
 use super::service::{Event, Service, Span, UNKNOWN_THREAD, events, made_for, recent};
 use super::shapes::Shapes;
@@ -171,6 +172,7 @@ impl Learner<'_> {
         model.suppose(service, &self.events, nobody);
         model.connections = Connections::learn(service, &self.events, owner);
         model.sizes = Sizes::learn(service, &self.events, owner);
+        model.promises = Promises::learn(service, &self.events, owner, self.axis);
         if service.without.has(Evidence::Turns) {
             discipline::learn(service, &self.events, owner, shapes, &mut model);
         }
@@ -228,6 +230,7 @@ fn begin(service: &Service, axis: Axis, shapes: &mut Shapes, nobody: Nobody) -> 
                 model.suppose(&part, &learner.events, nobody);
                 model.connections = Connections::learn(&part, &learner.events, &owner);
                 model.sizes = Sizes::learn(&part, &learner.events, &owner);
+                model.promises = Promises::learn(&part, &learner.events, &owner, axis);
                 owner = learner.owner(shapes, &model);
             }
         }
@@ -261,6 +264,9 @@ enum Choice {
     Thread,
     /// The one with the fewest calls of that kind so far.
     Fewest,
+    /// The one with the fewest calls of any kind so far, and of these the one that was received first: a queue is served
+    /// strictly in turn.
+    InTurn,
     /// The one that was answered last, of kinds that are seen to be made after the answer.
     Answered,
     /// The first, but only requests that shared the service with the fewest others are learned from at first.
@@ -270,11 +276,12 @@ enum Choice {
 }
 
 impl Choice {
-    const ALL: [Choice; 9] = [
+    const ALL: [Choice; 10] = [
         Choice::Solo,
         Choice::Correlated,
         Choice::Thread,
         Choice::Fewest,
+        Choice::InTurn,
         Choice::Answered,
         Choice::Oldest,
         Choice::Newest,
@@ -287,6 +294,7 @@ fn first(service: &Service, events: &[(i64, Event)], choice: Choice) -> Vec<u32>
     let mut owner = vec![NONE; service.calls.len()];
     let mut open: Vec<u32> = Vec::new();
     let mut counts: FxHashMap<(u32, u32), u32> = FxHashMap::default();
+    let mut totals: FxHashMap<u32, u32> = FxHashMap::default();
     // For which request each thread did something last.
     let mut did_last: FxHashMap<u32, u32> = FxHashMap::default();
     let known = |by: &[u32; 2]| Some(by[0]).filter(|thread| *thread != UNKNOWN_THREAD);
@@ -323,6 +331,9 @@ fn first(service: &Service, events: &[(i64, Event)], choice: Choice) -> Vec<u32>
                     Choice::Oldest | Choice::Solo | Choice::Correlated => covering.next(),
                     Choice::Newest => covering.next_back(),
                     Choice::Fewest => covering.min_by_key(count),
+                    Choice::InTurn => {
+                        covering.min_by_key(|request| totals.get(*request).copied().unwrap_or(0))
+                    }
                     Choice::Thread => {
                         let last = thread_of_call(*call).and_then(|thread| did_last.get(&thread));
                         covering
@@ -335,6 +346,7 @@ fn first(service: &Service, events: &[(i64, Event)], choice: Choice) -> Vec<u32>
                 };
                 let chosen = chosen.or(answered).or(open.last()).copied().unwrap_or(NONE);
                 *counts.entry((chosen, kind)).or_default() += 1;
+                *totals.entry(chosen).or_default() += 1;
                 did_last.extend(thread_of_call(*call).map(|thread| (thread, chosen)));
                 owner[*call as usize] = chosen;
             }

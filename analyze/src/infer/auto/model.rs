@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use super::agreement::Agreement;
 use super::connections::Connections;
 use super::density::Density;
+use super::promises::Promises;
 use super::service::{Event, OPEN, Service};
 use super::shapes::{ShapeId, Shapes};
 use super::sizes::Sizes;
@@ -57,6 +58,8 @@ pub(super) struct Model {
     pub(super) threads: Threads,
     /// What connections prove.
     pub(super) connections: Connections,
+    /// What the ends of calls promise.
+    pub(super) promises: Promises,
     /// What sizes prove.
     pub(super) sizes: Sizes,
     /// By the kinds of request and call: which part of the calls is made before the answer, and after it.
@@ -204,6 +207,12 @@ impl Model {
         let (request, call) = (service.requests[request as usize], service.calls[call as usize]);
         let [before, after] = self.after_answer.get(&(request.kind, call.kind)).copied().unwrap_or([0.5; 2]);
         if call.begin > request.end { after.ln() } else { before.ln() }
+    }
+
+    /// What the end of the call promises for the request.
+    pub(super) fn promise(&self, service: &Service, request: u32, call: u32) -> f64 {
+        let learned = self.learned_calls.get(call as usize).is_some_and(|(owner, _)| *owner == request);
+        self.promises.of(service, request, call, learned)
     }
 
     /// How well it fits that a request in that state is answered when it is, and that this was all that was done for it.

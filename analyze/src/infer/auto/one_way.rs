@@ -85,7 +85,7 @@ mod tests {
             let next = flows.len() as i64;
             let back = flows.get(&[to, from]).copied();
             let flow = back.unwrap_or_else(|| *flows.entry([from, to]).or_insert(next));
-            let message = fixture.send(from, to, time, time + MS / 10).on(flow);
+            let message = fixture.send(from, to, time, time + MS / 10).udp().on(flow);
             if back.is_some() {
                 message.accepting().ports(80, 40_000);
             }

@@ -55,6 +55,8 @@ struct State {
     call: u32,
     before: u32,
     shape: ShapeId,
+    /// What the ends of its calls promise, in nats; it is in the score until the request is answered.
+    promised: f64,
 }
 
 /// One way in which all calls so far may belong to requests.
@@ -150,7 +152,7 @@ impl<'a> Search<'a> {
             self.reply(self.open[0], time, false);
         }
         let state = self.states.len() as u32;
-        self.states.push(State { request, call: NONE, before: NONE, shape: 0 });
+        self.states.push(State { request, call: NONE, before: NONE, shape: 0, promised: 0.0 });
         self.open.push(request);
         self.hypotheses.iter_mut().for_each(|hypothesis| hypothesis.states.push(state));
     }
@@ -174,6 +176,8 @@ impl<'a> Search<'a> {
                             _ => search.model.finish(search.service, search.shapes, at),
                         }
                     });
+                    let is_answered = self.service.linger == 0;
+                    let score = score - if is_answered { self.states[state as usize].promised } else { 0.0 };
                     scores.insert(state, score);
                     score
                 }
@@ -220,8 +224,10 @@ impl<'a> Search<'a> {
         for (place, hypothesis) in (0..).zip(&mut all) {
             let state = hypothesis.states[slot];
             let known = scores.get(&state).copied();
-            let added = known
-                .unwrap_or_else(|| self.with(state, |search, at| search.model.answer(search.service, at)));
+            let added = known.unwrap_or_else(|| {
+                let score = self.with(state, |search, at| search.model.answer(search.service, at));
+                score - std::mem::take(&mut self.states[state as usize].promised)
+            });
             scores.insert(state, added);
             hypothesis.score += added;
             if let Some(lattice) = &mut self.lattice {
@@ -334,7 +340,8 @@ impl<'a> Search<'a> {
             *before != NONE && self.model.connections.count(self.service.calls[call as usize].kind)
         });
         let (score, waiting, has_before) = self.with(state, |search, at| {
-            let score = search.model.call(search.service, search.shapes, at, call);
+            let promise = search.model.promise(search.service, at.request, call);
+            let score = promise + search.model.call(search.service, search.shapes, at, call);
             let waiting = others.then(|| search.model.waiting(search.service, search.shapes, at, call));
             (score, waiting.flatten(), before.is_some_and(|before| at.made.contains(&before)))
         });
@@ -349,10 +356,11 @@ impl<'a> Search<'a> {
         if let Some(judged) = judged.filter(|judged| judged.grown != NONE) {
             return judged.grown;
         }
-        let State { request, shape, .. } = self.states[state as usize];
+        let State { request, shape, promised, .. } = self.states[state as usize];
         let shape = self.shapes.with(shape, kind);
         let grown = self.states.len() as u32;
-        self.states.push(State { request, call, before: state, shape });
+        let promised = promised + self.model.promise(self.service, request, call);
+        self.states.push(State { request, call, before: state, shape, promised });
         if let Some(judged) = judged {
             self.judged.set(state, Judged { grown, ..judged });
         }
@@ -394,7 +402,9 @@ impl<'a> Search<'a> {
         let last = Trigger::Last.time(self.service, request, &self.made, time).unwrap_or(0);
         let open = self.made.iter().filter(|call| self.service.calls[**call as usize].end > time);
         let open = open.fold(0u64, |sum, call| sum.wrapping_add(mixed(0, u64::from(*call))));
-        let mut mark = [u64::from(shape), last as u64, open].into_iter().fold(u64::from(request), mixed);
+        let promised = self.states[state as usize].promised.to_bits();
+        let mut mark =
+            [u64::from(shape), last as u64, open, promised].into_iter().fold(u64::from(request), mixed);
         if !self.service.call_threads.is_empty() {
             let last = last_event(self.service, &self.made, time);
             let thread =

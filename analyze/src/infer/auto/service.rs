@@ -91,6 +91,23 @@ impl Service {
         })
     }
 
+    /// How many calls no request covers: none was open when they were made and lasted until they were answered.
+    pub(super) fn unfit_calls(&self) -> usize {
+        let mut open: Vec<u32> = Vec::new();
+        let mut unfit = 0;
+        for (_, event) in events(self) {
+            match event {
+                Event::Receipt(request) => open.push(request),
+                Event::Answer(_) => {}
+                Event::Reply(request) => open.retain(|open| *open != request),
+                Event::Call(call) => {
+                    unfit += usize::from(!open.iter().any(|request| self.covers(*request, call)));
+                }
+            }
+        }
+        unfit
+    }
+
     /// The thread that made the call.
     pub(super) fn caller(&self, call: u32) -> u32 {
         self.call_threads.get(call as usize).map_or(UNKNOWN_THREAD, |[thread, _]| *thread)

@@ -1,0 +1,105 @@
+//! What an analysis is not sure of as a whole, to be said in the first lines of an answer: services whose calls do not fit the
+//! requests that they received, and connections on which several calls are open at a time.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Something that paths should not be trusted about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Doubt {
+    /// Why.
+    pub cause: DoubtCause,
+    /// The service, or the two ends of the connections.
+    pub what: String,
+    /// How many calls it is about.
+    pub calls: u64,
+    /// How many calls there are.
+    pub of: u64,
+}
+
+/// Why something is in doubt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DoubtCause {
+    /// Calls of a service were made while it had no request open that lasted as long as they did.
+    FitsNoRequest,
+    /// Calls were open at the same time on one connection, and nothing tells which answer is whose.
+    SharedConnection,
+}
+
+/// A doubt is told where it is about so large a part of the calls, and so many.
+const LARGE: f64 = 0.2;
+const MANY: u64 = 20;
+
+impl Doubt {
+    /// What it says behind the number of calls.
+    pub fn words(&self) -> String {
+        let share = (100.0 * self.calls as f64 / self.of.max(1) as f64).round();
+        match self.cause {
+            DoubtCause::FitsNoRequest => format!(
+                "calls of {} ({share}% of them) fit no request: do not trust paths through it",
+                self.what
+            ),
+            DoubtCause::SharedConnection => format!(
+                "calls {} ({share}% of them) share a connection with others at the same time: \
+                 which answer is whose is a guess",
+                self.what
+            ),
+        }
+    }
+}
+
+/// Doubts in the making, over all stretches of a trace.
+#[derive(Debug, Default)]
+pub(crate) struct Doubts(BTreeMap<(DoubtCause, String), [u64; 2]>);
+
+impl Doubts {
+    /// Adds calls, and how many of them are in doubt.
+    pub(crate) fn add(&mut self, cause: DoubtCause, what: &str, calls: u64, of: u64) {
+        let [all_calls, all] = self.0.entry((cause, what.to_owned())).or_default();
+        *all_calls += calls;
+        *all += of;
+    }
+
+    /// Those that are worth telling, by how many calls they are about.
+    pub(crate) fn told(&self) -> Vec<Doubt> {
+        let doubts = self.0.iter().map(|((cause, what), [calls, of])| Doubt {
+            cause: *cause,
+            what: what.clone(),
+            calls: *calls,
+            of: *of,
+        });
+        let mut told: Vec<Doubt> = doubts.filter(|doubt| is_large(doubt.calls, doubt.of)).collect();
+        told.sort_by_key(|doubt| std::cmp::Reverse(doubt.calls));
+        told
+    }
+}
+
+/// Whether so many of all calls are enough to be told.
+pub(crate) fn is_large(calls: u64, of: u64) -> bool {
+    calls >= MANY && calls as f64 >= LARGE * of as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_about_many_calls_is_told_and_the_rest_is_not() {
+        let mut doubts = Doubts::default();
+        doubts.add(DoubtCause::FitsNoRequest, "php-fpm", 50, 51);
+        doubts.add(DoubtCause::FitsNoRequest, "php-fpm", 48, 49);
+        doubts.add(DoubtCause::FitsNoRequest, "nginx", 3, 900);
+        doubts.add(DoubtCause::SharedConnection, "front → back", 300, 400);
+        let words: Vec<String> = doubts.told().iter().map(Doubt::words).collect();
+        assert_eq!(
+            words,
+            [
+                "calls front → back (75% of them) share a connection with others at the same time: \
+                 which answer is whose is a guess",
+                "calls of php-fpm (98% of them) fit no request: do not trust paths through it",
+            ]
+        );
+    }
+}

@@ -1,0 +1,157 @@
+//! What the end of a call promises. Who only passes answers on answers soon after its own call was answered, so the two ends
+//! together tell a pair, but the search comes to them long after it has given the call to a request: where many wait in a
+//! queue, it has given up the right one by then. So it is promised when the call is given what its end will tell, and taken
+//! back when the request is answered, as then the answer itself is judged.
+
+use rustc_hash::FxHashMap;
+
+use super::NONE;
+use super::density::Axis;
+use super::service::{Event, OPEN, Service};
+
+/// Bins to a factor of two of the time from the end of the call to that of the request.
+const BINS: f64 = 4.0;
+/// What is taken to have been seen beforehand: so many pairs whose times are those of chance.
+const BEFOREHAND: f64 = 10.0;
+/// Fewest pairs to learn from.
+const FEWEST: f64 = 30.0;
+/// Fewest nats that the times must tell on average, each pair left out of what it is judged by.
+const WORTH: f64 = 0.5;
+/// The bounds of a promise, in nats.
+const BOUNDS: [f64; 2] = [-3.0, 6.0];
+/// How many other requests are looked at for one call, to see what times are by chance.
+const OTHERS: usize = 6;
+
+/// What the ends of calls promise in one service.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Promises {
+    resolution: f64,
+    known: FxHashMap<(u32, u32), Gaps>,
+}
+
+/// Times from the end of a call to that of a request: of pairs that belong together, and of others.
+#[derive(Clone, Debug, Default)]
+struct Gaps {
+    own: FxHashMap<u32, f64>,
+    others: FxHashMap<u32, f64>,
+    totals: [f64; 2],
+}
+
+impl Promises {
+    /// Learns from an assignment of the calls of `service`, whose `events` are in order, to requests.
+    pub(super) fn learn(service: &Service, events: &[(i64, Event)], owner: &[u32], axis: Axis) -> Promises {
+        let mut promises = Promises { resolution: axis.resolution, known: FxHashMap::default() };
+        let mut seen: FxHashMap<(u32, u32), Gaps> = FxHashMap::default();
+        let mut open: Vec<u32> = Vec::new();
+        for (_, event) in events {
+            match event {
+                Event::Receipt(request) => open.push(*request),
+                Event::Answer(_) => {}
+                Event::Reply(request) => open.retain(|open| open != request),
+                Event::Call(call) => {
+                    let own = owner[*call as usize];
+                    let mut add = |request: u32, is_own: bool| {
+                        let Some(bin) = promises.bin(service, request, *call) else { return };
+                        let kinds = [&service.requests[request as usize], &service.calls[*call as usize]];
+                        let seen = seen.entry((kinds[0].kind, kinds[1].kind)).or_default();
+                        let counts = if is_own { &mut seen.own } else { &mut seen.others };
+                        *counts.entry(bin).or_default() += 1.0;
+                        seen.totals[usize::from(!is_own)] += 1.0;
+                    };
+                    if own != NONE {
+                        add(own, true);
+                    }
+                    let step = open.len().div_ceil(OTHERS).max(1);
+                    let others = open.iter().skip(*call as usize % step).step_by(step);
+                    others.filter(|request| **request != own).for_each(|request| add(*request, false));
+                }
+            }
+        }
+        seen.retain(|_, gaps| gaps.is_worth_it());
+        promises.known = seen;
+        promises
+    }
+
+    /// What the end of the call promises for the request, as a logarithm. `own`: this very pair is one of those that were learned
+    /// from, and is left out.
+    pub(super) fn of(&self, service: &Service, request: u32, call: u32, own: bool) -> f64 {
+        let kinds = (service.requests[request as usize].kind, service.calls[call as usize].kind);
+        let Some(gaps) = self.known.get(&kinds) else { return 0.0 };
+        self.bin(service, request, call).map_or(0.0, |bin| gaps.odds(bin, own))
+    }
+
+    /// The bin of the time from the end of the call to that of the request; none where one of them is not known, or the
+    /// request ended first.
+    fn bin(&self, service: &Service, request: u32, call: u32) -> Option<u32> {
+        let (request, call) = (service.requests.get(request as usize)?, service.calls.get(call as usize)?);
+        let is_known = request.end != OPEN && call.end != OPEN && call.end <= request.end;
+        let gap = is_known.then(|| request.end.saturating_sub(call.end))? as f64;
+        Some((((gap + self.resolution) / self.resolution).log2() * BINS) as u32)
+    }
+}
+
+impl Gaps {
+    fn odds(&self, bin: u32, own: bool) -> f64 {
+        let left_out = f64::from(u8::from(own));
+        // Half of what is beside it counts, too, as what is alike may fall on both sides of a border.
+        let near = |counts: &FxHashMap<u32, f64>| {
+            let at = |bin: u32| counts.get(&bin).copied().unwrap_or(0.0);
+            at(bin) + 0.5 * (at(bin + 1) + bin.checked_sub(1).map_or(0.0, at))
+        };
+        let seen = (near(&self.own) - left_out).max(0.0);
+        let total = (self.totals[0] - left_out).max(0.0);
+        let chance = (near(&self.others) + 1.0) / (self.totals[1] + 2.0);
+        ((seen + BEFOREHAND * chance) / (total + BEFOREHAND) / chance).ln().clamp(BOUNDS[0], BOUNDS[1])
+    }
+
+    fn is_worth_it(&self) -> bool {
+        let told: f64 = self.own.iter().map(|(bin, count)| count * self.odds(*bin, true)).sum();
+        self.totals.iter().all(|total| *total >= FEWEST) && told >= WORTH * self.totals[0]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::infer::auto::service::{Span, events};
+
+    /// Requests a millisecond apart that take from 8 to 16, each with a call that ends so long before its request does.
+    fn service(before: impl Fn(i64) -> i64) -> Service {
+        let mut service = Service { window: 1_000_000_000, ..Service::default() };
+        for request in 0..200_i64 {
+            let begin = 1_000_000 * request;
+            let end = begin + 8_000_000 + (request * 7_919) % 64 * 125_000;
+            service.requests.push(Span { begin, end, kind: 9 });
+            service.calls.push(Span { begin: begin + 500_000, end: end - before(request), kind: 1 });
+        }
+        service
+    }
+
+    fn learned(service: &Service) -> Promises {
+        let owner: Vec<u32> = (0..200).collect();
+        Promises::learn(service, &events(service), &owner, Axis { resolution: 1000.0 })
+    }
+
+    #[test]
+    fn who_passes_answers_on_is_known_by_it() {
+        let service = service(|request| 5_000 + request % 7 * 10_000);
+        let promises = learned(&service);
+        for call in 0..200 {
+            let right = promises.of(&service, call, call, true);
+            assert!(right > 1.5, "{right}");
+            // Any other that is open and ends later, but for those that end at nearly the same time.
+            for other in call.saturating_sub(7)..call {
+                let gap = service.requests[other as usize].end - service.calls[call as usize].end;
+                let promise = promises.of(&service, other, call, false);
+                assert!(promise < 0.5 || gap < 200_000, "{promise} {gap}");
+                assert!(gap >= 0 || promise.abs() < 1e-9, "one that is answered before promises nothing");
+            }
+        }
+    }
+
+    #[test]
+    fn who_takes_any_time_promises_nothing() {
+        let promises = learned(&service(|request| 100_000 + (request * 31) % 64 * 100_000));
+        assert!(promises.known.is_empty(), "{promises:?}");
+    }
+}
