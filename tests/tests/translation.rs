@@ -248,8 +248,9 @@ fn behind_a_load_balancer_that_is_not_traced() {
     let apps = [0, 1].map(|app: usize| system.apps[app].at(8000).to_string());
     let store = system.store.at(7000).to_string();
     let configuration = system.lab.file("haproxy.conf");
+    // With more threads than one it drops lines of its log while they write at once.
     let text = format!(
-        "global\n maxconn 200\n log stdout format raw daemon\ndefaults\n mode tcp\n log global\n\
+        "global\n maxconn 200\n nbthread 1\n log stdout format raw daemon\ndefaults\n mode tcp\n log global\n\
          log-format \"{PASSED} %ci:%cp %fi:%fp %si:%sp %B %Ts%ms %Tt\"\n\
          timeout connect 30s\n timeout client 30s\n timeout server 30s\n\
          frontend clients\n bind {outside}:80\n default_backend apps\n\
