@@ -91,7 +91,8 @@ impl Service {
         })
     }
 
-    /// How many calls no request covers: none was open when they were made and lasted until they were answered.
+    /// How many calls no request covers: none that was ever answered was open when they were made and lasted until they were
+    /// answered. What is never answered covers everything that comes after it, and so proves nothing.
     pub(super) fn unfit_calls(&self) -> usize {
         let mut open: Vec<u32> = Vec::new();
         let mut unfit = 0;
@@ -101,7 +102,10 @@ impl Service {
                 Event::Answer(_) => {}
                 Event::Reply(request) => open.retain(|open| *open != request),
                 Event::Call(call) => {
-                    unfit += usize::from(!open.iter().any(|request| self.covers(*request, call)));
+                    let covers = |request: &u32| {
+                        self.requests[*request as usize].end != OPEN && self.covers(*request, call)
+                    };
+                    unfit += usize::from(!open.iter().any(covers));
                 }
             }
         }

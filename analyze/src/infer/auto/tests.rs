@@ -253,6 +253,37 @@ fn a_server_whose_clock_is_behind_has_its_calls_all_the_same() {
 }
 
 #[test]
+fn a_service_whose_calls_fit_no_request_is_in_doubt() {
+    // The requests are answered at once or never, and calls go on for long after them.
+    let trace = |is_answered: bool, late: i64| {
+        let mut fixture = Fixture::new();
+        for round in 0..60 {
+            let begin = 100 * MS * round;
+            fixture.send("client", "web", begin, begin + MS).on(2 * round);
+            fixture.send("web", "store", begin + late, begin + late + MS).on(2 * round + 1);
+            let back = fixture.send("store", "web", begin + late + 2 * MS, begin + late + 3 * MS);
+            back.accepting().ports(80, 40_000).on(2 * round + 1);
+            if is_answered || round % 4 < 2 {
+                let response = fixture.send("web", "client", begin + 10 * MS, begin + 11 * MS);
+                response.accepting().ports(80, 40_000).on(2 * round);
+            }
+        }
+        fixture.trace()
+    };
+    let doubts = |trace: &MessageTrace| {
+        let (options, mut auto) = (Options::default(), Auto::default());
+        let links = auto.infer(trace, &Naming::new(trace, &options), &options, &());
+        let sure = (0..trace.len()).filter(|row| links.parents(*row).any(|(_, p)| p > 0.9));
+        (auto.doubts(), sure.count())
+    };
+    let (told, sure) = doubts(&trace(true, 4 * MS));
+    assert!(told.is_empty() && sure == 180, "{told:?} {sure}");
+    let (told, sure) = doubts(&trace(false, 4 * MS));
+    assert!(told.len() == 1 && told[0].words().contains("web"), "{told:?}");
+    assert!(sure < 180 - 60, "{sure}");
+}
+
+#[test]
 fn nothing_gives_nothing() {
     assert_eq!(infer(&MessageTrace::new(Nodes::default())).messages(), 0);
 }
