@@ -114,3 +114,51 @@ fn candidates(service: &Service, events: &[(i64, Event)], mut each: impl FnMut(u
 fn class(possible: usize) -> usize {
     (possible.max(1).ilog2() as usize).min(CLASSES - 1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::infer::auto::service::{Span, events};
+
+    /// Two requests that are open together, each with a call, again and again.
+    fn service() -> Service {
+        let mut service = Service { window: 1_000_000, ..Service::default() };
+        for request in 0..100_i64 {
+            let begin = 1000 * (request / 2) + request % 2;
+            service.requests.push(Span { begin, end: begin + 500, kind: 9 });
+            service.calls.push(Span { begin: begin + 100, end: begin + 200, kind: 1 });
+        }
+        service
+    }
+
+    #[test]
+    fn what_beginnings_disagree_on_is_not_sure() {
+        let (service, best) = (service(), (0..100).collect::<Vec<u32>>());
+        let events = events(&service);
+        // Another one that fits as well has the other request of every second pair.
+        let other: Vec<u32> = (0..100).map(|call| if call % 4 < 2 { call ^ 1 } else { call }).collect();
+        let found = |fit: f64| Agreement::of(&service, &events, &[(-1000.0, &best), (fit, &other)]);
+        // Half of the calls, its own word counted a tenth, and two on which all agree: sqrt((100 (0.5 + 0.1) / 1.1 + 2) / 102).
+        let worth = ((100.0 * 0.6 / 1.1 + 2.0) / 102.0_f64).sqrt();
+        assert!((found(-1000.0).0[1] - worth).abs() < 1e-9, "{:?}", found(-1000.0));
+        // One that fits far worse says little.
+        assert!(found(-1600.0).0[1] > 0.99);
+        let mut shares: Vec<Vec<(u32, f64)>> = best.iter().map(|request| vec![(*request, 1.0)]).collect();
+        found(-1000.0).temper(&service, &events, &mut shares);
+        let of = |call: usize, request: u32| {
+            shares[call].iter().find(|(of, _)| *of == request).map_or(0.0, |(_, share)| *share)
+        };
+        assert!((of(0, 0) - (worth + (1.0 - worth) / 2.0)).abs() < 1e-9, "{:?}", shares[0]);
+        assert!((of(0, 1) - (1.0 - worth) / 2.0).abs() < 1e-9, "{:?}", shares[0]);
+    }
+
+    #[test]
+    fn where_all_agree_nothing_changes() {
+        let (service, best) = (service(), (0..100).collect::<Vec<u32>>());
+        let events = events(&service);
+        let agreement = Agreement::of(&service, &events, &[(-1000.0, &best), (-1001.0, &best)]);
+        let mut shares: Vec<Vec<(u32, f64)>> = best.iter().map(|request| vec![(*request, 0.9)]).collect();
+        agreement.temper(&service, &events, &mut shares);
+        assert!(shares.iter().zip(&best).all(|(shares, request)| shares == &[(*request, 0.9)]));
+    }
+}

@@ -76,7 +76,6 @@ pub(super) fn model(service: &Service, shapes: &mut Shapes, axis: Axis) -> Model
                 for _ in 0..count.round() as usize {
                     shape = shapes.with(shape, kind);
                 }
-                let _ = asked;
             }
         }
         model.finals.insert(request, vec![(shape, asked)]);
@@ -150,4 +149,31 @@ impl Lags {
 /// The bin of a lag.
 fn bin(axis: Axis, lag: i64) -> usize {
     ((axis.place(lag) - axis.resolution.log2()) * BINS).max(0.0) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::infer::auto::service::Span;
+
+    #[test]
+    fn the_delay_is_found_though_dozens_of_requests_are_open() {
+        // Requests at any time, a millisecond apart on average and open for forty, each with a call six to seven later.
+        let mut service = Service { window: 1_000_000_000, ..Service::default() };
+        for request in 0..600_i64 {
+            let lot = (request as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d;
+            let begin = (lot.wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 34) as i64 % 600_000_000;
+            service.requests.push(Span { begin, end: begin + 40_000_000, kind: 9 });
+            let call = begin + 6_000_000 + (request * 31) % 64 * 15_000;
+            service.calls.push(Span { begin: call, end: call + 1_000_000, kind: 1 });
+        }
+        service.requests.sort_by_key(|request| request.begin);
+        service.calls.sort_by_key(|call| call.begin);
+        let model = model(&service, &mut Shapes::new(), Axis { resolution: 1000.0 });
+        let delay = &model.delays[&(9, 1, 0)];
+        assert_eq!(delay.trigger, Trigger::Receipt);
+        let density = |ms: i64| delay.density.log(ms * 1_000_000, 0, false);
+        let likeliest = (1..40).max_by(|one, other| density(*one).total_cmp(&density(*other)));
+        assert!(matches!(likeliest, Some(6 | 7)), "{likeliest:?}");
+    }
 }
