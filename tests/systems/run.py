@@ -85,7 +85,7 @@ def main():
     for kind in chosen(arguments.names, systems()):
         for concurrency in arguments.at:
             try:
-                one = measured(kind(), concurrency, arguments)
+                one = recorded_whole(kind, concurrency, arguments)
             except Exception as error:  # Other systems are still worth to be run.
                 print(f"{kind.name} at {concurrency}: {error}", file=sys.stderr)
                 failed = True
@@ -115,6 +115,16 @@ def too_few(scores):
         share = one["calls_right"] / one["calls_known"] if one["calls_known"] else 0
         if least is not None and share < least:
             yield f"{one['system']} at {one['concurrency']}: {share:.1%} of calls are right, and {least:.1%} must be"
+
+
+def recorded_whole(kind, concurrency, arguments):
+    """The score of a system. A run that could not be recorded whole, as the machine was too busy for
+    tcpdump, is made once more; what is scored is never run again."""
+    try:
+        return measured(kind(), concurrency, arguments)
+    except Exception as error:
+        print(f"{kind.name} at {concurrency}: {error}; once more", file=sys.stderr)
+        return measured(kind(), concurrency, arguments)
 
 
 def measured(system, concurrency, arguments):
