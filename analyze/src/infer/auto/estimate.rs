@@ -167,15 +167,21 @@ impl Learner<'_> {
 
     /// The model of an assignment.
     fn model(&self, owner: &[u32], nobody: Nobody, shapes: &mut Shapes) -> Model {
+        let mut model = self.without_turns(owner, nobody, shapes);
+        if self.service.without.has(Evidence::Turns) {
+            discipline::learn(self.service, &self.events, owner, shapes, &mut model);
+        }
+        model
+    }
+
+    /// The same without the order of service, which beginnings are too far off to tell.
+    fn without_turns(&self, owner: &[u32], nobody: Nobody, shapes: &mut Shapes) -> Model {
         let service = self.service;
         let mut model = learn(service, &made_for(service, owner), |_| true, shapes, self.axis);
         model.suppose(service, &self.events, nobody);
         model.connections = Connections::learn(service, &self.events, owner);
         model.sizes = Sizes::learn(service, &self.events, owner);
         model.promises = Promises::learn(service, &self.events, owner, self.axis);
-        if service.without.has(Evidence::Turns) {
-            discipline::learn(service, &self.events, owner, shapes, &mut model);
-        }
         model
     }
 
@@ -226,11 +232,7 @@ fn begin(service: &Service, axis: Axis, shapes: &mut Shapes, nobody: Nobody) -> 
         }
         for (rounds, nobody) in [(ROUNDS[0], nobody), (LAST_ROUNDS, Nobody::WhileIdle)] {
             for _ in 0..rounds {
-                let mut model = learn(&part, &made_for(&part, &owner), |_| true, shapes, axis);
-                model.suppose(&part, &learner.events, nobody);
-                model.connections = Connections::learn(&part, &learner.events, &owner);
-                model.sizes = Sizes::learn(&part, &learner.events, &owner);
-                model.promises = Promises::learn(&part, &learner.events, &owner, axis);
+                let model = learner.without_turns(&owner, nobody, shapes);
                 owner = learner.owner(shapes, &model);
             }
         }
