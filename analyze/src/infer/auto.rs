@@ -7,7 +7,7 @@
 //! after ([`trigger`]), the densities of delays ([`density`]), the shapes of requests ([`shapes`]), what threads prove
 //! ([`threads`], [`holders`]), what connections and sizes do ([`connections`], [`sizes`]), what is known of a service ([`model`]), how it is counted ([`learn`], [`discipline`]), the search
 //! ([`search`], part by part in [`parts`], with what it finds at one event in [`at_event`]) with the probabilities that come
-//! of it ([`lattice`]), and how model and assignment are brought to agree ([`estimate`]).
+//! of it ([`lattice`]), what is exchanged after it ([`exchanges`]), and how model and assignment are brought to agree ([`estimate`]).
 //!
 //! Before that, what queues deliver is found ([`queues`]): it is caused by who sent it, and to who gets it it is a request
 //! like others ([`jobs`]).
@@ -24,6 +24,7 @@ mod correlate;
 mod density;
 mod discipline;
 mod estimate;
+mod exchanges;
 #[cfg(test)]
 mod hard_tests;
 mod holders;

@@ -90,7 +90,7 @@ impl Agreement {
 }
 
 /// For each call of `service`, the requests that it might be for: those that are open, and not over before the call is.
-fn candidates(service: &Service, events: &[(i64, Event)], mut each: impl FnMut(u32, &[u32])) {
+pub(super) fn candidates(service: &Service, events: &[(i64, Event)], mut each: impl FnMut(u32, &[u32])) {
     let mut open: Vec<u32> = Vec::new();
     let mut possible: Vec<u32> = Vec::new();
     for (_, event) in events {

@@ -10,12 +10,13 @@ use super::connections::Connections;
 use super::correlate;
 use super::density::Axis;
 use super::discipline;
+use super::exchanges;
 use super::learn::learn;
-use super::model::{At, Model, Nobody};
+use super::model::{Model, Nobody};
 use super::parts::search;
 use super::promises::Promises;
 use super::search::Found;
-use super::service::{Event, Service, Span, UNKNOWN_THREAD, events, made_for, recent};
+use super::service::{Event, Service, Span, UNKNOWN_THREAD, events, made_for};
 use super::shapes::Shapes;
 use super::sizes::Sizes;
 use crate::evidence::Evidence;
@@ -122,7 +123,7 @@ fn nobodys(owner: &[u32]) -> f64 {
 /// The model of a service, and which part of its calls is nobody's by it.
 fn learned(service: &Service, shapes: &mut Shapes, nobody: Nobody) -> (Model, f64) {
     let axis = Axis { resolution: service.resolution() };
-    let learner = Learner { service, events: events(service), axis, width: WIDTHS[1] };
+    let learner = Learner { service, events: events(service), axis, width: WIDTHS[1], exchanges: true };
     let Begun { model, agreement } = begin(service, axis, shapes, nobody);
     let owner = learner.owner(shapes, &model);
     let (_, owner) = learner.learn(owner, ROUNDS[1], nobody, shapes);
@@ -138,6 +139,8 @@ struct Learner<'a> {
     axis: Axis,
     /// Hypotheses kept.
     width: usize,
+    /// Whether requests exchange calls after the search where that fits better.
+    exchanges: bool,
 }
 
 impl Learner<'_> {
@@ -187,7 +190,13 @@ impl Learner<'_> {
 
     /// The best assignment by a model.
     fn owner(&self, shapes: &Shapes, model: &Model) -> Vec<u32> {
-        search(self.service, &self.events, shapes, model, self.width, false).owner
+        let mut owner = search(self.service, &self.events, shapes, model, self.width, false).owner;
+        // Beginnings know nothing of the order of service, which exchanges would only hide.
+        if self.exchanges && !model.overtaking.is_empty() {
+            let (shapes, model) = (&mut shapes.clone(), &mut model.clone());
+            exchanges::improve(self.service, &self.events, &mut owner, shapes, model);
+        }
+        owner
     }
 }
 
@@ -200,7 +209,7 @@ struct Begun {
 /// The best of several assignments to begin with.
 fn begin(service: &Service, axis: Axis, shapes: &mut Shapes, nobody: Nobody) -> Begun {
     let part = service.beginning(REQUESTS[0]);
-    let learner = Learner { service: &part, events: events(&part), axis, width: WIDTHS[0] };
+    let learner = Learner { service: &part, events: events(&part), axis, width: WIDTHS[0], exchanges: false };
     let solo = solo(&part, &learner.events);
     let mut all: Vec<(f64, Vec<u32>, Model)> = Vec::new();
     for choice in Choice::ALL {
@@ -385,15 +394,8 @@ fn solo(service: &Service, events: &[(i64, Event)]) -> Vec<bool> {
 fn fit(service: &Service, owner: &[u32], shapes: &mut Shapes, model: &mut Model) -> f64 {
     let nobody = owner.iter().filter(|owner| **owner == NONE).count() as f64 * NOBODY;
     let mut sum = nobody;
-    for (request, made) in made_for(service, owner).iter().enumerate() {
-        let request = request as u32;
-        let mut shape = 0;
-        for (at, call) in made.iter().enumerate() {
-            let Some((before, _)) = made.split_at_checked(at) else { continue };
-            sum += model.call(service, shapes, &At { request, made: recent(before), shape }, *call);
-            shape = shapes.with(shape, service.calls[*call as usize].kind);
-        }
-        sum += model.reply(service, shapes, &At { request, made: recent(made), shape });
+    for (request, made) in (0..).zip(made_for(service, owner)) {
+        sum += model.request(service, shapes, request, &made);
     }
     sum
 }

@@ -8,7 +8,7 @@ use super::agreement::Agreement;
 use super::connections::Connections;
 use super::density::Density;
 use super::promises::Promises;
-use super::service::{Event, OPEN, Service};
+use super::service::{Event, OPEN, Service, recent};
 use super::shapes::{ShapeId, Shapes};
 use super::sizes::Sizes;
 use super::threads::Threads;
@@ -218,6 +218,23 @@ impl Model {
     /// How well it fits that a request in that state is answered when it is, and that this was all that was done for it.
     pub(super) fn reply(&mut self, service: &Service, shapes: &Shapes, at: &At<'_>) -> f64 {
         self.finish(service, shapes, at) + self.answer(service, at)
+    }
+
+    /// How well it fits that just these calls, in the order of time, are made for a request, and that it is answered when it is.
+    pub(super) fn request(
+        &mut self,
+        service: &Service,
+        shapes: &mut Shapes,
+        request: u32,
+        made: &[u32],
+    ) -> f64 {
+        let (mut sum, mut shape) = (0.0, 0);
+        for (at, call) in made.iter().enumerate() {
+            let before = recent(made.get(..at).unwrap_or_default());
+            sum += self.call(service, shapes, &At { request, made: before, shape }, *call);
+            shape = shapes.with(shape, service.calls[*call as usize].kind);
+        }
+        sum + self.reply(service, shapes, &At { request, made: recent(made), shape })
     }
 
     /// How well it fits that nothing more is done for a request in that state.

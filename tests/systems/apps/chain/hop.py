@@ -1,0 +1,40 @@
+"""A service of a chain in asyncio: it works, asks the next service if there is one, and answers."""
+
+import asyncio
+import os
+import random
+
+from aiohttp import ClientSession, TCPConnector, web
+
+NEXT = os.environ.get("NEXT")
+
+
+async def work():
+    """Waits as for something that takes from half the usual time to half as long again."""
+    await asyncio.sleep(random.uniform(0.5, 1.5) * float(os.environ["WORK"]) / 1000)
+
+
+async def answer(request):
+    """Works, asks the next service with the same path, works again and answers."""
+    async with request.app["places"]:
+        await work()
+        if NEXT:
+            address = f"http://127.0.0.1:{NEXT}{request.path}"
+            async with request.app["session"].get(address) as response:
+                await response.read()
+                if response.status != 200:
+                    return web.Response(status=502)
+        await work()
+        return web.Response(text=request.path)
+
+
+async def application():
+    """The service; a semaphore lets those who wait in by the order of their arrival."""
+    app = web.Application()
+    app["places"] = asyncio.Semaphore(int(os.environ["PLACES"]))
+    app["session"] = ClientSession(connector=TCPConnector(limit=64))
+    app.router.add_get("/{name}", answer)
+    return app
+
+
+web.run_app(application(), host="127.0.0.1", port=int(os.environ["PORT"]), print=None, access_log=None)

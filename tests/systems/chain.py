@@ -1,0 +1,41 @@
+"""A chain of five services, in Node and in Python's asyncio, each of which asks the next one."""
+
+import harness
+import shared_servers
+
+SERVICES = ("entry", "second", "third", "fourth", "last")
+# Milliseconds that a service works before and after it asks the next, on average.
+WORK = 2
+
+
+class Chain(harness.System):
+    """All requests are worked on at once, so that later ones overtake."""
+
+    name = "chain"
+    packages = ()
+    pip = ("aiohttp",)
+    requests = 400
+    places = 64
+
+    def start(self, run):
+        for place, name in enumerate(SERVICES):
+            env = {"PORT": run.port(name), "WORK": WORK, "PLACES": self.places}
+            if name != SERVICES[-1]:
+                env["NEXT"] = run.port(SERVICES[place + 1])
+            if place % 2 == 0 and name != SERVICES[-1]:
+                shared_servers.node(run, name, "chain/hop.js", env)
+            else:
+                folder = shared_servers.copied(run, "chain")
+                run.record(name, [run.python(), folder / "hop.py"], env=env)
+        for name in SERVICES:
+            run.wait_port(name)
+
+    def load(self, run, requests, concurrency):
+        run.http_load(requests, concurrency, ["/{id}"])
+
+
+class ChainInTurn(Chain):
+    """Each service works on one request at a time, and the others wait in turn."""
+
+    name = "chain-in-turn"
+    places = 1
