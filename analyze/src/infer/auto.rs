@@ -151,14 +151,28 @@ fn doubted(
 ) -> (Vec<(u32, f64)>, f64) {
     let of_call = |message: usize| calls.doubt(calls.of_message(message));
     let own = of_call(message).max(of_service);
+    let most = most_doubt(parents, spontaneous);
     let mut left = spontaneous;
     let parents = parents.iter().map(|(parent, probability)| {
-        let doubt = own.max(of_call(*parent as usize)).min(MOST_DOUBT);
+        let doubt = own.max(of_call(*parent as usize)).min(most);
         left += doubt * probability;
         (*parent, (1.0 - doubt) * probability)
     });
     let parents = parents.collect();
     (parents, left)
+}
+
+/// The most that a doubt may take from each of these parents, so that the likeliest stays likelier than none, if it is. Where
+/// several may be it, what is taken from all of them is soon more than what one of them has.
+fn most_doubt(parents: &[(u32, f64)], spontaneous: f64) -> f64 {
+    // How near to that it may come.
+    const BELOW: f64 = 0.9;
+    let likeliest = parents.iter().map(|(_, probability)| *probability).fold(0.0, f64::max);
+    let all: f64 = parents.iter().map(|(_, probability)| probability).sum();
+    if likeliest <= spontaneous {
+        return MOST_DOUBT;
+    }
+    (BELOW * (likeliest - spontaneous) / (likeliest + all)).min(MOST_DOUBT)
 }
 
 impl Auto {
@@ -226,5 +240,22 @@ impl Auto {
         found.sort_unstable_by_key(|(at, _)| *at);
         progress.advance(services.iter().map(|service| service.calls.len() as u64).sum());
         found.into_iter().map(|(_, found)| found).collect()
+    }
+}
+
+#[cfg(test)]
+mod doubt_tests {
+    use super::most_doubt;
+
+    #[test]
+    fn doubt_leaves_the_likeliest_of_several_parents_likelier_than_none() {
+        for (parents, spontaneous) in [(vec![(1, 0.55), (2, 0.45)], 0.0), (vec![(1, 0.4), (2, 0.35)], 0.25)] {
+            let doubt = most_doubt(&parents, spontaneous);
+            let all: f64 = parents.iter().map(|(_, probability)| probability).sum();
+            assert!(doubt > 0.0 && (1.0 - doubt) * parents[0].1 > spontaneous + doubt * all, "{doubt}");
+        }
+        // One alone loses as much as before, and where none is likelier nothing is to be kept.
+        assert!((most_doubt(&[(1, 1.0)], 0.0) - 0.45).abs() < 1e-9);
+        assert!((most_doubt(&[(1, 0.3)], 0.7) - super::MOST_DOUBT).abs() < 1e-9);
     }
 }

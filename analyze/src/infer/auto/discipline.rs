@@ -14,6 +14,8 @@ use super::shapes::Shapes;
 /// What is taken to have been seen beforehand: so many times two requests waited that were as likely to be next, and so
 /// often the later one was.
 const BEFOREHAND: (usize, usize) = (6, 2);
+/// The same for an event loop.
+const BEFOREHAND_IN_A_LOOP: (usize, usize) = (60, 2);
 /// The bounds of what is learned.
 const LEAST: f64 = -1.0;
 const MOST: f64 = 4.0;
@@ -21,6 +23,17 @@ const MOST: f64 = 4.0;
 /// What is less than this when all is learned counts nothing: the one best assignment, from which it is learned, has fewer that overtake than
 /// there are, as it gives calls that could be of either to the one that waits longer.
 pub(super) const SURE: f64 = 1.5;
+
+/// What is supposed of an event loop before it is known.
+const IN_A_LOOP: f64 = 3.0;
+
+/// Supposes, before anything is learned, how much less often than by their delays requests overtake: in an event loop those
+/// that wait for the same are served in turn.
+pub(super) fn suppose(service: &Service, model: &mut Model) {
+    if service.is_event_loop() {
+        model.overtaking.extend(service.calls.iter().map(|call| (call.kind, IN_A_LOOP)));
+    }
+}
 
 /// A request that a call may be for.
 #[derive(Clone, Copy, Debug)]
@@ -30,32 +43,26 @@ pub(super) struct Way {
     pub(super) score: f64,
     /// Since when it waits for such a call, if it does.
     pub(super) waiting: Option<i64>,
-    pub(super) kind: u32,
     /// Whether the call before this one on the same connection was made for it.
     pub(super) has_before: bool,
 }
 
-/// Makes it less likely that a call of that kind is for a request while another one of the same kind waits longer. What
-/// all that wait have together stays as it was.
-pub(super) fn tilt(ways: &mut [Way], call: u32, overtaking: &FxHashMap<(u32, u32), f64>) {
-    if overtaking.is_empty() || ways.iter().filter(|way| way.waiting.is_some()).count() < 2 {
+/// Makes it less likely that a call of that kind is for a request while another one waits longer for such a call, whoever
+/// made that request: a pool of connections has one queue for all. What all that wait have together stays as it was.
+pub(super) fn tilt(ways: &mut [Way], call: u32, overtaking: &FxHashMap<u32, f64>) {
+    let Some(less) = overtaking.get(&call) else { return };
+    let waiting = || ways.iter().filter(|way| way.waiting.is_some());
+    if waiting().count() < 2 {
         return;
     }
-    let mut kinds: Vec<u32> = ways.iter().filter(|way| way.waiting.is_some()).map(|way| way.kind).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
-    for kind in kinds {
-        let Some(less) = overtaking.get(&(kind, call)) else { continue };
-        let waiting = || ways.iter().filter(|way| way.kind == kind && way.waiting.is_some());
-        let first = waiting().filter_map(|way| way.waiting).min();
-        let most = waiting().map(|way| way.score).fold(f64::NEG_INFINITY, f64::max);
-        let cost = |way: &Way| if way.waiting > first { *less } else { 0.0 };
-        let before: f64 = waiting().map(|way| (way.score - most).exp()).sum();
-        let after: f64 = waiting().map(|way| (way.score - most - cost(way)).exp()).sum();
-        let rest = (before / after).ln();
-        for way in ways.iter_mut().filter(|way| way.kind == kind && way.waiting.is_some()) {
-            way.score += rest - if way.waiting > first { *less } else { 0.0 };
-        }
+    let first = waiting().filter_map(|way| way.waiting).min();
+    let most = waiting().map(|way| way.score).fold(f64::NEG_INFINITY, f64::max);
+    let cost = |way: &Way| if way.waiting > first { *less } else { 0.0 };
+    let before: f64 = waiting().map(|way| (way.score - most).exp()).sum();
+    let after: f64 = waiting().map(|way| (way.score - most - cost(way)).exp()).sum();
+    let rest = (before / after).ln();
+    for way in ways.iter_mut().filter(|way| way.waiting.is_some()) {
+        way.score += rest - if way.waiting > first { *less } else { 0.0 };
     }
 }
 
@@ -68,7 +75,7 @@ pub(super) fn learn(
     model: &mut Model,
 ) {
     // Of each kind: the probability of overtaking by the delays alone, and whether it happened.
-    let mut seen: FxHashMap<(u32, u32), Vec<(f64, bool)>> = FxHashMap::default();
+    let mut seen: FxHashMap<u32, Vec<(f64, bool)>> = FxHashMap::default();
     let mut open: Vec<(u32, Vec<u32>, u32)> = Vec::new();
     for (_, event) in events {
         match event {
@@ -87,19 +94,16 @@ pub(super) fn learn(
                 else {
                     continue;
                 };
-                let of = service.requests[own as usize].kind;
                 let mut waiting: Vec<(i64, f64, bool)> = Vec::new();
                 for (request, made, shape) in &open {
-                    if service.requests[*request as usize].kind == of {
-                        let at = At { request: *request, made: recent(made), shape: *shape };
-                        if let Some(since) = model.waiting(service, shapes, &at, *call) {
-                            let score = model.call(service, shapes, &at, *call);
-                            waiting.push((since, score, *request == own));
-                        }
+                    let at = At { request: *request, made: recent(made), shape: *shape };
+                    if let Some(since) = model.waiting(service, shapes, &at, *call) {
+                        let score = model.call(service, shapes, &at, *call);
+                        waiting.push((since, score, *request == own));
                     }
                 }
                 if waiting.len() >= 2 {
-                    seen.entry((of, kind)).or_default().extend(overtaken(&waiting));
+                    seen.entry(kind).or_default().extend(overtaken(&waiting));
                 }
                 let (_, made, shape) = &mut open[place];
                 made.push(*call);
@@ -107,9 +111,10 @@ pub(super) fn learn(
             }
         }
     }
-    for (kinds, mut seen) in seen {
-        seen.extend((0..BEFOREHAND.0).map(|at| (0.5, at < BEFOREHAND.1)));
-        model.overtaking.insert(kinds, less_often(&seen));
+    for (kind, mut seen) in seen {
+        let (all, later) = if service.is_event_loop() { BEFOREHAND_IN_A_LOOP } else { BEFOREHAND };
+        seen.extend((0..all).map(|at| (0.5, at < later)));
+        model.overtaking.insert(kind, less_often(&seen));
     }
 }
 
@@ -152,16 +157,36 @@ mod tests {
 
     #[test]
     fn the_one_that_waits_longest_gains_what_the_others_lose() {
-        let way = |slot, waiting, kind| {
+        let way = |slot, waiting| {
             let score = 0.5f64.ln();
-            Way { slot, score, waiting, kind, has_before: false }
+            Way { slot, score, waiting, has_before: false }
         };
-        let mut ways = [way(0, Some(20), 1), way(1, Some(10), 1), way(2, None, 1), way(3, Some(5), 2)];
-        let less = [((1, 9), 3f64.ln())].into_iter().collect();
+        let mut ways = [way(0, Some(20)), way(1, Some(10)), way(2, None), way(3, Some(5))];
+        let less = [(9, 3f64.ln())].into_iter().collect();
         tilt(&mut ways, 9, &less);
         let probabilities = ways.map(|way| (way.score.exp() * 1000.0).round());
-        assert_eq!(probabilities, [250.0, 750.0, 500.0, 500.0]);
+        assert_eq!(probabilities, [300.0, 300.0, 500.0, 900.0]);
         tilt(&mut ways, 8, &less);
-        assert_eq!(ways.map(|way| (way.score.exp() * 1000.0).round()), [250.0, 750.0, 500.0, 500.0]);
+        assert_eq!(ways.map(|way| (way.score.exp() * 1000.0).round()), probabilities);
+    }
+
+    #[test]
+    fn an_event_loop_is_supposed_to_serve_in_turn_and_others_are_not() {
+        use crate::infer::auto::service::Span;
+        let supposed = |thread: fn(u32) -> u32| {
+            let mut service = Service::default();
+            for at in 0..50 {
+                service.requests.push(Span { begin: 0, end: 9, kind: 1 });
+                service.request_threads.push([thread(at); 2]);
+                service.calls.push(Span { begin: 1, end: 8, kind: 2 });
+                service.call_threads.push([thread(at); 2]);
+            }
+            let mut model = Model::default();
+            suppose(&service, &mut model);
+            model.overtaking.get(&2).copied()
+        };
+        assert_eq!(supposed(|_| 4), Some(IN_A_LOOP));
+        assert_eq!(supposed(|at| at % 2), None);
+        assert_eq!(supposed(|_| crate::infer::auto::service::UNKNOWN_THREAD), None);
     }
 }

@@ -177,7 +177,7 @@ impl Learner<'_> {
         model
     }
 
-    /// The same without the order of service, which beginnings are too far off to tell.
+    /// The same without what is learned of the order of service, which beginnings are too far off to tell.
     fn without_turns(&self, owner: &[u32], nobody: Nobody, shapes: &mut Shapes) -> Model {
         let service = self.service;
         let mut model = learn(service, &made_for(service, owner), |_| true, shapes, self.axis);
@@ -185,6 +185,9 @@ impl Learner<'_> {
         model.connections = Connections::learn(service, &self.events, owner);
         model.sizes = Sizes::learn(service, &self.events, owner);
         model.promises = Promises::learn(service, &self.events, owner, self.axis);
+        if service.without.has(Evidence::Turns) {
+            discipline::suppose(service, &mut model);
+        }
         model
     }
 

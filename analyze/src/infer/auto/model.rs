@@ -52,8 +52,9 @@ pub(super) struct Model {
     pub(super) counts: FxHashMap<u32, Vec<(u32, Vec<f64>)>>,
     /// What is called next for a request of that kind and shape, and how often.
     pub(super) next: FxHashMap<(u32, ShapeId), Vec<(u32, f64)>>,
-    /// How many times less likely than by its delay alone it is that a later request overtakes, as a logarithm.
-    pub(super) overtaking: FxHashMap<(u32, u32), f64>,
+    /// By the kind of call: how many times less likely than by its delay alone it is that a later request overtakes, as a
+    /// logarithm.
+    pub(super) overtaking: FxHashMap<u32, f64>,
     /// What threads prove.
     pub(super) threads: Threads,
     /// What connections prove.

@@ -264,7 +264,6 @@ impl<'a> Search<'a> {
                     slot: slot as u32,
                     score: judged.score,
                     waiting: judged.waiting,
-                    kind: span_of.kind,
                     has_before: judged.has_before,
                 });
             }

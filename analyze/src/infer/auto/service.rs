@@ -56,6 +56,8 @@ pub(super) const UNKNOWN_SIZE: i64 = -1;
 
 /// Nobody waits longer for the answer to a request than this many times as long as nearly all of its kind took.
 const PATIENCE: f64 = 1.5;
+/// Of an event loop no more than one event in so many is another thread's.
+const ONE_IN: usize = 100;
 /// The part of the requests that are nearly all.
 const NEARLY_ALL: f64 = 0.99;
 /// Fewer answered requests of a kind tell nothing of how long one may take.
@@ -120,6 +122,19 @@ impl Service {
     /// The thread that answered the request.
     pub(super) fn answerer(&self, request: u32) -> u32 {
         self.request_threads.get(request as usize).map_or(UNKNOWN_THREAD, |[_, thread]| *thread)
+    }
+
+    /// Whether one thread receives all requests, makes all calls and receives what they bring: an event loop, which takes up
+    /// what comes in the order in which it comes.
+    pub(super) fn is_event_loop(&self) -> bool {
+        let receivers = self.request_threads.iter().map(|[receiver, _]| receiver);
+        let mut threads = receivers.chain(self.call_threads.iter().flatten());
+        let Some(first) = threads.find(|thread| **thread != UNKNOWN_THREAD) else { return false };
+        let (mut same, mut others) = (1_usize, 0_usize);
+        for thread in threads.filter(|thread| **thread != UNKNOWN_THREAD) {
+            *(if thread == first { &mut same } else { &mut others }) += 1;
+        }
+        others * ONE_IN <= same
     }
 
     /// Whether the request and the call are the two ends of one call that the node makes to itself.
