@@ -99,7 +99,7 @@ impl Pairs<'_> {
     /// Exchanges what is best exchanged between two requests about the `call` of one of them; whether anything was.
     fn exchange(&mut self, call: u32, own: u32, other: u32) -> bool {
         let kind = self.service.calls[call as usize].kind;
-        let less = self.overtaking([own, other], kind);
+        let less = self.model.overtaking.get(&kind).copied().unwrap_or(0.0).max(0.0);
         let calls = [own, other].map(|request| self.made[request as usize].len());
         if less > discipline::SURE || calls[0] + calls[1] > MOST_CALLS {
             return false;
@@ -127,16 +127,6 @@ impl Pairs<'_> {
             self.scores[request as usize] = Some(score);
         }
         true
-    }
-
-    /// How many times less likely than by the delays it is that one of the requests overtakes the other with a call of that
-    /// kind, as a logarithm.
-    fn overtaking(&self, requests: [u32; 2], kind: u32) -> f64 {
-        let less = requests.map(|request| {
-            let of = self.service.requests[request as usize].kind;
-            self.model.overtaking.get(&(of, kind)).copied().unwrap_or(0.0)
-        });
-        less[0].max(less[1]).max(0.0)
     }
 
     /// 1 where an exchange of these calls lets the later request overtake, -1 where it ends that, and 0 where they do not
