@@ -196,6 +196,15 @@ impl MessageTrace {
         arrival(self.recv_ts(row), self.recv_first(row), self.recv_last(row))
     }
 
+    /// [`Message::send_last`] of row `row` alone.
+    ///
+    /// # Panics
+    /// As for [`MessageTrace::message`].
+    #[inline]
+    pub fn send_last(&self, row: usize) -> Option<i64> {
+        Some(self.times[1][row]).filter(|time| *time != NIL)
+    }
+
     /// [`Message::recv_last`] of row `row` alone.
     ///
     /// # Panics

@@ -9,13 +9,20 @@ use std::iter::Peekable;
 
 use crate::calls::Part;
 use crate::multiplexed;
+use crate::streaming::{self, Inside};
 
 /// Merges messages of one direction, in order, where at most `gap` nanoseconds lie between them at the sender (at the
 /// receiver, where the sender was not traced) and the other direction had no turn: none of its receives at the sender,
 /// whose times are `at_sender`, and none of its sends at the receiver, whose times are `at_receiver`. All are in order
 /// and gone through once, so that no more of them need be in memory than one. On a `multiplexed` connection the sides need not
-/// take turns, and a message is one piece.
-pub fn merge<P, S, R>(parts: P, at_sender: S, at_receiver: R, gap: i64, multiplexed: bool) -> Merge<P, S, R>
+/// take turns, and a message is one piece. What is `inside` an exchange of bodies has no border at all.
+pub(crate) fn merge<P, S, R>(
+    parts: P,
+    (at_sender, at_receiver): (S, R),
+    gap: i64,
+    multiplexed: bool,
+    inside: Inside<'_>,
+) -> Merge<'_, P, S, R>
 where
     P: Iterator<Item = Part>,
     S: Iterator<Item = i64>,
@@ -29,12 +36,14 @@ where
         at_receiver: Turns::of(at_receiver),
         gap,
         multiplexed,
+        inside,
+        place: 0,
     }
 }
 
 /// See [`merge`].
 #[derive(Debug)]
-pub struct Merge<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> {
+pub(crate) struct Merge<'a, P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> {
     parts: P,
     /// The first part of the next message.
     next: Option<Part>,
@@ -44,9 +53,12 @@ pub struct Merge<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> {
     at_receiver: Turns<R>,
     gap: i64,
     multiplexed: bool,
+    inside: Inside<'a>,
+    /// How many bytes the parts so far have.
+    place: u64,
 }
 
-impl<P, S, R> Iterator for Merge<P, S, R>
+impl<P, S, R> Iterator for Merge<'_, P, S, R>
 where
     P: Iterator<Item = Part>,
     S: Iterator<Item = i64>,
@@ -57,13 +69,15 @@ where
     fn next(&mut self) -> Option<Part> {
         let mut message = self.next.take().or_else(|| self.parts.next())?;
         self.latest = Some(message);
+        self.place += message.bytes;
         while let Some(part) = self.parts.next() {
-            if !self.adjacent(&message, &part) {
+            if !self.goes_on(&message, &part) && !self.adjacent(&message, &part) {
                 self.next = Some(part);
                 break;
             }
             append(&mut message, &part);
             self.latest = Some(part);
+            self.place += part.bytes;
         }
         Some(message)
     }
@@ -91,9 +105,16 @@ impl<I: Iterator<Item = i64>> Turns<I> {
     }
 }
 
-impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> Merge<P, S, R> {
+impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> Merge<'_, P, S, R> {
+    /// Whether the next part is of the same exchange.
+    fn goes_on(&mut self, last: &Part, next: &Part) -> bool {
+        let processes = |part: &Part| [part.sent, part.received].map(|seen| seen.map(|seen| seen.process));
+        self.inside.goes_on(self.place) && processes(last) == processes(next)
+    }
+
     fn adjacent(&mut self, last: &Part, next: &Part) -> bool {
         let mut distance = None;
+        let is_behind = is_behind(last, next);
         for (side, last, next) in [(0, last.sent, next.sent), (1, last.received, next.received)] {
             match (last, next) {
                 // Work that other processes do is other nodes' work.
@@ -105,7 +126,8 @@ impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> Merge<P, S, R> {
                     if turn {
                         return false;
                     }
-                    distance = distance.or(Some(next.first.saturating_sub(last.last)));
+                    let at_this_end = next.first.saturating_sub(last.last);
+                    distance = distance.filter(|_| !is_behind).or(Some(at_this_end));
                 }
                 (None, None) => {}
                 _ => return false,
@@ -124,6 +146,13 @@ impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> Merge<P, S, R> {
         message.bytes <= multiplexed::CONTROL_BYTES
             && about.is_some_and(|(turn, sent)| sent.first.saturating_sub(turn) <= multiplexed::CONTROL_DELAY)
     }
+}
+
+/// Whether the receiver of a body had not got all of it when `next` was sent: who sends more then waits for that, however
+/// long, and only the receiver can tell a pause.
+fn is_behind(last: &Part, next: &Part) -> bool {
+    let times = next.sent.zip(last.received);
+    last.bytes >= streaming::PIECE && times.is_some_and(|(sent, received)| sent.first < received.last)
 }
 
 fn append(last: &mut Part, next: &Part) {
@@ -155,6 +184,20 @@ mod tests {
         }
     }
 
+    fn merged<P, S, R>(
+        parts: P,
+        (at_sender, at_receiver): (S, R),
+        gap: i64,
+        multiplexed: bool,
+    ) -> Merge<'static, P, S, R>
+    where
+        P: Iterator<Item = Part>,
+        S: Iterator<Item = i64>,
+        R: Iterator<Item = i64>,
+    {
+        super::merge(parts, (at_sender, at_receiver), gap, multiplexed, Inside::of(&[], 0))
+    }
+
     /// Both directions of one flow.
     fn merge([one, other]: [Vec<Part>; 2], gap: i64) -> [Vec<Part>; 2] {
         [(&one, &other), (&other, &one)].map(|(parts, turns)| {
@@ -162,7 +205,7 @@ mod tests {
             let mut at_sender: Vec<i64> = received.flat_map(|seen| [seen.first, seen.last]).collect();
             at_sender.sort_unstable();
             let sent = turns.iter().filter_map(|part| part.sent.map(|seen| seen.first));
-            super::merge(parts.iter().copied(), at_sender.into_iter(), sent, gap, false).collect()
+            merged(parts.iter().copied(), (at_sender.into_iter(), sent), gap, false).collect()
         })
     }
 
@@ -201,7 +244,7 @@ mod tests {
         let sizes = |first: Part, next: Part| -> Vec<u64> {
             let turns = answers.iter().filter_map(|part| part.received.map(|seen| seen.first));
             let none = std::iter::empty();
-            super::merge([first, next].into_iter(), turns, none, 100, false).map(|part| part.bytes).collect()
+            merged([first, next].into_iter(), (turns, none), 100, false).map(|part| part.bytes).collect()
         };
         assert_eq!(sizes(acknowledgement, next(true)), [17, 300]);
         // Nothing came in between, or it is too large, or too late to be about what was received.
@@ -218,7 +261,7 @@ mod tests {
         let parts = parts.map(|part| Part { sent: part.sent.map(|seen| Seen { tid: 1, ..seen }), ..part });
         let sizes = |multiplexed| -> Vec<u32> {
             let none = || std::iter::empty();
-            super::merge(parts.into_iter(), none(), none(), 100, multiplexed).map(|part| part.parts).collect()
+            merged(parts.into_iter(), (none(), none()), 100, multiplexed).map(|part| part.parts).collect()
         };
         assert_eq!((sizes(false), sizes(true)), (vec![3], vec![2, 1]));
     }
@@ -227,6 +270,16 @@ mod tests {
     fn a_long_pause_is_a_border() {
         let [one, _] = merge([vec![part(0, 5), part(100, 105), part(201, 206)], vec![]], 100);
         assert_eq!(sizes(&one), [2, 1]);
+    }
+
+    #[test]
+    fn a_pause_until_the_receiver_has_caught_up_is_none() {
+        let body = |sent, received| Part { bytes: streaming::PIECE, ..part(sent, received) };
+        let pieces = |parts: Vec<Part>| sizes(&merge([parts, vec![]], 100)[0]);
+        assert_eq!(pieces(vec![body(0, 500), body(300, 550), body(540, 610)]), [3]);
+        assert_eq!(pieces(vec![body(0, 290), body(300, 350)]), [1, 1], "all was there");
+        assert_eq!(pieces(vec![body(0, 500), body(300, 601)]), [1, 1], "a pause at both ends");
+        assert_eq!(pieces(vec![part(0, 500), body(300, 550)]), [1, 1], "no body");
     }
 
     #[test]

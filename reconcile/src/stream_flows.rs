@@ -20,6 +20,7 @@ use crate::reconciliation::{Reconciliation, add};
 use crate::row_sink::RowSink;
 use crate::rows::Row;
 use crate::socket::Socket;
+use crate::streaming::{self, Exchange, Inside};
 use crate::streams::Parts;
 use crate::ways::{ManyWays, Owners, SortingWays, Ways};
 
@@ -103,12 +104,13 @@ impl StreamMatcher<'_> {
 }
 
 /// What is done with the messages of a connection.
-#[derive(Clone, Copy)]
 struct Treatment {
     /// They are left out.
     internal: bool,
     /// They need not take turns.
     multiplexed: bool,
+    /// Where bodies went both ways at once.
+    exchanges: Vec<Exchange>,
 }
 
 /// One connection, being matched.
@@ -146,9 +148,10 @@ impl Matching<'_> {
         }
         let multiplexed = !internal && self.is_multiplexed(ways);
         counts.multiplexed += u64::from(multiplexed);
-        let treatment = Treatment { internal, multiplexed };
+        let exchanges = if internal || multiplexed { Vec::new() } else { self.exchanges(ways) };
+        let treatment = Treatment { internal, multiplexed, exchanges };
         for direction in 0..2 {
-            self.direction(ways, direction, treatment, counts, samples, rows)?;
+            self.direction(ways, direction, &treatment, counts, samples, rows)?;
         }
         ways.check()?;
         Ok(!internal)
@@ -174,11 +177,13 @@ impl Matching<'_> {
         &self,
         ways: &impl Ways,
         direction: usize,
-        Treatment { internal, multiplexed }: Treatment,
+        treatment: &Treatment,
         counts: &mut Reconciliation,
         samples: &mut Samples,
         rows: &mut RowSink,
     ) -> Result<(), Error> {
+        let Treatment { internal, multiplexed, .. } = *treatment;
+        let inside = Inside::of(&treatment.exchanges, direction);
         let [sends, receives] = [2 * direction, 2 * direction + 1];
         let turns = |way: usize| ways.calls(way).filter(|call| !call.is_forgotten()).map(|call| call.time);
         let (sends_back, receives_back) = (turns(2 - sends), turns(3 - sends));
@@ -190,7 +195,7 @@ impl Matching<'_> {
         });
         let gap = i64::try_from(self.matcher.options.fat_gap.as_nanos()).unwrap_or(i64::MAX);
         let (mut all, mut both, mut send_only) = (0, 0, 0);
-        for message in fat::merge(seen, receives_back, sends_back, gap, multiplexed) {
+        for message in fat::merge(seen, (receives_back, sends_back), gap, multiplexed, inside) {
             all += 1;
             both += u64::from(message.sent.is_some() && message.received.is_some());
             send_only += u64::from(message.received.is_none());
@@ -233,6 +238,17 @@ impl Matching<'_> {
                 samples.add(from, to, sent.first, received.first);
             }
         }
+    }
+
+    /// Where bodies went both ways at once. Most connections have no bodies, and are not looked at any further.
+    fn exchanges(&self, ways: &impl Ways) -> Vec<Exchange> {
+        let tallies = [0, 1, 2, 3].map(|way| ways.tally(way));
+        let is_whole = tallies.iter().all(|tally| !tally.forgotten);
+        let is_large = |way: usize| tallies[way].largest.max(tallies[way + 1].largest) >= streaming::CALL;
+        if !is_whole || !is_large(0) || !is_large(2) {
+            return Vec::new();
+        }
+        streaming::exchanges(self.parts(ways, 0), ways.calls(3), ways.calls(2))
     }
 
     /// Whether many calls go over the connection at once. Where no thread did anything else, mostly they do not, and it is not

@@ -12,6 +12,8 @@ pub(crate) struct Tally {
     pub(crate) calls: bool,
     /// Whether a new message came elsewhere between some of them, or several threads made them.
     pub(crate) elsewhere: bool,
+    /// How many bytes its largest call moved.
+    pub(crate) largest: u64,
     /// The thread of the first call.
     tid: i32,
     /// Whether nobody knows how many bytes were forgotten.
@@ -33,6 +35,7 @@ impl Tally {
         if !self.calls {
             (self.calls, self.process, self.tid) = (true, call.process, call.tid);
         }
+        self.largest = self.largest.max(call.bytes);
         self.several |= call.process != self.process;
         self.elsewhere |= call.elsewhere || call.tid != self.tid;
     }

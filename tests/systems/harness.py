@@ -50,8 +50,10 @@ class System:
     entry = ("entry",)
     # ... those whose connections each serve one request, so that all of one are of its id, ...
     per_request = ()
-    # ... and those whose connections carry several requests at once (HTTP/2).
+    # ... those whose connections carry several requests at once (HTTP/2), ...
     multiplexed = ()
+    # ... and those at which each request begins with an id, whatever it is answered meanwhile.
+    marked = ()
     # How many requests a run has unless told otherwise.
     requests = 300
 
@@ -251,6 +253,7 @@ class Run:
             "entry": list(system.entry),
             "per_request": list(system.per_request),
             "multiplexed": list(system.multiplexed),
+            "marked": list(system.marked),
         }
         (self.folder / "run.json").write_text(json.dumps(about, indent=2) + "\n")
 

@@ -51,7 +51,9 @@ class Truth:
         self.entry = numbers("entry")
         self.multiplexed = numbers("multiplexed")
         per_request = numbers("per_request")
-        seen = wire.connections(Path(folder) / "lo.pcap", set(ports.values()), self.multiplexed)
+        marked = numbers("marked") if "marked" in self.about else set()
+        packets = Path(folder) / "lo.pcap"
+        seen = wire.connections(packets, set(ports.values()), self.multiplexed, marked)
         self.by_flow = defaultdict(list)
         self.id_of = {}
         for connection in seen:

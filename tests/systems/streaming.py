@@ -80,6 +80,7 @@ class Duplex(Buffered):
 
     name = "streaming-duplex"
     packages = ("haproxy", "redis-server")
+    marked = ("entry", "python", "node")
 
     def start(self, run):
         self.start_behind(run, balancer="entry")

@@ -145,8 +145,11 @@ class Direction:
         return {found.decode() for found in ID.findall(searched)}, len(payload)
 
 
-def connections(path, server_ports, multiplexed=()):
+def connections(path, server_ports, multiplexed=(), marked=()):
     """The connections of a capture file that go to one of the ports, with their exchanges.
+
+    At the `marked` ports each request begins with an id, so what has none is more of the one before,
+    even if its answer has begun.
 
     Fails where packets are missing, as ids would be missing too.
     """
@@ -176,11 +179,13 @@ def connections(path, server_ports, multiplexed=()):
         found, size = directions[to_server].take(packet)
         if not size:
             continue
-        many = int(connection.server.rpartition(":")[2]) in multiplexed
+        port = int(connection.server.rpartition(":")[2])
+        many = port in multiplexed
         # A server that greets first does so before the first exchange; its greeting is none, unless
         # nothing else is ever sent.
         if to_server:
-            if answering[0] or not connection.exchanges or (many and found):
+            begins = answering[0] and (found or port not in marked)
+            if begins or not connection.exchanges or (many and found):
                 exchange = Exchange(packet.time, connection=connection)
                 connection.exchanges.append(exchange)
                 answering[0] = False

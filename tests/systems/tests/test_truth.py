@@ -129,6 +129,16 @@ class Wire(Folder):
         (connection,) = self.seen(multiplexed={SERVER})
         self.assertEqual([one.asked for one in connection.exchanges], [{named(1)}, {named(2)}])
 
+    def test_what_has_no_id_goes_on_where_each_request_has_one(self):
+        self.capture.send(10, 5000, SERVER, named(1).encode())
+        self.capture.send(20, SERVER, 5000, b"begins")
+        self.capture.send(30, 5000, SERVER, b"more")
+        self.capture.send(40, SERVER, 5000, b"ends")
+        self.capture.send(50, 5000, SERVER, named(2).encode())
+        (connection,) = self.seen(marked={SERVER})
+        self.assertEqual([one.asked for one in connection.exchanges], [{named(1)}, {named(2)}])
+        self.assertEqual(len(self.seen()[0].exchanges), 3)
+
 
 class Score(Folder):
     """What is said of the calls that sockcap has found."""

@@ -1,11 +1,18 @@
 //! How long after its answer calls are still made for a request: logging, cache fills and notifications come after the
 //! response. They show where a call is made while no request is open: after a short time, mostly, in which little of the idle
-//! time lies, or after most of the answers.
+//! time lies, or after most of the answers. Where each request has a thread of its own ([`super::holders`]), threads are looked
+//! at one by one, as others nearly always have something to do.
+
+use rustc_hash::FxHashMap;
 
 use super::service::{Event, Service, events};
 
 /// Fewest calls outside any request to learn from.
 const FEWEST: usize = 5;
+/// Of a thread that serves one request after the other, fewer do,
+const FEWEST_BY_THREAD: usize = 2;
+/// if it is no more likely than this that as many come so soon by chance.
+const BY_CHANCE: f64 = 0.002;
 /// The part of these calls that must be within the time that is learned,
 const MOSTLY: f64 = 0.5;
 /// and how many times as many they must be as the part of the idle time in it.
@@ -26,47 +33,60 @@ pub(super) struct Afterwards {
     pub(super) kinds: Vec<u32>,
 }
 
-/// What `service`, of which nothing is known yet, shows of calls after the answer.
-pub(super) fn of(service: &Service) -> Afterwards {
-    let (mut open, mut answered) = (0_usize, None);
+/// What a service, or a thread of it, is doing.
+#[derive(Debug, Default)]
+struct Doing {
+    open: usize,
+    /// When the last request was answered.
+    answered: Option<i64>,
+    /// How many calls were made since.
+    made: usize,
+}
+
+/// What `service`, of which nothing is known yet, shows of calls after the answer; `by_thread`: each thread by itself.
+pub(super) fn of(service: &Service, by_thread: bool) -> Afterwards {
+    let mut all: FxHashMap<u32, Doing> = FxHashMap::default();
+    let receiver = |request: u32| match service.request_threads.get(request as usize) {
+        Some([receiver, _]) if by_thread => *receiver,
+        _ => 0,
+    };
     // How long after the last answer a call was made, its kind, and how long nothing was open after an answer.
     let mut calls: Vec<(i64, u32)> = Vec::new();
     let mut idle: Vec<i64> = Vec::new();
     // Of each time in which nothing was open: how long it was, and how many calls were made in it.
     let mut stretches: Vec<(i64, usize)> = Vec::new();
-    let mut made = 0;
-    let (mut followed, mut is_followed) = (0_usize, false);
+    let mut followed = 0_usize;
     for (time, event) in events(service) {
         match event {
-            Event::Receipt(_) => {
-                if let Some(answer) = answered.filter(|_| open == 0) {
+            Event::Receipt(request) => {
+                let Doing { open, answered, made } = all.entry(receiver(request)).or_default();
+                if let Some(answer) = answered.filter(|_| *open == 0) {
                     idle.push(time.saturating_sub(answer));
-                    stretches.push((time.saturating_sub(answer), made));
+                    stretches.push((time.saturating_sub(answer), *made));
                 }
-                open += 1;
-                is_followed = false;
+                *open += 1;
             }
             Event::Answer(_) => {}
             Event::Reply(request) => {
-                open = open.saturating_sub(1);
-                answered = Some(time);
-                is_followed = false;
-                made = 0;
-                if service.requests[request as usize].end > time {
-                    // It was given up: nobody knows when it was over.
-                    answered = None;
-                }
+                let Doing { open, answered, made } = all.entry(receiver(request)).or_default();
+                *open = open.saturating_sub(1);
+                // Of one that was given up nobody knows when it was over.
+                let is_answered = service.requests[request as usize].end <= time;
+                (*answered, *made) = (is_answered.then_some(time), 0);
             }
             Event::Call(call) => {
-                let Some(answer) = answered.filter(|_| open == 0) else { continue };
+                let Some(doing) = all.get_mut(&if by_thread { service.caller(call) } else { 0 }) else {
+                    continue;
+                };
+                let Some(answer) = doing.answered.filter(|_| doing.open == 0) else { continue };
                 calls.push((time.saturating_sub(answer), service.calls[call as usize].kind));
-                made += 1;
-                followed += usize::from(!std::mem::replace(&mut is_followed, true));
+                followed += usize::from(doing.made == 0);
+                doing.made += 1;
             }
         }
     }
     calls.retain(|(after, _)| *after <= service.window);
-    if calls.len() < FEWEST {
+    if calls.len() < if by_thread { FEWEST_BY_THREAD } else { FEWEST } {
         return Afterwards::default();
     }
     calls.sort_unstable();
@@ -77,11 +97,14 @@ pub(super) fn of(service: &Service) -> Afterwards {
         let of_calls = (at + 1) as f64 / calls.len() as f64;
         let of_time = idle.iter().map(|time| (*time).min(*after) as f64).sum::<f64>() / all.max(1.0);
         let is_dense = of_calls >= MOSTLY && of_calls >= DENSER * of_time;
-        if is_dense && best.is_none_or(|(most, _)| of_calls - of_time > most) {
+        let is_enough = at + 1 >= FEWEST || of_time.powi(at as i32 + 1) <= BY_CHANCE;
+        if is_dense && is_enough && best.is_none_or(|(most, _)| of_calls - of_time > most) {
             best = Some((of_calls - of_time, *after));
         }
     }
-    let is_usual = followed as f64 >= FOLLOWED * idle.len() as f64 && !come_with_time(stretches);
+    let is_usual = calls.len() >= FEWEST
+        && followed as f64 >= FOLLOWED * idle.len() as f64
+        && !come_with_time(stretches);
     let longest = best.map(|(_, after)| after).or(calls.last().map(|(after, _)| *after).filter(|_| is_usual));
     let Some(longest) = longest else { return Afterwards::default() };
     let linger = ((longest as f64 * ROOM) as i64).clamp(1, service.window.max(1));
@@ -124,17 +147,40 @@ mod tests {
 
     #[test]
     fn calls_soon_after_the_answer_are_for_the_request() {
-        let found = of(&service(|request| vec![5 * MS, (12 + request % 3) * MS]));
+        let found = of(&service(|request| vec![5 * MS, (12 + request % 3) * MS]), false);
         assert_eq!((found.linger, found.kinds), (6 * MS, vec![1]));
     }
 
     #[test]
+    fn threads_are_looked_at_one_by_one_where_others_are_always_busy() {
+        // One thread has a request open all the time; the other makes a call 1 ms after two of its answers.
+        let mut service = service(|request| if request % 30 == 7 { vec![11 * MS] } else { vec![] });
+        service.requests.insert(0, Span { begin: -MS, end: 10_000 * MS, kind: 9 });
+        service.request_threads = vec![[1; 2]; service.requests.len()];
+        service.request_threads[0] = [2; 2];
+        service.call_threads = vec![[1; 2]; service.calls.len()];
+        assert_eq!((of(&service, false).linger, of(&service, true).linger), (0, 3 * MS / 2));
+    }
+
+    #[test]
+    fn a_request_is_open_until_its_answer_is_sent() {
+        let mut service = service(|_| vec![15 * MS]);
+        service.answering = vec![6 * MS; service.requests.len()];
+        assert!(service.covers(3, 3) && service.closed(3) == service.requests[3].end + 6 * MS);
+        assert_eq!(of(&service, false).linger, 0);
+        service.answering = vec![4 * MS; service.requests.len()];
+        assert!(!service.covers(3, 3));
+        assert_eq!(of(&service, false).linger, 3 * MS / 2, "counted from the last byte");
+    }
+
+    #[test]
     fn calls_at_any_time_are_nobodys() {
-        let found = of(&service(|request| match request % 4 {
+        let at_any_time = |request: i64| match request % 4 {
             0 => vec![5 * MS, (request * 37 % 100) * MS],
             _ => vec![5 * MS],
-        }));
+        };
+        let found = of(&service(at_any_time), false);
         assert_eq!(found.linger, 0, "{found:?}");
-        assert_eq!(of(&service(|_| vec![5 * MS])).linger, 0);
+        assert_eq!(of(&service(|_| vec![5 * MS]), false).linger, 0);
     }
 }

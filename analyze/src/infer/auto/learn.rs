@@ -43,7 +43,7 @@ impl Samples {
             }
         };
         [Trigger::Receipt, Trigger::Last, Trigger::LastEnd].into_iter().for_each(&mut add);
-        if service.linger > 0 && call != NONE {
+        if service.goes_on_after_answers() && call != NONE {
             add(Trigger::Answer);
         }
         let mut kinds: Vec<u32> = made.iter().map(|call| service.calls[*call as usize].kind).collect();
@@ -127,7 +127,7 @@ pub(super) fn learn(
             let Some((before, _)) = made.split_at_checked(at) else { continue };
             let of = service.calls[*call as usize];
             let slot = shapes.count(shape, of.kind).min(SLOTS - 1);
-            if service.linger > 0 {
+            if service.goes_on_after_answers() {
                 let is_after = usize::from(of.begin > span.end);
                 model.after_answer.entry((span.kind, of.kind)).or_insert([0.5; 2])[is_after] += 1.0;
             }

@@ -202,7 +202,7 @@ impl Model {
 
     /// How likely a call of that kind is to be made after the answer, if it is, or else before it.
     fn afterwards(&self, service: &Service, request: u32, call: u32) -> f64 {
-        if service.linger == 0 {
+        if !service.goes_on_after_answers() {
             return 0.0;
         }
         let (request, call) = (service.requests[request as usize], service.calls[call as usize]);
@@ -332,7 +332,7 @@ fn while_idle(service: &Service, events: &[(i64, Event)]) -> FxHashMap<u32, f64>
 /// Of the calls `made` for a request, in their order, those that were made before its answer.
 pub(super) fn before_answer<'made>(service: &Service, request: u32, made: &'made [u32]) -> &'made [u32] {
     let end = service.requests[request as usize].end;
-    if service.linger == 0 {
+    if !service.goes_on_after_answers() {
         return made;
     }
     let before = made.partition_point(|call| service.calls[*call as usize].begin <= end);

@@ -58,6 +58,7 @@ pub(super) fn services(
             let answerer = response.map_or(UNKNOWN_THREAD, |row| threads.sender(&trace.message(row)));
             service.request_threads.push([threads.receiver(&request), answerer]);
             service.request_sizes.push(bytes);
+            service.answering.push(end.and(response).map_or(0, |row| answering(trace, row)));
             service.request_calls.push(call as u32);
         }
         let giver = Some(jobs.giver(caller)).filter(|giver| !jobs.of_node(*giver).is_empty());
@@ -100,6 +101,7 @@ pub(super) fn services(
                 .request_threads
                 .push([threads.receiver(&trace.message(job.row as usize)), UNKNOWN_THREAD]);
             service.request_sizes.push([trace.bytes(job.row as usize), UNKNOWN_SIZE]);
+            service.answering.push(0);
             service.request_calls.push(job.call);
         }
         offsets::align(service, &requests_by_peers, &calls_by_peers);
@@ -110,11 +112,20 @@ pub(super) fn services(
             service.request_threads = Vec::new();
             service.call_threads = Vec::new();
         }
+        if service.answering.iter().all(|answering| *answering == 0) {
+            service.answering = Vec::new();
+        }
         if service.call_before.iter().all(|before| *before == NONE) {
             service.call_before = Vec::new();
         }
     }
     services
+}
+
+/// For how long a message was being sent.
+fn answering(trace: &MessageTrace, row: usize) -> i64 {
+    let sent = trace.send_first(row).zip(trace.send_last(row));
+    sent.map_or(0, |(first, last)| last.saturating_sub(first).max(0))
 }
 
 /// By whose clocks the events of each node are told.

@@ -160,6 +160,8 @@ impl<'a> Search<'a> {
     fn reply(&mut self, request: u32, time: i64, is_judged: bool) {
         let Some(slot) = self.open.iter().position(|open| *open == request) else { return };
         self.open.remove(slot);
+        let is_answered =
+            self.service.closed(request) > self.service.over(&self.service.requests[request as usize]);
         let mut scores: FxHashMap<u32, f64> = FxHashMap::default();
         let mut all = std::mem::take(&mut self.hypotheses);
         let mut ways: Vec<(f64, f64, u32)> = Vec::with_capacity(all.len());
@@ -171,13 +173,12 @@ impl<'a> Search<'a> {
                 None => {
                     let score = self.with(state, |search, at| {
                         // Where something may be done after the answer, the answer itself was judged when it was given.
-                        match search.service.linger {
-                            0 => search.model.reply(search.service, search.shapes, at),
-                            _ => search.model.finish(search.service, search.shapes, at),
+                        match is_answered {
+                            false => search.model.reply(search.service, search.shapes, at),
+                            true => search.model.finish(search.service, search.shapes, at),
                         }
                     });
-                    let is_answered = self.service.linger == 0;
-                    let score = score - if is_answered { self.states[state as usize].promised } else { 0.0 };
+                    let score = score - if is_answered { 0.0 } else { self.states[state as usize].promised };
                     scores.insert(state, score);
                     score
                 }
@@ -255,7 +256,7 @@ impl<'a> Search<'a> {
                 let request = self.open[slot];
                 let span_of = self.service.requests[request as usize];
                 let is_possible =
-                    self.service.closed(&span_of) >= span.begin && !self.service.is_itself(request, call);
+                    self.service.closed(request) >= span.begin && !self.service.is_itself(request, call);
                 if !is_possible || (is_held && request != holder) {
                     continue;
                 }

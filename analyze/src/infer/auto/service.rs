@@ -22,6 +22,8 @@ pub(super) struct Service {
     /// not known. Empty where nothing is.
     pub(super) request_sizes: Vec<[i64; 2]>,
     pub(super) call_sizes: Vec<[i64; 2]>,
+    /// For how many nanoseconds each answer was being sent, from its first byte to its last. Empty where none took any.
+    pub(super) answering: Vec<i64>,
     /// The call before each call on the same connection; [`NONE`] where there is none. Empty where no connection is known.
     pub(super) call_before: Vec<u32>,
     /// The call after each call on the same connection, likewise.
@@ -67,9 +69,10 @@ impl Service {
     /// Whether the call can have been made for the request and been waited for: it ended before.
     pub(super) fn covers(&self, request: u32, call: u32) -> bool {
         let is_itself = self.is_itself(request, call);
+        let closed = self.closed(request);
         let (request, call) = (self.requests[request as usize], self.calls[call as usize]);
         if call.begin > request.end {
-            return !is_itself && call.begin <= self.closed(&request);
+            return !is_itself && call.begin <= closed;
         }
         let by_its_begin = call.end == OPEN || !self.without.has(Evidence::Nesting);
         !is_itself && request.end >= if by_its_begin { call.begin } else { call.end }
@@ -88,9 +91,7 @@ impl Service {
     /// Whether there will be another call on the connection of this one after `time`, and before the request is answered.
     pub(super) fn goes_on(&self, call: u32, request: u32, time: i64) -> bool {
         let next = self.call_after.get(call as usize).and_then(|next| self.calls.get(*next as usize));
-        next.is_some_and(|next| {
-            next.begin > time && next.begin <= self.closed(&self.requests[request as usize])
-        })
+        next.is_some_and(|next| next.begin > time && next.begin <= self.closed(request))
     }
 
     /// How many calls no request covers: none that was ever answered was open when they were made and lasted until they were
@@ -198,7 +199,8 @@ impl Service {
     pub(super) fn prepare(&mut self) {
         self.learn_patience();
         self.put_timers_aside();
-        let afterwards = afterwards::of(self);
+        let has_holders = !holders::of(self).is_empty();
+        let afterwards = afterwards::of(self, has_holders);
         (self.linger, self.after_answer) = (afterwards.linger, afterwards.kinds);
         if !self.call_before.is_empty() && self.without.has(Evidence::Connections) {
             self.call_after = vec![NONE; self.calls.len()];
@@ -262,6 +264,7 @@ impl Service {
         pick(&mut self.request_calls, places);
         pick(&mut self.request_threads, places);
         pick(&mut self.request_sizes, places);
+        pick(&mut self.answering, places);
     }
 
     fn part(&self, requests: usize, calls: usize, until: Option<i64>) -> Service {
@@ -272,6 +275,7 @@ impl Service {
             call_threads: self.call_threads.iter().take(calls).copied().collect(),
             request_sizes: self.request_sizes.iter().take(requests).copied().collect(),
             call_sizes: self.call_sizes.iter().take(calls).copied().collect(),
+            answering: self.answering.iter().take(requests).copied().collect(),
             call_before: self.call_before.iter().take(calls).copied().collect(),
             call_after: self.call_after.iter().take(calls).copied().collect(),
             held: self.held.iter().take(calls).copied().collect(),
@@ -298,9 +302,20 @@ impl Service {
 
 impl Service {
     /// When nothing is done for the request any more.
-    pub(super) fn closed(&self, request: &Span) -> i64 {
-        let linger = if request.end == OPEN { 0 } else { self.linger };
-        self.over(request).saturating_add(linger)
+    pub(super) fn closed(&self, request: u32) -> i64 {
+        let span = &self.requests[request as usize];
+        let linger = if span.end == OPEN { 0 } else { self.linger.saturating_add(self.answering(request)) };
+        self.over(span).saturating_add(linger)
+    }
+
+    /// For how long the answer to the request was being sent.
+    pub(super) fn answering(&self, request: u32) -> i64 {
+        self.answering.get(request as usize).copied().unwrap_or(0)
+    }
+
+    /// Whether calls may be made for requests that are being answered, or were.
+    pub(super) fn goes_on_after_answers(&self) -> bool {
+        self.linger > 0 || !self.answering.is_empty()
     }
 }
 
@@ -327,7 +342,7 @@ pub(super) fn events(service: &Service) -> Vec<(i64, Event)> {
     let mut events = Vec::with_capacity(2 * service.requests.len() + service.calls.len());
     for (at, request) in service.requests.iter().enumerate() {
         events.push((request.begin, Event::Receipt(at as u32)));
-        let (over, closed) = (service.over(request), service.closed(request));
+        let (over, closed) = (service.over(request), service.closed(at as u32));
         if closed > over {
             events.push((over, Event::Answer(at as u32)));
         }

@@ -12,7 +12,7 @@ pub(super) enum Trigger {
     Receipt,
     /// The last response was received or, before there was one, the request.
     LastEnd,
-    /// The request was answered.
+    /// The request was answered: with the last byte, or before that was sent with the first.
     Answer,
     /// The last call of that kind was made.
     Start(u32),
@@ -28,7 +28,11 @@ impl Trigger {
         let ended = |call: &&Span| call.end <= time;
         match self {
             Trigger::Receipt => Some(begin),
-            Trigger::Answer => Some(service.requests[request as usize].end).filter(|end| *end <= time),
+            Trigger::Answer => {
+                let first = service.requests[request as usize].end;
+                let last = first.saturating_add(service.answering(request));
+                [last, first].into_iter().find(|end| *end <= time)
+            }
             Trigger::Last => {
                 let last = calls.map(|call| if ended(&call) { call.end } else { call.begin }).max();
                 Some(last.map_or(begin, |last| last.max(begin)))
