@@ -1,13 +1,22 @@
-// A server that gives each of its two connections to a process in a network namespace of its own: the first is inherited by a
-// child that then leaves, the second is passed on over a socket to a child that has left before. Its client is the parent.
+// A server that gives each of its two connections to a child in a network namespace of its own: the first is inherited, the
+// second is passed on over a pair of sockets. Its client is the parent.
 #define _GNU_SOURCE
 #include <assert.h>
 #include <netinet/in.h>
 #include <sched.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+// As fork, but the child is elsewhere from its first call on.
+static pid_t fork_apart(void) {
+    pid_t child = syscall(SYS_clone, CLONE_NEWNET | SIGCHLD, 0, 0, 0, 0);
+    assert(child != -1);
+    return child;
+}
 
 static void serve(int fd) {
     char buffer[16];
@@ -53,16 +62,13 @@ int main(void) {
     int client = socket(AF_INET, SOCK_STREAM, 0);
     assert(connect(client, (struct sockaddr *)&name, length) == 0);
     int accepted = accept(listener, 0, 0);
-    if (fork() == 0) {
-        assert(unshare(CLONE_NEWNET) == 0);
+    if (fork_apart() == 0) {
         serve(accepted);
     }
     ask(client, "inherited");
 
     assert(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
-    if (fork() == 0) {
-        assert(unshare(CLONE_NEWNET) == 0);
-        // As the first thing that it does, so that its log begins where it is now.
+    if (fork_apart() == 0) {
         serve(pass(pair[1], -1));
     }
     client = socket(AF_INET, SOCK_STREAM, 0);
