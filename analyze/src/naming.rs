@@ -8,6 +8,7 @@ mod known;
 mod names;
 mod node_names;
 mod outline;
+mod passing_ports;
 mod role_names;
 mod roles;
 

@@ -13,6 +13,9 @@ use crate::log::{self, Writer};
 use crate::options::options;
 use crate::{clock, lifecycle, positions, raw, remembered, start, watch};
 
+/// Asks for the kernel's id of a socket's network namespace, of Linux 5.14 on; before, it is an error without effect.
+const SO_NETNS_COOKIE: c_int = 71;
+
 /// A socket's name, as the kernel wrote it.
 #[derive(Clone)]
 pub(crate) struct Name {
@@ -184,13 +187,20 @@ fn name_found(writer: Writer, fd: c_int, entry: Entry) {
 /// Remembers all sockets that there are, while the kernel can be asked.
 pub(crate) fn remember_all() {
     remembered::begin();
-    for fd in 0..remembered::LIMIT as c_int {
+    // To ask for each number that is not in use would take longer than all else.
+    let blocks = (0..remembered::LIMIT as c_int).step_by(raw::BLOCK);
+    for fd in blocks.flat_map(|first| {
+        let open = raw::open_descriptors(first);
+        (first..).take(raw::BLOCK).filter(move |fd| open >> (fd - first) & 1 != 0)
+    }) {
         let entry = resolve(fd, fds::get(fd));
         if entry.flow() != 0 && remembered::get(fd).is_none() {
             let ask = |option| raw::socket_option::<c_int>(fd, option).unwrap_or(0);
-            let cookie = raw::socket_option(fd, libc::SO_COOKIE).unwrap_or(0);
+            let number = |option| raw::socket_option::<u64>(fd, option).unwrap_or(0);
+            let (cookie, namespace) = (number(libc::SO_COOKIE), number(SO_NETNS_COOKIE));
             let (domain, kind) = (ask(libc::SO_DOMAIN), ask(libc::SO_TYPE));
-            remembered::put(fd, Nature { domain, kind, protocol: ask(libc::SO_PROTOCOL), cookie });
+            let protocol = ask(libc::SO_PROTOCOL);
+            remembered::put(fd, Nature { domain, kind, protocol, cookie, namespace });
             let listens = ask(libc::SO_ACCEPTCONN) != 0;
             remembered::name(fd, &Name::local(fd), &Name::peer(fd), listens);
         }
@@ -208,11 +218,13 @@ pub(crate) struct Nature {
     pub(crate) protocol: c_int,
     /// The kernel's id of it, 0 if unknown.
     pub(crate) cookie: u64,
+    /// The kernel's id of its network namespace, 0 if unknown.
+    pub(crate) namespace: u64,
 }
 
 impl Nature {
     /// Nothing is known.
-    pub(crate) const UNKNOWN: Nature = Nature { domain: 0, kind: 0, protocol: 0, cookie: 0 };
+    pub(crate) const UNKNOWN: Nature = Nature { domain: 0, kind: 0, protocol: 0, cookie: 0, namespace: 0 };
 
     /// Of a socket made with these arguments.
     pub(crate) fn made(domain: c_int, kind: c_int, protocol: c_int) -> Nature {
@@ -222,7 +234,8 @@ impl Nature {
             (libc::AF_INET | libc::AF_INET6, libc::SOCK_DGRAM) => libc::IPPROTO_UDP,
             _ => 0,
         };
-        Nature { domain, kind, protocol: if protocol == 0 { own } else { protocol }, cookie: 0 }
+        let protocol = if protocol == 0 { own } else { protocol };
+        Nature { domain, kind, protocol, ..Nature::UNKNOWN }
     }
 
     /// Of one that was accepted on a listener.
@@ -258,6 +271,7 @@ fn number_flow(
     let ask = |option, otherwise| raw::socket_option::<c_int>(fd, option).unwrap_or(otherwise);
     let (domain, kind) = (ask(libc::SO_DOMAIN, nature.domain), ask(libc::SO_TYPE, nature.kind));
     let cookie = raw::socket_option(fd, libc::SO_COOKIE).unwrap_or(nature.cookie);
+    let namespace = raw::socket_option(fd, SO_NETNS_COOKIE).unwrap_or(nature.namespace);
     let protocol = ask(libc::SO_PROTOCOL, nature.protocol);
     let entry = match (domain, kind) {
         _ if !is_selected(fd, domain, origin) => Entry::OTHER,
@@ -288,7 +302,7 @@ fn number_flow(
     if entry.is_other() {
         return entry;
     }
-    remembered::put(fd, Nature { domain, kind, protocol, cookie });
+    remembered::put(fd, Nature { domain, kind, protocol, cookie, namespace });
     let flow = Flow {
         flow: entry.flow(),
         fd,
@@ -298,6 +312,7 @@ fn number_flow(
         origin,
         cookie: if is_first { cookie } else { 0 },
         listener,
+        namespace,
     };
     let now = clock::now();
     writer.record(&encode::flow(now, &flow), now);

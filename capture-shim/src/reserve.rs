@@ -26,8 +26,9 @@ const AHEAD: usize = 4 << 20;
 pub(crate) fn make(state: &State, header: &FileHeader) {
     let used = HEADER_BYTES + header.chunks.load(Relaxed) as usize * CHUNK_BYTES;
     if !state.reserve.load(Acquire).is_null() {
-        // What is to come may be worse.
-        while state.reserve_ready.load(Relaxed) < used + AHEAD && matches!(grow(state), Some(Ok(()))) {}
+        // What is to come may be worse. A step less will do, as pages of a mapping are slow to get.
+        while state.reserve_ready.load(Relaxed) < used + AHEAD - STEP && matches!(grow(state), Some(Ok(()))) {
+        }
         return;
     }
     let Ok(file) = raw::open(state.path(), libc::O_RDWR | libc::O_CLOEXEC | libc::O_NOFOLLOW, 0) else {

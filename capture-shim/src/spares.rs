@@ -18,6 +18,8 @@ use crate::{raw, reserve, segment};
 /// How many are made, for a process that can give a child more room whenever it is needed, and for one that cannot.
 const MANY: usize = 64;
 const FEW: usize = 16;
+/// How many of those that are there are given more room later: by pages of their mappings, for which the kernel takes long.
+const DEEPENED: usize = 4;
 /// How much room each has from the beginning.
 const LITTLE: usize = segment::FIRST;
 const MUCH: usize = 256 * 1024;
@@ -100,7 +102,7 @@ pub(crate) fn make(state: &State, header: &FileHeader, much: bool) {
 /// Gives the next ones as much room as those have that may never get any.
 fn deepen(pool: &mut Pool) {
     let (taken, count) = (pool.taken.load(Relaxed) as usize, pool.count as usize);
-    for slot in pool.slots.iter_mut().take(count).skip(taken).take(FEW) {
+    for slot in pool.slots.iter_mut().take(count).skip(taken).take(DEEPENED) {
         let wanted = MUCH.min(slot.length);
         let (from, length) = (slot.memory.wrapping_add(slot.ready), wanted.saturating_sub(slot.ready));
         // SAFETY: within the mapping.

@@ -13,6 +13,7 @@ use socket_log::layout::state;
 use socket_log::{Header, Log, Record, SocketName};
 
 use crate::machines::{self, Home, Machines};
+use crate::namespaces::Namespaces;
 
 /// What was not seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -72,6 +73,8 @@ pub struct UnseenEnd {
 /// One flow as its log has it.
 #[derive(Default)]
 struct Ends {
+    /// The number of the socket's network namespace, where that is known.
+    namespace: Option<u32>,
     local: Option<SocketName>,
     peer: Option<SocketName>,
     peer_pid: u32,
@@ -85,7 +88,9 @@ struct Survey {
     began: FxHashMap<(u32, u32), Vec<i64>>,
     children: Vec<(u32, Missing, i64)>,
     addresses: FxHashSet<IpAddr>,
-    streams: FxHashSet<(Option<u32>, SocketAddr, SocketAddr)>,
+    namespaces: Namespaces,
+    /// How many machines the headers tell of.
+    machines: u32,
     flows: Vec<(Home, ProcessName, Ends)>,
     silent: Vec<ProcessName>,
 }
@@ -103,7 +108,7 @@ pub fn find(data: &DataDir) -> Result<BlindSpots, message_trace::Error> {
         home.is_ok()
     });
     machines::settle(&mut homes);
-    let mut survey = Survey::default();
+    let mut survey = Survey { machines: machines.count(), ..Survey::default() };
     for (path, home) in paths.iter().zip(homes) {
         if let Ok(log) = Log::open(path) {
             survey.add(&log, home);
@@ -124,13 +129,17 @@ impl Survey {
         let mut flows: BTreeMap<u32, Ends> = BTreeMap::new();
         log.for_each(|entry| match entry.record {
             Record::Flow(flow) => {
-                flows.entry(flow.flow).or_default();
+                let is_known = flow.namespace != 0;
+                let number =
+                    is_known.then(|| self.namespaces.number(&home, flow.namespace, Some(flow.origin)));
+                flows.entry(flow.flow).or_default().namespace = number;
             }
             Record::Transfer { flow, .. } => flows.entry(flow).or_default().carried = true,
             Record::Endpoints { flow, role, local, peer, peer_pid, .. } => {
                 let ends = flows.entry(flow).or_default();
                 if !matches!(role, Role::Listen | Role::Bind) {
-                    *ends = Ends { local: local.clone(), peer, peer_pid, carried: ends.carried };
+                    let Ends { namespace, carried, .. } = *ends;
+                    *ends = Ends { namespace, local: local.clone(), peer, peer_pid, carried };
                 }
                 if let Some(SocketName::Inet(address)) = local
                     && !address.ip().is_unspecified()
@@ -149,16 +158,27 @@ impl Survey {
             self.silent.push(name.clone());
         }
         for (_, ends) in flows {
-            if let (Some(SocketName::Inet(local)), Some(SocketName::Inet(peer))) = (&ends.local, &ends.peer) {
-                self.streams.insert((scope(home, *local), *local, *peer));
-            }
-            if ends.carried {
-                self.flows.push((home, name.clone(), ends));
-            }
+            self.flows.push((home, name.clone(), ends));
         }
     }
 
-    fn finish(self) -> BlindSpots {
+    fn finish(mut self) -> BlindSpots {
+        let of_namespaces = self.namespaces.machines(self.machines);
+        for (home, _, ends) in &mut self.flows {
+            // A socket may be elsewhere than the process.
+            let machine = ends.namespace.and_then(|number| of_namespaces.get(number as usize));
+            home.machine = machine.copied().unwrap_or(home.machine);
+        }
+        let streams: Streams = self
+            .flows
+            .iter()
+            .filter_map(|(home, _, ends)| match (&ends.local, &ends.peer) {
+                (Some(SocketName::Inet(local)), Some(SocketName::Inet(peer))) => {
+                    Some((scope(*home, *local), *local, *peer))
+                }
+                _ => None,
+            })
+            .collect();
         let is_missing = |kernel: u32, child: &Missing, began: i64| {
             let logs = self.began.get(&(kernel, child.pid));
             // What another became has a log that began later.
@@ -171,8 +191,8 @@ impl Survey {
             .map(|(_, child, _)| child.clone())
             .collect();
         let mut unseen: BTreeMap<(String, ProcessName), u64> = BTreeMap::new();
-        for (home, by, ends) in &self.flows {
-            if let Some(name) = self.unseen(*home, ends) {
+        for (home, by, ends) in self.flows.iter().filter(|(_, _, ends)| ends.carried) {
+            if let Some(name) = self.unseen(*home, ends, &streams) {
                 *unseen.entry((name, by.clone())).or_default() += 1;
             }
         }
@@ -184,11 +204,11 @@ impl Survey {
     }
 
     /// The name of a flow's other end, where that is on a traced machine and in no log.
-    fn unseen(&self, home: Home, ends: &Ends) -> Option<String> {
+    fn unseen(&self, home: Home, ends: &Ends, streams: &Streams) -> Option<String> {
         match (&ends.local, &ends.peer) {
             (Some(SocketName::Inet(local)), Some(SocketName::Inet(peer))) => {
                 let traced = peer.ip().is_loopback() || self.addresses.contains(&peer.ip());
-                let seen = self.streams.contains(&(scope(home, *local), *peer, *local));
+                let seen = streams.contains(&(scope(home, *local), *peer, *local));
                 (traced && !seen).then(|| peer.to_string())
             }
             (_, Some(SocketName::Inet(_))) => None,
@@ -200,6 +220,9 @@ impl Survey {
         }
     }
 }
+
+/// The two names of each stream, and the machine of its own name where that matters.
+type Streams = FxHashSet<(Option<u32>, SocketAddr, SocketAddr)>;
 
 /// The machine to which an address belongs that means another one on each; none where it means the same on all.
 fn scope(home: Home, address: SocketAddr) -> Option<u32> {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use message_trace::Protocol;
-use socket_log::encode::Role;
+use socket_log::encode::{Origin, Role};
 use socket_log::{Clock, Setting};
 
 use crate::column::Column;
@@ -69,10 +69,17 @@ pub(crate) struct Flow {
     pub(crate) number: u32,
     /// What the process knows of the socket; `None`: the record is missing.
     pub(crate) kind: Option<Kind>,
+    /// How the process came to it; `None`: the record is missing.
+    pub(crate) origin: Option<Origin>,
+    /// The machine of the socket. While logs are being read the number of its network namespace, in the log and then
+    /// among all, or [`NONE`] where that is not known.
+    pub(crate) machine: u32,
     /// The kernel's number of the socket; 0 if unknown.
     pub(crate) cookie: u64,
     pub(crate) opened: i64,
     pub(crate) last_closed: i64,
+    /// The first send on a stream; `i64::MAX`: there was none.
+    pub(crate) first_sent: i64,
     /// The latest call that moved data.
     pub(crate) last_call: i64,
     /// Descriptors opened less descriptors closed.
@@ -156,9 +163,12 @@ impl Flow {
             process: NONE,
             number,
             kind: None,
+            origin: None,
+            machine: NONE,
             cookie: 0,
             opened: ticks,
             last_closed: i64::MIN,
+            first_sent: i64::MAX,
             last_call: i64::MIN,
             descriptors: 1,
             pair: NONE,
@@ -166,6 +176,11 @@ impl Flow {
             transfers: 0,
             datagrams: 0,
         }
+    }
+
+    /// Whether the process has it from another one, as far as it knows.
+    pub(crate) fn is_found(&self) -> bool {
+        matches!(self.origin, Some(Origin::Found) | None)
     }
 
     /// How many calls moved data.
@@ -180,19 +195,24 @@ impl Flow {
 
     /// Turns all ticks into wall-clock time by the log's `clock`.
     pub(crate) fn convert(&mut self, clock: &Clock) {
-        for time in [&mut self.opened, &mut self.last_closed, &mut self.last_call] {
-            if *time != i64::MIN {
-                *time = clock.realtime(*time as u64);
-            }
+        for time in self.times().into_iter().filter(|time| is_known(**time)) {
+            *time = clock.realtime(*time as u64);
         }
     }
 
     /// Makes all times later by so many nanoseconds.
     pub(crate) fn shift(&mut self, by: i64) {
-        for time in [&mut self.opened, &mut self.last_closed, &mut self.last_call] {
-            if *time != i64::MIN {
-                *time = time.saturating_add(by);
-            }
+        for time in self.times().into_iter().filter(|time| is_known(**time)) {
+            *time = time.saturating_add(by);
         }
     }
+
+    fn times(&mut self) -> [&mut i64; 4] {
+        [&mut self.opened, &mut self.first_sent, &mut self.last_closed, &mut self.last_call]
+    }
+}
+
+/// Whether a flow's time is one, and does not stand for none.
+fn is_known(time: i64) -> bool {
+    time != i64::MIN && time != i64::MAX
 }

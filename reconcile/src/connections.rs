@@ -19,7 +19,7 @@ use crate::unix_sockets;
 /// The two ends of a connection. At least one was traced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Connection {
-    /// The end that connected (of a `socketpair`, the first); [`NONE`] where it is missing.
+    /// The end that connected (of a `socketpair`, the one that spoke first); [`NONE`] where it is missing.
     pub(crate) connecting: u32,
     /// The end that accepted; [`NONE`] where it is missing.
     pub(crate) accepting: u32,
@@ -91,7 +91,8 @@ fn is_first(
     capture: &Capture,
 ) -> bool {
     if socket.pair != NONE {
-        return place < other_place;
+        // Neither connected: who speaks first asks.
+        return (socket.first_sent, place) < (other.first_sent, other_place);
     }
     match (side(socket, listening, capture), side(other, listening, capture)) {
         (Role::Connect, Role::Accept) => true,

@@ -54,6 +54,7 @@ mod machines;
 mod mapping;
 mod multiplexed;
 mod names;
+mod namespaces;
 mod numbered;
 mod options;
 mod output;

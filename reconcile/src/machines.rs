@@ -41,6 +41,11 @@ impl Machines {
         Home { host, kernel, machine, told }
     }
 
+    /// How many machines there are.
+    pub(crate) fn count(&self) -> u32 {
+        self.machines.len() as u32
+    }
+
     /// The names of the hosts, in their order.
     pub(crate) fn hosts(self) -> Vec<String> {
         let mut hosts: Vec<(String, u32)> = self.names.into_iter().collect();

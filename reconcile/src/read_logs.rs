@@ -13,6 +13,7 @@ use crate::column::Column;
 use crate::error::Error;
 use crate::machines::{self, Home, Machines};
 use crate::names::{NO_NAME, NameId};
+use crate::namespaces::Namespaces;
 use crate::process::{self, Process};
 use crate::reconciliation::{DamagedLog, Reconciliation, UnendedLog, add};
 use crate::steady;
@@ -39,6 +40,7 @@ pub(crate) fn read(
         directory: data.path().to_owned(),
         capture: Capture::new(tables),
         machines: Machines::default(),
+        namespaces: Namespaces::default(),
         homes: Vec::new(),
     };
     parallel::in_order(
@@ -62,6 +64,7 @@ struct Reader {
     directory: PathBuf,
     capture: Capture,
     machines: Machines,
+    namespaces: Namespaces,
     /// Where each process ran.
     homes: Vec<Home>,
 }
@@ -81,7 +84,8 @@ impl Reader {
                 return Ok(());
             }
         };
-        let Survey { header, clock, settings, flows, namings, names, ended, damage, counts } = survey;
+        let Survey { header, clock, settings, flows, namings, names, namespaces, ended, damage, counts } =
+            survey;
         for (name, count) in lost::NAMES.iter().zip(header.lost) {
             add(&mut outcome.lost_records, if name.is_empty() { "other" } else { name }, count);
         }
@@ -122,6 +126,10 @@ impl Reader {
         capture.flows.extend(flows.iter().map(|flow| Flow {
             process: place,
             pair: numbers.get(flow.pair).unwrap_or(NONE),
+            machine: match namespaces.get(flow.machine as usize) {
+                Some(namespace) => self.namespaces.number(&home, *namespace, flow.origin),
+                None => NONE,
+            },
             ..*flow
         }))?;
         capture.logs.push(LogFile {
@@ -135,13 +143,19 @@ impl Reader {
         Ok(())
     }
 
-    /// Puts each process where it ran.
+    /// Puts each process where it ran, and each flow where its socket is.
     fn finish(self) -> Capture {
-        let Reader { mut capture, machines, mut homes, .. } = self;
+        let Reader { mut capture, machines, namespaces, mut homes, .. } = self;
         machines::settle(&mut homes);
         for (process, home) in capture.processes.iter_mut().zip(homes) {
             (process.kernel, process.machine) = (home.kernel, home.machine);
         }
+        let of_namespaces = namespaces.machines(machines.count());
+        let Capture { flows, processes, .. } = &mut capture;
+        flows.for_each_mut(0..flows.len(), |flow| {
+            let of_process = processes.get(flow.process as usize).map_or(NONE, |process| process.machine);
+            flow.machine = of_namespaces.get(flow.machine as usize).copied().unwrap_or(of_process);
+        });
         capture.hosts = machines.hosts();
         capture
     }

@@ -59,6 +59,8 @@ pub(crate) struct Socket {
     pub(crate) owner: u32,
     /// The socket at the other end of a `socketpair`; [`NONE`] of others.
     pub(crate) pair: u32,
+    /// The first send on a stream; `i64::MAX`: there was none.
+    pub(crate) first_sent: i64,
     /// Bytes of a stream sent and received.
     pub(crate) totals: [u64; 2],
     /// Calls that moved bytes of a stream.
@@ -182,10 +184,9 @@ impl Groups {
     fn of(capture: &Capture, flows: &Column<Flow>, outcome: &mut Reconciliation) -> Result<Groups, Error> {
         let tables = &capture.tables;
         let mut first = Column::new(tables);
-        // Older kernels count cookies in each network namespace, so the host belongs to the key; and another source
-        // may have taken the socket's id from elsewhere.
+        // The kernel's number is no other kernel's, and another source may have taken the socket's id from elsewhere.
         let mut places_of_ids: FxHashMap<[u32; 3], u32> = FxHashMap::default();
-        let mut by_cookie: Column<(u64, u32, u32)> = Column::new(tables);
+        let mut by_cookie: Column<Row> = Column::new(tables);
         for (place, flow) in (0..).zip(flows.iter()) {
             let protocol = flow.kind.map(Kind::protocol);
             first.push(if let Some(Some(_)) = protocol { place } else { NONE })?;
@@ -197,25 +198,56 @@ impl Groups {
                 Some(_) if flow.cookie != 0 => {
                     let process = &capture.processes[flow.process as usize];
                     let number = places_of_ids.len() as u32;
-                    let place_of_id = [process.machine, process.host, process.source];
+                    let place_of_id = [process.kernel, process.host, process.source];
                     let number = *places_of_ids.entry(place_of_id).or_insert(number);
-                    by_cookie.push((flow.cookie, number, place))?;
+                    by_cookie.push((flow.cookie, number, 0, place))?;
                 }
                 Some(_) => {}
             }
         }
         by_cookie.sort_by_key(|row| *row)?;
         let mut groups = Groups { first, next: Column::filled(tables, flows.len(), NONE)? };
-        let mut before: Option<(u64, u32, u32)> = None;
+        let apart = counted_apart(flows, &by_cookie, places_of_ids.len());
+        if apart.contains(&true) {
+            let counted = |row: &mut Row| {
+                row.2 = if apart[row.1 as usize] { flows[row.3 as usize].machine } else { 0 };
+            };
+            by_cookie.for_each_mut(0..by_cookie.len(), counted);
+            by_cookie.sort_by_key(|row| *row)?;
+        }
+        let mut before: Option<Row> = None;
         for next in by_cookie.iter().copied() {
-            if let Some(one) = before.filter(|one| (one.0, one.1) == (next.0, next.1)) {
-                groups.first[next.2 as usize] = groups.first[one.2 as usize];
-                groups.next[one.2 as usize] = next.2;
+            if let Some(one) = before.filter(|one| (one.0, one.1, one.2) == (next.0, next.1, next.2)) {
+                groups.first[next.3 as usize] = groups.first[one.3 as usize];
+                groups.next[one.3 as usize] = next.3;
             }
             before = Some(next);
         }
         Ok(groups)
     }
+}
+
+/// A flow with what tells its socket: the kernel's number of that, where the number was given, by a place among such, and on
+/// which machine, where that matters; and the flow's place.
+type Row = (u64, u32, u32, u32);
+
+/// Where the same number was given on several machines: of these kernels, which are older, each network namespace counts by
+/// itself. With others a socket that seems to be on several machines was handed on from one to the other, as a process without
+/// a number of its socket's namespace is thought to have it from where it is itself.
+fn counted_apart(flows: &Column<Flow>, by_cookie: &Column<Row>, places: usize) -> Vec<bool> {
+    let mut apart = vec![false; places];
+    let mut before: Option<(u64, u32, u32)> = None;
+    for (cookie, number, _, place) in by_cookie.iter().copied() {
+        let flow = &flows[place as usize];
+        if flow.is_found() {
+            continue;
+        }
+        if before.is_some_and(|other| (other.0, other.1) == (cookie, number) && other.2 != flow.machine) {
+            apart[number as usize] = true;
+        }
+        before = Some((cookie, number, flow.machine));
+    }
+    apart
 }
 
 fn socket(
@@ -240,10 +272,12 @@ fn socket(
     let users = of_group().filter(|flow| flow.last_call != i64::MIN);
     let user = users.map(|flow| (flow.last_call, flow.process)).max();
     let of_maker = &capture.processes[maker as usize];
+    // Who has it from another process may be elsewhere.
+    let machine = of_group().find(|flow| !flow.is_found()).or(of_group().next()).map(|flow| flow.machine);
     let mut this = Socket {
         host: of_maker.host,
         kernel: of_maker.kernel,
-        machine: of_maker.machine,
+        machine: machine.unwrap_or(of_maker.machine),
         source: of_maker.source,
         protocol,
         role: Role::Unknown,
@@ -260,6 +294,7 @@ fn socket(
         closed,
         owner: user.map_or(holder, |(_, process)| process),
         pair: pair.unwrap_or(NONE),
+        first_sent: of_group().map(|flow| flow.first_sent).min().unwrap_or(i64::MAX),
         totals: [0, 1].map(|way| of_group().fold(0, |sum: u64, flow| sum.saturating_add(flow.totals[way]))),
         transfers: of_group().fold(0, |sum: u32, flow| sum.saturating_add(flow.transfers)),
         datagrams: of_group().fold(0, |sum: u32, flow| sum.saturating_add(flow.datagrams)),

@@ -28,6 +28,8 @@ pub(crate) struct Survey {
     pub(crate) flows: Column<Flow>,
     pub(crate) namings: Column<Naming>,
     pub(crate) names: Names,
+    /// The network namespaces of its flows' sockets.
+    pub(crate) namespaces: Vec<u64>,
     pub(crate) ended: Option<i64>,
     pub(crate) damage: Vec<Damage>,
     /// Its share of the counts.
@@ -61,7 +63,7 @@ pub(crate) fn survey(path: &Path, tables: &Tables) -> Result<Result<Survey, Open
         }));
     }
     damage.extend_from_slice(chunks.damage());
-    let Reading { mut flows, mut namings, names, ended, counts, failed, .. } = reading;
+    let Reading { mut flows, mut namings, names, namespaces, ended, counts, failed, .. } = reading;
     if let Some(error) = failed {
         return Err(error);
     }
@@ -72,7 +74,7 @@ pub(crate) fn survey(path: &Path, tables: &Tables) -> Result<Result<Survey, Open
     namings.for_each_mut(0..namings.len(), |naming| naming.convert(&clock));
     namings.sort_by_key(|naming| (naming.flow, naming.time))?;
     let ended = ended.map(|ticks| clock.realtime(ticks));
-    Ok(Ok(Survey { header, clock, settings, flows, namings, names, ended, damage, counts }))
+    Ok(Ok(Survey { header, clock, settings, flows, namings, names, namespaces, ended, damage, counts }))
 }
 
 /// One log being read.
@@ -81,6 +83,7 @@ struct Reading {
     places: Places,
     namings: Column<Naming>,
     names: Names,
+    namespaces: Vec<u64>,
     ended: Option<u64>,
     counts: Reconciliation,
     has_positions: bool,
@@ -96,6 +99,7 @@ impl Reading {
             places: Places::default(),
             namings: Column::new(tables),
             names: Names::new(tables),
+            namespaces: Vec::new(),
             ended: None,
             counts: Reconciliation::default(),
             has_positions,
@@ -122,6 +126,9 @@ impl Reading {
                 let end = begin.unwrap_or(*total).saturating_add(bytes);
                 *total = end.max(*total);
                 flow.last_call = flow.last_call.max(time);
+                if direction == Direction::Send {
+                    flow.first_sent = flow.first_sent.min(time);
+                }
             }
             Record::Datagram { peeked: true, .. } => self.counts.datagrams.peeked += 1,
             Record::Datagram { flow, truncated, unchecked, peer, .. } => {
@@ -135,7 +142,9 @@ impl Reading {
                 flow.last_call = flow.last_call.max(time);
             }
             Record::Flow(what) => {
+                let machine = self.namespace(what.namespace);
                 let flow = self.at(what.flow, ticks)?;
+                (flow.origin, flow.machine) = (Some(what.origin), machine);
                 flow.opened = flow.opened.min(time);
                 flow.kind = Some(Kind { domain: what.domain, kind: what.kind, protocol: what.protocol });
                 flow.cookie = what.cookie;
@@ -175,6 +184,18 @@ impl Reading {
             | Record::Thread { .. } => {}
         }
         Ok(())
+    }
+
+    /// The place of a network namespace among those of this log, which are few; [`NONE`] where it is not known.
+    fn namespace(&mut self, namespace: u64) -> u32 {
+        if namespace == 0 {
+            return NONE;
+        }
+        let place = self.namespaces.iter().rposition(|other| *other == namespace);
+        place.unwrap_or_else(|| {
+            self.namespaces.push(namespace);
+            self.namespaces.len() - 1
+        }) as u32
     }
 
     fn place(&mut self, number: u32, ticks: u64) -> Result<u32, Error> {

@@ -69,3 +69,14 @@ fn a_child_is_found_in_whatever_network_namespace_it_went_to() {
     let found = find(&system.data()).unwrap();
     assert_eq!(found.missing.iter().map(|missing| missing.pid).collect::<Vec<_>>(), [30]);
 }
+
+#[test]
+fn sockets_are_looked_for_where_the_kernel_says_they_are() {
+    let system = System::new();
+    let mut client = LogWriter::new("one", 10, "/usr/bin/client");
+    connect(client.set_namespace(7).sockets_in(900), 100, 1, 11, HERE, THERE);
+    let mut server = LogWriter::new("one", 20, "/usr/bin/server");
+    accept(server.set_namespace(8).sockets_in(900), 110, 1, 12, THERE, HERE);
+    system.add("one", "a", client.send(1_000, 1, 10)).add("one", "b", server.receive(1_100, 1, 10));
+    assert_eq!(unseen(&find(&system.data()).unwrap()), Vec::<(&str, u32)>::new());
+}

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{System, accept, connect, found, log};
+use common::{System, accept, address, connect, found, log};
 use proptest::prelude::*;
 use reconcile::Options;
 use socket_log::encode::{Origin, Role};
@@ -455,4 +455,59 @@ proptest! {
         found.sort_by_key(|(direction, _, sent, received)| if *direction == 0 { *sent } else { *received });
         prop_assert_eq!(found, expected);
     }
+}
+
+/// A server that accepts a connection and has it served by a process in a network namespace of its own, which only found it.
+/// The kernel tells the sockets' namespace, if at all.
+fn served_elsewhere(namespace: u64) -> Vec<LogWriter> {
+    let (here, there) = ("127.0.0.1:40000", "127.0.0.1:21");
+    let mut client = log(10, "client");
+    connect(client.set_namespace(7).sockets_in(namespace), 100, 1, 11, here, there);
+    client.send(1_000, 1, 5).receive(1_300, 1, 6);
+    let mut server = log(20, "server");
+    accept(server.set_namespace(7).sockets_in(namespace), 110, 1, 12, there, here);
+    let mut child = log(21, "child");
+    child.set_namespace(8).sockets_in(namespace).flow(200, 1, TCP, Origin::Found, 12);
+    child.endpoints(200, 1, Role::Unknown, &address(there), &address(here), 0);
+    child.receive(1_100, 1, 5).send(1_200, 1, 6);
+    vec![client, server, child]
+}
+
+#[test]
+fn a_socket_stays_where_it_was_made_wherever_its_users_are() {
+    // The kernel tells the namespace of sockets, or is too old to.
+    for namespace in [900, 0] {
+        let system = System::new();
+        for (log, name) in served_elsewhere(namespace).iter().zip(["a", "b", "c"]) {
+            system.add("one", name, log);
+        }
+        let lines = system.reconcile().lines();
+        assert_eq!(lines, ["client => child 5 1000 1100", "child -> client 6 1200 1300"], "{namespace}");
+    }
+}
+
+#[test]
+fn a_socket_is_known_to_be_elsewhere_though_its_maker_was_not_seen() {
+    let system = System::new();
+    let logs = served_elsewhere(900);
+    let lines = system.add("one", "a", &logs[0]).add("one", "c", &logs[2]).reconcile().lines();
+    assert_eq!(lines, ["client => child 5 1000 1100", "child -> client 6 1200 1300"]);
+    // The process knows its own namespace only.
+    let system = System::new();
+    let logs = served_elsewhere(0);
+    let outcome = system.add("one", "a", &logs[0]).add("one", "c", &logs[2]).reconcile();
+    assert_eq!(outcome.counts.both_ends, 0);
+}
+
+#[test]
+fn numbers_that_each_namespace_counts_by_itself_are_of_different_sockets() {
+    // Of an older kernel: two namespaces have given the same number to a socket that was made there.
+    let system = System::new();
+    for (log, name) in served_elsewhere(0).iter().zip(["a", "b", "c"]) {
+        system.add("one", name, log);
+    }
+    let mut other = log(30, "other");
+    connect(other.set_namespace(8), 100, 1, 11, "10.0.0.1:1", "10.0.0.2:2");
+    let outcome = system.add("one", "d", &other).reconcile();
+    assert_eq!(outcome.counts.both_ends, 0, "{:?}", outcome.lines());
 }

@@ -171,3 +171,15 @@ fn messages_in_sequence_are_matched_whole() {
     assert_eq!(outcome.lines(), ["client => server 100 1000 1100", "client => server 100 1001 1101"]);
     assert_eq!(outcome.counts.messages["unix-seqpacket"], 2);
 }
+
+#[test]
+fn of_a_pair_the_end_that_speaks_first_asks() {
+    let system = System::new();
+    let mut parent = log(10, "parent");
+    parent.flow(100, 1, UNIX_STREAM, Origin::Pair, 31).flow(100, 2, UNIX_STREAM, Origin::Pair, 32);
+    parent.pair(101, 1, 2).close(200, 2).receive(1_100, 1, 5).send(1_200, 1, 6);
+    let mut child = log(11, "child");
+    child.flow(150, 1, UNIX_STREAM, Origin::Found, 32).send(1_000, 1, 5).receive(1_300, 1, 6);
+    let outcome = system.add("one", "a", &parent).add("one", "b", &child).reconcile();
+    assert_eq!(outcome.lines(), ["child => parent 5 1000 1100", "parent -> child 6 1200 1300"]);
+}

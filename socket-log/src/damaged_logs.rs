@@ -235,7 +235,7 @@ fn damage_is_told_with_its_place() {
     bytes[chunk] = 200;
     let (entries, damage) = read(&bytes);
     assert_eq!(entries.len(), 1);
-    assert_eq!(damage, [Damage { offset: chunk as u64, bytes: 32, fault: Fault::BadField }]);
+    assert_eq!(damage, [Damage { offset: chunk as u64, bytes: 40, fault: Fault::BadField }]);
     assert!(damage[0].to_string().starts_with(&format!("offset {chunk}: ")), "{}", damage[0]);
     // A length that its kind does not fit into.
     bytes[chunk + 1] = 1;

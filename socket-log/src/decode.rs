@@ -313,6 +313,8 @@ fn fields(tag: u8, aux: u16, words: &[u32]) -> Result<(Time, Record), Fault> {
                 origin: Origin::from_number((what >> 16 & 0xff) as u16).ok_or(Fault::BadField)?,
                 cookie: long(5)?,
                 listener: word(7)?,
+                // Logs from before it was asked for are without.
+                namespace: long(8).unwrap_or(0),
             };
             (low, Record::Flow(record))
         }

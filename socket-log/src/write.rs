@@ -52,6 +52,8 @@ pub struct LogWriter {
     /// The peer of the latest datagram in the long form and its chunk, by thread, flow and direction.
     peers: BTreeMap<(u32, u32, Direction), (usize, Vec<u8>)>,
     tid: u32,
+    /// The network namespace of sockets.
+    namespace: u64,
     epoch: i64,
     start: u64,
     /// Chunks that no thread goes on in and that are not in the file yet.
@@ -70,6 +72,7 @@ impl LogWriter {
             threads: BTreeMap::new(),
             peers: BTreeMap::new(),
             tid: pid,
+            namespace: 0,
             epoch: EPOCH,
             start: 0,
             full: Vec::new(),
@@ -100,6 +103,12 @@ impl LogWriter {
         self
     }
 
+    /// The kernel's id of the network namespace of the sockets from here on.
+    pub fn sockets_in(&mut self, namespace: u64) -> &mut LogWriter {
+        self.namespace = namespace;
+        self
+    }
+
     /// A flow that the process came to by `origin`.
     pub fn flow(
         &mut self,
@@ -110,7 +119,8 @@ impl LogWriter {
         cookie: u64,
     ) -> &mut LogWriter {
         let Socket { domain, kind, protocol } = socket;
-        let flow = Flow { flow, fd: flow as i32 + 2, domain, kind, protocol, origin, cookie, listener: 0 };
+        let (fd, namespace) = (flow as i32 + 2, self.namespace);
+        let flow = Flow { flow, fd, domain, kind, protocol, origin, cookie, listener: 0, namespace };
         self.record(ticks, encode::flow(ticks, &flow).as_slice())
     }
 

@@ -64,15 +64,18 @@ class Truth:
                 if len(ids) == 1:
                     self.id_of[id(exchange)] = next(iter(ids))
                 ends = (connection.client, connection.server)
-                self.by_flow[ends[::-1] if connection.turned else ends].append(exchange)
+                self.by_flow[ends].append(exchange)
+                if connection.turned:
+                    # What is sent answers the making of the connection, or is a message by itself.
+                    self.by_flow[ends[::-1]].append(exchange)
         for exchanges in self.by_flow.values():
             exchanges.sort(key=lambda exchange: exchange.start)
         self.connections = seen
 
     def known(self):
         """All exchanges with a known id: with it, whether a request enters there, and its port."""
-        for exchanges in self.by_flow.values():
-            for exchange in exchanges:
+        for connection in self.connections:
+            for exchange in connection.exchanges:
                 if (found := self.id_of.get(id(exchange))) is not None:
                     server = port_of(exchange.connection.server)
                     yield exchange, found, server in self.entry, self.names[server]

@@ -36,7 +36,7 @@ class Connection:
     """A TCP connection, from the one who opened it to the one who listened.
 
     Where only the listener sends, as FTP's servers send what was asked for elsewhere, `turned` is
-    set: it is then the listener whose message begins the exchange.
+    set: it is then the listener whose message begins the exchange, or answers the connection.
     """
 
     client: str

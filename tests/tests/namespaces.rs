@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::Command;
 
-use end_to_end::capture::{program, python, successful};
+use end_to_end::capture::{Recording, program, python, successful};
 use end_to_end::lab::{Clock, Host, Lab};
 use end_to_end::{repository, sockcap};
 use message_trace::{DataDir, MessageTrace};
@@ -116,6 +116,19 @@ fn a_client_here_and_a_server_there_are_no_connection() {
     assert_eq!((outcome.both_ends, outcome.total_messages()), (0, 2 * half), "{outcome:#?}");
     let unseen: Counts = [("peer not traced".to_owned(), half)].into();
     assert_eq!((&outcome.send_only, &outcome.receive_only), (&unseen, &unseen));
+}
+
+#[test]
+fn sockets_that_are_used_in_another_namespace_have_both_ends() {
+    let recording = Recording::new();
+    successful(&mut recording.command(recording.compile("handed_on")));
+    let homes: BTreeSet<u64> = recording.logs().iter().map(|log| log.log.header().namespace).collect();
+    assert_eq!(homes.len(), 3, "a server and two children, each in a namespace of its own");
+    let outcome = reconcile::reconcile(&DataDir::new(recording.data()), &Options::default(), &()).unwrap();
+    let none = Counts::new();
+    assert_eq!((&outcome.send_only, &outcome.receive_only), (&none, &none), "{outcome:#?}");
+    // Two questions, their answers, and the message with which the second connection is passed on.
+    assert_eq!((outcome.both_ends, outcome.total_messages()), (5, 5), "{outcome:#?}");
 }
 
 /// A way to run a program on a host.

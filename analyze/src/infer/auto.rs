@@ -13,7 +13,7 @@
 //! like others ([`jobs`]).
 //!
 //! Of messages that belong to no call, and of nodes whose messages are mostly not answered, message linking says what can be
-//! said; but what an untraced node answered is known by the connection or call id. A node that only passes messages on which
+//! said; but what an untraced node answered, or a process that was handed the connection, is known by the connection or call id. A node that only passes messages on which
 //! nobody answers is a service all the same ([`one_way`]).
 
 mod afterwards;
@@ -25,6 +25,8 @@ mod density;
 mod discipline;
 mod estimate;
 mod exchanges;
+#[cfg(test)]
+mod handed_on_tests;
 #[cfg(test)]
 mod hard_tests;
 mod holders;
@@ -122,7 +124,7 @@ impl Inference for Auto {
             }
         }
         for message in (0..trace.len()).filter(|message| !own[*message]) {
-            if let Some(request) = answered_by_untraced(trace, naming, &calls, message) {
+            if let Some(request) = answered_by_another(trace, naming, &calls, message) {
                 links.set(message, &[(request as u32, 1.0)], 0.0);
                 continue;
             }
@@ -203,8 +205,9 @@ impl Auto {
     }
 }
 
-/// The request that a message answers, where its sender was not traced and a connection or a call id says that it does.
-fn answered_by_untraced(
+/// The request that a message answers by its connection or call id, where no service tells: its sender was not traced, or another
+/// process on the host got the request, and handed the connection on to the sender.
+fn answered_by_another(
     trace: &MessageTrace,
     naming: &Naming,
     calls: &Calls,
@@ -212,8 +215,15 @@ fn answered_by_untraced(
 ) -> Option<usize> {
     let call = calls.of_message(message);
     let is_known = calls.response(call) == Some(message) && calls.is_paired_surely(trace, call);
-    let is_traced = naming.nodes()[naming.src(message) as usize].traced;
-    calls.request(call).filter(|_| is_known && !is_traced)
+    let (sender, node) = (naming.src(message), |node: u32| &naming.nodes()[node as usize]);
+    calls.request(call).filter(|request| {
+        let receiver = naming.dst(*request);
+        let host = |id| trace.nodes.get(id).map(|node| &node.host);
+        let [got, answers] = [trace.message(*request).dst, trace.message(message).src];
+        is_known
+            && (!node(sender).traced
+                || sender != receiver && node(receiver).traced && host(got) == host(answers))
+    })
 }
 
 impl Auto {

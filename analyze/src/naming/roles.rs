@@ -10,10 +10,11 @@ use message_trace::{EndpointId, FROM_CONNECTING, Grain, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::known::Known;
+use super::passing_ports;
 
 /// An endpoint where it is used: the number of the host, as loopback addresses and unix sockets are known by the
 /// same name on many hosts, and the endpoint.
-type Place = (u32, EndpointId);
+pub(super) type Place = (u32, EndpointId);
 
 /// The fixed ports and the servers of a trace.
 #[derive(Debug)]
@@ -38,6 +39,9 @@ impl Roles {
         let servers = vec![false; trace.nodes.len()];
         let mut roles = Roles { hosts, fixed: FxHashSet::default(), role, servers };
         roles.learn_accepting_ends(trace);
+        for place in passing_ports::of(trace, |node| roles.host(node)) {
+            roles.fixed.remove(&place);
+        }
         roles.count_datagram_peers(trace, fixed_port_peers);
         for message in trace.messages() {
             for (node, endpoint) in [(message.src, message.src_endpoint), (message.dst, message.dst_endpoint)]

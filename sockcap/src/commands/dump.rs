@@ -80,7 +80,7 @@ fn line(out: &mut impl Write, clock: &Clock, entry: &Entry) -> io::Result<()> {
         Record::Anchor(anchor) => writeln!(out, "anchor ticks {}", anchor.ticks),
         Record::Flow(flow) => writeln!(
             out,
-            "flow {} fd {} domain {} type {} protocol {} by {:?} cookie {:#x} listener {}",
+            "flow {} fd {} domain {} type {} protocol {} by {:?} cookie {:#x} listener {} namespace {}",
             flow.flow,
             flow.fd,
             flow.domain,
@@ -88,7 +88,8 @@ fn line(out: &mut impl Write, clock: &Clock, entry: &Entry) -> io::Result<()> {
             flow.protocol,
             flow.origin,
             flow.cookie,
-            flow.listener
+            flow.listener,
+            flow.namespace
         ),
         Record::Endpoints { flow, role, local, peer, peer_pid, took } => {
             write!(out, "endpoints flow {flow} role {role:?}")?;

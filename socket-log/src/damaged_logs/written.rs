@@ -101,6 +101,7 @@ fn written(what: What, tid: u32, ticks: u64) -> Written {
                 origin: Origin::Accept,
                 cookie,
                 listener: flow / 2,
+                namespace: cookie >> 3,
             };
             (encode::flow(ticks, &flow).as_slice().to_vec(), Record::Flow(flow))
         }

@@ -2,7 +2,7 @@
 
 use super::numbered::numbered;
 use super::transfers::Direction;
-use super::words::{LongWords, Words, cut, padded};
+use super::words::{FlowWords, LongWords, Words, cut, padded};
 use crate::duration;
 use crate::layout::kind;
 
@@ -53,17 +53,21 @@ pub struct Flow {
     pub cookie: u64,
     /// The listening flow it was accepted on; 0 for none.
     pub listener: u32,
+    /// The kernel's id of the socket's network namespace (`SO_NETNS_COOKIE`), which need not be that of the process; 0
+    /// if unknown.
+    pub namespace: u64,
 }
 
 /// A flow record.
 #[inline]
-pub fn flow(ticks: u64, flow: &Flow) -> Words {
+pub fn flow(ticks: u64, flow: &Flow) -> FlowWords {
     let aux = u16::from(flow.domain) | u16::from(flow.kind) << 8;
     let mut words = Words::new(kind::FLOW, aux, ticks, flow.flow);
     words.push(flow.fd as u32);
     words.push(u32::from(flow.protocol) | (flow.origin as u32) << 16);
     words.push_u64(flow.cookie);
     words.push(flow.listener);
+    words.push_u64(flow.namespace);
     words.finish()
 }
 

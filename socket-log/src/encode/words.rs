@@ -7,6 +7,12 @@ const LONG: usize = 72;
 /// Room for a record without names.
 pub const SHORT: usize = 8;
 
+/// Room for a flow's record.
+const MIDDLE: usize = 10;
+
+/// A flow's record.
+pub type FlowWords = Words<MIDDLE>;
+
 /// A record with names.
 pub type LongWords = Words<LONG>;
 

@@ -140,6 +140,20 @@ class Wire(Folder):
         self.assertEqual(len(self.seen()[0].exchanges), 3)
 
 
+class Turned(Folder):
+    """A connection on which only the listener sends."""
+
+    def test_what_is_sent_is_a_message_by_itself_or_answers_the_connection(self):
+        self.capture.send(2_000, BACK, 6000, named(1).encode())
+        ends = (f"127.0.0.1:{BACK}", "127.0.0.1:6000")
+        for times, flow in (((1_000, 2_000), ends[::-1]), ((2_000, 0), ends)):
+            call = {"call_id": "1", "src_endpoint": flow[0], "dst_endpoint": flow[1]}
+            call |= {"request_send": str(times[0]), "request_bytes": "0"}
+            matched, _ = self.truth({"back"}).match([call])
+            self.assertEqual(len(matched), 1, flow)
+            self.assertEqual(len(list(self.truth({"back"}).known())), 1)
+
+
 class Score(Folder):
     """What is said of the calls that sockcap has found."""
 

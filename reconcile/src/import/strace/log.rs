@@ -176,6 +176,7 @@ impl Log {
             // By the kernel's id both would pass for the same.
             cookie: if is_again { 0 } else { self.cookie(id) },
             listener,
+            namespace: 0,
         };
         self.record(at, &encode::flow(at.ticks(), &what));
         for other in descriptors.iter().skip(1) {

@@ -1,0 +1,43 @@
+//! Connections that a process hands on to another one, as a server does that checks who a client is before it serves it.
+
+use message_trace::FROM_CONNECTING;
+
+use super::Auto;
+use crate::fixture::Fixture;
+use crate::infer::Inference;
+use crate::naming::Naming;
+use crate::options::Options;
+
+#[test]
+fn what_another_process_answers_on_the_same_connection_is_the_answer() {
+    let mut trace = Fixture::new();
+    for connection in 0..30_i64 {
+        let (at, own) = (1_000_000 * connection, 5000 + connection as u16);
+        let session = format!("server#{}", 100 + connection);
+        trace.send("app", "server#1", at, at + 10).ports(own, 21).on(connection);
+        trace.send(&session, "app", at + 500, at + 510).ports(21, own).accepting().on(connection);
+        trace.send("app", &session, at + 600, at + 610).ports(own, 21).on(connection);
+        trace.send(&session, "app", at + 700, at + 710).ports(21, own).accepting().on(connection);
+    }
+    let (trace, options) = (trace.trace(), Options::default());
+    let links = Auto::default().infer(&trace, &Naming::new(&trace, &options), &options, &());
+    for row in (0..trace.len()).filter(|row| trace.direction(*row) != FROM_CONNECTING) {
+        let parents: Vec<(u32, f64)> = links.parents(row).collect();
+        assert_eq!(parents, [(row as u32 - 1, 1.0)], "message {row}");
+    }
+}
+
+#[test]
+fn what_another_host_sends_on_a_connection_of_the_same_name_is_no_answer() {
+    let mut trace = Fixture::new();
+    for connection in 0..30_i64 {
+        let (at, own) = (1_000_000 * connection, 5000 + connection as u16);
+        trace.send("app", "one/server", at, at + 10).ports(own, 21).on(connection);
+        trace.send("two/server", "app", at + 500, at + 510).ports(21, own).accepting().on(connection);
+    }
+    let (trace, options) = (trace.trace(), Options::default());
+    let links = Auto::default().infer(&trace, &Naming::new(&trace, &options), &options, &());
+    for row in (0..trace.len()).filter(|row| trace.direction(*row) != FROM_CONNECTING) {
+        assert_eq!(links.parents(row).count(), 0, "message {row}");
+    }
+}

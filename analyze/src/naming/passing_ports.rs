@@ -1,0 +1,105 @@
+//! Ports at which a program accepts for once. Some servers tell their clients over one connection at which port they wait for
+//! another one (FTP's files, calls back): the port is the kernel's choice or the next of a range, it is open for a moment, and the
+//! next has another number. What goes over such connections is of one kind, whatever the ports are.
+//!
+//! It shows in the trace: a program that accepts at many ports, at nearly all of which it hardly ever accepts, and each time
+//! for a short time. Services of one program name on one host, each at a port of its own, are asked again and again.
+
+use message_trace::{Endpoint, EndpointId, FROM_CONNECTING, MessageTrace, NodeId};
+use rustc_hash::FxHashMap;
+
+use super::roles::Place;
+
+/// Fewest ports to tell from.
+const FEWEST: usize = 16;
+/// At most so many connections are accepted at a port, as a range of ports is gone through again.
+const MOST_CONNECTIONS: usize = 8;
+/// The largest part of the trace's time for which a connection of these ports is used.
+const SHORT: f64 = 0.02;
+
+/// The connections that were accepted at an endpoint: each with when its first and its last message were. Of more than
+/// [`MOST_CONNECTIONS`] one more is kept.
+#[derive(Default)]
+struct Accepted(Vec<(i64, [i64; 2])>);
+
+impl Accepted {
+    fn add(&mut self, flow: i64, time: i64) {
+        let known = self.0.iter_mut().find(|(other, _)| *other == flow);
+        if let Some((_, [first, last])) = known {
+            (*first, *last) = (time.min(*first), time.max(*last));
+        } else if self.0.len() <= MOST_CONNECTIONS {
+            self.0.push((flow, [time; 2]));
+        }
+    }
+
+    /// Whether there are few, all of them used for no longer than `most`.
+    fn is_passing(&self, most: f64) -> bool {
+        let short = |(_, [first, last]): &(i64, [i64; 2])| last.saturating_sub(*first) as f64 <= most;
+        self.0.len() <= MOST_CONNECTIONS && self.0.iter().all(short)
+    }
+}
+
+/// The endpoints that accept for once; `host` is the number of a node's host.
+pub(super) fn of(trace: &MessageTrace, host: impl Fn(NodeId) -> Option<u32>) -> Vec<Place> {
+    let mut places: FxHashMap<Place, Accepted> = FxHashMap::default();
+    let mut programs: FxHashMap<Place, NodeId> = FxHashMap::default();
+    let (mut first, mut last) = (i64::MAX, i64::MIN);
+    for message in trace.messages() {
+        let time = message.time();
+        (first, last) = (first.min(time), last.max(time));
+        if !message.protocol.has_connections() {
+            continue;
+        }
+        let (node, endpoint): (NodeId, EndpointId) = match message.direction {
+            FROM_CONNECTING => (message.dst, message.dst_endpoint),
+            _ => (message.src, message.src_endpoint),
+        };
+        let place = (host(node).unwrap_or(u32::MAX), endpoint);
+        if let Some(Endpoint::Inet(_)) = trace.endpoint(endpoint) {
+            places.entry(place).or_default().add(message.flow, time);
+            programs.entry(place).or_insert(node);
+        }
+    }
+    let short = last.saturating_sub(first) as f64 * SHORT;
+    let mut by_program: FxHashMap<(u32, &str), Vec<Place>> = FxHashMap::default();
+    for (place, accepted) in &places {
+        let node = programs.get(place).and_then(|node| trace.nodes.get(*node));
+        if let Some(node) = node.filter(|node| node.traced && accepted.is_passing(short)) {
+            by_program.entry((place.0, &node.command)).or_default().push(*place);
+        }
+    }
+    by_program.retain(|_, of_program| of_program.len() >= FEWEST);
+    by_program.into_values().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+
+    /// A program that is asked at port 21 and then at one of `ports`, so often, for `long` each time.
+    fn passing(rounds: i64, ports: i64, long: i64) -> usize {
+        let mut trace = Fixture::new();
+        for round in 0..rounds {
+            let (at, port) = (1000 * round, 30_000 + round % ports);
+            trace.send("client", "server", at, at + 1).ports(50_000, 21).on(1);
+            let flow = 10 + round;
+            trace.send("client", "server", at + 5, at + 6).ports(50_000, port as u16).on(flow);
+            trace.send("client", "server", at + long, at + long + 1).ports(50_000, port as u16).on(flow);
+        }
+        of(&trace.trace(), |_| Some(0)).len()
+    }
+
+    #[test]
+    fn many_ports_that_are_used_for_a_moment_are_passing() {
+        assert_eq!(passing(100, 100, 20), 100);
+        assert_eq!(passing(100, 50, 20), 50, "a range that is gone through again");
+        assert_eq!(passing(15, 15, 20), 0, "too few to tell");
+    }
+
+    #[test]
+    fn services_that_are_asked_for_long_or_often_are_not() {
+        assert_eq!(passing(100, 100, 30_000), 0);
+        assert_eq!(passing(400, 20, 20), 0);
+    }
+}
