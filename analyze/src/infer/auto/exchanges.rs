@@ -176,7 +176,7 @@ impl Pairs<'_> {
     fn is_possible(&self, request: u32, call: u32) -> bool {
         let span = self.service.requests[request as usize];
         let begin = self.service.calls[call as usize].begin;
-        (span.begin..=self.service.closed(&span)).contains(&begin)
+        (span.begin..=self.service.closed(request)).contains(&begin)
             && self.service.covers(request, call)
             && [NONE, request].contains(&self.service.holder(call))
     }
