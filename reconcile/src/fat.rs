@@ -9,13 +9,20 @@ use std::iter::Peekable;
 
 use crate::calls::Part;
 use crate::multiplexed;
+use crate::units::Units;
 
 /// Merges messages of one direction, in order, where at most `gap` nanoseconds lie between them at the sender (at the
 /// receiver, where the sender was not traced) and the other direction had no turn: none of its receives at the sender,
 /// whose times are `at_sender`, and none of its sends at the receiver, whose times are `at_receiver`. All are in order
 /// and gone through once, so that no more of them need be in memory than one. On a `multiplexed` connection the sides need not
-/// take turns, and a message is one piece.
-pub fn merge<P, S, R>(parts: P, at_sender: S, at_receiver: R, gap: i64, multiplexed: bool) -> Merge<P, S, R>
+/// take turns, and a message is one piece, which ends where the `units` have it that it is whole.
+pub(crate) fn merge<'a, P, S, R>(
+    parts: P,
+    at_sender: S,
+    at_receiver: R,
+    gap: i64,
+    multiplexed: Option<&'a Units>,
+) -> Merge<'a, P, S, R>
 where
     P: Iterator<Item = Part>,
     S: Iterator<Item = i64>,
@@ -34,7 +41,7 @@ where
 
 /// See [`merge`].
 #[derive(Debug)]
-pub struct Merge<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> {
+pub(crate) struct Merge<'a, P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> {
     parts: P,
     /// The first part of the next message.
     next: Option<Part>,
@@ -43,10 +50,10 @@ pub struct Merge<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> {
     at_sender: Turns<S>,
     at_receiver: Turns<R>,
     gap: i64,
-    multiplexed: bool,
+    multiplexed: Option<&'a Units>,
 }
 
-impl<P, S, R> Iterator for Merge<P, S, R>
+impl<P, S, R> Iterator for Merge<'_, P, S, R>
 where
     P: Iterator<Item = Part>,
     S: Iterator<Item = i64>,
@@ -91,7 +98,7 @@ impl<I: Iterator<Item = i64>> Turns<I> {
     }
 }
 
-impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> Merge<P, S, R> {
+impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> Merge<'_, P, S, R> {
     fn adjacent(&mut self, last: &Part, next: &Part) -> bool {
         let mut distance = None;
         for (side, last, next) in [(0, last.sent, next.sent), (1, last.received, next.received)] {
@@ -111,8 +118,11 @@ impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> Merge<P, S, R> {
                 _ => return false,
             }
         }
-        if self.multiplexed && self.latest.is_none_or(|latest| multiplexed::is_border(&latest, next)) {
-            return false;
+        if let Some(units) = self.multiplexed {
+            let is_border = self.latest.is_none_or(|latest| multiplexed::is_border(&latest, next));
+            if is_border || units.are_whole(last.bytes) {
+                return false;
+            }
         }
         distance.is_some_and(|distance| distance <= self.gap) && !(next.elsewhere && self.is_control(last))
     }
@@ -126,7 +136,8 @@ impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> Merge<P, S, R> {
     }
 }
 
-fn append(last: &mut Part, next: &Part) {
+/// Puts `next` behind what is before it.
+pub(crate) fn append(last: &mut Part, next: &Part) {
     if let (Some(sent), Some(more)) = (&mut last.sent, next.sent) {
         sent.last = sent.last.max(more.last);
     }
@@ -162,7 +173,7 @@ mod tests {
             let mut at_sender: Vec<i64> = received.flat_map(|seen| [seen.first, seen.last]).collect();
             at_sender.sort_unstable();
             let sent = turns.iter().filter_map(|part| part.sent.map(|seen| seen.first));
-            super::merge(parts.iter().copied(), at_sender.into_iter(), sent, gap, false).collect()
+            super::merge(parts.iter().copied(), at_sender.into_iter(), sent, gap, None).collect()
         })
     }
 
@@ -201,7 +212,7 @@ mod tests {
         let sizes = |first: Part, next: Part| -> Vec<u64> {
             let turns = answers.iter().filter_map(|part| part.received.map(|seen| seen.first));
             let none = std::iter::empty();
-            super::merge([first, next].into_iter(), turns, none, 100, false).map(|part| part.bytes).collect()
+            super::merge([first, next].into_iter(), turns, none, 100, None).map(|part| part.bytes).collect()
         };
         assert_eq!(sizes(acknowledgement, next(true)), [17, 300]);
         // Nothing came in between, or it is too large, or too late to be about what was received.
@@ -216,11 +227,13 @@ mod tests {
     fn pieces_of_many_calls_are_messages() {
         let parts = [part(1, 5), part(2, 6), Part { elsewhere: true, ..part(3, 7) }];
         let parts = parts.map(|part| Part { sent: part.sent.map(|seen| Seen { tid: 1, ..seen }), ..part });
-        let sizes = |multiplexed| -> Vec<u32> {
+        let sizes = |multiplexed: Option<&Units>| -> Vec<u32> {
             let none = || std::iter::empty();
             super::merge(parts.into_iter(), none(), none(), 100, multiplexed).map(|part| part.parts).collect()
         };
-        assert_eq!((sizes(false), sizes(true)), (vec![3], vec![2, 1]));
+        assert_eq!((sizes(None), sizes(Some(&Units::default()))), (vec![3], vec![2, 1]));
+        // Of these sizes a piece is whole.
+        assert_eq!(sizes(Some(&Units::of(&[1; 100]))), [1, 1, 1]);
     }
 
     #[test]
