@@ -215,9 +215,10 @@ fn likeliest(trace: &MessageTrace, pairs: &mut [(u32, u32)]) {
 pub(super) fn doubts(trace: &MessageTrace, calls: &Calls) -> Vec<(u32, f32)> {
     let mut of_flow: Vec<(i64, u32, u32)> = Vec::new();
     for call in 0..calls.len() {
-        let (Some(request), Some(response)) = (calls.request(call), calls.response(call)) else { continue };
+        let Some(request) = calls.request(call) else { continue };
         if trace.call_number(request).is_none() {
-            of_flow.push((trace.flow(request), request as u32, response as u32));
+            let response = calls.response(call).map_or(NONE, |row| row as u32);
+            of_flow.push((trace.flow(request), request as u32, response));
         }
     }
     of_flow.sort_unstable();
@@ -225,12 +226,19 @@ pub(super) fn doubts(trace: &MessageTrace, calls: &Calls) -> Vec<(u32, f32)> {
     let mut pairs: Vec<(u32, u32)> = Vec::new();
     for flow in of_flow.chunk_by(|one, other| one.0 == other.0).filter(|flow| flow.len() > 1) {
         pairs.clear();
-        pairs.extend(flow.iter().map(|(_, request, response)| (*request, *response)));
+        let is_answered = |(_, _, response): &&(i64, u32, u32)| *response != NONE;
+        let answered = flow.iter().filter(is_answered);
+        pairs.extend(answered.map(|(_, request, response)| (*request, *response)));
         let Some(together) = together(trace, &pairs).filter(|together| !together.are_apart()) else {
             continue;
         };
-        let doubtful = together.doubts().into_iter().filter(|(_, doubt)| *doubt >= LEAST_DOUBT);
-        doubts.extend(doubtful.map(|(call, doubt)| (calls.of_message[call.request as usize], doubt as f32)));
+        let found = together.doubts();
+        let mean = found.iter().map(|(_, doubt)| doubt).sum::<f64>() / found.len().max(1) as f64;
+        // What seems to have no answer may have one that was given to another call.
+        let left = flow.iter().filter(|call| !is_answered(call)).map(|(_, request, _)| (*request, mean));
+        let all = found.iter().map(|(call, doubt)| (call.request, *doubt)).chain(left);
+        let doubtful = all.filter(|(_, doubt)| *doubt >= LEAST_DOUBT);
+        doubts.extend(doubtful.map(|(request, doubt)| (calls.of_message[request as usize], doubt as f32)));
     }
     doubts.sort_unstable_by_key(|(call, _)| *call);
     doubts

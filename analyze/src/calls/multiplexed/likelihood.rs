@@ -25,6 +25,9 @@ const NEAR: usize = 16;
 /// It is learned so often at most, and each time gone through so often.
 const ROUNDS: usize = 6;
 const SWEEPS: usize = 3;
+/// What is doubtful about a call is so large a part as doubtful about those that were open together with it, and about all of its
+/// connection on average: where most are guesses, what was learned of them is one, too.
+const SHARED: f64 = 0.3;
 /// Calls that are unlike say so if one pairing is likelier by this, as a logarithm,
 const CLEAR: f64 = 3.0;
 /// so many do, and of so many no more than one says otherwise.
@@ -167,15 +170,24 @@ impl Together {
             vec![0.0; self.members.len()]
         } else {
             let usual = Usual::of(self.members.iter());
-            (0..self.members.len()).map(|place| self.doubt(&usual, place)).collect()
+            let doubts: Vec<f64> = (0..self.members.len()).map(|place| self.doubt(&usual, place)).collect();
+            let mean = doubts.iter().sum::<f64>() / doubts.len() as f64;
+            let of_others = |place: usize| SHARED * self.around(&doubts, place).max(mean);
+            (0..doubts.len()).map(|place| doubts[place].max(of_others(place))).collect()
         };
         self.members.iter().map(|member| member.call).zip(doubts).collect()
     }
 
+    /// What is usual by the order alone: of calls with which no other was open at any time, or of those that were the last that was
+    /// open, or of all, as far as there are enough.
     fn usual_at_first(&self) -> Usual {
-        let alone =
-            || self.members.iter().zip(&self.alone).filter(|(_, alone)| **alone).map(|(member, _)| member);
-        if alone().count() >= FEWEST { Usual::of(alone()) } else { Usual::of(self.members.iter()) }
+        let is_alone = |place: usize| self.alone[place] && (place == 0 || self.alone[place - 1]);
+        let of = |is: &dyn Fn(usize) -> bool| -> Vec<&Member> {
+            (0..self.members.len()).filter(|place| is(*place)).map(|place| &self.members[place]).collect()
+        };
+        let known =
+            [of(&is_alone), of(&|place| self.alone[place])].into_iter().find(|known| known.len() >= FEWEST);
+        Usual::of(known.unwrap_or_else(|| of(&|_| true)).into_iter())
     }
 
     /// Whether the answers are in the order of the requests.
@@ -230,14 +242,23 @@ impl Together {
 
     /// How likely it is that one of the calls around has the answer of that one.
     fn doubt(&self, usual: &Usual, place: usize) -> f64 {
-        let own = self.members[place].call;
-        let others = place.saturating_sub(NEAR)..self.members.len().min(place + 1 + NEAR);
-        let odds = others.filter(|other| *other != place).map(|other| {
-            let call = self.members[other].call;
-            let is_open = call.asked < own.answered && own.asked < call.answered;
-            if is_open { self.gain(usual, place, other).min(30.0).exp() } else { 0.0 }
-        });
+        let odds = self.open_with(place).map(|other| self.gain(usual, place, other).min(30.0).exp());
         1.0 - 1.0 / (1.0 + odds.sum::<f64>())
+    }
+
+    /// The largest doubt of those that were open together with a call: what they have to do with each other is as doubtful.
+    fn around(&self, doubts: &[f64], place: usize) -> f64 {
+        self.open_with(place).map(|other| doubts[other]).fold(0.0, f64::max)
+    }
+
+    /// The calls around that were open together with that one.
+    fn open_with(&self, place: usize) -> impl Iterator<Item = usize> + '_ {
+        let own = self.members[place].call;
+        let near = place.saturating_sub(NEAR)..self.members.len().min(place + 1 + NEAR);
+        near.filter(move |other| {
+            let call = self.members[*other].call;
+            *other != place && call.asked < own.answered && own.asked < call.answered
+        })
     }
 
     /// Where there are too few calls to tell what is usual: of those that were open together the answer may be any one's.
