@@ -10,19 +10,21 @@ use std::iter::Peekable;
 use crate::calls::Part;
 use crate::multiplexed;
 use crate::streaming::{self, Inside};
+use crate::units::Units;
 
 /// Merges messages of one direction, in order, where at most `gap` nanoseconds lie between them at the sender (at the
 /// receiver, where the sender was not traced) and the other direction had no turn: none of its receives at the sender,
 /// whose times are `at_sender`, and none of its sends at the receiver, whose times are `at_receiver`. All are in order
 /// and gone through once, so that no more of them need be in memory than one. On a `multiplexed` connection the sides need not
-/// take turns, and a message is one piece. What is `inside` an exchange of bodies has no border at all.
-pub(crate) fn merge<P, S, R>(
+/// take turns, and a message is one piece, which ends where the `units` have it that it is whole. What is `inside` an exchange
+/// of bodies has no border at all.
+pub(crate) fn merge<'a, P, S, R>(
     parts: P,
     (at_sender, at_receiver): (S, R),
     gap: i64,
-    multiplexed: bool,
-    inside: Inside<'_>,
-) -> Merge<'_, P, S, R>
+    multiplexed: Option<&'a Units>,
+    inside: Inside<'a>,
+) -> Merge<'a, P, S, R>
 where
     P: Iterator<Item = Part>,
     S: Iterator<Item = i64>,
@@ -52,7 +54,7 @@ pub(crate) struct Merge<'a, P, S: Iterator<Item = i64>, R: Iterator<Item = i64>>
     at_sender: Turns<S>,
     at_receiver: Turns<R>,
     gap: i64,
-    multiplexed: bool,
+    multiplexed: Option<&'a Units>,
     inside: Inside<'a>,
     /// How many bytes the parts so far have.
     place: u64,
@@ -133,8 +135,11 @@ impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> Merge<'_, P, S, R> {
                 _ => return false,
             }
         }
-        if self.multiplexed && self.latest.is_none_or(|latest| multiplexed::is_border(&latest, next)) {
-            return false;
+        if let Some(units) = self.multiplexed {
+            let is_border = self.latest.is_none_or(|latest| multiplexed::is_border(&latest, next));
+            if is_border || units.are_whole(last.bytes) {
+                return false;
+            }
         }
         distance.is_some_and(|distance| distance <= self.gap) && !(next.elsewhere && self.is_control(last))
     }
@@ -155,7 +160,8 @@ fn is_behind(last: &Part, next: &Part) -> bool {
     last.bytes >= streaming::PIECE && times.is_some_and(|(sent, received)| sent.first < received.last)
 }
 
-fn append(last: &mut Part, next: &Part) {
+/// Puts `next` behind what is before it.
+pub(crate) fn append(last: &mut Part, next: &Part) {
     if let (Some(sent), Some(more)) = (&mut last.sent, next.sent) {
         sent.last = sent.last.max(more.last);
     }
@@ -188,8 +194,8 @@ mod tests {
         parts: P,
         (at_sender, at_receiver): (S, R),
         gap: i64,
-        multiplexed: bool,
-    ) -> Merge<'static, P, S, R>
+        multiplexed: Option<&'_ Units>,
+    ) -> Merge<'_, P, S, R>
     where
         P: Iterator<Item = Part>,
         S: Iterator<Item = i64>,
@@ -205,7 +211,7 @@ mod tests {
             let mut at_sender: Vec<i64> = received.flat_map(|seen| [seen.first, seen.last]).collect();
             at_sender.sort_unstable();
             let sent = turns.iter().filter_map(|part| part.sent.map(|seen| seen.first));
-            merged(parts.iter().copied(), (at_sender.into_iter(), sent), gap, false).collect()
+            merged(parts.iter().copied(), (at_sender.into_iter(), sent), gap, None).collect()
         })
     }
 
@@ -244,7 +250,7 @@ mod tests {
         let sizes = |first: Part, next: Part| -> Vec<u64> {
             let turns = answers.iter().filter_map(|part| part.received.map(|seen| seen.first));
             let none = std::iter::empty();
-            merged([first, next].into_iter(), (turns, none), 100, false).map(|part| part.bytes).collect()
+            merged([first, next].into_iter(), (turns, none), 100, None).map(|part| part.bytes).collect()
         };
         assert_eq!(sizes(acknowledgement, next(true)), [17, 300]);
         // Nothing came in between, or it is too large, or too late to be about what was received.
@@ -259,11 +265,13 @@ mod tests {
     fn pieces_of_many_calls_are_messages() {
         let parts = [part(1, 5), part(2, 6), Part { elsewhere: true, ..part(3, 7) }];
         let parts = parts.map(|part| Part { sent: part.sent.map(|seen| Seen { tid: 1, ..seen }), ..part });
-        let sizes = |multiplexed| -> Vec<u32> {
+        let sizes = |multiplexed: Option<&Units>| -> Vec<u32> {
             let none = || std::iter::empty();
             merged(parts.into_iter(), (none(), none()), 100, multiplexed).map(|part| part.parts).collect()
         };
-        assert_eq!((sizes(false), sizes(true)), (vec![3], vec![2, 1]));
+        assert_eq!((sizes(None), sizes(Some(&Units::default()))), (vec![3], vec![2, 1]));
+        // Of these sizes a piece is whole.
+        assert_eq!(sizes(Some(&Units::of(&[1; 100]))), [1, 1, 1]);
     }
 
     #[test]

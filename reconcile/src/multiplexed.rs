@@ -5,10 +5,15 @@
 //! many answers come as requests were sent, so that what is open goes up and down and comes back; of bodies one side sends as many
 //! pieces as it likes, and the difference strays like a random walk. So of each turn the pieces of both sides are counted, and how
 //! far the balance goes in one turn is compared with how far it goes in many.
+//!
+//! Where few calls are open together, or an answer is sometimes one piece and sometimes two, the balance tells too little. But a
+//! request may be on its way while an answer to another one comes from there. Where the sides take turns no messages cross but the
+//! pieces of large bodies, so of small ones a few that cross are enough.
 
 use std::iter::Peekable;
 
 use crate::calls::Part;
+use crate::units::{self, Units};
 
 /// At least so many turns tell what a connection is like.
 const TURNS: u64 = 64;
@@ -18,6 +23,13 @@ const SELDOM: u64 = 5;
 const LAG: usize = 16;
 /// Up to this variance of the balance in a turn, a few calls at once make it; beyond, bodies may.
 const FEW: f64 = 4.0;
+/// So many turns, and one in so many, have messages that cross,
+const CROSSINGS: u64 = 8;
+const CROSSING_SELDOM: u64 = 100;
+/// which are at most so large on average. Bodies fill buffers.
+const SMALL: u64 = 2_048;
+/// What is less than one in so many of the usual size of its direction is the connection's own.
+const OWN: u64 = 4;
 /// A piece goes on at most so many nanoseconds after its last call: between a head and a body there is little else to do.
 const PIECE: i64 = 250_000;
 /// What is sent for the connection's own sake (an acknowledgement, a ping) is at most so many bytes,
@@ -39,13 +51,13 @@ pub(crate) fn is_border(last: &Part, next: &Part) -> bool {
     }
 }
 
-/// Whether a connection with these parts, there and back, carries many calls at once, as the end number `end` sees it: the one
-/// that connected (0) or accepted (1).
-pub(crate) fn is_multiplexed(
+/// What is usual on a connection with these parts, there and back, if it carries many calls at once, as the end number `end` sees
+/// it: the one that connected (0) or accepted (1).
+pub(crate) fn units(
     there: impl Iterator<Item = Part>,
     back: impl Iterator<Item = Part>,
     end: usize,
-) -> bool {
+) -> Option<[Units; 2]> {
     let at = |direction: usize, part: &Part| {
         let seen = if direction == end { part.sent } else { part.received };
         seen.map(|seen| if direction == end { seen.first } else { seen.last })
@@ -53,6 +65,8 @@ pub(crate) fn is_multiplexed(
     let there = there.filter_map(|part| Some((at(0, &part)?, part)));
     let back = back.filter_map(|part| Some((at(1, &part)?, part)));
     let mut balance = Balance::default();
+    let mut crossings = Crossings::default();
+    let mut turns: [Vec<u64>; 2] = Default::default();
     let mut last: [Option<Part>; 2] = [None; 2];
     let mut former = 1;
     for (direction, part) in (InOrder { there: there.peekable(), back: back.peekable() }) {
@@ -62,9 +76,50 @@ pub(crate) fn is_multiplexed(
             balance.turn();
         }
         balance.pieces[direction] += u64::from(is_new);
+        crossings.add(direction, &part, last[0].filter(|_| direction == 1), is_turn);
+        let of_side = &mut turns[direction];
+        if is_turn && of_side.len() < units::SAMPLE {
+            of_side.push(0);
+        }
+        of_side.last_mut().into_iter().for_each(|turn| *turn += part.bytes);
         (last[direction], former) = (Some(part), direction);
     }
-    balance.is_kept()
+    let is_multiplexed = balance.is_kept() || (balance.is_even() && crossings.are_many(balance.turns));
+    is_multiplexed.then(|| turns.map(|turns| Units::of(&turns)))
+}
+
+/// Turns in which a request was on its way while an answer was, too.
+#[derive(Debug, Default)]
+struct Crossings {
+    turns: u64,
+    is_counted: bool,
+    /// How many parts there were there and back, and of how many bytes.
+    parts: [u64; 2],
+    bytes: [u64; 2],
+}
+
+impl Crossings {
+    /// The next part; of one that comes back, `before` is what was sent there last.
+    fn add(&mut self, direction: usize, part: &Part, before: Option<Part>, is_turn: bool) {
+        self.parts[direction] += 1;
+        self.bytes[direction] += part.bytes;
+        self.is_counted &= !is_turn;
+        let Some(before) = before else { return };
+        let is_own =
+            |direction: usize, part: &Part| OWN * part.bytes * self.parts[direction] < self.bytes[direction];
+        // By the clock of the side that answers: it sent the one before the other had come.
+        let times = part.sent.zip(before.received);
+        let crosses = times.is_some_and(|(sent, received)| sent.first < received.first);
+        if crosses && !self.is_counted && !is_own(1, part) && !is_own(0, &before) {
+            self.turns += 1;
+            self.is_counted = true;
+        }
+    }
+
+    fn are_many(&self, turns: u64) -> bool {
+        let is_small = |side: usize| self.bytes[side] <= SMALL * self.parts[side];
+        self.turns >= CROSSINGS && self.turns * CROSSING_SELDOM >= turns && is_small(0) && is_small(1)
+    }
 }
 
 /// The parts of both directions in the order of time.
@@ -138,14 +193,19 @@ impl Balance {
     fn is_kept(&self) -> bool {
         let [there, back] = self.pieces;
         let more = |pieces: u64| pieces.saturating_sub(self.turns) * SELDOM >= self.turns;
-        let is_even = 2 * there <= 3 * back && 2 * back <= 3 * there;
         // A walk goes LAG times as far, in squares, give or take what so many turns leave open. Many pieces a turn are bodies more
         // often than calls.
         let one = self.one.variance();
         let deviations = if one <= FEW { 1.25 } else { 3.0 };
         let open = (2.0 * LAG as f64 / self.turns.max(1) as f64).sqrt();
         let comes_back = self.many.variance() <= LAG as f64 * (1.0 - deviations * open) * one;
-        self.turns >= TURNS && more(there) && more(back) && is_even && comes_back
+        self.is_even() && more(there) && more(back) && comes_back
+    }
+
+    /// Whether there are enough turns, and both sides send about as many pieces.
+    fn is_even(&self) -> bool {
+        let [there, back] = self.pieces;
+        self.turns >= TURNS && 2 * there <= 3 * back && 2 * back <= 3 * there
     }
 }
 
@@ -200,7 +260,7 @@ mod tests {
     }
 
     fn is_multiplexed([there, back]: [Vec<Part>; 2]) -> bool {
-        let both = [0, 1].map(|end| super::is_multiplexed(there.iter().copied(), back.iter().copied(), end));
+        let both = [0, 1].map(|end| units(there.iter().copied(), back.iter().copied(), end).is_some());
         assert_eq!(both[0], both[1], "what is received at once looks the same from both ends");
         both[0]
     }
@@ -225,6 +285,36 @@ mod tests {
         // One side alone.
         let [there, _] = bodies(20, 200, 1);
         assert!(!is_multiplexed([there, Vec::new()]));
+    }
+
+    /// Requests of so many bytes every 10 ms, answered after 1 ms; in one turn in so many another one follows, `late` after which
+    /// it comes, while the first is being answered.
+    fn crossing(bytes: u64, every: i64, late: i64) -> [Vec<Part>; 2] {
+        let mut sides = [Vec::new(), Vec::new()];
+        for turn in 0..1_000 {
+            let mut add = |side: usize, at: i64, takes: i64| {
+                let [sent, received] = [at, at + takes].map(|at| Some(Seen::once(10 * MS * turn + at, 0, 1)));
+                sides[side].push(Part { sent, received, bytes, ..part(0, true) });
+            };
+            add(0, 0, MS / 10);
+            if turn % every == 0 {
+                add(0, MS - MS / 20, late);
+                add(1, MS, MS / 10);
+                add(1, 3 * MS, MS / 10);
+            } else {
+                add(1, MS, MS / 10);
+            }
+        }
+        sides
+    }
+
+    #[test]
+    fn small_messages_that_cross_are_of_calls_that_are_open_together() {
+        let is_seen = |[there, back]: [Vec<Part>; 2]| units(there.into_iter(), back.into_iter(), 0).is_some();
+        assert!(is_seen(crossing(100, 20, MS / 10)));
+        assert!(!is_seen(crossing(100, 200, MS / 10)), "too seldom");
+        assert!(!is_seen(crossing(10_000, 20, MS / 10)), "bodies");
+        assert!(!is_seen(crossing(100, 20, MS / 30)), "it came before the answer was sent");
     }
 
     #[test]

@@ -22,6 +22,7 @@ use crate::rows::Row;
 use crate::socket::Socket;
 use crate::streaming::{self, Exchange, Inside};
 use crate::streams::Parts;
+use crate::units::{Cut, Units};
 use crate::ways::{ManyWays, Owners, SortingWays, Ways};
 
 /// What matching needs to know of all connections.
@@ -104,11 +105,11 @@ impl StreamMatcher<'_> {
 }
 
 /// What is done with the messages of a connection.
-struct Treatment {
+struct Treatment<'a> {
     /// They are left out.
     internal: bool,
-    /// They need not take turns.
-    multiplexed: bool,
+    /// They need not take turns, and these are usual there and back.
+    multiplexed: Option<&'a [Units; 2]>,
     /// Where bodies went both ways at once.
     exchanges: Vec<Exchange>,
 }
@@ -146,10 +147,10 @@ impl Matching<'_> {
             counts.connects += 1;
             rows.push(Row::of(&making, self.place, 0))?;
         }
-        let multiplexed = !internal && self.is_multiplexed(ways);
-        counts.multiplexed += u64::from(multiplexed);
-        let exchanges = if internal || multiplexed { Vec::new() } else { self.exchanges(ways) };
-        let treatment = Treatment { internal, multiplexed, exchanges };
+        let units = if internal { None } else { self.units(ways) };
+        counts.multiplexed += u64::from(units.is_some());
+        let exchanges = if internal || units.is_some() { Vec::new() } else { self.exchanges(ways) };
+        let treatment = Treatment { internal, multiplexed: units.as_ref(), exchanges };
         for direction in 0..2 {
             self.direction(ways, direction, &treatment, counts, samples, rows)?;
         }
@@ -177,12 +178,12 @@ impl Matching<'_> {
         &self,
         ways: &impl Ways,
         direction: usize,
-        treatment: &Treatment,
+        treatment: &Treatment<'_>,
         counts: &mut Reconciliation,
         samples: &mut Samples,
         rows: &mut RowSink,
     ) -> Result<(), Error> {
-        let Treatment { internal, multiplexed, .. } = *treatment;
+        let internal = treatment.internal;
         let inside = Inside::of(&treatment.exchanges, direction);
         let [sends, receives] = [2 * direction, 2 * direction + 1];
         let turns = |way: usize| ways.calls(way).filter(|call| !call.is_forgotten()).map(|call| call.time);
@@ -195,7 +196,10 @@ impl Matching<'_> {
         });
         let gap = i64::try_from(self.matcher.options.fat_gap.as_nanos()).unwrap_or(i64::MAX);
         let (mut all, mut both, mut send_only) = (0, 0, 0);
-        for message in fat::merge(seen, (receives_back, sends_back), gap, multiplexed, inside) {
+        let units = treatment.multiplexed.map(|units| &units[direction]);
+        let merged = fat::merge(seen, (receives_back, sends_back), gap, units, inside);
+        let nothing = Units::default();
+        for message in Cut::new(merged, units.unwrap_or(&nothing), gap) {
             all += 1;
             both += u64::from(message.sent.is_some() && message.received.is_some());
             send_only += u64::from(message.received.is_none());
@@ -251,15 +255,15 @@ impl Matching<'_> {
         streaming::exchanges(self.parts(ways, 0), ways.calls(3), ways.calls(2))
     }
 
-    /// Whether many calls go over the connection at once. Where no thread did anything else, mostly they do not, and it is not
-    /// looked at any further.
-    fn is_multiplexed(&self, ways: &impl Ways) -> bool {
+    /// What is usual on the connection if many calls go over it at once. Where no thread did anything else, mostly they do not, and
+    /// it is not looked at any further.
+    fn units(&self, ways: &impl Ways) -> Option<[Units; 2]> {
         let tallies = [0, 1, 2, 3].map(|way| ways.tally(way));
         let is_whole = tallies.iter().all(|tally| !tally.forgotten);
         let end = usize::from(self.connection.connecting == NONE);
-        is_whole
-            && tallies.iter().any(|tally| tally.elsewhere)
-            && multiplexed::is_multiplexed(self.parts(ways, 0), self.parts(ways, 1), end)
+        (is_whole && tallies.iter().any(|tally| tally.elsewhere))
+            .then(|| multiplexed::units(self.parts(ways, 0), self.parts(ways, 1), end))
+            .flatten()
     }
 
     /// Whether one process made all the sends and all the receives: it only talked to itself. Mostly the first message tells.

@@ -1,16 +1,19 @@
 //! Connections that carry many calls at once (HTTP/2, AMQP, pipelining): which answer is to which request, as far as that can be told
 //! without reading anything, and how doubtful it is.
 //!
-//! Answers are given to the requests that are open in the order in which those were made, which is right where one is open and a
-//! guess where several are. Messages of the connection's own (acknowledgements, pings, what closes a stream) are no requests and
+//! Answers are given to the requests that are open in the order in which those were made, which is right where one is open; where
+//! several are, what is usual on the connection tells which is likelier ([`likelihood`]). Messages of the connection's own (acknowledgements, pings, what closes a stream) are no requests and
 //! no answers; they are small, and they must not shift all that is behind them. Nor must requests that were never answered, or several
 //! that one write held: the number that is open goes up and down, and what it gets below no more is not open.
+
+mod likelihood;
 
 use std::collections::VecDeque;
 
 use message_trace::{FROM_CONNECTING, MessageTrace};
 
 use super::{Calls, NONE};
+use likelihood::{Call, Together};
 
 /// At least so many messages of each direction tell what is usual.
 const FEWEST: usize = 64;
@@ -18,6 +21,14 @@ const FEWEST: usize = 64;
 const SMALL: i64 = 64;
 /// One turn in so many has more than a message, on both sides.
 const SELDOM: usize = 5;
+/// Doubts below this are none.
+const LEAST_DOUBT: f64 = 0.01;
+/// So many turns, and one in so many, have messages that cross.
+const CROSSINGS: usize = 8;
+const CROSSING_SELDOM: usize = 100;
+/// What is open comes back to where it was: it goes no further than so large a part of the square root of how many messages there
+/// are, as which both sides would if they sent on their own.
+const WALK: f64 = 0.5;
 /// What is open is compared with what will be at so many answers from then on.
 const AHEAD: usize = 64;
 
@@ -46,7 +57,9 @@ pub(super) fn pair(trace: &MessageTrace, rows: &mut Vec<(i64, u32)>, pairs: &mut
     if is_multiplexed(trace, &larger) {
         let own = rows.iter().map(|(_, row)| *row).filter(|row| is_small(*row));
         pairs.extend(own.map(|row| alone(trace, row)));
+        let first = pairs.len();
         in_order(trace, &larger, pairs);
+        likeliest(trace, &mut pairs[first..]);
         return true;
     }
     // Where the sides take turns, a small request that another one follows at once has no answer.
@@ -90,7 +103,33 @@ fn is_multiplexed(trace: &MessageTrace, rows: &[u32]) -> bool {
     let is_turn = |pair: &&[u32]| !is_request(trace, pair[0]) && is_request(trace, pair[1]);
     let turns = 1 + rows.windows(2).filter(is_turn).count();
     let more = |messages: usize| messages.saturating_sub(turns) * SELDOM >= turns;
-    more(requests) && more(answers) && 2 * requests <= 3 * answers && 2 * answers <= 3 * requests
+    let is_even = 2 * requests <= 3 * answers && 2 * answers <= 3 * requests;
+    is_even && (more(requests) && more(answers) || (do_cross(trace, rows, turns) && comes_back(trace, rows)))
+}
+
+/// Whether there are turns in which a request was on its way while an answer was, too: where the sides take turns none does.
+fn do_cross(trace: &MessageTrace, rows: &[u32], turns: usize) -> bool {
+    let mut crossing = 0;
+    for two in rows.windows(2) {
+        let [one, other] = [two[0] as usize, two[1] as usize];
+        let crosses = |one: usize, other: usize| {
+            let before = trace.send_ts(one).zip(trace.arrival(other)).is_some_and(|(sent, came)| sent < came);
+            before && trace.send_ts(other).zip(trace.arrival(one)).is_some_and(|(sent, came)| sent < came)
+        };
+        crossing +=
+            usize::from(is_request(trace, two[0]) != is_request(trace, two[1]) && crosses(one, other));
+    }
+    crossing >= CROSSINGS && crossing * CROSSING_SELDOM >= turns
+}
+
+/// Whether as many requests are open now and then as there were before.
+fn comes_back(trace: &MessageTrace, rows: &[u32]) -> bool {
+    let (mut open, mut least, mut most) = (0_i64, 0, 0);
+    for row in rows {
+        open += if is_request(trace, *row) { 1 } else { -1 };
+        (least, most) = (open.min(least), open.max(most));
+    }
+    (most - least) as f64 <= WALK * (rows.len() as f64).sqrt()
 }
 
 /// Appends the pairs of `rows`, each answer with the request that has been open longest.
@@ -138,39 +177,68 @@ fn least_ahead(values: &[i64]) -> Vec<i64> {
     least
 }
 
-/// How doubtful each call's pairing is, from 0 on: where n calls of a flow were open when the answer came, it may be any one's. Calls
-/// with ids are sure. Calls that are sure are left out; the others are in order.
+/// Which of the times of a call are by one clock.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By {
+    Caller,
+    Callee,
+}
+
+/// A call by the clock of one of its ends, if that has seen both.
+fn call_by(trace: &MessageTrace, by: By, (request, answer): (u32, u32)) -> Option<Call> {
+    let [asked, answered] = [request as usize, answer as usize];
+    let times = match by {
+        By::Caller => trace.send_ts(asked).zip(trace.arrival(answered)),
+        By::Callee => trace.arrival(asked).zip(trace.send_ts(answered)),
+    };
+    let bytes = [asked, answered].map(|row| trace.bytes(row));
+    times.map(|(asked, answered)| Call { request, answer, asked, answered, bytes })
+}
+
+/// The calls of a flow by one clock, if one of the ends has seen all of them.
+fn together(trace: &MessageTrace, pairs: &[(u32, u32)]) -> Option<Together> {
+    let by = |by: By| pairs.iter().map(|pair| call_by(trace, by, *pair)).collect::<Option<Vec<Call>>>();
+    by(By::Callee).or_else(|| by(By::Caller)).map(Together::of)
+}
+
+/// Gives the answers of a flow to the likeliest requests. `pairs` are in the order of both.
+fn likeliest(trace: &MessageTrace, pairs: &mut [(u32, u32)]) {
+    let is_call = |(request, answer): &(u32, u32)| *request != NONE && *answer != NONE;
+    let calls: Vec<(u32, u32)> = pairs.iter().copied().filter(is_call).collect();
+    let Some(together) = together(trace, &calls) else { return };
+    let places = pairs.iter_mut().filter(|pair| is_call(pair));
+    places.zip(together.paired()).for_each(|(pair, call)| *pair = (call.request, call.answer));
+}
+
+/// How doubtful each call's pairing is, from 0 on, where calls of a flow were open together. Calls with ids are sure. Calls that are
+/// sure are left out; the others are in order.
 pub(super) fn doubts(trace: &MessageTrace, calls: &Calls) -> Vec<(u32, f32)> {
-    // All that was asked or answered, flow by flow in the order of the caller's time.
-    let mut events: Vec<(i64, i64, u32, bool)> = Vec::new();
+    let mut of_flow: Vec<(i64, u32, u32)> = Vec::new();
     for call in 0..calls.len() {
-        let (Some(request), Some(response)) = (calls.request(call), calls.response(call)) else { continue };
-        if trace.call_number(request).is_some() {
-            continue;
+        let Some(request) = calls.request(call) else { continue };
+        if trace.call_number(request).is_none() {
+            let response = calls.response(call).map_or(NONE, |row| row as u32);
+            of_flow.push((trace.flow(request), request as u32, response));
         }
-        // Both on one clock: the caller's or, where that was not seen, the callee's.
-        let by_caller = trace.send_ts(request).zip(trace.recv_ts(response));
-        let by_callee = || trace.recv_ts(request).zip(trace.send_ts(response));
-        let Some((asked, answered)) = by_caller.or_else(by_callee) else { continue };
-        let flow = trace.flow(request);
-        events.push((flow, asked, call as u32, false));
-        events.push((flow, answered.max(asked.saturating_add(1)), call as u32, true));
     }
-    events.sort_unstable_by_key(|(flow, time, call, is_answer)| (*flow, *time, *is_answer, *call));
-    let mut doubts = Vec::new();
-    let (mut open, mut of) = (0_u32, None);
-    for (flow, _, call, is_answer) in events {
-        if of != Some(flow) {
-            (open, of) = (0, Some(flow));
-        }
-        if !is_answer {
-            open += 1;
+    of_flow.sort_unstable();
+    let mut doubts: Vec<(u32, f32)> = Vec::new();
+    let mut pairs: Vec<(u32, u32)> = Vec::new();
+    for flow in of_flow.chunk_by(|one, other| one.0 == other.0).filter(|flow| flow.len() > 1) {
+        pairs.clear();
+        let is_answered = |(_, _, response): &&(i64, u32, u32)| *response != NONE;
+        let answered = flow.iter().filter(is_answered);
+        pairs.extend(answered.map(|(_, request, response)| (*request, *response)));
+        let Some(together) = together(trace, &pairs).filter(|together| !together.are_apart()) else {
             continue;
-        }
-        if open > 1 {
-            doubts.push((call, 1.0 - 1.0 / open as f32));
-        }
-        open = open.saturating_sub(1);
+        };
+        let found = together.doubts();
+        let mean = found.iter().map(|(_, doubt)| doubt).sum::<f64>() / found.len().max(1) as f64;
+        // What seems to have no answer may have one that was given to another call.
+        let left = flow.iter().filter(|call| !is_answered(call)).map(|(_, request, _)| (*request, mean));
+        let all = found.iter().map(|(call, doubt)| (call.request, *doubt)).chain(left);
+        let doubtful = all.filter(|(_, doubt)| *doubt >= LEAST_DOUBT);
+        doubts.extend(doubtful.map(|(request, doubt)| (calls.of_message[request as usize], doubt as f32)));
     }
     doubts.sort_unstable_by_key(|(call, _)| *call);
     doubts

@@ -22,6 +22,9 @@ use crate::options::Options;
 /// Added to the kind of what makes a connection, as that is no call like the others between the same two.
 pub(super) const CONNECTING: u32 = 1 << 30;
 
+/// Whose answer is doubtful by more than this may have ended at any time.
+const UNSURE: f64 = 0.1;
+
 /// The services of a trace: one for each node that received requests or made calls.
 pub(super) fn services(
     trace: &MessageTrace,
@@ -90,6 +93,7 @@ pub(super) fn services(
             service.call_threads.push([threads.sender(&request), reader]);
             service.call_sizes.push(bytes);
             service.made_calls.push(call as u32);
+            service.call_unsure.push(calls.doubt(call) > UNSURE);
         }
     }
     // Where the clock is too coarse to tell what came first, the numbers that the calls have where they come from may.

@@ -254,7 +254,6 @@ impl<'a> Search<'a> {
             local.clear();
             for slot in 0..self.open.len() {
                 let request = self.open[slot];
-                let span_of = self.service.requests[request as usize];
                 let is_possible =
                     self.service.closed(request) >= span.begin && !self.service.is_itself(request, call);
                 if !is_possible || (is_held && request != holder) {

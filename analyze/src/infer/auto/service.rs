@@ -28,6 +28,8 @@ pub(super) struct Service {
     pub(super) call_before: Vec<u32>,
     /// The call after each call on the same connection, likewise.
     pub(super) call_after: Vec<u32>,
+    /// Whether it is doubtful which answer each call has, and so when it ended.
+    pub(super) call_unsure: Vec<bool>,
     /// The request that the thread of each call holds; [`NONE`] where it holds none. Empty where that proves nothing.
     pub(super) held: Vec<u32>,
     /// Which calls of the trace they are.
@@ -68,14 +70,19 @@ const FEWEST_ANSWERED: usize = 20;
 impl Service {
     /// Whether the call can have been made for the request and been waited for: it ended before.
     pub(super) fn covers(&self, request: u32, call: u32) -> bool {
-        let is_itself = self.is_itself(request, call);
+        let (is_itself, is_unsure) = (self.is_itself(request, call), self.is_unsure(call));
         let closed = self.closed(request);
         let (request, call) = (self.requests[request as usize], self.calls[call as usize]);
         if call.begin > request.end {
             return !is_itself && call.begin <= closed;
         }
-        let by_its_begin = call.end == OPEN || !self.without.has(Evidence::Nesting);
+        let by_its_begin = is_unsure || call.end == OPEN || !self.without.has(Evidence::Nesting);
         !is_itself && request.end >= if by_its_begin { call.begin } else { call.end }
+    }
+
+    /// Whether it is doubtful when the call ended.
+    pub(super) fn is_unsure(&self, call: u32) -> bool {
+        self.call_unsure.get(call as usize).copied().unwrap_or(false)
     }
 
     /// The request that the thread of the call holds, or [`NONE`].
@@ -253,6 +260,7 @@ impl Service {
         pick(&mut self.call_threads, places);
         pick(&mut self.call_sizes, places);
         pick(&mut self.call_before, places);
+        pick(&mut self.call_unsure, places);
         for before in &mut self.call_before {
             *before = place_of.get(*before as usize).copied().unwrap_or(NONE);
         }
@@ -278,6 +286,7 @@ impl Service {
             answering: self.answering.iter().take(requests).copied().collect(),
             call_before: self.call_before.iter().take(calls).copied().collect(),
             call_after: self.call_after.iter().take(calls).copied().collect(),
+            call_unsure: self.call_unsure.iter().take(calls).copied().collect(),
             held: self.held.iter().take(calls).copied().collect(),
             request_calls: self.request_calls.iter().take(requests).copied().collect(),
             made_calls: self.made_calls.iter().take(calls).copied().collect(),

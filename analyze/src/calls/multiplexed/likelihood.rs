@@ -1,0 +1,286 @@
+//! Which answer is whose among the calls of one connection that are open together, by what is usual there: answers of which size
+//! requests of a size have, and how long such calls take.
+//!
+//! All of that is learned from calls that nobody else's were open with, and then from all of them. From the order in which requests
+//! were made, two calls exchange their answers wherever that is likelier, until no two do. How likely it still is that a call has
+//! another one's answer tells how doubtful it is. A server that answers in order of receipt (pipelining) shows by calls that are
+//! unlike: then none exchange answers, and none are doubtful.
+
+use std::ops::Range;
+
+use rustc_hash::FxHashMap;
+
+/// From so many calls that were open alone it is learned at first, if there are; and fewer of any are not judged.
+const FEWEST: usize = 32;
+/// Sizes that so many messages have are told apart, others by their magnitude.
+const FREQUENT: u32 = 16;
+/// How long calls take is learned of those of two sizes if there are so many, else of all.
+const FEWEST_OF_KIND: f64 = 16.0;
+/// So many classes of durations are in each e-fold.
+const CLASSES: f64 = 2.5;
+/// Shorter ones, in nanoseconds, are all alike.
+const SHORTEST: f64 = 1_000.0;
+/// Calls exchange answers with so many before and behind them.
+const NEAR: usize = 16;
+/// It is learned so often at most, and each time gone through so often.
+const ROUNDS: usize = 6;
+const SWEEPS: usize = 3;
+/// What is doubtful about a call is so large a part as doubtful about those that were open together with it, and about all of its
+/// connection on average: where most are guesses, what was learned of them is one, too.
+const SHARED: f64 = 0.3;
+/// Calls that are unlike say so if one pairing is likelier by this, as a logarithm,
+const CLEAR: f64 = 3.0;
+/// so many do, and of so many no more than one says otherwise.
+const FEWEST_CLEAR: usize = 10;
+const EXCEPTIONS: usize = 20;
+
+/// A call, as one of its ends saw it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Call {
+    pub(super) request: u32,
+    pub(super) answer: u32,
+    /// When the two were, by one clock.
+    pub(super) asked: i64,
+    pub(super) answered: i64,
+    /// How many bytes they have.
+    pub(super) bytes: [i64; 2],
+}
+
+/// What is usual on a connection.
+#[derive(Debug, Default)]
+struct Usual {
+    calls: f64,
+    /// How many requests and answers are of each size.
+    sides: [FxHashMap<u64, f64>; 2],
+    /// Of requests and answers of these sizes, how many there are, and how many take how long.
+    kinds: FxHashMap<(u64, u64), (f64, FxHashMap<i32, f64>)>,
+    all: FxHashMap<i32, f64>,
+}
+
+impl Usual {
+    fn of<'a>(calls: impl Iterator<Item = &'a Member>) -> Usual {
+        let mut usual = Usual::default();
+        for Member { call, sizes: [request, answer] } in calls {
+            let class = duration(call.answered.saturating_sub(call.asked)).1;
+            usual.calls += 1.0;
+            *usual.sides[0].entry(*request).or_default() += 1.0;
+            *usual.sides[1].entry(*answer).or_default() += 1.0;
+            let kind = usual.kinds.entry((*request, *answer)).or_default();
+            kind.0 += 1.0;
+            *kind.1.entry(class).or_default() += 1.0;
+            *usual.all.entry(class).or_default() += 1.0;
+        }
+        usual
+    }
+
+    /// How likely it is that the request of the one has the answer of the other, as a logarithm.
+    fn likelihood(&self, of: &Member, answer: &Member) -> f64 {
+        let took = answer.call.answered.saturating_sub(of.call.asked);
+        if took <= 0 {
+            return f64::NEG_INFINITY;
+        }
+        let sizes = (of.sizes[0], answer.sizes[1]);
+        let count = |side: usize, size: u64| self.sides[side].get(&size).copied().unwrap_or_default();
+        let known = self.kinds.get(&sizes);
+        let together = known.map_or(0.0, |(count, _)| *count);
+        let sizes =
+            (together + 0.1) / (count(0, sizes.0) + 1.0) / (count(1, sizes.1) + 1.0) * self.calls.max(1.0);
+        let (total, durations) = match known {
+            Some((count, durations)) if *count >= FEWEST_OF_KIND => (*count, durations),
+            _ => (self.calls, &self.all),
+        };
+        let (took, class) = duration(took);
+        let share = (durations.get(&class).copied().unwrap_or_default() + 0.3) / (total + 10.0);
+        sizes.ln() + (share / took).ln()
+    }
+}
+
+/// How long a call took, and the class of that.
+fn duration(took: i64) -> (f64, i32) {
+    let took = (took as f64).max(SHORTEST);
+    (took, (took.ln() * CLASSES) as i32)
+}
+
+/// A call with the classes of its sizes.
+#[derive(Clone, Copy, Debug)]
+struct Member {
+    call: Call,
+    sizes: [u64; 2],
+}
+
+/// The calls of a connection, by the order of their answers.
+#[derive(Debug)]
+pub(super) struct Together {
+    members: Vec<Member>,
+    /// Whether a call was open alone when it was answered.
+    alone: Vec<bool>,
+}
+
+impl Together {
+    pub(super) fn of(mut calls: Vec<Call>) -> Together {
+        let mut counts: [FxHashMap<i64, u32>; 2] = Default::default();
+        for call in &calls {
+            counts
+                .iter_mut()
+                .zip(call.bytes)
+                .for_each(|(counts, bytes)| *counts.entry(bytes).or_default() += 1);
+        }
+        let class = |side: usize, bytes: i64| match counts[side].get(&bytes) {
+            Some(count) if *count >= FREQUENT => bytes as u64,
+            _ => 1 << 63 | u64::from(bytes.max(1).ilog2()),
+        };
+        calls.sort_unstable_by_key(|call| (call.answered, call.asked, call.answer));
+        let mut asked: Vec<i64> = calls.iter().map(|call| call.asked).collect();
+        asked.sort_unstable();
+        // Of those that were asked until then all that are before it have been answered.
+        let is_alone = |(place, call): (usize, &Call)| {
+            asked.partition_point(|asked| *asked < call.answered) <= place + 1
+        };
+        let alone = calls.iter().enumerate().map(is_alone).collect();
+        let member = |call: Call| Member { call, sizes: [0, 1].map(|side| class(side, call.bytes[side])) };
+        Together { members: calls.into_iter().map(member).collect(), alone }
+    }
+
+    /// Whether no calls were open together.
+    pub(super) fn are_apart(&self) -> bool {
+        !self.alone.contains(&false)
+    }
+
+    /// The calls, each with the answer that is likeliest.
+    pub(super) fn paired(mut self) -> impl Iterator<Item = Call> {
+        if self.members.len() >= FEWEST && !self.are_apart() {
+            let mut usual = self.usual_at_first();
+            if !self.are_in_order(&usual) {
+                for _ in 0..ROUNDS {
+                    if !(0..SWEEPS).fold(false, |any, _| self.exchange(&usual) | any) {
+                        break;
+                    }
+                    usual = Usual::of(self.members.iter());
+                }
+            }
+        }
+        self.members.into_iter().map(|member| member.call)
+    }
+
+    /// How likely each call has another one's answer.
+    pub(super) fn doubts(&self) -> Vec<(Call, f64)> {
+        let doubts: Vec<f64> = if self.members.len() < FEWEST {
+            self.by_number()
+        } else if self.is_by_order() && self.are_in_order(&self.usual_at_first()) {
+            vec![0.0; self.members.len()]
+        } else {
+            let usual = Usual::of(self.members.iter());
+            let doubts: Vec<f64> = (0..self.members.len()).map(|place| self.doubt(&usual, place)).collect();
+            let mean = doubts.iter().sum::<f64>() / doubts.len() as f64;
+            let of_others = |place: usize| SHARED * self.around(&doubts, place).max(mean);
+            (0..doubts.len()).map(|place| doubts[place].max(of_others(place))).collect()
+        };
+        self.members.iter().map(|member| member.call).zip(doubts).collect()
+    }
+
+    /// What is usual by the order alone: of calls with which no other was open at any time, or of those that were the last that was
+    /// open, or of all, as far as there are enough.
+    fn usual_at_first(&self) -> Usual {
+        let is_alone = |place: usize| self.alone[place] && (place == 0 || self.alone[place - 1]);
+        let of = |is: &dyn Fn(usize) -> bool| -> Vec<&Member> {
+            (0..self.members.len()).filter(|place| is(*place)).map(|place| &self.members[place]).collect()
+        };
+        let known =
+            [of(&is_alone), of(&|place| self.alone[place])].into_iter().find(|known| known.len() >= FEWEST);
+        Usual::of(known.unwrap_or_else(|| of(&|_| true)).into_iter())
+    }
+
+    /// Whether the answers are in the order of the requests.
+    fn is_by_order(&self) -> bool {
+        self.members.windows(2).all(|two| two[0].call.asked <= two[1].call.asked)
+    }
+
+    /// Whether calls that are unlike show that requests are answered in order.
+    fn are_in_order(&self, usual: &Usual) -> bool {
+        let (mut shown, mut otherwise) = (0, 0);
+        for place in 0..self.members.len() {
+            for next in self.behind(place) {
+                let gain = self.gain(usual, place, next);
+                shown += usize::from(gain < -CLEAR && gain > f64::NEG_INFINITY);
+                otherwise += usize::from(gain > CLEAR);
+            }
+        }
+        shown >= FEWEST_CLEAR && otherwise * EXCEPTIONS <= shown + otherwise
+    }
+
+    /// The calls behind that one that were asked before it was answered.
+    fn behind(&self, place: usize) -> impl Iterator<Item = usize> + '_ {
+        let near: Range<usize> = place + 1..self.members.len().min(place + 1 + NEAR);
+        let answered = self.members[place].call.answered;
+        near.filter(move |next| self.members[*next].call.asked < answered)
+    }
+
+    /// How much likelier it is that two calls have each other's answers, as a logarithm.
+    fn gain(&self, usual: &Usual, one: usize, other: usize) -> f64 {
+        let [one, other] = [&self.members[one], &self.members[other]];
+        let exchanged = usual.likelihood(one, other) + usual.likelihood(other, one);
+        exchanged - usual.likelihood(one, one) - usual.likelihood(other, other)
+    }
+
+    /// Exchanges answers where that is likelier; whether any were.
+    fn exchange(&mut self, usual: &Usual) -> bool {
+        let mut any = false;
+        for place in 0..self.members.len() {
+            for next in place + 1..self.members.len().min(place + 1 + NEAR) {
+                let is_open = self.members[next].call.asked < self.members[place].call.answered;
+                if is_open && self.gain(usual, place, next) > 1e-9 {
+                    // Places are by answers, so it is the requests that move.
+                    let [one, other] = [self.members[place], self.members[next]];
+                    self.members[place] = one.asked_by(&other);
+                    self.members[next] = other.asked_by(&one);
+                    any = true;
+                }
+            }
+        }
+        any
+    }
+
+    /// How likely it is that one of the calls around has the answer of that one.
+    fn doubt(&self, usual: &Usual, place: usize) -> f64 {
+        let odds = self.open_with(place).map(|other| self.gain(usual, place, other).min(30.0).exp());
+        1.0 - 1.0 / (1.0 + odds.sum::<f64>())
+    }
+
+    /// The largest doubt of those that were open together with a call: what they have to do with each other is as doubtful.
+    fn around(&self, doubts: &[f64], place: usize) -> f64 {
+        self.open_with(place).map(|other| doubts[other]).fold(0.0, f64::max)
+    }
+
+    /// The calls around that were open together with that one.
+    fn open_with(&self, place: usize) -> impl Iterator<Item = usize> + '_ {
+        let own = self.members[place].call;
+        let near = place.saturating_sub(NEAR)..self.members.len().min(place + 1 + NEAR);
+        near.filter(move |other| {
+            let call = self.members[*other].call;
+            *other != place && call.asked < own.answered && own.asked < call.answered
+        })
+    }
+
+    /// Where there are too few calls to tell what is usual: of those that were open together the answer may be any one's.
+    fn by_number(&self) -> Vec<f64> {
+        let mut doubts = Vec::with_capacity(self.members.len());
+        let mut first = 0;
+        for (place, _) in self.alone.iter().enumerate().filter(|(_, alone)| **alone) {
+            let size = place + 1 - first;
+            doubts.resize(place + 1, 1.0 - 1.0 / size as f64);
+            first = place + 1;
+        }
+        let left = self.members.len() - first;
+        doubts.resize(self.members.len(), 1.0 - 1.0 / left.max(1) as f64);
+        doubts
+    }
+}
+
+impl Member {
+    /// This answer, to the request of another call.
+    fn asked_by(self, other: &Member) -> Member {
+        let Call { request, asked, bytes, .. } = other.call;
+        let call = Call { request, asked, bytes: [bytes[0], self.call.bytes[1]], ..self.call };
+        Member { call, sizes: [other.sizes[0], self.sizes[1]] }
+    }
+}
