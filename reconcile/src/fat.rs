@@ -13,9 +13,15 @@ use crate::multiplexed;
 /// Merges messages of one direction, in order, where at most `gap` nanoseconds lie between them at the sender (at the
 /// receiver, where the sender was not traced) and the other direction had no turn: none of its receives at the sender,
 /// whose times are `at_sender`, and none of its sends at the receiver, whose times are `at_receiver`. All are in order
-/// and gone through once, so that no more of them need be in memory than one. On a `multiplexed` connection the sides need not
-/// take turns, and a message is one piece.
-pub fn merge<P, S, R>(parts: P, at_sender: S, at_receiver: R, gap: i64, multiplexed: bool) -> Merge<P, S, R>
+/// and gone through once, so that no more of them need be in memory than one. Where the sides need not take turns, `border` says
+/// whether a part is another message than the one before it.
+pub fn merge<P, S, R>(
+    parts: P,
+    at_sender: S,
+    at_receiver: R,
+    gap: i64,
+    border: Option<Border>,
+) -> Merge<P, S, R>
 where
     P: Iterator<Item = Part>,
     S: Iterator<Item = i64>,
@@ -28,9 +34,12 @@ where
         at_sender: Turns::of(at_sender),
         at_receiver: Turns::of(at_receiver),
         gap,
-        multiplexed,
+        border,
     }
 }
+
+/// Whether the second of two parts is another message than the first.
+pub type Border = fn(&Part, &Part) -> bool;
 
 /// See [`merge`].
 #[derive(Debug)]
@@ -43,7 +52,7 @@ pub struct Merge<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> {
     at_sender: Turns<S>,
     at_receiver: Turns<R>,
     gap: i64,
-    multiplexed: bool,
+    border: Option<Border>,
 }
 
 impl<P, S, R> Iterator for Merge<P, S, R>
@@ -111,7 +120,8 @@ impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> Merge<P, S, R> {
                 _ => return false,
             }
         }
-        if self.multiplexed && self.latest.is_none_or(|latest| multiplexed::is_border(&latest, next)) {
+        let is_border = |border: Border| self.latest.is_none_or(|latest| border(&latest, next));
+        if self.border.is_some_and(is_border) {
             return false;
         }
         distance.is_some_and(|distance| distance <= self.gap) && !(next.elsewhere && self.is_control(last))
@@ -162,7 +172,7 @@ mod tests {
             let mut at_sender: Vec<i64> = received.flat_map(|seen| [seen.first, seen.last]).collect();
             at_sender.sort_unstable();
             let sent = turns.iter().filter_map(|part| part.sent.map(|seen| seen.first));
-            super::merge(parts.iter().copied(), at_sender.into_iter(), sent, gap, false).collect()
+            super::merge(parts.iter().copied(), at_sender.into_iter(), sent, gap, None).collect()
         })
     }
 
@@ -201,7 +211,7 @@ mod tests {
         let sizes = |first: Part, next: Part| -> Vec<u64> {
             let turns = answers.iter().filter_map(|part| part.received.map(|seen| seen.first));
             let none = std::iter::empty();
-            super::merge([first, next].into_iter(), turns, none, 100, false).map(|part| part.bytes).collect()
+            super::merge([first, next].into_iter(), turns, none, 100, None).map(|part| part.bytes).collect()
         };
         assert_eq!(sizes(acknowledgement, next(true)), [17, 300]);
         // Nothing came in between, or it is too large, or too late to be about what was received.
@@ -216,11 +226,11 @@ mod tests {
     fn pieces_of_many_calls_are_messages() {
         let parts = [part(1, 5), part(2, 6), Part { elsewhere: true, ..part(3, 7) }];
         let parts = parts.map(|part| Part { sent: part.sent.map(|seen| Seen { tid: 1, ..seen }), ..part });
-        let sizes = |multiplexed| -> Vec<u32> {
+        let sizes = |border| -> Vec<u32> {
             let none = || std::iter::empty();
-            super::merge(parts.into_iter(), none(), none(), 100, multiplexed).map(|part| part.parts).collect()
+            super::merge(parts.into_iter(), none(), none(), 100, border).map(|part| part.parts).collect()
         };
-        assert_eq!((sizes(false), sizes(true)), (vec![3], vec![2, 1]));
+        assert_eq!((sizes(None), sizes(Some(multiplexed::is_border))), (vec![3], vec![2, 1]));
     }
 
     #[test]

@@ -81,6 +81,7 @@ mod tally;
 mod timeline;
 mod translated;
 pub mod translation;
+mod unanswered;
 mod unix_sockets;
 mod ways;
 

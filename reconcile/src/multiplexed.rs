@@ -9,6 +9,7 @@
 use std::iter::Peekable;
 
 use crate::calls::Part;
+use crate::fat::Border;
 
 /// At least so many turns tell what a connection is like.
 const TURNS: u64 = 64;
@@ -18,6 +19,10 @@ const SELDOM: u64 = 5;
 const LAG: usize = 16;
 /// Up to this variance of the balance in a turn, a few calls at once make it; beyond, bodies may.
 const FEW: f64 = 4.0;
+/// Where each call is a message, the two sides have as many but for one in so many,
+const EVEN: u64 = 50;
+/// and the balance changes from turn to turn, with this variance at least.
+const CHANGES: f64 = 0.2;
 /// A piece goes on at most so many nanoseconds after its last call: between a head and a body there is little else to do.
 const PIECE: i64 = 250_000;
 /// What is sent for the connection's own sake (an acknowledgement, a ping) is at most so many bytes,
@@ -39,32 +44,40 @@ pub(crate) fn is_border(last: &Part, next: &Part) -> bool {
     }
 }
 
-/// Whether a connection with these parts, there and back, carries many calls at once, as the end number `end` sees it: the one
-/// that connected (0) or accepted (1).
-pub(crate) fn is_multiplexed(
+/// Every part is a message.
+fn is_each(_: &Part, _: &Part) -> bool {
+    true
+}
+
+/// What parts two messages of a connection with these parts, there and back, that carries many calls at once; `None`: it does not. It
+/// is judged as the end number `end` sees it: the one that connected (0) or accepted (1).
+pub(crate) fn border(
     there: impl Iterator<Item = Part>,
     back: impl Iterator<Item = Part>,
     end: usize,
-) -> bool {
+) -> Option<Border> {
     let at = |direction: usize, part: &Part| {
         let seen = if direction == end { part.sent } else { part.received };
         seen.map(|seen| if direction == end { seen.first } else { seen.last })
     };
     let there = there.filter_map(|part| Some((at(0, &part)?, part)));
     let back = back.filter_map(|part| Some((at(1, &part)?, part)));
-    let mut balance = Balance::default();
+    let (mut of_pieces, mut of_parts) = (Balance::default(), Balance::default());
     let mut last: [Option<Part>; 2] = [None; 2];
     let mut former = 1;
     for (direction, part) in (InOrder { there: there.peekable(), back: back.peekable() }) {
         let is_turn = direction != former;
         let is_new = is_turn || last[direction].is_none_or(|last| is_border(&last, &part));
         if is_turn && direction == 0 {
-            balance.turn();
+            of_pieces.turn();
+            of_parts.turn();
         }
-        balance.pieces[direction] += u64::from(is_new);
+        of_pieces.pieces[direction] += u64::from(is_new);
+        of_parts.pieces[direction] += 1;
         (last[direction], former) = (Some(part), direction);
     }
-    balance.is_kept()
+    let border: Border = is_border;
+    of_pieces.is_kept().then_some(border).or_else(|| of_parts.is_one_each().then_some(is_each as Border))
 }
 
 /// The parts of both directions in the order of time.
@@ -134,6 +147,14 @@ impl Balance {
         self.turns += 1;
     }
 
+    /// Whether what was sent in one call is answered, or acknowledged, in one call, though not turn by turn: as many go there as
+    /// back, and what is open goes up and down and comes back. Heads and bodies on both sides are even in each turn.
+    fn is_one_each(&self) -> bool {
+        let [there, back] = self.pieces;
+        let changes = self.one.variance() >= CHANGES;
+        changes && EVEN * there.abs_diff(back) <= there + back && self.is_kept()
+    }
+
     /// Whether both sides often send more than a piece a turn, as many as the other, and what is open comes back.
     fn is_kept(&self) -> bool {
         let [there, back] = self.pieces;
@@ -200,7 +221,8 @@ mod tests {
     }
 
     fn is_multiplexed([there, back]: [Vec<Part>; 2]) -> bool {
-        let both = [0, 1].map(|end| super::is_multiplexed(there.iter().copied(), back.iter().copied(), end));
+        let both =
+            [0, 1].map(|end| super::border(there.iter().copied(), back.iter().copied(), end).is_some());
         assert_eq!(both[0], both[1], "what is received at once looks the same from both ends");
         both[0]
     }
@@ -210,6 +232,36 @@ mod tests {
         assert!(is_multiplexed(calls(8, 1_000)));
         assert!(is_multiplexed(calls(3, 1_000)));
         assert!(!is_multiplexed(calls(8, 40)), "too few to tell");
+    }
+
+    /// What is given to three at a time, each for up to 8 ms, and what is said of it when they are done: every 4 ms, as one thread
+    /// hears of all of them.
+    fn given(count: usize) -> [Vec<Part>; 2] {
+        let [given, done] = calls(3, count);
+        let mut before = i64::MIN;
+        let heard = done.iter().filter_map(|part| {
+            let at = (part.sent?.first + 4 * MS - 1) / (4 * MS) * (4 * MS);
+            let is_first = at > before;
+            before = if is_first { at } else { before + 1_000 };
+            Some(self::part(before, is_first))
+        });
+        [heard.collect(), given]
+    }
+
+    #[test]
+    fn what_is_acknowledged_one_by_one_is() {
+        let [done, given] = given(1_000);
+        let border = super::border(done.iter().copied(), given.iter().copied(), 0);
+        assert!(border.is_some_and(|border| border(&part(0, false), &part(1, false))), "each is one");
+    }
+
+    #[test]
+    fn heads_and_bodies_are_not() {
+        let twice = |parts: Vec<Part>| -> Vec<Part> {
+            parts.iter().flat_map(|part| [*part, Part { elsewhere: false, ..*part }]).collect()
+        };
+        let [requests, answers] = calls(1, 1_000);
+        assert!(!is_multiplexed([twice(requests), twice(answers)]));
     }
 
     #[test]

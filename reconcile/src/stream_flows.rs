@@ -21,6 +21,7 @@ use crate::row_sink::RowSink;
 use crate::rows::Row;
 use crate::socket::Socket;
 use crate::streams::Parts;
+use crate::unanswered;
 use crate::ways::{ManyWays, Owners, SortingWays, Ways};
 
 /// What matching needs to know of all connections.
@@ -107,8 +108,8 @@ impl StreamMatcher<'_> {
 struct Treatment {
     /// They are left out.
     internal: bool,
-    /// They need not take turns.
-    multiplexed: bool,
+    /// What parts two messages, where the sides need not take turns.
+    multiplexed: Option<fat::Border>,
 }
 
 /// One connection, being matched.
@@ -144,8 +145,8 @@ impl Matching<'_> {
             counts.connects += 1;
             rows.push(Row::of(&making, self.place, 0))?;
         }
-        let multiplexed = !internal && self.is_multiplexed(ways);
-        counts.multiplexed += u64::from(multiplexed);
+        let multiplexed = if internal { None } else { self.multiplexed(ways) };
+        counts.multiplexed += u64::from(multiplexed.is_some());
         let treatment = Treatment { internal, multiplexed };
         for direction in 0..2 {
             self.direction(ways, direction, treatment, counts, samples, rows)?;
@@ -188,9 +189,12 @@ impl Matching<'_> {
             bytes += part.bytes;
             self.sample(part, samples);
         });
-        let gap = i64::try_from(self.matcher.options.fat_gap.as_nanos()).unwrap_or(i64::MAX);
+        let gap = self.gap();
+        let is_unanswered = multiplexed.is_none() && direction == 0 && self.is_unanswered(ways);
+        counts.unanswered += u64::from(is_unanswered);
+        let border = if is_unanswered { Some(unanswered::is_border as fat::Border) } else { multiplexed };
         let (mut all, mut both, mut send_only) = (0, 0, 0);
-        for message in fat::merge(seen, receives_back, sends_back, gap, multiplexed) {
+        for message in fat::merge(seen, receives_back, sends_back, gap, border) {
             all += 1;
             both += u64::from(message.sent.is_some() && message.received.is_some());
             send_only += u64::from(message.received.is_none());
@@ -235,15 +239,28 @@ impl Matching<'_> {
         }
     }
 
-    /// Whether many calls go over the connection at once. Where no thread did anything else, mostly they do not, and it is not
-    /// looked at any further.
-    fn is_multiplexed(&self, ways: &impl Ways) -> bool {
+    /// What parts two messages where many calls go over the connection at once. Where no thread did anything else, mostly they do
+    /// not, and it is not looked at any further.
+    fn multiplexed(&self, ways: &impl Ways) -> Option<fat::Border> {
         let tallies = [0, 1, 2, 3].map(|way| ways.tally(way));
         let is_whole = tallies.iter().all(|tally| !tally.forgotten);
         let end = usize::from(self.connection.connecting == NONE);
+        let is_judged = is_whole && tallies.iter().any(|tally| tally.elsewhere);
+        is_judged.then(|| multiplexed::border(self.parts(ways, 0), self.parts(ways, 1), end)).flatten()
+    }
+
+    /// Up to so many nanoseconds may lie between the parts of a message.
+    fn gap(&self) -> i64 {
+        i64::try_from(self.matcher.options.fat_gap.as_nanos()).unwrap_or(i64::MAX)
+    }
+
+    /// Whether nobody answers what the connecting side sends.
+    fn is_unanswered(&self, ways: &impl Ways) -> bool {
+        let is_whole = [0, 1, 2, 3].iter().all(|way| !ways.tally(*way).forgotten);
+        let back = ways.calls(3).map(|call| call.time);
         is_whole
-            && tallies.iter().any(|tally| tally.elsewhere)
-            && multiplexed::is_multiplexed(self.parts(ways, 0), self.parts(ways, 1), end)
+            && ways.tally(0).elsewhere
+            && unanswered::is_unanswered(self.parts(ways, 0), back, self.gap())
     }
 
     /// Whether one process made all the sends and all the receives: it only talked to itself. Mostly the first message tells.
