@@ -52,6 +52,9 @@ class System:
     per_request = ()
     # ... and those whose connections carry several requests at once (HTTP/2).
     multiplexed = ()
+    # Those of brokers, where who asks does not know what for: an id that is only in the answer is a
+    # delivery's, and the call that asked for work was made for no request.
+    deliveries = ()
     # How many requests a run has unless told otherwise.
     requests = 300
 
@@ -251,6 +254,7 @@ class Run:
             "entry": list(system.entry),
             "per_request": list(system.per_request),
             "multiplexed": list(system.multiplexed),
+            "deliveries": list(system.deliveries),
         }
         (self.folder / "run.json").write_text(json.dumps(about, indent=2) + "\n")
 

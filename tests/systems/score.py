@@ -46,11 +46,12 @@ class Truth:
         ports = self.about["ports"]
 
         def numbers(use):
-            return {ports[name] for name in self.about[use]}
+            return {ports[name] for name in self.about.get(use, ())}
 
         self.entry = numbers("entry")
         self.multiplexed = numbers("multiplexed")
         per_request = numbers("per_request")
+        deliveries = numbers("deliveries")
         seen = wire.connections(Path(folder) / "lo.pcap", set(ports.values()), self.multiplexed)
         self.by_flow = defaultdict(list)
         self.id_of = {}
@@ -58,7 +59,8 @@ class Truth:
             together = connection.ids()
             whole = port_of(connection.server) in per_request and len(together) == 1
             for exchange in connection.exchanges:
-                ids = together if whole else exchange.ids()
+                asked = port_of(connection.server) in deliveries
+                ids = exchange.asked if asked else together if whole else exchange.ids()
                 if len(ids) == 1:
                     self.id_of[id(exchange)] = next(iter(ids))
                 ends = (connection.client, connection.server)
