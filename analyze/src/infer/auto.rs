@@ -10,7 +10,7 @@
 //! of it ([`lattice`]), and how model and assignment are brought to agree ([`estimate`]).
 //!
 //! Before that, what queues deliver is found ([`queues`]): it is caused by who sent it, and to who gets it it is a request
-//! like others ([`jobs`]).
+//! like others ([`jobs`]), whoever does it ([`pool`]).
 //!
 //! Of messages that belong to no call, and of nodes whose messages are mostly not answered, message linking says what can be
 //! said; but what an untraced node answered is known by the connection or call id. A node that only passes messages on which
@@ -27,6 +27,7 @@ mod estimate;
 #[cfg(test)]
 mod hard_tests;
 mod holders;
+mod in_turn;
 mod jobs;
 mod lattice;
 mod learn;
@@ -36,6 +37,7 @@ mod observe;
 mod offsets;
 mod one_way;
 mod parts;
+mod pool;
 mod promises;
 #[cfg(test)]
 mod queue_tests;
