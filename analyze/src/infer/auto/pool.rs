@@ -42,8 +42,8 @@ type Run = (i64, Vec<u32>);
 
 /// The pool that does the jobs of `service`, if there is one.
 pub(super) fn of(service: &Service) -> Option<Pool> {
-    let is_job = |request: &u32| service.request_calls[*request as usize] & DELIVERY != 0;
-    let jobs: Vec<u32> = (0..service.requests.len() as u32).filter(is_job).collect();
+    let jobs = (0..).zip(&service.request_calls).filter(|(_, call)| **call & DELIVERY != 0);
+    let jobs: Vec<u32> = jobs.map(|(job, _)| job).collect();
     if jobs.len() < FEWEST || service.call_threads.is_empty() {
         return None;
     }
