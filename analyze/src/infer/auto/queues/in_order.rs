@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use super::backlog::Deliveries;
 use super::broker::{Broker, Reply};
 use super::wakes::{ABOUT, Queue, waited};
 use crate::infer::auto::in_turn::in_turn;
@@ -30,7 +31,7 @@ struct Push {
 
 /// The causes of the deliveries of all `queues` of one broker, each by the row of the delivery: the
 /// rows of pushes with their probabilities, the likeliest first.
-pub(super) fn causes(broker: &Broker, queues: &[Queue]) -> Vec<(u32, Vec<(u32, f64)>)> {
+pub(super) fn causes(broker: &Broker, queues: &[Queue]) -> Deliveries {
     let mut deliveries: Vec<(&Reply, usize)> = Vec::new();
     let mut found = Vec::new();
     for (at, queue) in queues.iter().enumerate() {
@@ -97,7 +98,7 @@ pub(super) fn causes(broker: &Broker, queues: &[Queue]) -> Vec<(u32, Vec<(u32, f
 
 /// The causes of deliveries that are told unasked, over a connection on which more is said, where there are about as many as pushes: each
 /// brings the push in its turn, or several at once.
-fn told(broker: &Broker, queue: &Queue) -> Option<Vec<(u32, Vec<(u32, f64)>)>> {
+fn told(broker: &Broker, queue: &Queue) -> Option<Deliveries> {
     /// One of either in so many may be without the other.
     const SELDOM: usize = 10;
     let longer = queue.longer.filter(|_| !queue.to_all)?;
@@ -124,7 +125,7 @@ fn told(broker: &Broker, queue: &Queue) -> Option<Vec<(u32, Vec<(u32, f64)>)>> {
     let given: Vec<i64> = pushes.iter().map(|push| push.time).collect();
     let begun: Vec<i64> = deliveries.iter().map(|(reply, _)| reply.time).collect();
     let fits = |push: usize, reply: usize| (deliveries[reply].1 - pushes[push].bytes - longer).abs() <= ABOUT;
-    let mut found: Vec<(u32, Vec<(u32, f64)>)> = Vec::new();
+    let mut found: Deliveries = Vec::new();
     for ((reply, _), push) in deliveries.iter().zip(in_turn(&given, &begun, fits)) {
         let Some(push) = push else { continue };
         let cause = (pushes[push].row, queue.sure);
