@@ -15,14 +15,13 @@ use crate::units::Units;
 /// Merges messages of one direction, in order, where at most `gap` nanoseconds lie between them at the sender (at the
 /// receiver, where the sender was not traced) and the other direction had no turn: none of its receives at the sender,
 /// whose times are `at_sender`, and none of its sends at the receiver, whose times are `at_receiver`. All are in order
-/// and gone through once, so that no more of them need be in memory than one. On a `multiplexed` connection the sides need not
-/// take turns, and a message is one piece, which ends where the `units` have it that it is whole. What is `inside` an exchange
-/// of bodies has no border at all.
+/// and gone through once, so that no more of them need be in memory than one. Where the sides need not take turns, `border` says
+/// whether a part is another message than the one before it. What is `inside` an exchange of bodies has no border at all.
 pub(crate) fn merge<'a, P, S, R>(
     parts: P,
     (at_sender, at_receiver): (S, R),
     gap: i64,
-    multiplexed: Option<&'a Units>,
+    border: Option<Border<'a>>,
     inside: Inside<'a>,
 ) -> Merge<'a, P, S, R>
 where
@@ -37,11 +36,23 @@ where
         at_sender: Turns::of(at_sender),
         at_receiver: Turns::of(at_receiver),
         gap,
-        multiplexed,
+        border,
         inside,
         place: 0,
     }
 }
+
+/// What parts two messages of one direction where the sides need not take turns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Border<'a> {
+    /// Whether the second of two parts is another message than the first.
+    pub(crate) is_border: IsBorder,
+    /// Sizes that messages have, where they are known.
+    pub(crate) units: Option<&'a Units>,
+}
+
+/// See [`Border::is_border`].
+pub(crate) type IsBorder = fn(&Part, &Part) -> bool;
 
 /// See [`merge`].
 #[derive(Debug)]
@@ -54,7 +65,7 @@ pub(crate) struct Merge<'a, P, S: Iterator<Item = i64>, R: Iterator<Item = i64>>
     at_sender: Turns<S>,
     at_receiver: Turns<R>,
     gap: i64,
-    multiplexed: Option<&'a Units>,
+    border: Option<Border<'a>>,
     inside: Inside<'a>,
     /// How many bytes the parts so far have.
     place: u64,
@@ -135,9 +146,9 @@ impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> Merge<'_, P, S, R> {
                 _ => return false,
             }
         }
-        if let Some(units) = self.multiplexed {
-            let is_border = self.latest.is_none_or(|latest| multiplexed::is_border(&latest, next));
-            if is_border || units.are_whole(last.bytes) {
+        if let Some(Border { is_border, units }) = self.border {
+            let is_border = self.latest.is_none_or(|latest| is_border(&latest, next));
+            if is_border || units.is_some_and(|units| units.are_whole(last.bytes)) {
                 return false;
             }
         }
@@ -194,14 +205,14 @@ mod tests {
         parts: P,
         (at_sender, at_receiver): (S, R),
         gap: i64,
-        multiplexed: Option<&'_ Units>,
+        border: Option<Border<'_>>,
     ) -> Merge<'_, P, S, R>
     where
         P: Iterator<Item = Part>,
         S: Iterator<Item = i64>,
         R: Iterator<Item = i64>,
     {
-        super::merge(parts, (at_sender, at_receiver), gap, multiplexed, Inside::of(&[], 0))
+        super::merge(parts, (at_sender, at_receiver), gap, border, Inside::of(&[], 0))
     }
 
     /// Both directions of one flow.
@@ -265,13 +276,15 @@ mod tests {
     fn pieces_of_many_calls_are_messages() {
         let parts = [part(1, 5), part(2, 6), Part { elsewhere: true, ..part(3, 7) }];
         let parts = parts.map(|part| Part { sent: part.sent.map(|seen| Seen { tid: 1, ..seen }), ..part });
-        let sizes = |multiplexed: Option<&Units>| -> Vec<u32> {
+        let sizes = |border| -> Vec<u32> {
             let none = || std::iter::empty();
-            merged(parts.into_iter(), (none(), none()), 100, multiplexed).map(|part| part.parts).collect()
+            merged(parts.into_iter(), (none(), none()), 100, border).map(|part| part.parts).collect()
         };
-        assert_eq!((sizes(None), sizes(Some(&Units::default()))), (vec![3], vec![2, 1]));
+        let pieces = Border { is_border: multiplexed::is_border, units: None };
+        assert_eq!((sizes(None), sizes(Some(pieces))), (vec![3], vec![2, 1]));
         // Of these sizes a piece is whole.
-        assert_eq!(sizes(Some(&Units::of(&[1; 100]))), [1, 1, 1]);
+        let units = Units::of(&[1; 100]);
+        assert_eq!(sizes(Some(Border { units: Some(&units), ..pieces })), [1, 1, 1]);
     }
 
     #[test]

@@ -83,6 +83,7 @@ mod tally;
 mod timeline;
 mod translated;
 pub mod translation;
+mod unanswered;
 mod units;
 mod unix_sockets;
 mod ways;

@@ -13,6 +13,7 @@
 use std::iter::Peekable;
 
 use crate::calls::Part;
+use crate::fat::IsBorder;
 use crate::units::{self, Units};
 
 /// At least so many turns tell what a connection is like.
@@ -30,6 +31,10 @@ const CROSSING_SELDOM: u64 = 100;
 const SMALL: u64 = 2_048;
 /// What is less than one in so many of the usual size of its direction is the connection's own.
 const OWN: u64 = 4;
+/// Where each call is a message, the two sides have as many but for one in so many,
+const EVEN: u64 = 50;
+/// and the balance changes from turn to turn, with this variance at least.
+const CHANGES: f64 = 0.2;
 /// A piece goes on at most so many nanoseconds after its last call: between a head and a body there is little else to do.
 const PIECE: i64 = 250_000;
 /// What is sent for the connection's own sake (an acknowledgement, a ping) is at most so many bytes,
@@ -51,20 +56,34 @@ pub(crate) fn is_border(last: &Part, next: &Part) -> bool {
     }
 }
 
-/// What is usual on a connection with these parts, there and back, if it carries many calls at once, as the end number `end` sees
+/// Every part is a message.
+fn is_each(_: &Part, _: &Part) -> bool {
+    true
+}
+
+/// What a connection that carries many calls at once is like.
+#[derive(Debug)]
+pub(crate) struct Multiplexed {
+    /// Whether the second of two parts is another message than the first.
+    pub(crate) is_border: IsBorder,
+    /// Which sizes are usual there and back.
+    pub(crate) units: [Units; 2],
+}
+
+/// What a connection with these parts, there and back, is like if it carries many calls at once, as the end number `end` sees
 /// it: the one that connected (0) or accepted (1).
-pub(crate) fn units(
+pub(crate) fn judge(
     there: impl Iterator<Item = Part>,
     back: impl Iterator<Item = Part>,
     end: usize,
-) -> Option<[Units; 2]> {
+) -> Option<Multiplexed> {
     let at = |direction: usize, part: &Part| {
         let seen = if direction == end { part.sent } else { part.received };
         seen.map(|seen| if direction == end { seen.first } else { seen.last })
     };
     let there = there.filter_map(|part| Some((at(0, &part)?, part)));
     let back = back.filter_map(|part| Some((at(1, &part)?, part)));
-    let mut balance = Balance::default();
+    let (mut of_pieces, mut of_parts) = (Balance::default(), Balance::default());
     let mut crossings = Crossings::default();
     let mut turns: [Vec<u64>; 2] = Default::default();
     let mut last: [Option<Part>; 2] = [None; 2];
@@ -73,9 +92,11 @@ pub(crate) fn units(
         let is_turn = direction != former;
         let is_new = is_turn || last[direction].is_none_or(|last| is_border(&last, &part));
         if is_turn && direction == 0 {
-            balance.turn();
+            of_pieces.turn();
+            of_parts.turn();
         }
-        balance.pieces[direction] += u64::from(is_new);
+        of_pieces.pieces[direction] += u64::from(is_new);
+        of_parts.pieces[direction] += 1;
         crossings.add(direction, &part, last[0].filter(|_| direction == 1), is_turn);
         let of_side = &mut turns[direction];
         if is_turn && of_side.len() < units::SAMPLE {
@@ -84,8 +105,16 @@ pub(crate) fn units(
         of_side.last_mut().into_iter().for_each(|turn| *turn += part.bytes);
         (last[direction], former) = (Some(part), direction);
     }
-    let is_multiplexed = balance.is_kept() || (balance.is_even() && crossings.are_many(balance.turns));
-    is_multiplexed.then(|| turns.map(|turns| Units::of(&turns)))
+    let crosses = of_pieces.is_even() && crossings.are_many(of_pieces.turns);
+    let order = std::env::var("ORDER").is_ok();
+    let is_border: IsBorder = match () {
+        () if of_pieces.is_kept() => is_border,
+        () if order && of_parts.is_one_each() => is_each,
+        () if crosses => is_border,
+        () if of_parts.is_one_each() => is_each,
+        () => return None,
+    };
+    Some(Multiplexed { is_border, units: turns.map(|turns| Units::of(&turns)) })
 }
 
 /// Turns in which a request was on its way while an answer was, too.
@@ -189,6 +218,14 @@ impl Balance {
         self.turns += 1;
     }
 
+    /// Whether what was sent in one call is answered, or acknowledged, in one call, though not turn by turn: as many go there as
+    /// back, and what is open goes up and down and comes back. Heads and bodies on both sides are even in each turn.
+    fn is_one_each(&self) -> bool {
+        let [there, back] = self.pieces;
+        let changes = self.one.variance() >= CHANGES;
+        changes && EVEN * there.abs_diff(back) <= there + back && self.is_kept()
+    }
+
     /// Whether both sides often send more than a piece a turn, as many as the other, and what is open comes back.
     fn is_kept(&self) -> bool {
         let [there, back] = self.pieces;
@@ -260,7 +297,7 @@ mod tests {
     }
 
     fn is_multiplexed([there, back]: [Vec<Part>; 2]) -> bool {
-        let both = [0, 1].map(|end| units(there.iter().copied(), back.iter().copied(), end).is_some());
+        let both = [0, 1].map(|end| judge(there.iter().copied(), back.iter().copied(), end).is_some());
         assert_eq!(both[0], both[1], "what is received at once looks the same from both ends");
         both[0]
     }
@@ -270,6 +307,39 @@ mod tests {
         assert!(is_multiplexed(calls(8, 1_000)));
         assert!(is_multiplexed(calls(3, 1_000)));
         assert!(!is_multiplexed(calls(8, 40)), "too few to tell");
+    }
+
+    /// What is given to three at a time, each for up to 8 ms, and what is said of it when they are done: every 4 ms, as one thread
+    /// hears of all of them.
+    fn given(count: usize) -> [Vec<Part>; 2] {
+        let [given, done] = calls(3, count);
+        let mut before = i64::MIN;
+        let heard = done.iter().filter_map(|part| {
+            let at = (part.sent?.first + 4 * MS - 1) / (4 * MS) * (4 * MS);
+            let is_first = at > before;
+            before = if is_first { at } else { before + 1_000 };
+            Some(self::part(before, is_first))
+        });
+        [heard.collect(), given]
+    }
+
+    #[test]
+    fn what_is_acknowledged_one_by_one_is() {
+        let [done, given] = given(1_000);
+        let found = judge(done.iter().copied(), given.iter().copied(), 0);
+        assert!(
+            found.is_some_and(|found| (found.is_border)(&part(0, false), &part(1, false))),
+            "each is one"
+        );
+    }
+
+    #[test]
+    fn heads_and_bodies_are_not() {
+        let twice = |parts: Vec<Part>| -> Vec<Part> {
+            parts.iter().flat_map(|part| [*part, Part { elsewhere: false, ..*part }]).collect()
+        };
+        let [requests, answers] = calls(1, 1_000);
+        assert!(!is_multiplexed([twice(requests), twice(answers)]));
     }
 
     #[test]
@@ -310,7 +380,7 @@ mod tests {
 
     #[test]
     fn small_messages_that_cross_are_of_calls_that_are_open_together() {
-        let is_seen = |[there, back]: [Vec<Part>; 2]| units(there.into_iter(), back.into_iter(), 0).is_some();
+        let is_seen = |[there, back]: [Vec<Part>; 2]| judge(there.into_iter(), back.into_iter(), 0).is_some();
         assert!(is_seen(crossing(100, 20, MS / 10)));
         assert!(!is_seen(crossing(100, 200, MS / 10)), "too seldom");
         assert!(!is_seen(crossing(10_000, 20, MS / 10)), "bodies");

@@ -37,6 +37,8 @@ pub struct Reconciliation {
     pub connects: u64,
     /// Connections that carry many calls at once.
     pub multiplexed: u64,
+    /// Connections on which nobody answers what the connecting side sends.
+    pub unanswered: u64,
     /// Messages written with a time at both ends.
     pub both_ends: u64,
     /// Messages written with the sender's times alone, by cause.
@@ -206,6 +208,7 @@ impl Reconciliation {
         self.flows += part.flows;
         self.connects += part.connects;
         self.multiplexed += part.multiplexed;
+        self.unanswered += part.unanswered;
         self.both_ends += part.both_ends;
         for (counts, more) in [
             (&mut self.messages, part.messages),

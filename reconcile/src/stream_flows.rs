@@ -12,9 +12,9 @@ use crate::cause::Cause;
 use crate::clocks::Samples;
 use crate::column::Column;
 use crate::connections::Connection;
-use crate::fat;
+use crate::fat::{self, Border};
 use crate::greeting::Greeting;
-use crate::multiplexed;
+use crate::multiplexed::{self, Multiplexed};
 use crate::options::Options;
 use crate::reconciliation::{Reconciliation, add};
 use crate::row_sink::RowSink;
@@ -22,6 +22,7 @@ use crate::rows::Row;
 use crate::socket::Socket;
 use crate::streaming::{self, Exchange, Inside};
 use crate::streams::Parts;
+use crate::unanswered;
 use crate::units::{Cut, Units};
 use crate::ways::{ManyWays, Owners, SortingWays, Ways};
 
@@ -108,8 +109,8 @@ impl StreamMatcher<'_> {
 struct Treatment<'a> {
     /// They are left out.
     internal: bool,
-    /// They need not take turns, and these are usual there and back.
-    multiplexed: Option<&'a [Units; 2]>,
+    /// What is known of it where the sides need not take turns.
+    multiplexed: Option<&'a Multiplexed>,
     /// Where bodies went both ways at once.
     exchanges: Vec<Exchange>,
 }
@@ -147,10 +148,10 @@ impl Matching<'_> {
             counts.connects += 1;
             rows.push(Row::of(&making, self.place, 0))?;
         }
-        let units = if internal { None } else { self.units(ways) };
-        counts.multiplexed += u64::from(units.is_some());
-        let exchanges = if internal || units.is_some() { Vec::new() } else { self.exchanges(ways) };
-        let treatment = Treatment { internal, multiplexed: units.as_ref(), exchanges };
+        let multiplexed = if internal { None } else { self.multiplexed(ways) };
+        counts.multiplexed += u64::from(multiplexed.is_some());
+        let exchanges = if internal || multiplexed.is_some() { Vec::new() } else { self.exchanges(ways) };
+        let treatment = Treatment { internal, multiplexed: multiplexed.as_ref(), exchanges };
         for direction in 0..2 {
             self.direction(ways, direction, &treatment, counts, samples, rows)?;
         }
@@ -194,10 +195,16 @@ impl Matching<'_> {
             bytes += part.bytes;
             self.sample(part, samples);
         });
-        let gap = i64::try_from(self.matcher.options.fat_gap.as_nanos()).unwrap_or(i64::MAX);
+        let gap = self.gap();
+        let is_unanswered = treatment.multiplexed.is_none() && direction == 0 && self.is_unanswered(ways);
+        counts.unanswered += u64::from(is_unanswered);
         let (mut all, mut both, mut send_only) = (0, 0, 0);
-        let units = treatment.multiplexed.map(|units| &units[direction]);
-        let merged = fat::merge(seen, (receives_back, sends_back), gap, units, inside);
+        let units = treatment.multiplexed.map(|multiplexed| &multiplexed.units[direction]);
+        let border = match treatment.multiplexed {
+            Some(multiplexed) => Some(Border { is_border: multiplexed.is_border, units }),
+            None => is_unanswered.then_some(Border { is_border: unanswered::is_border, units: None }),
+        };
+        let merged = fat::merge(seen, (receives_back, sends_back), gap, border, inside);
         let nothing = Units::default();
         for message in Cut::new(merged, units.unwrap_or(&nothing), gap) {
             all += 1;
@@ -255,15 +262,28 @@ impl Matching<'_> {
         streaming::exchanges(self.parts(ways, 0), ways.calls(3), ways.calls(2))
     }
 
-    /// What is usual on the connection if many calls go over it at once. Where no thread did anything else, mostly they do not, and
+    /// What the connection is like if many calls go over it at once. Where no thread did anything else, mostly they do not, and
     /// it is not looked at any further.
-    fn units(&self, ways: &impl Ways) -> Option<[Units; 2]> {
+    fn multiplexed(&self, ways: &impl Ways) -> Option<Multiplexed> {
         let tallies = [0, 1, 2, 3].map(|way| ways.tally(way));
         let is_whole = tallies.iter().all(|tally| !tally.forgotten);
         let end = usize::from(self.connection.connecting == NONE);
-        (is_whole && tallies.iter().any(|tally| tally.elsewhere))
-            .then(|| multiplexed::units(self.parts(ways, 0), self.parts(ways, 1), end))
-            .flatten()
+        let is_judged = is_whole && tallies.iter().any(|tally| tally.elsewhere);
+        is_judged.then(|| multiplexed::judge(self.parts(ways, 0), self.parts(ways, 1), end)).flatten()
+    }
+
+    /// Up to so many nanoseconds may lie between the parts of a message.
+    fn gap(&self) -> i64 {
+        i64::try_from(self.matcher.options.fat_gap.as_nanos()).unwrap_or(i64::MAX)
+    }
+
+    /// Whether nobody answers what the connecting side sends.
+    fn is_unanswered(&self, ways: &impl Ways) -> bool {
+        let is_whole = [0, 1, 2, 3].iter().all(|way| !ways.tally(*way).forgotten);
+        let back = ways.calls(3).map(|call| call.time);
+        is_whole
+            && ways.tally(0).elsewhere
+            && unanswered::is_unanswered(self.parts(ways, 0), back, self.gap())
     }
 
     /// Whether one process made all the sends and all the receives: it only talked to itself. Mostly the first message tells.

@@ -18,6 +18,7 @@ class CeleryRedis(harness.System):
     name = "celery-redis"
     packages = ("postgresql", "redis-server")
     pip = ("celery[redis]", "packaging", "flask", "gunicorn", "psycopg2-binary")
+    deliveries = ("redis",)
     requests = 300
 
     def start(self, run):

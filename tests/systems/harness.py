@@ -54,6 +54,9 @@ class System:
     multiplexed = ()
     # ... and those at which each request begins with an id, whatever it is answered meanwhile.
     marked = ()
+    # Those of brokers, where who asks does not know what for: an id that is only in the answer is a
+    # delivery's, and the call that asked for work was made for no request.
+    deliveries = ()
     # How many requests a run has unless told otherwise.
     requests = 300
 
@@ -254,6 +257,7 @@ class Run:
             "per_request": list(system.per_request),
             "multiplexed": list(system.multiplexed),
             "marked": list(system.marked),
+            "deliveries": list(system.deliveries),
         }
         (self.folder / "run.json").write_text(json.dumps(about, indent=2) + "\n")
 

@@ -46,12 +46,13 @@ class Truth:
         ports = self.about["ports"]
 
         def numbers(use):
-            return {ports[name] for name in self.about[use]}
+            return {ports[name] for name in self.about.get(use, ())}
 
         self.entry = numbers("entry")
         self.multiplexed = numbers("multiplexed")
         per_request = numbers("per_request")
-        marked = numbers("marked") if "marked" in self.about else set()
+        deliveries = numbers("deliveries")
+        marked = numbers("marked")
         packets = Path(folder) / "lo.pcap"
         seen = wire.connections(packets, set(ports.values()), self.multiplexed, marked)
         self.by_flow = defaultdict(list)
@@ -60,7 +61,8 @@ class Truth:
             together = connection.ids()
             whole = port_of(connection.server) in per_request and len(together) == 1
             for exchange in connection.exchanges:
-                ids = together if whole else exchange.ids()
+                asked = port_of(connection.server) in deliveries
+                ids = exchange.asked if asked else together if whole else exchange.ids()
                 if len(ids) == 1:
                     self.id_of[id(exchange)] = next(iter(ids))
                 ends = (connection.client, connection.server)

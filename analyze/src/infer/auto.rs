@@ -10,7 +10,7 @@
 //! of it ([`lattice`]), what is exchanged after it ([`exchanges`]), and how model and assignment are brought to agree ([`estimate`]).
 //!
 //! Before that, what queues deliver is found ([`queues`]): it is caused by who sent it, and to who gets it it is a request
-//! like others ([`jobs`]).
+//! like others ([`jobs`]), whoever does it ([`pool`]).
 //!
 //! Of messages that belong to no call, and of nodes whose messages are mostly not answered, message linking says what can be
 //! said; but what an untraced node answered, or a process that was handed the connection, is known by the connection or call id. A node that only passes messages on which
@@ -30,6 +30,7 @@ mod handed_on_tests;
 #[cfg(test)]
 mod hard_tests;
 mod holders;
+mod in_turn;
 mod jobs;
 mod lattice;
 mod learn;
@@ -39,6 +40,7 @@ mod observe;
 mod offsets;
 mod one_way;
 mod parts;
+mod pool;
 mod promises;
 #[cfg(test)]
 mod queue_tests;

@@ -66,11 +66,12 @@ class Folder(unittest.TestCase):
         self.capture.file.flush()
         return wire.connections(self.folder / "lo.pcap", set(PORTS.values()), **uses)
 
-    def truth(self, per_request=()):
+    def truth(self, per_request=(), **uses):
         """The truth of the capture."""
         self.capture.file.flush()
         about = {"system": "made", "concurrency": 1, "requests": 2, "seconds": 1.0, "ports": PORTS}
         about |= {"entry": ["entry"], "per_request": list(per_request), "multiplexed": []}
+        about |= uses
         (self.folder / "run.json").write_text(json.dumps(about))
         return score.Truth(self.folder)
 
@@ -152,6 +153,14 @@ class Turned(Folder):
             matched, _ = self.truth({"back"}).match([call])
             self.assertEqual(len(matched), 1, flow)
             self.assertEqual(len(list(self.truth({"back"}).known())), 1)
+
+
+    def test_who_asks_a_broker_for_work_does_not_know_for_whom(self):
+        self.capture.send(10, 6000, BACK, b"pop")
+        self.capture.send(20, BACK, 6000, named(1).encode())
+        known = [found for _, found, _, _ in self.truth().known()]
+        self.assertEqual(known, [named(1)])
+        self.assertEqual(list(self.truth(deliveries=["back"]).known()), [])
 
 
 class Score(Folder):

@@ -14,6 +14,7 @@ use super::exchanges;
 use super::learn::learn;
 use super::model::{Model, Nobody};
 use super::parts::search;
+use super::pool;
 use super::promises::Promises;
 use super::search::Found;
 use super::service::{Event, Service, Span, UNKNOWN_THREAD, events, made_for};
@@ -95,6 +96,7 @@ impl Known {
         let events = events(service);
         let mut found = search(service, &events, &self.shapes, &self.model, WIDTHS[2], true);
         self.model.agreement.temper(service, &events, &mut found.shares);
+        pool::temper(service, &mut found.shares);
         // No call of another stretch is one of those that it was learned from.
         self.model.learned_calls = Vec::new();
         self.model.learned_replies = Vec::new();

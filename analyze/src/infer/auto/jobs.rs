@@ -185,6 +185,11 @@ fn ends(trace: &MessageTrace, calls: &Calls, queues: &Queues, deliveries: &[u32]
         let polls = events.iter().any(|(_, event, _)| *event == Event::Sent { asks_for_work: true });
         // From the last event back: when more was asked for; whether something was said before the
         // next delivery, and when that came.
+        let acknowledged = if polls { None } else { acknowledged(events) };
+        if let Some(over) = acknowledged {
+            ends.extend(over);
+            continue;
+        }
         let (mut asked, mut said, mut given) = (None, false, None);
         for (time, event, row) in events.iter().rev() {
             match event {
@@ -201,4 +206,47 @@ fn ends(trace: &MessageTrace, calls: &Calls, queues: &Queues, deliveries: &[u32]
         }
     }
     ends
+}
+
+/// Where a worker acknowledges each delivery, and may be given more before it does, when each is over. `events` are in order. Which
+/// of them an acknowledgement is for is not known: of so many that are not acknowledged at a time at most, one is over
+/// with the last acknowledgement that can be its own.
+fn acknowledged(events: &[(i64, Event, u32)]) -> Option<Vec<(u32, i64)>> {
+    /// Fewer deliveries tell nothing.
+    const FEWEST: usize = 20;
+    /// Of so many deliveries one may be without, and so many things may be said besides.
+    const SELDOM: usize = 10;
+    /// One in so many may come without one to acknowledge.
+    const EARLY: usize = 50;
+    let first = events.iter().position(|(_, event, _)| *event == Event::Delivery)?;
+    let events = &events[first..];
+    let given: Vec<(i64, u32)> = events
+        .iter()
+        .filter(|(_, event, _)| *event == Event::Delivery)
+        .map(|(time, _, row)| (*time, *row))
+        .collect();
+    let said: Vec<i64> =
+        events.iter().filter(|(_, event, _)| *event != Event::Delivery).map(|(time, ..)| *time).collect();
+    if given.len() < FEWEST || SELDOM * given.len().abs_diff(said.len()) > given.len() {
+        return None;
+    }
+    // Nothing is acknowledged before it was given, or what is said is something else.
+    let (mut open, mut most, mut early) = (0_usize, 0_usize, 0_usize);
+    for (_, event, _) in events {
+        match event {
+            Event::Delivery => open += 1,
+            Event::Sent { .. } if open == 0 => early += 1,
+            Event::Sent { .. } => open -= 1,
+        }
+        most = most.max(open);
+    }
+    if EARLY * early > given.len() {
+        return None;
+    }
+    // Where several are open the end tells nothing of whose it is, so all last equally long.
+    let over = said.iter().skip(most.saturating_sub(1));
+    let longest = given.iter().zip(over.clone()).map(|((began, _), end)| end.saturating_sub(*began)).max();
+    let last = |began: i64| began.saturating_add(longest.unwrap_or(0));
+    let end = |began: i64, end: i64| if most == 1 { end } else { last(began) };
+    Some(given.iter().zip(over).map(|((began, row), over)| (*row, end(*began, *over))).collect())
 }

@@ -5,6 +5,7 @@
 //! it fits best together.
 
 use message_trace::MessageTrace;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::service::{OPEN, Service};
 use crate::calls::Calls;
@@ -19,40 +20,79 @@ const ALIKE: f64 = 0.97;
 /// Fewer messages that are linked are not learned from.
 const FEWEST: usize = 20;
 
-/// Gives the requests of `service` an end each, if they are messages that nobody answers; `linked`
-/// is what message linking says.
+/// Gives the requests of `service` that nobody answers an end each; `linked` is what message linking
+/// says. Messages of a kind of which a few are answered are no one-way messages.
 pub(super) fn end_requests(service: &mut Service, trace: &MessageTrace, calls: &Calls, linked: &Links) {
-    let open = |spans: &[super::service::Span]| spans.iter().filter(|span| span.end == OPEN).count();
-    let is_one_way =
-        open(&service.requests) == service.requests.len() && open(&service.calls) == service.calls.len();
-    if !is_one_way || service.requests.is_empty() {
+    let kinds = unanswered(service);
+    if kinds.is_empty() {
         return;
     }
+    let first: FxHashSet<u32> = service
+        .request_calls
+        .iter()
+        .zip(&service.requests)
+        .filter(|(_, request)| kinds.contains(&request.kind))
+        .filter_map(|(call, _)| Some(calls.request(*call as usize)? as u32))
+        .collect();
     let mut delays: Vec<i64> = Vec::new();
+    let mut is_plain = true;
     for call in &service.made_calls {
         let Some(row) = calls.request(*call as usize) else { continue };
-        let parent = linked.most_likely(row).and_then(|place| linked.parents(row).nth(place));
-        let came = parent.and_then(|(parent, _)| trace.recv_last(parent as usize));
+        is_plain &= calls.response(*call as usize).is_none();
+        let came = cause(row, calls, linked).filter(|cause| first.contains(cause));
+        let came = came.and_then(|cause| trace.recv_last(cause as usize));
         delays.extend(came.zip(trace.send_first(row)).map(|(came, sent)| sent.saturating_sub(came).max(0)));
     }
-    if delays.len() < FEWEST {
-        return;
-    }
-    let middle = delays.len() / 2;
-    let (_, median, _) = delays.select_nth_unstable(middle);
-    let usual = *median / 2..=median.saturating_mul(2);
-    // What came last is the cause where that makes all delays alike, as where one waits for
-    // several.
-    if delays.iter().filter(|delay| usual.contains(delay)).count() as f64 >= ALIKE * delays.len() as f64 {
+    let all =
+        kinds.len() == service.requests.iter().map(|request| request.kind).collect::<FxHashSet<_>>().len();
+    if delays.len() < FEWEST || (all && is_plain && are_alike(&mut delays)) {
         return;
     }
     let nearly = delays.len() * NEARLY / 100;
     let (_, nearly_all, _) = delays.select_nth_unstable(nearly);
     let takes = nearly_all.saturating_mul(LONGER).clamp(1, service.window);
-    for request in &mut service.requests {
+    for request in service.requests.iter_mut().filter(|request| kinds.contains(&request.kind)) {
         request.end = request.begin.saturating_add(takes);
     }
-    service.one_way = true;
+    service.one_way = all;
+}
+
+/// The kinds of requests that are never answered.
+fn unanswered(service: &Service) -> FxHashSet<u32> {
+    let mut counts: FxHashMap<u32, (usize, bool)> = FxHashMap::default();
+    for request in &service.requests {
+        let (count, is_answered) = counts.entry(request.kind).or_default();
+        *count += 1;
+        *is_answered |= request.end != OPEN;
+    }
+    let is_alone = counts.values().all(|(_, is_answered)| !is_answered);
+    let never = |(count, is_answered): (usize, bool)| !is_answered && (is_alone || count >= FEWEST);
+    counts.into_iter().filter(|(_, counts)| never(*counts)).map(|(kind, _)| kind).collect()
+}
+
+/// What the message `row` was sent for, by message linking: what it followed, or what a call was
+/// made for whose answer it followed.
+fn cause(mut row: usize, calls: &Calls, linked: &Links) -> Option<u32> {
+    /// No more calls in a row are looked back at.
+    const MOST: usize = 64;
+    for _ in 0..MOST {
+        let (parent, _) = linked.most_likely(row).and_then(|place| linked.parents(row).nth(place))?;
+        let call = calls.of_message(parent as usize);
+        match calls.request(call).filter(|_| calls.response(call) == Some(parent as usize)) {
+            Some(request) => row = request,
+            None => return Some(parent),
+        }
+    }
+    None
+}
+
+/// Whether the delays are so much alike that what came last is the cause, as where one waits for
+/// several.
+fn are_alike(delays: &mut [i64]) -> bool {
+    let middle = delays.len() / 2;
+    let (_, median, _) = delays.select_nth_unstable(middle);
+    let usual = *median / 2..=median.saturating_mul(2);
+    delays.iter().filter(|delay| usual.contains(delay)).count() as f64 >= ALIKE * delays.len() as f64
 }
 
 #[cfg(test)]

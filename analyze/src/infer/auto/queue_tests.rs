@@ -76,7 +76,7 @@ impl Story {
         });
         for told in order.iter().map(|at| &self.messages[*at]) {
             let sent = fixture.send(&told.from, &told.to, told.sent, told.sent + NETWORK);
-            sent.on(told.flow).bytes(told.bytes);
+            sent.on(told.flow).bytes(told.bytes).threads(1, 1);
             if told.accepting {
                 sent.accepting().ports(80, 40_000);
             }
@@ -253,4 +253,67 @@ fn who_waits_for_a_lock_is_answered_all_the_same() {
         story.reply(on, free + 20 * US, 5, released, "released");
     }
     story.assert_right(1.0, &["take", "taken", "release", "released"]);
+}
+
+#[test]
+fn what_a_busy_worker_is_given_is_what_was_pushed_in_its_turn() {
+    // There is hardly ever nothing to do: what comes in a burst waits, and only the first of all was waited for.
+    let pushes: Vec<i64> = (0..150).map(|at| 3000 * MS + 2 * MS * at + lot(at, MS)).collect();
+    popping(&pushes, 1).assert_right(1.0, &ALL[..7]);
+}
+
+/// A broker that pushes what comes to a worker that has four processes of its own do it, up to four at a time. Each says
+/// in the end that it is done.
+fn pooled(every: i64) -> Story {
+    let mut story = Story::default();
+    let on = Flow("worker#0", "broker", 9);
+    let subscribed = story.ask(on, -40 * MS, 30, None, "subscribe");
+    story.reply(on, -39 * MS, 12, subscribed, "subscribed");
+    let mut free = [0; 4];
+    // When each is given and what that is; a job of so many before it must be done by then.
+    let mut done: Vec<i64> = Vec::new();
+    for at in 0..300 {
+        let begin = every * at + lot(at, every);
+        let pushed = story.ask(Flow("shop", "broker", 1), begin, 528, None, "push");
+        let mut ends = done.clone();
+        ends.sort_unstable();
+        let allowed = ends.len().checked_sub(4).map_or(0, |place| ends[place] + NETWORK);
+        let time = allowed.max(begin + NETWORK) + 300 * US + lot(at, 100 * US);
+        let given = story.reply(on, time, 540, pushed, "delivery");
+        let child = (0..4).min_by_key(|child| free[*child]).unwrap_or(0);
+        let name = format!("worker#{}", child + 1);
+        let [store, ledger, cache] = [("store", 20), ("ledger", 30), ("cache", 40)]
+            .map(|(to, flow)| Flow(&name, to, flow + child as i64));
+        let start = free[child].max(time + NETWORK) + 900 * US + lot(at + 3, 900 * US);
+        let (read, then) = story.call(store, start, MS / 2 + lot(at + 4, MS), given);
+        let (written, then) = story.call(ledger, then + 2 * MS + lot(at, MS), MS / 2 + lot(at + 5, MS), read);
+        let (noted, then) = story.call(cache, then + 200 * US, 50 * US + lot(at + 6, MS), written);
+        free[child] = then;
+        story.ask(on, then + 500 * US, 21, Some(noted), "done");
+        done.push(then + 500 * US);
+    }
+    story
+}
+
+#[test]
+fn what_a_pool_does_is_for_the_job_in_its_turn() {
+    pooled(20 * MS).assert_right(0.98, &["push", "delivery", "work", "answer"]);
+    pooled(3 * MS).assert_right(0.9, &["push", "delivery", "work", "answer"]);
+}
+
+#[test]
+fn what_nobody_answers_is_worked_on_with_calls_that_are() {
+    // Somebody is told that there is something to do, and asks two others for it; the second is told over a connection made for that.
+    let mut story = Story::default();
+    for at in 0..300 {
+        let begin = 8 * MS * at + lot(at, 12 * MS);
+        let told = story.ask(Flow("door", "keeper", 1), begin, 2, None, "told");
+        let asks = begin + NETWORK + 100 * US + lot(at + 1, 60 * US);
+        let (answer, then) =
+            story.call(Flow("keeper", "names", 2), asks, 100 * US + lot(at + 2, 400 * US), told);
+        let out = Flow("keeper", "carrier", 100 + at);
+        let (ready, then) = story.call(out, then + 40 * US, 200 * US + lot(at + 3, 9 * MS), answer);
+        story.call(out, then + 20 * US, 2 * MS + lot(at + 4, 20 * MS), ready);
+    }
+    story.assert_right(0.97, &["told", "work", "answer"]);
 }

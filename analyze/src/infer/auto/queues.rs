@@ -6,9 +6,11 @@
 //! No protocol is known. What a broker sees says it ([`broker`]): replies of one kind that had to
 //! wait are sent shortly after the receipt of messages of another kind, from others, far more often
 //! than chance has it ([`wakes`]). Then pushes are matched with deliveries in their order
-//! ([`in_order`]), so that a job that waited for a free worker finds its push, too. What a worker
+//! ([`in_order`]), so that a job that waited for a free worker finds its push, too. Where hardly
+//! anything waits, as there is always work, the account of a queue says it ([`backlog`]). What a worker
 //! does is for the job that it was given last ([`super::jobs`]).
 
+mod backlog;
 mod broker;
 mod in_order;
 mod wakes;
@@ -37,11 +39,16 @@ impl Queues {
     pub(super) fn of(trace: &MessageTrace, naming: &Naming, calls: &Calls, window: i64) -> Queues {
         let mut found = Queues::default();
         for broker in broker::brokers(trace, naming, calls, window) {
-            let queues = wakes::queues(&broker);
-            if queues.is_empty() {
-                continue;
-            }
+            let mut queues = wakes::queues(&broker);
             found.causes.extend(in_order::causes(&broker, &queues));
+            for replies in 0..broker.replies.len() {
+                if queues.iter().all(|queue| queue.replies != replies)
+                    && let Some((queue, deliveries)) = backlog::queue(&broker, replies)
+                {
+                    found.causes.extend(deliveries);
+                    queues.push(queue);
+                }
+            }
             found.add_polls(&broker, &queues);
         }
         found

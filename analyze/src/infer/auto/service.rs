@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{NONE, afterwards, holders, timers};
+use super::{NONE, afterwards, holders, pool, timers};
 use crate::evidence::{Evidence, Without};
 pub(super) use crate::infer::call_links::recent;
 use crate::infer::call_links::{DELIVERY, NodeCalls};
@@ -32,6 +32,9 @@ pub(super) struct Service {
     pub(super) call_unsure: Vec<bool>,
     /// The request that the thread of each call holds; [`NONE`] where it holds none. Empty where that proves nothing.
     pub(super) held: Vec<u32>,
+    /// The job that each call of a pool may be for instead of the one that its thread seems to do; [`NONE`] for other calls. Empty
+    /// where there is no pool.
+    pub(super) beside: Vec<u32>,
     /// Which calls of the trace they are.
     pub(super) request_calls: Vec<u32>,
     pub(super) made_calls: Vec<u32>,
@@ -47,6 +50,8 @@ pub(super) struct Service {
     pub(super) linger: i64,
     /// The kinds of calls that are seen to be made after the answer, sorted.
     pub(super) after_answer: Vec<u32>,
+    /// The kinds of calls whose answers the requests do not wait for, sorted.
+    pub(super) unwaited: Vec<u32>,
     /// Nothing is known of what was after this time, where there is more.
     pub(super) until: Option<i64>,
     /// What is not to be looked at.
@@ -66,10 +71,24 @@ const ONE_IN: usize = 100;
 const NEARLY_ALL: f64 = 0.99;
 /// Fewer answered requests of a kind tell nothing of how long one may take.
 const FEWEST_ANSWERED: usize = 20;
+/// So many calls of a kind must have been made while requests were open,
+const FEWEST_CALLS: usize = 5;
+/// and so large a part of them must have ended after all of these, if they are not waited for.
+const OUTLAST: f64 = 0.8;
 
 impl Service {
-    /// Whether the call can have been made for the request and been waited for: it ended before.
+    /// Whether the call can have been made for the request and, if its answer is waited for, ended before.
     pub(super) fn covers(&self, request: u32, call: u32) -> bool {
+        let is_unwaited = || self.unwaited.binary_search(&self.calls[call as usize].kind).is_ok();
+        self.lasts(request, call)
+            || !self.unwaited.is_empty()
+                && is_unwaited()
+                && !self.is_itself(request, call)
+                && self.requests[request as usize].end >= self.calls[call as usize].begin
+    }
+
+    /// Whether the request lasted until the call had ended, or the call was made after it.
+    fn lasts(&self, request: u32, call: u32) -> bool {
         let (is_itself, is_unsure) = (self.is_itself(request, call), self.is_unsure(call));
         let closed = self.closed(request);
         let (request, call) = (self.requests[request as usize], self.calls[call as usize]);
@@ -104,22 +123,27 @@ impl Service {
     /// How many calls no request covers: none that was ever answered was open when they were made and lasted until they were
     /// answered. What is never answered covers everything that comes after it, and so proves nothing.
     pub(super) fn unfit_calls(&self) -> usize {
+        self.fits().iter().filter(|(_, is_fit)| !is_fit).count()
+    }
+
+    /// Of each call whether requests were open when it was made, and whether one of these lasted until it was answered.
+    fn fits(&self) -> Vec<(bool, bool)> {
         let mut open: Vec<u32> = Vec::new();
-        let mut unfit = 0;
+        let mut fits = vec![(false, false); self.calls.len()];
         for (_, event) in events(self) {
             match event {
                 Event::Receipt(request) => open.push(request),
                 Event::Answer(_) => {}
                 Event::Reply(request) => open.retain(|open| *open != request),
                 Event::Call(call) => {
-                    let covers = |request: &u32| {
-                        self.requests[*request as usize].end != OPEN && self.covers(*request, call)
+                    let lasts = |request: &u32| {
+                        self.requests[*request as usize].end != OPEN && self.lasts(*request, call)
                     };
-                    unfit += usize::from(!open.iter().any(covers));
+                    fits[call as usize] = (!open.is_empty(), open.iter().any(lasts));
                 }
             }
         }
-        unfit
+        fits
     }
 
     /// The thread that made the call.
@@ -206,6 +230,8 @@ impl Service {
     pub(super) fn prepare(&mut self) {
         self.learn_patience();
         self.put_timers_aside();
+        let pool = self.find_pool();
+        self.learn_unwaited();
         let has_holders = !holders::of(self).is_empty();
         let afterwards = afterwards::of(self, has_holders);
         (self.linger, self.after_answer) = (afterwards.linger, afterwards.kinds);
@@ -220,7 +246,7 @@ impl Service {
         if !self.without.has(Evidence::Sizes) {
             (self.request_sizes, self.call_sizes) = (Vec::new(), Vec::new());
         }
-        self.held = holders::of(self);
+        (self.held, self.beside) = pool.unwrap_or_else(|| (holders::of(self), Vec::new()));
     }
 
     fn learn_patience(&mut self) {
@@ -237,6 +263,30 @@ impl Service {
                 self.patience.insert(kind, patience.min(self.window));
             }
         }
+    }
+
+    /// Finds who does the jobs of this service, and until when: of each call the job, and which other one it may be for.
+    fn find_pool(&mut self) -> Option<(Vec<u32>, Vec<u32>)> {
+        let pool = pool::of(self)?;
+        for (job, end) in pool.ends {
+            self.requests[job as usize].end = end;
+        }
+        Some((pool.held, pool.beside))
+    }
+
+    /// A service may begin a call in one request and go on with it in the next, as one that takes a mail line by line.
+    fn learn_unwaited(&mut self) {
+        let mut counts: FxHashMap<u32, [usize; 2]> = FxHashMap::default();
+        for (call, (_, is_fit)) in self.calls.iter().zip(self.fits()).filter(|(_, (is_open, _))| *is_open) {
+            let [calls, outlast] = counts.entry(call.kind).or_default();
+            *calls += 1;
+            *outlast += usize::from(!is_fit);
+        }
+        let outlast =
+            |[calls, outlast]: [usize; 2]| calls >= FEWEST_CALLS && outlast as f64 >= OUTLAST * calls as f64;
+        let kinds = counts.into_iter().filter(|(_, counts)| outlast(*counts)).map(|(kind, _)| kind);
+        self.unwaited = kinds.collect();
+        self.unwaited.sort_unstable();
     }
 
     /// Puts the calls aside that are made for no request.
@@ -288,6 +338,7 @@ impl Service {
             call_after: self.call_after.iter().take(calls).copied().collect(),
             call_unsure: self.call_unsure.iter().take(calls).copied().collect(),
             held: self.held.iter().take(calls).copied().collect(),
+            beside: self.beside.iter().take(calls).copied().collect(),
             request_calls: self.request_calls.iter().take(requests).copied().collect(),
             made_calls: self.made_calls.iter().take(calls).copied().collect(),
             timer_calls: Vec::new(),
@@ -296,6 +347,7 @@ impl Service {
             patience: self.patience.clone(),
             linger: self.linger,
             after_answer: self.after_answer.clone(),
+            unwaited: self.unwaited.clone(),
             until,
             without: self.without,
         }

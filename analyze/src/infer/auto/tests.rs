@@ -397,3 +397,21 @@ fn what_was_learned_of_one_stretch_counts_in_the_next() {
     let (found, _) = estimate(&other, Some(known));
     assert!(found.shares.iter().all(|shares| shares.iter().any(|(_, share)| *share > 0.9)));
 }
+
+#[test]
+fn a_call_that_is_begun_in_one_request_and_ends_in_the_next_is_of_the_first() {
+    // A mail is taken line by line: in the first line another call begins, and its answer comes in the second.
+    let (mut requests, mut calls) = (Vec::new(), Vec::new());
+    for at in 0..40 {
+        let begin = 20 * MS * at + lot(at, MS);
+        requests.push((begin, begin + 2 * MS, 9));
+        requests.push((begin + 3 * MS, begin + 7 * MS, 9));
+        calls.push((begin + MS, begin + 6 * MS + lot(at, MS / 2), 1));
+    }
+    let mut service = service(requests, calls);
+    service.prepare();
+    let found = estimate(&service, None).0;
+    let wrong = (0..).zip(likeliest(&found)).filter(|(call, (request, _))| 2 * call != *request).count();
+    assert_eq!(wrong, 0);
+    assert_eq!(service.unfit_calls(), 40, "and it is said that they fit no request");
+}

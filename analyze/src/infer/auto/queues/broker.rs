@@ -2,7 +2,7 @@
 //! connected to it, by kinds. Times are its own or, where it was not traced, those of its peers.
 
 use message_trace::{FROM_CONNECTING, MessageTrace, NodeId};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::calls::Calls;
 use crate::naming::Naming;
@@ -38,6 +38,8 @@ pub(super) struct Reply {
     /// The process at the other end.
     pub(super) peer: NodeId,
     pub(super) bytes: i64,
+    /// Whether that is one to whom nobody connects.
+    pub(super) to_client: bool,
     /// The message that is taken for its request.
     pub(super) request: Option<u32>,
     pub(super) call: u32,
@@ -48,6 +50,8 @@ pub(super) struct Reply {
 pub(super) struct Receipts {
     /// Between whom, and at which port.
     pub(super) hop: u32,
+    /// The magnitude of what answers them.
+    pub(super) answered: i64,
     pub(super) all: Vec<Receipt>,
 }
 
@@ -120,9 +124,15 @@ pub(super) fn brokers(trace: &MessageTrace, naming: &Naming, calls: &Calls, wind
         let traced = nodes[naming.src(row) as usize].traced;
         if traced { trace.send_ts(row) } else { trace.recv_ts(row) }
     };
+    let shared = shared(trace, calls);
     let request_of = |row: usize| {
         let call = calls.of_message(row);
-        calls.request(call).filter(|request| *request != row && naming.dst(*request) == naming.src(row))
+        // Where nothing tells which answer is whose, what is told unasked seems to answer something.
+        let is_told = !shared.contains(&trace.flow(row));
+        calls
+            .request(call)
+            .filter(|_| is_told)
+            .filter(|request| *request != row && naming.dst(*request) == naming.src(row))
     };
     let lengths = lengths(trace, naming, request_of);
     let mut brokers: Vec<Building> = Vec::new();
@@ -134,6 +144,7 @@ pub(super) fn brokers(trace: &MessageTrace, naming: &Naming, calls: &Calls, wind
             let Some(time) = received(row) else { continue };
             last_on.insert(flow, time);
             let answer = calls.response(calls.of_message(row)).filter(|answer| *answer != row);
+            let answer = answer.filter(|_| !shared.contains(&flow));
             // The length of the answer tells apart what is asked, too, but not closely.
             let answered = answer.map_or(0, |answer| magnitude(trace.bytes(answer)) / 2);
             let kind = (naming.hop(row), magnitude(bytes), answered);
@@ -161,6 +172,7 @@ pub(super) fn brokers(trace: &MessageTrace, naming: &Naming, calls: &Calls, wind
                 flow,
                 peer: trace.message(row).dst,
                 bytes,
+                to_client: nodes[naming.dst(row) as usize].client,
                 request,
                 call,
             };
@@ -168,6 +180,21 @@ pub(super) fn brokers(trace: &MessageTrace, naming: &Naming, calls: &Calls, wind
         }
     }
     brokers.into_iter().filter_map(Building::finish).collect()
+}
+
+/// The flows of which many answers may be those of other requests.
+fn shared(trace: &MessageTrace, calls: &Calls) -> FxHashSet<i64> {
+    /// One in so many.
+    const MANY: u32 = 5;
+    let mut counts: FxHashMap<i64, [u32; 2]> = FxHashMap::default();
+    for call in 0..calls.len() {
+        let Some(row) = calls.request(call).filter(|_| calls.response(call).is_some()) else { continue };
+        let [doubtful, all] = counts.entry(trace.flow(row)).or_default();
+        *doubtful += u32::from(calls.doubt(call) > 0.0 && trace.call_number(row).is_none());
+        *all += 1;
+    }
+    let is_shared = |[doubtful, all]: [u32; 2]| MANY * doubtful >= all;
+    counts.into_iter().filter(|(_, counts)| is_shared(*counts)).map(|(flow, _)| flow).collect()
 }
 
 /// How many replies on each way answer requests of each length.
@@ -212,9 +239,9 @@ impl Building {
         receipts.truncate(MOST_KINDS);
         let mut replies: Vec<(Kind, Vec<Reply>)> = self.replies.into_iter().collect();
         replies.sort_unstable_by_key(|(kind, _)| *kind);
-        let by_time = |hop: u32, mut all: Vec<Receipt>| {
+        let by_time = |hop: u32, answered: i64, mut all: Vec<Receipt>| {
             all.sort_by_key(|receipt| receipt.time);
-            Receipts { hop, all }
+            Receipts { hop, answered, all }
         };
         let in_order = |asked: i64, mut all: Vec<Reply>| {
             all.sort_by_key(|reply| reply.time);
@@ -222,7 +249,10 @@ impl Building {
         };
         self.own_answers.sort_unstable();
         Some(Broker {
-            receipts: receipts.into_iter().map(|((hop, ..), all)| by_time(hop, all)).collect(),
+            receipts: receipts
+                .into_iter()
+                .map(|((hop, _, answered), all)| by_time(hop, answered, all))
+                .collect(),
             replies: replies.into_iter().map(|((_, asked, _), all)| in_order(asked, all)).collect(),
             own_answers: self.own_answers,
             rare,

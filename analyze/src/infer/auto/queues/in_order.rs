@@ -5,8 +5,10 @@
 
 use std::collections::VecDeque;
 
+use super::backlog::Deliveries;
 use super::broker::{Broker, Reply};
 use super::wakes::{ABOUT, Queue, waited};
+use crate::infer::auto::in_turn::in_turn;
 
 /// So many possible causes are told of a delivery.
 const MOST: usize = 4;
@@ -29,9 +31,14 @@ struct Push {
 
 /// The causes of the deliveries of all `queues` of one broker, each by the row of the delivery: the
 /// rows of pushes with their probabilities, the likeliest first.
-pub(super) fn causes(broker: &Broker, queues: &[Queue]) -> Vec<(u32, Vec<(u32, f64)>)> {
+pub(super) fn causes(broker: &Broker, queues: &[Queue]) -> Deliveries {
     let mut deliveries: Vec<(&Reply, usize)> = Vec::new();
+    let mut found = Vec::new();
     for (at, queue) in queues.iter().enumerate() {
+        if let Some(told) = told(broker, queue) {
+            found.extend(told);
+            continue;
+        }
         deliveries.extend(broker.replies[queue.replies].all.iter().map(|reply| (reply, at)));
     }
     deliveries.sort_by_key(|(reply, _)| (reply.time, reply.row));
@@ -41,7 +48,6 @@ pub(super) fn causes(broker: &Broker, queues: &[Queue]) -> Vec<(u32, Vec<(u32, f
     let mut pending: VecDeque<Push> = VecDeque::new();
     // Until when all that was pushed was delivered, by queue: then somebody waited.
     let mut empty_until = vec![i64::MIN; queues.len()];
-    let mut found = Vec::new();
     for (reply, at) in deliveries {
         let queue = &queues[at];
         while let Some(push) = pushes.get(next).filter(|push| push.time <= reply.time) {
@@ -88,6 +94,51 @@ pub(super) fn causes(broker: &Broker, queues: &[Queue]) -> Vec<(u32, Vec<(u32, f
         found.push((reply.row, weighed));
     }
     found
+}
+
+/// The causes of deliveries that are told unasked, over a connection on which more is said, where there are about as many as pushes: each
+/// brings the push in its turn, or several at once.
+fn told(broker: &Broker, queue: &Queue) -> Option<Deliveries> {
+    /// One of either in so many may be without the other.
+    const SELDOM: usize = 10;
+    let longer = queue.longer.filter(|_| !queue.to_all)?;
+    let all = &broker.replies[queue.replies].all;
+    if all.iter().any(|reply| reply.request.is_some()) {
+        return None;
+    }
+    let pushes = pushes(broker, std::slice::from_ref(queue));
+    let mut lengths: Vec<i64> = pushes.iter().map(|push| push.bytes + longer).collect();
+    if lengths.is_empty() {
+        return None;
+    }
+    let middle = lengths.len() / 2;
+    let usual = (*lengths.select_nth_unstable(middle).1).max(1);
+    // What is as long as several was sent together, and what is much shorter is said of something else.
+    let mut deliveries: Vec<(&Reply, i64)> = Vec::new();
+    for reply in all.iter().filter(|reply| !queue.empty.contains(&reply.bytes)) {
+        let several = (reply.bytes as f64 / usual as f64).round().max(0.0) as i64;
+        deliveries.extend((0..several).map(|_| (reply, reply.bytes / several)));
+    }
+    if SELDOM * deliveries.len().abs_diff(pushes.len()) > pushes.len() {
+        return None;
+    }
+    let given: Vec<i64> = pushes.iter().map(|push| push.time).collect();
+    let begun: Vec<i64> = deliveries.iter().map(|(reply, _)| reply.time).collect();
+    let fits = |push: usize, reply: usize| (deliveries[reply].1 - pushes[push].bytes - longer).abs() <= ABOUT;
+    let mut found: Deliveries = Vec::new();
+    for ((reply, _), push) in deliveries.iter().zip(in_turn(&given, &begun, fits)) {
+        let Some(push) = push else { continue };
+        let cause = (pushes[push].row, queue.sure);
+        match found.last_mut().filter(|(row, _)| *row == reply.row) {
+            Some((_, causes)) => causes.push(cause),
+            None => found.push((reply.row, vec![cause])),
+        }
+    }
+    for (_, causes) in &mut found {
+        let several = causes.len() as f64;
+        causes.iter_mut().for_each(|(_, share)| *share /= several);
+    }
+    Some(found)
 }
 
 /// All that may be pushed, by time.

@@ -1,0 +1,102 @@
+//! What is given and what is begun, put beside each other in their order: jobs and who does them, pushes and deliveries.
+//! One that was not seen on either side must not shift all that come after it, so some of both may be left out.
+
+/// So far what is given may be ahead of what is begun, or behind it.
+const AHEAD: usize = 32;
+/// One is left out where that saves so many times as long as usual.
+const LEFT_OUT: i64 = 8;
+
+/// Which of the `given`, by their times in order, each of the `begun` is: in their turn, some of both left out, so that they
+/// begin soon after they were given. `fits` says whether one may be the other, by their places.
+pub(super) fn in_turn(
+    given: &[i64],
+    begun: &[i64],
+    fits: impl Fn(usize, usize) -> bool,
+) -> Vec<Option<usize>> {
+    // One of them is left out where that saves more than so many usual waits.
+    let mut waits: Vec<i64> = begun.iter().zip(given).map(|(begun, given)| (begun - given).abs()).collect();
+    if waits.is_empty() {
+        return vec![None; begun.len()];
+    }
+    let middle = waits.len() / 2;
+    let left_out = waits.select_nth_unstable(middle).1.saturating_mul(LEFT_OUT);
+    // What it costs to have done with so many that are given, by how far they are ahead of the others, and how that came about.
+    let width = 2 * AHEAD + 1;
+    let mut costs = vec![i64::MAX; width];
+    let mut how: Vec<Step> = Vec::with_capacity((begun.len() + 1) * width);
+    for run in 0..=begun.len() {
+        let before = std::mem::replace(&mut costs, vec![i64::MAX; width]);
+        for ahead in 0..width {
+            let Some(job) = (run + ahead).checked_sub(AHEAD).filter(|job| *job <= given.len()) else {
+                how.push(Step::Job);
+                continue;
+            };
+            let mut best = (if run == 0 && job == 0 { 0 } else { i64::MAX }, Step::Job);
+            let mut try_one = |from: Option<i64>, cost: i64, step: Step| {
+                let cost = from.filter(|from| *from < i64::MAX).map(|from| from.saturating_add(cost));
+                best = cost.filter(|cost| *cost < best.0).map_or(best, |cost| (cost, step));
+            };
+            if run > 0 && job > 0 && given[job - 1] < begun[run - 1] {
+                let misfit = if fits(job - 1, run - 1) { 0 } else { left_out };
+                try_one(before.get(ahead).copied(), begun[run - 1] - given[job - 1] + misfit, Step::Both);
+            }
+            if run > 0 {
+                try_one(before.get(ahead + 1).copied(), left_out, Step::Run);
+            }
+            if job > 0 && ahead > 0 {
+                try_one(costs.get(ahead - 1).copied(), left_out, Step::Job);
+            }
+            costs[ahead] = best.0;
+            how.push(best.1);
+        }
+    }
+    let end = (0..width).min_by_key(|ahead| {
+        let left = (begun.len() + ahead).checked_sub(AHEAD).and_then(|job| given.len().checked_sub(job));
+        left.map_or(i64::MAX, |left| costs[*ahead].saturating_add(left_out.saturating_mul(left as i64)))
+    });
+    let (mut run, mut ahead) = (begun.len(), end.unwrap_or(AHEAD));
+    let mut taken = vec![None; begun.len()];
+    while run > 0 || run + ahead > AHEAD {
+        match how[run * width + ahead] {
+            Step::Both => {
+                taken[run - 1] = (run + ahead).checked_sub(AHEAD + 1);
+                run -= 1;
+            }
+            Step::Run => (run, ahead) = (run - 1, ahead + 1),
+            Step::Job if ahead > 0 => ahead -= 1,
+            Step::Job => break,
+        }
+    }
+    taken
+}
+
+/// What comes next where the two are put beside each other: both, or one that is left out.
+#[derive(Clone, Copy)]
+enum Step {
+    Both,
+    Run,
+    Job,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_are_begun_in_their_turn_and_what_has_none_is_left_out() {
+        let given: Vec<i64> = (0..60).map(|at| 100 * at).collect();
+        let begun = |job: &usize| given[*job] + 10 + (*job as i64 * 7) % 30;
+        let taken =
+            |jobs: &[usize]| in_turn(&given, &jobs.iter().map(begun).collect::<Vec<_>>(), |_, _| true);
+        let all: Vec<usize> = (0..60).collect();
+        assert_eq!(taken(&all), all.iter().map(|job| Some(*job)).collect::<Vec<_>>());
+        // The first job and one in the middle are never begun; those after them are in their turn all the same.
+        let some: Vec<usize> = all.iter().copied().filter(|job| ![0, 30].contains(job)).collect();
+        assert_eq!(taken(&some), some.iter().map(|job| Some(*job)).collect::<Vec<_>>());
+        // A run for a job of which nothing is known.
+        let mut begun: Vec<i64> = all.iter().map(begun).collect();
+        begun.insert(0, -50);
+        assert_eq!(in_turn(&given, &begun, |_, _| true)[..3], [None, Some(0), Some(1)]);
+        assert!(in_turn(&given, &[], |_, _| true).is_empty());
+    }
+}

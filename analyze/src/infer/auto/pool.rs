@@ -1,0 +1,188 @@
+//! Workers that have others do their jobs: whoever gets the jobs hands them to processes or threads of
+//! its own, out of sight. Each of these does one job after the other, so that its calls are runs, one
+//! for each job, and jobs are begun in the order in which they were given. A run begins with the kind
+//! of call of which there are as many as jobs, and before which there is most time: then the next job
+//! is waited for.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::NONE;
+use super::in_turn::in_turn;
+use super::service::{OPEN, Service, UNKNOWN_THREAD};
+use crate::infer::call_links::DELIVERY;
+
+/// Fewer jobs tell nothing.
+const FEWEST: usize = 20;
+/// Of so many jobs one may be without a run.
+const SELDOM: usize = 20;
+/// So many calls of one length are a kind of their own; others are told apart by their magnitude.
+const OF_ONE_LENGTH: u32 = 20;
+/// A job that was given up to so many times as long ago may be begun by this run instead.
+const NEAR: i64 = 2;
+/// How sure it is that a run is for the job in its turn where another one was waiting, too.
+const SURE: f64 = 0.88;
+/// The part of the jobs that are nearly all,
+const NEARLY_ALL: f64 = 0.99;
+/// and how many times as long as these a job may last.
+const ROOM: f64 = 1.5;
+
+/// What those do who have no jobs of their own.
+#[derive(Debug, Default)]
+pub(super) struct Pool {
+    /// The job of each call; [`NONE`] where it is made by who gets the jobs, or is for none.
+    pub(super) held: Vec<u32>,
+    /// Of each call the job that it may be for instead; [`NONE`] where none was waiting.
+    pub(super) beside: Vec<u32>,
+    /// When each job is over; without those that are no jobs.
+    pub(super) ends: FxHashMap<u32, i64>,
+}
+
+/// A run of calls: when it began, and which they are.
+type Run = (i64, Vec<u32>);
+
+/// The pool that does the jobs of `service`, if there is one.
+pub(super) fn of(service: &Service) -> Option<Pool> {
+    let jobs = (0..).zip(&service.request_calls).filter(|(_, call)| **call & DELIVERY != 0);
+    let jobs: Vec<u32> = jobs.map(|(job, _)| job).collect();
+    if jobs.len() < FEWEST || service.call_threads.is_empty() {
+        return None;
+    }
+    let getters: FxHashSet<u32> = jobs.iter().map(|job| service.request_threads[*job as usize][0]).collect();
+    let does = |call: &u32| {
+        let thread = service.caller(*call);
+        thread != UNKNOWN_THREAD && !getters.contains(&thread)
+    };
+    let mut by_thread: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+    for call in (0..service.calls.len() as u32).filter(does) {
+        by_thread.entry(service.caller(call)).or_default().push(call);
+    }
+    let mut runs = runs(service, &by_thread, jobs.len())?;
+    runs.sort_unstable();
+    let given: Vec<i64> = jobs.iter().map(|job| service.requests[*job as usize].begin).collect();
+    let begun: Vec<i64> = runs.iter().map(|(begin, _)| *begin).collect();
+    let taken = in_turn(&given, &begun, |_, _| true);
+    let all = service.calls.len();
+    let mut pool = Pool { held: vec![NONE; all], beside: vec![NONE; all], ends: FxHashMap::default() };
+    let mut took: Vec<i64> = Vec::new();
+    for ((begin, calls), place) in runs.iter().zip(&taken) {
+        let Some(place) = *place else { continue };
+        let (job, next) = (jobs[place], given.get(place + 1).filter(|next| *next < begin));
+        // Another one that had been given as well may have been begun first, and this one then.
+        let before =
+            place.checked_sub(1).filter(|before| begin - given[*before] < NEAR * (begin - given[place]));
+        let beside = next.map(|_| place + 1).or(before).map_or(NONE, |place| jobs[place]);
+        let ends = calls.iter().map(|call| service.calls[*call as usize]);
+        let last = ends.map(|call| if call.end == OPEN { call.begin } else { call.end }).max();
+        let last = last.unwrap_or(*begin);
+        took.push(last.saturating_sub(given[place]));
+        pool.ends.insert(job, last);
+        for call in calls {
+            (pool.held[*call as usize], pool.beside[*call as usize]) = (job, beside);
+        }
+    }
+    if SELDOM * jobs.len().abs_diff(took.len()) > jobs.len() {
+        return None;
+    }
+    let own: Vec<u32> = (0..all as u32).filter(|call| !does(call)).collect();
+    for (call, job) in at_receipt(service, &own, &jobs) {
+        pool.held[call as usize] = job;
+    }
+    let place = ((took.len() - 1) as f64 * NEARLY_ALL) as usize;
+    let (_, nearly_all, _) = took.select_nth_unstable(place);
+    let lasts = (*nearly_all as f64 * ROOM) as i64;
+    for (job, given) in jobs.iter().zip(&given) {
+        let end = pool.ends.entry(*job).or_insert(i64::MIN);
+        *end = given.saturating_add(lasts).max(*end);
+    }
+    Some(pool)
+}
+
+/// Takes from each call of the pool what is not sure about whose job it is.
+pub(super) fn temper(service: &Service, shares: &mut [Vec<(u32, f64)>]) {
+    for (call, beside) in (0..).zip(&service.beside).filter(|(_, beside)| **beside != NONE) {
+        let (held, Some(shares)) = (service.holder(call), shares.get_mut(call as usize)) else { continue };
+        let is_held = shares.iter().all(|(request, _)| *request == held) && !shares.is_empty();
+        if is_held {
+            *shares = vec![(held, SURE), (*beside, 1.0 - SURE)];
+        }
+    }
+}
+
+/// Of the `own` calls of who gets the jobs, those that are always the first after one was given, as they note that it was: each with that job.
+fn at_receipt(service: &Service, own: &[u32], jobs: &[u32]) -> Vec<(u32, u32)> {
+    let kind = kinds(service, own.iter().copied());
+    let mut seen: FxHashMap<Kind, [usize; 2]> = FxHashMap::default();
+    let mut first: Vec<(u32, u32)> = Vec::new();
+    let (mut next, mut given) = (0, None);
+    for call in own {
+        while jobs
+            .get(next)
+            .is_some_and(|job| service.requests[*job as usize].begin <= service.calls[*call as usize].begin)
+        {
+            given = jobs.get(next).copied();
+            next += 1;
+        }
+        let [all, at_once] = seen.entry(kind(*call)).or_default();
+        *all += 1;
+        if let Some(job) = given.take() {
+            *at_once += 1;
+            first.push((*call, job));
+        }
+    }
+    let always = |call: u32| {
+        seen.get(&kind(call))
+            .is_some_and(|[all, at_once]| 2 * all >= jobs.len() && SELDOM * (all - at_once) <= *all)
+    };
+    first.retain(|(call, _)| always(*call));
+    first
+}
+
+/// The runs of all threads, if they begin with calls of one kind; there are so many `jobs`.
+fn runs(service: &Service, by_thread: &FxHashMap<u32, Vec<u32>>, jobs: usize) -> Option<Vec<Run>> {
+    let kind = kinds(service, by_thread.values().flatten().copied());
+    // Of each kind how many there are, and how long their threads had had nothing to do.
+    let mut seen: FxHashMap<Kind, (usize, f64)> = FxHashMap::default();
+    for calls in by_thread.values() {
+        let mut idle_since = i64::MAX;
+        for call in calls {
+            let span = service.calls[*call as usize];
+            let (count, idle) = seen.entry(kind(*call)).or_default();
+            *count += 1;
+            *idle += span.begin.saturating_sub(idle_since).max(0) as f64;
+            idle_since = if span.end == OPEN { span.begin } else { span.end };
+        }
+    }
+    let mean = |(count, idle): (usize, f64)| idle / count as f64;
+    let (first, seen) = seen.into_iter().max_by(|one, other| mean(one.1).total_cmp(&mean(other.1)))?;
+    if SELDOM * seen.0.abs_diff(jobs) > jobs {
+        return None;
+    }
+    let mut runs: Vec<Run> = Vec::new();
+    for calls in by_thread.values() {
+        let begun = calls.iter().position(|call| kind(*call) == first).unwrap_or(calls.len());
+        for call in &calls[begun..] {
+            match runs.last_mut().filter(|_| kind(*call) != first) {
+                Some((_, of_run)) => of_run.push(*call),
+                None => runs.push((service.calls[*call as usize].begin, vec![*call])),
+            }
+        }
+    }
+    Some(runs)
+}
+
+/// Where a call goes, its length or, negative, the magnitude of that, and the magnitude of the answer's.
+type Kind = (u32, i64, i64);
+
+fn kinds(service: &Service, calls: impl Iterator<Item = u32>) -> impl Fn(u32) -> Kind {
+    let sizes = |call: u32| service.call_sizes.get(call as usize).copied().unwrap_or([0; 2]);
+    let mut lengths: FxHashMap<(u32, i64), u32> = FxHashMap::default();
+    for call in calls {
+        *lengths.entry((service.calls[call as usize].kind, sizes(call)[0])).or_default() += 1;
+    }
+    let magnitude = |bytes: i64| -1 - i64::from(bytes.max(1).ilog2());
+    move |call: u32| {
+        let (kind, [asked, answered]) = (service.calls[call as usize].kind, sizes(call));
+        let often = lengths.get(&(kind, asked)).is_some_and(|count| *count >= OF_ONE_LENGTH);
+        (kind, if often { asked } else { magnitude(asked) }, magnitude(answered))
+    }
+}

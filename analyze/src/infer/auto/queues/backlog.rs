@@ -1,0 +1,158 @@
+//! Queues that are hardly ever empty. A worker that has less time than there is work gets something
+//! at once whenever it asks, so that almost nothing is waited for, and [`super::wakes`] has nothing to
+//! learn from. What such a queue shows is its account: nothing is delivered before as much was
+//! pushed; who has to wait, or is told that there is nothing, finds all delivered; and the one push
+//! that comes meanwhile ends the waiting. Then the oldest push goes first.
+//!
+//! What is asked for by who serves others may be asked for on their behalf, and what comes before it
+//! be only what they did before. So only those are looked at to whom nobody connects.
+
+use rustc_hash::FxHashSet;
+
+use super::broker::{Broker, Receipt, Reply};
+use super::wakes::Queue;
+
+/// So many must have been delivered.
+const FEWEST: usize = 20;
+/// A reply was waited for if it took so many times as long as nearly all,
+const LONGER: i64 = 20;
+/// and at least so many nanoseconds,
+const LONG: i64 = 20_000_000;
+/// where this part of them is nearly all.
+const NEARLY_ALL: f64 = 0.9;
+/// What ends the waiting came in the last one of so many parts of it, at most so long ago.
+const PART: i64 = 20;
+/// So much of the times that it was found empty, or was waited for, must agree.
+const AGREES: f64 = 0.9;
+/// How sure a delivery is that of the push in its turn, and of each of those beside it.
+const SURE: f64 = 0.93;
+const BESIDE: f64 = 0.03;
+
+/// Deliveries by their rows, with the rows of pushes and their probabilities, the likeliest first.
+pub(super) type Deliveries = Vec<(u32, Vec<(u32, f64)>)>;
+
+/// The replies of one kind as a queue, if they are from one that is hardly ever empty, and what each
+/// of them delivers.
+pub(super) fn queue(broker: &Broker, replies: usize) -> Option<(Queue, Deliveries)> {
+    let all = &broker.replies[replies].all;
+    if all.len() < FEWEST || all.iter().any(|reply| reply.request.is_none() || !reply.to_client) {
+        return None;
+    }
+    let mut took: Vec<i64> = all.iter().map(|reply| reply.time.saturating_sub(reply.since)).collect();
+    let place = ((took.len() - 1) as f64 * NEARLY_ALL) as usize;
+    let (_, usual, _) = took.select_nth_unstable(place);
+    let long = usual.saturating_mul(LONGER).max(LONG);
+    let is_long = |reply: &&Reply| reply.time.saturating_sub(reply.since) > long;
+    if !all.iter().any(|reply| is_long(&reply)) {
+        return None;
+    }
+    // Of all that agrees, what came last is nearest to the delivery.
+    candidates(broker)
+        .into_iter()
+        .filter_map(|kinds| Account::of(broker, all, &kinds, is_long).map(|account| (account, kinds)))
+        .min_by_key(|(account, _)| account.lay)
+        .map(|(account, pushes)| {
+            let deliveries = account.deliveries();
+            let empty = account.empty;
+            let sure = SURE;
+            (Queue { replies, pushes, within: long, longer: None, empty, to_all: false, sure }, deliveries)
+        })
+}
+
+/// Which kinds of receipts may be the pushes: one, or those that are answered alike of one way or of
+/// all ways.
+fn candidates(broker: &Broker) -> Vec<Vec<usize>> {
+    let kinds = 0..broker.receipts.len();
+    let mut found: Vec<Vec<usize>> = kinds.clone().map(|kind| vec![kind]).collect();
+    for one in &broker.receipts {
+        for same_way in [true, false] {
+            let is_alike = |kind: &usize| {
+                let other = &broker.receipts[*kind];
+                other.answered == one.answered && (other.hop == one.hop || !same_way)
+            };
+            found.push(kinds.clone().filter(is_alike).collect());
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// What was pushed and delivered, each in order.
+struct Account<'broker> {
+    pushes: Vec<&'broker Receipt>,
+    brought: Vec<&'broker Reply>,
+    empty: FxHashSet<i64>,
+    /// How long all of it lay in the queue together, in nanoseconds.
+    lay: i64,
+}
+
+impl<'broker> Account<'broker> {
+    /// The account of these kinds of pushes, if it agrees with the replies.
+    fn of(
+        broker: &'broker Broker,
+        all: &'broker [Reply],
+        kinds: &[usize],
+        is_long: impl Fn(&&Reply) -> bool,
+    ) -> Option<Account<'broker>> {
+        let asking: FxHashSet<u32> = all.iter().map(|reply| reply.peer as u32).collect();
+        let receipts = kinds.iter().flat_map(|kind| &broker.receipts[*kind].all);
+        let mut pushes: Vec<&Receipt> = receipts.collect();
+        if pushes.len() < FEWEST || pushes.iter().any(|push| asking.contains(&(push.peer as u32))) {
+            return None;
+        }
+        pushes.sort_by_key(|push| (push.time, push.row));
+        let until = |time: i64| pushes.partition_point(|push| push.time <= time);
+        // In vain was what was long and came without a push.
+        let in_vain = |reply: &&Reply| is_long(reply) && until(reply.since) == until(reply.time);
+        let empty: FxHashSet<i64> = all.iter().filter(in_vain).map(|reply| reply.bytes).collect();
+        let brought: Vec<&Reply> = all.iter().filter(|reply| !empty.contains(&reply.bytes)).collect();
+        let is_after = brought.iter().zip(&pushes).all(|(reply, push)| push.time < reply.time);
+        if brought.len() < FEWEST || brought.len() > pushes.len() || !is_after {
+            return None;
+        }
+        let account = Account { lay: lay(&pushes, &brought), pushes, brought, empty };
+        account.agrees(all, is_long).then_some(account)
+    }
+
+    /// Whether the queue is empty where it was waited for, or where it is said to be, not only in the
+    /// beginning; and whether what was waited for came with the one push that there was meanwhile.
+    fn agrees(&self, all: &[Reply], is_long: impl Fn(&&Reply) -> bool) -> bool {
+        let until = |time: i64| self.pushes.partition_point(|push| push.time <= time);
+        let delivered = |time: i64| self.brought.partition_point(|reply| reply.time < time);
+        let (mut cases, mut agree, mut woken, mut later) = (0, 0, 0, 0);
+        for reply in all {
+            let is_empty = self.empty.contains(&reply.bytes);
+            if !is_empty && !is_long(&reply) {
+                continue;
+            }
+            cases += 1;
+            let (had, has) = (until(reply.since), until(reply.time));
+            let nothing_lay = had == delivered(reply.time);
+            later += usize::from(nothing_lay && had >= FEWEST);
+            let took = reply.time.saturating_sub(reply.since);
+            let came_last = has == had + 1 && self.pushes[had].time >= reply.time.saturating_sub(took / PART);
+            woken += usize::from(!is_empty && nothing_lay && came_last);
+            agree += usize::from(nothing_lay && (is_empty && has == had || came_last));
+        }
+        // Where nothing is asked for any more all must have been delivered, or it is not known.
+        let at_end = self.pushes.len() == self.brought.len();
+        woken > 0 && agree as f64 >= AGREES * cases as f64 && (later > 0 || at_end)
+    }
+
+    fn deliveries(&self) -> Deliveries {
+        let cause = |place: usize, reply: &Reply| {
+            let beside = [place.checked_sub(1), place.checked_add(1)].into_iter().flatten();
+            let beside = beside.filter_map(|at| self.pushes.get(at)).filter(|push| push.time < reply.time);
+            let first = self.pushes.get(place).map(|push| (push.row, SURE));
+            first.into_iter().chain(beside.map(|push| (push.row, BESIDE))).collect()
+        };
+        (0..).zip(&self.brought).map(|(place, reply)| (reply.row, cause(place, reply))).collect()
+    }
+}
+
+/// How long all of it lay in the queue together, in its order.
+fn lay(pushes: &[&Receipt], brought: &[&Reply]) -> i64 {
+    let each = brought.iter().zip(pushes).map(|(reply, push)| reply.time.saturating_sub(push.time));
+    each.fold(0, i64::saturating_add)
+}

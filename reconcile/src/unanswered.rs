@@ -1,0 +1,101 @@
+//! Connections on which one side sends and the other never answers (jobs for a broker, lines for a log). No turn of the other
+//! side parts the messages there, so that many would be taken for one, as if they were pieces of a body.
+//!
+//! A body has an answer at last, and one piece comes on the heels of the other. Here the sender mostly got something new to do
+//! before it sent again, time after time, and nothing ever comes back.
+
+use crate::calls::Part;
+
+/// So often the sender must have turned to something new, while nothing came back,
+const BORDERS: u64 = 16;
+/// or so often where something came back at last, which need not be an answer then.
+const MANY: u64 = 256;
+/// One in so many of the pieces must be the first after it did.
+const SELDOM: u64 = 4;
+
+/// Whether `next` is another message than what was sent before it, where nobody answers.
+pub(crate) fn is_border(last: &Part, next: &Part) -> bool {
+    let thread = |part: &Part| part.sent.map(|seen| (seen.process, seen.tid));
+    next.elsewhere || thread(last) != thread(next)
+}
+
+/// Whether nobody answers what is sent in `parts`; `back` is when something came back to their sender, in order, and within `gap`
+/// nanoseconds that may be an answer.
+pub(crate) fn is_unanswered(
+    parts: impl Iterator<Item = Part>,
+    back: impl Iterator<Item = i64>,
+    gap: i64,
+) -> bool {
+    let mut back = back.peekable();
+    let mut last: Option<Part> = None;
+    // Of the pieces since the last answer how many there are, and how many are the first of a message.
+    let (mut pieces, mut borders) = (0_u64, 0_u64);
+    let mut found = false;
+    for part in parts {
+        let Some(sent) = part.sent else { return false };
+        if let Some(last) = last.as_ref().zip(last.and_then(|last| last.sent)) {
+            let (last, since) = last;
+            let mut is_answered = false;
+            while let Some(time) = back.next_if(|time| *time < sent.first) {
+                is_answered |= time.saturating_sub(since.last) <= gap;
+            }
+            if is_answered {
+                found |= borders >= MANY && SELDOM * borders >= pieces;
+                (pieces, borders) = (0, 0);
+            } else {
+                pieces += 1;
+                borders += u64::from(is_border(last, &part));
+            }
+        }
+        last = Some(part);
+    }
+    let until = last.and_then(|last| last.sent).map_or(i64::MAX, |sent| sent.last.saturating_add(gap));
+    let is_answered = back.next().is_some_and(|time| time <= until);
+    let least = if is_answered { MANY } else { BORDERS };
+    found || borders >= least && SELDOM * borders >= pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calls::Seen;
+
+    /// Pieces that are sent every `step` nanoseconds, one in so many of them after the sender got something new.
+    fn pieces(count: i64, step: i64, one_in: i64) -> Vec<Part> {
+        let part = |at: i64| Part {
+            sent: Some(Seen::once(step * at, 0, 1)),
+            received: None,
+            bytes: 500,
+            parts: 1,
+            elsewhere: at % one_in == 0,
+            acted: false,
+        };
+        (0..count).map(part).collect()
+    }
+
+    fn is_unanswered(parts: &[Part], back: &[i64]) -> bool {
+        super::is_unanswered(parts.iter().copied(), back.iter().copied(), 100)
+    }
+
+    #[test]
+    fn jobs_that_nobody_answers_are() {
+        let jobs = pieces(40, 50, 1);
+        assert!(is_unanswered(&jobs, &[]));
+        assert!(is_unanswered(&pieces(80, 20, 2), &[]), "a head and a body each");
+        assert!(!is_unanswered(&pieces(16, 50, 1), &[]), "too few to tell");
+        // What was said when the connection was made is over.
+        let later: Vec<Part> = pieces(50, 50, 1);
+        assert!(is_unanswered(&later, &[60, 110]));
+        assert!(is_unanswered(&pieces(600, 50, 1), &[25_000]), "a heartbeat after long");
+    }
+
+    #[test]
+    fn bodies_and_calls_are_not() {
+        assert!(!is_unanswered(&pieces(400, 10, 10), &[]), "pieces of a body");
+        assert!(!is_unanswered(&pieces(40, 50, 1), &[2000]), "it was answered at last");
+        let answers: Vec<i64> = (0..40).map(|at| 50 * at + 20).collect();
+        assert!(!is_unanswered(&pieces(40, 50, 1), &answers), "each is answered");
+        let unseen = [Part { sent: None, ..pieces(1, 1, 1)[0] }];
+        assert!(!is_unanswered(&unseen, &[]));
+    }
+}
