@@ -106,10 +106,8 @@ pub(crate) fn judge(
         (last[direction], former) = (Some(part), direction);
     }
     let crosses = of_pieces.is_even() && crossings.are_many(of_pieces.turns);
-    let order = std::env::var("ORDER").is_ok();
     let is_border: IsBorder = match () {
         () if of_pieces.is_kept() => is_border,
-        () if order && of_parts.is_one_each() => is_each,
         () if crosses => is_border,
         () if of_parts.is_one_each() => is_each,
         () => return None,
