@@ -70,6 +70,17 @@ impl Units {
         self.sums.contains_key(&bytes)
     }
 
+    /// Whether so many bytes may be a part of a usual message.
+    fn is_shorter(&self, bytes: u64) -> bool {
+        self.sums.iter().any(|(size, messages)| messages.len() == 1 && bytes < *size)
+    }
+
+    /// Whether two pieces are messages together. What is not often a part of one must be just one with the other piece.
+    fn joins(&self, begun: u64, piece: u64) -> bool {
+        let is_one = self.sums.get(&(begun + piece)).is_some_and(|messages| messages.len() == 1);
+        is_one || self.parts.contains(&begun) && self.cut(begun + piece).is_some()
+    }
+
     /// The messages that so many bytes are, and how many bytes are left for one that is not whole yet.
     fn cut(&self, bytes: u64) -> Option<(&[u64], u64)> {
         if let Some(sizes) = self.sums.get(&bytes) {
@@ -132,13 +143,20 @@ impl<'a, P: Iterator<Item = Part>> Cut<'a, P> {
         };
         let mut whole = piece;
         match self.begun.take() {
-            Some(begun) if goes_on(&begun) && self.units.cut(begun.bytes + piece.bytes).is_some() => {
+            Some(begun) if goes_on(&begun) && self.units.joins(begun.bytes, piece.bytes) => {
                 whole = begun;
                 crate::fat::append(&mut whole, &piece);
             }
             begun => self.ready.extend(begun),
         }
-        let Some((sizes, left)) = self.units.cut(whole.bytes) else { return self.ready.push_back(whole) };
+        let Some((sizes, left)) = self.units.cut(whole.bytes) else {
+            // It may be a part of a message that is seldom cut there.
+            match self.units.is_shorter(whole.bytes) {
+                true => self.begun = Some(whole),
+                false => self.ready.push_back(whole),
+            }
+            return;
+        };
         // What began before goes into the first message, and what is left began with the last piece.
         for (place, size) in sizes.iter().enumerate() {
             let of = if place == 0 { &whole } else { &piece };
@@ -194,6 +212,8 @@ mod tests {
         assert_eq!(cut(&[44, 11, 55]), [(55, 0, 10), (55, 20, 20)]);
         // The end of one message with the beginning of the next.
         assert_eq!(cut(&[44, 66, 44, 11]), [(55, 0, 10), (55, 10, 10), (55, 20, 30)]);
+        // A message that is seldom sent in two pieces.
+        assert_eq!(cut(&[55, 30, 25, 55]), [(55, 0, 0), (55, 10, 20), (55, 30, 30)]);
         // What fits nothing stays as it is, and so does a part that nothing follows.
         assert_eq!(
             cut(&[55, 78, 44, 55, 11]),
