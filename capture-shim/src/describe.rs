@@ -187,12 +187,7 @@ fn name_found(writer: Writer, fd: c_int, entry: Entry) {
 /// Remembers all sockets that there are, while the kernel can be asked.
 pub(crate) fn remember_all() {
     remembered::begin();
-    // To ask for each number that is not in use would take longer than all else.
-    let blocks = (0..remembered::LIMIT as c_int).step_by(raw::BLOCK);
-    for fd in blocks.flat_map(|first| {
-        let open = raw::open_descriptors(first);
-        (first..).take(raw::BLOCK).filter(move |fd| open >> (fd - first) & 1 != 0)
-    }) {
+    for fd in 0..remembered::LIMIT as c_int {
         let entry = resolve(fd, fds::get(fd));
         if entry.flow() != 0 && remembered::get(fd).is_none() {
             let ask = |option| raw::socket_option::<c_int>(fd, option).unwrap_or(0);

@@ -16,13 +16,15 @@ use crate::units::Units;
 /// receiver, where the sender was not traced) and the other direction had no turn: none of its receives at the sender,
 /// whose times are `at_sender`, and none of its sends at the receiver, whose times are `at_receiver`. All are in order
 /// and gone through once, so that no more of them need be in memory than one. Where the sides need not take turns, `border` says
-/// whether a part is another message than the one before it. What is `inside` an exchange of bodies has no border at all.
+/// whether a part is another message than the one before it. What is `inside` an exchange of bodies has no border at all. With
+/// `one_clock` the times of both ends can be compared.
 pub(crate) fn merge<'a, P, S, R>(
     parts: P,
     (at_sender, at_receiver): (S, R),
     gap: i64,
     border: Option<Border<'a>>,
     inside: Inside<'a>,
+    one_clock: bool,
 ) -> Merge<'a, P, S, R>
 where
     P: Iterator<Item = Part>,
@@ -38,6 +40,7 @@ where
         gap,
         border,
         inside,
+        one_clock,
         place: 0,
     }
 }
@@ -67,6 +70,7 @@ pub(crate) struct Merge<'a, P, S: Iterator<Item = i64>, R: Iterator<Item = i64>>
     gap: i64,
     border: Option<Border<'a>>,
     inside: Inside<'a>,
+    one_clock: bool,
     /// How many bytes the parts so far have.
     place: u64,
 }
@@ -127,7 +131,7 @@ impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> Merge<'_, P, S, R> {
 
     fn adjacent(&mut self, last: &Part, next: &Part) -> bool {
         let mut distance = None;
-        let is_behind = is_behind(last, next);
+        let is_behind = self.one_clock && is_behind(last, next);
         for (side, last, next) in [(0, last.sent, next.sent), (1, last.received, next.received)] {
             match (last, next) {
                 // Work that other processes do is other nodes' work.
@@ -212,7 +216,7 @@ mod tests {
         S: Iterator<Item = i64>,
         R: Iterator<Item = i64>,
     {
-        super::merge(parts, (at_sender, at_receiver), gap, border, Inside::of(&[], 0))
+        super::merge(parts, (at_sender, at_receiver), gap, border, Inside::of(&[], 0), true)
     }
 
     /// Both directions of one flow.

@@ -86,6 +86,7 @@ pub(crate) fn judge(
     let (mut of_pieces, mut of_parts) = (Balance::default(), Balance::default());
     let mut crossings = Crossings::default();
     let mut turns: [Vec<u64>; 2] = Default::default();
+    let mut is_sampled = [true; 2];
     let mut last: [Option<Part>; 2] = [None; 2];
     let mut former = 1;
     for (direction, part) in (InOrder { there: there.peekable(), back: back.peekable() }) {
@@ -99,10 +100,12 @@ pub(crate) fn judge(
         of_parts.pieces[direction] += 1;
         crossings.add(direction, &part, last[0].filter(|_| direction == 1), is_turn);
         let of_side = &mut turns[direction];
-        if is_turn && of_side.len() < units::SAMPLE {
+        is_sampled[direction] = if is_turn { of_side.len() < units::SAMPLE } else { is_sampled[direction] };
+        if is_turn && is_sampled[direction] {
             of_side.push(0);
         }
-        of_side.last_mut().into_iter().for_each(|turn| *turn += part.bytes);
+        let turn = of_side.last_mut().filter(|_| is_sampled[direction]);
+        turn.into_iter().for_each(|turn| *turn += part.bytes);
         (last[direction], former) = (Some(part), direction);
     }
     let crosses = of_pieces.is_even() && crossings.are_many(of_pieces.turns);

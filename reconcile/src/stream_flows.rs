@@ -164,6 +164,12 @@ impl Matching<'_> {
         self.connection.connecting != NONE && self.connection.accepting != NONE
     }
 
+    /// Whether both ends were recorded by one kernel's clock.
+    fn has_one_clock(&self) -> bool {
+        let kernel = |socket: u32| self.matcher.sockets.get(socket as usize).map(|socket| socket.kernel);
+        self.both() && kernel(self.connection.connecting) == kernel(self.connection.accepting)
+    }
+
     /// The messages of one direction, before they are made fat. Where one end was recorded, each call is one.
     fn parts<'w>(
         &self,
@@ -204,7 +210,7 @@ impl Matching<'_> {
             Some(multiplexed) => Some(Border { is_border: multiplexed.is_border, units }),
             None => is_unanswered.then_some(Border { is_border: unanswered::is_border, units: None }),
         };
-        let merged = fat::merge(seen, (receives_back, sends_back), gap, border, inside);
+        let merged = fat::merge(seen, (receives_back, sends_back), gap, border, inside, self.has_one_clock());
         let nothing = Units::default();
         for message in Cut::new(merged, units.unwrap_or(&nothing), gap) {
             all += 1;

@@ -5,6 +5,7 @@
 //! before it sent again, time after time, and nothing ever comes back.
 
 use crate::calls::Part;
+use crate::streaming;
 
 /// So often the sender must have turned to something new, while nothing came back,
 const BORDERS: u64 = 16;
@@ -44,13 +45,14 @@ pub(crate) fn is_unanswered(
                 (pieces, borders) = (0, 0);
             } else {
                 pieces += 1;
-                borders += u64::from(is_border(last, &part));
+                // Who passes on a body gets each piece of it elsewhere, too.
+                borders += u64::from(part.bytes < streaming::PIECE && is_border(last, &part));
             }
         }
         last = Some(part);
     }
-    let until = last.and_then(|last| last.sent).map_or(i64::MAX, |sent| sent.last.saturating_add(gap));
-    let is_answered = back.next().is_some_and(|time| time <= until);
+    // Nothing was sent any more until it came.
+    let is_answered = back.next().is_some();
     let least = if is_answered { MANY } else { BORDERS };
     found || borders >= least && SELDOM * borders >= pieces
 }
@@ -95,6 +97,11 @@ mod tests {
         assert!(!is_unanswered(&pieces(40, 50, 1), &[2000]), "it was answered at last");
         let answers: Vec<i64> = (0..40).map(|at| 50 * at + 20).collect();
         assert!(!is_unanswered(&pieces(40, 50, 1), &answers), "each is answered");
+        let passed_on: Vec<Part> =
+            pieces(400, 50, 1).into_iter().map(|part| Part { bytes: 16_384, ..part }).collect();
+        assert!(!is_unanswered(&passed_on, &[20_010]), "a body that is passed on piece by piece");
+        assert!(!is_unanswered(&passed_on, &[]));
+        assert!(!is_unanswered(&pieces(64, 50, 1), &[3_500]), "it was answered late");
         let unseen = [Part { sent: None, ..pieces(1, 1, 1)[0] }];
         assert!(!is_unanswered(&unseen, &[]));
     }

@@ -50,6 +50,9 @@ impl Units {
         // What is several messages is none.
         let mut sizes: Vec<u64> = Vec::new();
         for (size, _) in &usual {
+            if sizes.len() > MOST_SIZES {
+                return Units::default();
+            }
             if !sums(&sizes).contains_key(size) {
                 sizes.push(*size);
             }

@@ -62,6 +62,7 @@ class CeleryRabbitmq(CeleryRedis):
     packages = ("postgresql", "redis-server", "rabbitmq-server")
     # Jobs are published without an answer, so each is an exchange of its own.
     multiplexed = ("broker",)
+    deliveries = ()
 
     def start(self, run):
         shared_servers.postgres(run)

@@ -1,10 +1,11 @@
 //! Connections that carry many calls at once (HTTP/2, AMQP, pipelining): which answer is to which request, as far as that can be told
 //! without reading anything, and how doubtful it is.
 //!
-//! Answers are given to the requests that are open in the order in which those were made, which is right where one is open; where
-//! several are, what is usual on the connection tells which is likelier ([`likelihood`]). Messages of the connection's own (acknowledgements, pings, what closes a stream) are no requests and
-//! no answers; they are small, and they must not shift all that is behind them. Nor must requests that were never answered, or several
-//! that one write held: the number that is open goes up and down, and what it gets below no more is not open.
+//! Answers are given to the requests that are open in the order in which those were made. That is right where one is open.
+//! Where several are, what is usual on the connection tells which is likelier ([`likelihood`]). Messages of the
+//! connection's own (acknowledgements, pings, what closes a stream) are no requests and no answers. They are small, and
+//! must not shift all that is behind them. Nor must requests that were never answered, or several that one write held: the
+//! number of open requests goes up and down, and what it never falls below again is not open.
 
 mod likelihood;
 
@@ -26,8 +27,8 @@ const LEAST_DOUBT: f64 = 0.01;
 /// So many turns, and one in so many, have messages that cross.
 const CROSSINGS: usize = 8;
 const CROSSING_SELDOM: usize = 100;
-/// What is open comes back to where it was: it goes no further than so large a part of the square root of how many messages there
-/// are, as which both sides would if they sent on their own.
+/// If both sides sent on their own, the number that is open would stray like a random walk, by about the square root of the
+/// number of messages. Here it may stray by this part of that.
 const WALK: f64 = 0.5;
 /// What is open is compared with what will be at so many answers from then on.
 const AHEAD: usize = 64;

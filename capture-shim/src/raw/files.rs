@@ -90,24 +90,6 @@ impl Drop for Descriptor {
     }
 }
 
-/// How many descriptors are looked at once.
-pub(crate) const BLOCK: usize = 32;
-
-/// Which of so many descriptors from `first` on are open, a bit each. All, where the kernel does not say.
-pub(crate) fn open_descriptors(first: c_int) -> u32 {
-    let mut all = [libc::pollfd { fd: 0, events: 0, revents: 0 }; BLOCK];
-    all.iter_mut().zip(first..).for_each(|(one, fd)| one.fd = fd);
-    // The kernel writes back what is left of it.
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    let arguments = [all.as_mut_ptr() as usize, all.len(), ptr::from_mut(&mut now) as usize, 0, 0, 0];
-    // SAFETY: as many as told; without a time to wait nothing is waited for.
-    if unsafe { call(libc::SYS_ppoll, arguments) } < 0 {
-        return u32::MAX;
-    }
-    let is_open = |one: &libc::pollfd| one.revents & libc::POLLNVAL == 0;
-    all.iter().enumerate().fold(0, |open, (at, one)| open | u32::from(is_open(one)) << at)
-}
-
 /// Makes one directory.
 pub(crate) fn mkdir(path: &CStr, mode: u32) -> isize {
     let arguments = [libc::AT_FDCWD as usize, path.as_ptr() as usize, mode as usize, 0, 0, 0];

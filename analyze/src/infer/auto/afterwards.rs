@@ -91,11 +91,22 @@ pub(super) fn of(service: &Service, by_thread: bool) -> Afterwards {
     }
     calls.sort_unstable();
     idle.push(service.window);
-    let all: f64 = idle.iter().map(|time| *time as f64).sum();
+    idle.sort_unstable();
+    // The sums of the shortest idle times, by how many they are.
+    let mut sums = vec![0.0];
+    sums.extend(idle.iter().scan(0.0, |sum, time| {
+        *sum += *time as f64;
+        Some(*sum)
+    }));
+    let all = sums.last().copied().unwrap_or(0.0);
+    let within = |after: i64| {
+        let shorter = idle.partition_point(|time| *time <= after);
+        sums[shorter] + (idle.len() - shorter) as f64 * after as f64
+    };
     let mut best: Option<(f64, i64)> = None;
     for (at, (after, _)) in calls.iter().enumerate() {
         let of_calls = (at + 1) as f64 / calls.len() as f64;
-        let of_time = idle.iter().map(|time| (*time).min(*after) as f64).sum::<f64>() / all.max(1.0);
+        let of_time = within(*after) / all.max(1.0);
         let is_dense = of_calls >= MOSTLY && of_calls >= DENSER * of_time;
         let is_enough = at + 1 >= FEWEST || of_time.powi(at as i32 + 1) <= BY_CHANCE;
         if is_dense && is_enough && best.is_none_or(|(most, _)| of_calls - of_time > most) {

@@ -111,8 +111,8 @@ pub(super) fn learn(
             }
         }
     }
+    let (all, later) = if service.is_event_loop() { BEFOREHAND_IN_A_LOOP } else { BEFOREHAND };
     for (kind, mut seen) in seen {
-        let (all, later) = if service.is_event_loop() { BEFOREHAND_IN_A_LOOP } else { BEFOREHAND };
         seen.extend((0..all).map(|at| (0.5, at < later)));
         model.overtaking.insert(kind, less_often(&seen));
     }

@@ -79,8 +79,13 @@ pub(super) fn improve(
 fn nearest(service: &Service, own: u32, possible: &[u32]) -> Vec<u32> {
     let begin = |request: u32| service.requests[request as usize].begin;
     let mut others: Vec<u32> = possible.iter().copied().filter(|request| *request != own).collect();
-    others.sort_by_key(|request| begin(*request).abs_diff(begin(own)));
-    others.truncate(OTHERS);
+    let distance = |request: &u32| (begin(*request).abs_diff(begin(own)), *request);
+    if others.len() > OTHERS {
+        others.select_nth_unstable_by_key(OTHERS, distance);
+        others.truncate(OTHERS);
+    }
+    others.sort_unstable_by_key(distance);
+    others.shrink_to_fit();
     others
 }
 

@@ -14,20 +14,32 @@ pub(super) fn in_turn(
     fits: impl Fn(usize, usize) -> bool,
 ) -> Vec<Option<usize>> {
     // One of them is left out where that saves more than so many usual waits.
-    let mut waits: Vec<i64> = begun.iter().zip(given).map(|(begun, given)| (begun - given).abs()).collect();
+    let mut waits: Vec<i64> =
+        begun.iter().zip(given).map(|(begun, given)| begun.saturating_sub(*given).saturating_abs()).collect();
     if waits.is_empty() {
         return vec![None; begun.len()];
     }
     let middle = waits.len() / 2;
-    let left_out = waits.select_nth_unstable(middle).1.saturating_mul(LEFT_OUT);
+    let left_out = waits.select_nth_unstable(middle).1.saturating_mul(LEFT_OUT).max(1);
     // What it costs to have done with so many that are given, by how far they are ahead of the others, and how that came about.
     let width = 2 * AHEAD + 1;
     let mut costs = vec![i64::MAX; width];
     let mut how: Vec<Step> = Vec::with_capacity((begun.len() + 1) * width);
+    // How far jobs are ahead in the middle of what is looked at, by the run: it goes after what is cheapest, as what is left
+    // out adds up.
+    let mut middles: Vec<isize> = Vec::with_capacity(begun.len() + 1);
+    let place = |run: usize, ahead: usize, middle: isize| {
+        (run + ahead).checked_add_signed(middle)?.checked_sub(AHEAD)
+    };
     for run in 0..=begun.len() {
+        let cheapest = (0..width).filter(|ahead| costs[*ahead] < i64::MAX).min_by_key(|ahead| costs[*ahead]);
+        let shift = cheapest.map_or(0, |ahead| (ahead as isize - AHEAD as isize).signum());
+        let middle = middles.last().map_or(0, |middle| middle + shift);
+        middles.push(middle);
         let before = std::mem::replace(&mut costs, vec![i64::MAX; width]);
+        let earlier = |ahead: usize| before.get(ahead.checked_add_signed(shift)?).copied();
         for ahead in 0..width {
-            let Some(job) = (run + ahead).checked_sub(AHEAD).filter(|job| *job <= given.len()) else {
+            let Some(job) = place(run, ahead, middle).filter(|job| *job <= given.len()) else {
                 how.push(Step::Job);
                 continue;
             };
@@ -36,12 +48,16 @@ pub(super) fn in_turn(
                 let cost = from.filter(|from| *from < i64::MAX).map(|from| from.saturating_add(cost));
                 best = cost.filter(|cost| *cost < best.0).map_or(best, |cost| (cost, step));
             };
-            if run > 0 && job > 0 && given[job - 1] < begun[run - 1] {
+            if run > 0 && job > 0 && given[job - 1] <= begun[run - 1] {
                 let misfit = if fits(job - 1, run - 1) { 0 } else { left_out };
-                try_one(before.get(ahead).copied(), begun[run - 1] - given[job - 1] + misfit, Step::Both);
+                try_one(
+                    earlier(ahead),
+                    begun[run - 1].saturating_sub(given[job - 1]).saturating_add(misfit),
+                    Step::Both,
+                );
             }
             if run > 0 {
-                try_one(before.get(ahead + 1).copied(), left_out, Step::Run);
+                try_one(earlier(ahead + 1), left_out, Step::Run);
             }
             if job > 0 && ahead > 0 {
                 try_one(costs.get(ahead - 1).copied(), left_out, Step::Job);
@@ -51,18 +67,21 @@ pub(super) fn in_turn(
         }
     }
     let end = (0..width).min_by_key(|ahead| {
-        let left = (begun.len() + ahead).checked_sub(AHEAD).and_then(|job| given.len().checked_sub(job));
+        let middle = middles.last().copied().unwrap_or(0);
+        let left = place(begun.len(), *ahead, middle).and_then(|job| given.len().checked_sub(job));
         left.map_or(i64::MAX, |left| costs[*ahead].saturating_add(left_out.saturating_mul(left as i64)))
     });
     let (mut run, mut ahead) = (begun.len(), end.unwrap_or(AHEAD));
     let mut taken = vec![None; begun.len()];
-    while run > 0 || run + ahead > AHEAD {
+    while let Some(job) = place(run, ahead, middles[run]).filter(|job| run > 0 || *job > 0) {
+        let before = run.saturating_sub(1);
+        let shift = middles[run] - middles[before];
         match how[run * width + ahead] {
             Step::Both => {
-                taken[run - 1] = (run + ahead).checked_sub(AHEAD + 1);
-                run -= 1;
+                taken[before] = job.checked_sub(1);
+                (run, ahead) = (before, ahead.saturating_add_signed(shift));
             }
-            Step::Run => (run, ahead) = (run - 1, ahead + 1),
+            Step::Run => (run, ahead) = (before, (ahead + 1).saturating_add_signed(shift)),
             Step::Job if ahead > 0 => ahead -= 1,
             Step::Job => break,
         }
@@ -98,5 +117,22 @@ mod tests {
         begun.insert(0, -50);
         assert_eq!(in_turn(&given, &begun, |_, _| true)[..3], [None, Some(0), Some(1)]);
         assert!(in_turn(&given, &[], |_, _| true).is_empty());
+    }
+
+    #[test]
+    fn what_is_left_out_may_add_up() {
+        let given: Vec<i64> = (0..5000).map(|at| 100 * at).collect();
+        let jobs: Vec<usize> = (0..5000).filter(|job| job % 100 != 50).collect();
+        let begun: Vec<i64> = jobs.iter().map(|job| given[*job] + 10 + (*job as i64 * 7) % 30).collect();
+        let right: Vec<Option<usize>> = jobs.iter().map(|job| Some(*job)).collect();
+        assert_eq!(in_turn(&given, &begun, |_, _| true), right);
+    }
+
+    #[test]
+    fn a_clock_too_coarse_for_waits_leaves_nothing_out() {
+        let given: Vec<i64> = (0..60).map(|at| 100 * at).collect();
+        let begun: Vec<i64> = given.iter().map(|given| given + given / 100 % 2).collect();
+        let taken = in_turn(&given, &begun, |_, _| true);
+        assert!(taken.iter().zip(0..).all(|(job, at)| *job == Some(at)), "{taken:?}");
     }
 }

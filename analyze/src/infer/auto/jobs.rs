@@ -208,9 +208,9 @@ fn ends(trace: &MessageTrace, calls: &Calls, queues: &Queues, deliveries: &[u32]
     ends
 }
 
-/// Where a worker acknowledges each delivery, and may be given more before it does, when each is over. `events` are in order. Which
-/// of them an acknowledgement is for is not known: of so many that are not acknowledged at a time at most, one is over
-/// with the last acknowledgement that can be its own.
+/// Where a worker acknowledges each delivery, and may be given more before it does: when each is over. `events` are in
+/// order. Which delivery an acknowledgement is for is not known. If at most n are open at once, a delivery is over at the
+/// latest with the n-th acknowledgement after it.
 fn acknowledged(events: &[(i64, Event, u32)]) -> Option<Vec<(u32, i64)>> {
     /// Fewer deliveries tell nothing.
     const FEWEST: usize = 20;

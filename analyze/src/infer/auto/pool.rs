@@ -19,7 +19,8 @@ const SELDOM: usize = 20;
 const OF_ONE_LENGTH: u32 = 20;
 /// A job that was given up to so many times as long ago may be begun by this run instead.
 const NEAR: i64 = 2;
-/// How sure it is that a run is for the job in its turn where another one was waiting, too.
+/// How sure it is that a run is for the job in its turn where another one was waiting, too. Nothing in a trace tells it. It is
+/// below 0.9, as workers of Celery began 92 to 97% of their jobs in turn, and others may begin fewer.
 const SURE: f64 = 0.88;
 /// The part of the jobs that are nearly all,
 const NEARLY_ALL: f64 = 0.99;

@@ -139,7 +139,10 @@ impl Service {
                     let lasts = |request: &u32| {
                         self.requests[*request as usize].end != OPEN && self.lasts(*request, call)
                     };
-                    fits[call as usize] = (!open.is_empty(), open.iter().any(lasts));
+                    // What is never answered may be what the call is for, however long that lasts.
+                    let is_answered = |request: &u32| self.requests[*request as usize].end != OPEN;
+                    let is_judged = !open.is_empty() && open.iter().all(is_answered);
+                    fits[call as usize] = (is_judged, open.iter().any(lasts));
                 }
             }
         }
@@ -160,13 +163,13 @@ impl Service {
     /// what comes in the order in which it comes.
     pub(super) fn is_event_loop(&self) -> bool {
         let receivers = self.request_threads.iter().map(|[receiver, _]| receiver);
-        let mut threads = receivers.chain(self.call_threads.iter().flatten());
-        let Some(first) = threads.find(|thread| **thread != UNKNOWN_THREAD) else { return false };
-        let (mut same, mut others) = (1_usize, 0_usize);
+        let threads = receivers.chain(self.call_threads.iter().flatten());
+        let mut counts: FxHashMap<u32, usize> = FxHashMap::default();
         for thread in threads.filter(|thread| **thread != UNKNOWN_THREAD) {
-            *(if thread == first { &mut same } else { &mut others }) += 1;
+            *counts.entry(*thread).or_default() += 1;
         }
-        others * ONE_IN <= same
+        let (all, most) = (counts.values().sum::<usize>(), counts.values().max());
+        most.is_some_and(|most| (all - most) * ONE_IN <= *most)
     }
 
     /// Whether the request and the call are the two ends of one call that the node makes to itself.

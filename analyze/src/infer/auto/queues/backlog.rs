@@ -24,7 +24,8 @@ const NEARLY_ALL: f64 = 0.9;
 const PART: i64 = 20;
 /// So much of the times that it was found empty, or was waited for, must agree.
 const AGREES: f64 = 0.9;
-/// How sure a delivery is that of the push in its turn, and of each of those beside it.
+/// How sure a delivery is that of the push in its turn, and of each of those beside it: a broker may hand out a few in another
+/// order, as where a delivery is taken back. The account of what lies in the queue must agree all the time.
 const SURE: f64 = 0.93;
 const BESIDE: f64 = 0.03;
 

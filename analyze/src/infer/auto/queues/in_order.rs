@@ -101,6 +101,8 @@ pub(super) fn causes(broker: &Broker, queues: &[Queue]) -> Deliveries {
 fn told(broker: &Broker, queue: &Queue) -> Option<Deliveries> {
     /// One of either in so many may be without the other.
     const SELDOM: usize = 10;
+    /// No more than so many are sent together. What is longer is one.
+    const TOGETHER: f64 = 8.0;
     let longer = queue.longer.filter(|_| !queue.to_all)?;
     let all = &broker.replies[queue.replies].all;
     if all.iter().any(|reply| reply.request.is_some()) {
@@ -116,7 +118,8 @@ fn told(broker: &Broker, queue: &Queue) -> Option<Deliveries> {
     // What is as long as several was sent together, and what is much shorter is said of something else.
     let mut deliveries: Vec<(&Reply, i64)> = Vec::new();
     for reply in all.iter().filter(|reply| !queue.empty.contains(&reply.bytes)) {
-        let several = (reply.bytes as f64 / usual as f64).round().max(0.0) as i64;
+        let several = (reply.bytes as f64 / usual as f64).round().max(0.0);
+        let several = if several > TOGETHER { 1 } else { several as i64 };
         deliveries.extend((0..several).map(|_| (reply, reply.bytes / several)));
     }
     if SELDOM * deliveries.len().abs_diff(pushes.len()) > pushes.len() {
@@ -133,6 +136,10 @@ fn told(broker: &Broker, queue: &Queue) -> Option<Deliveries> {
             Some((_, causes)) => causes.push(cause),
             None => found.push((reply.row, vec![cause])),
         }
+    }
+    let taken: usize = found.iter().map(|(_, causes)| causes.len()).sum();
+    if SELDOM * (deliveries.len() - taken) > deliveries.len() {
+        return None;
     }
     for (_, causes) in &mut found {
         let several = causes.len() as f64;
