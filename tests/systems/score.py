@@ -133,14 +133,17 @@ def judged(truth, calls, patterns):
     ids = {number: truth.id_of.get(id(exchange)) for number, exchange in matched.items()}
 
     def above(call):
-        """The id of the nearest call above whose id is known, or None."""
+        """The id of the nearest call above whose id is known, or None, and how sure all links on
+        the way there are together."""
+        sure = 1.0
         for _ in range(1000):
+            sure *= float(call["probability"] or 0)
             call = by_number.get(call["parent_call_id"])
             if call is None:
-                return None
+                break
             if ids.get(call["call_id"]) is not None:
-                return ids[call["call_id"]]
-        return None
+                return ids[call["call_id"]], sure
+        return None, sure
 
     had = defaultdict(list)
     broken = set()
@@ -151,7 +154,7 @@ def judged(truth, calls, patterns):
         own = ids.get(number)
         if own is None:
             continue
-        parent = above(call)
+        parent, probability = above(call)
         had[id(matched[number])].append(parent == own)
         entering = port_of(call["dst_endpoint"]) in truth.entry
         if parent not in (None, own):
@@ -164,7 +167,7 @@ def judged(truth, calls, patterns):
             kind = "no parent" if not call["parent_call_id"] else "another request's"
             kind = "parent of no known request" if kind[0] == "a" and parent is None else kind
             wrong[f"{call['caller']} -> {call['callee']}: {kind}"] += 1
-        if not entering and call["parent_call_id"] and float(call["probability"]) >= 0.9:
+        if not entering and parent is not None and probability >= 0.9:
             sure["all"] += 1
             sure["right"] += parent == own
 
