@@ -27,6 +27,8 @@ import table
 # The part of the calls that must be given to the right request, by how many requests are under way.
 LEAST = {
     "django": {1: 0.995, 8: 0.99},
+    "ftp": {1: 0.995, 8: 0.97},
+    "ftp-shared": {1: 0.995, 8: 0.97},
     "php-apache": {1: 0.995, 8: 0.97},
     "php-fpm": {1: 0.995, 8: 0.97},
     "ssh-tunnel": {1: 0.99},
