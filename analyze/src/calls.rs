@@ -3,11 +3,12 @@
 //! a call ([`pairing`]), which call is the parent of which ([`Parents`], [`Candidates`]), and the table of all that
 //! ([`CallTable`]), as a whole or window by window ([`windows`]).
 //!
-//! Where both sides of a flow send on their own, nothing is paired ([`one_way`]).
+//! Where both sides of a flow send on their own, nothing is paired ([`one_way`]). An answer may come in several pieces ([`continued`]).
 //!
 //! A message that was never answered is a call without a response, so that every message is of exactly one call.
 
 mod candidates;
+mod continued;
 mod delivered;
 mod multiplexed;
 mod one_way;
@@ -35,6 +36,8 @@ pub struct Calls {
     request: Vec<u32>,
     response: Vec<u32>,
     of_message: Vec<u32>,
+    /// The pieces of answers before the last one, which is the response: the call and the row of each, in order.
+    pieces: Vec<(u32, u32)>,
     /// Calls whose imported id an earlier one has, too.
     repeated: FxHashSet<u32>,
     /// Calls whose pairing is doubtful, in order.
@@ -50,6 +53,7 @@ impl Calls {
         let mut is_first = vec![false; trace.len()];
         let mut pairs = pairing::pairs(trace);
         one_way::take_apart(trace, &mut pairs);
+        let pieces = continued::join(trace, &mut pairs);
         for (request, response) in &pairs {
             let first = request.min(response);
             is_first[*first as usize] = true;
@@ -79,6 +83,12 @@ impl Calls {
             calls.request.push(if is_request { other } else { row });
             calls.response.push(if is_request { row } else { other });
         }
+        for (row, request) in pieces {
+            let call = calls.of_message[request as usize];
+            calls.of_message[row as usize] = call;
+            calls.pieces.push((call, row));
+        }
+        calls.pieces.sort_unstable();
         calls.doubts = multiplexed::doubts(trace, &calls);
         calls
     }
@@ -115,9 +125,17 @@ impl Calls {
         place.map_or(0.0, |place| f64::from(self.doubts[place].1))
     }
 
-    /// How many messages the call has: 1 or 2.
+    /// How many messages the call has: 1 or 2, or more where its answer came in pieces.
     pub fn messages(&self, call: usize) -> usize {
-        usize::from(self.request[call] != NONE) + usize::from(self.response[call] != NONE)
+        let place = |call: usize| self.pieces.partition_point(|(of, _)| (*of as usize) < call);
+        let pieces = place(call + 1) - place(call);
+        usize::from(self.request[call] != NONE) + usize::from(self.response[call] != NONE) + pieces
+    }
+
+    /// The request of the call whose answer has that message as a piece, but not as its last one.
+    pub(crate) fn begun_by(&self, message: usize) -> Option<usize> {
+        let call = self.of_message(message);
+        self.pieces.binary_search(&(call as u32, message as u32)).ok().and_then(|_| self.request(call))
     }
 
     /// Whether there is such a message: links of another trace may know more.

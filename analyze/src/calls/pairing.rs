@@ -229,7 +229,7 @@ fn is_lost(trace: &MessageTrace, row: u32) -> bool {
 
 /// When the connecting end and the accepting one saw a message, on the common clock: when it was sent, and when its first
 /// byte came.
-fn times(trace: &MessageTrace, row: u32) -> [Option<i64>; 2] {
+pub(super) fn times(trace: &MessageTrace, row: u32) -> [Option<i64>; 2] {
     let (sent, arrived) = (trace.send_ts(row as usize), trace.arrival(row as usize));
     if direction(trace, row) == FROM_CONNECTING { [sent, arrived] } else { [arrived, sent] }
 }

@@ -126,7 +126,8 @@ impl Inference for Auto {
             }
         }
         for message in (0..trace.len()).filter(|message| !own[*message]) {
-            if let Some(request) = answered_by_another(trace, naming, &calls, message) {
+            let begun_by = calls.begun_by(message);
+            if let Some(request) = begun_by.or_else(|| answered_by_another(trace, naming, &calls, message)) {
                 links.set(message, &[(request as u32, 1.0)], 0.0);
                 continue;
             }

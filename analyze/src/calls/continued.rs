@@ -1,0 +1,183 @@
+//! Answers that come in several pieces: a server says that it has begun, and later that it is done (FTP's 150 and 226).
+//!
+//! By the turns of its connection a second reply is nobody's, and would be a message of the server's own. It looks the same
+//! as one that tells of news, as on a subscription. What tells them apart is the client, and it is asked of all such
+//! messages at an accepting endpoint together: it waits for the rest of an answer, so that it goes on soon after that, and has a
+//! request of its own open all the time. Who waits for news serves nobody meanwhile.
+
+use message_trace::{EndpointId, FROM_CONNECTING, MessageTrace, NodeId};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{NONE, pairing};
+
+/// Fewer at an endpoint tell nothing.
+const FEWEST: usize = 5;
+/// So large a part of those at an endpoint must be waited for.
+const MOSTLY: f64 = 0.9;
+/// The client asks for the next thing so many times sooner than the piece came after the one before.
+const SOONER: i64 = 2;
+/// No piece is waited for longer than this part of the answers at the endpoint.
+const USUAL: f64 = 0.95;
+
+/// A later piece of an answer, if it is one.
+struct Piece {
+    row: u32,
+    /// The place of the pair that it may belong to.
+    pair: usize,
+    /// How long the client waited for it, since the reply before.
+    waited: i64,
+    /// How long after it the client sent the next request.
+    then: Option<i64>,
+    /// When the client asked, and when it got the piece, by its own clock.
+    span: Option<[i64; 2]>,
+    client: NodeId,
+}
+
+/// What there is at one accepting endpoint.
+#[derive(Default)]
+struct AtEndpoint {
+    pieces: Vec<Piece>,
+    /// How long the answers took.
+    answers: Vec<i64>,
+}
+
+/// Makes later pieces of an answer, which are paired with nothing, part of its pair, of which the last piece becomes the response.
+/// Returns the pieces before it, each with the request that it answers.
+pub(super) fn join(trace: &MessageTrace, pairs: &mut Vec<(u32, u32)>) -> Vec<(u32, u32)> {
+    let mut endpoints = at_endpoints(trace, pairs);
+    endpoints.retain(|_, endpoint| endpoint.pieces.len() >= FEWEST);
+    if endpoints.is_empty() {
+        return Vec::new();
+    }
+    let served = Served::of(trace, pairs);
+    let mut joined = Vec::new();
+    let mut before = Vec::new();
+    for endpoint in endpoints.values_mut() {
+        let usual = usual(&mut endpoint.answers);
+        let is_waited_for = |piece: &Piece| {
+            piece.waited <= usual
+                && piece.then.is_some_and(|then| then.saturating_mul(SOONER) <= piece.waited)
+                && piece.span.is_some_and(|span| served.covers(piece.client, span))
+        };
+        let waited_for = endpoint.pieces.iter().filter(|piece| is_waited_for(piece)).count();
+        if (waited_for as f64) < MOSTLY * endpoint.pieces.len() as f64 {
+            continue;
+        }
+        // What came much later than answers do is something else, here as well.
+        for piece in endpoint.pieces.iter().filter(|piece| piece.waited <= usual) {
+            let (request, response) = &mut pairs[piece.pair];
+            before.push((*response, *request));
+            *response = piece.row;
+            joined.push(piece.row);
+        }
+    }
+    let joined: FxHashSet<u32> = joined.into_iter().collect();
+    pairs.retain(|(request, response)| *response != NONE || !joined.contains(request));
+    before
+}
+
+/// What looks like second pieces of answers, and how long the answers took, by accepting endpoint.
+fn at_endpoints(trace: &MessageTrace, pairs: &[(u32, u32)]) -> FxHashMap<EndpointId, AtEndpoint> {
+    let mut endpoints: FxHashMap<EndpointId, AtEndpoint> = FxHashMap::default();
+    let is_told = |(request, response): &&(u32, u32)| {
+        *response == NONE
+            && trace.direction(*request as usize) != FROM_CONNECTING
+            && trace.call_number(*request as usize).is_none()
+            && pairing::is_connection(trace, *request)
+    };
+    let mut flows: FxHashMap<i64, Vec<(i64, u32, usize)>> = FxHashMap::default();
+    for (told, _) in pairs.iter().filter(is_told) {
+        flows.entry(trace.flow(*told as usize)).or_default();
+        endpoints.entry(trace.message(*told as usize).src_endpoint).or_default();
+    }
+    if flows.is_empty() {
+        return endpoints;
+    }
+    for (place, (request, response)) in pairs.iter().enumerate() {
+        for row in [*request, *response].into_iter().filter(|row| *row != NONE) {
+            if let Some(rows) = flows.get_mut(&trace.flow(row as usize)) {
+                let [connecting, accepting] = pairing::times(trace, row);
+                let time = connecting.or(accepting).unwrap_or_default();
+                rows.push((time, row, place));
+            }
+        }
+        if *request != NONE && *response != NONE {
+            let endpoint = endpoints.get_mut(&trace.message(*request as usize).dst_endpoint);
+            if let Some((endpoint, took)) = endpoint.zip(between(trace, *request, *response)) {
+                endpoint.answers.push(took);
+            }
+        }
+    }
+    for rows in flows.values_mut() {
+        rows.sort_unstable();
+        for at in 1..rows.len() {
+            let (_, row, place) = rows[at];
+            let (_, last, pair) = rows[at - 1];
+            let (request, response) = pairs[pair];
+            if !is_told(&&pairs[place]) || response != last || request == NONE {
+                continue;
+            }
+            let Some(waited) = between(trace, last, row) else { continue };
+            let next = rows.get(at + 1).map(|(_, next, _)| *next);
+            let next = next.filter(|next| trace.direction(*next as usize) == FROM_CONNECTING);
+            let then = next.and_then(|next| between(trace, row, next));
+            let sent = trace.send_ts(request as usize);
+            let span = sent.zip(trace.arrival(row as usize)).map(|(from, until)| [from, until]);
+            let message = trace.message(row as usize);
+            let piece = Piece { row, pair, waited, then, span, client: message.dst };
+            endpoints.entry(message.src_endpoint).or_default().pieces.push(piece);
+        }
+    }
+    endpoints
+}
+
+/// How much later than the `one` message the `other` one of its connection was seen, by the clock of one of the ends.
+fn between(trace: &MessageTrace, one: u32, other: u32) -> Option<i64> {
+    let (one, other) = (pairing::times(trace, one), pairing::times(trace, other));
+    one.into_iter().zip(other).find_map(|(one, other)| Some(other? - one?))
+}
+
+/// The longest that all but a few took.
+fn usual(took: &mut [i64]) -> i64 {
+    if took.is_empty() {
+        return 0;
+    }
+    let place = ((took.len() - 1) as f64 * USUAL) as usize;
+    *took.select_nth_unstable(place).1
+}
+
+/// When each node had a request open, by its own clock.
+struct Served(FxHashMap<NodeId, Vec<[i64; 2]>>);
+
+impl Served {
+    fn of(trace: &MessageTrace, pairs: &[(u32, u32)]) -> Served {
+        let mut served: FxHashMap<NodeId, Vec<[i64; 2]>> = FxHashMap::default();
+        for (request, response) in pairs.iter().filter(|(request, response)| *request.max(response) != NONE) {
+            let span = trace.arrival(*request as usize).zip(trace.send_ts(*response as usize));
+            if let Some((from, until)) = span {
+                served.entry(trace.message(*request as usize).dst).or_default().push([from, until]);
+            }
+        }
+        for spans in served.values_mut() {
+            spans.sort_unstable();
+            // Each becomes the longest of those that have begun by then.
+            let mut latest = i64::MIN;
+            for [_, until] in spans {
+                latest = latest.max(*until);
+                *until = latest;
+            }
+        }
+        Served(served)
+    }
+
+    /// Whether one request was open all the time.
+    fn covers(&self, node: NodeId, [from, until]: [i64; 2]) -> bool {
+        let Some(spans) = self.0.get(&node) else { return false };
+        let begun = spans.partition_point(|span| span[0] <= from);
+        begun > 0 && spans[begun - 1][1] >= until
+    }
+}
+
+#[cfg(test)]
+#[path = "continued_tests.rs"]
+mod tests;

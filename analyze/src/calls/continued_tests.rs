@@ -1,0 +1,79 @@
+//! Answers in pieces, by hand.
+
+use message_trace::MessageTrace;
+
+use crate::calls::Calls;
+use crate::fixture::{Fixture, Sent};
+
+/// How the client of [`files`] goes on.
+#[derive(Clone, Copy)]
+struct Client {
+    /// Whether it does it for a request of its own.
+    is_asked: bool,
+    /// How long it waits for the second reply, and with its next request after it.
+    waits: [i64; 2],
+}
+
+const GATEWAY: Client = Client { is_asked: true, waits: [300, 10] };
+
+/// Ten times "user" asks "b" for something, which is done by three questions to "a". After the answer to the second of them a
+/// has another message. Rows are told by when they were sent.
+fn files(client: Client) -> (MessageTrace, Calls) {
+    let mut trace = Fixture::new();
+    for at in 0..10 {
+        let (begin, flow) = (100_000 * at, 2 * at + 1);
+        let back = |sent: &mut Sent| {
+            sent.ports(80, 40_000 + at as u16).accepting().on(flow);
+        };
+        if client.is_asked {
+            trace.send("user", "b", begin, begin + 1).on(flow + 1);
+        }
+        let ask = |trace: &mut Fixture, time| {
+            trace.send("b", "a", time, time + 1).ports(40_000 + at as u16, 80).on(flow);
+        };
+        let mut time = begin + 2;
+        ask(&mut trace, time);
+        back(trace.send("a", "b", time + 400, time + 401));
+        time += 410;
+        ask(&mut trace, time);
+        back(trace.send("a", "b", time + 20, time + 21));
+        time += 20 + client.waits[0];
+        back(trace.send("a", "b", time, time + 1));
+        time += 1 + client.waits[1];
+        ask(&mut trace, time);
+        back(trace.send("a", "b", time + 20, time + 21));
+        if client.is_asked {
+            trace.send("b", "user", time + 30, time + 31).ports(80, 50_000).accepting().on(flow + 1);
+        }
+    }
+    let trace = trace.trace();
+    let calls = Calls::of(&trace);
+    assert_eq!((0..calls.len()).map(|call| calls.messages(call)).sum::<usize>(), trace.len());
+    (trace, calls)
+}
+
+/// How many calls have an answer in pieces.
+fn in_pieces(client: Client) -> usize {
+    let (_, calls) = files(client);
+    (0..calls.len()).filter(|call| calls.messages(*call) > 2).count()
+}
+
+#[test]
+fn a_second_reply_that_is_waited_for_continues_the_answer() {
+    let (_, calls) = files(GATEWAY);
+    // user's request is row 0; the second question 3, its replies 4 and 5.
+    let call = calls.of_message(3);
+    assert_eq!((calls.request(call), calls.response(call), calls.messages(call)), (Some(3), Some(5), 3));
+    assert_eq!([calls.of_message(4), calls.of_message(5)], [call, call]);
+    assert_eq!([3, 4, 5].map(|row| calls.begun_by(row)), [None, Some(3), None]);
+    assert_eq!((calls.len(), in_pieces(GATEWAY)), (40, 10));
+}
+
+#[test]
+fn what_a_server_tells_of_its_own_continues_nothing() {
+    // Who serves nobody waits for news.
+    assert_eq!(in_pieces(Client { is_asked: false, ..GATEWAY }), 0);
+    // It comes whenever it likes, long after the answer or without the client's going on.
+    assert_eq!(in_pieces(Client { waits: [2000, 10], ..GATEWAY }), 0);
+    assert_eq!(in_pieces(Client { waits: [300, 290], ..GATEWAY }), 0);
+}
