@@ -3,8 +3,13 @@
 //!
 //! A body has an answer at last, and one piece comes on the heels of the other. Here the sender mostly got something new to do
 //! before it sent again, time after time, and nothing ever comes back.
+//!
+//! Who accepted a connection may tell things unasked as well, as to one who listens for news. There the answer to a request may be
+//! many pieces for which the sender asks others, and nothing follows it. So what is told is small, and its receiver goes about
+//! something else each time before it is told more.
 
 use crate::calls::Part;
+use crate::fat::IsBorder;
 
 /// So often the sender must have turned to something new, while nothing came back,
 const BORDERS: u64 = 16;
@@ -19,12 +24,21 @@ pub(crate) fn is_border(last: &Part, next: &Part) -> bool {
     next.elsewhere || thread(last) != thread(next)
 }
 
-/// Whether nobody answers what is sent in `parts`; `back` is when something came back to their sender, in order, and within `gap`
+/// What is told unasked has mostly at most so many bytes. Bodies fill buffers.
+const SMALL: u64 = 2_048;
+
+/// Whether `next` is told unasked, and the one before it was.
+pub(crate) fn is_told(last: &Part, next: &Part) -> bool {
+    is_border(last, next) && next.acted && last.bytes <= SMALL && next.bytes <= SMALL
+}
+
+/// Whether nobody answers what is sent in `parts`, of which `counts` says where a message begins; `back` is when something came back to their sender, in order, and within `gap`
 /// nanoseconds that may be an answer.
 pub(crate) fn is_unanswered(
     parts: impl Iterator<Item = Part>,
     back: impl Iterator<Item = i64>,
     gap: i64,
+    counts: IsBorder,
 ) -> bool {
     let mut back = back.peekable();
     let mut last: Option<Part> = None;
@@ -44,7 +58,7 @@ pub(crate) fn is_unanswered(
                 (pieces, borders) = (0, 0);
             } else {
                 pieces += 1;
-                borders += u64::from(is_border(last, &part));
+                borders += u64::from(counts(last, &part));
             }
         }
         last = Some(part);
@@ -74,7 +88,7 @@ mod tests {
     }
 
     fn is_unanswered(parts: &[Part], back: &[i64]) -> bool {
-        super::is_unanswered(parts.iter().copied(), back.iter().copied(), 100)
+        super::is_unanswered(parts.iter().copied(), back.iter().copied(), 100, is_border)
     }
 
     #[test]
@@ -87,6 +101,18 @@ mod tests {
         let later: Vec<Part> = pieces(50, 50, 1);
         assert!(is_unanswered(&later, &[60, 110]));
         assert!(is_unanswered(&pieces(600, 50, 1), &[25_000]), "a heartbeat after long");
+    }
+
+    #[test]
+    fn what_is_told_to_who_then_acts_is() {
+        let told = |bytes, acted| -> Vec<Part> {
+            pieces(40, 50, 1).into_iter().map(|part| Part { bytes, acted, ..part }).collect()
+        };
+        let is_told =
+            |parts: Vec<Part>| super::is_unanswered(parts.into_iter(), [60].into_iter(), 100, is_told);
+        assert!(is_told(told(500, true)));
+        assert!(!is_told(told(500, false)), "pieces of an answer for which others are asked");
+        assert!(!is_told(told(4096, true)), "pieces of a body");
     }
 
     #[test]
