@@ -283,11 +283,14 @@ impl Matching<'_> {
         let [sends, receives, receives_back] = [2 * direction, 2 * direction + 1, 3 - 2 * direction];
         let [is_asked, is_told] = [direction == 0, ways.tally(receives).elsewhere];
         let counts = if is_asked { unanswered::is_border } else { unanswered::is_told };
-        let back = ways.calls(receives_back).map(|call| call.time);
+        // Of what was not seen where it came, when it was sent.
+        let is_seen = ways.tally(receives_back).calls || is_asked;
+        let back = ways.calls(if is_seen { receives_back } else { receives_back - 1 }).map(|call| call.time);
+        let seen = |part: &Part| part.sent.or(part.received.filter(|_| !is_asked && !is_seen));
         is_whole
-            && ways.tally(sends).elsewhere
+            && (ways.tally(sends).elsewhere || !is_seen)
             && (is_asked || is_told)
-            && unanswered::is_unanswered(self.parts(ways, direction), back, self.gap(), counts)
+            && unanswered::is_unanswered(self.parts(ways, direction), back, self.gap(), counts, seen)
     }
 
     /// Whether one process made all the sends and all the receives: it only talked to itself. Mostly the first message tells.

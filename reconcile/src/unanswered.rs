@@ -8,7 +8,7 @@
 //! many pieces for which the sender asks others, and nothing follows it. So what is told is small, and its receiver goes about
 //! something else each time before it is told more.
 
-use crate::calls::Part;
+use crate::calls::{Part, Seen};
 use crate::fat::IsBorder;
 
 /// So often the sender must have turned to something new, while nothing came back,
@@ -21,7 +21,9 @@ const SELDOM: u64 = 4;
 /// Whether `next` is another message than what was sent before it, where nobody answers.
 pub(crate) fn is_border(last: &Part, next: &Part) -> bool {
     let thread = |part: &Part| part.sent.map(|seen| (seen.process, seen.tid));
-    next.elsewhere || thread(last) != thread(next)
+    let sender_tells = next.elsewhere || thread(last) != thread(next);
+    // Of a sender that was not seen its receiver tells.
+    sender_tells || next.sent.is_none() && next.acted
 }
 
 /// What is told unasked has mostly at most so many bytes. Bodies fill buffers.
@@ -32,13 +34,14 @@ pub(crate) fn is_told(last: &Part, next: &Part) -> bool {
     is_border(last, next) && next.acted && last.bytes <= SMALL && next.bytes <= SMALL
 }
 
-/// Whether nobody answers what is sent in `parts`, of which `counts` says where a message begins; `back` is when something came back to their sender, in order, and within `gap`
+/// Whether nobody answers what is sent in `parts`, of which `counts` says where a message begins and `seen` at which side their times are; `back` is when something came back to their sender, in order, and within `gap`
 /// nanoseconds that may be an answer.
 pub(crate) fn is_unanswered(
     parts: impl Iterator<Item = Part>,
     back: impl Iterator<Item = i64>,
     gap: i64,
     counts: IsBorder,
+    seen: impl Fn(&Part) -> Option<Seen>,
 ) -> bool {
     let mut back = back.peekable();
     let mut last: Option<Part> = None;
@@ -46,8 +49,8 @@ pub(crate) fn is_unanswered(
     let (mut pieces, mut borders) = (0_u64, 0_u64);
     let mut found = false;
     for part in parts {
-        let Some(sent) = part.sent else { return false };
-        if let Some(last) = last.as_ref().zip(last.and_then(|last| last.sent)) {
+        let Some(sent) = seen(&part) else { return false };
+        if let Some(last) = last.as_ref().zip(last.as_ref().and_then(&seen)) {
             let (last, since) = last;
             let mut is_answered = false;
             while let Some(time) = back.next_if(|time| *time < sent.first) {
@@ -63,7 +66,7 @@ pub(crate) fn is_unanswered(
         }
         last = Some(part);
     }
-    let until = last.and_then(|last| last.sent).map_or(i64::MAX, |sent| sent.last.saturating_add(gap));
+    let until = last.as_ref().and_then(&seen).map_or(i64::MAX, |sent| sent.last.saturating_add(gap));
     let is_answered = back.next().is_some_and(|time| time <= until);
     let least = if is_answered { MANY } else { BORDERS };
     found || borders >= least && SELDOM * borders >= pieces
@@ -72,7 +75,6 @@ pub(crate) fn is_unanswered(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calls::Seen;
 
     /// Pieces that are sent every `step` nanoseconds, one in so many of them after the sender got something new.
     fn pieces(count: i64, step: i64, one_in: i64) -> Vec<Part> {
@@ -88,7 +90,7 @@ mod tests {
     }
 
     fn is_unanswered(parts: &[Part], back: &[i64]) -> bool {
-        super::is_unanswered(parts.iter().copied(), back.iter().copied(), 100, is_border)
+        super::is_unanswered(parts.iter().copied(), back.iter().copied(), 100, is_border, |part| part.sent)
     }
 
     #[test]
@@ -108,8 +110,9 @@ mod tests {
         let told = |bytes, acted| -> Vec<Part> {
             pieces(40, 50, 1).into_iter().map(|part| Part { bytes, acted, ..part }).collect()
         };
-        let is_told =
-            |parts: Vec<Part>| super::is_unanswered(parts.into_iter(), [60].into_iter(), 100, is_told);
+        let is_told = |parts: Vec<Part>| {
+            super::is_unanswered(parts.into_iter(), [60].into_iter(), 100, is_told, |part| part.sent)
+        };
         assert!(is_told(told(500, true)));
         assert!(!is_told(told(500, false)), "pieces of an answer for which others are asked");
         assert!(!is_told(told(4096, true)), "pieces of a body");
