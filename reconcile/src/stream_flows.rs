@@ -202,7 +202,7 @@ impl Matching<'_> {
             self.sample(part, samples);
         });
         let gap = self.gap();
-        let is_unanswered = treatment.multiplexed.is_none() && direction == 0 && self.is_unanswered(ways);
+        let is_unanswered = treatment.multiplexed.is_none() && self.is_unanswered(ways, direction);
         counts.unanswered += u64::from(is_unanswered);
         let (mut all, mut both, mut send_only) = (0, 0, 0);
         let units = treatment.multiplexed.map(|multiplexed| &multiplexed.units[direction]);
@@ -283,13 +283,22 @@ impl Matching<'_> {
         i64::try_from(self.matcher.options.fat_gap.as_nanos()).unwrap_or(i64::MAX)
     }
 
-    /// Whether nobody answers what the connecting side sends.
-    fn is_unanswered(&self, ways: &impl Ways) -> bool {
+    /// Whether nobody answers what is sent in that direction: by the accepting side, what it tells unasked.
+    fn is_unanswered(&self, ways: &impl Ways, direction: usize) -> bool {
         let is_whole = [0, 1, 2, 3].iter().all(|way| !ways.tally(*way).forgotten);
-        let back = ways.calls(3).map(|call| call.time);
+        let [sends, receives, receives_back] = [2 * direction, 2 * direction + 1, 3 - 2 * direction];
+        let [is_asked, is_told] = [direction == 0, ways.tally(receives).elsewhere];
+        let counts = if is_asked { unanswered::is_border } else { unanswered::is_told };
+        // Who is told something does not answer it, and asks for something else at last.
+        let waits = [self.gap(), if is_asked { i64::MAX } else { self.gap() }];
+        // Of what was not seen where it came, when it was sent.
+        let is_seen = ways.tally(receives_back).calls || is_asked;
+        let back = ways.calls(if is_seen { receives_back } else { receives_back - 1 }).map(|call| call.time);
+        let seen = |part: &Part| part.sent.or(part.received.filter(|_| !is_asked && !is_seen));
         is_whole
-            && ways.tally(0).elsewhere
-            && unanswered::is_unanswered(self.parts(ways, 0), back, self.gap())
+            && (ways.tally(sends).elsewhere || !is_seen)
+            && (is_asked || is_told)
+            && unanswered::is_unanswered(self.parts(ways, direction), back, waits, counts, seen)
     }
 
     /// Whether one process made all the sends and all the receives: it only talked to itself. Mostly the first message tells.

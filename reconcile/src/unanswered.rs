@@ -3,8 +3,13 @@
 //!
 //! A body has an answer at last, and one piece comes on the heels of the other. Here the sender mostly got something new to do
 //! before it sent again, time after time, and nothing ever comes back.
+//!
+//! Who accepted a connection may tell things unasked as well, as to one who listens for news. There the answer to a request may be
+//! many pieces for which the sender asks others, and nothing follows it. So what is told is small, and its receiver goes about
+//! something else each time before it is told more.
 
-use crate::calls::Part;
+use crate::calls::{Part, Seen};
+use crate::fat::IsBorder;
 use crate::streaming;
 
 /// So often the sender must have turned to something new, while nothing came back,
@@ -17,15 +22,28 @@ const SELDOM: u64 = 4;
 /// Whether `next` is another message than what was sent before it, where nobody answers.
 pub(crate) fn is_border(last: &Part, next: &Part) -> bool {
     let thread = |part: &Part| part.sent.map(|seen| (seen.process, seen.tid));
-    next.elsewhere || thread(last) != thread(next)
+    let sender_tells = next.elsewhere || thread(last) != thread(next);
+    // Of a sender that was not seen its receiver tells.
+    sender_tells || next.sent.is_none() && next.acted
 }
 
-/// Whether nobody answers what is sent in `parts`; `back` is when something came back to their sender, in order, and within `gap`
-/// nanoseconds that may be an answer.
+/// What is told unasked has mostly at most so many bytes. Bodies fill buffers.
+const SMALL: u64 = 2_048;
+
+/// Whether `next` is told unasked, and the one before it was.
+pub(crate) fn is_told(last: &Part, next: &Part) -> bool {
+    is_border(last, next) && next.acted && last.bytes <= SMALL && next.bytes <= SMALL
+}
+
+/// Whether nobody answers what is sent in `parts`. `counts` says where a message begins, and `seen` at which side their
+/// times are. `back` is when something came back to their sender, in order. Within `gap` nanoseconds that may be an answer,
+/// and within `late` nanoseconds to the last of them, as nothing was sent any more until it came.
 pub(crate) fn is_unanswered(
     parts: impl Iterator<Item = Part>,
     back: impl Iterator<Item = i64>,
-    gap: i64,
+    [gap, late]: [i64; 2],
+    counts: IsBorder,
+    seen: impl Fn(&Part) -> Option<Seen>,
 ) -> bool {
     let mut back = back.peekable();
     let mut last: Option<Part> = None;
@@ -33,8 +51,8 @@ pub(crate) fn is_unanswered(
     let (mut pieces, mut borders) = (0_u64, 0_u64);
     let mut found = false;
     for part in parts {
-        let Some(sent) = part.sent else { return false };
-        if let Some(last) = last.as_ref().zip(last.and_then(|last| last.sent)) {
+        let Some(sent) = seen(&part) else { return false };
+        if let Some(last) = last.as_ref().zip(last.as_ref().and_then(&seen)) {
             let (last, since) = last;
             let mut is_answered = false;
             while let Some(time) = back.next_if(|time| *time < sent.first) {
@@ -46,13 +64,13 @@ pub(crate) fn is_unanswered(
             } else {
                 pieces += 1;
                 // Who passes on a body gets each piece of it elsewhere, too.
-                borders += u64::from(part.bytes < streaming::PIECE && is_border(last, &part));
+                borders += u64::from(part.bytes < streaming::PIECE && counts(last, &part));
             }
         }
         last = Some(part);
     }
-    // Nothing was sent any more until it came.
-    let is_answered = back.next().is_some();
+    let since = last.as_ref().and_then(&seen).map_or(i64::MAX, |sent| sent.last);
+    let is_answered = back.next().is_some_and(|time| time.saturating_sub(since) <= late);
     let least = if is_answered { MANY } else { BORDERS };
     found || borders >= least && SELDOM * borders >= pieces
 }
@@ -60,7 +78,6 @@ pub(crate) fn is_unanswered(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calls::Seen;
 
     /// Pieces that are sent every `step` nanoseconds, one in so many of them after the sender got something new.
     fn pieces(count: i64, step: i64, one_in: i64) -> Vec<Part> {
@@ -76,7 +93,13 @@ mod tests {
     }
 
     fn is_unanswered(parts: &[Part], back: &[i64]) -> bool {
-        super::is_unanswered(parts.iter().copied(), back.iter().copied(), 100)
+        super::is_unanswered(
+            parts.iter().copied(),
+            back.iter().copied(),
+            [100, i64::MAX],
+            is_border,
+            |part| part.sent,
+        )
     }
 
     #[test]
@@ -89,6 +112,19 @@ mod tests {
         let later: Vec<Part> = pieces(50, 50, 1);
         assert!(is_unanswered(&later, &[60, 110]));
         assert!(is_unanswered(&pieces(600, 50, 1), &[25_000]), "a heartbeat after long");
+    }
+
+    #[test]
+    fn what_is_told_to_who_then_acts_is() {
+        let told = |bytes, acted| -> Vec<Part> {
+            pieces(40, 50, 1).into_iter().map(|part| Part { bytes, acted, ..part }).collect()
+        };
+        let is_told = |parts: Vec<Part>| {
+            super::is_unanswered(parts.into_iter(), [60].into_iter(), [100; 2], is_told, |part| part.sent)
+        };
+        assert!(is_told(told(500, true)));
+        assert!(!is_told(told(500, false)), "pieces of an answer for which others are asked");
+        assert!(!is_told(told(4096, true)), "pieces of a body");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! for work with is for nobody.
 
 use message_trace::{FROM_CONNECTING, MessageTrace, Node, NodeId};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::queues::Queues;
 use crate::calls::Calls;
@@ -99,6 +99,7 @@ impl<'trace> Jobs<'trace> {
     /// A worker may have others do its work, in processes that it made: of the same program, later,
     /// and nobody asks them for anything. How it hands over is out of sight.
     fn find_givers(&mut self, trace: &MessageTrace, naming: &Naming) {
+        let pushers = self.pushers(trace, naming);
         let mut process: FxHashMap<u32, NodeId> = FxHashMap::default();
         for row in 0..trace.len() {
             let message = trace.message(row);
@@ -111,7 +112,7 @@ impl<'trace> Jobs<'trace> {
         for node in nodes {
             let grain = naming.nodes()[node as usize];
             let Some(own) = of(node).filter(|_| grain.traced && grain.client) else { continue };
-            if self.of_nodes.contains_key(&node) {
+            if self.of_nodes.contains_key(&node) || pushers.contains(&node) {
                 continue;
             }
             let is_giver = |giver: &Node| {
@@ -126,6 +127,32 @@ impl<'trace> Jobs<'trace> {
                 self.givers.insert(node, giver);
             }
         }
+    }
+
+    /// Who gives work to others, and so does not work for them, even where both are of one program: what it sends is
+    /// mostly what others are given, or it sent some before anybody was given anything.
+    fn pushers(&self, trace: &MessageTrace, naming: &Naming) -> FxHashSet<u32> {
+        let all = || self.of_nodes.values().flatten();
+        let first = all().map(|job| (job.span.begin, job.row)).min().map(|(_, row)| row);
+        let mut pushes: FxHashSet<u32> = FxHashSet::default();
+        let mut pushers: FxHashSet<u32> = FxHashSet::default();
+        for job in all() {
+            let causes = self.queues.and_then(|queues| queues.causes(job.row as usize));
+            let Some((push, _)) = causes.and_then(<[_]>::first) else { continue };
+            pushes.insert(*push);
+            if first == Some(job.row) {
+                pushers.insert(naming.src(*push as usize));
+            }
+        }
+        let mut sent: FxHashMap<u32, [usize; 2]> = FxHashMap::default();
+        for row in (0..trace.len()).filter(|row| !trace.is_connect(*row)) {
+            let [given, all] = sent.entry(naming.src(row)).or_default();
+            *given += usize::from(pushes.contains(&(row as u32)));
+            *all += 1;
+        }
+        let mostly = sent.into_iter().filter(|(_, [given, all])| 2 * given >= *all);
+        pushers.extend(mostly.map(|(node, _)| node));
+        pushers
     }
 
     /// Where a worker asks for more before it is done with what it has, as one that hands over to

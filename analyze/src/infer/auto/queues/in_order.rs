@@ -79,6 +79,9 @@ pub(super) fn causes(broker: &Broker, queues: &[Queue]) -> Deliveries {
                 && (is_soon || !(has_waited || queue.to_all))
         };
         let mut weighed = weighed(pending.iter().filter(is_possible), reply, queue);
+        if weighed.is_empty() && has_waited && !queue.to_all {
+            weighed = late(&pending, reply, queue);
+        }
         let Some((first, _)) = weighed.first().copied() else { continue };
         let fits =
             |row: u32| pending.iter().any(|push| push.row == row && has_its_length(push, reply, queue));
@@ -94,6 +97,19 @@ pub(super) fn causes(broker: &Broker, queues: &[Queue]) -> Deliveries {
         found.push((reply.row, weighed));
     }
     found
+}
+
+/// What a reply brings that was waited for, but of which nothing came right before: where the machine is busy the
+/// broker is woken late. The oldest push that came while it waited and was not delivered, if it has the length
+/// that this one's must have.
+fn late(pending: &VecDeque<Push>, reply: &Reply, queue: &Queue) -> Vec<(u32, f64)> {
+    let is_late = |push: &&Push| {
+        queue.pushes.contains(&push.kind)
+            && push.flow != reply.flow
+            && push.time > reply.since
+            && has_its_length(push, reply, queue)
+    };
+    weighed(pending.iter().filter(is_late), reply, queue)
 }
 
 /// The causes of deliveries that are told unasked, over a connection on which more is said, where there are about as many as pushes: each

@@ -81,7 +81,7 @@ fn queue(broker: &Broker, replies: usize) -> Option<Queue> {
     let within = wakes.iter().map(|wakes| wakes.within).max()?;
     let mut pushes: Vec<usize> = wakes.iter().map(|wakes| wakes.pushes).collect();
     let others = (0..broker.receipts.len()).filter(|kind| !pushes.contains(kind));
-    let alike: Vec<usize> = others.filter(|kind| is_alike(broker, &sample, &pushes, *kind, within)).collect();
+    let alike: Vec<usize> = others.filter(|kind| is_alike(broker, all, &pushes, *kind, within)).collect();
     pushes.extend(alike);
     let long: Vec<&Reply> = sample.iter().copied().filter(|reply| waited(reply, within)).collect();
     let waker = |reply: &Reply| last_of(broker, &pushes, reply, within);
@@ -159,21 +159,30 @@ fn wakes(broker: &Broker, sample: &[&Reply], pushes: usize) -> Option<Wakes> {
     best
 }
 
-/// Whether messages of a kind that is too rare to be judged by itself wake the sample like those
-/// that are known to, sent by the same nodes to the same port: where somebody waited they mostly
-/// did.
-fn is_alike(broker: &Broker, sample: &[&Reply], known: &[usize], kind: usize, within: i64) -> bool {
+/// Whether messages of a kind that is too rare to be judged by itself wake replies like those that are known to, sent
+/// by the same nodes to the same port: where somebody waited they mostly did. Of several who wait one alone is woken,
+/// so it is asked of each message whether it woke any; where another one may have woken that, it tells nothing.
+fn is_alike(broker: &Broker, all: &[Reply], known: &[usize], kind: usize, within: i64) -> bool {
+    /// So many replies after a message are looked at for one that was waited for.
+    const LOOKED_AT: usize = 64;
     let receipts = &broker.receipts[kind];
     if !known.iter().any(|known| broker.receipts[*known].hop == receipts.hop) {
         return false;
     }
     let (mut came, mut woke) = (0, 0);
-    for reply in sample.iter().filter(|reply| waited(reply, within)) {
-        let last = receipts.last(reply).filter(|receipt| receipt.time > reply.since);
-        if let Some(last) = last {
-            came += 1;
-            woke += usize::from(reply.time.saturating_sub(last.time) <= within);
+    for receipt in &receipts.all {
+        let next = all.partition_point(|reply| reply.time < receipt.time);
+        let later = || all[next..].iter().take(LOOKED_AT);
+        let waiting = |reply: &&Reply| {
+            reply.since < receipt.time && reply.peer != receipt.peer && waited(reply, within)
+        };
+        let Some(first) = later().find(waiting) else { continue };
+        let is_woken = first.time.saturating_sub(receipt.time) <= within;
+        if is_woken && last_of(broker, known, first, within).is_some() {
+            continue;
         }
+        came += 1;
+        woke += usize::from(is_woken);
     }
     came > 0 && 4 * woke >= 3 * came
 }
