@@ -1,9 +1,9 @@
 //! Fat messages: adjacent messages of one flow and direction, taken as one (WAP5 section 2.3).
 //!
-//! An application's message is often several calls: a header and a body, a body in buffers. They belong together as
-//! long as the other side has not had its turn, so the border is a message of the other direction in between.
-//! Each end is asked in its own order of events, by its own clock, so that no difference between clocks matters;
-//! a turn seen at either end is one.
+//! An application's message is often several calls: a header and a body, a body in buffers. They
+//! belong together as long as the other side has not had its turn, so the border is a message of
+//! the other direction in between. Each end is asked in its own order of events, by its own clock,
+//! so that no difference between clocks matters; a turn seen at either end is one.
 
 use std::iter::Peekable;
 
@@ -159,8 +159,8 @@ impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> Merge<'_, P, S, R> {
         distance.is_some_and(|distance| distance <= self.gap) && !(next.elsewhere && self.is_control(last))
     }
 
-    /// Whether a message that is over before its sender turned to something else is the connection's own: small, and about what
-    /// had just been received there.
+    /// Whether a message that is over before its sender turned to something else is the
+    /// connection's own: small, and about what had just been received there.
     fn is_control(&self, message: &Part) -> bool {
         let about = self.at_sender.before.zip(message.sent);
         message.bytes <= multiplexed::CONTROL_BYTES
@@ -168,8 +168,8 @@ impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> Merge<'_, P, S, R> {
     }
 }
 
-/// Whether the receiver of a body had not got all of it when `next` was sent: who sends more then waits for that, however
-/// long, and only the receiver can tell a pause.
+/// Whether the receiver of a body had not got all of it when `next` was sent: who sends more then
+/// waits for that, however long, and only the receiver can tell a pause.
 fn is_behind(last: &Part, next: &Part) -> bool {
     let times = next.sent.zip(last.received);
     last.bytes >= streaming::PIECE && times.is_some_and(|(sent, received)| sent.first < received.last)

@@ -1,14 +1,17 @@
-//! Connections that carry many calls at once (HTTP/2, AMQP, pipelining). The two sides do not take turns there, so neither do
-//! their messages, and what was sent without a turn of the other side is several.
+//! Connections that carry many calls at once (HTTP/2, AMQP, pipelining). The two sides do not take
+//! turns there, so neither do their messages, and what was sent without a turn of the other side is
+//! several.
 //!
-//! A large body is many pieces without a turn as well. What tells the two apart is the balance: on a multiplexed connection as
-//! many answers come as requests were sent, so that what is open goes up and down and comes back; of bodies one side sends as many
-//! pieces as it likes, and the difference strays like a random walk. So of each turn the pieces of both sides are counted, and how
-//! far the balance goes in one turn is compared with how far it goes in many.
+//! A large body is many pieces without a turn as well. What tells the two apart is the balance: on
+//! a multiplexed connection as many answers come as requests were sent, so that what is open goes
+//! up and down and comes back; of bodies one side sends as many pieces as it likes, and the
+//! difference strays like a random walk. So of each turn the pieces of both sides are counted, and
+//! how far the balance goes in one turn is compared with how far it goes in many.
 //!
-//! Where few calls are open together, or an answer is sometimes one piece and sometimes two, the balance tells too little. But a
-//! request may be on its way while an answer to another one comes from there. Where the sides take turns no messages cross but the
-//! pieces of large bodies, so of small ones a few that cross are enough.
+//! Where few calls are open together, or an answer is sometimes one piece and sometimes two, the
+//! balance tells too little. But a request may be on its way while an answer to another one comes
+//! from there. Where the sides take turns no messages cross but the pieces of large bodies, so of
+//! small ones a few that cross are enough.
 
 use std::iter::Peekable;
 
@@ -35,14 +38,17 @@ const OWN: u64 = 4;
 const EVEN: u64 = 50;
 /// and the balance changes from turn to turn, with this variance at least.
 const CHANGES: f64 = 0.2;
-/// A piece goes on at most so many nanoseconds after its last call: between a head and a body there is little else to do.
+/// A piece goes on at most so many nanoseconds after its last call: between a head and a body there
+/// is little else to do.
 const PIECE: i64 = 250_000;
-/// What is sent for the connection's own sake (an acknowledgement, a ping) is at most so many bytes,
+/// What is sent for the connection's own sake (an acknowledgement, a ping) is at most so many
+/// bytes,
 pub(crate) const CONTROL_BYTES: u64 = 64;
 /// and goes out at most so many nanoseconds after what it is about was received.
 pub(crate) const CONTROL_DELAY: i64 = 1_000_000;
 
-/// Whether `next` is another piece than `last`, the part before it in its direction, where calls need not take turns.
+/// Whether `next` is another piece than `last`, the part before it in its direction, where calls
+/// need not take turns.
 pub(crate) fn is_border(last: &Part, next: &Part) -> bool {
     let seen = |part: &Part| part.sent.or(part.received);
     match (seen(last), seen(next)) {
@@ -70,8 +76,8 @@ pub(crate) struct Multiplexed {
     pub(crate) units: [Units; 2],
 }
 
-/// What a connection with these parts, there and back, is like if it carries many calls at once, as the end number `end` sees
-/// it: the one that connected (0) or accepted (1).
+/// What a connection with these parts, there and back, is like if it carries many calls at once, as
+/// the end number `end` sees it: the one that connected (0) or accepted (1).
 pub(crate) fn judge(
     there: impl Iterator<Item = Part>,
     back: impl Iterator<Item = Part>,
@@ -219,20 +225,22 @@ impl Balance {
         self.turns += 1;
     }
 
-    /// Whether what was sent in one call is answered, or acknowledged, in one call, though not turn by turn: as many go there as
-    /// back, and what is open goes up and down and comes back. Heads and bodies on both sides are even in each turn.
+    /// Whether what was sent in one call is answered, or acknowledged, in one call, though not turn
+    /// by turn: as many go there as back, and what is open goes up and down and comes back. Heads
+    /// and bodies on both sides are even in each turn.
     fn is_one_each(&self) -> bool {
         let [there, back] = self.pieces;
         let changes = self.one.variance() >= CHANGES;
         changes && EVEN * there.abs_diff(back) <= there + back && self.is_kept()
     }
 
-    /// Whether both sides often send more than a piece a turn, as many as the other, and what is open comes back.
+    /// Whether both sides often send more than a piece a turn, as many as the other, and what is
+    /// open comes back.
     fn is_kept(&self) -> bool {
         let [there, back] = self.pieces;
         let more = |pieces: u64| pieces.saturating_sub(self.turns) * SELDOM >= self.turns;
-        // A walk goes LAG times as far, in squares, give or take what so many turns leave open. Many pieces a turn are bodies more
-        // often than calls.
+        // A walk goes LAG times as far, in squares, give or take what so many turns leave open.
+        // Many pieces a turn are bodies more often than calls.
         let one = self.one.variance();
         let deviations = if one <= FEW { 1.25 } else { 3.0 };
         let open = (2.0 * LAG as f64 / self.turns.max(1) as f64).sqrt();
@@ -266,7 +274,8 @@ mod tests {
         (*state >> 33) % most
     }
 
-    /// What `callers` ask, each again when it has its answer after up to 8 ms: requests and answers.
+    /// What `callers` ask, each again when it has its answer after up to 8 ms: requests and
+    /// answers.
     fn calls(callers: u64, count: usize) -> [Vec<Part>; 2] {
         let mut state = 1;
         let mut next: Vec<i64> = (0..callers).map(|caller| caller as i64 * MS / 3).collect();
@@ -310,8 +319,8 @@ mod tests {
         assert!(!is_multiplexed(calls(8, 40)), "too few to tell");
     }
 
-    /// What is given to three at a time, each for up to 8 ms, and what is said of it when they are done: every 4 ms, as one thread
-    /// hears of all of them.
+    /// What is given to three at a time, each for up to 8 ms, and what is said of it when they are
+    /// done: every 4 ms, as one thread hears of all of them.
     fn given(count: usize) -> [Vec<Part>; 2] {
         let [given, done] = calls(3, count);
         let mut before = i64::MIN;
@@ -358,8 +367,8 @@ mod tests {
         assert!(!is_multiplexed([there, Vec::new()]));
     }
 
-    /// Requests of so many bytes every 10 ms, answered after 1 ms; in one turn in so many another one follows, `late` after which
-    /// it comes, while the first is being answered.
+    /// Requests of so many bytes every 10 ms, answered after 1 ms; in one turn in so many another
+    /// one follows, `late` after which it comes, while the first is being answered.
     fn crossing(bytes: u64, every: i64, late: i64) -> [Vec<Part>; 2] {
         let mut sides = [Vec::new(), Vec::new()];
         for turn in 0..1_000 {

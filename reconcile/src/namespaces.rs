@@ -1,5 +1,6 @@
-//! The network namespaces of sockets. A socket stays in the one in which it was made, but the processes that use it may be in
-//! others: a server accepts connections and has each served by a child that it has shut off from the network.
+//! The network namespaces of sockets. A socket stays in the one in which it was made, but the
+//! processes that use it may be in others: a server accepts connections and has each served by a
+//! child that it has shut off from the network.
 
 use rustc_hash::FxHashMap;
 use socket_log::encode::Origin;
@@ -16,7 +17,8 @@ pub(crate) struct Namespaces {
 }
 
 impl Namespaces {
-    /// The number of the namespace with the id `namespace`, in which a process at `home` has a socket.
+    /// The number of the namespace with the id `namespace`, in which a process at `home` has a
+    /// socket.
     pub(crate) fn number(&mut self, home: &Home, namespace: u64, origin: Option<Origin>) -> u32 {
         let next = self.numbers.len() as u32;
         let number = *self.numbers.entry((home.kernel, namespace)).or_insert(next);

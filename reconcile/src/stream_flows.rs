@@ -1,4 +1,5 @@
-//! The messages of the connections of one partition: both directions of each are matched and made fat.
+//! The messages of the connections of one partition: both directions of each are matched and made
+//! fat.
 
 use std::ops::Range;
 use std::path::Path;
@@ -37,7 +38,8 @@ pub(crate) struct StreamMatcher<'a> {
     pub(crate) directory: &'a Path,
 }
 
-/// What came of the connections of one partition beside its rows, whose slots are their connections' places.
+/// What came of the connections of one partition beside its rows, whose slots are their
+/// connections' places.
 #[derive(Default)]
 pub(crate) struct MatchedStreams {
     /// Which of the connections have messages.
@@ -123,8 +125,8 @@ struct Matching<'a> {
 }
 
 impl Matching<'_> {
-    /// Hands on the messages of the connection, made fat; whether it has any. One message of each direction is in memory at
-    /// a time.
+    /// Hands on the messages of the connection, made fat; whether it has any. One message of each
+    /// direction is in memory at a time.
     fn connection(
         &self,
         ways: &impl Ways,
@@ -170,7 +172,8 @@ impl Matching<'_> {
         self.both() && kernel(self.connection.connecting) == kernel(self.connection.accepting)
     }
 
-    /// The messages of one direction, before they are made fat. Where one end was recorded, each call is one.
+    /// The messages of one direction, before they are made fat. Where one end was recorded, each
+    /// call is one.
     fn parts<'w>(
         &self,
         ways: &'w impl Ways,
@@ -257,7 +260,8 @@ impl Matching<'_> {
         }
     }
 
-    /// Where bodies went both ways at once. Most connections have no bodies, and are not looked at any further.
+    /// Where bodies went both ways at once. Most connections have no bodies, and are not looked at
+    /// any further.
     fn exchanges(&self, ways: &impl Ways) -> Vec<Exchange> {
         let tallies = [0, 1, 2, 3].map(|way| ways.tally(way));
         let is_whole = tallies.iter().all(|tally| !tally.forgotten);
@@ -268,8 +272,8 @@ impl Matching<'_> {
         streaming::exchanges(self.parts(ways, 0), ways.calls(3), ways.calls(2))
     }
 
-    /// What the connection is like if many calls go over it at once. Where no thread did anything else, mostly they do not, and
-    /// it is not looked at any further.
+    /// What the connection is like if many calls go over it at once. Where no thread did anything
+    /// else, mostly they do not, and it is not looked at any further.
     fn multiplexed(&self, ways: &impl Ways) -> Option<Multiplexed> {
         let tallies = [0, 1, 2, 3].map(|way| ways.tally(way));
         let is_whole = tallies.iter().all(|tally| !tally.forgotten);
@@ -283,7 +287,8 @@ impl Matching<'_> {
         i64::try_from(self.matcher.options.fat_gap.as_nanos()).unwrap_or(i64::MAX)
     }
 
-    /// Whether nobody answers what is sent in that direction: by the accepting side, what it tells unasked.
+    /// Whether nobody answers what is sent in that direction: by the accepting side, what it tells
+    /// unasked.
     fn is_unanswered(&self, ways: &impl Ways, direction: usize) -> bool {
         let is_whole = [0, 1, 2, 3].iter().all(|way| !ways.tally(*way).forgotten);
         let [sends, receives, receives_back] = [2 * direction, 2 * direction + 1, 3 - 2 * direction];
@@ -301,7 +306,8 @@ impl Matching<'_> {
             && unanswered::is_unanswered(self.parts(ways, direction), back, waits, counts, seen)
     }
 
-    /// Whether one process made all the sends and all the receives: it only talked to itself. Mostly the first message tells.
+    /// Whether one process made all the sends and all the receives: it only talked to itself.
+    /// Mostly the first message tells.
     fn is_internal(&self, ways: &impl Ways) -> bool {
         let sockets = self.matcher.sockets;
         let owner = |socket: u32| sockets.get(socket as usize).map_or(NONE, |socket| socket.owner);

@@ -1,6 +1,7 @@
-//! Requests that are still being sent while their answers already come back, as where a proxy or a service passes on or turns
-//! round a body while it comes. Both sides send and receive in between, so what looks like turns is none: all pieces that go one
-//! way are one request, all that go the other one answer.
+//! Requests that are still being sent while their answers already come back, as where a proxy or a
+//! service passes on or turns round a body while it comes. Both sides send and receive in between,
+//! so what looks like turns is none: all pieces that go one way are one request, all that go the
+//! other one answer.
 //!
 //! Whoever connected asks, and asks again when it has the whole answer. So a piece of it is no new request
 //! - if much of the answer crossed it: it was sent before that was received, and received after that was sent;
@@ -8,7 +9,8 @@
 //! - if such pieces were before it and, when it is answered, as many bytes more have come back than were sent as before: it is the
 //!   last one of a body that is turned round.
 //!
-//! Small requests that are sent before the answers of earlier ones came are pipelining, and are left alone.
+//! Small requests that are sent before the answers of earlier ones came are pipelining, and are
+//! left alone.
 
 use std::iter::Peekable;
 use std::ops::Range;
@@ -17,7 +19,8 @@ use crate::calls::{Part, Transfer};
 
 /// Pieces of bodies are at least so many bytes.
 pub(crate) const PIECE: u64 = 8192;
-/// The last piece of a body that is turned round is at least so many bytes: of fewer, it may be by chance that as many come back.
+/// The last piece of a body that is turned round is at least so many bytes: of fewer, it may be by
+/// chance that as many come back.
 const LAST_PIECE: u64 = 1024;
 /// Where no call moved so many bytes there are no bodies that are worth looking for.
 pub(crate) const CALL: u64 = 1024;
@@ -41,7 +44,8 @@ impl<'a> Inside<'a> {
         Inside { exchanges, direction }
     }
 
-    /// Whether an exchange goes on at `place`, behind its beginning and before its end. Later questions are of later places.
+    /// Whether an exchange goes on at `place`, behind its beginning and before its end. Later
+    /// questions are of later places.
     pub(crate) fn goes_on(&mut self, place: u64) -> bool {
         while let Some((Exchange(ranges), rest)) = self.exchanges.split_first() {
             let range = &ranges[self.direction];
@@ -54,8 +58,8 @@ impl<'a> Inside<'a> {
     }
 }
 
-/// The exchanges of a connection on which requests are sent while their answers come, by the parts of its requests and by what
-/// was received and sent of the answers, each in order.
+/// The exchanges of a connection on which requests are sent while their answers come, by the parts
+/// of its requests and by what was received and sent of the answers, each in order.
 pub(crate) fn exchanges(
     requests: impl Iterator<Item = Part>,
     received: impl Iterator<Item = Transfer>,
@@ -212,7 +216,8 @@ impl<R: Iterator<Item = Transfer>, S: Iterator<Item = Transfer>> Answers<R, S> {
         Answers { received: Moved::of(received), sent: Moved::of(sent) }
     }
 
-    /// How far they were at the beginning and at the end of a part of a request. Of an end that did not see it the other one tells.
+    /// How far they were at the beginning and at the end of a part of a request. Of an end that did
+    /// not see it the other one tells.
     fn around(&mut self, part: &Part, asked: u64) -> (Place, Place) {
         let (received, sent) = (&mut self.received, &mut self.sent);
         let received = part.sent.map(|seen| [received.until(seen.first), received.until(seen.last)]);
@@ -247,7 +252,8 @@ mod tests {
     use super::*;
     use crate::calls::Seen;
 
-    /// A client and a server that say so many bytes then, each received one unit of time later, or as late as it is said.
+    /// A client and a server that say so many bytes then, each received one unit of time later, or
+    /// as late as it is said.
     #[derive(Default)]
     struct Talk {
         requests: Vec<Part>,

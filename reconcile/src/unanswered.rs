@@ -1,12 +1,15 @@
-//! Connections on which one side sends and the other never answers (jobs for a broker, lines for a log). No turn of the other
-//! side parts the messages there, so that many would be taken for one, as if they were pieces of a body.
+//! Connections on which one side sends and the other never answers (jobs for a broker, lines for a
+//! log). No turn of the other side parts the messages there, so that many would be taken for one,
+//! as if they were pieces of a body.
 //!
-//! A body has an answer at last, and one piece comes on the heels of the other. Here the sender mostly got something new to do
-//! before it sent again, time after time, and nothing ever comes back.
+//! A body has an answer at last, and one piece comes on the heels of the other. Here the sender
+//! mostly got something new to do before it sent again, time after time, and nothing ever comes
+//! back.
 //!
-//! Who accepted a connection may tell things unasked as well, as to one who listens for news. There the answer to a request may be
-//! many pieces for which the sender asks others, and nothing follows it. So what is told is small, and its receiver goes about
-//! something else each time before it is told more.
+//! Who accepted a connection may tell things unasked as well, as to one who listens for news. There
+//! the answer to a request may be many pieces for which the sender asks others, and nothing follows
+//! it. So what is told is small, and its receiver goes about something else each time before it is
+//! told more.
 
 use crate::calls::{Part, Seen};
 use crate::fat::IsBorder;
@@ -35,9 +38,10 @@ pub(crate) fn is_told(last: &Part, next: &Part) -> bool {
     is_border(last, next) && next.acted && last.bytes <= SMALL && next.bytes <= SMALL
 }
 
-/// Whether nobody answers what is sent in `parts`. `counts` says where a message begins, and `seen` at which side their
-/// times are. `back` is when something came back to their sender, in order. Within `gap` nanoseconds that may be an answer,
-/// and within `late` nanoseconds to the last of them, as nothing was sent any more until it came.
+/// Whether nobody answers what is sent in `parts`. `counts` says where a message begins, and `seen`
+/// at which side their times are. `back` is when something came back to their sender, in order.
+/// Within `gap` nanoseconds that may be an answer, and within `late` nanoseconds to the last of
+/// them, as nothing was sent any more until it came.
 pub(crate) fn is_unanswered(
     parts: impl Iterator<Item = Part>,
     back: impl Iterator<Item = i64>,
@@ -47,7 +51,8 @@ pub(crate) fn is_unanswered(
 ) -> bool {
     let mut back = back.peekable();
     let mut last: Option<Part> = None;
-    // Of the pieces since the last answer how many there are, and how many are the first of a message.
+    // Of the pieces since the last answer how many there are, and how many are the first of a
+    // message.
     let (mut pieces, mut borders) = (0_u64, 0_u64);
     let mut found = false;
     for part in parts {
@@ -79,7 +84,8 @@ pub(crate) fn is_unanswered(
 mod tests {
     use super::*;
 
-    /// Pieces that are sent every `step` nanoseconds, one in so many of them after the sender got something new.
+    /// Pieces that are sent every `step` nanoseconds, one in so many of them after the sender got
+    /// something new.
     fn pieces(count: i64, step: i64, one_in: i64) -> Vec<Part> {
         let part = |at: i64| Part {
             sent: Some(Seen::once(step * at, 0, 1)),

@@ -1,8 +1,10 @@
-//! Messages of usual sizes on a connection that carries many calls at once. There a program writes several messages by one call, or
-//! one by several calls, and nothing but their sizes tells where they end. Most calls of a connection are alike, so that few sizes
-//! are usual: what is as long as two of them together is two messages, and what two pieces make up together is one.
+//! Messages of usual sizes on a connection that carries many calls at once. There a program writes
+//! several messages by one call, or one by several calls, and nothing but their sizes tells where
+//! they end. Most calls of a connection are alike, so that few sizes are usual: what is as long as
+//! two of them together is two messages, and what two pieces make up together is one.
 //!
-//! Which sizes are usual is learned from what was sent without a turn of the other side. Where they differ much, nothing is cut.
+//! Which sizes are usual is learned from what was sent without a turn of the other side. Where they
+//! differ much, nothing is cut.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -15,7 +17,8 @@ const FEWEST: usize = 16;
 const MOST_SIZES: usize = 8;
 /// So many messages at most are in one piece.
 const MOST_MESSAGES: usize = 6;
-/// So large a part of the turns must be one message of a usual size, and so large a part several of them.
+/// So large a part of the turns must be one message of a usual size, and so large a part several of
+/// them.
 const ALONE: f64 = 0.3;
 const TOGETHER: f64 = 0.7;
 /// From so many turns the usual sizes are learned.
@@ -38,7 +41,8 @@ impl Units {
         let often = |count: usize| count >= FEWEST && count * SELDOM >= turns.len();
         let mut usual: Vec<(u64, usize)> = counts.into_iter().filter(|(_, count)| often(*count)).collect();
         let all = usual.clone();
-        // What makes up a message that is more frequent, together with something else, is a part of it.
+        // What makes up a message that is more frequent, together with something else, is a part of
+        // it.
         let count = |size: u64| all.iter().find(|(of, _)| *of == size).map_or(0, |(_, count)| *count);
         let is_part = |(size, own): &(u64, usize)| {
             all.iter().any(|(whole, of)| {
@@ -78,13 +82,15 @@ impl Units {
         self.sums.iter().any(|(size, messages)| messages.len() == 1 && bytes < *size)
     }
 
-    /// Whether two pieces are messages together. What is not often a part of one must be just one with the other piece.
+    /// Whether two pieces are messages together. What is not often a part of one must be just one
+    /// with the other piece.
     fn joins(&self, begun: u64, piece: u64) -> bool {
         let is_one = self.sums.get(&(begun + piece)).is_some_and(|messages| messages.len() == 1);
         is_one || self.parts.contains(&begun) && self.cut(begun + piece).is_some()
     }
 
-    /// The messages that so many bytes are, and how many bytes are left for one that is not whole yet.
+    /// The messages that so many bytes are, and how many bytes are left for one that is not whole
+    /// yet.
     fn cut(&self, bytes: u64) -> Option<(&[u64], u64)> {
         if let Some(sizes) = self.sums.get(&bytes) {
             return Some((sizes, 0));
@@ -160,7 +166,8 @@ impl<'a, P: Iterator<Item = Part>> Cut<'a, P> {
             }
             return;
         };
-        // What began before goes into the first message, and what is left began with the last piece.
+        // What began before goes into the first message, and what is left began with the last
+        // piece.
         for (place, size) in sizes.iter().enumerate() {
             let of = if place == 0 { &whole } else { &piece };
             let parts = if place == 0 { whole.parts } else { 1 };

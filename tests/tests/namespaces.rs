@@ -1,5 +1,6 @@
-//! Containers on one machine: each has a loopback of its own, and names of unix sockets that the others have as well.
-//! What equal names lead to is told apart by the network namespace that each log names.
+//! Containers on one machine: each has a loopback of its own, and names of unix sockets that the
+//! others have as well. What equal names lead to is told apart by the network namespace that each
+//! log names.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -18,8 +19,9 @@ const ROUNDS: u64 = 100;
 /// TCP and UDP; streams and datagrams by path and by abstract name.
 const SOCKETS: u64 = 6;
 
-/// Runs the same programs in two namespaces under `sockcap record`, at the same time and with the same names, and
-/// looks who talked with whom. Each container has a file system of its own for the paths.
+/// Runs the same programs in two namespaces under `sockcap record`, at the same time and with the
+/// same names, and looks who talked with whom. Each container has a file system of its own for the
+/// paths.
 fn check(names: [&str; 2], clocks: [Option<Clock>; 2]) {
     let mut lab = Lab::new();
     let network = lab.network(9);

@@ -1,5 +1,6 @@
-//! Workers that are answered because somebody else sent something: an HTTP server that keeps a poll open until a job is
-//! posted, and one that tells who listens of each notification. What the worker does then leads back to who sent it.
+//! Workers that are answered because somebody else sent something: an HTTP server that keeps a poll
+//! open until a job is posted, and one that tells who listens of each notification. What the worker
+//! does then leads back to who sent it.
 
 #![expect(clippy::unwrap_used, reason = "helpers of the tests fail them by panicking")]
 
@@ -50,7 +51,8 @@ fn calls(directory: &Path) -> HashMap<String, Call> {
         .collect()
 }
 
-/// Of what is done for jobs how much there is, and how much leads back to who gave the job, through nobody else's.
+/// Of what is done for jobs how much there is, and how much leads back to who gave the job, through
+/// nobody else's.
 fn led_back(kind: &str) -> [usize; 2] {
     let directory = tempfile::tempdir().unwrap();
     let program = repository().join("tests/programs/woken.py");

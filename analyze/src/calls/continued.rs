@@ -1,9 +1,11 @@
-//! Answers that come in several pieces: a server says that it has begun, and later that it is done (FTP's 150 and 226).
+//! Answers that come in several pieces: a server says that it has begun, and later that it is done
+//! (FTP's 150 and 226).
 //!
-//! By the turns of its connection a second reply is nobody's, and would be a message of the server's own. It looks the same
-//! as one that tells of news, as on a subscription. What tells them apart is the client, and it is asked of all such
-//! messages at an accepting endpoint together: it waits for the rest of an answer, so that it goes on soon after that, and has a
-//! request of its own open all the time. Who waits for news serves nobody meanwhile.
+//! By the turns of its connection a second reply is nobody's, and would be a message of the
+//! server's own. It looks the same as one that tells of news, as on a subscription. What tells them
+//! apart is the client, and it is asked of all such messages at an accepting endpoint together: it
+//! waits for the rest of an answer, so that it goes on soon after that, and has a request of its
+//! own open all the time. Who waits for news serves nobody meanwhile.
 
 use message_trace::{EndpointId, FROM_CONNECTING, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -14,7 +16,8 @@ use super::{NONE, pairing};
 const FEWEST: usize = 5;
 /// So large a part of those at an endpoint must be waited for.
 const MOSTLY: f64 = 0.9;
-/// The client asks for the next thing so many times sooner than the piece came after the one before.
+/// The client asks for the next thing so many times sooner than the piece came after the one
+/// before.
 const SOONER: i64 = 2;
 /// No piece is waited for longer than this part of the answers at the endpoint.
 const USUAL: f64 = 0.95;
@@ -41,8 +44,9 @@ struct AtEndpoint {
     answers: Vec<i64>,
 }
 
-/// Makes later pieces of an answer, which are paired with nothing, part of its pair, of which the last piece becomes the response.
-/// Returns the pieces before it, each with the request that it answers.
+/// Makes later pieces of an answer, which are paired with nothing, part of its pair, of which the
+/// last piece becomes the response. Returns the pieces before it, each with the request that it
+/// answers.
 pub(super) fn join(trace: &MessageTrace, pairs: &mut Vec<(u32, u32)>) -> Vec<(u32, u32)> {
     let mut endpoints = at_endpoints(trace, pairs);
     endpoints.retain(|_, endpoint| endpoint.pieces.len() >= FEWEST);
@@ -131,7 +135,8 @@ fn at_endpoints(trace: &MessageTrace, pairs: &[(u32, u32)]) -> FxHashMap<Endpoin
     endpoints
 }
 
-/// How much later than the `one` message the `other` one of its connection was seen, by the clock of one of the ends.
+/// How much later than the `one` message the `other` one of its connection was seen, by the clock
+/// of one of the ends.
 fn between(trace: &MessageTrace, one: u32, other: u32) -> Option<i64> {
     let (one, other) = (pairing::times(trace, one), pairing::times(trace, other));
     one.into_iter().zip(other).find_map(|(one, other)| Some(other? - one?))

@@ -16,8 +16,8 @@ struct Client {
 
 const GATEWAY: Client = Client { is_asked: true, waits: [300, 10] };
 
-/// Ten times "user" asks "b" for something, which is done by three questions to "a". After the answer to the second of them a
-/// has another message. Rows are told by when they were sent.
+/// Ten times "user" asks "b" for something, which is done by three questions to "a". After the
+/// answer to the second of them a has another message. Rows are told by when they were sent.
 fn files(client: Client) -> (MessageTrace, Calls) {
     let mut trace = Fixture::new();
     for at in 0..10 {

@@ -1,10 +1,11 @@
-//! Connections that carry many calls at once (HTTP/2, AMQP, pipelining): which answer is to which request, as far as that can be told
-//! without reading anything, and how doubtful it is.
+//! Connections that carry many calls at once (HTTP/2, AMQP, pipelining): which answer is to which
+//! request, as far as that can be told without reading anything, and how doubtful it is.
 //!
-//! Answers are given to the requests that are open in the order in which those were made. That is right where one is open.
-//! Where several are, what is usual on the connection tells which is likelier ([`likelihood`]). Messages of the
-//! connection's own (acknowledgements, pings, what closes a stream) are no requests and no answers. They are small, and
-//! must not shift all that is behind them. Nor must requests that were never answered, or several that one write held: the
+//! Answers are given to the requests that are open in the order in which those were made. That is
+//! right where one is open. Where several are, what is usual on the connection tells which is
+//! likelier ([`likelihood`]). Messages of the connection's own (acknowledgements, pings, what
+//! closes a stream) are no requests and no answers. They are small, and must not shift all that is
+//! behind them. Nor must requests that were never answered, or several that one write held: the
 //! number of open requests goes up and down, and what it never falls below again is not open.
 
 mod likelihood;
@@ -27,20 +28,21 @@ const LEAST_DOUBT: f64 = 0.01;
 /// So many turns, and one in so many, have messages that cross.
 const CROSSINGS: usize = 8;
 const CROSSING_SELDOM: usize = 100;
-/// If both sides sent on their own, the number that is open would stray like a random walk, by about the square root of the
-/// number of messages. Here it may stray by this part of that.
+/// If both sides sent on their own, the number that is open would stray like a random walk, by
+/// about the square root of the number of messages. Here it may stray by this part of that.
 const WALK: f64 = 0.5;
 /// What is open is compared with what will be at so many answers from then on.
 const AHEAD: usize = 64;
 
-/// Whether the flow of these rows, which are in order with their times, is a connection with many calls at once. If not, messages
-/// of the connection's own leave `rows`.
+/// Whether the flow of these rows, which are in order with their times, is a connection with many
+/// calls at once. If not, messages of the connection's own leave `rows`.
 pub(super) fn carries_many(trace: &MessageTrace, rows: &mut Vec<(i64, u32)>) -> bool {
     pair(trace, rows, &mut Vec::new())
 }
 
-/// Appends the pairs of a flow if it is a connection with many calls at once. `rows` are in order, with their times. If not, only
-/// messages of the connection's own are paired with nothing and leave `rows`, and the rest takes turns.
+/// Appends the pairs of a flow if it is a connection with many calls at once. `rows` are in order,
+/// with their times. If not, only messages of the connection's own are paired with nothing and
+/// leave `rows`, and the rest takes turns.
 pub(super) fn pair(trace: &MessageTrace, rows: &mut Vec<(i64, u32)>, pairs: &mut Vec<(u32, u32)>) -> bool {
     let is_connection = |row: u32| trace.message(row as usize).protocol.has_connections();
     if rows.len() < 2 * FEWEST || !rows.first().is_some_and(|(_, row)| is_connection(*row)) {
@@ -88,8 +90,8 @@ fn alone(trace: &MessageTrace, row: u32) -> (u32, u32) {
     if is_request(trace, row) { (row, NONE) } else { (NONE, row) }
 }
 
-/// The sizes that nine in ten of the requests, or of the answers, have at least, and half of them; `None` where there are too few
-/// to tell.
+/// The sizes that nine in ten of the requests, or of the answers, have at least, and half of them;
+/// `None` where there are too few to tell.
 fn usual(trace: &MessageTrace, rows: &[(i64, u32)], requests: bool) -> Option<(i64, i64)> {
     let of_side = rows.iter().filter(|(_, row)| is_request(trace, *row) == requests);
     let mut sizes: Vec<i64> = of_side.map(|(_, row)| trace.bytes(*row as usize)).collect();
@@ -108,7 +110,8 @@ fn is_multiplexed(trace: &MessageTrace, rows: &[u32]) -> bool {
     is_even && (more(requests) && more(answers) || (do_cross(trace, rows, turns) && comes_back(trace, rows)))
 }
 
-/// Whether there are turns in which a request was on its way while an answer was, too: where the sides take turns none does.
+/// Whether there are turns in which a request was on its way while an answer was, too: where the
+/// sides take turns none does.
 fn do_cross(trace: &MessageTrace, rows: &[u32], turns: usize) -> bool {
     let mut crossing = 0;
     for two in rows.windows(2) {
@@ -211,8 +214,8 @@ fn likeliest(trace: &MessageTrace, pairs: &mut [(u32, u32)]) {
     places.zip(together.paired()).for_each(|(pair, call)| *pair = (call.request, call.answer));
 }
 
-/// How doubtful each call's pairing is, from 0 on, where calls of a flow were open together. Calls with ids are sure. Calls that are
-/// sure are left out; the others are in order.
+/// How doubtful each call's pairing is, from 0 on, where calls of a flow were open together. Calls
+/// with ids are sure. Calls that are sure are left out; the others are in order.
 pub(super) fn doubts(trace: &MessageTrace, calls: &Calls) -> Vec<(u32, f32)> {
     let mut of_flow: Vec<(i64, u32, u32)> = Vec::new();
     for call in 0..calls.len() {

@@ -5,7 +5,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::fixture::Fixture;
 
-/// A message of connection 1: whether it is a request, its time and its size. The one that asks is "c", the other "a".
+/// A message of connection 1: whether it is a request, its time and its size. The one that asks is
+/// "c", the other "a".
 type Row = (bool, i64, i64);
 
 fn calls(rows: &[Row]) -> (MessageTrace, Calls) {
@@ -68,13 +69,15 @@ fn what_is_open_together_goes_in_order_and_is_doubtful() {
         let at = 1_000 * number as i64;
         assert_eq!(pair, [(Some(at), Some(at + 200)), (Some(at + 100), Some(at + 300))]);
     }
-    // Of two that were open the first answer may have been to either, and the other one to the other.
+    // Of two that were open the first answer may have been to either, and the other one to the
+    // other.
     assert_eq!([found.1.doubt(0), found.1.doubt(1)], [0.5, 0.5]);
 }
 
 #[test]
 fn nothing_shifts_what_is_behind() {
-    // Trailers and window updates now and then, and a request that is never answered in every tenth round.
+    // Trailers and window updates now and then, and a request that is never answered in every tenth
+    // round.
     let mut rows = rounds(200, &TWO);
     rows.extend(rounds(200, &[(true, 210, 13), (false, 310, 11)]).chunks(2).step_by(7).flatten());
     rows.extend(rounds(200, &[(true, 150, 300)]).into_iter().step_by(10));
@@ -120,8 +123,8 @@ proptest! {
     }
 }
 
-/// Calls of a connection that are open together now and then: by number, when they are asked and answered, and their sizes. Every
-/// other one is short and small.
+/// Calls of a connection that are open together now and then: by number, when they are asked and
+/// answered, and their sizes. Every other one is short and small.
 fn overlapping(count: i64, apart: impl Fn(i64) -> i64) -> Vec<[Row; 2]> {
     let mut at = 0;
     let call = |number| {
@@ -148,7 +151,8 @@ fn right(made: &[[Row; 2]]) -> Vec<(bool, f64)> {
 
 #[test]
 fn sizes_and_durations_tell_whose_answer_comes_first() {
-    // A short call begins while each long one is open, and is over before; every fourth of each is apart.
+    // A short call begins while each long one is open, and is over before; every fourth of each is
+    // apart.
     let made = overlapping(400, |number| if number % 2 == 0 && number % 8 != 0 { 300 } else { 2_000 });
     let found = right(&made);
     assert!(found.iter().all(|(is_right, _)| *is_right));
@@ -185,7 +189,8 @@ fn calls_that_are_alike_are_doubtful_with_all_that_is_open_with_them() {
 
 #[test]
 fn answers_in_order_of_receipt_stay_in_order() {
-    // A server that does one after the other: a short call waits for the long one that came before it.
+    // A server that does one after the other: a short call waits for the long one that came before
+    // it.
     let (mut at, mut free) = (0, 0);
     let mut made = Vec::new();
     for number in 0..400_i64 {

@@ -1,9 +1,11 @@
-//! Ports at which a program accepts for once. Some servers tell their clients over one connection at which port they wait for
-//! another one (FTP's files, calls back): the port is the kernel's choice or the next of a range, it is open for a moment, and the
-//! next has another number. What goes over such connections is of one kind, whatever the ports are.
+//! Ports at which a program accepts for once. Some servers tell their clients over one connection
+//! at which port they wait for another one (FTP's files, calls back): the port is the kernel's
+//! choice or the next of a range, it is open for a moment, and the next has another number. What
+//! goes over such connections is of one kind, whatever the ports are.
 //!
-//! It shows in the trace: a program that accepts at many ports, at nearly all of which it hardly ever accepts, and each time
-//! for a short time. Services of one program name on one host, each at a port of its own, are asked again and again.
+//! It shows in the trace: a program that accepts at many ports, at nearly all of which it hardly
+//! ever accepts, and each time for a short time. Services of one program name on one host, each at
+//! a port of its own, are asked again and again.
 
 use message_trace::{Endpoint, EndpointId, FROM_CONNECTING, MessageTrace, NodeId};
 use rustc_hash::FxHashMap;
@@ -17,8 +19,8 @@ const MOST_CONNECTIONS: usize = 8;
 /// The largest part of the trace's time for which a connection of these ports is used.
 const SHORT: f64 = 0.02;
 
-/// The connections that were accepted at an endpoint: each with when its first and its last message were. Of more than
-/// [`MOST_CONNECTIONS`] one more is kept.
+/// The connections that were accepted at an endpoint: each with when its first and its last message
+/// were. Of more than [`MOST_CONNECTIONS`] one more is kept.
 #[derive(Default)]
 struct Accepted(Vec<(i64, [i64; 2])>);
 
@@ -77,7 +79,8 @@ mod tests {
     use super::*;
     use crate::fixture::Fixture;
 
-    /// A program that is asked at port 21 and then at one of `ports`, so often, for `long` each time.
+    /// A program that is asked at port 21 and then at one of `ports`, so often, for `long` each
+    /// time.
     fn passing(rounds: i64, ports: i64, long: i64) -> usize {
         let mut trace = Fixture::new();
         for round in 0..rounds {

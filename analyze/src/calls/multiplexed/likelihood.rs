@@ -1,16 +1,18 @@
-//! Which answer is whose among the calls of one connection that are open together, by what is usual there: answers of which size
-//! requests of a size have, and how long such calls take.
+//! Which answer is whose among the calls of one connection that are open together, by what is usual
+//! there: answers of which size requests of a size have, and how long such calls take.
 //!
-//! All of that is learned from calls that nobody else's were open with, and then from all of them. From the order in which requests
-//! were made, two calls exchange their answers wherever that is likelier, until no two do. How likely it still is that a call has
-//! another one's answer tells how doubtful it is. A server that answers in order of receipt (pipelining) shows by calls that are
+//! All of that is learned from calls that nobody else's were open with, and then from all of them.
+//! From the order in which requests were made, two calls exchange their answers wherever that is
+//! likelier, until no two do. How likely it still is that a call has another one's answer tells how
+//! doubtful it is. A server that answers in order of receipt (pipelining) shows by calls that are
 //! unlike: then none exchange answers, and none are doubtful.
 
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-/// From so many calls that were open alone it is learned at first, if there are; and fewer of any are not judged.
+/// From so many calls that were open alone it is learned at first, if there are; and fewer of any
+/// are not judged.
 const FEWEST: usize = 32;
 /// Sizes that so many messages have are told apart, others by their magnitude.
 const FREQUENT: u32 = 16;
@@ -25,9 +27,10 @@ const NEAR: usize = 16;
 /// It is learned so often at most, and each time gone through so often.
 const ROUNDS: usize = 6;
 const SWEEPS: usize = 3;
-/// A call is at least this part as doubtful as the most doubtful of those that were open with it, and as its connection on
-/// average: where most are guesses, what was learned from them is a guess, too. Without it 85 to 94% of the links that
-/// were said with 0.9 or more were right for gRPC in Python and Rust.
+/// A call is at least this part as doubtful as the most doubtful of those that were open with it,
+/// and as its connection on average: where most are guesses, what was learned from them is a guess,
+/// too. Without it 85 to 94% of the links that were said with 0.9 or more were right for gRPC in
+/// Python and Rust.
 const SHARED: f64 = 0.3;
 /// Calls that are unlike say so if one pairing is likelier by this, as a logarithm,
 const CLEAR: f64 = 3.0;
@@ -179,8 +182,8 @@ impl Together {
         self.members.iter().map(|member| member.call).zip(doubts).collect()
     }
 
-    /// What is usual by the order alone: of calls with which no other was open at any time, or of those that were the last that was
-    /// open, or of all, as far as there are enough.
+    /// What is usual by the order alone: of calls with which no other was open at any time, or of
+    /// those that were the last that was open, or of all, as far as there are enough.
     fn usual_at_first(&self) -> Usual {
         let is_alone = |place: usize| self.alone[place] && (place == 0 || self.alone[place - 1]);
         let of = |is: &dyn Fn(usize) -> bool| -> Vec<&Member> {
@@ -247,7 +250,8 @@ impl Together {
         1.0 - 1.0 / (1.0 + odds.sum::<f64>())
     }
 
-    /// The largest doubt of those that were open together with a call: what they have to do with each other is as doubtful.
+    /// The largest doubt of those that were open together with a call: what they have to do with
+    /// each other is as doubtful.
     fn around(&self, doubts: &[f64], place: usize) -> f64 {
         self.open_with(place).map(|other| doubts[other]).fold(0.0, f64::max)
     }
@@ -262,7 +266,8 @@ impl Together {
         })
     }
 
-    /// Where there are too few calls to tell what is usual: of those that were open together the answer may be any one's.
+    /// Where there are too few calls to tell what is usual: of those that were open together the
+    /// answer may be any one's.
     fn by_number(&self) -> Vec<f64> {
         let mut doubts = Vec::with_capacity(self.members.len());
         let mut first = 0;

@@ -1,7 +1,8 @@
-//! How long after its answer calls are still made for a request: logging, cache fills and notifications come after the
-//! response. They show where a call is made while no request is open: after a short time, mostly, in which little of the idle
-//! time lies, or after most of the answers. Where each request has a thread of its own ([`super::holders`]), threads are looked
-//! at one by one, as others nearly always have something to do.
+//! How long after its answer calls are still made for a request: logging, cache fills and
+//! notifications come after the response. They show where a call is made while no request is open:
+//! after a short time, mostly, in which little of the idle time lies, or after most of the answers.
+//! Where each request has a thread of its own ([`super::holders`]), threads are looked at one by
+//! one, as others nearly always have something to do.
 
 use rustc_hash::FxHashMap;
 
@@ -43,14 +44,16 @@ struct Doing {
     made: usize,
 }
 
-/// What `service`, of which nothing is known yet, shows of calls after the answer; `by_thread`: each thread by itself.
+/// What `service`, of which nothing is known yet, shows of calls after the answer; `by_thread`:
+/// each thread by itself.
 pub(super) fn of(service: &Service, by_thread: bool) -> Afterwards {
     let mut all: FxHashMap<u32, Doing> = FxHashMap::default();
     let receiver = |request: u32| match service.request_threads.get(request as usize) {
         Some([receiver, _]) if by_thread => *receiver,
         _ => 0,
     };
-    // How long after the last answer a call was made, its kind, and how long nothing was open after an answer.
+    // How long after the last answer a call was made, its kind, and how long nothing was open after
+    // an answer.
     let mut calls: Vec<(i64, u32)> = Vec::new();
     let mut idle: Vec<i64> = Vec::new();
     // Of each time in which nothing was open: how long it was, and how many calls were made in it.
@@ -126,7 +129,8 @@ pub(super) fn of(service: &Service, by_thread: bool) -> Afterwards {
     Afterwards { linger, kinds }
 }
 
-/// Whether more calls are made in longer idle times, as a timer does, and not so many after each answer.
+/// Whether more calls are made in longer idle times, as a timer does, and not so many after each
+/// answer.
 fn come_with_time(mut stretches: Vec<(i64, usize)>) -> bool {
     stretches.sort_unstable();
     let (short, long) = stretches.split_at(stretches.len() / 2);
@@ -164,7 +168,8 @@ mod tests {
 
     #[test]
     fn threads_are_looked_at_one_by_one_where_others_are_always_busy() {
-        // One thread has a request open all the time; the other makes a call 1 ms after two of its answers.
+        // One thread has a request open all the time; the other makes a call 1 ms after two of its
+        // answers.
         let mut service = service(|request| if request % 30 == 7 { vec![11 * MS] } else { vec![] });
         service.requests.insert(0, Span { begin: -MS, end: 10_000 * MS, kind: 9 });
         service.request_threads = vec![[1; 2]; service.requests.len()];

@@ -1,7 +1,7 @@
-//! The order in which waiting requests are served. Delays alone, taken for independent, say too little about it: what
-//! holds up one request mostly holds up the next as well, so that requests overtake less often than their delays would
-//! let one think, and never where a service is first in, first out. How much less is learned for each kind of call from
-//! how often it happens.
+//! The order in which waiting requests are served. Delays alone, taken for independent, say too
+//! little about it: what holds up one request mostly holds up the next as well, so that requests
+//! overtake less often than their delays would let one think, and never where a service is first
+//! in, first out. How much less is learned for each kind of call from how often it happens.
 
 use rustc_hash::FxHashMap;
 
@@ -11,8 +11,8 @@ use super::search::MOST_OPEN;
 use super::service::{Event, Service, recent};
 use super::shapes::Shapes;
 
-/// What is taken to have been seen beforehand: so many times two requests waited that were as likely to be next, and so
-/// often the later one was.
+/// What is taken to have been seen beforehand: so many times two requests waited that were as
+/// likely to be next, and so often the later one was.
 const BEFOREHAND: (usize, usize) = (6, 2);
 /// The same for an event loop.
 const BEFOREHAND_IN_A_LOOP: (usize, usize) = (60, 2);
@@ -20,15 +20,16 @@ const BEFOREHAND_IN_A_LOOP: (usize, usize) = (60, 2);
 const LEAST: f64 = -1.0;
 const MOST: f64 = 4.0;
 
-/// What is less than this when all is learned counts nothing: the one best assignment, from which it is learned, has fewer that overtake than
-/// there are, as it gives calls that could be of either to the one that waits longer.
+/// What is less than this when all is learned counts nothing: the one best assignment, from which
+/// it is learned, has fewer that overtake than there are, as it gives calls that could be of either
+/// to the one that waits longer.
 pub(super) const SURE: f64 = 1.5;
 
 /// What is supposed of an event loop before it is known.
 const IN_A_LOOP: f64 = 3.0;
 
-/// Supposes, before anything is learned, how much less often than by their delays requests overtake: in an event loop those
-/// that wait for the same are served in turn.
+/// Supposes, before anything is learned, how much less often than by their delays requests
+/// overtake: in an event loop those that wait for the same are served in turn.
 pub(super) fn suppose(service: &Service, model: &mut Model) {
     if service.is_event_loop() {
         model.overtaking.extend(service.calls.iter().map(|call| (call.kind, IN_A_LOOP)));
@@ -47,8 +48,9 @@ pub(super) struct Way {
     pub(super) has_before: bool,
 }
 
-/// Makes it less likely that a call of that kind is for a request while another one waits longer for such a call, whoever
-/// made that request: a pool of connections has one queue for all. What all that wait have together stays as it was.
+/// Makes it less likely that a call of that kind is for a request while another one waits longer
+/// for such a call, whoever made that request: a pool of connections has one queue for all. What
+/// all that wait have together stays as it was.
 pub(super) fn tilt(ways: &mut [Way], call: u32, overtaking: &FxHashMap<u32, f64>) {
     let Some(less) = overtaking.get(&call) else { return };
     let waiting = || ways.iter().filter(|way| way.waiting.is_some());
@@ -118,8 +120,8 @@ pub(super) fn learn(
     }
 }
 
-/// Of requests, given by since when they wait, how well the call fits, and whether it was for them: the probability that
-/// one overtakes, and whether it did. `None`: the call was for none of them.
+/// Of requests, given by since when they wait, how well the call fits, and whether it was for them:
+/// the probability that one overtakes, and whether it did. `None`: the call was for none of them.
 fn overtaken(waiting: &[(i64, f64, bool)]) -> Option<(f64, bool)> {
     let (since, _, _) = waiting.iter().find(|(_, _, own)| *own)?;
     let first = waiting.iter().map(|(since, _, _)| *since).min()?;
@@ -129,7 +131,8 @@ fn overtaken(waiting: &[(i64, f64, bool)]) -> Option<(f64, bool)> {
     Some((late / waiting.iter().map(|way| weight(&way)).sum::<f64>(), *since > first))
 }
 
-/// What the logarithm of the odds must be less by, so that as many overtake as did: found by halving.
+/// What the logarithm of the odds must be less by, so that as many overtake as did: found by
+/// halving.
 fn less_often(seen: &[(f64, bool)]) -> f64 {
     let did = seen.iter().filter(|(_, did)| *did).count() as f64;
     let (mut low, mut high) = (LEAST, MOST);

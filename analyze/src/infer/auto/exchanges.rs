@@ -1,10 +1,12 @@
-//! What the search gave up too early, mended. A beam keeps few hypotheses, and what tells two requests apart often comes
-//! long after their calls: with the answer to one of them, or with the next call. So after the search two requests
-//! exchange calls of a kind wherever both together fit better then: one call each, all from there on, or all up to there.
+//! What the search gave up too early, mended. A beam keeps few hypotheses, and what tells two
+//! requests apart often comes long after their calls: with the answer to one of them, or with the
+//! next call. So after the search two requests exchange calls of a kind wherever both together fit
+//! better then: one call each, all from there on, or all up to there.
 //!
-//! Models are learned from what comes of it, so that they explain less of what the beam got wrong. An exchange after which
-//! one request overtakes the other is worth less by as much as overtaking is rarer than by the delays. Where requests are
-//! served in turn ([`super::discipline`]) the search is left alone.
+//! Models are learned from what comes of it, so that they explain less of what the beam got wrong.
+//! An exchange after which one request overtakes the other is worth less by as much as overtaking
+//! is rarer than by the delays. Where requests are served in turn ([`super::discipline`]) the
+//! search is left alone.
 
 use super::NONE;
 use super::agreement::candidates;
@@ -13,15 +15,18 @@ use super::model::{At, Model};
 use super::service::{Event, Service, made_for, recent};
 use super::shapes::Shapes;
 
-/// How often all calls are looked at. More than two times changed nothing on the sets of docs/accuracy.md.
+/// How often all calls are looked at. More than two times changed nothing on the sets of
+/// docs/accuracy.md.
 const SWEEPS: usize = 2;
-/// Most requests that a call's request is compared with, those that were received next to it. With 12 the sets have the same
-/// links within 0.2 points, and a service with many open requests takes three times as long.
+/// Most requests that a call's request is compared with, those that were received next to it. With
+/// 12 the sets have the same links within 0.2 points, and a service with many open requests takes
+/// three times as long.
 const OTHERS: usize = 4;
 /// Most calls of another request that one call is compared with, those that were made next to it.
 const ALIKE: usize = 2;
-/// Requests that have more calls than that together are left as they are. What is looked at for two requests grows with the square of
-/// their calls, and what makes many calls is told apart by some of them anyway.
+/// Requests that have more calls than that together are left as they are. What is looked at for two
+/// requests grows with the square of their calls, and what makes many calls is told apart by some
+/// of them anyway.
 const MOST_CALLS: usize = 16;
 /// An exchange must be worth so many nats.
 const WORTH: f64 = 0.01;
@@ -37,7 +42,8 @@ enum Exchange {
     Earlier,
 }
 
-/// Exchanges calls of `service` between their requests, given by `owner`, where that fits better by `model`.
+/// Exchanges calls of `service` between their requests, given by `owner`, where that fits better by
+/// `model`.
 pub(super) fn improve(
     service: &Service,
     events: &[(i64, Event)],
@@ -101,7 +107,8 @@ struct Pairs<'a> {
 }
 
 impl Pairs<'_> {
-    /// Exchanges what is best exchanged between two requests about the `call` of one of them; whether anything was.
+    /// Exchanges what is best exchanged between two requests about the `call` of one of them;
+    /// whether anything was.
     fn exchange(&mut self, call: u32, own: u32, other: u32) -> bool {
         let kind = self.service.calls[call as usize].kind;
         let less = self.model.overtaking.get(&kind).copied().unwrap_or(0.0).max(0.0);
@@ -134,8 +141,8 @@ impl Pairs<'_> {
         true
     }
 
-    /// 1 where an exchange of these calls lets the later request overtake, -1 where it ends that, and 0 where they do not
-    /// wait together.
+    /// 1 where an exchange of these calls lets the later request overtake, -1 where it ends that,
+    /// and 0 where they do not wait together.
     fn in_order(&mut self, at: [(u32, u32); 2]) -> f64 {
         let since = at.map(|(request, call)| {
             let made: Vec<u32> =
@@ -153,8 +160,8 @@ impl Pairs<'_> {
         if (own < other) == (at[0].1 < at[1].1) { 1.0 } else { -1.0 }
     }
 
-    /// The calls of two requests after an exchange about one call of each. None where a request cannot have made
-    /// what it would get, or where it is the same as an exchange of one for one.
+    /// The calls of two requests after an exchange about one call of each. None where a request
+    /// cannot have made what it would get, or where it is the same as an exchange of one for one.
     fn exchanged(&self, at: [(u32, u32); 2], exchange: Exchange) -> Option<[Vec<u32>; 2]> {
         let mut result = [Vec::new(), Vec::new()];
         let mut going = 0;
@@ -211,7 +218,8 @@ mod tests {
     use crate::infer::auto::learn::learn;
     use crate::infer::auto::service::{Span, events};
 
-    /// Pairs of requests that are open together. Each makes two calls, the second so long after the first as tells them apart.
+    /// Pairs of requests that are open together. Each makes two calls, the second so long after the
+    /// first as tells them apart.
     fn service() -> (Service, Vec<u32>) {
         let mut service = Service { window: 1_000_000_000, ..Service::default() };
         let mut calls = Vec::new();

@@ -1,4 +1,5 @@
-//! Connections that a process hands on to another one, as a server does that checks who a client is before it serves it.
+//! Connections that a process hands on to another one, as a server does that checks who a client is
+//! before it serves it.
 
 use message_trace::FROM_CONNECTING;
 

@@ -1,13 +1,15 @@
-//! What is given and what is begun, put beside each other in their order: jobs and who does them, pushes and deliveries.
-//! One that was not seen on either side must not shift all that come after it, so some of both may be left out.
+//! What is given and what is begun, put beside each other in their order: jobs and who does them,
+//! pushes and deliveries. One that was not seen on either side must not shift all that come after
+//! it, so some of both may be left out.
 
 /// So far what is given may be ahead of what is begun, or behind it.
 const AHEAD: usize = 32;
 /// One is left out where that saves so many times as long as usual.
 const LEFT_OUT: i64 = 8;
 
-/// Which of the `given`, by their times in order, each of the `begun` is: in their turn, some of both left out, so that they
-/// begin soon after they were given. `fits` says whether one may be the other, by their places.
+/// Which of the `given`, by their times in order, each of the `begun` is: in their turn, some of
+/// both left out, so that they begin soon after they were given. `fits` says whether one may be the
+/// other, by their places.
 pub(super) fn in_turn(
     given: &[i64],
     begun: &[i64],
@@ -21,12 +23,13 @@ pub(super) fn in_turn(
     }
     let middle = waits.len() / 2;
     let left_out = waits.select_nth_unstable(middle).1.saturating_mul(LEFT_OUT).max(1);
-    // What it costs to have done with so many that are given, by how far they are ahead of the others, and how that came about.
+    // What it costs to have done with so many that are given, by how far they are ahead of the
+    // others, and how that came about.
     let width = 2 * AHEAD + 1;
     let mut costs = vec![i64::MAX; width];
     let mut how: Vec<Step> = Vec::with_capacity((begun.len() + 1) * width);
-    // How far jobs are ahead in the middle of what is looked at, by the run: it goes after what is cheapest, as what is left
-    // out adds up.
+    // How far jobs are ahead in the middle of what is looked at, by the run: it goes after what is
+    // cheapest, as what is left out adds up.
     let mut middles: Vec<isize> = Vec::with_capacity(begun.len() + 1);
     let place = |run: usize, ahead: usize, middle: isize| {
         (run + ahead).checked_add_signed(middle)?.checked_sub(AHEAD)
@@ -109,7 +112,8 @@ mod tests {
             |jobs: &[usize]| in_turn(&given, &jobs.iter().map(begun).collect::<Vec<_>>(), |_, _| true);
         let all: Vec<usize> = (0..60).collect();
         assert_eq!(taken(&all), all.iter().map(|job| Some(*job)).collect::<Vec<_>>());
-        // The first job and one in the middle are never begun; those after them are in their turn all the same.
+        // The first job and one in the middle are never begun; those after them are in their turn
+        // all the same.
         let some: Vec<usize> = all.iter().copied().filter(|job| ![0, 30].contains(job)).collect();
         assert_eq!(taken(&some), some.iter().map(|job| Some(*job)).collect::<Vec<_>>());
         // A run for a job of which nothing is known.

@@ -129,8 +129,9 @@ impl<'trace> Jobs<'trace> {
         }
     }
 
-    /// Who gives work to others, and so does not work for them, even where both are of one program: what it sends is
-    /// mostly what others are given, or it sent some before anybody was given anything.
+    /// Who gives work to others, and so does not work for them, even where both are of one program:
+    /// what it sends is mostly what others are given, or it sent some before anybody was given
+    /// anything.
     fn pushers(&self, trace: &MessageTrace, naming: &Naming) -> FxHashSet<u32> {
         let all = || self.of_nodes.values().flatten();
         let first = all().map(|job| (job.span.begin, job.row)).min().map(|(_, row)| row);
@@ -235,9 +236,9 @@ fn ends(trace: &MessageTrace, calls: &Calls, queues: &Queues, deliveries: &[u32]
     ends
 }
 
-/// Where a worker acknowledges each delivery, and may be given more before it does: when each is over. `events` are in
-/// order. Which delivery an acknowledgement is for is not known. If at most n are open at once, a delivery is over at the
-/// latest with the n-th acknowledgement after it.
+/// Where a worker acknowledges each delivery, and may be given more before it does: when each is
+/// over. `events` are in order. Which delivery an acknowledgement is for is not known. If at most n
+/// are open at once, a delivery is over at the latest with the n-th acknowledgement after it.
 fn acknowledged(events: &[(i64, Event, u32)]) -> Option<Vec<(u32, i64)>> {
     /// Fewer deliveries tell nothing.
     const FEWEST: usize = 20;

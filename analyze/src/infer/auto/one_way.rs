@@ -20,8 +20,8 @@ const ALIKE: f64 = 0.97;
 /// Fewer messages that are linked are not learned from.
 const FEWEST: usize = 20;
 
-/// Gives the requests of `service` that nobody answers an end each; `linked` is what message linking
-/// says. Messages of a kind of which a few are answered are no one-way messages.
+/// Gives the requests of `service` that nobody answers an end each; `linked` is what message
+/// linking says. Messages of a kind of which a few are answered are no one-way messages.
 pub(super) fn end_requests(service: &mut Service, trace: &MessageTrace, calls: &Calls, linked: &Links) {
     let kinds = unanswered(service);
     if kinds.is_empty() {

@@ -1,8 +1,8 @@
-//! Workers that have others do their jobs: whoever gets the jobs hands them to processes or threads of
-//! its own, out of sight. Each of these does one job after the other, so that its calls are runs, one
-//! for each job, and jobs are begun in the order in which they were given. A run begins with the kind
-//! of call of which there are as many as jobs, and before which there is most time: then the next job
-//! is waited for.
+//! Workers that have others do their jobs: whoever gets the jobs hands them to processes or threads
+//! of its own, out of sight. Each of these does one job after the other, so that its calls are
+//! runs, one for each job, and jobs are begun in the order in which they were given. A run begins
+//! with the kind of call of which there are as many as jobs, and before which there is most time:
+//! then the next job is waited for.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -19,8 +19,9 @@ const SELDOM: usize = 20;
 const OF_ONE_LENGTH: u32 = 20;
 /// A job that was given up to so many times as long ago may be begun by this run instead.
 const NEAR: i64 = 2;
-/// How sure it is that a run is for the job in its turn where another one was waiting, too. Nothing in a trace tells it. It is
-/// below 0.9, as workers of Celery began 92 to 97% of their jobs in turn, and others may begin fewer.
+/// How sure it is that a run is for the job in its turn where another one was waiting, too. Nothing
+/// in a trace tells it. It is below 0.9, as workers of Celery began 92 to 97% of their jobs in
+/// turn, and others may begin fewer.
 const SURE: f64 = 0.88;
 /// The part of the jobs that are nearly all,
 const NEARLY_ALL: f64 = 0.99;
@@ -109,7 +110,8 @@ pub(super) fn temper(service: &Service, shares: &mut [Vec<(u32, f64)>]) {
     }
 }
 
-/// Of the `own` calls of who gets the jobs, those that are always the first after one was given, as they note that it was: each with that job.
+/// Of the `own` calls of who gets the jobs, those that are always the first after one was given, as
+/// they note that it was: each with that job.
 fn at_receipt(service: &Service, own: &[u32], jobs: &[u32]) -> Vec<(u32, u32)> {
     let kind = kinds(service, own.iter().copied());
     let mut seen: FxHashMap<Kind, [usize; 2]> = FxHashMap::default();
@@ -171,7 +173,8 @@ fn runs(service: &Service, by_thread: &FxHashMap<u32, Vec<u32>>, jobs: usize) ->
     Some(runs)
 }
 
-/// Where a call goes, its length or, negative, the magnitude of that, and the magnitude of the answer's.
+/// Where a call goes, its length or, negative, the magnitude of that, and the magnitude of the
+/// answer's.
 type Kind = (u32, i64, i64);
 
 fn kinds(service: &Service, calls: impl Iterator<Item = u32>) -> impl Fn(u32) -> Kind {

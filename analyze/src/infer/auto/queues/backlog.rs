@@ -1,11 +1,11 @@
 //! Queues that are hardly ever empty. A worker that has less time than there is work gets something
-//! at once whenever it asks, so that almost nothing is waited for, and [`super::wakes`] has nothing to
-//! learn from. What such a queue shows is its account: nothing is delivered before as much was
+//! at once whenever it asks, so that almost nothing is waited for, and [`super::wakes`] has nothing
+//! to learn from. What such a queue shows is its account: nothing is delivered before as much was
 //! pushed; who has to wait, or is told that there is nothing, finds all delivered; and the one push
 //! that comes meanwhile ends the waiting. Then the oldest push goes first.
 //!
-//! What is asked for by who serves others may be asked for on their behalf, and what comes before it
-//! be only what they did before. So only those are looked at to whom nobody connects.
+//! What is asked for by who serves others may be asked for on their behalf, and what comes before
+//! it be only what they did before. So only those are looked at to whom nobody connects.
 
 use rustc_hash::FxHashSet;
 
@@ -24,16 +24,17 @@ const NEARLY_ALL: f64 = 0.9;
 const PART: i64 = 20;
 /// So much of the times that it was found empty, or was waited for, must agree.
 const AGREES: f64 = 0.9;
-/// How sure a delivery is that of the push in its turn, and of each of those beside it: a broker may hand out a few in another
-/// order, as where a delivery is taken back. The account of what lies in the queue must agree all the time.
+/// How sure a delivery is that of the push in its turn, and of each of those beside it: a broker
+/// may hand out a few in another order, as where a delivery is taken back. The account of what lies
+/// in the queue must agree all the time.
 const SURE: f64 = 0.93;
 const BESIDE: f64 = 0.03;
 
 /// Deliveries by their rows, with the rows of pushes and their probabilities, the likeliest first.
 pub(super) type Deliveries = Vec<(u32, Vec<(u32, f64)>)>;
 
-/// The replies of one kind as a queue, if they are from one that is hardly ever empty, and what each
-/// of them delivers.
+/// The replies of one kind as a queue, if they are from one that is hardly ever empty, and what
+/// each of them delivers.
 pub(super) fn queue(broker: &Broker, replies: usize) -> Option<(Queue, Deliveries)> {
     let all = &broker.replies[replies].all;
     if all.len() < FEWEST || all.iter().any(|reply| reply.request.is_none() || !reply.to_client) {
@@ -60,8 +61,8 @@ pub(super) fn queue(broker: &Broker, replies: usize) -> Option<(Queue, Deliverie
         })
 }
 
-/// Which kinds of receipts may be the pushes: one, or those that are answered alike of one way or of
-/// all ways.
+/// Which kinds of receipts may be the pushes: one, or those that are answered alike of one way or
+/// of all ways.
 fn candidates(broker: &Broker) -> Vec<Vec<usize>> {
     let kinds = 0..broker.receipts.len();
     let mut found: Vec<Vec<usize>> = kinds.clone().map(|kind| vec![kind]).collect();
@@ -116,8 +117,9 @@ impl<'broker> Account<'broker> {
         account.agrees(all, is_long).then_some(account)
     }
 
-    /// Whether the queue is empty where it was waited for, or where it is said to be, not only in the
-    /// beginning; and whether what was waited for came with the one push that there was meanwhile.
+    /// Whether the queue is empty where it was waited for, or where it is said to be, not only in
+    /// the beginning; and whether what was waited for came with the one push that there was
+    /// meanwhile.
     fn agrees(&self, all: &[Reply], is_long: impl Fn(&&Reply) -> bool) -> bool {
         let until = |time: i64| self.pushes.partition_point(|push| push.time <= time);
         let delivered = |time: i64| self.brought.partition_point(|reply| reply.time < time);

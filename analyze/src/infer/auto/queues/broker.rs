@@ -127,7 +127,8 @@ pub(super) fn brokers(trace: &MessageTrace, naming: &Naming, calls: &Calls, wind
     let shared = shared(trace, calls);
     let request_of = |row: usize| {
         let call = calls.of_message(row);
-        // Where nothing tells which answer is whose, what is told unasked seems to answer something.
+        // Where nothing tells which answer is whose, what is told unasked seems to answer
+        // something.
         let is_told = !shared.contains(&trace.flow(row));
         calls
             .request(call)

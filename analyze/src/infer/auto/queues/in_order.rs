@@ -99,9 +99,9 @@ pub(super) fn causes(broker: &Broker, queues: &[Queue]) -> Deliveries {
     found
 }
 
-/// What a reply brings that was waited for, but of which nothing came right before: where the machine is busy the
-/// broker is woken late. The oldest push that came while it waited and was not delivered, if it has the length
-/// that this one's must have.
+/// What a reply brings that was waited for, but of which nothing came right before: where the
+/// machine is busy the broker is woken late. The oldest push that came while it waited and was not
+/// delivered, if it has the length that this one's must have.
 fn late(pending: &VecDeque<Push>, reply: &Reply, queue: &Queue) -> Vec<(u32, f64)> {
     let is_late = |push: &&Push| {
         queue.pushes.contains(&push.kind)
@@ -112,8 +112,8 @@ fn late(pending: &VecDeque<Push>, reply: &Reply, queue: &Queue) -> Vec<(u32, f64
     weighed(pending.iter().filter(is_late), reply, queue)
 }
 
-/// The causes of deliveries that are told unasked, over a connection on which more is said, where there are about as many as pushes: each
-/// brings the push in its turn, or several at once.
+/// The causes of deliveries that are told unasked, over a connection on which more is said, where
+/// there are about as many as pushes: each brings the push in its turn, or several at once.
 fn told(broker: &Broker, queue: &Queue) -> Option<Deliveries> {
     /// One of either in so many may be without the other.
     const SELDOM: usize = 10;
@@ -131,7 +131,8 @@ fn told(broker: &Broker, queue: &Queue) -> Option<Deliveries> {
     }
     let middle = lengths.len() / 2;
     let usual = (*lengths.select_nth_unstable(middle).1).max(1);
-    // What is as long as several was sent together, and what is much shorter is said of something else.
+    // What is as long as several was sent together, and what is much shorter is said of something
+    // else.
     let mut deliveries: Vec<(&Reply, i64)> = Vec::new();
     for reply in all.iter().filter(|reply| !queue.empty.contains(&reply.bytes)) {
         let several = (reply.bytes as f64 / usual as f64).round().max(0.0);
