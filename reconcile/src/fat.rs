@@ -305,6 +305,11 @@ mod tests {
         assert_eq!(pieces(vec![body(0, 290), body(300, 350)]), [1, 1], "all was there");
         assert_eq!(pieces(vec![body(0, 500), body(300, 601)]), [1, 1], "a pause at both ends");
         assert_eq!(pieces(vec![part(0, 500), body(300, 550)]), [1, 1], "no body");
+        // By clocks that are apart nothing can be said of who was behind.
+        let none = || std::iter::empty();
+        let parts = [body(0, 500), body(300, 550)].into_iter();
+        let apart = super::merge(parts, (none(), none()), 100, None, Inside::of(&[], 0), false);
+        assert_eq!(apart.map(|part| part.parts).collect::<Vec<_>>(), [1, 1]);
     }
 
     #[test]

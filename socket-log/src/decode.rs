@@ -390,3 +390,34 @@ fn name(words: Option<&[u32]>, length: usize) -> Result<Option<SocketName>, Faul
     }
     SocketName::decode(&bytes).map(Some).ok_or(Fault::BadField)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encode;
+
+    #[test]
+    fn a_flow_of_an_older_log_is_in_an_unknown_namespace() {
+        let flow = Flow {
+            flow: 7,
+            fd: 9,
+            domain: 2,
+            kind: 1,
+            protocol: 6,
+            origin: Origin::Socket,
+            cookie: 0x1_0000_0002,
+            listener: 3,
+            namespace: 0x2_0000_0001,
+        };
+        let mut words = encode::flow(5, &flow).as_slice().to_vec();
+        let decoded = |words: &[u32]| match step(words) {
+            Step::Record { words, record: Record::Flow(flow), .. } => Some((words, flow)),
+            _ => None,
+        };
+        assert_eq!(decoded(&words), Some((10, flow)));
+        // Without the two words of the namespace, and a length that says so.
+        words.truncate(8);
+        words[0] = words[0] & !0xff00 | 8 << 8;
+        assert_eq!(decoded(&words), Some((8, Flow { namespace: 0, ..flow })));
+    }
+}

@@ -1,19 +1,25 @@
-//! The algorithm of our own: which call was made for which request, from all that a black box shows of a service. It
-//! learns from the trace itself how long after what each kind of call is made, which calls a kind of request has and in
-//! which order, and whether those who wait are served in turn; and it takes the assignment of all calls of a service
-//! that fits all of it best together. Nothing is configured, and no call graph is given.
+//! The algorithm of our own: which call was made for which request, from all that a black box shows
+//! of a service. It learns from the trace itself how long after what each kind of call is made,
+//! which calls a kind of request has and in which order, and whether those who wait are served in
+//! turn; and it takes the assignment of all calls of a service that fits all of it best together.
+//! Nothing is configured, and no call graph is given.
 //!
-//! Each part is a module: what a service sees ([`service`], from the trace in [`observe`], with those that were not traced in [`middle`]), which calls a timer makes ([`timers`]), what calls are made
-//! after ([`trigger`]), the densities of delays ([`density`]), the shapes of requests ([`shapes`]), what threads prove
-//! ([`threads`], [`holders`]), what connections and sizes do ([`connections`], [`sizes`]), what is known of a service ([`model`]), how it is counted ([`learn`], [`discipline`]), the search
-//! ([`search`], part by part in [`parts`], with what it finds at one event in [`at_event`]) with the probabilities that come
-//! of it ([`lattice`]), what is exchanged after it ([`exchanges`]), and how model and assignment are brought to agree ([`estimate`]).
+//! Each part is a module: what a service sees ([`service`], from the trace in [`observe`], with
+//! those that were not traced in [`middle`], and what is told of it beforehand in [`prepare`]),
+//! which calls a timer makes ([`timers`]), what calls are made after ([`trigger`]), the densities
+//! of delays ([`density`]), the shapes of requests ([`shapes`]), what threads prove ([`threads`],
+//! [`holders`]), what connections and sizes do ([`connections`], [`sizes`]), what is known of a
+//! service ([`model`]), how it is counted ([`learn`], [`discipline`]), the search ([`search`], part
+//! by part in [`parts`], with what it finds at one event in [`at_event`]) with the probabilities
+//! that come of it ([`lattice`]), what is exchanged after it ([`exchanges`]), and how model and
+//! assignment are brought to agree ([`estimate`]).
 //!
-//! Before that, what queues deliver is found ([`queues`]): it is caused by who sent it, and to who gets it it is a request
-//! like others ([`jobs`]), whoever does it ([`pool`]).
+//! Before that, what queues deliver is found ([`queues`]): it is caused by who sent it, and to who
+//! gets it it is a request like others ([`jobs`]), whoever does it ([`pool`]).
 //!
-//! Of messages that belong to no call, and of nodes whose messages are mostly not answered, message linking says what can be
-//! said; but what an untraced node answered, or a process that was handed the connection, is known by the connection or call id. A node that only passes messages on which
+//! Of messages that belong to no call, and of nodes whose messages are mostly not answered, message
+//! linking says what can be said; but what an untraced node answered, or a process that was handed
+//! the connection, is known by the connection or call id. A node that only passes messages on which
 //! nobody answers is a service all the same ([`one_way`]).
 
 mod afterwards;
@@ -41,6 +47,7 @@ mod offsets;
 mod one_way;
 mod parts;
 mod pool;
+mod prepare;
 mod promises;
 #[cfg(test)]
 mod queue_tests;
@@ -74,7 +81,8 @@ use queues::Queues;
 use search::Found;
 use service::Service;
 
-/// The algorithm of our own, with what it has learned of each node in the stretches of the trace so far.
+/// The algorithm of our own, with what it has learned of each node in the stretches of the trace so
+/// far.
 #[derive(Debug, Default)]
 pub struct Auto {
     known: Vec<Option<Known>>,
@@ -142,11 +150,13 @@ impl Inference for Auto {
     }
 }
 
-/// The most that a doubt takes from a link: what is most likely stays so, and no more than that is said of it.
+/// The most that a doubt takes from a link: what is most likely stays so, and no more than that is
+/// said of it.
 const MOST_DOUBT: f64 = 0.45;
 
-/// The parents of a message that a service sent, each with less probability as far as it is doubtful which messages are of one call, or
-/// whether the service's calls are for its requests at all.
+/// The parents of a message that a service sent, each with less probability as far as it is
+/// doubtful which messages are of one call, or whether the service's calls are for its requests at
+/// all.
 fn doubted(
     calls: &Calls,
     message: usize,
@@ -167,8 +177,9 @@ fn doubted(
     (parents, left)
 }
 
-/// The most that a doubt may take from each of these parents, so that the likeliest stays likelier than none, if it is. Where
-/// several may be it, what is taken from all of them is soon more than what one of them has.
+/// The most that a doubt may take from each of these parents, so that the likeliest stays likelier
+/// than none, if it is. Where several may be it, what is taken from all of them is soon more than
+/// what one of them has.
 fn most_doubt(parents: &[(u32, f64)], spontaneous: f64) -> f64 {
     // How near to that it may come.
     const BELOW: f64 = 0.9;
@@ -181,7 +192,8 @@ fn most_doubt(parents: &[(u32, f64)], spontaneous: f64) -> f64 {
 }
 
 impl Auto {
-    /// Notes how many calls of a service fit none of its requests; what that takes from the probability of its links.
+    /// Notes how many calls of a service fit none of its requests; what that takes from the
+    /// probability of its links.
     fn tell_unfit(&mut self, service: &Service, name: &str) -> f64 {
         if service.one_way || service.calls.is_empty() {
             return 0.0;
@@ -208,8 +220,9 @@ impl Auto {
     }
 }
 
-/// The request that a message answers by its connection or call id, where no service tells: its sender was not traced, or another
-/// process on the host got the request, and handed the connection on to the sender.
+/// The request that a message answers by its connection or call id, where no service tells: its
+/// sender was not traced, or another process on the host got the request, and handed the connection
+/// on to the sender.
 fn answered_by_another(
     trace: &MessageTrace,
     naming: &Naming,

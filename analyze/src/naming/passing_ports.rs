@@ -14,6 +14,8 @@ use super::roles::Place;
 
 /// Fewest ports to tell from.
 const FEWEST: usize = 16;
+/// The part of a program's ports that are nearly all.
+const NEARLY_ALL: f64 = 0.9;
 /// At most so many connections are accepted at a port, as a range of ports is gone through again.
 const MOST_CONNECTIONS: usize = 8;
 /// The largest part of the trace's time for which a connection of these ports is used.
@@ -63,15 +65,21 @@ pub(super) fn of(trace: &MessageTrace, host: impl Fn(NodeId) -> Option<u32>) -> 
         }
     }
     let short = last.saturating_sub(first) as f64 * SHORT;
-    let mut by_program: FxHashMap<(u32, &str), Vec<Place>> = FxHashMap::default();
+    // Of each program how many ports it has, and those that pass.
+    let mut by_program: FxHashMap<(u32, &str), (usize, Vec<Place>)> = FxHashMap::default();
     for (place, accepted) in &places {
         let node = programs.get(place).and_then(|node| trace.nodes.get(*node));
-        if let Some(node) = node.filter(|node| node.traced && accepted.is_passing(short)) {
-            by_program.entry((place.0, &node.command)).or_default().push(*place);
+        let Some(node) = node.filter(|node| node.traced) else { continue };
+        let (ports, passing) = by_program.entry((place.0, &node.command)).or_default();
+        *ports += 1;
+        if accepted.is_passing(short) {
+            passing.push(*place);
         }
     }
-    by_program.retain(|_, of_program| of_program.len() >= FEWEST);
-    by_program.into_values().flatten().collect()
+    by_program.retain(|_, (ports, passing)| {
+        passing.len() >= FEWEST && passing.len() as f64 >= NEARLY_ALL * *ports as f64
+    });
+    by_program.into_values().flat_map(|(_, passing)| passing).collect()
 }
 
 #[cfg(test)]
@@ -82,11 +90,22 @@ mod tests {
     /// A program that is asked at port 21 and then at one of `ports`, so often, for `long` each
     /// time.
     fn passing(rounds: i64, ports: i64, long: i64) -> usize {
+        passing_beside(rounds, ports, long, 0)
+    }
+
+    /// The same, where the program has so many other ports, each asked over one connection all the
+    /// time.
+    fn passing_beside(rounds: i64, ports: i64, long: i64, others: i64) -> usize {
         let mut trace = Fixture::new();
+        for (at, port) in
+            [0, 1000 * rounds].into_iter().flat_map(|at| (0..others).map(move |port| (at, port)))
+        {
+            trace.send("client", "server", at, at + 1).ports(50_000, 100 + port as u16).on(2 + port);
+        }
         for round in 0..rounds {
             let (at, port) = (1000 * round, 30_000 + round % ports);
             trace.send("client", "server", at, at + 1).ports(50_000, 21).on(1);
-            let flow = 10 + round;
+            let flow = 1000 + round;
             trace.send("client", "server", at + 5, at + 6).ports(50_000, port as u16).on(flow);
             trace.send("client", "server", at + long, at + long + 1).ports(50_000, port as u16).on(flow);
         }
@@ -104,5 +123,7 @@ mod tests {
     fn services_that_are_asked_for_long_or_often_are_not() {
         assert_eq!(passing(100, 100, 30_000), 0);
         assert_eq!(passing(400, 20, 20), 0);
+        assert_eq!(passing_beside(100, 20, 20, 1), 20);
+        assert_eq!(passing_beside(100, 20, 20, 5), 0, "services of one program name, some of them quiet");
     }
 }

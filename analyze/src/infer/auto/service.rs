@@ -1,9 +1,10 @@
-//! What one node sees of itself: the requests that it received and answered, and the calls that it made, all by its own
-//! clock. Everything that is inferred here is inferred for one service at a time, from these times and kinds alone.
+//! What one node sees of itself: the requests that it received and answered, and the calls that it
+//! made, all by its own clock. Everything that is inferred here is inferred for one service at a
+//! time, from these times and kinds alone.
 
 use rustc_hash::FxHashMap;
 
-use super::{NONE, afterwards, holders, pool, timers};
+use super::NONE;
 use crate::evidence::{Evidence, Without};
 pub(super) use crate::infer::call_links::recent;
 use crate::infer::call_links::{DELIVERY, NodeCalls};
@@ -14,26 +15,30 @@ pub(super) use crate::infer::span::{OPEN, Span};
 pub(super) struct Service {
     pub(super) requests: Vec<Span>,
     pub(super) calls: Vec<Span>,
-    /// The threads that received each request, and that answered it, by numbers of this service; and those that made each
-    /// call and received its response. [`UNKNOWN_THREAD`] where that is not known; empty where none is.
+    /// The threads that received each request, and that answered it, by numbers of this service;
+    /// and those that made each call and received its response. [`UNKNOWN_THREAD`] where that is
+    /// not known; empty where none is.
     pub(super) request_threads: Vec<[u32; 2]>,
     pub(super) call_threads: Vec<[u32; 2]>,
-    /// How many bytes each request and its response have, and each call and its response; [`UNKNOWN_SIZE`] where that is
-    /// not known. Empty where nothing is.
+    /// How many bytes each request and its response have, and each call and its response;
+    /// [`UNKNOWN_SIZE`] where that is not known. Empty where nothing is.
     pub(super) request_sizes: Vec<[i64; 2]>,
     pub(super) call_sizes: Vec<[i64; 2]>,
-    /// For how many nanoseconds each answer was being sent, from its first byte to its last. Empty where none took any.
+    /// For how many nanoseconds each answer was being sent, from its first byte to its last. Empty
+    /// where none took any.
     pub(super) answering: Vec<i64>,
-    /// The call before each call on the same connection; [`NONE`] where there is none. Empty where no connection is known.
+    /// The call before each call on the same connection; [`NONE`] where there is none. Empty where
+    /// no connection is known.
     pub(super) call_before: Vec<u32>,
     /// The call after each call on the same connection, likewise.
     pub(super) call_after: Vec<u32>,
     /// Whether it is doubtful which answer each call has, and so when it ended.
     pub(super) call_unsure: Vec<bool>,
-    /// The request that the thread of each call holds; [`NONE`] where it holds none. Empty where that proves nothing.
+    /// The request that the thread of each call holds; [`NONE`] where it holds none. Empty where
+    /// that proves nothing.
     pub(super) held: Vec<u32>,
-    /// The job that each call of a pool may be for instead of the one that its thread seems to do; [`NONE`] for other calls. Empty
-    /// where there is no pool.
+    /// The job that each call of a pool may be for instead of the one that its thread seems to do;
+    /// [`NONE`] for other calls. Empty where there is no pool.
     pub(super) beside: Vec<u32>,
     /// Which calls of the trace they are.
     pub(super) request_calls: Vec<u32>,
@@ -63,21 +68,12 @@ pub(super) const UNKNOWN_THREAD: u32 = u32::MAX;
 /// The size of what was not seen.
 pub(super) const UNKNOWN_SIZE: i64 = -1;
 
-/// Nobody waits longer for the answer to a request than this many times as long as nearly all of its kind took.
-const PATIENCE: f64 = 1.5;
 /// Of an event loop no more than one event in so many is another thread's.
 const ONE_IN: usize = 100;
-/// The part of the requests that are nearly all.
-const NEARLY_ALL: f64 = 0.99;
-/// Fewer answered requests of a kind tell nothing of how long one may take.
-const FEWEST_ANSWERED: usize = 20;
-/// So many calls of a kind must have been made while requests were open,
-const FEWEST_CALLS: usize = 5;
-/// and so large a part of them must have ended after all of these, if they are not waited for.
-const OUTLAST: f64 = 0.8;
 
 impl Service {
-    /// Whether the call can have been made for the request and, if its answer is waited for, ended before.
+    /// Whether the call can have been made for the request and, if its answer is waited for, ended
+    /// before.
     pub(super) fn covers(&self, request: u32, call: u32) -> bool {
         let is_unwaited = || self.unwaited.binary_search(&self.calls[call as usize].kind).is_ok();
         self.lasts(request, call)
@@ -114,20 +110,23 @@ impl Service {
         self.call_before.get(call as usize).copied().unwrap_or(NONE)
     }
 
-    /// Whether there will be another call on the connection of this one after `time`, and before the request is answered.
+    /// Whether there will be another call on the connection of this one after `time`, and before
+    /// the request is answered.
     pub(super) fn goes_on(&self, call: u32, request: u32, time: i64) -> bool {
         let next = self.call_after.get(call as usize).and_then(|next| self.calls.get(*next as usize));
         next.is_some_and(|next| next.begin > time && next.begin <= self.closed(request))
     }
 
-    /// How many calls no request covers: none that was ever answered was open when they were made and lasted until they were
-    /// answered. What is never answered covers everything that comes after it, and so proves nothing.
+    /// How many calls no request covers: none that was ever answered was open when they were made
+    /// and lasted until they were answered. What is never answered covers everything that comes
+    /// after it, and so proves nothing.
     pub(super) fn unfit_calls(&self) -> usize {
         self.fits().iter().filter(|(_, is_fit)| !is_fit).count()
     }
 
-    /// Of each call whether requests were open when it was made, and whether one of these lasted until it was answered.
-    fn fits(&self) -> Vec<(bool, bool)> {
+    /// Of each call whether requests were open when it was made, and whether one of these lasted
+    /// until it was answered.
+    pub(super) fn fits(&self) -> Vec<(bool, bool)> {
         let mut open: Vec<u32> = Vec::new();
         let mut fits = vec![(false, false); self.calls.len()];
         for (_, event) in events(self) {
@@ -159,8 +158,8 @@ impl Service {
         self.request_threads.get(request as usize).map_or(UNKNOWN_THREAD, |[_, thread]| *thread)
     }
 
-    /// Whether one thread receives all requests, makes all calls and receives what they bring: an event loop, which takes up
-    /// what comes in the order in which it comes.
+    /// Whether one thread receives all requests, makes all calls and receives what they bring: an
+    /// event loop, which takes up what comes in the order in which it comes.
     pub(super) fn is_event_loop(&self) -> bool {
         let receivers = self.request_threads.iter().map(|[receiver, _]| receiver);
         let threads = receivers.chain(self.call_threads.iter().flatten());
@@ -178,20 +177,21 @@ impl Service {
         request.is_some() && request == call
     }
 
-    /// Whether there are requests, and most of them and of the calls have responses, or jobs, of which nobody expects any; else they
-    /// are messages of another kind.
+    /// Whether there are requests, and most of them and of the calls have responses, or jobs, of
+    /// which nobody expects any; else they are messages of another kind.
     pub(super) fn is_answered(&self) -> bool {
         if self.one_way || self.request_calls.iter().any(|call| call & DELIVERY != 0) {
             return true;
         }
         let answered = |spans: &[Span]| spans.iter().filter(|span| span.end != OPEN).count();
         let [requests, calls] = [&self.requests, &self.calls].map(|spans| (answered(spans), spans.len()));
-        // A few messages that are no calls, as what a server tells unasked, make no other service of it.
+        // A few messages that are no calls, as what a server tells unasked, make no other service
+        // of it.
         requests.1 > 0 && 2 * requests.0 >= requests.1 && 2 * (requests.0 + calls.0) >= requests.1 + calls.1
     }
 
-    /// The resolution of the times in nanoseconds: the largest power of ten that divides all of them, from a
-    /// microsecond, below which nothing is to be learned of causes, to a millisecond.
+    /// The resolution of the times in nanoseconds: the largest power of ten that divides all of
+    /// them, from a microsecond, below which nothing is to be learned of causes, to a millisecond.
     pub(super) fn resolution(&self) -> f64 {
         let mut unit = 1_000_000;
         for span in self.requests.iter().chain(&self.calls) {
@@ -227,81 +227,6 @@ impl Service {
             calls: &self.calls,
             made_calls: &self.made_calls,
         }
-    }
-
-    /// Learns what can be told before any call is given to a request: which calls a timer makes, and how long requests take.
-    pub(super) fn prepare(&mut self) {
-        self.learn_patience();
-        self.put_timers_aside();
-        let pool = self.find_pool();
-        self.learn_unwaited();
-        let has_holders = !holders::of(self).is_empty();
-        let afterwards = afterwards::of(self, has_holders);
-        (self.linger, self.after_answer) = (afterwards.linger, afterwards.kinds);
-        if !self.call_before.is_empty() && self.without.has(Evidence::Connections) {
-            self.call_after = vec![NONE; self.calls.len()];
-            for (call, before) in (0..).zip(&self.call_before).filter(|(_, before)| **before != NONE) {
-                self.call_after[*before as usize] = call;
-            }
-        } else {
-            self.call_before = Vec::new();
-        }
-        if !self.without.has(Evidence::Sizes) {
-            (self.request_sizes, self.call_sizes) = (Vec::new(), Vec::new());
-        }
-        (self.held, self.beside) = pool.unwrap_or_else(|| (holders::of(self), Vec::new()));
-    }
-
-    fn learn_patience(&mut self) {
-        let mut durations: FxHashMap<u32, Vec<i64>> = FxHashMap::default();
-        for request in self.requests.iter().filter(|request| request.end != OPEN) {
-            let took = request.end.saturating_sub(request.begin).max(0);
-            durations.entry(request.kind).or_default().push(took);
-        }
-        for (kind, mut durations) in durations {
-            if durations.len() >= FEWEST_ANSWERED {
-                let place = ((durations.len() - 1) as f64 * NEARLY_ALL) as usize;
-                let (_, took, _) = durations.select_nth_unstable(place);
-                let patience = (*took as f64 * PATIENCE) as i64;
-                self.patience.insert(kind, patience.min(self.window));
-            }
-        }
-    }
-
-    /// Finds who does the jobs of this service, and until when: of each call the job, and which other one it may be for.
-    fn find_pool(&mut self) -> Option<(Vec<u32>, Vec<u32>)> {
-        let pool = pool::of(self)?;
-        for (job, end) in pool.ends {
-            self.requests[job as usize].end = end;
-        }
-        Some((pool.held, pool.beside))
-    }
-
-    /// A service may begin a call in one request and go on with it in the next, as one that takes a mail line by line.
-    fn learn_unwaited(&mut self) {
-        let mut counts: FxHashMap<u32, [usize; 2]> = FxHashMap::default();
-        for (call, (_, is_fit)) in self.calls.iter().zip(self.fits()).filter(|(_, (is_open, _))| *is_open) {
-            let [calls, outlast] = counts.entry(call.kind).or_default();
-            *calls += 1;
-            *outlast += usize::from(!is_fit);
-        }
-        let outlast =
-            |[calls, outlast]: [usize; 2]| calls >= FEWEST_CALLS && outlast as f64 >= OUTLAST * calls as f64;
-        let kinds = counts.into_iter().filter(|(_, counts)| outlast(*counts)).map(|(kind, _)| kind);
-        self.unwaited = kinds.collect();
-        self.unwaited.sort_unstable();
-    }
-
-    /// Puts the calls aside that are made for no request.
-    fn put_timers_aside(&mut self) {
-        let is_timer = timers::of(&self.requests, &self.calls, self.window);
-        if !is_timer.contains(&true) {
-            return;
-        }
-        let aside = self.made_calls.iter().zip(&is_timer).filter(|(_, is_timer)| **is_timer);
-        self.timer_calls.extend(aside.map(|(call, _)| *call));
-        let places: Vec<u32> = (0..self.calls.len() as u32).filter(|at| !is_timer[*at as usize]).collect();
-        self.keep_calls(&places);
     }
 
     /// Keeps the calls of these places, which need not be in order.

@@ -1,0 +1,101 @@
+//! What can be told of a service before any call is given to a request: which calls a timer makes,
+//! how long requests take, who does the jobs, which calls are not waited for, and what is done
+//! after the answer.
+
+use rustc_hash::FxHashMap;
+
+use super::service::{OPEN, Service};
+use super::{NONE, afterwards, holders, pool, timers};
+use crate::evidence::Evidence;
+
+/// Nobody waits longer for the answer to a request than this many times as long as nearly all of
+/// its kind took.
+const PATIENCE: f64 = 1.5;
+/// The part of the requests that are nearly all.
+const NEARLY_ALL: f64 = 0.99;
+/// Fewer answered requests of a kind tell nothing of how long one may take.
+const FEWEST_ANSWERED: usize = 20;
+/// So many calls of a kind must have been made while requests were open,
+const FEWEST_CALLS: usize = 5;
+/// and so large a part of them must have ended after all of these, if they are not waited for.
+const OUTLAST: f64 = 0.8;
+
+impl Service {
+    /// Learns what can be told before any call is given to a request: which calls a timer makes,
+    /// and how long requests take.
+    pub(super) fn prepare(&mut self) {
+        self.learn_patience();
+        self.put_timers_aside();
+        let pool = self.find_pool();
+        self.learn_unwaited();
+        let has_holders = !holders::of(self).is_empty();
+        let afterwards = afterwards::of(self, has_holders);
+        (self.linger, self.after_answer) = (afterwards.linger, afterwards.kinds);
+        if !self.call_before.is_empty() && self.without.has(Evidence::Connections) {
+            self.call_after = vec![NONE; self.calls.len()];
+            for (call, before) in (0..).zip(&self.call_before).filter(|(_, before)| **before != NONE) {
+                self.call_after[*before as usize] = call;
+            }
+        } else {
+            self.call_before = Vec::new();
+        }
+        if !self.without.has(Evidence::Sizes) {
+            (self.request_sizes, self.call_sizes) = (Vec::new(), Vec::new());
+        }
+        (self.held, self.beside) = pool.unwrap_or_else(|| (holders::of(self), Vec::new()));
+    }
+
+    fn learn_patience(&mut self) {
+        let mut durations: FxHashMap<u32, Vec<i64>> = FxHashMap::default();
+        for request in self.requests.iter().filter(|request| request.end != OPEN) {
+            let took = request.end.saturating_sub(request.begin).max(0);
+            durations.entry(request.kind).or_default().push(took);
+        }
+        for (kind, mut durations) in durations {
+            if durations.len() >= FEWEST_ANSWERED {
+                let place = ((durations.len() - 1) as f64 * NEARLY_ALL) as usize;
+                let (_, took, _) = durations.select_nth_unstable(place);
+                let patience = (*took as f64 * PATIENCE) as i64;
+                self.patience.insert(kind, patience.min(self.window));
+            }
+        }
+    }
+
+    /// Finds who does the jobs of this service, and until when: of each call the job, and which
+    /// other one it may be for.
+    fn find_pool(&mut self) -> Option<(Vec<u32>, Vec<u32>)> {
+        let pool = pool::of(self)?;
+        for (job, end) in pool.ends {
+            self.requests[job as usize].end = end;
+        }
+        Some((pool.held, pool.beside))
+    }
+
+    /// A service may begin a call in one request and go on with it in the next, as one that takes a
+    /// mail line by line.
+    fn learn_unwaited(&mut self) {
+        let mut counts: FxHashMap<u32, [usize; 2]> = FxHashMap::default();
+        for (call, (_, is_fit)) in self.calls.iter().zip(self.fits()).filter(|(_, (is_open, _))| *is_open) {
+            let [calls, outlast] = counts.entry(call.kind).or_default();
+            *calls += 1;
+            *outlast += usize::from(!is_fit);
+        }
+        let outlast =
+            |[calls, outlast]: [usize; 2]| calls >= FEWEST_CALLS && outlast as f64 >= OUTLAST * calls as f64;
+        let kinds = counts.into_iter().filter(|(_, counts)| outlast(*counts)).map(|(kind, _)| kind);
+        self.unwaited = kinds.collect();
+        self.unwaited.sort_unstable();
+    }
+
+    /// Puts the calls aside that are made for no request.
+    fn put_timers_aside(&mut self) {
+        let is_timer = timers::of(&self.requests, &self.calls, self.window);
+        if !is_timer.contains(&true) {
+            return;
+        }
+        let aside = self.made_calls.iter().zip(&is_timer).filter(|(_, is_timer)| **is_timer);
+        self.timer_calls.extend(aside.map(|(call, _)| *call));
+        let places: Vec<u32> = (0..self.calls.len() as u32).filter(|at| !is_timer[*at as usize]).collect();
+        self.keep_calls(&places);
+    }
+}
