@@ -30,6 +30,8 @@ mod correlate;
 mod density;
 mod discipline;
 mod estimate;
+#[cfg(test)]
+mod event_loop_tests;
 mod exchanges;
 #[cfg(test)]
 mod handed_on_tests;

@@ -125,7 +125,8 @@ fn nobodys(owner: &[u32]) -> f64 {
 /// The model of a service, and which part of its calls is nobody's by it.
 fn learned(service: &Service, shapes: &mut Shapes, nobody: Nobody) -> (Model, f64) {
     let axis = Axis { resolution: service.resolution() };
-    let learner = Learner { service, events: events(service), axis, width: WIDTHS[1], exchanges: true };
+    let learner =
+        Learner { service, events: events(service), axis, width: WIDTHS[1], exchanges: true, supposes: true };
     let Begun { model, agreement } = begin(service, axis, shapes, nobody);
     let owner = learner.owner(shapes, &model);
     let (_, owner) = learner.learn(owner, ROUNDS[1], nobody, shapes);
@@ -143,6 +144,8 @@ struct Learner<'a> {
     width: usize,
     /// Whether requests exchange calls after the search where that fits better.
     exchanges: bool,
+    /// Whether event loops are supposed to serve in turn before that is learned.
+    supposes: bool,
 }
 
 impl Learner<'_> {
@@ -187,7 +190,7 @@ impl Learner<'_> {
         model.connections = Connections::learn(service, &self.events, owner);
         model.sizes = Sizes::learn(service, &self.events, owner);
         model.promises = Promises::learn(service, &self.events, owner, self.axis);
-        if service.without.has(Evidence::Turns) {
+        if self.supposes && service.without.has(Evidence::Turns) {
             discipline::suppose(service, &mut model);
         }
         model
@@ -214,7 +217,14 @@ struct Begun {
 /// The best of several assignments to begin with.
 fn begin(service: &Service, axis: Axis, shapes: &mut Shapes, nobody: Nobody) -> Begun {
     let part = service.beginning(REQUESTS[0]);
-    let learner = Learner { service: &part, events: events(&part), axis, width: WIDTHS[0], exchanges: false };
+    let learner = Learner {
+        service: &part,
+        events: events(&part),
+        axis,
+        width: WIDTHS[0],
+        exchanges: false,
+        supposes: true,
+    };
     let solo = solo(&part, &learner.events);
     let mut all: Vec<(f64, Vec<u32>, Model)> = Vec::new();
     for choice in Choice::ALL {
@@ -259,7 +269,23 @@ fn begin(service: &Service, axis: Axis, shapes: &mut Shapes, nobody: Nobody) -> 
         all.push((fit, owner, model));
     }
     all.sort_by(|one, other| other.0.total_cmp(&one.0));
-    let fits: Vec<(f64, &[u32])> = all.iter().map(|(fit, owner, _)| (*fit, owner.as_slice())).collect();
+    let mut fits: Vec<(f64, &[u32])> = all.iter().map(|(fit, owner, _)| (*fit, owner.as_slice())).collect();
+    // What all beginnings suppose they do not tell.
+    let free = part.is_event_loop().then(|| {
+        let free = Learner { supposes: false, events: events(&part), ..learner };
+        let mut model = correlate::model(&part, shapes, axis);
+        model.suppose(&part, &free.events, nobody);
+        let mut owner = free.owner(shapes, &model);
+        for _ in 0..ROUNDS[0] {
+            let model = free.without_turns(&owner, nobody, shapes);
+            owner = free.owner(shapes, &model);
+        }
+        owner
+    });
+    if let (Some((fit, _)), Some(free)) = (fits.first().copied(), &free) {
+        // It has as many voices as all those together.
+        fits.extend(vec![(fit, free.as_slice()); fits.len()]);
+    }
     let agreement = Agreement::of(&part, &learner.events, &fits);
     let model = all.into_iter().next().map(|(_, _, model)| model).unwrap_or_default();
     Begun { model, agreement }
