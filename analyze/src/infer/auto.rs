@@ -49,6 +49,8 @@ mod offsets;
 mod one_way;
 mod parts;
 mod pool;
+#[cfg(test)]
+mod pool_tests;
 mod prepare;
 mod promises;
 #[cfg(test)]

@@ -1,0 +1,115 @@
+//! Workers whose jobs are done by processes of their own, by hand.
+
+use super::NONE;
+use super::pool::{Pool, of, temper};
+use super::service::{Service, Span};
+use super::tests::MS;
+use crate::infer::call_links::DELIVERY;
+
+/// Who gets the jobs, and the two processes that do them.
+const GETTER: u32 = 1;
+const DOERS: [u32; 2] = [2, 3];
+
+/// A worker that gets 40 jobs, `apart` nanoseconds one after the other, and notes each at once. Its
+/// two processes do them in turn: each job is two calls, 2 ms and 4 ms after it began, where the
+/// process was free.
+fn worker(apart: i64) -> Service {
+    let mut service = Service { window: 1_000 * MS, ..Service::default() };
+    let mut calls: Vec<(Span, u32)> = Vec::new();
+    let mut free = [0; 2];
+    for job in 0..40 {
+        let given = job * apart;
+        service.requests.push(Span { begin: given, end: given + MS, kind: 9 });
+        service.request_threads.push([GETTER, GETTER]);
+        service.request_calls.push(DELIVERY | job as u32);
+        calls.push((Span { begin: given + MS / 10, end: given + MS / 2, kind: 1 }, GETTER));
+        let who = if free[0] <= free[1] { 0 } else { 1 };
+        let begun = given.max(free[who]);
+        for (after, kind) in [(2, 2), (4, 3)] {
+            let call = Span { begin: begun + after * MS, end: begun + (after + 1) * MS, kind };
+            calls.push((call, DOERS[who]));
+        }
+        free[who] = begun + 6 * MS;
+    }
+    calls.sort_by_key(|(call, _)| call.begin);
+    service.calls = calls.iter().map(|(call, _)| *call).collect();
+    service.call_threads = calls.iter().map(|(_, thread)| [*thread; 2]).collect();
+    service
+}
+
+/// The job of each call of that kind.
+fn held(service: &Service, pool: &Pool, kind: u32) -> Vec<u32> {
+    let of_kind = service.calls.iter().zip(&pool.held).filter(|(call, _)| call.kind == kind);
+    of_kind.map(|(_, job)| *job).collect()
+}
+
+#[test]
+fn jobs_are_begun_in_the_order_in_which_they_were_given() {
+    // A job comes every 3 ms, which is as fast as two processes do them.
+    let service = worker(3 * MS);
+    let pool = of(&service).expect("there is a pool");
+    let in_turn: Vec<u32> = (0..40).collect();
+    assert_eq!(held(&service, &pool, 2), in_turn);
+    assert_eq!(held(&service, &pool, 3), in_turn);
+    assert_eq!(pool.ends.len(), 40);
+}
+
+#[test]
+fn what_the_getter_does_first_after_each_job_is_for_that_job() {
+    let mut service = worker(30 * MS);
+    let in_turn: Vec<u32> = (0..40).collect();
+    let pool = of(&service).expect("there is a pool");
+    assert_eq!(held(&service, &pool, 1), in_turn);
+    // Two kinds of calls, each of which comes first after every other job, are for no job.
+    let mut number = 0;
+    for call in service.calls.iter_mut().filter(|call| call.kind == 1) {
+        number += 1;
+        call.kind = if number % 2 == 0 { 4 } else { 1 };
+    }
+    let (mut calls, mut threads) = (service.calls.clone(), service.call_threads.clone());
+    for at in (0..calls.len()).rev().filter(|at| matches!(service.calls[*at].kind, 1 | 4)) {
+        let call = service.calls[at];
+        let after = Span { begin: call.begin + MS / 10, kind: 5 - call.kind, ..call };
+        calls.insert(at + 1, after);
+        threads.insert(at + 1, [GETTER; 2]);
+    }
+    (service.calls, service.call_threads) = (calls, threads);
+    let pool = of(&service).expect("there is a pool");
+    assert_eq!(held(&service, &pool, 1), vec![NONE; 40]);
+    assert_eq!(held(&service, &pool, 4), vec![NONE; 40]);
+    assert_eq!(held(&service, &pool, 2), in_turn);
+}
+
+#[test]
+fn a_run_that_might_be_for_another_job_is_not_sure() {
+    let mut sure = worker(30 * MS);
+    let mut doubtful = worker(2 * MS);
+    for (service, is_sure) in [(&mut sure, true), (&mut doubtful, false)] {
+        let pool = of(service).expect("there is a pool");
+        (service.held, service.beside) = (pool.held, pool.beside);
+        let mut shares: Vec<Vec<(u32, f64)>> = service.held.iter().map(|job| vec![(*job, 1.0)]).collect();
+        temper(service, &mut shares);
+        // The last run of a worker that has more to do than it can.
+        let last = service.calls.iter().rposition(|call| call.kind == 2).expect("a run");
+        let worth: f64 = shares[last][0].1;
+        assert_eq!(worth >= 0.9, is_sure, "{:?}", shares[last]);
+        assert!((shares[last].iter().map(|(_, share)| share).sum::<f64>() - 1.0).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn few_jobs_or_runs_that_are_no_jobs_make_no_pool() {
+    let mut few = worker(30 * MS);
+    few.requests.truncate(19);
+    few.request_calls.truncate(19);
+    assert!(of(&few).is_none());
+    // A third of the runs is missing.
+    let mut fewer = worker(30 * MS);
+    let is_kept = |at: i64| at / (90 * MS) % 2 == 0;
+    let kept: Vec<usize> = (0..fewer.calls.len())
+        .filter(|call| fewer.calls[*call].kind == 1 || is_kept(fewer.calls[*call].begin))
+        .collect();
+    fewer.call_threads = kept.iter().map(|call| fewer.call_threads[*call]).collect();
+    fewer.calls = kept.iter().map(|call| fewer.calls[*call]).collect();
+    assert!(of(&fewer).is_none());
+}
