@@ -48,10 +48,13 @@ pub(super) fn queue(broker: &Broker, replies: usize) -> Option<(Queue, Deliverie
     if !all.iter().any(|reply| is_long(&reply)) {
         return None;
     }
+    let asking: FxHashSet<u32> = all.iter().map(|reply| reply.peer as u32).collect();
     // Of all that agrees, what came last is nearest to the delivery.
     candidates(broker)
         .into_iter()
-        .filter_map(|kinds| Account::of(broker, all, &kinds, is_long).map(|account| (account, kinds)))
+        .filter_map(|kinds| {
+            Account::of(broker, all, &asking, &kinds, is_long).map(|account| (account, kinds))
+        })
         .min_by_key(|(account, _)| account.lay)
         .map(|(account, pushes)| {
             let deliveries = account.deliveries();
@@ -90,14 +93,15 @@ struct Account<'broker> {
 }
 
 impl<'broker> Account<'broker> {
-    /// The account of these kinds of pushes, if it agrees with the replies.
+    /// The account of these kinds of pushes, if it agrees with the replies; those who are `asking`
+    /// push nothing themselves.
     fn of(
         broker: &'broker Broker,
         all: &'broker [Reply],
+        asking: &FxHashSet<u32>,
         kinds: &[usize],
         is_long: impl Fn(&&Reply) -> bool,
     ) -> Option<Account<'broker>> {
-        let asking: FxHashSet<u32> = all.iter().map(|reply| reply.peer as u32).collect();
         let receipts = kinds.iter().flat_map(|kind| &broker.receipts[*kind].all);
         let mut pushes: Vec<&Receipt> = receipts.collect();
         if pushes.len() < FEWEST || pushes.iter().any(|push| asking.contains(&(push.peer as u32))) {
