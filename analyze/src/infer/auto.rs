@@ -20,7 +20,8 @@
 //! Of messages that belong to no call, and of nodes whose messages are mostly not answered, message
 //! linking says what can be said; but what an untraced node answered, or a process that was handed
 //! the connection, is known by the connection or call id. A node that only passes messages on which
-//! nobody answers is a service all the same ([`one_way`]).
+//! nobody answers is a service all the same ([`one_way`]), also where it finds what it is told of
+//! before the message comes ([`early`]).
 
 mod afterwards;
 mod agreement;
@@ -29,6 +30,7 @@ mod connections;
 mod correlate;
 mod density;
 mod discipline;
+mod early;
 mod estimate;
 #[cfg(test)]
 mod event_loop_tests;
@@ -70,7 +72,7 @@ use std::sync::Mutex;
 
 use message_trace::parallel::lock;
 use message_trace::{MessageTrace, Progress};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::call_links::{self, NONE};
 use super::{Inference, Linking, Links};
@@ -106,14 +108,18 @@ impl Inference for Auto {
         let queues = Queues::of(trace, naming, &calls, options.window);
         let jobs = Jobs::of(trace, naming, &calls, &queues, options.window);
         let mut services = observe::services(trace, naming, &calls, &jobs, options);
+        let (mut early, mut asked) = (FxHashSet::default(), None);
         for service in &mut services {
             one_way::end_requests(service, trace, &calls, &linked);
+            early.extend(early::begin_with_work(service, trace, &calls, &mut asked));
             service.prepare();
         }
+        drop(asked);
         progress.step("learning services", services.iter().map(|service| service.calls.len() as u64).sum());
         let found = self.all(&services, progress);
         let mut links = Links::spontaneous_only(trace.len());
         let mut own = vec![false; trace.len()];
+        let mut of_early = Vec::new();
         for row in queues.deliveries() {
             queues.link(row, &mut links);
             own[row as usize] = true;
@@ -127,7 +133,10 @@ impl Inference for Auto {
                     if !own[message] {
                         let (parents, spontaneous) =
                             doubted(&calls, message, parents, spontaneous, of_service);
-                        links.set(message, &parents, spontaneous);
+                        match parents.iter().any(|(parent, _)| early.contains(parent)) {
+                            true => of_early.push((message, parents, spontaneous)),
+                            false => links.set(message, &parents, spontaneous),
+                        }
                     }
                     own[message] = true;
                 });
@@ -145,6 +154,10 @@ impl Inference for Auto {
             }
             let parents: Vec<(u32, f64)> = linked.parents(message).collect();
             links.set(message, &parents, linked.spontaneous(message));
+        }
+        for (message, parents, spontaneous) in of_early {
+            let (parents, spontaneous) = early::links(trace, &links, message, parents, spontaneous);
+            links.set(message, &parents, spontaneous);
         }
         links
     }

@@ -10,6 +10,7 @@ use super::connections::Connections;
 use super::correlate;
 use super::density::Axis;
 use super::discipline;
+use super::early;
 use super::exchanges;
 use super::learn::learn;
 use super::model::{Model, Nobody};
@@ -97,6 +98,7 @@ impl Known {
         let mut found = search(service, &events, &self.shapes, &self.model, WIDTHS[2], true);
         self.model.agreement.temper(service, &events, &mut found.shares);
         pool::temper(service, &mut found.shares);
+        early::temper(service, &mut found.shares);
         // No call of another stretch is one of those that it was learned from.
         self.model.learned_calls = Vec::new();
         self.model.learned_replies = Vec::new();

@@ -175,9 +175,9 @@ fn runs(service: &Service, by_thread: &FxHashMap<u32, Vec<u32>>, jobs: usize) ->
 
 /// Where a call goes, its length or, negative, the magnitude of that, and the magnitude of the
 /// answer's.
-type Kind = (u32, i64, i64);
+pub(super) type Kind = (u32, i64, i64);
 
-fn kinds(service: &Service, calls: impl Iterator<Item = u32>) -> impl Fn(u32) -> Kind {
+pub(super) fn kinds(service: &Service, calls: impl Iterator<Item = u32>) -> impl Fn(u32) -> Kind {
     let sizes = |call: u32| service.call_sizes.get(call as usize).copied().unwrap_or([0; 2]);
     let mut lengths: FxHashMap<(u32, i64), u32> = FxHashMap::default();
     for call in calls {

@@ -43,6 +43,7 @@ impl Service {
             (self.request_sizes, self.call_sizes) = (Vec::new(), Vec::new());
         }
         (self.held, self.beside) = pool.unwrap_or_else(|| (holders::of(self), Vec::new()));
+        self.hold_what_was_found();
     }
 
     fn learn_patience(&mut self) {

@@ -40,6 +40,11 @@ pub(super) struct Service {
     /// The job that each call of a pool may be for instead of the one that its thread seems to do;
     /// [`NONE`] for other calls. Empty where there is no pool.
     pub(super) beside: Vec<u32>,
+    /// By calls of the trace that were found to be the work of a request, that request's call.
+    pub(super) found_for: FxHashMap<u32, u32>,
+    /// Of each request another one whose work might have been found in its place; [`NONE`] where
+    /// there is none. Empty where nothing is found before it is told of.
+    pub(super) rivals: Vec<u32>,
     /// Which calls of the trace they are.
     pub(super) request_calls: Vec<u32>,
     pub(super) made_calls: Vec<u32>,
@@ -267,6 +272,8 @@ impl Service {
             call_unsure: self.call_unsure.iter().take(calls).copied().collect(),
             held: self.held.iter().take(calls).copied().collect(),
             beside: self.beside.iter().take(calls).copied().collect(),
+            found_for: FxHashMap::default(),
+            rivals: self.rivals.iter().take(requests).copied().collect(),
             request_calls: self.request_calls.iter().take(requests).copied().collect(),
             made_calls: self.made_calls.iter().take(calls).copied().collect(),
             timer_calls: Vec::new(),

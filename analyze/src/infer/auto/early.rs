@@ -1,0 +1,313 @@
+//! Work that is found before its message comes. Who is told by a message of one way that there is
+//! something to do may look by itself, too, as one that reads a folder or a table does whenever it
+//! is awake: then it does what it is not yet told of. What it calls for that comes before the
+//! message, which later brings nothing. The message then begins, as a request, when its work did;
+//! and the work is caused by what the message itself was sent for.
+
+use std::collections::VecDeque;
+
+use message_trace::{FROM_CONNECTING, MessageTrace, NodeId};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::service::{OPEN, Service};
+use super::{NONE, pool};
+use crate::calls::Calls;
+use crate::infer::Links;
+
+/// Fewer messages, or fewer of which the work came before, tell nothing.
+const FEWEST: usize = 20;
+const FEWEST_EARLY: usize = 4;
+/// Of so many messages one may be without work, and of so much work one piece without a message.
+const SELDOM: usize = 10;
+/// Of so many messages whose work came before, one may bring some all the same.
+const AGAIN: usize = 4;
+/// Work comes at once if it comes within so many times as long as usual,
+const AT_ONCE: i64 = 2;
+/// and not at all after so many times as long.
+const AT_LAST: i64 = 64;
+/// How sure it is whose a piece of work is where that of another message might have been found as
+/// well. Nothing in a trace tells it, as a folder is read in any order: of Postfix's half were right.
+const SURE: f64 = 0.55;
+
+/// Calls by their times and places.
+type Work = Vec<(i64, u32)>;
+
+/// A message that tells of work.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    /// When it came.
+    begin: i64,
+    /// When its sender had got what it was sent for: its work cannot come before that.
+    since: i64,
+}
+
+/// When each thread got what it was asked for, in order.
+#[derive(Debug)]
+pub(super) struct Asked(FxHashMap<(NodeId, i32), Vec<i64>>);
+
+impl Asked {
+    pub(super) fn of(trace: &MessageTrace) -> Asked {
+        let mut asked: FxHashMap<(NodeId, i32), Vec<i64>> = FxHashMap::default();
+        for row in (0..trace.len()).filter(|row| trace.direction(*row) == FROM_CONNECTING) {
+            let message = trace.message(row);
+            let known = message.dst_tid.zip(message.recv_last).filter(|_| !message.is_connect());
+            if let Some((thread, time)) = known {
+                asked.entry((message.dst, thread)).or_default().push(time);
+            }
+        }
+        asked.values_mut().for_each(|times| times.sort_unstable());
+        Asked(asked)
+    }
+
+    /// When the sender of the message got what it was sent for. Only what is on the same machine
+    /// can be found without being told of.
+    fn since(&self, trace: &MessageTrace, row: usize) -> Option<i64> {
+        let message = trace.message(row);
+        let host = |node: NodeId| trace.nodes.get(node).map(|node| &node.host);
+        let (thread, sent) = message.src_tid.zip(message.send_first)?;
+        let times = self.0.get(&(message.src, thread)).filter(|_| host(message.src) == host(message.dst))?;
+        times.get(times.partition_point(|time| *time <= sent).checked_sub(1)?).copied()
+    }
+}
+
+/// Lets the requests of `service` whose work was found before they came begin with it. Returns the
+/// rows of these requests. `asked` is made where it is needed.
+pub(super) fn begin_with_work(
+    service: &mut Service,
+    trace: &MessageTrace,
+    calls: &Calls,
+    asked: &mut Option<Asked>,
+) -> FxHashSet<u32> {
+    let mut found = FxHashSet::default();
+    // When the work of each message can have been found first, and when it was found.
+    let mut under_way: Vec<(u32, u32, [i64; 2])> = Vec::new();
+    for kind in kinds(service, calls) {
+        let asked = asked.get_or_insert_with(|| Asked::of(trace));
+        let requests = (0..).zip(&service.requests).filter(|(_, span)| span.kind == kind);
+        let places: Vec<u32> = requests.map(|(request, _)| request).collect();
+        let row = |request: u32| calls.request(service.request_calls[request as usize] as usize);
+        let told = places.iter().map(|request| {
+            let begin = service.requests[*request as usize].begin;
+            let since = row(*request).and_then(|row| asked.since(trace, row));
+            Told { begin, since: since.map_or(begin, |since| since.min(begin)) }
+        });
+        let told: Vec<Told> = told.collect();
+        let Some((work, pairs)) = work(service, &told) else { continue };
+        found.extend(pairs.early.iter().filter_map(|(message, _)| Some(row(places[*message])? as u32)));
+        for (message, piece) in pairs.in_turn.iter().chain(&pairs.early) {
+            let call = service.request_calls[places[*message] as usize];
+            let (time, begun) = work[*piece];
+            under_way.push((kind, call, [told[*message].since, time]));
+            service.found_for.insert(service.made_calls[begun as usize], call);
+        }
+        for (message, piece) in &pairs.early {
+            let begin = work[*piece].0.saturating_sub(pairs.usual);
+            service.requests[places[*message] as usize].begin = begin;
+        }
+    }
+    if !found.is_empty() {
+        let mut order: Vec<u32> = (0..service.requests.len() as u32).collect();
+        order.sort_by_key(|request| service.requests[*request as usize].begin);
+        service.keep_requests(&order);
+        service.rivals = rivals(service, under_way);
+    }
+    found
+}
+
+impl Service {
+    /// Of each call the request that it was found to be the work of, among those that are held.
+    pub(super) fn hold_what_was_found(&mut self) {
+        if self.found_for.is_empty() {
+            return;
+        }
+        self.held.resize(self.calls.len(), NONE);
+        let place: FxHashMap<u32, u32> = self.request_calls.iter().copied().zip(0..).collect();
+        for (held, made) in self.held.iter_mut().zip(&self.made_calls) {
+            let request = self.found_for.get(made).and_then(|call| place.get(call));
+            *held = request.copied().unwrap_or(*held);
+        }
+    }
+}
+
+/// Of each request another one whose work might have been found in its place; [`NONE`] where there
+/// is none.
+fn rivals(service: &Service, mut under_way: Vec<(u32, u32, [i64; 2])>) -> Vec<u32> {
+    let place: FxHashMap<u32, u32> = service.request_calls.iter().copied().zip(0..).collect();
+    let mut rivals = vec![NONE; service.requests.len()];
+    under_way.sort_unstable_by_key(|(kind, _, [_, found])| (*kind, *found));
+    for pair in under_way.windows(2) {
+        let [(kind, one, [_, found]), (of, other, [since, _])] = pair else { continue };
+        let Some((one, other)) = place.get(one).zip(place.get(other)) else { continue };
+        if kind == of && since <= found {
+            rivals[*other as usize] = *one;
+            rivals[*one as usize] = *other;
+        }
+    }
+    rivals
+}
+
+/// Takes from the shares of each call what is not sure about whose work it is.
+pub(super) fn temper(service: &Service, shares: &mut [Vec<(u32, f64)>]) {
+    if service.rivals.is_empty() {
+        return;
+    }
+    for shares in shares {
+        let Some((request, share)) = shares.iter_mut().find(|(_, share)| *share > SURE) else { continue };
+        let rival = service.rivals.get(*request as usize).copied().filter(|rival| *rival != NONE);
+        let Some(rival) = rival else { continue };
+        let left = *share - SURE;
+        *share = SURE;
+        match shares.iter_mut().find(|(request, _)| *request == rival) {
+            Some((_, share)) => *share += left,
+            None => shares.push((rival, left)),
+        }
+    }
+}
+
+/// The parents of a message that may be of such work: where a parent came only after it was sent,
+/// what that parent was sent for.
+pub(super) fn links(
+    trace: &MessageTrace,
+    links: &Links,
+    message: usize,
+    parents: Vec<(u32, f64)>,
+    mut spontaneous: f64,
+) -> (Vec<(u32, f64)>, f64) {
+    let came = |parent: u32| trace.recv_first(parent as usize).or(trace.recv_last(parent as usize));
+    let is_later =
+        |parent: u32| came(parent).zip(trace.send_first(message)).is_some_and(|(came, sent)| came > sent);
+    let mut known: Vec<(u32, f64)> = Vec::new();
+    let mut add = |parent: u32, probability: f64| match known.iter_mut().find(|(of, _)| *of == parent) {
+        Some((_, sum)) => *sum += probability,
+        None => known.push((parent, probability)),
+    };
+    for (parent, probability) in parents {
+        if !is_later(parent) {
+            add(parent, probability);
+            continue;
+        }
+        let mut left = probability;
+        for (cause, share) in links.parents(parent as usize) {
+            if !is_later(cause) {
+                add(cause, share * probability);
+                left -= share * probability;
+            }
+        }
+        spontaneous += left.max(0.0);
+    }
+    known.sort_by(|one, other| other.1.total_cmp(&one.1));
+    (known, spontaneous)
+}
+
+/// The kinds of requests that are messages of one way, which have an end all the same.
+fn kinds(service: &Service, calls: &Calls) -> Vec<u32> {
+    let mut counts: FxHashMap<u32, (usize, bool)> = FxHashMap::default();
+    for (request, call) in service.requests.iter().zip(&service.request_calls) {
+        let (count, is_one_way) = counts.entry(request.kind).or_insert((0, true));
+        *count += 1;
+        let is_answered = *call as usize >= calls.len() || calls.response(*call as usize).is_some();
+        *is_one_way &= request.end != OPEN && !is_answered;
+    }
+    let found = counts.into_iter().filter(|(_, (count, is_one_way))| *is_one_way && *count >= FEWEST);
+    let mut kinds: Vec<u32> = found.map(|(kind, _)| kind).collect();
+    kinds.sort_unstable();
+    kinds
+}
+
+/// What is begun for each message, by its times and places, with how the two go together: calls of the kind
+/// of which there are as many as messages, and that come soonest after them. None where it does not
+/// come before its message.
+fn work(service: &Service, told: &[Told]) -> Option<(Work, Pairs)> {
+    let kind = pool::kinds(service, 0..service.calls.len() as u32);
+    let mut times: FxHashMap<(u32, Option<pool::Kind>), Work> = FxHashMap::default();
+    for (call, span) in (0..).zip(&service.calls) {
+        times.entry((span.kind, None)).or_default().push((span.begin, call));
+        times.entry((span.kind, Some(kind(call)))).or_default().push((span.begin, call));
+    }
+    let mut times: Vec<_> = times.into_iter().collect();
+    times.sort_unstable_by_key(|(kind, _)| *kind);
+    let is_as_many = |times: &[(i64, u32)]| SELDOM * times.len().abs_diff(told.len()) <= told.len();
+    let found = times.into_iter().filter(|(_, times)| is_as_many(times));
+    let only_times = |work: &[(i64, u32)]| work.iter().map(|(time, _)| *time).collect::<Vec<i64>>();
+    let found = found.filter_map(|(_, work)| Some((usual(told, &only_times(&work))?, work)));
+    let (usual, work) = found.min_by_key(|(usual, _)| *usual)?;
+    let times = only_times(&work);
+    let pairs = Pairs::of(told, &times, usual);
+    pairs.is_sure(told, &times).then_some((work, pairs))
+}
+
+/// How soon work usually comes after the last message.
+fn usual(told: &[Told], work: &[i64]) -> Option<i64> {
+    let last = |time: i64| told.partition_point(|told| told.begin <= time).checked_sub(1);
+    let waits = work.iter().filter_map(|time| Some(time - told.get(last(*time)?)?.begin));
+    let mut waits: Vec<i64> = waits.collect();
+    let middle = waits.len() / 2;
+    (!waits.is_empty()).then(|| *waits.select_nth_unstable(middle).1)
+}
+
+/// How messages and what is begun for them go together.
+#[derive(Debug, Default)]
+struct Pairs {
+    /// What was begun after its message came, by their places,
+    in_turn: Vec<(usize, usize)>,
+    /// and what was begun before.
+    early: Vec<(usize, usize)>,
+    /// How soon work usually comes after its message.
+    usual: i64,
+    /// How many messages and pieces of work are alone.
+    alone: usize,
+}
+
+impl Pairs {
+    /// The oldest message that waits has the next piece of work. Where none waits, that is of the
+    /// next message that can have been under way.
+    fn of(told: &[Told], work: &[i64], usual: i64) -> Pairs {
+        let mut pairs = Pairs { usual, ..Pairs::default() };
+        let mut waiting: VecDeque<usize> = VecDeque::new();
+        let mut ahead: Vec<usize> = Vec::new();
+        let mut pieces = work.iter().enumerate().peekable();
+        let mut messages = told.iter().enumerate().peekable();
+        loop {
+            let next = pieces.peek().map_or(i64::MAX, |(_, time)| **time);
+            if let Some((message, told)) = messages.next_if(|(_, told)| told.begin <= next) {
+                match ahead.iter().position(|place| work[*place] >= told.since) {
+                    Some(at) => pairs.early.push((message, ahead.remove(at))),
+                    None => waiting.push_back(message),
+                }
+                continue;
+            }
+            let Some((place, time)) = pieces.next() else { break };
+            let latest = |message: usize| told[message].begin.saturating_add(usual.saturating_mul(AT_LAST));
+            while waiting.front().is_some_and(|message| latest(*message) < *time) {
+                waiting.pop_front();
+                pairs.alone += 1;
+            }
+            match waiting.pop_front() {
+                Some(message) => pairs.in_turn.push((message, place)),
+                None => ahead.push(place),
+            }
+        }
+        pairs.alone += waiting.len() + ahead.len();
+        pairs
+    }
+
+    /// Whether work does come before its message: then the message brings none, or it would have
+    /// brought some, and what came before was of another one.
+    fn is_sure(&self, told: &[Told], work: &[i64]) -> bool {
+        let brings = |message: usize| {
+            let begin = told[message].begin;
+            let until = begin.saturating_add(self.usual.saturating_mul(AT_ONCE));
+            let next = told.get(message + 1).map_or(i64::MAX, |next| next.begin);
+            let first = work.get(work.partition_point(|time| *time < begin));
+            first.is_some_and(|time| *time <= until && *time < next)
+        };
+        let again = self.early.iter().filter(|(message, _)| brings(*message)).count();
+        self.early.len() >= FEWEST_EARLY
+            && AGAIN * again <= self.early.len()
+            && SELDOM * self.alone <= told.len()
+    }
+}
+
+#[cfg(test)]
+#[path = "early_tests.rs"]
+mod tests;

@@ -1,0 +1,73 @@
+//! Letters in a box, of which who takes them is told by a bell.
+
+use super::*;
+use crate::fixture::Fixture;
+use crate::infer::auto::tests::{MS, infer, lot, parents};
+
+/// How many of 300 letters that four clerks put into a box have their work below what the clerk
+/// was asked for. A clerk rings once the letter has been there for a while. Who is rung for
+/// takes all letters that are there, or, `one_by_one`, the one that is rung for alone.
+fn found(one_by_one: bool) -> (usize, usize) {
+    let mut fixture = Fixture::new();
+    // When a letter is there, and when its bell is heard.
+    let mut letters: Vec<[i64; 3]> = (0..300)
+        .map(|at| {
+            let asked = 40 * MS * (at / 3) + at % 3 * (1 + lot(at, 12)) * MS / 4 + lot(at, 9000);
+            [asked, asked + MS, asked + 4 * MS]
+        })
+        .collect();
+    letters.sort_unstable();
+    let mut sent: Vec<(i64, usize, u8)> = Vec::new();
+    for (at, [asked, _, heard]) in letters.iter().enumerate() {
+        sent.extend([(*asked, at, 0), (*heard - MS / 100, at, 1)]);
+    }
+    let mut is_done = vec![false; letters.len()];
+    let mut free = 0;
+    for bell in 0..letters.len() {
+        let heard = letters[bell][2];
+        let there = |at: usize| if one_by_one { at == bell } else { letters[at][1] <= heard };
+        for at in (0..letters.len()).filter(|at| there(*at)) {
+            if !std::mem::replace(&mut is_done[at], true) {
+                free = heard.max(free) + MS / 10 + lot(at as i64, MS / 50);
+                sent.push((free, at, 2));
+                free += MS / 5;
+            }
+        }
+    }
+    sent.sort_unstable();
+    for (time, at, what) in &sent {
+        let (clerk, flow) = (format!("clerk#{}", at % 4), 3 * *at as i64);
+        let arrives = time + MS / 100;
+        let thread = |name: usize| name as i32 + 10;
+        match what {
+            0 => fixture.send("desk", &clerk, *time, arrives).threads(1, thread(at % 4)).on(flow),
+            1 => fixture.send(&clerk, "carrier", *time, arrives).threads(thread(at % 4), 2).on(flow + 1),
+            _ => {
+                fixture.send("carrier", "road", *time, arrives).threads(2, 3).on(flow + 2);
+                let back = fixture.send("road", "carrier", arrives + MS / 50, arrives + MS / 25);
+                back.threads(3, 2).accepting().ports(80, 40_000).on(flow + 2)
+            }
+        };
+    }
+    let trace = fixture.trace();
+    let found = parents(&infer(&trace));
+    let letter = |row: usize| trace.flow(row) / 3;
+    let work =
+        (0..trace.len()).filter(|row| trace.flow(*row) % 3 == 2 && trace.direction(*row) == FROM_CONNECTING);
+    let is_right = |row: &usize| found[*row].is_some_and(|parent| letter(parent as usize) == letter(*row));
+    let is_early = |row: &usize| found[*row].is_some_and(|parent| trace.flow(parent as usize) % 3 == 0);
+    let right = work.clone().filter(is_right).count();
+    (right, work.filter(is_early).count())
+}
+
+#[test]
+fn work_that_is_found_before_it_is_told_of_is_that_of_the_message_to_come() {
+    let (right, early) = found(false);
+    assert!(right > 285 && early > 100, "{right} right, {early} early");
+}
+
+#[test]
+fn who_waits_to_be_told_finds_nothing_before() {
+    let (right, early) = found(true);
+    assert!(right > 285 && early == 0, "{right} right, {early} early");
+}
