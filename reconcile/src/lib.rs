@@ -60,6 +60,7 @@ mod options;
 mod output;
 mod pairing;
 mod pipeline;
+mod pipelined;
 mod places;
 mod positions;
 mod process;

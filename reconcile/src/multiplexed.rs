@@ -11,12 +11,14 @@
 //! Where few calls are open together, or an answer is sometimes one piece and sometimes two, the
 //! balance tells too little. But a request may be on its way while an answer to another one comes
 //! from there. Where the sides take turns no messages cross but the pieces of large bodies, so of
-//! small ones a few that cross are enough.
+//! small ones a few that cross are enough. Where requests are seldom sent together, their sizes tell
+//! it ([`pipelined`]).
 
 use std::iter::Peekable;
 
 use crate::calls::Part;
 use crate::fat::IsBorder;
+use crate::pipelined::{self, Turns};
 use crate::units::{self, Units};
 
 /// At least so many turns tell what a connection is like.
@@ -91,7 +93,7 @@ pub(crate) fn judge(
     let back = back.filter_map(|part| Some((at(1, &part)?, part)));
     let (mut of_pieces, mut of_parts) = (Balance::default(), Balance::default());
     let mut crossings = Crossings::default();
-    let mut turns: [Vec<u64>; 2] = Default::default();
+    let mut turns: [Turns; 2] = Default::default();
     let mut is_sampled = [true; 2];
     let mut last: [Option<Part>; 2] = [None; 2];
     let mut former = 1;
@@ -106,22 +108,26 @@ pub(crate) fn judge(
         of_parts.pieces[direction] += 1;
         crossings.add(direction, &part, last[0].filter(|_| direction == 1), is_turn);
         let of_side = &mut turns[direction];
-        is_sampled[direction] = if is_turn { of_side.len() < units::SAMPLE } else { is_sampled[direction] };
-        if is_turn && is_sampled[direction] {
-            of_side.push(0);
+        let more = of_side.bytes.len() < units::SAMPLE;
+        is_sampled[direction] = if is_turn { more } else { is_sampled[direction] };
+        if is_sampled[direction] {
+            is_turn.then(|| of_side.begin());
+            of_side.add(part.bytes);
         }
-        let turn = of_side.last_mut().filter(|_| is_sampled[direction]);
-        turn.into_iter().for_each(|turn| *turn += part.bytes);
         (last[direction], former) = (Some(part), direction);
     }
     let crosses = of_pieces.is_even() && crossings.are_many(of_pieces.turns);
+    let units = || [0, 1].map(|side: usize| Units::of(&turns[side].bytes));
     let is_border: IsBorder = match () {
         () if of_pieces.is_kept() => is_border,
         () if crosses => is_border,
         () if of_parts.is_one_each() => is_each,
-        () => return None,
+        () => {
+            let units = units();
+            return pipelined::is_pipelined(&turns, &units).then_some(Multiplexed { is_border, units });
+        }
     };
-    Some(Multiplexed { is_border, units: turns.map(|turns| Units::of(&turns)) })
+    Some(Multiplexed { is_border, units: units() })
 }
 
 /// Turns in which a request was on its way while an answer was, too.
@@ -372,8 +378,10 @@ mod tests {
     fn crossing(bytes: u64, every: i64, late: i64) -> [Vec<Part>; 2] {
         let mut sides = [Vec::new(), Vec::new()];
         for turn in 0..1_000 {
+            // The last answer is longer, so that sizes tell nothing.
             let mut add = |side: usize, at: i64, takes: i64| {
                 let [sent, received] = [at, at + takes].map(|at| Some(Seen::once(10 * MS * turn + at, 0, 1)));
+                let bytes = bytes + u64::from(at == 3 * MS);
                 sides[side].push(Part { sent, received, bytes, ..part(0, true) });
             };
             add(0, 0, MS / 10);
@@ -395,6 +403,30 @@ mod tests {
         assert!(!is_seen(crossing(100, 200, MS / 10)), "too seldom");
         assert!(!is_seen(crossing(10_000, 20, MS / 10)), "bodies");
         assert!(!is_seen(crossing(100, 20, MS / 30)), "it came before the answer was sent");
+    }
+
+    #[test]
+    fn requests_that_are_sent_together_now_and_then_are_cut() {
+        // Of a hundred turns every eighth is of two calls, one more of which is written in two.
+        let mut sides = [Vec::new(), Vec::new()];
+        for turn in 0..100 {
+            let mut add = |side: usize, at: i64, bytes: u64| {
+                let part = part(10 * MS * turn + at, true);
+                sides[side].push(Part { bytes, ..part });
+            };
+            let calls = if turn % 8 == 0 { 2 } else { 1 };
+            match turn {
+                16 => [0, MS].iter().for_each(|at| add(0, *at, 64)),
+                _ => add(0, 0, 64 * calls),
+            }
+            add(1, 2 * MS, 5 * calls);
+        }
+        let [there, back] = sides;
+        let found = judge(there.iter().copied(), back.iter().copied(), 0);
+        assert!(found.is_some_and(|found| found.units[0].count(128) == Some(2)));
+        // An answer that does not grow with its request is one.
+        let longer = back.into_iter().map(|part| Part { bytes: 5, ..part });
+        assert!(judge(there.into_iter(), longer, 0).is_none());
     }
 
     #[test]

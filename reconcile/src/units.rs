@@ -16,7 +16,7 @@ const FEWEST: usize = 16;
 /// More sizes than these are not usual ones.
 const MOST_SIZES: usize = 8;
 /// So many messages at most are in one piece.
-const MOST_MESSAGES: usize = 6;
+pub(crate) const MOST_MESSAGES: usize = 6;
 /// So large a part of the turns must be one message of a usual size, and so large a part several of
 /// them.
 const ALONE: f64 = 0.3;
@@ -75,6 +75,17 @@ impl Units {
     /// Whether so many bytes are whole messages.
     pub(crate) fn are_whole(&self, bytes: u64) -> bool {
         self.sums.contains_key(&bytes)
+    }
+
+    /// How many messages so many bytes are, where they are whole ones.
+    pub(crate) fn count(&self, bytes: u64) -> Option<usize> {
+        self.sums.get(&bytes).map(Vec::len)
+    }
+
+    /// The size of the largest usual message; 0 where none is usual.
+    pub(crate) fn largest(&self) -> u64 {
+        let single = self.sums.iter().filter(|(_, messages)| messages.len() == 1);
+        single.map(|(size, _)| *size).max().unwrap_or(0)
     }
 
     /// Whether so many bytes may be a part of a usual message.

@@ -195,8 +195,12 @@ fn call_by(trace: &MessageTrace, by: By, (request, answer): (u32, u32)) -> Optio
         By::Caller => trace.send_ts(asked).zip(trace.arrival(answered)),
         By::Callee => trace.arrival(asked).zip(trace.send_ts(answered)),
     };
+    let seen = match by {
+        By::Caller => trace.send_ts(answered),
+        By::Callee => trace.arrival(answered),
+    };
     let bytes = [asked, answered].map(|row| trace.bytes(row));
-    times.map(|(asked, answered)| Call { request, answer, asked, answered, bytes })
+    times.map(|(asked, answered)| Call { request, answer, asked, answered, seen, bytes })
 }
 
 /// The calls of a flow by one clock, if one of the ends has seen all of them.

@@ -75,6 +75,19 @@ fn what_is_open_together_goes_in_order_and_is_doubtful() {
 }
 
 #[test]
+fn answers_that_look_alike_are_anyones_without_doubt() {
+    // Both answers were cut off one write, and read by one call.
+    let mut both = TWO;
+    both[3].1 = both[2].1;
+    let found = calls(&rounds(100, &both));
+    assert_eq!([found.1.doubt(0), found.1.doubt(1)], [0.0, 0.0]);
+    // Their sizes would be told of the wrong call.
+    both[3].2 += 1;
+    let found = calls(&rounds(100, &both));
+    assert!(found.1.doubt(0) > 0.0);
+}
+
+#[test]
 fn nothing_shifts_what_is_behind() {
     // Trailers and window updates now and then, and a request that is never answered in every tenth
     // round.

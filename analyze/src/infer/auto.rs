@@ -61,6 +61,7 @@ mod queues;
 mod search;
 mod service;
 mod shapes;
+mod size_kinds;
 mod sizes;
 #[cfg(test)]
 mod tests;
@@ -78,6 +79,7 @@ use super::call_links::{self, NONE};
 use super::{Inference, Linking, Links};
 use crate::calls::Calls;
 use crate::doubts::{self, Doubt, DoubtCause, Doubts};
+use crate::evidence::Evidence;
 use crate::naming::Naming;
 use crate::options::Options;
 use crate::parallel;
@@ -86,12 +88,15 @@ use jobs::Jobs;
 use queues::Queues;
 use search::Found;
 use service::Service;
+use size_kinds::SizeKinds;
 
 /// The algorithm of our own, with what it has learned of each node in the stretches of the trace so
 /// far.
 #[derive(Debug, Default)]
 pub struct Auto {
     known: Vec<Option<Known>>,
+    /// By which sizes the calls of each are told apart, as the first stretch with any had it.
+    size_kinds: Vec<Option<SizeKinds>>,
     doubts: Doubts,
 }
 
@@ -109,7 +114,11 @@ impl Inference for Auto {
         let jobs = Jobs::of(trace, naming, &calls, &queues, options.window);
         let mut services = observe::services(trace, naming, &calls, &jobs, options);
         let (mut early, mut asked) = (FxHashSet::default(), None);
-        for service in &mut services {
+        self.size_kinds.resize_with(services.len().max(self.size_kinds.len()), || None);
+        for (service, kinds) in services.iter_mut().zip(&mut self.size_kinds) {
+            if !service.calls.is_empty() && service.without.has(Evidence::Sizes) {
+                kinds.get_or_insert_with(|| SizeKinds::of(service)).part(service);
+            }
             one_way::end_requests(service, trace, &calls, &linked);
             early.extend(early::begin_with_work(service, trace, &calls, &mut asked));
             service.prepare();

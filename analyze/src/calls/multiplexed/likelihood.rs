@@ -46,8 +46,19 @@ pub(super) struct Call {
     /// When the two were, by one clock.
     pub(super) asked: i64,
     pub(super) answered: i64,
+    /// When the answer was seen at the other end.
+    pub(super) seen: Option<i64>,
     /// How many bytes they have.
     pub(super) bytes: [i64; 2],
+}
+
+impl Call {
+    /// Whether the answer of another call is the same by all that is seen of it, as one that was
+    /// cut off the same write: then nothing depends on whose it is.
+    fn is_answered_as(&self, other: &Call) -> bool {
+        let answer = |call: &Call| (call.answered, call.seen, call.bytes[1]);
+        answer(self) == answer(other)
+    }
 }
 
 /// What is usual on a connection.
@@ -246,7 +257,9 @@ impl Together {
 
     /// How likely it is that one of the calls around has the answer of that one.
     fn doubt(&self, usual: &Usual, place: usize) -> f64 {
-        let odds = self.open_with(place).map(|other| self.gain(usual, place, other).min(30.0).exp());
+        let own = self.members[place].call;
+        let others = self.open_with(place).filter(|other| !own.is_answered_as(&self.members[*other].call));
+        let odds = others.map(|other| self.gain(usual, place, other).min(30.0).exp());
         1.0 - 1.0 / (1.0 + odds.sum::<f64>())
     }
 

@@ -1,0 +1,202 @@
+//! Calls to one and the same that are told apart by the sizes of their requests. Two queries of one
+//! request go to the same database, and who asks for the second looks like who asks for the first:
+//! where many requests wait for connections, one was given two first queries, and another one two
+//! second ones. Where each request makes one call of each size, or two, they are of different kinds.
+//!
+//! Sizes that vary with what is asked tell nothing of that. So a kind is parted only where its
+//! calls have a few sizes, and of each there are just as many as requests, or a multiple. Sizes of
+//! calls that are open together on a connection are partly guesses, and tell nothing either.
+
+use rustc_hash::FxHashMap;
+
+use super::agreement::candidates;
+use super::service::{OPEN, Service, UNKNOWN_SIZE, events};
+use crate::infer::call_links::DELIVERY;
+
+/// Kinds of calls by size are from here on.
+const SIZED: u32 = 1 << 29;
+/// So many sizes of one kind are told apart at most, each of at least so many calls,
+const MOST_SIZES: usize = 6;
+const FEWEST: usize = 30;
+/// and all but one call in so many must have one of them.
+const OTHERS: usize = 50;
+/// Of no more than one call in so many it may be doubtful which answer it has.
+const UNSURE: usize = 10;
+/// There are as many calls of a size as requests, or a multiple, but for this part of the requests.
+const UNEVEN: f64 = 0.03;
+/// One call in so many might be for several requests.
+const SHARED: usize = 10;
+
+/// The sizes by which calls of a service are told apart, by their kind: each with its own kind.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SizeKinds(FxHashMap<(u32, i64), u32>);
+
+impl SizeKinds {
+    /// What tells the calls of `service` apart.
+    pub(super) fn of(service: &Service) -> SizeKinds {
+        let mut found = SizeKinds::default();
+        if !is_judged(service) {
+            return found;
+        }
+        let mut kinds: Vec<u32> = service.calls.iter().map(|call| call.kind).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        for kind in kinds {
+            for size in told_apart(service, kind) {
+                let next = SIZED + found.0.len() as u32;
+                found.0.insert((kind, size), next);
+            }
+        }
+        found
+    }
+
+    /// Gives the calls of `service` these kinds.
+    pub(super) fn part(&self, service: &mut Service) {
+        for (call, [size, _]) in service.calls.iter_mut().zip(&service.call_sizes) {
+            call.kind = self.0.get(&(call.kind, *size)).copied().unwrap_or(call.kind);
+        }
+    }
+}
+
+/// Whether many calls might be for several requests, nearly all of which are answered. Where one is
+/// open at a time there is nothing to tell apart. Who does jobs has other ways ([`super::pool`]).
+fn is_judged(service: &Service) -> bool {
+    let all = service.requests.len();
+    let answered = service.requests.iter().filter(|request| request.end != OPEN).count();
+    let has_jobs = service.request_calls.iter().any(|call| call & DELIVERY != 0);
+    if answered < FEWEST || (all - answered) * OTHERS > all || has_jobs {
+        return false;
+    }
+    let mut shared = 0;
+    candidates(service, &events(service), |_, possible| shared += usize::from(possible.len() > 1));
+    shared * SHARED >= service.calls.len()
+}
+
+/// The sizes that calls of a kind are told apart by, in order; none where they are not.
+fn told_apart(service: &Service, kind: u32) -> Vec<i64> {
+    let mut counts: FxHashMap<i64, usize> = FxHashMap::default();
+    let (mut all, mut unsure) = (0, 0);
+    let sizes = service.calls.iter().zip(&service.call_sizes);
+    for (call, (_, [size, _])) in (0..).zip(sizes).filter(|(_, (call, _))| call.kind == kind) {
+        *counts.entry(*size).or_default() += 1;
+        all += 1;
+        unsure += usize::from(service.is_unsure(call));
+    }
+    let mut often: Vec<(i64, usize)> = counts.into_iter().filter(|(_, count)| *count >= FEWEST).collect();
+    often.sort_unstable();
+    let known: usize = often.iter().map(|(_, count)| count).sum();
+    let is_multiple = |count: usize| {
+        let each = count as f64 / service.requests.len() as f64;
+        each > 0.5 && (each - each.round()).abs() <= UNEVEN
+    };
+    let is_parted = (2..=MOST_SIZES).contains(&often.len())
+        && unsure * UNSURE <= all
+        && (all - known) * OTHERS <= all
+        && often.iter().all(|(size, count)| *size != UNKNOWN_SIZE && is_multiple(*count));
+    if is_parted { often.into_iter().map(|(size, _)| size).collect() } else { Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+    use crate::infer::auto::service::Span;
+    use crate::infer::auto::tests::{MS, infer, lot, parents};
+
+    /// Requests that overlap, each with calls of one kind and these sizes by the request's number.
+    fn service(sizes: impl Fn(i64) -> Vec<i64>) -> Service {
+        let mut service = Service { window: 1_000_000, ..Service::default() };
+        for request in 0..100_i64 {
+            let begin = 1000 * request;
+            service.requests.push(Span { begin, end: begin + 3000, kind: 9 });
+            service.request_calls.push(request as u32);
+            for (place, size) in (0..).zip(sizes(request)) {
+                let begin = begin + 100 * (place + 1);
+                service.calls.push(Span { begin, end: begin + 50, kind: 1 });
+                service.call_sizes.push([size, 10]);
+                service.call_unsure.push(false);
+            }
+        }
+        service
+    }
+
+    /// By how many kinds the calls of `service` are told apart.
+    fn parted(mut service: Service) -> usize {
+        SizeKinds::of(&service).part(&mut service);
+        let mut kinds: Vec<u32> = service.calls.iter().map(|call| call.kind).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        kinds.len()
+    }
+
+    #[test]
+    fn calls_that_each_request_makes_are_told_apart() {
+        assert_eq!(parted(service(|_| vec![66, 122])), 2);
+        assert_eq!(parted(service(|_| vec![66, 122, 66])), 2, "one of them twice");
+        assert_eq!(parted(service(|request| vec![66, if request == 5 { 70 } else { 122 }])), 3);
+    }
+
+    /// The part of the queries that are given to their own requests, by a service that asks a
+    /// database twice for each of its requests, with queries of these sizes.
+    fn right(sizes: [i64; 2]) -> f64 {
+        let mut fixture = Fixture::new();
+        let mut owner: FxHashMap<i64, i64> = FxHashMap::default();
+        for request in 0..300_i64 {
+            let begin = MS * request + lot(request, MS / 2);
+            let mut at = begin;
+            fixture.send("c", "s", begin - 10, begin).on(request);
+            for (query, bytes) in (0..).zip(sizes) {
+                let sent = at + MS / 10 + lot(4 * request + query, 2 * MS);
+                at = sent + MS / 2 + lot(4 * request + query + 2_000, 3 * MS);
+                let flow = 1_000 + 2 * request + query;
+                fixture.send("s", "d", sent, sent + 10).on(flow).bytes(bytes);
+                fixture.send("d", "s", at - 10, at).accepting().on(flow).bytes(20);
+                owner.insert(sent, begin);
+            }
+            let end = at + MS / 10 + lot(request + 9_000, MS / 5);
+            fixture.send("s", "c", end, end + 10).accepting().on(request);
+        }
+        let trace = fixture.trace();
+        let parents = parents(&infer(&trace));
+        let is_right = |row: usize| {
+            let own = owner.get(&trace.send_ts(row)?)?;
+            let mut at = row;
+            while let Some(parent) = parents[at] {
+                at = parent as usize;
+            }
+            Some(trace.arrival(at) == Some(*own))
+        };
+        let right: Vec<bool> = (0..trace.len()).filter_map(is_right).collect();
+        right.iter().filter(|is_right| **is_right).count() as f64 / right.len() as f64
+    }
+
+    #[test]
+    fn a_second_query_is_not_taken_for_a_first_one() {
+        let [alike, apart] = [right([66, 66]), right([66, 122])];
+        assert!(apart > 0.9 && apart > alike + 0.05, "{apart}, and {alike} where sizes are alike");
+    }
+
+    #[test]
+    fn sizes_of_what_is_asked_are_not() {
+        assert_eq!(parted(service(|request| vec![66 + request])), 1);
+        assert_eq!(parted(service(|request| vec![66 + request % 2 * 56])), 1, "either of two");
+        assert_eq!(parted(service(|request| vec![66, 122][..1 + (request % 2) as usize].to_vec())), 1);
+        assert_eq!(parted(service(|request| vec![66, 120 + request % 4])), 1, "one that varies");
+    }
+
+    #[test]
+    fn nothing_is_told_apart_where_it_is_not_needed_or_not_known() {
+        let mut one_at_a_time = service(|_| vec![66, 122]);
+        one_at_a_time.requests.iter_mut().for_each(|request| request.end = request.begin + 900);
+        assert_eq!(parted(one_at_a_time), 1);
+        let mut unanswered = service(|_| vec![66, 122]);
+        unanswered.requests.iter_mut().step_by(10).for_each(|request| request.end = OPEN);
+        assert_eq!(parted(unanswered), 1);
+        let mut shared = service(|_| vec![66, 122]);
+        shared.call_unsure.iter_mut().step_by(5).for_each(|unsure| *unsure = true);
+        assert_eq!(parted(shared), 1, "what shares a connection was cut by its size");
+        let mut jobs = service(|_| vec![66, 122]);
+        jobs.request_calls.iter_mut().for_each(|call| *call |= DELIVERY);
+        assert_eq!(parted(jobs), 1);
+    }
+}
