@@ -15,6 +15,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::capture::NONE;
 use crate::clocks::{HostFacts, Samples};
+use crate::connecting::Connecting;
 use crate::host_facts;
 use crate::output::Output;
 use crate::reconciliation::{Reconciliation, add};
@@ -263,7 +264,8 @@ impl Joining<'_, '_> {
                 let slot = *slots.entry((m.flow, m.protocol, ends)).or_insert(next);
                 if slot == next {
                     let ends = ends.map(|(node, endpoint)| Place { node, endpoint });
-                    self.output.slots.push(Slot { flow, protocol: m.protocol, ends })?;
+                    let connecting = Connecting::UNKNOWN;
+                    self.output.slots.push(Slot { flow, protocol: m.protocol, ends, connecting })?;
                 }
                 let call = match trace.call_id(at) {
                     Some(text) => self.calls.add(text)?,

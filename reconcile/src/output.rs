@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 
 use crate::capture::{Capture, NONE};
 use crate::column::Column;
+use crate::connecting::Connecting;
 use crate::connections::Connection;
 use crate::datagram_flows::AllFlows;
 use crate::end::End;
@@ -150,10 +151,13 @@ impl<'a> Output<'a> {
         for (connection, used) in connections.iter().zip(used) {
             let protocol = self.sockets[connection.socket() as usize].protocol;
             let nothing = Place { node: 0, endpoint: 0 };
-            let mut slot = Slot { flow: 0, protocol, ends: [nothing; 2] };
+            let mut slot = Slot { flow: 0, protocol, ends: [nothing; 2], connecting: Connecting::UNKNOWN };
             if *used {
                 slot.flow = self.flow();
                 slot.ends = self.places(connection)?;
+                let [one, other] = [connection.connecting, connection.accepting]
+                    .map(|place| self.sockets.get(place as usize));
+                slot.connecting = Connecting::of(one, other);
             }
             self.slots.push(slot)?;
         }
@@ -183,7 +187,9 @@ impl<'a> Output<'a> {
     /// begin.
     pub(crate) fn datagrams(&mut self, mut all: AllFlows) -> Result<Vec<u32>, Error> {
         let begin = self.slots.len();
-        let nothing = Slot { flow: 0, protocol: Protocol::Udp, ends: [Place { node: 0, endpoint: 0 }; 2] };
+        let ends = [Place { node: 0, endpoint: 0 }; 2];
+        let connecting = Connecting::UNKNOWN;
+        let nothing = Slot { flow: 0, protocol: Protocol::Udp, ends, connecting };
         self.slots.resize(begin + all.slots.len(), nothing)?;
         all.flows.sort_by_key(|(flow, place, _)| (flow.first, *place))?;
         for (flow, _, [from, to]) in all.flows.iter() {
@@ -195,7 +201,7 @@ impl<'a> Output<'a> {
                     End::Untraced { of, .. } => self.untraced(of, slot.names[side], side == 0),
                 };
                 let ends = [end(0)?, end(1)?];
-                self.slots[begin + at] = Slot { flow: number, protocol: flow.protocol, ends };
+                self.slots[begin + at] = Slot { flow: number, protocol: flow.protocol, ends, connecting };
             }
         }
         Ok(all.begins.iter().map(|of_partition| (begin + of_partition) as u32).collect())

@@ -1,12 +1,13 @@
 //! Messages on their way into the trace: a row holds what is its own, a [`Slot`] what it shares with the others of its
 //! flow. Times are those of the hosts' own clocks until all messages are matched, as only then the clocks are known.
 
-use message_trace::{EndpointId, Message, NodeId, Protocol};
+use message_trace::{Connect, EndpointId, Message, NodeId, Protocol};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::calls::{Part, Seen};
 use crate::capture::NONE;
 use crate::clocks::Clocks;
+use crate::connecting::Connecting;
 
 /// No time.
 pub(crate) const NIL: i64 = i64::MIN;
@@ -24,7 +25,7 @@ pub(crate) struct Row {
     pub(crate) nodes: [u32; 2],
     /// The threads at both ends; [`NO_THREAD`] where unknown.
     pub(crate) tids: [i32; 2],
-    /// How many messages it was made of, and [`BACKWARD`].
+    /// How many messages it was made of, [`BACKWARD`] and [`OPENS`].
     pub(crate) parts: u32,
 }
 
@@ -32,7 +33,9 @@ pub(crate) struct Row {
 pub(crate) const NO_THREAD: i32 = i32::MIN;
 /// In [`Row::parts`]: it goes from the slot's second end to the first.
 const BACKWARD: u32 = 1 << 31;
-const PARTS: u32 = BACKWARD - 1;
+/// In [`Row::parts`]: it is the first of its connection, and tells how that was made.
+const OPENS: u32 = 1 << 30;
+const PARTS: u32 = OPENS - 1;
 
 /// What the messages between two ends have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +44,8 @@ pub(crate) struct Slot {
     pub(crate) protocol: Protocol,
     /// The end that connected, and the other.
     pub(crate) ends: [Place; 2],
+    /// How the connection was made.
+    pub(crate) connecting: Connecting,
 }
 
 /// One end of a flow: its node, unless a call says that another process did it, and its name.
@@ -67,6 +72,11 @@ impl Row {
             tids: sides.map(|seen| seen.map_or(NO_THREAD, |seen| seen.tid)),
             parts: part.parts.min(PARTS) | if direction == 0 { 0 } else { BACKWARD },
         }
+    }
+
+    /// The same row as the first of its connection, which tells how that was made.
+    pub(crate) fn opening(self) -> Row {
+        Row { parts: self.parts | OPENS, ..self }
     }
 
     /// The row of the message `m`, whose nodes have these numbers.
@@ -122,7 +132,16 @@ impl Row {
             protocol: slot.protocol,
             bytes: self.bytes,
             parts: (self.parts & PARTS) as i32,
+            connect: self.connect(slot, common),
         }
+    }
+
+    /// How the connection was made that it is the first message of.
+    fn connect(&self, slot: &Slot, common: &Common) -> Option<Connect> {
+        let sent = Some(self.times[0]).filter(|_| self.parts & OPENS != 0)?;
+        let own = self.common(0, sent, common)?.saturating_sub(sent);
+        let accepting = slot.ends[1].node as u32;
+        slot.connecting.told(sent, |accepted| common.time(accepting, accepted).saturating_sub(own))
     }
 }
 

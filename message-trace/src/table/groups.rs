@@ -100,7 +100,7 @@ fn arrays(
     step: &[Message],
     endpoints: &mut EndpointTexts,
     texts: &impl Texts,
-) -> [ArrayRef; 19] {
+) -> [ArrayRef; 21] {
     let rows = || step.iter();
     [
         columns::int64((0..step.len()).map(|row| Some(first + row as i64))),
@@ -122,6 +122,8 @@ fn arrays(
         columns::int64(rows().map(|m| Some(m.bytes))),
         columns::int32(rows().map(|m| Some(m.parts))),
         calls((begin..begin + step.len()).map(|row| texts.call_id(row))),
+        columns::int64(rows().map(|m| m.connect.map(|connect| connect.begin))),
+        columns::int64(rows().map(|m| m.connect.map(|connect| connect.end))),
     ]
 }
 

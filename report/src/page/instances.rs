@@ -135,8 +135,15 @@ mod tests {
         for (path, probability, sent, received) in
             [(7, 0.5, 3_000, Some(3_010)), (8, 1.0, 1_000, Some(1_500)), (9, 0.9, 2_000, None)]
         {
-            let hops =
-                [TimedHop { parent: None, depth: 0, message: 0, sent: Some(sent), received, bytes: 0 }];
+            let hops = [TimedHop {
+                parent: None,
+                depth: 0,
+                message: 0,
+                sent: Some(sent),
+                received,
+                bytes: 0,
+                connecting: 0,
+            }];
             let which = WhichInstance { path, pattern: 3, probability };
             instances.add(1, &TimedInstance { which, hops: &hops });
         }
@@ -165,6 +172,7 @@ mod tests {
             sent: Some(place),
             received: Some(place + 1),
             bytes: 0,
+            connecting: 0,
         };
         let hops: Vec<TimedHop> = (0..MOST_HOPS as i64 + 500).map(hop).collect();
         let mut instances = Instances::new(0);
