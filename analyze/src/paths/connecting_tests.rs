@@ -65,12 +65,12 @@ fn the_time_of_connecting_is_not_the_senders_own() {
     assert_eq!(all[0], [Some(30), Some(10), None, Some(40)]);
     assert_eq!(all[1], [None, Some(40), Some(30), Some(10)]);
     let hop = &pattern.hops[1];
-    let Connects { count, expected, delay } = hop.connect.unwrap();
-    assert_eq!((count, expected, delay.mean, delay.p99), (1, 1.0, 30.0, 30.0));
+    let Connects { count, expected, share, delay } = hop.connect.unwrap();
+    assert_eq!((count, expected, share, delay.mean, delay.p99), (1, 1.0, 0.5, 30.0, 30.0));
     assert_eq!((hop.node.unwrap().mean, pattern.hops[2].connect), (25.0, None));
     // Means add up to the mean of the whole.
     let mean = |hop: &crate::paths::Hop| {
-        let connect = hop.connect.map_or(0.0, |connect| connect.total_time() / pattern.expected);
+        let connect = hop.connect.map_or(0.0, |connect| connect.average());
         [hop.node, hop.network].into_iter().flatten().map(|delay| delay.mean).sum::<f64>() + connect
     };
     assert_eq!(pattern.hops.iter().map(mean).sum::<f64>(), pattern.duration.mean);

@@ -236,7 +236,7 @@ fn summarised(blocks: &[Vec<u8>]) -> Vec<(u64, Delays)> {
     }
     let summarise = |(key, mut of): (u64, Gathered)| {
         let Gathered { count, expected, bytes, total_time, .. } = of;
-        let (delay, connect) = (Summary::of(&mut of.delays), Connects::of(&mut of.connects));
+        let (delay, connect) = (Summary::of(&mut of.delays), Connects::of(&mut of.connects, expected));
         (key, Delays { count, expected, delay, total_time, bytes: bytes / expected, connect })
     };
     keys.into_iter().map(summarise).collect()

@@ -124,7 +124,7 @@ impl Describer {
             network: Summary::of(network),
             node: Summary::of(node),
             untraced: Summary::of(untraced),
-            connect: Connects::of(connect),
+            connect: Connects::of(connect, weight),
             bytes: bytes / weight,
         }
     }
@@ -140,9 +140,10 @@ impl SeenOften {
         for delay in [self.network, self.node, self.untraced].into_iter().flatten() {
             put_summary(out, &delay);
         }
-        if let Some(Connects { count, expected, delay }) = self.connect {
+        if let Some(Connects { count, expected, share, delay }) = self.connect {
             put(out, count as u64);
             put_float(out, expected);
+            put_float(out, share);
             put_summary(out, &delay);
         }
         put_float(out, self.bytes);
@@ -154,8 +155,8 @@ impl SeenOften {
             Summary { mean, p50, p99 }
         };
         let connect = |reader: &mut Reader<'bytes>| {
-            let (count, expected) = (reader.number() as i64, reader.float());
-            Connects { count, expected, delay: delay(reader) }
+            let (count, expected, share) = (reader.number() as i64, reader.float(), reader.float());
+            Connects { count, expected, share, delay: delay(reader) }
         };
         Seen::read(reader, delay, connect, Reader::float)
     }
@@ -170,7 +171,7 @@ impl SeenOften {
             network: of(seen.network),
             node: of(seen.node),
             untraced: of(seen.untraced),
-            connect: of(seen.connect).map(|delay| Connects { count: 1, expected: p, delay }),
+            connect: of(seen.connect).map(|delay| Connects { count: 1, expected: p, share: 1.0, delay }),
             bytes: seen.bytes as f64 * p / p,
         }
     }

@@ -79,19 +79,22 @@ pub struct Connects {
     pub count: i64,
     /// How many of them are expected to be real.
     pub expected: f64,
+    /// Which part they are of all instances or messages, by what is expected, from 0 to 1.
+    pub share: f64,
     /// How long they waited.
     pub delay: Summary,
 }
 
 impl Connects {
-    /// Those samples: each how long, and how likely it is.
-    pub(crate) fn of(samples: &mut [(i64, f64)]) -> Option<Connects> {
+    /// Those samples: each how long, and how likely it is. Of `all`, so many are expected to be real.
+    pub(crate) fn of(samples: &mut [(i64, f64)], all: f64) -> Option<Connects> {
         let expected = samples.iter().fold(0.0, |sum, (_, probability)| sum + probability);
-        Some(Connects { count: samples.len() as i64, expected, delay: Summary::of(samples)? })
+        let delay = Summary::of(samples)?;
+        Some(Connects { count: samples.len() as i64, expected, share: expected / all, delay })
     }
 
-    /// The time in all.
-    pub fn total_time(&self) -> f64 {
-        self.delay.mean * self.expected
+    /// The mean over all, also those that made none.
+    pub fn average(&self) -> f64 {
+        self.delay.mean * self.share
     }
 }

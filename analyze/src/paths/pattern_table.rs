@@ -67,14 +67,15 @@ fn summaries(table: &Columns<'_>, name: &str) -> Result<Vec<Option<Summary>>, Er
     Ok(rows.map(|((mean, p50), p99)| Some(Summary { mean: mean?, p50: p50?, p99: p99? })).collect())
 }
 
-/// The columns of the time connecting; a table of an older version has none.
-fn connects(table: &Columns<'_>) -> Result<Option<Vec<Option<Connects>>>, Error> {
+/// The columns of the time connecting, of patterns of which so many instances are `expected`; a table of an older version has none.
+fn connects(table: &Columns<'_>, expected: &[Option<f64>]) -> Result<Option<Vec<Option<Connects>>>, Error> {
     let Some(counts) = table.int64_if_any("connect_count")? else { return Ok(None) };
-    let rows = counts.into_iter().zip(table.float64("connect_expected")?).zip(summaries(table, "connect")?);
-    let connects = |((count, expected), delay): ((_, Option<f64>), Option<Summary>)| {
-        Some(Connects { count: count?, expected: expected?, delay: delay? })
+    let (connecting, delays) = (table.float64("connect_expected")?, summaries(table, "connect")?);
+    let connects = |row: usize| {
+        let (of, all) = (connecting[row]?, expected[row]?);
+        Some(Connects { count: counts[row]?, expected: of, share: of / all, delay: delays[row]? })
     };
-    Ok(Some(rows.map(connects).collect()))
+    Ok(Some((0..counts.len()).map(connects).collect()))
 }
 
 /// What is true of each pattern of the table at `path` as a whole, pattern by pattern, without hops.
@@ -159,7 +160,7 @@ pub(super) fn append(
     let (src_traced, dst_traced) = (table.boolean("src_traced")?, table.boolean("dst_traced")?);
     let (protocols, bytes) = (table.texts("protocol")?, table.float64("bytes")?);
     let (node, network) = (summaries(&table, "node")?, summaries(&table, "network")?);
-    let (untraced, connect) = (summaries(&table, "untraced")?, connects(&table)?);
+    let (untraced, connect) = (summaries(&table, "untraced")?, connects(&table, &wholes.expected)?);
     let (ids, places) = (&wholes.ids, &wholes.places);
     for row in 0..batch.num_rows() {
         if !wanted(table.some("pattern", ids[row])?) {
@@ -225,7 +226,7 @@ mod tests {
         arrays.extend([int64([Some(3), Some(3)])]);
         arrays.extend([2.25, 0.9, 7.0, 6.0, 9.0, 15.75].map(both));
         arrays.push(int64([None, Some(2)]));
-        arrays.extend([1.25, 4.0, 3.0, 8.0].map(|value| float64([None, Some(value)])));
+        arrays.extend([1.125, 4.0, 3.0, 8.0].map(|value| float64([None, Some(value)])));
         columns::batch(Path::new("patterns"), &schema(), arrays).unwrap()
     }
 
@@ -248,7 +249,7 @@ mod tests {
         );
         assert_eq!((root.src_traced, root.dst_traced, hop.bytes, hop.network), (false, true, 12.5, None));
         let delay = Summary { mean: 4.0, p50: 3.0, p99: 8.0 };
-        let connects = Connects { count: 2, expected: 1.25, delay };
+        let connects = Connects { count: 2, expected: 1.125, share: 0.5, delay };
         assert_eq!((root.connect, hop.connect), (None, Some(connects)));
         table::write(&path, schema(), []).unwrap();
         assert_eq!(PathPattern::read_all(&path).unwrap(), []);

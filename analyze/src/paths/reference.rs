@@ -189,6 +189,6 @@ fn hop(trace: &MessageTrace, naming: &Naming, instances: &Instances, members: &[
         node: Summary::of(&mut node),
         network: Summary::of(&mut network),
         untraced: Summary::of(&mut untraced),
-        connect: Connects::of(&mut connects),
+        connect: Connects::of(&mut connects, weight),
     }
 }
