@@ -15,7 +15,6 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::capture::NONE;
 use crate::clocks::{HostFacts, Samples};
-use crate::connecting::Connecting;
 use crate::host_facts;
 use crate::output::Output;
 use crate::reconciliation::{Reconciliation, add};
@@ -50,7 +49,7 @@ impl ImportedRow {
 
     /// The row as a message. `slot` is the row's.
     pub(crate) fn message(&self, slot: &Slot, common: &Common) -> Message {
-        let message = self.row.message(slot, common);
+        let message = self.row.message(slot, None, common);
         let [sent, received] = self.common.map(|time| Some(time).filter(|time| *time != NIL));
         Message { send_ts: sent.or(message.send_ts), recv_ts: received.or(message.recv_ts), ..message }
     }
@@ -264,8 +263,7 @@ impl Joining<'_, '_> {
                 let slot = *slots.entry((m.flow, m.protocol, ends)).or_insert(next);
                 if slot == next {
                     let ends = ends.map(|(node, endpoint)| Place { node, endpoint });
-                    let connecting = Connecting::UNKNOWN;
-                    self.output.slots.push(Slot { flow, protocol: m.protocol, ends, connecting })?;
+                    self.output.slots.push(Slot { flow, protocol: m.protocol, ends })?;
                 }
                 let call = match trace.call_id(at) {
                     Some(text) => self.calls.add(text)?,

@@ -14,7 +14,7 @@ use crate::datagram_flows::AllFlows;
 use crate::end::End;
 use crate::names::{NO_NAME, NameId};
 use crate::numbered::{Numbered, OnLine};
-use crate::rows::{Place, Slot};
+use crate::rows::{Place, Row, Slot};
 use crate::socket::Socket;
 
 /// The first number of an endpoint that is no name of a socket.
@@ -30,6 +30,8 @@ pub(crate) struct Output<'a> {
     /// The nodes that come behind these.
     imported: Vec<Node>,
     pub(crate) slots: Column<Slot>,
+    /// How each connection was made; their slots come first.
+    connecting: Column<Connecting>,
     /// How many flows there are.
     pub(crate) flows: u64,
     /// The number of the next flow.
@@ -108,6 +110,7 @@ impl<'a> Output<'a> {
             seen: Column::new(&capture.tables),
             imported: Vec::new(),
             slots: Column::new(&capture.tables),
+            connecting: Column::new(&capture.tables),
             flows: 0,
             next_flow: 0,
             others: Numbered::new(&capture.tables),
@@ -151,17 +154,22 @@ impl<'a> Output<'a> {
         for (connection, used) in connections.iter().zip(used) {
             let protocol = self.sockets[connection.socket() as usize].protocol;
             let nothing = Place { node: 0, endpoint: 0 };
-            let mut slot = Slot { flow: 0, protocol, ends: [nothing; 2], connecting: Connecting::UNKNOWN };
+            let mut slot = Slot { flow: 0, protocol, ends: [nothing; 2] };
             if *used {
                 slot.flow = self.flow();
                 slot.ends = self.places(connection)?;
-                let [one, other] = [connection.connecting, connection.accepting]
-                    .map(|place| self.sockets.get(place as usize));
-                slot.connecting = Connecting::of(one, other);
             }
             self.slots.push(slot)?;
+            let ends = [connection.connecting, connection.accepting];
+            let [one, other] = ends.map(|place| self.sockets.get(place as usize));
+            self.connecting.push(Connecting::of(one, other))?;
         }
         Ok(())
+    }
+
+    /// How the connection was made that `row` is the first message of; `None` of all other rows.
+    pub(crate) fn connecting(&self, row: &Row) -> Option<&Connecting> {
+        self.connecting.get(row.slot as usize).filter(|_| row.opens())
     }
 
     fn places(&mut self, connection: &Connection) -> Result<[Place; 2], Error> {
@@ -188,8 +196,7 @@ impl<'a> Output<'a> {
     pub(crate) fn datagrams(&mut self, mut all: AllFlows) -> Result<Vec<u32>, Error> {
         let begin = self.slots.len();
         let ends = [Place { node: 0, endpoint: 0 }; 2];
-        let connecting = Connecting::UNKNOWN;
-        let nothing = Slot { flow: 0, protocol: Protocol::Udp, ends, connecting };
+        let nothing = Slot { flow: 0, protocol: Protocol::Udp, ends };
         self.slots.resize(begin + all.slots.len(), nothing)?;
         all.flows.sort_by_key(|(flow, place, _)| (flow.first, *place))?;
         for (flow, _, [from, to]) in all.flows.iter() {
@@ -201,7 +208,7 @@ impl<'a> Output<'a> {
                     End::Untraced { of, .. } => self.untraced(of, slot.names[side], side == 0),
                 };
                 let ends = [end(0)?, end(1)?];
-                self.slots[begin + at] = Slot { flow: number, protocol: flow.protocol, ends, connecting };
+                self.slots[begin + at] = Slot { flow: number, protocol: flow.protocol, ends };
             }
         }
         Ok(all.begins.iter().map(|of_partition| (begin + of_partition) as u32).collect())

@@ -44,8 +44,6 @@ pub(crate) struct Slot {
     pub(crate) protocol: Protocol,
     /// The end that connected, and the other.
     pub(crate) ends: [Place; 2],
-    /// How the connection was made.
-    pub(crate) connecting: Connecting,
 }
 
 /// One end of a flow: its node, unless a call says that another process did it, and its name.
@@ -79,6 +77,11 @@ impl Row {
         Row { parts: self.parts | OPENS, ..self }
     }
 
+    /// Whether it tells how its connection was made.
+    pub(crate) fn opens(&self) -> bool {
+        self.parts & OPENS != 0
+    }
+
     /// The row of the message `m`, whose nodes have these numbers.
     pub(crate) fn of_message(m: &Message, slot: u32, nodes: [u32; 2]) -> Row {
         let backward = if m.direction == 0 { 0 } else { BACKWARD };
@@ -104,8 +107,8 @@ impl Row {
         (time, (slot.flow as u64) << 1 | u64::from(self.parts & BACKWARD != 0))
     }
 
-    /// The row as a message. `slot` is the row's.
-    pub(crate) fn message(&self, slot: &Slot, common: &Common) -> Message {
+    /// The row as a message. `slot` is the row's, and `connecting` how its connection was made, if that is known.
+    pub(crate) fn message(&self, slot: &Slot, connecting: Option<&Connecting>, common: &Common) -> Message {
         let backward = self.parts & BACKWARD != 0;
         let [src, dst] = if backward { [slot.ends[1], slot.ends[0]] } else { slot.ends };
         let own = |at: usize| Some(self.times[at]).filter(|time| *time != NIL);
@@ -132,16 +135,16 @@ impl Row {
             protocol: slot.protocol,
             bytes: self.bytes,
             parts: (self.parts & PARTS) as i32,
-            connect: self.connect(slot, common),
+            connect: connecting.and_then(|connecting| self.connect(connecting, slot, common)),
         }
     }
 
     /// How the connection was made that it is the first message of.
-    fn connect(&self, slot: &Slot, common: &Common) -> Option<Connect> {
-        let sent = Some(self.times[0]).filter(|_| self.parts & OPENS != 0)?;
+    fn connect(&self, connecting: &Connecting, slot: &Slot, common: &Common) -> Option<Connect> {
+        let sent = Some(self.times[0]).filter(|_| self.opens())?;
         let own = self.common(0, sent, common)?.saturating_sub(sent);
         let accepting = slot.ends[1].node as u32;
-        slot.connecting.told(sent, |accepted| common.time(accepting, accepted).saturating_sub(own))
+        connecting.told(sent, |accepted| common.time(accepting, accepted).saturating_sub(own))
     }
 }
 
