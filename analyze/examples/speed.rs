@@ -112,6 +112,7 @@ fn synthetic(messages: usize, parallelism: f64) -> MessageTrace {
                 protocol: Protocol::Tcp,
                 bytes: 100,
                 parts: 1,
+                connect: None,
             };
             trace.push(&message, None);
         }

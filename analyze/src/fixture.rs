@@ -7,7 +7,8 @@ use proptest::prelude::*;
 
 use message_trace::spill::Budget;
 use message_trace::{
-    DataDir, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message, MessageTrace, Node, NodeId, Protocol,
+    Connect, DataDir, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message, MessageTrace, Node, NodeId,
+    Protocol,
 };
 
 use crate::naming::Naming;
@@ -84,6 +85,7 @@ impl Fixture {
             protocol: Protocol::Tcp,
             bytes: 100,
             parts: 1,
+            connect: None,
         };
         self.messages.push(Sent { message, ports: (40_000, 80) });
         let last = self.messages.len() - 1;
@@ -137,6 +139,12 @@ impl Sent {
         self
     }
 
+    /// The first on a connection that was made from `begin` to `end`.
+    pub(crate) fn connecting(&mut self, begin: i64, end: i64) -> &mut Sent {
+        self.message.connect = Some(Connect { begin, end });
+        self
+    }
+
     /// As a datagram.
     pub(crate) fn udp(&mut self) -> &mut Sent {
         self.message.protocol = Protocol::Udp;
@@ -165,13 +173,18 @@ impl Sent {
 /// Messages among four nodes, of which the last was not traced, with clocks that may be off.
 pub(crate) fn some_trace() -> impl Strategy<Value = MessageTrace> {
     let message = (0usize..4, 0usize..4, 0i64..400, -20i64..60, any::<bool>(), 0u8..10, 0i64..40);
+    let connect = prop::option::weighted(0.3, (0i64..60, 0i64..60));
+    let message = (message, connect);
     proptest::collection::vec(message, 0..60).prop_map(|messages| {
         let mut trace = Fixture::new().untraced(&["d"]);
-        for (bytes, (src, dst, send, latency, answers, lost, early)) in (1..).zip(messages) {
+        for (bytes, ((src, dst, send, latency, answers, lost, early), connect)) in (1..).zip(messages) {
             let sent = trace.send(["a", "b", "c", "d"][src], ["a", "b", "c", "d"][dst], send, send + latency);
             sent.bytes(bytes).arrives(send + latency - early);
             if answers {
                 sent.ports(80, 40_000).accepting();
+            }
+            if let Some((before, took)) = connect.filter(|_| src != 3) {
+                sent.connecting(send - before, send - before + took);
             }
             if lost == 0 {
                 sent.lost();

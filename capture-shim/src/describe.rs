@@ -5,7 +5,7 @@
 
 use core::ffi::c_int;
 
-use socket_log::encode::{self, Flow, Origin, Role};
+use socket_log::encode::{self, Connect, Flow, Origin, Role};
 use socket_log::layout::lost;
 
 use crate::fds::{self, Entry, Kind};
@@ -346,6 +346,15 @@ pub(crate) fn stays(writer: Writer, fd: c_int, entry: Entry, local: &Name, peer:
     stays
 }
 
+/// A call to `connect`.
+#[derive(Clone, Copy)]
+pub(crate) struct Call {
+    /// When it was made, in ticks.
+    pub(crate) at: u64,
+    /// Whether it returned while the connection was still being made.
+    pub(crate) under_way: bool,
+}
+
 /// Logs what the ends of `fd`'s flow are called.
 pub(crate) fn name(writer: Writer, fd: c_int, entry: Entry, role: Role, local: &Name, peer: &Name) {
     // A stream that is only bound may yet listen or connect.
@@ -355,17 +364,17 @@ pub(crate) fn name(writer: Writer, fd: c_int, entry: Entry, role: Role, local: &
     log_names(writer, fd, entry, (role, None), local, peer);
 }
 
-/// The same of a flow on which a connection was made, or is under way, by a call at `called` ticks, where that is known.
+/// The same of a flow on which a connection was made, or is under way, by a `call` at so many ticks, where that is known.
 pub(crate) fn connected(
     writer: Writer,
     fd: c_int,
     entry: Entry,
-    called: Option<u64>,
+    call: Option<Call>,
     local: &Name,
     peer: &Name,
 ) {
     if stays(writer, fd, entry, local, peer) {
-        log_names(writer, fd, entry, (Role::Connect, called), local, peer);
+        log_names(writer, fd, entry, (Role::Connect, call), local, peer);
     }
 }
 
@@ -378,7 +387,7 @@ fn log_names(
     writer: Writer,
     fd: c_int,
     entry: Entry,
-    (role, called): (Role, Option<u64>),
+    (role, call): (Role, Option<Call>),
     local: &Name,
     peer: &Name,
 ) {
@@ -386,9 +395,9 @@ fn log_names(
     let peer_pid = if of_unix { peer_pid(fd) } else { 0 };
     remembered::name(fd, local, peer, role == Role::Listen);
     let now = clock::now();
-    let took = called.map(|called| now.saturating_sub(called));
+    let connect = call.map(|Call { at, under_way }| Connect { took: now.saturating_sub(at), under_way });
     let [own, other] = [local, peer].map(Name::as_bytes);
-    writer.names(encode::endpoints_parts(now, entry.flow(), role, own, other, peer_pid, took), now);
+    writer.names(encode::endpoints_parts(now, entry.flow(), role, own, other, peer_pid, connect), now);
     // Fails when the descriptor was closed or named meanwhile, and then there is nothing to do.
     let _ = fds::replace(writer, fd, entry, entry.named());
 }

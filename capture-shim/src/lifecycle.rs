@@ -176,7 +176,8 @@ pub(crate) unsafe fn connected(
         }
     }
     // A call that was interrupted and is made again may find the connection made: the first record has when that began.
-    describe::connected(writer, fd, entry, called, &Name::local(fd), &peer);
+    let call = called.map(|at| describe::Call { at, under_way: !success });
+    describe::connected(writer, fd, entry, call, &Name::local(fd), &peer);
 }
 
 /// # Safety

@@ -49,6 +49,17 @@ pub struct Message {
     pub bytes: i64,
     /// How many messages were merged into this one; 0 where it is the making of a connection.
     pub parts: i32,
+    /// How the connection was made, of which it is the first message; `None` where that is not known, and of all others.
+    pub connect: Option<Connect>,
+}
+
+/// The making of a connection by the side that spoke first on it, in nanoseconds on the sender's own clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Connect {
+    /// When `connect` was called.
+    pub begin: i64,
+    /// When the connection was there, or the latest that is known of that: not after the message was sent.
+    pub end: i64,
 }
 
 impl Message {
@@ -68,6 +79,14 @@ impl Message {
     /// There is one where the accepting side speaks first: what it says is caused by the connection.
     pub fn is_connect(&self) -> bool {
         self.parts == 0
+    }
+
+    /// When its connection was made, as [`Message::connect`] but on the common clock.
+    pub fn connecting(&self) -> Option<Connect> {
+        self.connect.zip(self.send_ts.zip(self.send_first)).map(|(connect, (common, own))| {
+            let shift = common.saturating_sub(own);
+            Connect { begin: connect.begin.saturating_add(shift), end: connect.end.saturating_add(shift) }
+        })
     }
 
     /// Its network latency, which includes what clock error is left (WAP5 section 5.2).

@@ -11,7 +11,8 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::endpoint::Endpoint;
-use crate::message::{Message, Protocol, arrival};
+use crate::few::Few;
+use crate::message::{Connect, Message, Protocol, arrival};
 use crate::node::{Node, NodeId, Nodes};
 use call_ids::CallIds;
 
@@ -45,6 +46,7 @@ pub struct MessageTrace {
     protocol: Vec<Protocol>,
     bytes: Vec<i64>,
     parts: Vec<i32>,
+    connects: Few<Connect>,
     call: Vec<u32>,
     /// What is known of the rest, where this is a part of a trace.
     pub beyond: Beyond,
@@ -104,6 +106,9 @@ impl MessageTrace {
     /// Appends a message, with the id that pairs a call with its return where the source knows one.
     pub fn push(&mut self, message: &Message, call_id: Option<&str>) {
         let m = message;
+        if let Some(connect) = m.connect {
+            self.connects.push(self.len(), connect);
+        }
         let times = [m.send_first, m.send_last, m.recv_first, m.recv_last, m.send_ts, m.recv_ts];
         for (column, time) in self.times.iter_mut().zip(times) {
             column.push(time.unwrap_or(NIL));
@@ -148,6 +153,7 @@ impl MessageTrace {
             protocol: self.protocol[row],
             bytes: self.bytes[row],
             parts: self.parts[row],
+            connect: self.connects.get(row),
         }
     }
 
@@ -250,6 +256,20 @@ impl MessageTrace {
         self.parts[row] == 0
     }
 
+    /// Whether any message has [`Message::connect`].
+    pub fn has_connects(&self) -> bool {
+        !self.connects.is_empty()
+    }
+
+    /// [`Message::connecting`] of row `row` alone.
+    ///
+    /// # Panics
+    /// As for [`MessageTrace::message`].
+    #[inline]
+    pub fn connecting(&self, row: usize) -> Option<Connect> {
+        self.connects.get(row).and_then(|_| self.message(row).connecting())
+    }
+
     /// The messages in row order.
     pub fn messages(&self) -> impl ExactSizeIterator<Item = Message> + '_ {
         (0..self.len()).map(|row| self.message(row))
@@ -275,6 +295,7 @@ impl MessageTrace {
     /// # Panics
     /// As for [`MessageTrace::message`].
     pub fn append_rows(&mut self, other: &MessageTrace, rows: Range<usize>) {
+        self.connects.append(&other.connects, rows.clone(), self.len());
         for (column, others) in self.times.iter_mut().zip(&other.times) {
             column.extend_from_slice(&others[rows.clone()]);
         }
@@ -324,6 +345,7 @@ impl MessageTrace {
         permute(&mut self.protocol, &order);
         permute(&mut self.bytes, &order);
         permute(&mut self.parts, &order);
+        self.connects.permute(&order);
         permute(&mut self.call, &order);
     }
 }

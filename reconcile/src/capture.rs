@@ -131,6 +131,8 @@ pub(crate) struct Naming {
     pub(crate) time: i64,
     /// When `connect` was called; `i64::MIN`: not known.
     pub(crate) called: i64,
+    /// Whether it returned while the connection was still being made.
+    pub(crate) under_way: bool,
     pub(crate) tid: i32,
     pub(crate) local: NameId,
     pub(crate) peer: NameId,

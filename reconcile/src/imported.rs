@@ -49,7 +49,7 @@ impl ImportedRow {
 
     /// The row as a message. `slot` is the row's.
     pub(crate) fn message(&self, slot: &Slot, common: &Common) -> Message {
-        let message = self.row.message(slot, common);
+        let message = self.row.message(slot, None, common);
         let [sent, received] = self.common.map(|time| Some(time).filter(|time| *time != NIL));
         Message { send_ts: sent.or(message.send_ts), recv_ts: received.or(message.recv_ts), ..message }
     }

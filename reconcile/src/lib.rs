@@ -31,6 +31,7 @@ mod chosen;
 mod clock_hints;
 pub mod clocks;
 mod column;
+mod connecting;
 mod connections;
 mod datagram_flows;
 mod datagram_match;

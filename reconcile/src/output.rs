@@ -8,12 +8,13 @@ use rustc_hash::FxHashMap;
 
 use crate::capture::{Capture, NONE};
 use crate::column::Column;
+use crate::connecting::Connecting;
 use crate::connections::Connection;
 use crate::datagram_flows::AllFlows;
 use crate::end::End;
 use crate::names::{NO_NAME, NameId};
 use crate::numbered::{Numbered, OnLine};
-use crate::rows::{Place, Slot};
+use crate::rows::{Place, Row, Slot};
 use crate::socket::Socket;
 
 /// The first number of an endpoint that is no name of a socket.
@@ -29,6 +30,8 @@ pub(crate) struct Output<'a> {
     /// The nodes that come behind these.
     imported: Vec<Node>,
     pub(crate) slots: Column<Slot>,
+    /// How each connection was made; their slots come first.
+    connecting: Column<Connecting>,
     /// How many flows there are.
     pub(crate) flows: u64,
     /// The number of the next flow.
@@ -107,6 +110,7 @@ impl<'a> Output<'a> {
             seen: Column::new(&capture.tables),
             imported: Vec::new(),
             slots: Column::new(&capture.tables),
+            connecting: Column::new(&capture.tables),
             flows: 0,
             next_flow: 0,
             others: Numbered::new(&capture.tables),
@@ -156,8 +160,16 @@ impl<'a> Output<'a> {
                 slot.ends = self.places(connection)?;
             }
             self.slots.push(slot)?;
+            let ends = [connection.connecting, connection.accepting];
+            let [one, other] = ends.map(|place| self.sockets.get(place as usize));
+            self.connecting.push(Connecting::of(one, other))?;
         }
         Ok(())
+    }
+
+    /// How the connection was made that `row` is the first message of; `None` of all other rows.
+    pub(crate) fn connecting(&self, row: &Row) -> Option<&Connecting> {
+        self.connecting.get(row.slot as usize).filter(|_| row.opens())
     }
 
     fn places(&mut self, connection: &Connection) -> Result<[Place; 2], Error> {
@@ -183,7 +195,8 @@ impl<'a> Output<'a> {
     /// begin.
     pub(crate) fn datagrams(&mut self, mut all: AllFlows) -> Result<Vec<u32>, Error> {
         let begin = self.slots.len();
-        let nothing = Slot { flow: 0, protocol: Protocol::Udp, ends: [Place { node: 0, endpoint: 0 }; 2] };
+        let ends = [Place { node: 0, endpoint: 0 }; 2];
+        let nothing = Slot { flow: 0, protocol: Protocol::Udp, ends };
         self.slots.resize(begin + all.slots.len(), nothing)?;
         all.flows.sort_by_key(|(flow, place, _)| (flow.first, *place))?;
         for (flow, _, [from, to]) in all.flows.iter() {

@@ -1,12 +1,13 @@
 //! Messages on their way into the trace: a row holds what is its own, a [`Slot`] what it shares with the others of its
 //! flow. Times are those of the hosts' own clocks until all messages are matched, as only then the clocks are known.
 
-use message_trace::{EndpointId, Message, NodeId, Protocol};
+use message_trace::{Connect, EndpointId, Message, NodeId, Protocol};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::calls::{Part, Seen};
 use crate::capture::NONE;
 use crate::clocks::Clocks;
+use crate::connecting::Connecting;
 
 /// No time.
 pub(crate) const NIL: i64 = i64::MIN;
@@ -24,7 +25,7 @@ pub(crate) struct Row {
     pub(crate) nodes: [u32; 2],
     /// The threads at both ends; [`NO_THREAD`] where unknown.
     pub(crate) tids: [i32; 2],
-    /// How many messages it was made of, and [`BACKWARD`].
+    /// How many messages it was made of, [`BACKWARD`] and [`OPENS`].
     pub(crate) parts: u32,
 }
 
@@ -32,7 +33,9 @@ pub(crate) struct Row {
 pub(crate) const NO_THREAD: i32 = i32::MIN;
 /// In [`Row::parts`]: it goes from the slot's second end to the first.
 const BACKWARD: u32 = 1 << 31;
-const PARTS: u32 = BACKWARD - 1;
+/// In [`Row::parts`]: it is the first of its connection, and tells how that was made.
+const OPENS: u32 = 1 << 30;
+const PARTS: u32 = OPENS - 1;
 
 /// What the messages between two ends have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +72,16 @@ impl Row {
         }
     }
 
+    /// The same row as the first of its connection, which tells how that was made.
+    pub(crate) fn opening(self) -> Row {
+        Row { parts: self.parts | OPENS, ..self }
+    }
+
+    /// Whether it tells how its connection was made.
+    pub(crate) fn opens(&self) -> bool {
+        self.parts & OPENS != 0
+    }
+
     /// The row of the message `m`, whose nodes have these numbers.
     pub(crate) fn of_message(m: &Message, slot: u32, nodes: [u32; 2]) -> Row {
         let backward = if m.direction == 0 { 0 } else { BACKWARD };
@@ -94,8 +107,8 @@ impl Row {
         (time, (slot.flow as u64) << 1 | u64::from(self.parts & BACKWARD != 0))
     }
 
-    /// The row as a message. `slot` is the row's.
-    pub(crate) fn message(&self, slot: &Slot, common: &Common) -> Message {
+    /// The row as a message. `slot` is the row's, and `connecting` how its connection was made, if that is known.
+    pub(crate) fn message(&self, slot: &Slot, connecting: Option<&Connecting>, common: &Common) -> Message {
         let backward = self.parts & BACKWARD != 0;
         let [src, dst] = if backward { [slot.ends[1], slot.ends[0]] } else { slot.ends };
         let own = |at: usize| Some(self.times[at]).filter(|time| *time != NIL);
@@ -122,7 +135,16 @@ impl Row {
             protocol: slot.protocol,
             bytes: self.bytes,
             parts: (self.parts & PARTS) as i32,
+            connect: connecting.and_then(|connecting| self.connect(connecting, slot, common)),
         }
+    }
+
+    /// How the connection was made that it is the first message of.
+    fn connect(&self, connecting: &Connecting, slot: &Slot, common: &Common) -> Option<Connect> {
+        let sent = Some(self.times[0]).filter(|_| self.opens())?;
+        let own = self.common(0, sent, common)?.saturating_sub(sent);
+        let accepting = slot.ends[1].node as u32;
+        connecting.told(sent, |accepted| common.time(accepting, accepted).saturating_sub(own))
     }
 }
 

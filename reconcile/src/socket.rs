@@ -11,8 +11,10 @@ use socket_log::layout::source;
 
 use crate::capture::{Capture, Flow, Kind, NONE, Naming};
 use crate::column::Column;
+use crate::connecting::Connecting;
 use crate::names::{NO_NAME, NameId};
 use crate::reconciliation::{Reconciliation, add};
+use crate::rows::NIL;
 use crate::tables::Tables;
 
 /// How far apart, in nanoseconds, two processes of one machine may have read the same clock: each adds its own
@@ -50,6 +52,8 @@ pub(crate) struct Socket {
     pub(crate) named: i64,
     /// When `connect` was called, as far as that is known, or `accept` returned.
     pub(crate) made: i64,
+    /// When `connect` returned, or [`Connecting::UNDER_WAY`]; [`NIL`] where it is not known when it was called.
+    pub(crate) connected: i64,
     /// The process that connected or accepted it, and its thread.
     pub(crate) maker: u32,
     pub(crate) maker_tid: i32,
@@ -289,6 +293,7 @@ fn socket(
         opened,
         named: opened,
         made: opened,
+        connected: NIL,
         maker,
         maker_tid: 0,
         closed,
@@ -315,8 +320,13 @@ fn socket(
                 if former != role {
                     this.named = naming.time;
                     this.made = made(naming, opened);
+                    this.connected = connected(naming);
                     this.maker_tid = naming.tid;
                     (maker, number) = (*process, *flow);
+                } else if this.connected == Connecting::UNDER_WAY {
+                    // A later call that found the connection made.
+                    this.connected =
+                        Some(connected(naming)).filter(|time| *time != NIL).unwrap_or(this.connected);
                 }
                 this.role = role;
             }
@@ -325,6 +335,16 @@ fn socket(
     }
     (this.pid, this.number, this.maker) = (capture.processes[maker as usize].pid, number, maker);
     this
+}
+
+/// When the call to `connect` returned with the connection that `naming` tells of, as in [`Socket::connected`].
+fn connected(naming: &Naming) -> i64 {
+    match naming.role {
+        Role::Connect if naming.called == i64::MIN => NIL,
+        Role::Connect if naming.under_way => Connecting::UNDER_WAY,
+        Role::Connect => naming.time,
+        _ => NIL,
+    }
 }
 
 /// When the call was made that `naming` tells of, if it is one to `connect`, for a socket `opened` then. A log that does not

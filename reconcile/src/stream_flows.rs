@@ -12,6 +12,7 @@ use crate::capture::{Capture, NONE};
 use crate::cause::Cause;
 use crate::clocks::Samples;
 use crate::column::Column;
+use crate::connecting::Connecting;
 use crate::connections::Connection;
 use crate::fat::{self, Border};
 use crate::greeting::Greeting;
@@ -111,6 +112,8 @@ impl StreamMatcher<'_> {
 struct Treatment<'a> {
     /// They are left out.
     internal: bool,
+    /// The first that the connecting side sends is the first of all.
+    opens: bool,
     /// What is known of it where the sides need not take turns.
     multiplexed: Option<&'a Multiplexed>,
     /// Where bodies went both ways at once.
@@ -144,16 +147,16 @@ impl Matching<'_> {
         counts.internal.flows += u64::from(internal);
         let mut nobody = Samples::new(0);
         let samples = if self.connection.doubtful { &mut nobody } else { samples };
-        if let Some(making) =
-            Greeting::of(ways).and_then(|greeting| self.making(&greeting)).filter(|_| !internal)
-        {
+        let greeting = Greeting::of(ways);
+        if let Some(making) = greeting.and_then(|greeting| self.making(&greeting)).filter(|_| !internal) {
             counts.connects += 1;
             rows.push(Row::of(&making, self.place, 0))?;
         }
+        let opens = greeting.is_none() && !ways.tally(0).forgotten;
         let multiplexed = if internal { None } else { self.multiplexed(ways) };
         counts.multiplexed += u64::from(multiplexed.is_some());
         let exchanges = if internal || multiplexed.is_some() { Vec::new() } else { self.exchanges(ways) };
-        let treatment = Treatment { internal, multiplexed: multiplexed.as_ref(), exchanges };
+        let treatment = Treatment { internal, opens, multiplexed: multiplexed.as_ref(), exchanges };
         for direction in 0..2 {
             self.direction(ways, direction, &treatment, counts, samples, rows)?;
         }
@@ -216,11 +219,14 @@ impl Matching<'_> {
         let merged = fat::merge(seen, (receives_back, sends_back), gap, border, inside, self.has_one_clock());
         let nothing = Units::default();
         for message in Cut::new(merged, units.unwrap_or(&nothing), gap) {
+            let opens = all == 0 && direction == 0 && treatment.opens;
             all += 1;
             both += u64::from(message.sent.is_some() && message.received.is_some());
             send_only += u64::from(message.received.is_none());
             if !internal {
-                rows.push(Row::of(&message, self.place, direction))?;
+                let row = Row::of(&message, self.place, direction);
+                let tells = opens && Connecting::is_told_by(&message, self.end(self.connection.connecting));
+                rows.push(if tells { row.opening() } else { row })?;
             }
         }
         if self.both() {
@@ -244,8 +250,12 @@ impl Matching<'_> {
 
     /// The making of the connection, where it was seen.
     fn making(&self, greeting: &Greeting) -> Option<Part> {
-        let end = |place: u32| self.matcher.sockets.get(place as usize);
-        greeting.making(end(self.connection.connecting), end(self.connection.accepting))
+        greeting.making(self.end(self.connection.connecting), self.end(self.connection.accepting))
+    }
+
+    /// The socket at an end, where it was recorded.
+    fn end(&self, place: u32) -> Option<&Socket> {
+        self.matcher.sockets.get(place as usize)
     }
 
     /// What a message tells of the clocks of two hosts.

@@ -149,12 +149,13 @@ impl Reading {
                 flow.kind = Some(Kind { domain: what.domain, kind: what.kind, protocol: what.protocol });
                 flow.cookie = what.cookie;
             }
-            Record::Endpoints { flow, role, local, peer, peer_pid, took } => {
+            Record::Endpoints { flow, role, local, peer, peer_pid, took, under_way } => {
                 let (local, peer) = (self.names.intern_some(local)?, self.names.intern_some(peer)?);
                 let flow = self.place(flow, ticks)?;
                 let called = took.map_or(i64::MIN, |took| ticks.saturating_sub(took) as i64);
                 let tid = tid as i32;
-                self.namings.push(Naming { flow, role, time, called, tid, local, peer, peer_pid })?;
+                let naming = Naming { flow, role, time, called, under_way, tid, local, peer, peer_pid };
+                self.namings.push(naming)?;
             }
             Record::Pair { first, second } => {
                 self.at(first, ticks)?.pair = second;

@@ -213,7 +213,7 @@ impl Stretches<'_> {
             let message = |at: usize| match import(at) {
                 None => {
                     let row = &own[chunk[at].1 as usize];
-                    row.message(slot(row), common)
+                    row.message(slot(row), output.connecting(row), common)
                 }
                 Some(row) => row.message(slot(&row.row), common),
             };

@@ -341,6 +341,7 @@ fn any_trace() -> impl Strategy<Value = MessageTrace> {
                 protocol: Protocol::ALL[rest.2],
                 bytes: rest.3,
                 parts: rest.4,
+                connect: None,
             };
             if sent.is_some() {
                 Arc::make_mut(&mut trace.nodes).0[message.src as usize].traced = true;

@@ -127,5 +127,6 @@ fn as_hop(hop: &HopDelays) -> Hop {
         node: None,
         network: hop.delays.delay,
         untraced: None,
+        connect: None,
     }
 }

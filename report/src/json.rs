@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use analyze::paths::{Hop, PathFilter, PathPattern};
+use analyze::paths::{Connects, Hop, PathFilter, PathPattern};
 use serde::Serialize;
 
 use crate::delays::{DelayRow, DelaysOf};
@@ -94,6 +94,8 @@ struct JsonDelays<'a> {
     total_time: f64,
     share: f64,
     bytes: f64,
+    #[serde(flatten)]
+    connect: Option<JsonConnects>,
 }
 
 #[derive(Serialize)]
@@ -170,6 +172,31 @@ struct JsonHop<'a> {
     untraced_mean: Option<f64>,
     untraced_p50: Option<f64>,
     untraced_p99: Option<f64>,
+    #[serde(flatten)]
+    connect: Option<JsonConnects>,
+}
+
+/// The time for which connections were made; left out where none was.
+#[derive(Serialize)]
+struct JsonConnects {
+    connect_count: i64,
+    connect_expected: f64,
+    connect_mean: f64,
+    connect_p50: f64,
+    connect_p99: f64,
+}
+
+impl JsonConnects {
+    fn of(connects: Connects) -> JsonConnects {
+        let Connects { count, expected, delay, .. } = connects;
+        JsonConnects {
+            connect_count: count,
+            connect_expected: expected,
+            connect_mean: delay.mean,
+            connect_p50: delay.p50,
+            connect_p99: delay.p99,
+        }
+    }
 }
 
 impl<'a> Trace<'a> {
@@ -227,6 +254,7 @@ impl<'a> JsonDelays<'a> {
             total_time: delays.total_time,
             share: row.share,
             bytes: delays.bytes,
+            connect: delays.connect.map(JsonConnects::of),
         }
     }
 }
@@ -288,6 +316,7 @@ impl<'a> JsonHop<'a> {
             untraced_mean: hop.untraced.map(|delay| delay.mean),
             untraced_p50: hop.untraced.map(|delay| delay.p50),
             untraced_p99: hop.untraced.map(|delay| delay.p99),
+            connect: hop.connect.map(JsonConnects::of),
         }
     }
 }
@@ -324,6 +353,14 @@ mod tests {
             .map(|pattern| pattern["share"].as_f64().unwrap())
             .sum();
         assert!((shares - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn connecting_is_told_where_there_is_some() {
+        let json = written(&[samples::connecting()], &Options::default());
+        let hops = &json["patterns"][0]["hops"];
+        assert_eq!((&hops[2]["connect_mean"], &hops[2]["connect_count"]), (&4e7.into(), &53.into()));
+        assert_eq!(hops[1].get("connect_mean"), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Patterns made by hand, on which the outputs are tested and looked at.
 
-use analyze::paths::{DelayTable, Delays, Hop, HopDelays, NodeDelays, PathPattern};
+use analyze::paths::{Connects, DelayTable, Delays, Hop, HopDelays, NodeDelays, PathPattern};
 use message_trace::Protocol;
 use message_trace::stats::Summary;
 
@@ -32,6 +32,7 @@ fn hop(parent: Option<usize>, src: (&str, &str), dst: (&str, &str), node: f64, n
         node: (parent.is_some() && !client(src.0)).then(|| delay(node * MS)),
         network: (!client(src.0) && !client(dst.0)).then(|| delay(network * MS)),
         untraced: None,
+        connect: None,
     }
 }
 
@@ -67,6 +68,14 @@ pub(crate) fn cached() -> PathPattern {
         hop(Some(4), (nginx, "8080"), (client, "*"), 0.083, 0.0),
     ];
     pattern(0, 212, 0.962, hops)
+}
+
+/// The same where the connection to redis takes 40 ms to be made, in every fourth instance.
+pub(crate) fn connecting() -> PathPattern {
+    let mut hops = cached().hops;
+    let connects = Connects { count: 53, expected: 51.0, share: 0.25, delay: delay(40.0 * MS) };
+    hops[2].connect = Some(connects);
+    pattern(4, 212, 0.962, hops)
 }
 
 /// A request that asks two servers at once and waits for both: a fork.
@@ -253,6 +262,7 @@ pub(crate) fn delays() -> (DelaysBy, DelaysBy) {
         delay: mean.map(|mean| delay(mean * MS)),
         total_time: mean.map_or(0.0, |mean| count as f64 * 0.75 * mean * MS),
         bytes,
+        connect: None,
     };
     let node = |name: &str, traced, delays| NodeDelays { node: name.to_owned(), traced, delays };
     let nodes = vec![

@@ -12,6 +12,8 @@ pub(crate) enum Part {
     Network,
     /// At an untraced sender and on both ways to it.
     Untraced,
+    /// At the sending node, where it waits for a connection.
+    Connect,
 }
 
 /// The delay with the largest mean among those that make the path as long as it is.
@@ -71,7 +73,8 @@ impl Timing {
                     (received, received)
                 }
                 None => {
-                    let sent = parent_received + hop.node.map_or(0.0, |node| node.mean.max(0.0));
+                    let node = hop.node.map_or(0.0, |node| node.mean.max(0.0));
+                    let sent = parent_received + node + connecting(hop);
                     (sent, sent + hop.network.map_or(0.0, |network| network.mean.max(0.0)))
                 }
             };
@@ -126,6 +129,17 @@ pub(crate) fn delays(hop: &Hop) -> impl Iterator<Item = (Part, f64)> {
     [(Part::Node, &hop.node), (Part::Network, &hop.network), (Part::Untraced, &hop.untraced)]
         .into_iter()
         .filter_map(|(part, summary)| summary.map(|summary| (part, summary.mean)))
+        .chain(hop.connect.map(|connect| (Part::Connect, connect.average())))
+}
+
+/// How long the sender waits for the connection on average, also over the instances in which it does not.
+pub(crate) fn connecting(hop: &Hop) -> f64 {
+    hop.connect.map_or(0.0, |connect| connect.average())
+}
+
+/// Whether what `hop` waits for its connection is worth showing: at least a hundredth of the time of its `pattern`.
+pub(crate) fn is_noticeable(hop: &Hop, pattern: &PathPattern) -> bool {
+    connecting(hop) >= 0.01 * pattern.duration.mean && connecting(hop) > 0.0
 }
 
 /// All the time that `hop` takes.
@@ -149,6 +163,18 @@ mod tests {
         }
         assert!((timing.end - pattern.duration.mean).abs() < 1.0);
         assert_eq!(timing.critical, Some(Critical { hop: 4, part: Part::Node }));
+    }
+
+    #[test]
+    fn connecting_takes_its_share_of_the_time_before_a_message_is_sent() {
+        let (plain, connecting) = (samples::cached(), samples::connecting());
+        let (before, after) = (Timing::of(&plain), Timing::of(&connecting));
+        // 40 ms in a quarter of the instances.
+        assert!((after.sent[2] - before.sent[2] - 10.0 * MS).abs() < 1e-6);
+        assert!((after.end - before.end - 10.0 * MS).abs() < 1e-6);
+        assert_eq!(after.critical, Some(Critical { hop: 2, part: Part::Connect }));
+        assert!(is_noticeable(&connecting.hops[2], &connecting));
+        assert!(!is_noticeable(&connecting.hops[1], &connecting));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::api::Api;
 use crate::damage::Fault;
 use crate::duration;
 use crate::encode::{
-    Call, Direction, Flow, Origin, ProcessEvent, Role, TOOK, TOOK_SHIFT, WaitCall, datagram_flag,
+    Call, Direction, Flow, Origin, ProcessEvent, Role, TOOK, TOOK_SHIFT, UNDER_WAY, WaitCall, datagram_flag,
 };
 use crate::layout::{Anchor, SHORT_DATAGRAM_WORDS, SHORT_WORDS, TRANSFER_WORDS, kind};
 use crate::sockaddr::SocketName;
@@ -73,6 +73,8 @@ pub enum Record {
         peer_pid: u32,
         /// How long before, in ticks, `connect` was called, where this is known.
         took: Option<u64>,
+        /// Whether `connect` returned while the connection was still being made.
+        under_way: bool,
     },
     /// A descriptor was closed.
     Close {
@@ -328,6 +330,7 @@ fn fields(tag: u8, aux: u16, words: &[u32]) -> Result<(Time, Record), Fault> {
                 peer: name(words.get(5 + local.div_ceil(4)..), peer)?,
                 peer_pid: word(4)?,
                 took: (lengths & TOOK != 0).then(|| duration::unpack(lengths >> TOOK_SHIFT)),
+                under_way: lengths & UNDER_WAY != 0,
             };
             (low, record)
         }

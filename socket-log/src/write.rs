@@ -18,7 +18,7 @@ use std::mem::offset_of;
 use std::path::Path;
 
 use crate::duration;
-use crate::encode::{self, Datagram, Direction, Flow, Origin, ProcessEvent, Role};
+use crate::encode::{self, Connect, Datagram, Direction, Flow, Origin, ProcessEvent, Role};
 use crate::layout::{
     ANCHOR_REACH, Anchor, CHUNK_BYTES, CHUNK_HEADER_WORDS, CHUNK_MAGIC, CHUNK_WORDS, FileHeader,
     HEADER_BYTES, MAGIC, SHORT_DATAGRAM_WORDS, SHORT_REACH, TRANSFER_WORDS, VERSION, kind, tick,
@@ -146,7 +146,22 @@ impl LogWriter {
         [local, peer]: [&[u8]; 2],
         peer_pid: u32,
     ) -> &mut LogWriter {
-        let words = encode::endpoints(ticks, flow, Role::Connect, local, peer, peer_pid, Some(took));
+        let connect = Some(Connect { took, under_way: false });
+        let words = encode::endpoints(ticks, flow, Role::Connect, local, peer, peer_pid, connect);
+        self.record(ticks, words.as_slice())
+    }
+
+    /// The same where the call returned while the connection was still being made.
+    pub fn connecting(
+        &mut self,
+        ticks: u64,
+        flow: u32,
+        took: u64,
+        [local, peer]: [&[u8]; 2],
+        peer_pid: u32,
+    ) -> &mut LogWriter {
+        let connect = Some(Connect { took, under_way: true });
+        let words = encode::endpoints(ticks, flow, Role::Connect, local, peer, peer_pid, connect);
         self.record(ticks, words.as_slice())
     }
 

@@ -35,6 +35,7 @@ fn trace(ids: &[&str]) -> (MessageTrace, Calls) {
             protocol: Protocol::Other,
             bytes: 1,
             parts: 1,
+            connect: None,
         };
         trace.push(&message, Some(*id));
     }

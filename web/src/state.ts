@@ -22,7 +22,7 @@ export const instance = signal<number | null>(null);
 export const order = signal<Order>("slowest");
 
 const SORT_KEYS: SortKey[] = ["total", "count", "expected", "confidence", "evidence", "mean", "p99"];
-const PARTS: Part[] = ["node", "network", "untraced"];
+const PARTS: Part[] = ["node", "network", "untraced", "connect"];
 
 function one<Value extends string>(values: readonly Value[], text: string | null): Value | null {
   return values.find((value) => value === text) ?? null;

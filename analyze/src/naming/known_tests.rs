@@ -45,6 +45,7 @@ fn trace(nodes: &[NodeRow], asked: &[(i32, i32, &str, &str)]) -> MessageTrace {
                 protocol: Protocol::Tcp,
                 bytes: 1,
                 parts: 1,
+                connect: None,
             };
             trace.push(&message, None);
         }

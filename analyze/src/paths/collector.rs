@@ -194,9 +194,10 @@ impl<'s, 'a> Keeper<'s, 'a> {
         let place = (self.piece, self.probabilities.len() as u64);
         let (record, shape) = self.recorder.record(place, tree, probability);
         let partition = (u128::from(shape) * self.dealer.partitions() as u128) >> u64::BITS;
-        self.paths.push(tree, probability);
+        self.dealer.deal_together(partition as usize, record)?;
+        self.paths.push(tree, self.recorder.connecting(), probability);
         self.probabilities.push(probability);
-        self.dealer.deal_together(partition as usize, record)
+        Ok(())
     }
 
     fn finish(self, built: Built) -> Result<Piece, Error> {

@@ -15,6 +15,7 @@ use super::bytes::{Reader, put, put_float, put_signed};
 use super::filter::PathFilter;
 use super::hop_ends::{End, Hop, HopEnds};
 use super::left_instances::LeftInstances;
+use super::pattern::Connects;
 use super::timed_instances::TimedInstance;
 use crate::options::Resources;
 
@@ -31,6 +32,8 @@ pub struct Delays {
     pub total_time: f64,
     /// The mean size of the messages.
     pub bytes: f64,
+    /// How long the senders waited for connections; `None` where none was made.
+    pub connect: Option<Connects>,
 }
 
 /// The latency of a node: from the receipt of a message to the sending of the one that it causes.
@@ -172,6 +175,7 @@ fn table<T: Send>(
                 put_signed(&mut record, hop.bytes);
                 record.push(u8::from(delay.is_some()));
                 put_signed(&mut record, delay.unwrap_or_default());
+                put_signed(&mut record, hop.connecting);
                 dealer.deal_together(key as usize % store.partitions(), &record)?;
             }
             Ok(())
@@ -206,6 +210,7 @@ struct Gathered {
     bytes: f64,
     total_time: f64,
     delays: Vec<(i64, f64)>,
+    connects: Vec<(i64, f64)>,
 }
 
 /// The delays of each key in `blocks`.
@@ -216,7 +221,10 @@ fn summarised(blocks: &[Vec<u8>]) -> Vec<(u64, Delays)> {
         while !reader.is_empty() {
             let of = keys.entry(reader.number()).or_default();
             let (probability, bytes) = (reader.float(), reader.signed());
-            let (is_known, delay) = (reader.byte() != 0, reader.signed());
+            let (is_known, delay, connecting) = (reader.byte() != 0, reader.signed(), reader.signed());
+            if connecting > 0 {
+                of.connects.push((connecting, probability));
+            }
             of.count += 1;
             of.expected += probability;
             of.bytes += bytes as f64 * probability;
@@ -228,8 +236,8 @@ fn summarised(blocks: &[Vec<u8>]) -> Vec<(u64, Delays)> {
     }
     let summarise = |(key, mut of): (u64, Gathered)| {
         let Gathered { count, expected, bytes, total_time, .. } = of;
-        let delay = Summary::of(&mut of.delays);
-        (key, Delays { count, expected, delay, total_time, bytes: bytes / expected })
+        let (delay, connect) = (Summary::of(&mut of.delays), Connects::of(&mut of.connects, expected));
+        (key, Delays { count, expected, delay, total_time, bytes: bytes / expected, connect })
     };
     keys.into_iter().map(summarise).collect()
 }

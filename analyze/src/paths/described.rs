@@ -5,11 +5,12 @@
 use message_trace::stats::Summary;
 
 use super::bytes::{Reader, put, put_float, put_slice};
+use super::pattern::Connects;
 use super::place_labels::PlaceLabels;
 use super::record::{Recorded, Seen, SeenOnce};
 
 /// A message of a pattern, summarised over its instances.
-pub(super) type SeenOften = Seen<Summary, f64>;
+pub(super) type SeenOften = Seen<Summary, f64, Connects>;
 
 /// Of which kind a pattern is.
 const ONCE: u8 = 0;
@@ -52,6 +53,7 @@ pub(super) struct Describer {
     network: Vec<(i64, f64)>,
     node: Vec<(i64, f64)>,
     untraced: Vec<(i64, f64)>,
+    connect: Vec<(i64, f64)>,
 }
 
 impl Describer {
@@ -97,10 +99,11 @@ impl Describer {
 
     /// The next message of all `instances`, summarised.
     pub(super) fn message(&mut self, instances: &mut [Recorded<'_>]) -> SeenOften {
-        let Describer { network, node, untraced, .. } = self;
+        let Describer { network, node, untraced, connect, .. } = self;
         network.clear();
         node.clear();
         untraced.clear();
+        connect.clear();
         let (mut bytes, mut weight) = (0.0, 0.0);
         let (mut src_traced, mut dst_traced) = (false, false);
         for instance in instances {
@@ -109,6 +112,7 @@ impl Describer {
             network.extend(seen.network.map(|delay| (delay, p)));
             node.extend(seen.node.map(|delay| (delay, p)));
             untraced.extend(seen.untraced.map(|delay| (delay, p)));
+            connect.extend(seen.connect.map(|time| (time, p)));
             bytes += seen.bytes as f64 * p;
             weight += p;
             src_traced |= seen.src_traced;
@@ -120,16 +124,27 @@ impl Describer {
             network: Summary::of(network),
             node: Summary::of(node),
             untraced: Summary::of(untraced),
+            connect: Connects::of(connect, weight),
             bytes: bytes / weight,
         }
     }
+}
+
+fn put_summary(out: &mut Vec<u8>, delay: &Summary) {
+    [delay.mean, delay.p50, delay.p99].into_iter().for_each(|part| put_float(out, part));
 }
 
 impl SeenOften {
     fn put(&self, out: &mut Vec<u8>) {
         out.push(self.flags());
         for delay in [self.network, self.node, self.untraced].into_iter().flatten() {
-            [delay.mean, delay.p50, delay.p99].into_iter().for_each(|part| put_float(out, part));
+            put_summary(out, &delay);
+        }
+        if let Some(Connects { count, expected, share, delay }) = self.connect {
+            put(out, count as u64);
+            put_float(out, expected);
+            put_float(out, share);
+            put_summary(out, &delay);
         }
         put_float(out, self.bytes);
     }
@@ -139,7 +154,11 @@ impl SeenOften {
             let [mean, p50, p99] = [reader.float(), reader.float(), reader.float()];
             Summary { mean, p50, p99 }
         };
-        Seen::read(reader, delay, Reader::float)
+        let connect = |reader: &mut Reader<'bytes>| {
+            let (count, expected, share) = (reader.number() as i64, reader.float(), reader.float());
+            Connects { count, expected, share, delay: delay(reader) }
+        };
+        Seen::read(reader, delay, connect, Reader::float)
     }
 
     /// The same of a message of the only instance.
@@ -152,6 +171,7 @@ impl SeenOften {
             network: of(seen.network),
             node: of(seen.node),
             untraced: of(seen.untraced),
+            connect: of(seen.connect).map(|delay| Connects { count: 1, expected: p, share: 1.0, delay }),
             bytes: seen.bytes as f64 * p / p,
         }
     }

@@ -126,6 +126,7 @@ impl Record {
                 network: instance.network_latency(place),
                 node: instance.node_latency(place),
                 untraced: instance.untraced_latency(place),
+                connect: instance.connecting(place),
                 bytes: hop.bytes,
             };
             seen.put(&mut self.once);
@@ -208,6 +209,7 @@ impl Aggregated {
             node: seen.node,
             network: seen.network,
             untraced: seen.untraced,
+            connect: seen.connect,
             ..hop
         });
         Some(PathPattern { hops: hops.collect(), ..pattern })

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use arrow_schema::{DataType, SchemaRef};
 use message_trace::Error;
-use message_trace::table::columns::{self, Columns, required};
+use message_trace::table::columns::{self, Columns, nullable, required};
 use message_trace::table::{self, Stored};
 
 /// The path instances of a trace.
@@ -140,6 +140,7 @@ pub(super) fn schema() -> SchemaRef {
         required("probability", DataType::Float64),
         required("depth", DataType::Int32),
         required("message", DataType::Int64),
+        nullable("connecting", DataType::Int64),
     ])
 }
 

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use message_trace::MessageTrace;
+use message_trace::{Connect, Few, MessageTrace};
 
 use super::receipt::Receipt;
 
@@ -17,6 +17,7 @@ pub(crate) struct PathMessages {
     arrival: Vec<i64>,
     recv_ts: Vec<i64>,
     bytes: Vec<i64>,
+    connects: Few<Connect>,
 }
 
 impl PathMessages {
@@ -25,6 +26,11 @@ impl PathMessages {
         self.send_ts.extend(rows.clone().map(|row| trace.send_ts(row).unwrap_or(NIL)));
         self.arrival.extend(rows.clone().map(|row| trace.arrival(row).unwrap_or(NIL)));
         self.recv_ts.extend(rows.clone().map(|row| trace.recv_ts(row).unwrap_or(NIL)));
+        for row in rows.clone().filter(|_| trace.has_connects()) {
+            if let Some(connect) = trace.connecting(row) {
+                self.connects.push(self.bytes.len() + row - rows.start, connect);
+            }
+        }
         self.bytes.extend(rows.map(|row| trace.bytes(row)));
     }
 
@@ -33,6 +39,7 @@ impl PathMessages {
         for column in [&mut self.send_ts, &mut self.arrival, &mut self.recv_ts, &mut self.bytes] {
             column.drain(..messages);
         }
+        self.connects.remove_first(messages);
     }
 
     /// How many there are.
@@ -51,6 +58,12 @@ impl PathMessages {
     pub(super) fn receipt(&self, message: usize) -> Receipt {
         let known = |time: i64| Some(time).filter(|time| *time != NIL);
         Receipt::new(known(self.arrival[message]), known(self.recv_ts[message]))
+    }
+
+    /// When the connection was made that it is the first message of.
+    #[inline]
+    pub(super) fn connecting(&self, message: usize) -> Option<Connect> {
+        self.connects.get(message)
     }
 
     /// The payload's size.

@@ -41,15 +41,18 @@ impl PathLogger {
         PathLogger { before: before as i64, block: PathBlock::default(), full: Vec::new() }
     }
 
-    /// Adds a tree of messages with their depths.
-    pub(super) fn push(&mut self, tree: &[(u32, u32)], probability: f64) {
+    /// Adds a tree of messages with their depths, of which each sender was `connecting` for so long.
+    pub(super) fn push(&mut self, tree: &[(u32, u32)], connecting: &[i64], probability: f64) {
         let PathBlock { bytes, instances, rows, root } = &mut self.block;
         put(bytes, tree.len() as u64);
         put_float(bytes, probability);
         let mut last = *root;
-        for (place, (message, depth)) in tree.iter().enumerate() {
+        for (place, ((message, depth), connecting)) in tree.iter().zip(connecting).enumerate() {
             let message = self.before + i64::from(*message);
-            put(bytes, u64::from(*depth));
+            put(bytes, u64::from(*depth) << 1 | u64::from(*connecting > 0));
+            if *connecting > 0 {
+                put_signed(bytes, *connecting);
+            }
             put_signed(bytes, message - last);
             last = message;
             if place == 0 {
@@ -149,7 +152,9 @@ impl<'a> PathLog<'a> {
                     let pattern = patterns.get(number as usize).copied().unwrap_or_default();
                     let mut last = root;
                     for place in 0..messages {
-                        rows.depth.push(reader.number() as i32);
+                        let depth = reader.number();
+                        rows.depth.push((depth >> 1) as i32);
+                        rows.connecting.push((depth & 1 != 0).then(|| reader.signed()));
                         last += reader.signed();
                         rows.message.push(last);
                         if place == 0 {
@@ -190,18 +195,20 @@ struct Rows {
     probability: Vec<f64>,
     depth: Vec<i32>,
     message: Vec<i64>,
+    connecting: Vec<Option<i64>>,
 }
 
 impl Rows {
     /// The rows as columns; none are left.
-    fn arrays(&mut self) -> [ArrayRef; 5] {
-        let Rows { path, pattern, probability, depth, message } = std::mem::take(self);
+    fn arrays(&mut self) -> [ArrayRef; 6] {
+        let Rows { path, pattern, probability, depth, message, connecting } = std::mem::take(self);
         [
             Arc::new(Int64Array::from(path)),
             Arc::new(Int64Array::from(pattern)),
             Arc::new(Float64Array::from(probability)),
             Arc::new(Int32Array::from(depth)),
             Arc::new(Int64Array::from(message)),
+            Arc::new(Int64Array::from(connecting)),
         ]
     }
 }

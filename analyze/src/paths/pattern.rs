@@ -67,4 +67,34 @@ pub struct Hop {
     /// For an untraced sender: from the parent's sending to this message's receipt, which is the time of that
     /// node and of its network on both ways (WAP5 section 6.1).
     pub untraced: Option<Summary>,
+    /// How long the sender waited for the connection, in those instances in which this is the first message on it. None where
+    /// it never is.
+    pub connect: Option<Connects>,
+}
+
+/// The time for which connections were made, of those instances or messages that made one. It is part of no other delay.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Connects {
+    /// How many there are.
+    pub count: i64,
+    /// How many of them are expected to be real.
+    pub expected: f64,
+    /// Which part they are of all instances or messages, by what is expected, from 0 to 1.
+    pub share: f64,
+    /// How long they waited.
+    pub delay: Summary,
+}
+
+impl Connects {
+    /// Those samples: each how long, and how likely it is. Of `all`, so many are expected to be real.
+    pub(crate) fn of(samples: &mut [(i64, f64)], all: f64) -> Option<Connects> {
+        let expected = samples.iter().fold(0.0, |sum, (_, probability)| sum + probability);
+        let delay = Summary::of(samples)?;
+        Some(Connects { count: samples.len() as i64, expected, share: expected / all, delay })
+    }
+
+    /// The mean over all, also those that made none.
+    pub fn average(&self) -> f64 {
+        self.delay.mean * self.share
+    }
 }

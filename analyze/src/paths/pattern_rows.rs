@@ -7,10 +7,9 @@ use message_trace::Error;
 use message_trace::stats::Summary;
 use message_trace::table::{RowGroup, RowGroupBuilder, RowGroupEncoder, Stored};
 
-use super::described::{Described, Whole};
+use super::described::{Described, SeenOften, Whole};
 use super::hop_texts::HopTexts;
 use super::place_labels::PlaceLabels;
-use super::record::Seen;
 
 /// Rows that are put into columns at a time: few enough that they stay in the processor's cache.
 const STEP: usize = 4096;
@@ -21,7 +20,10 @@ pub(super) fn stored(column: &str) -> Stored {
         "pattern" | "hop" | "parent" | "depth" | "count" => Stored::Differences,
         "src_traced" | "dst_traced" => Stored::Plain,
         "bytes" => Stored::Once,
-        delay if ["node_", "network_", "untraced_"].iter().any(|name| delay.starts_with(name)) => {
+        "connect_count" => Stored::Differences,
+        delay
+            if ["node_", "network_", "untraced_", "connect_"].iter().any(|name| delay.starts_with(name)) =>
+        {
             Stored::Plain
         }
         _ => Stored::Once,
@@ -84,6 +86,9 @@ struct Step {
     node: Delays,
     network: Delays,
     untraced: Delays,
+    connect: Delays,
+    connect_count: Vec<Option<i64>>,
+    connect_expected: Vec<Option<f64>>,
     count: Vec<i64>,
     /// Expected, maximum probability, duration in three, total time.
     whole: [Vec<f64>; 6],
@@ -91,14 +96,7 @@ struct Step {
 
 impl Step {
     #[inline]
-    fn push(
-        &mut self,
-        place: i32,
-        parent: Option<i32>,
-        depth: u32,
-        labels: PlaceLabels,
-        seen: Seen<Summary, f64>,
-    ) {
+    fn push(&mut self, place: i32, parent: Option<i32>, depth: u32, labels: PlaceLabels, seen: SeenOften) {
         self.place.push(place);
         self.parent.push(parent.unwrap_or_default());
         self.has_parent.push(parent.is_some());
@@ -110,6 +108,9 @@ impl Step {
         self.node.push(seen.node);
         self.network.push(seen.network);
         self.untraced.push(seen.untraced);
+        self.connect.push(seen.connect.map(|connect| connect.delay));
+        self.connect_count.push(seen.connect.map(|connect| connect.count));
+        self.connect_expected.push(seen.connect.map(|connect| connect.expected));
     }
 
     /// The rest of the rows are of pattern `number`.
@@ -138,6 +139,9 @@ impl Step {
         arrays.extend([self.node, self.network, self.untraced].into_iter().flat_map(Delays::arrays));
         arrays.push(Arc::new(Int64Array::from(self.count)));
         arrays.extend(self.whole.map(|column| Arc::new(Float64Array::from(column)) as ArrayRef));
+        arrays.push(Arc::new(Int64Array::from(self.connect_count)));
+        arrays.push(Arc::new(Float64Array::from(self.connect_expected)));
+        arrays.extend(self.connect.arrays());
         arrays
     }
 }

@@ -10,7 +10,7 @@ use message_trace::table;
 use message_trace::table::columns::{self, Columns, dictionary, nullable, required};
 use message_trace::{Error, Protocol};
 
-use super::pattern::{Hop, PathPattern};
+use super::pattern::{Connects, Hop, PathPattern};
 
 impl PathPattern {
     /// Reads the patterns of the table at `path`, in the order of the table.
@@ -52,6 +52,11 @@ pub(super) fn schema() -> SchemaRef {
     ]);
     fields.extend(delay("duration", required));
     fields.push(required("total_time", DataType::Float64));
+    fields.extend([
+        nullable("connect_count", DataType::Int64),
+        nullable("connect_expected", DataType::Float64),
+    ]);
+    fields.extend(delay("connect", nullable));
     columns::schema(fields)
 }
 
@@ -60,6 +65,17 @@ fn summaries(table: &Columns<'_>, name: &str) -> Result<Vec<Option<Summary>>, Er
     let [mean, p50, p99] = ["mean", "p50", "p99"].map(|part| table.float64(&format!("{name}_{part}")));
     let rows = mean?.into_iter().zip(p50?).zip(p99?);
     Ok(rows.map(|((mean, p50), p99)| Some(Summary { mean: mean?, p50: p50?, p99: p99? })).collect())
+}
+
+/// The columns of the time connecting, of patterns of which so many instances are `expected`; a table of an older version has none.
+fn connects(table: &Columns<'_>, expected: &[Option<f64>]) -> Result<Option<Vec<Option<Connects>>>, Error> {
+    let Some(counts) = table.int64_if_any("connect_count")? else { return Ok(None) };
+    let (connecting, delays) = (table.float64("connect_expected")?, summaries(table, "connect")?);
+    let connects = |row: usize| {
+        let (of, all) = (connecting[row]?, expected[row]?);
+        Some(Connects { count: counts[row]?, expected: of, share: of / all, delay: delays[row]? })
+    };
+    Ok(Some((0..counts.len()).map(connects).collect()))
 }
 
 /// What is true of each pattern of the table at `path` as a whole, pattern by pattern, without hops.
@@ -144,7 +160,7 @@ pub(super) fn append(
     let (src_traced, dst_traced) = (table.boolean("src_traced")?, table.boolean("dst_traced")?);
     let (protocols, bytes) = (table.texts("protocol")?, table.float64("bytes")?);
     let (node, network) = (summaries(&table, "node")?, summaries(&table, "network")?);
-    let untraced = summaries(&table, "untraced")?;
+    let (untraced, connect) = (summaries(&table, "untraced")?, connects(&table, &wholes.expected)?);
     let (ids, places) = (&wholes.ids, &wholes.places);
     for row in 0..batch.num_rows() {
         if !wanted(table.some("pattern", ids[row])?) {
@@ -172,6 +188,7 @@ pub(super) fn append(
             node: node[row],
             network: network[row],
             untraced: untraced[row],
+            connect: connect.as_ref().and_then(|connect| connect[row]),
         };
         let out_of_order = || Error::malformed(path, "its hops are out of order");
         let pattern = patterns.last_mut().ok_or_else(out_of_order)?;
@@ -208,6 +225,8 @@ mod tests {
         arrays.extend((0..6).map(|_| float64([None, None])));
         arrays.extend([int64([Some(3), Some(3)])]);
         arrays.extend([2.25, 0.9, 7.0, 6.0, 9.0, 15.75].map(both));
+        arrays.push(int64([None, Some(2)]));
+        arrays.extend([1.125, 4.0, 3.0, 8.0].map(|value| float64([None, Some(value)])));
         columns::batch(Path::new("patterns"), &schema(), arrays).unwrap()
     }
 
@@ -229,6 +248,9 @@ mod tests {
             ("CLIENT", "unix:/run/x", Protocol::Tcp)
         );
         assert_eq!((root.src_traced, root.dst_traced, hop.bytes, hop.network), (false, true, 12.5, None));
+        let delay = Summary { mean: 4.0, p50: 3.0, p99: 8.0 };
+        let connects = Connects { count: 2, expected: 1.125, share: 0.5, delay };
+        assert_eq!((root.connect, hop.connect), (None, Some(connects)));
         table::write(&path, schema(), []).unwrap();
         assert_eq!(PathPattern::read_all(&path).unwrap(), []);
         table::write(&path, schema(), [table(2)]).unwrap();

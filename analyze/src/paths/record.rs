@@ -8,6 +8,7 @@ use std::hash::Hasher;
 use rustc_hash::FxHasher;
 
 use super::bytes::{Reader, put, put_float, put_signed, put_slice};
+use super::connecting::Tree;
 use super::messages::PathMessages;
 use super::place_labels::Labeler;
 use super::receipt::Receipt;
@@ -19,19 +20,22 @@ const DST_TRACED: u8 = 2;
 const NETWORK: u8 = 4;
 const NODE: u8 = 8;
 const UNTRACED: u8 = 16;
+const CONNECT: u8 = 32;
 
 /// A message of an instance: its delays in nanoseconds, and its size.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Seen<T, B> {
+pub(super) struct Seen<T, B, C> {
     pub(super) src_traced: bool,
     pub(super) dst_traced: bool,
     pub(super) network: Option<T>,
     pub(super) node: Option<T>,
     pub(super) untraced: Option<T>,
+    /// How long its sender waited for the connection, where it did.
+    pub(super) connect: Option<C>,
     pub(super) bytes: B,
 }
 
-impl<T, B> Seen<T, B> {
+impl<T, B, C> Seen<T, B, C> {
     /// The bits of what is known.
     pub(super) fn flags(&self) -> u8 {
         let bit = |is, bit| if is { bit } else { 0 };
@@ -40,6 +44,7 @@ impl<T, B> Seen<T, B> {
             | bit(self.network.is_some(), NETWORK)
             | bit(self.node.is_some(), NODE)
             | bit(self.untraced.is_some(), UNTRACED)
+            | bit(self.connect.is_some(), CONNECT)
     }
 
     /// What [`Seen::flags`] and then the known delays and the size were written as.
@@ -47,25 +52,27 @@ impl<T, B> Seen<T, B> {
     pub(super) fn read<'bytes>(
         reader: &mut Reader<'bytes>,
         delay: impl Fn(&mut Reader<'bytes>) -> T,
+        connect: impl Fn(&mut Reader<'bytes>) -> C,
         bytes: impl Fn(&mut Reader<'bytes>) -> B,
-    ) -> Seen<T, B> {
+    ) -> Seen<T, B, C> {
         let flags = reader.byte();
         let mut known = |bit| (flags & bit != 0).then(|| delay(reader));
         let (network, node, untraced) = (known(NETWORK), known(NODE), known(UNTRACED));
+        let connect = (flags & CONNECT != 0).then(|| connect(reader));
         let (src_traced, dst_traced) = (flags & SRC_TRACED != 0, flags & DST_TRACED != 0);
-        Seen { src_traced, dst_traced, network, node, untraced, bytes: bytes(reader) }
+        Seen { src_traced, dst_traced, network, node, untraced, connect, bytes: bytes(reader) }
     }
 }
 
 /// A message of one instance.
-pub(super) type SeenOnce = Seen<i64, i64>;
+pub(super) type SeenOnce = Seen<i64, i64, i64>;
 
 impl SeenOnce {
     /// Appends it as bytes.
     #[inline]
     pub(super) fn put(&self, out: &mut Vec<u8>) {
         out.push(self.flags());
-        for delay in [self.network, self.node, self.untraced].into_iter().flatten() {
+        for delay in [self.network, self.node, self.untraced, self.connect].into_iter().flatten() {
             put_signed(out, delay);
         }
         put_signed(out, self.bytes);
@@ -74,7 +81,7 @@ impl SeenOnce {
     /// The next message of an instance.
     #[inline]
     pub(super) fn next(reader: &mut Reader<'_>) -> SeenOnce {
-        Seen::read(reader, Reader::signed, Reader::signed)
+        Seen::read(reader, Reader::signed, Reader::signed, Reader::signed)
     }
 }
 
@@ -88,6 +95,8 @@ pub(super) struct Recorder<'trace> {
     /// The place of each message's cause.
     causes: Vec<Option<u32>>,
     receipts: Vec<Receipt>,
+    /// How long the sender of each message waited for its connection.
+    connecting: Vec<i64>,
     shape: Vec<u8>,
     once: Vec<u8>,
     delays: Vec<u8>,
@@ -103,6 +112,7 @@ impl<'trace> Recorder<'trace> {
             above: Vec::new(),
             causes: Vec::new(),
             receipts: Vec::new(),
+            connecting: Vec::new(),
             shape: Vec::new(),
             once: Vec::new(),
             delays: Vec::new(),
@@ -120,6 +130,7 @@ impl<'trace> Recorder<'trace> {
     ) -> (&[u8], u64) {
         self.shape.clear();
         self.delays.clear();
+        self.connecting.clear();
         self.labeler.begin();
         self.receive(tree);
         let mut first = None;
@@ -133,7 +144,13 @@ impl<'trace> Recorder<'trace> {
             put(&mut self.shape, self.labeler.label(message).number());
             let cause =
                 self.causes[place].map(|cause| (tree[cause as usize].0, self.receipts[cause as usize]));
-            self.seen(message, cause, sent, received).put(&mut self.delays);
+            let connect = Tree { messages: tree, causes: &self.causes, receipts: &self.receipts }.connecting(
+                place,
+                self.messages,
+                self.naming,
+            );
+            self.connecting.push(connect.unwrap_or(0));
+            self.seen(message, cause, [sent, received], connect).put(&mut self.delays);
         }
         // From the first event of the root to the last event of the tree.
         let duration = last.zip(first.flatten()).map_or(0, |(last, first)| last.saturating_sub(first));
@@ -149,6 +166,11 @@ impl<'trace> Recorder<'trace> {
         let mut hasher = FxHasher::default();
         hasher.write(&self.shape);
         (&self.record, hasher.finish())
+    }
+
+    /// For how many nanoseconds the sender of each message of the last tree waited for its connection.
+    pub(super) fn connecting(&self) -> &[i64] {
+        &self.connecting
     }
 
     /// Finds the cause of each message of a tree, and when each was received.
@@ -173,8 +195,8 @@ impl<'trace> Recorder<'trace> {
         &self,
         message: usize,
         cause: Option<(u32, Receipt)>,
-        sent: Option<i64>,
-        received: Option<i64>,
+        [sent, received]: [Option<i64>; 2],
+        connect: Option<i64>,
     ) -> SeenOnce {
         let since = |end: Option<i64>, start: Option<i64>| Some(end?.saturating_sub(start?));
         let traced = |node: u32| self.naming.nodes()[node as usize].traced;
@@ -182,7 +204,10 @@ impl<'trace> Recorder<'trace> {
             src_traced: traced(self.naming.src(message)),
             dst_traced: traced(self.naming.dst(message)),
             network: since(received, sent),
-            node: cause.and_then(|(_, receipt)| since(sent, receipt.at)),
+            node: cause
+                .and_then(|(_, receipt)| since(sent, receipt.at))
+                .map(|node| node.saturating_sub(connect.unwrap_or(0))),
+            connect,
             untraced: cause
                 .filter(|_| sent.is_none())
                 .and_then(|(cause, _)| since(received, self.messages.send_ts(cause as usize))),

@@ -8,7 +8,7 @@ use message_trace::stats::Summary;
 
 use super::children::Children;
 use super::instances::{Instance, Instances};
-use super::pattern::{Hop, PathPattern};
+use super::pattern::{Connects, Hop, PathPattern};
 use super::tree::{Builder, Built, is_root};
 use crate::infer::Links;
 use crate::naming::Naming;
@@ -96,6 +96,31 @@ fn describe(trace: &MessageTrace, naming: &Naming, instances: &Instances, member
     }
 }
 
+/// For how long the sender of a message of an instance waited for its connection; none where `connect` was not called within the request
+/// that the message was sent for.
+fn connecting(trace: &MessageTrace, naming: &Naming, instance: Instance<'_>, place: usize) -> Option<i64> {
+    let Instance { messages, depths, .. } = instance;
+    let cause = |place: usize| (0..place).rev().find(|before| depths[*before] + 1 == depths[place]);
+    let connect = trace.connecting(messages[place] as usize)?;
+    let arrival = |place: usize| trace.arrival(messages[place] as usize);
+    let ends = |place: usize| {
+        let message = messages[place] as usize;
+        (naming.src(message), naming.dst(message))
+    };
+    let mut request = cause(place)?;
+    while arrival(request)? > connect.begin {
+        let (from, to) = ends(request);
+        let mut call = cause(request)?;
+        while ends(call) != (to, from) {
+            call = cause(call)?;
+        }
+        request = cause(call)?;
+    }
+    let received = received(trace, messages, depths, cause(place)?)?;
+    let end = connect.end.min(trace.send_ts(messages[place] as usize)?);
+    Some(end - connect.begin.max(received)).filter(|time| *time > 0)
+}
+
 /// When a message of an instance was received: with its last byte, or with its first if one of those that it caused there was
 /// sent before.
 pub(super) fn received(trace: &MessageTrace, messages: &[u32], depths: &[u32], place: usize) -> Option<i64> {
@@ -120,6 +145,7 @@ fn duration(trace: &MessageTrace, instance: Instance<'_>) -> i64 {
 
 fn hop(trace: &MessageTrace, naming: &Naming, instances: &Instances, members: &[usize], place: usize) -> Hop {
     let (mut node, mut network, mut untraced) = (Vec::new(), Vec::new(), Vec::new());
+    let mut connects = Vec::new();
     let (mut bytes, mut weight) = (0.0, 0.0);
     let first = instances.get(members[0]);
     let depth = first.depths[place];
@@ -133,7 +159,10 @@ fn hop(trace: &MessageTrace, naming: &Naming, instances: &Instances, members: &[
         network.extend(since(received, sent));
         if let Some(parent) = parent {
             let cause = instance.messages[parent] as usize;
-            node.extend(since(sent, receipt(parent)));
+            let connecting = connecting(trace, naming, instance, place);
+            connects.extend(connecting.map(|time| (time, p)));
+            let own = since(sent, receipt(parent));
+            node.extend(own.map(|(time, p)| (time - connecting.unwrap_or(0), p)));
             untraced.extend(since(received.filter(|_| sent.is_none()), trace.send_ts(cause)));
         }
         bytes += trace.bytes(message) as f64 * p;
@@ -160,5 +189,6 @@ fn hop(trace: &MessageTrace, naming: &Naming, instances: &Instances, members: &[
         node: Summary::of(&mut node),
         network: Summary::of(&mut network),
         untraced: Summary::of(&mut untraced),
+        connect: Connects::of(&mut connects, weight),
     }
 }

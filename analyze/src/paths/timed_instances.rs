@@ -60,6 +60,8 @@ pub struct TimedHop {
     pub received: Option<i64>,
     /// The payload's size.
     pub bytes: i64,
+    /// For so many nanoseconds its sender waited for the connection, between the receipt of the cause and the sending.
+    pub connecting: i64,
 }
 
 impl TimedInstances {
@@ -68,7 +70,7 @@ impl TimedInstances {
     /// # Errors
     /// When a table cannot be opened.
     pub fn open(dir: &DataDir) -> Result<TimedInstances, Error> {
-        const COLUMNS: [&str; 5] = ["path", "pattern", "probability", "depth", "message"];
+        const COLUMNS: [&str; 6] = ["path", "pattern", "probability", "depth", "message", "connecting"];
         let groups = Groups::open(&dir.paths(), &COLUMNS)?;
         Ok(TimedInstances { paths: dir.paths(), groups, messages: MessageTimes::open(&dir.messages())? })
     }
@@ -121,7 +123,7 @@ impl TimedInstances {
             let table = Columns::new(&self.paths, &batch);
             let (paths, patterns) = (table.int64("path")?, table.int64("pattern")?);
             let (probabilities, depths) = (table.float64("probability")?, table.int32("depth")?);
-            let messages = table.int64("message")?;
+            let (messages, connecting) = (table.int64("message")?, table.int64_if_any("connecting")?);
             for row in 0..batch.num_rows() {
                 let path = table.some("path", paths[row])?;
                 let depth = table.some("depth", depths[row])?;
@@ -154,7 +156,9 @@ impl TimedInstances {
                 let parent = above.last().copied();
                 above.push(range.len() as u32);
                 let message = table.some("message", messages[row])?;
-                let hop = TimedHop { parent, depth, message, sent: None, received: None, bytes: 0 };
+                let connecting = connecting.as_ref().and_then(|all| all[row]).unwrap_or(0);
+                let hop =
+                    TimedHop { parent, depth, message, sent: None, received: None, bytes: 0, connecting };
                 read.hops.push(hop);
                 range.end = read.hops.len();
             }
@@ -183,13 +187,23 @@ impl TimedInstance<'_> {
         since(last, self.begin()).unwrap_or(0)
     }
 
-    /// The node latency of a message, in nanoseconds: from the receipt of its cause to its own sending. `None` for the root, and
-    /// where one of the two is not known.
+    /// The node latency of a message, in nanoseconds: from the receipt of its cause to its own sending, without the time
+    /// for which it was connecting. `None` for the root, and where one of the two is not known.
     ///
     /// # Panics
     /// When it has no such message, as an index out of bounds does; as for the other delays.
     pub fn node_latency(&self, hop: usize) -> Option<i64> {
-        since(self.hops[hop].sent, self.parent(hop)?.received)
+        let latency = since(self.hops[hop].sent, self.parent(hop)?.received)?;
+        Some(latency.saturating_sub(self.hops[hop].connecting))
+    }
+
+    /// How long the sender of a message waited for the connection that it is the first message of, in nanoseconds; `None` where it
+    /// did not.
+    ///
+    /// # Panics
+    /// As for [`TimedInstance::node_latency`].
+    pub fn connecting(&self, hop: usize) -> Option<i64> {
+        Some(self.hops[hop].connecting).filter(|time| *time > 0)
     }
 
     /// The network latency of a message, in nanoseconds: from its sending to its receipt.

@@ -100,8 +100,15 @@ fn a_large_table_has_several_pieces() {
 
 /// A client's request that a server passes on to a node that was not traced.
 fn passed_on() -> TimedInstance<'static> {
-    let hop =
-        |parent, depth, sent, received| TimedHop { parent, depth, message: 0, sent, received, bytes: 1 };
+    let hop = |parent, depth, sent, received| TimedHop {
+        parent,
+        depth,
+        message: 0,
+        sent,
+        received,
+        bytes: 1,
+        connecting: 0,
+    };
     const HOPS: usize = 3;
     let hops: &'static [TimedHop; HOPS] = Box::leak(Box::new([
         hop(None, 0, None, Some(5)),
@@ -183,6 +190,7 @@ fn tables_that_do_not_fit_are_refused_with_their_name() {
             columns::float64([Some(1.0)]),
             columns::int32([Some(depth)]),
             columns::int64([Some(message)]),
+            columns::int64([None]),
         ];
         let batch = columns::batch(&dir.paths(), &schema, arrays).unwrap();
         table::write(&dir.paths(), schema, [batch]).unwrap();

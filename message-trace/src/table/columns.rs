@@ -178,6 +178,17 @@ impl<'batch> Columns<'batch> {
         self.primitive::<Int64Type>(name, "Int64")
     }
 
+    /// A column of `i64` that tables of older versions are without; `None` also where no row has a value.
+    ///
+    /// # Errors
+    /// When it is of another type.
+    pub fn int64_if_any(&self, name: &str) -> Result<Option<Vec<Option<i64>>>, Error> {
+        match self.batch.column_by_name(name) {
+            Some(array) if array.null_count() < array.len() => self.int64(name).map(Some),
+            _ => Ok(None),
+        }
+    }
+
     /// A column of `i32`.
     ///
     /// # Errors

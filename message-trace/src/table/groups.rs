@@ -5,11 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::builder::StringBuilder;
-use arrow_array::{ArrayRef, Int32Array, StringArray};
+use arrow_array::{ArrayRef, Int32Array, StringArray, new_null_array};
+use arrow_schema::DataType;
 use rustc_hash::FxHashMap;
 
 use crate::error::Error;
-use crate::message::{Message, Protocol};
+use crate::message::{Connect, Message, Protocol};
 use crate::table::columns;
 use crate::table::messages::schema;
 use crate::table::row_groups::{RowGroup, RowGroupEncoder, RowGroupWriter, Stored};
@@ -100,7 +101,7 @@ fn arrays(
     step: &[Message],
     endpoints: &mut EndpointTexts,
     texts: &impl Texts,
-) -> [ArrayRef; 19] {
+) -> [ArrayRef; 21] {
     let rows = || step.iter();
     [
         columns::int64((0..step.len()).map(|row| Some(first + row as i64))),
@@ -122,7 +123,17 @@ fn arrays(
         columns::int64(rows().map(|m| Some(m.bytes))),
         columns::int32(rows().map(|m| Some(m.parts))),
         calls((begin..begin + step.len()).map(|row| texts.call_id(row))),
+        connects(step, |connect| connect.begin),
+        connects(step, |connect| connect.end),
     ]
+}
+
+/// A column of the making of connections, which few messages tell.
+fn connects(step: &[Message], time: impl Fn(Connect) -> i64) -> ArrayRef {
+    if step.iter().all(|message| message.connect.is_none()) {
+        return new_null_array(&DataType::Int64, step.len());
+    }
+    columns::int64(step.iter().map(|message| message.connect.map(&time)))
 }
 
 /// The texts of the endpoints of one step.

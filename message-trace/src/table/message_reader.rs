@@ -7,7 +7,7 @@ use arrow_array::RecordBatch;
 
 use crate::endpoint::Endpoint;
 use crate::error::Error;
-use crate::message::{Message, Protocol};
+use crate::message::{Connect, Message, Protocol};
 use crate::node::Nodes;
 use crate::table::columns::Columns;
 use crate::table::{self, Batches};
@@ -45,6 +45,13 @@ impl MessageTrace {
         let (src_tid, dst_tid) = (table.int32("src_tid")?, table.int32("dst_tid")?);
         let (flow, call_id) = (table.int64("flow")?, table.texts("call_id")?);
         let (bytes, parts) = (table.int64("bytes")?, table.int32("parts")?);
+        let connects = ["connect_begin", "connect_end"].map(|name| table.int64_if_any(name));
+        let [begin, end] = connects;
+        let connects = begin?.zip(end?);
+        let connect = |row: usize| {
+            let (begin, end) = connects.as_ref()?;
+            Some(Connect { begin: begin[row]?, end: end[row]? })
+        };
         let mut ways = Ways::of(&table, nodes)?;
         for row in 0..batch.num_rows() {
             let message = Message {
@@ -59,6 +66,7 @@ impl MessageTrace {
                 flow: table.some("flow", flow[row])?,
                 bytes: table.some("bytes", bytes[row])?,
                 parts: table.some("parts", parts[row])?,
+                connect: connect(row),
                 ..ways.message(row, self)?
             };
             self.push(&message, call_id[row]);
@@ -130,6 +138,7 @@ impl<'batch> Ways<'batch> {
             protocol: table.some("protocol", protocol)?,
             bytes: 0,
             parts: 0,
+            connect: None,
         })
     }
 }

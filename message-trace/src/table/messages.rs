@@ -37,6 +37,8 @@ pub(super) fn schema() -> SchemaRef {
         required("bytes", DataType::Int64),
         required("parts", DataType::Int32),
         nullable("call_id", dictionary()),
+        nullable("connect_begin", DataType::Int64),
+        nullable("connect_end", DataType::Int64),
     ])
 }
 
@@ -153,7 +155,7 @@ impl MessageWriter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Protocol;
+    use crate::message::{Connect, Protocol};
     use crate::node::{Node, Nodes};
     use proptest::prelude::*;
 
@@ -165,28 +167,32 @@ mod tests {
             (0i32..2, 0i32..2, 0u32..2, 0u32..2),
             (tid(), tid()),
             (0i64..9, 0i8..2, 0usize..6, 0i64..1 << 40, 1i32..9),
+            proptest::option::of((-5i64..5_000_000_000, 0i64..9_000)),
         )
-            .prop_map(|(times, (src, dst, src_endpoint, dst_endpoint), (src_tid, dst_tid), rest)| {
-                Message {
-                    send_first: times[0],
-                    send_last: times[1],
-                    recv_first: times[2],
-                    recv_last: times[3],
-                    send_ts: times[4],
-                    recv_ts: times[5],
-                    src,
-                    dst,
-                    src_endpoint,
-                    dst_endpoint,
-                    src_tid,
-                    dst_tid,
-                    flow: rest.0,
-                    direction: rest.1,
-                    protocol: Protocol::ALL[rest.2],
-                    bytes: rest.3,
-                    parts: rest.4,
-                }
-            })
+            .prop_map(
+                |(times, (src, dst, src_endpoint, dst_endpoint), (src_tid, dst_tid), rest, connect)| {
+                    Message {
+                        send_first: times[0],
+                        send_last: times[1],
+                        recv_first: times[2],
+                        recv_last: times[3],
+                        send_ts: times[4],
+                        recv_ts: times[5],
+                        src,
+                        dst,
+                        src_endpoint,
+                        dst_endpoint,
+                        src_tid,
+                        dst_tid,
+                        flow: rest.0,
+                        direction: rest.1,
+                        protocol: Protocol::ALL[rest.2],
+                        bytes: rest.3,
+                        parts: rest.4,
+                        connect: connect.map(|(begin, took)| Connect { begin, end: begin + took }),
+                    }
+                },
+            )
     }
 
     proptest! {

@@ -138,6 +138,7 @@ impl Calls {
                 protocol: Protocol::Other,
                 bytes: bytes.unwrap_or(0),
                 parts: 1,
+                connect: None,
             };
             target.message(&message, call_id)?;
         }

@@ -164,6 +164,7 @@ impl Messages {
             protocol,
             bytes,
             parts: i32::try_from(parts).unwrap_or(i32::MAX),
+            connect: None,
         };
         Ok(target.message(&message, call_id)?)
     }

@@ -135,6 +135,7 @@ impl Project5 {
             protocol: Protocol::Other,
             bytes: 0,
             parts: 1,
+            connect: None,
         };
         Ok(target.message(&message, Some(call_id).filter(|id| !id.is_empty()))?)
     }

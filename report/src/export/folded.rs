@@ -13,7 +13,7 @@ use analyze::paths::{Hop, PathPattern};
 
 use super::PatternWriter;
 use super::call_tree::CallTree;
-use crate::timing::Timing;
+use crate::timing::{Timing, connecting};
 
 /// Writes patterns as folded stacks, all together.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,6 +21,8 @@ pub struct Folded;
 
 /// What time on the way is called.
 const NETWORK: &str = "[network]";
+/// The frame of what a call's connection takes to be made.
+const CONNECTING: &str = "[connecting]";
 
 impl PatternWriter for Folded {
     fn write(&self, patterns: &[PathPattern], out: &mut dyn io::Write) -> io::Result<()> {
@@ -61,7 +63,7 @@ fn add(pattern: &PathPattern, stacks: &mut BTreeMap<String, f64>) {
         // What was sent because of this hop: the time to the first, and from each to the next.
         let mut sent: Vec<(f64, usize)> = timing.children[index]
             .iter()
-            .filter_map(|child| Some((hops[*child].node?.mean, *child)))
+            .filter_map(|child| Some((hops[*child].node?.mean + connecting(&hops[*child]), *child)))
             .collect();
         sent.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
         let mut until = 0.0;
@@ -70,7 +72,10 @@ fn add(pattern: &PathPattern, stacks: &mut BTreeMap<String, f64>) {
             // Who asks works for the call that it asks for; who answers, for the one that it answers.
             let is_request = tree.calls[of].request == child;
             let works_for = if is_request { tree.calls[of].parent } else { Some(of) };
-            count(stack(works_for), time - until);
+            // Who waits for a connection does so last of all.
+            let connecting = connecting(&hops[child]).min(time - until).max(0.0);
+            count(stack(works_for), time - until - connecting);
+            count(format!("{};{CONNECTING}", stack(Some(of))), connecting);
             until = time.max(until);
         }
     }
@@ -117,6 +122,18 @@ mod tests {
             "export-folded.txt",
             &folded(&[samples::cached(), samples::forked(), samples::lookup()]),
         );
+    }
+
+    #[test]
+    fn connecting_is_a_frame_of_the_call() {
+        let pattern = samples::connecting();
+        let text = folded(std::slice::from_ref(&pattern));
+        let line = "CLIENT;nginx:8080;app.py:9000;redis-server:6379;[connecting] ";
+        let time = text.lines().find_map(|text| text.strip_prefix(line)).unwrap();
+        assert!((time.parse::<f64>().unwrap() - 10.0 * samples::MS * pattern.expected).abs() < 2.0, "{text}");
+        let plain = folded(&[samples::cached()]);
+        let without: Vec<&str> = text.lines().filter(|text| !text.starts_with(line)).collect();
+        assert_eq!(without, plain.lines().collect::<Vec<_>>());
     }
 
     #[test]

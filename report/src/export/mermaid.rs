@@ -8,8 +8,8 @@ use message_trace::Protocol;
 
 use super::PatternWriter;
 use super::call_tree::CallTree;
-use crate::timing::Timing;
-use crate::units::{duration, expected, plural};
+use crate::timing::{Timing, is_noticeable};
+use crate::units::{duration, expected, plural, whole_percent};
 
 /// Writes each pattern as a diagram.
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,14 +57,14 @@ fn diagram(pattern: &PathPattern, out: &mut dyn io::Write) -> io::Result<()> {
             (true, Some(_)) => "->>",
             (true, None) => "-)",
         };
-        let label = label(hop, call.request == index);
+        let label = label(hop, call.request == index, is_noticeable(hop, pattern));
         writeln!(out, "    n{}{arrow}n{}: {}", place(&hop.src), place(&hop.dst), text(&label))?;
     }
     Ok(())
 }
 
-/// Where it goes, and its delays.
-fn label(hop: &Hop, is_request: bool) -> String {
+/// Where it goes, and its delays; of `connects`, that of its connection as well.
+fn label(hop: &Hop, is_request: bool, connects: bool) -> String {
     let protocol = if hop.protocol == Protocol::Other { "request" } else { hop.protocol.name() };
     let mut parts = vec![match hop.dst_port.as_str() {
         _ if !is_request => "answer".to_owned(),
@@ -73,6 +73,10 @@ fn label(hop: &Hop, is_request: bool) -> String {
     }];
     if let Some(node) = hop.node {
         parts.push(format!("after {}", duration(node.mean)));
+    }
+    if let Some(connect) = hop.connect.filter(|_| connects) {
+        let (mean, share) = (duration(connect.delay.mean), whole_percent(connect.share));
+        parts.push(format!("connecting {mean} in {share}"));
     }
     if let Some(network) = hop.network {
         parts.push(format!("{} on the way", duration(network.mean)));

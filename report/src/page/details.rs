@@ -65,6 +65,9 @@ struct TreeLine(usize, String, usize);
 struct HopDelay {
     hop: usize,
     part: &'static str,
+    /// In which part of the instances there is such a delay, where that is not all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    share: Option<Number>,
     #[serde(flatten)]
     delay: Delay,
 }
@@ -112,8 +115,13 @@ impl Details {
             for (part, summary) in parts {
                 if let Some(summary) = summary {
                     let delay = Delay::of(summary, observed.take_delay(index, part));
-                    delays.push(HopDelay { hop: index, part: word(part), delay });
+                    delays.push(HopDelay { hop: index, part: word(part), share: None, delay });
                 }
+            }
+            if let Some(connect) = hop.connect {
+                let delay = Delay::of(&connect.delay, observed.take_delay(index, Part::Connect));
+                let share = Some(Number::of(connect.share));
+                delays.push(HopDelay { hop: index, part: word(Part::Connect), share, delay });
             }
         }
         let critical = timing.critical.filter(|critical| critical.hop < shown);
@@ -137,6 +145,7 @@ fn word(part: Part) -> &'static str {
         Part::Node => "node",
         Part::Network => "network",
         Part::Untraced => "untraced",
+        Part::Connect => "connect",
     }
 }
 

@@ -7,7 +7,7 @@ use analyze::paths::TimedInstance;
 use serde::Serialize;
 
 use super::details::MOST_HOPS;
-use super::sample::PageInstance;
+use super::sample::{PageInstance, connecting};
 
 /// Stands for a time that is not known.
 const NONE: i64 = i64::MIN;
@@ -43,6 +43,8 @@ struct OfPattern {
     instances: Vec<(i64, f32, i64, i64)>,
     /// When each message was sent and received, since the beginning of its instance.
     times: Vec<[i64; 2]>,
+    /// Instances and hops, by place, of which the sender waited for a connection, with how long. In order.
+    connecting: Vec<(u32, u32, i64)>,
     hops: usize,
 }
 
@@ -69,6 +71,9 @@ impl Instances {
         let start = seen.begin().unwrap_or(self.begin);
         let at = start.saturating_sub(self.begin);
         let which = seen.which;
+        let number = pattern.instances.len() as u32;
+        let waited = connecting(seen, pattern.hops);
+        pattern.connecting.extend(waited.map(|(hop, time)| (number, hop, time)));
         pattern.instances.push((which.path, which.probability as f32, at, seen.duration()));
         let since = |time: Option<i64>| time.map_or(NONE, |time| time.saturating_sub(start));
         let hops = seen.hops.iter().take(pattern.hops);
@@ -120,7 +125,17 @@ impl OfPattern {
         let times = &self.times[place * self.hops..(place + 1) * self.hops];
         let column = |end: usize| times.iter().map(|time| (time[end] != NONE).then_some(time[end])).collect();
         let probability = (f64::from(probability) * 1e3).round() / 1e3;
-        PageInstance { path, probability, at, duration, sent: column(0), received: column(1) }
+        let first = self.connecting.partition_point(|(of, ..)| (*of as usize) < place);
+        let of = self.connecting[first..].iter().take_while(|(of, ..)| *of as usize == place);
+        PageInstance {
+            path,
+            probability,
+            at,
+            duration,
+            sent: column(0),
+            received: column(1),
+            connecting: of.map(|(_, hop, time)| (*hop, *time)).collect(),
+        }
     }
 }
 
@@ -129,14 +144,25 @@ mod tests {
     use super::*;
     use analyze::paths::{TimedHop, WhichInstance};
 
+    fn found_connecting(instances: &Instances) -> Vec<Vec<(u32, i64)>> {
+        instances.get(1, Order::Time, 0, 9).into_iter().map(|instance| instance.connecting).collect()
+    }
+
     #[test]
     fn instances_come_in_pieces_in_any_order() {
         let mut instances = Instances::new(1_000);
         for (path, probability, sent, received) in
             [(7, 0.5, 3_000, Some(3_010)), (8, 1.0, 1_000, Some(1_500)), (9, 0.9, 2_000, None)]
         {
-            let hops =
-                [TimedHop { parent: None, depth: 0, message: 0, sent: Some(sent), received, bytes: 0 }];
+            let hops = [TimedHop {
+                parent: None,
+                depth: 0,
+                message: 0,
+                sent: Some(sent),
+                received,
+                bytes: 0,
+                connecting: if path == 9 { 7 } else { 0 },
+            }];
             let which = WhichInstance { path, pattern: 3, probability };
             instances.add(1, &TimedInstance { which, hops: &hops });
         }
@@ -147,6 +173,7 @@ mod tests {
         assert_eq!(paths(Order::Slowest, 0, 9), [8, 7, 9]);
         assert_eq!(paths(Order::Likely, 1, 1), [9]);
         assert_eq!(paths(Order::Time, 3, 9), Vec::<i64>::new());
+        assert_eq!(found_connecting(&instances), [vec![], vec![(0, 7)], vec![]]);
         assert_eq!(instances.get(0, Order::Time, 0, 9), []);
         assert_eq!(instances.get(5, Order::Time, 0, 9), []);
         let found = &instances.get(1, Order::Time, 1, 1)[0];
@@ -165,6 +192,7 @@ mod tests {
             sent: Some(place),
             received: Some(place + 1),
             bytes: 0,
+            connecting: 0,
         };
         let hops: Vec<TimedHop> = (0..MOST_HOPS as i64 + 500).map(hop).collect();
         let mut instances = Instances::new(0);

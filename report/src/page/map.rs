@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::names::Names;
 use super::number::Number;
+use crate::timing::connecting;
 
 /// Nodes and edges as the page has them.
 #[derive(Debug, Default, Serialize)]
@@ -48,6 +49,8 @@ struct Edge {
     /// The sums of both, each delay as often as is expected.
     network_time: Number,
     untraced_time: Number,
+    /// The time for which its connections were made, likewise.
+    connect_time: Number,
     /// Expected bytes in both directions.
     bytes: Number,
 }
@@ -76,6 +79,7 @@ struct Between {
     back: f64,
     network: Sum,
     untraced: Sum,
+    connect_time: f64,
     bytes: f64,
 }
 
@@ -104,6 +108,7 @@ pub(super) fn of(patterns: &[&PathPattern], names: &mut Names) -> SystemMap {
             if let Some(untraced) = hop.untraced {
                 edge.untraced.add(pattern.expected, untraced.mean);
             }
+            edge.connect_time += pattern.expected * connecting(hop);
         }
     }
     let node = |(name, (traced, work)): (&&str, &(bool, Sum)), names: &mut Names| Node {
@@ -128,6 +133,7 @@ pub(super) fn of(patterns: &[&PathPattern], names: &mut Names) -> SystemMap {
                 untraced: edge.untraced.mean(),
                 network_time: Number::whole(edge.network.time),
                 untraced_time: Number::whole(edge.untraced.time),
+                connect_time: Number::whole(edge.connect_time),
                 bytes: Number::whole(edge.bytes),
             })
             .collect(),

@@ -12,8 +12,8 @@ use crate::timing::Part;
 #[derive(Debug, Default)]
 pub(super) struct Observed {
     pub(super) duration: Histogram,
-    /// By hop: at its node, on the network, at an untraced node.
-    delays: Vec<[Histogram; 3]>,
+    /// By hop: at its node, on the network, at an untraced node, connecting.
+    delays: Vec<[Histogram; 4]>,
     pub(super) series: PatternSeries,
     pub(super) sample: Sample,
 }
@@ -41,6 +41,7 @@ impl Observed {
                 (Part::Node, hop.node.and_then(|_| seen.node_latency(index))),
                 (Part::Network, hop.network.and_then(|_| seen.network_latency(index))),
                 (Part::Untraced, hop.untraced.and_then(|_| seen.untraced_latency(index))),
+                (Part::Connect, hop.connect.and_then(|_| seen.connecting(index))),
             ];
             for (part, latency) in latencies {
                 if let Some(latency) = latency {

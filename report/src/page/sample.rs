@@ -23,6 +23,9 @@ pub struct PageInstance {
     pub sent: Vec<Option<i64>>,
     /// By hop: when it was received.
     pub received: Vec<Option<i64>>,
+    /// The hops of which the sender waited for a connection, each with how long.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub connecting: Vec<(u32, i64)>,
 }
 
 impl PageInstance {
@@ -38,8 +41,15 @@ impl PageInstance {
             duration: seen.duration(),
             sent: hops().map(|hop| since(hop.sent)).collect(),
             received: hops().map(|hop| since(hop.received)).collect(),
+            connecting: connecting(seen, most).collect(),
         }
     }
+}
+
+/// The hops of which the sender waited for a connection, each with how long, of the first `most`.
+pub(super) fn connecting(seen: &TimedInstance<'_>, most: usize) -> impl Iterator<Item = (u32, i64)> {
+    let hops = (0..).zip(seen.hops).take(most);
+    hops.filter(|(_, hop)| hop.connecting > 0).map(|(place, hop)| (place, hop.connecting))
 }
 
 /// Some of the instances of a pattern.
@@ -104,7 +114,15 @@ mod tests {
     use proptest::prelude::*;
 
     fn instance(path: i64, duration: i64) -> PageInstance {
-        PageInstance { path, probability: 1.0, at: 0, duration, sent: Vec::new(), received: Vec::new() }
+        PageInstance {
+            path,
+            probability: 1.0,
+            at: 0,
+            duration,
+            sent: Vec::new(),
+            received: Vec::new(),
+            connecting: Vec::new(),
+        }
     }
 
     proptest! {

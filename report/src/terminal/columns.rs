@@ -6,12 +6,15 @@ use message_trace::stats::Summary;
 
 use super::Screen;
 use crate::label::Label;
-use crate::timing::Timing;
+use crate::timing::{Timing, is_noticeable};
 use crate::tree::{self, Line};
 use crate::units::duration;
 
 /// Below this, medians and then 99th percentiles give way to the tree.
 const SCARCE_LABEL: usize = 26;
+
+/// The name of the time that connections take to be made.
+pub(super) const CONNECT: &str = "connect";
 
 /// Characters of a full bar.
 pub(super) const BAR: usize = 8;
@@ -27,6 +30,8 @@ pub(super) struct Columns {
     pub(super) delays: usize,
     /// Whether shares are drawn as bars, too.
     pub(super) bars: bool,
+    /// Whether it is shown how long connections take to be made, and how often one is.
+    pub(super) connects: bool,
 }
 
 impl Columns {
@@ -34,7 +39,11 @@ impl Columns {
         let hops = || patterns.iter().flat_map(|pattern| &pattern.hops);
         let delay = hops().map(|hop| widest_delay(hop, screen)).max().unwrap_or(0).max(6) + 1;
         let wanted = patterns.iter().map(|pattern| widest_line(pattern, screen)).max().unwrap_or(0);
-        let mut columns = Columns { label: 0, delay, delays: 3, bars: true };
+        let connects = patterns.iter().any(|pattern| {
+            let mut hops = pattern.hops.iter();
+            hops.any(|hop| is_noticeable(hop, pattern))
+        });
+        let mut columns = Columns { label: 0, delay, delays: 3, bars: true, connects };
         let left = |columns: &Columns| screen.width.saturating_sub(columns.end());
         if left(&columns) < wanted.min(40) {
             columns.bars = false;
@@ -63,7 +72,17 @@ impl Columns {
 
     /// The column after the shares in per cent.
     pub(super) fn share_end(&self) -> usize {
-        self.network_end() + 6
+        self.connect_end() + 6
+    }
+
+    /// The column after the mean times of connecting.
+    pub(super) fn connect_time_end(&self) -> usize {
+        self.network_end() + if self.connects { CONNECT.len().max(self.delay - 1) + 1 } else { 0 }
+    }
+
+    /// The column after how often a connection is made.
+    pub(super) fn connect_end(&self) -> usize {
+        self.connect_time_end() + if self.connects { 5 } else { 0 }
     }
 
     /// The column after everything: a bar and the mark of the critical hop.
@@ -91,7 +110,8 @@ impl Columns {
 }
 
 fn widest_delay(hop: &Hop, screen: &Screen) -> usize {
-    [&hop.node, &hop.network, &hop.untraced]
+    let connect = hop.connect.map(|connect| connect.delay);
+    [&hop.node, &hop.network, &hop.untraced, &connect]
         .into_iter()
         .flatten()
         .flat_map(|summary| [summary.mean, summary.p50, summary.p99])

@@ -8,7 +8,7 @@ use super::Screen;
 use super::paint::{Role, Row};
 use crate::Options;
 use crate::delays::{DelayReport, DelayRow, DelaysBy};
-use crate::units::{bytes, count, duration, expected, percent, plural};
+use crate::units::{bytes, count, duration, expected, percent, plural, whole_percent};
 
 /// Below this, the columns that matter least give way to the names.
 const SCARCE_NAME: usize = 30;
@@ -118,6 +118,12 @@ fn table(
     Ok(())
 }
 
+/// Whether making connections took a hundredth of the time of the row, at least.
+fn is_connecting(row: &DelayRow<'_>) -> bool {
+    let own = row.delays.delay.map_or(0.0, |delay| delay.mean.max(0.0));
+    row.delays.connect.is_some_and(|connect| connect.average() >= 0.01 * own)
+}
+
 fn columns(rows: &[DelayRow<'_>], screen: &Screen, with_bytes: bool) -> Vec<Column> {
     let time = |part: fn(&Delays) -> Option<f64>| {
         move |row: &DelayRow<'_>| {
@@ -136,6 +142,13 @@ fn columns(rows: &[DelayRow<'_>], screen: &Screen, with_bytes: bool) -> Vec<Colu
         Column::of("seen", 2, rows, |row| count(row.delays.count)),
         Column::of("expected", 4, rows, |row| expected(row.delays.expected)),
     ];
+    if rows.iter().any(is_connecting) {
+        columns.push(delay("connect", 2, |delays| delays.connect.map(|connect| connect.delay.mean)));
+        columns.push(Column::of("in", 2, rows, |row| match row.delays.connect {
+            Some(connect) => whole_percent(connect.share),
+            None => String::new(),
+        }));
+    }
     if with_bytes {
         columns.push(Column::of("bytes", 5, rows, |row| bytes(row.delays.bytes)));
     }

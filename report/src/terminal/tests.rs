@@ -37,6 +37,22 @@ fn narrow_and_ascii() {
 }
 
 #[test]
+fn what_connections_take_has_columns_where_it_is_noticeable() {
+    let patterns = [samples::connecting(), samples::cached()];
+    for width in [120, 80, 60] {
+        let text = written(&patterns, samples::meta(), &Options { width, ..Options::default() });
+        assert_fits(&text, width);
+        assert!(text.lines().any(|line| line.contains("connect   in share")), "{text}");
+    }
+    let text = written(&patterns, samples::meta(), &Options { width: 120, ..Options::default() });
+    assert_golden("connecting.txt", &text);
+    let mut hardly = samples::connecting();
+    hardly.hops[2].connect.as_mut().unwrap().share = 0.0001;
+    let text = written(&[hardly], samples::meta(), &Options::default());
+    assert!(!text.contains("connect"), "{text}");
+}
+
+#[test]
 fn coloured() {
     let options = Options { color: true, limit: Some(2), ..Options::default() };
     let text = written(&samples::some(), samples::meta(), &options);

@@ -5,12 +5,12 @@ use std::io::{self, Write};
 use analyze::paths::PathPattern;
 use message_trace::stats::Summary;
 
-use super::columns::{BAR, Columns, indent};
+use super::columns::{BAR, CONNECT, Columns, indent};
 use super::paint::{Role, Row};
 use super::{Screen, columns};
 use crate::label::Label;
 use crate::summary::share;
-use crate::timing::{Critical, Part, Timing, hop_time};
+use crate::timing::{Critical, Part, Timing, hop_time, is_noticeable};
 use crate::tree::{self, Guide, Line, Mark};
 use crate::units::{duration, whole_percent};
 
@@ -39,6 +39,13 @@ pub(super) fn write(
                 delays(summary, part, is_critical, start, columns, screen, &mut row);
             }
         }
+        if let Some(connect) = hop.connect.filter(|_| is_noticeable(hop, pattern)) {
+            let is_critical = critical.is_some_and(|critical| critical.part == Part::Connect);
+            let role = if is_critical { Role::Critical } else { Role::Strong };
+            let time = duration(connect.delay.mean).compact(!screen.unicode);
+            row.right(role, &time, columns.connect_time_end());
+            row.right(Role::Plain, &whole_percent(connect.share), columns.connect_end());
+        }
         let share = share(hop_time(hop), pattern.duration.mean);
         let role = if critical.is_some() { Role::Critical } else { Role::Plain };
         if share > 0.0 {
@@ -66,6 +73,10 @@ fn heading(columns: &Columns, screen: &Screen, out: &mut dyn Write) -> io::Resul
             let name = if index == 0 { format!("{group} {name}") } else { (*name).to_owned() };
             row.right(Role::Dim, &name, start + (index + 1) * columns.delay);
         }
+    }
+    if columns.connects {
+        row.right(Role::Dim, CONNECT, columns.connect_time_end());
+        row.right(Role::Dim, "in", columns.connect_end());
     }
     row.right(Role::Dim, "share", columns.share_end());
     row.finish(out)

@@ -91,7 +91,7 @@ fn line(out: &mut impl Write, clock: &Clock, entry: &Entry) -> io::Result<()> {
             flow.listener,
             flow.namespace
         ),
-        Record::Endpoints { flow, role, local, peer, peer_pid, took } => {
+        Record::Endpoints { flow, role, local, peer, peer_pid, took, under_way } => {
             write!(out, "endpoints flow {flow} role {role:?}")?;
             for (name, endpoint) in [("local", local), ("peer", peer)] {
                 if let Some(endpoint) = endpoint {
@@ -103,6 +103,9 @@ fn line(out: &mut impl Write, clock: &Clock, entry: &Entry) -> io::Result<()> {
             }
             if let Some(took) = took {
                 write!(out, " took {} ns", clock.nanoseconds(*took))?;
+            }
+            if *under_way {
+                write!(out, " under way")?;
             }
             writeln!(out)
         }

@@ -182,6 +182,7 @@ mod tests {
                 sent: Some(path),
                 received: Some(path + duration),
                 bytes: 1,
+                connecting: 0,
             };
             let which = WhichInstance { path, pattern: 0, probability: 1.0 };
             pages.instances.add(1, &TimedInstance { which, hops: &[hop] });

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use crate::api::Api;
 use crate::encode::{
-    self, Call, Datagram, Direction, Flow, Origin, ProcessEvent, Role, WaitCall, datagram_flag,
+    self, Call, Connect, Datagram, Direction, Flow, Origin, ProcessEvent, Role, WaitCall, datagram_flag,
 };
 use crate::layout::ANCHOR_REACH;
 use crate::write::{inet, unix};
@@ -42,8 +42,12 @@ enum What {
     Transfer(Direction, u32, u64, u64),
     Datagram(Direction, u32, u32, u8, (Vec<u8>, Option<SocketName>)),
     Flow(u32, i32, u64),
-    Endpoints(u32, (Vec<u8>, Option<SocketName>), (Vec<u8>, Option<SocketName>), u32, Option<u64>),
+    Endpoints(u32, (Vec<u8>, Option<SocketName>), (Vec<u8>, Option<SocketName>), u32, Option<Connect>),
     Small(u32, u8),
+}
+
+fn connect() -> impl Strategy<Value = Connect> {
+    (0..64u64, any::<bool>()).prop_map(|(took, under_way)| Connect { took, under_way })
 }
 
 fn what() -> impl Strategy<Value = What> {
@@ -55,8 +59,8 @@ fn what() -> impl Strategy<Value = What> {
         2 => (direction(), flow.clone(), any::<u32>(), 0..4u8, socket_name())
             .prop_map(|(direction, flow, sum, flags, peer)| What::Datagram(direction, flow, sum, flags, peer)),
         1 => (flow.clone(), any::<i32>(), any::<u64>()).prop_map(|(flow, fd, cookie)| What::Flow(flow, fd, cookie)),
-        1 => (flow.clone(), socket_name(), socket_name(), any::<u32>(), prop::option::of(0..64u64))
-            .prop_map(|(flow, local, peer, pid, took)| What::Endpoints(flow, local, peer, pid, took)),
+        1 => (flow.clone(), socket_name(), socket_name(), any::<u32>(), prop::option::of(connect()))
+            .prop_map(|(flow, local, peer, pid, connect)| What::Endpoints(flow, local, peer, pid, connect)),
         2 => (flow, 0..13u8).prop_map(|(flow, kind)| What::Small(flow, kind)),
     ]
 }
@@ -105,11 +109,19 @@ fn written(what: What, tid: u32, ticks: u64) -> Written {
             };
             (encode::flow(ticks, &flow).as_slice().to_vec(), Record::Flow(flow))
         }
-        What::Endpoints(flow, local, peer, peer_pid, took) => (
-            encode::endpoints(ticks, flow, Role::Connect, &local.0, &peer.0, peer_pid, took)
+        What::Endpoints(flow, local, peer, peer_pid, connect) => (
+            encode::endpoints(ticks, flow, Role::Connect, &local.0, &peer.0, peer_pid, connect)
                 .as_slice()
                 .to_vec(),
-            Record::Endpoints { flow, role: Role::Connect, local: local.1, peer: peer.1, peer_pid, took },
+            Record::Endpoints {
+                flow,
+                role: Role::Connect,
+                local: local.1,
+                peer: peer.1,
+                peer_pid,
+                took: connect.map(|call| call.took),
+                under_way: connect.is_some_and(|call| call.under_way),
+            },
         ),
         What::Small(flow, kind) => {
             let (words, record) = match kind {

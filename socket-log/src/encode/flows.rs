@@ -76,9 +76,20 @@ pub const ENDPOINTS_WORDS: usize = 5;
 /// In the word with the names' lengths: it has how long `connect` took, and from which bit on that stands, packed.
 pub(crate) const TOOK: u32 = 1 << 26;
 pub(crate) const TOOK_SHIFT: u32 = 16;
+/// In the same word: `connect` returned while the connection was under way.
+pub(crate) const UNDER_WAY: u32 = 1 << 27;
+
+/// The call to `connect` that a flow's ends have their names by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Connect {
+    /// How long before, in ticks, it was called.
+    pub took: u64,
+    /// Whether it returned while the connection was still being made.
+    pub under_way: bool,
+}
 
 /// What the ends of a flow are called, in three parts: fixed words, and the two names, raw `sockaddr`s, either empty
-/// where unknown. They follow in [`padded`] words each. Where the record is of a `connect`, it was called `took` ticks before.
+/// where unknown. They follow in [`padded`] words each. Where the record is of a `connect`, `connect` tells of the call.
 #[inline]
 pub fn endpoints_parts<'a>(
     ticks: u64,
@@ -87,13 +98,16 @@ pub fn endpoints_parts<'a>(
     local: &'a [u8],
     peer: &'a [u8],
     peer_pid: u32,
-    took: Option<u64>,
+    connect: Option<Connect>,
 ) -> ([u32; ENDPOINTS_WORDS], &'a [u8], &'a [u8]) {
     let (local, peer) = (cut(local), cut(peer));
     let words = ENDPOINTS_WORDS + local.len().div_ceil(4) + peer.len().div_ceil(4);
     let first = u32::from(kind::ENDPOINTS) | (words as u32) << 8 | (role as u32) << 16;
-    let took = took.and_then(duration::pack).map_or(0, |packed| packed << TOOK_SHIFT | TOOK);
-    let lengths = local.len() as u32 | (peer.len() as u32) << 8 | took;
+    let call = connect.map_or(0, |Connect { took, under_way }| {
+        let took = duration::pack(took).map_or(0, |packed| packed << TOOK_SHIFT | TOOK);
+        took | if under_way { UNDER_WAY } else { 0 }
+    });
+    let lengths = local.len() as u32 | (peer.len() as u32) << 8 | call;
     ([first, ticks as u32, flow, lengths, peer_pid], local, peer)
 }
 
@@ -106,9 +120,9 @@ pub fn endpoints(
     local: &[u8],
     peer: &[u8],
     peer_pid: u32,
-    took: Option<u64>,
+    connect: Option<Connect>,
 ) -> LongWords {
-    let (head, local, peer) = endpoints_parts(ticks, flow, role, local, peer, peer_pid, took);
+    let (head, local, peer) = endpoints_parts(ticks, flow, role, local, peer, peer_pid, connect);
     LongWords::of(head.into_iter().chain(padded(local)).chain(padded(peer)))
 }
 

@@ -191,6 +191,7 @@ fn written(
         protocol: Protocol::Other,
         bytes: tracelet.messages[number].bytes,
         parts: 1,
+        connect: None,
     }
 }
 

@@ -61,6 +61,8 @@ export interface MapEdge {
   /** The sums of all such delays. */
   network_time: number;
   untraced_time: number;
+  /** The time for which its connections were made. */
+  connect_time: number;
   bytes: number;
 }
 
@@ -73,7 +75,8 @@ export interface Series {
   p99: (number | null)[];
 }
 
-export type Part = "node" | "network" | "untraced";
+/** Of "connect": how long the sender waited for a connection. */
+export type Part = "node" | "network" | "untraced" | "connect";
 
 /** A delay; the histogram is bin, weight, bin, weight: bin `b` goes from 2^(b/8) to 2^((b+1)/8). */
 export interface Delay {
@@ -86,6 +89,8 @@ export interface Delay {
 export interface HopDelay extends Delay {
   hop: number;
   part: Part;
+  /** In which part of the instances there is such a delay, where that is not all. */
+  share?: number;
 }
 
 export interface Details {
@@ -121,6 +126,8 @@ export interface Instance {
   /** By hop, since the sending of the root. */
   sent: (number | null)[];
   received: (number | null)[];
+  /** The hops of which the sender waited for a connection, each with how long. */
+  connecting?: [number, number][];
 }
 
 export type Order = "slowest" | "time" | "likely";

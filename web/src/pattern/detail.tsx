@@ -61,7 +61,7 @@ export function Detail({ source, overview, rank }: Props) {
               <span class="soft"> {duration(shown ? shown.duration : details.duration.mean)}</span>
             </h3>
             <TimelineView details={details} instance={shown} names={names} chosen={delay.value} choose={(one) => (delay.value = one)} />
-            <Legend />
+            <Legend connects={details.delays.some((delay) => delay.part === "connect")} />
             <InstancesView source={source} rank={rank} built={patterns.count[rank] ?? 0} show={setShown} />
           </section>
           <section>
@@ -95,14 +95,17 @@ function title(of: HopDelay, { hops }: Details, names: string[]): string {
       return `network from ${src} to ${dst}`;
     case "untraced":
       return `untraced ${src} and its network`;
+    case "connect":
+      return `connecting from ${src} to ${dst}, in ${percent(of.share ?? 1)} of the instances`;
   }
 }
 
-function Legend() {
+function Legend({ connects }: { connects: boolean }) {
   return (
     <ul class="legend" aria-label="Legend">
       <li><span class="key box" /> node at work</li>
       <li><span class="key line" /> network</li>
+      {connects && <li><span class="key connect" /> node waiting for a connection</li>}
       <li><span class="key diamond" /> untraced node with its network</li>
       <li><span class="key crit" /> largest delay on the longest branch</li>
     </ul>

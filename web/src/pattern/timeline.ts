@@ -6,7 +6,7 @@ import type { Details, Part } from "../data/types";
 import { mainChild, type Timing } from "./timing";
 
 /** What an element stands for, which decides its shape. */
-export type Kind = "source" | "node" | "network" | "untraced" | "sink";
+export type Kind = "source" | "node" | "connect" | "network" | "untraced" | "sink";
 
 export interface Element {
   kind: Kind;
@@ -36,7 +36,7 @@ export interface Timeline {
 
 /** The delay that an element shows. */
 export function part(kind: Kind): Part | null {
-  return kind === "node" || kind === "network" || kind === "untraced" ? kind : null;
+  return kind === "source" || kind === "sink" ? null : kind;
 }
 
 export function timeline(details: Details, times: Timing): Timeline {
@@ -68,8 +68,12 @@ export function timeline(details: Details, times: Timing): Timeline {
     };
     if (parent === null) add("source", sentAt(hop), sentAt(hop));
     else if (untraced.has(hop)) add("untraced", sentAt(parent), receivedAt(hop));
-    else if (traced & 1) add("node", receivedAt(parent), sentAt(hop));
-    else add("untraced", receivedAt(parent), sentAt(hop));
+    else if (traced & 1) {
+      // A node is thought to connect last of all.
+      const connected = Math.max(receivedAt(parent), sentAt(hop) - (times.connecting.get(hop) ?? 0));
+      add("node", receivedAt(parent), connected);
+      if (connected < sentAt(hop)) add("connect", connected, sentAt(hop));
+    } else add("untraced", receivedAt(parent), sentAt(hop));
     if ((traced & 3) === 3) add("network", sentAt(hop), receivedAt(hop));
     if (!times.children[hop]?.length) add("sink", receivedAt(hop), receivedAt(hop));
   };

@@ -32,9 +32,10 @@ interface Props {
 export function TimelineView({ details, instance, names, chosen, choose }: Props) {
   const made = useMemo(() => timeline(details, timing(details, instance)), [details, instance]);
   const name = (element: Element) => shorten(names[element.name] ?? "", NAME);
+  const who = (element: Element) => (element.kind === "connect" ? "connect" : name(element));
   const time = (element: Element) => duration(element.to - element.from);
   const label = (element: Element) =>
-    element.kind === "network" ? time(element) : `${name(element)} ${time(element)}`;
+    element.kind === "network" ? time(element) : `${who(element)} ${time(element)}`;
 
   const sources = made.elements.filter((element) => element.kind === "source");
   const left = 30 + CHARACTER * Math.max(0, ...sources.map((source) => name(source).length));
@@ -77,6 +78,7 @@ export function TimelineView({ details, instance, names, chosen, choose }: Props
     const [from, center] = [x(element.from), top(element.row) + BOX / 2];
     switch (element.kind) {
       case "node":
+      case "connect":
         return <rect x={from} y={top(element.row)} width={Math.max(SLIVER, width(element))} height={BOX} rx={3} />;
       case "network":
         return (
@@ -111,7 +113,7 @@ export function TimelineView({ details, instance, names, chosen, choose }: Props
         time(element)
       ) : (
         <>
-          <tspan class="who">{name(element)}</tspan> {time(element)}
+          <tspan class="who">{who(element)}</tspan> {time(element)}
         </>
       );
     const [at, center] = [middle(element), top(element.row) + BOX / 2];
@@ -167,7 +169,7 @@ export function TimelineView({ details, instance, names, chosen, choose }: Props
           {made.elements.map((element) => {
             const of = part(element.kind);
             const isChosen = of !== null && chosen?.hop === element.hop && chosen.part === of;
-            const classes = [element.kind, element.kind === "node" ? color(element.name) : "", element.critical ? "critical" : "", isChosen ? "chosen" : ""];
+            const classes = [element.kind, element.kind === "node" || element.kind === "connect" ? color(element.name) : "", element.critical ? "critical" : "", isChosen ? "chosen" : ""];
             const take = of ? () => choose({ hop: element.hop, part: of }) : undefined;
             const said = `${names[element.name]} ${of ? `${time(element)}, ` : ""}${KIND[element.kind]}${element.critical ? ", the largest delay on the longest branch" : ""}`;
             return (
@@ -200,7 +202,7 @@ export function TimelineView({ details, instance, names, chosen, choose }: Props
   );
 }
 
-const KIND = { source: "begins", node: "at work", network: "sends", untraced: "untraced, with its network", sink: "receives" };
+const KIND = { source: "begins", node: "at work", connect: "waits for a connection", network: "sends", untraced: "untraced, with its network", sink: "receives" };
 
 function diamond(x: number, y: number, width: number, half: number): string {
   return `${x - width / 2},${y} ${x},${y - half} ${x + width / 2},${y} ${x},${y + half}`;

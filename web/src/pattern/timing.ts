@@ -1,11 +1,13 @@
 // When each hop of a pattern is sent and received, and what causes what: on average, or in one instance.
 
-import type { Details, Instance } from "../data/types";
+import type { Details, HopDelay, Instance } from "../data/types";
 
 /** Times in nanoseconds since the sending of the root; null where they are not known. */
 export interface Timing {
   sent: (number | null)[];
   received: (number | null)[];
+  /** By hop: for how long its sender waited for a connection before it sent. */
+  connecting: Map<number, number>;
   parent: number[];
   /** By hop: the hops it causes. */
   children: number[][];
@@ -20,6 +22,7 @@ export function timing(details: Details, instance: Instance | null): Timing {
   const { parent } = details.hops;
   const sent: (number | null)[] = instance?.sent ?? details.hops.sent;
   const received: (number | null)[] = instance?.received ?? details.hops.received;
+  const connecting = new Map(instance ? instance.connecting : details.delays.filter((delay) => delay.part === "connect").map((delay) => [delay.hop, average(delay)]));
   const children: number[][] = parent.map(() => []);
   parent.forEach((cause, hop) => children[cause]?.push(hop));
   const subtreeEnd = parent.map((_, hop) => Math.max(0, sent[hop] ?? 0, received[hop] ?? 0));
@@ -27,7 +30,12 @@ export function timing(details: Details, instance: Instance | null): Timing {
     const cause = parent[hop] ?? -1;
     if (cause >= 0) subtreeEnd[cause] = Math.max(subtreeEnd[cause] ?? 0, subtreeEnd[hop] ?? 0);
   }
-  return { sent, received, parent, children, subtreeEnd, end: Math.max(0, ...subtreeEnd) };
+  return { sent, received, connecting, parent, children, subtreeEnd, end: Math.max(0, ...subtreeEnd) };
+}
+
+/** The mean of a delay over all instances, also those that have none. */
+export function average(delay: HopDelay): number {
+  return Math.max(0, delay.mean) * (delay.share ?? 1);
 }
 
 /** The hop that `hop` causes whose subtree ends last: the one that the path waits for. */

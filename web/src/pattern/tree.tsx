@@ -3,6 +3,7 @@
 import { color } from "../colors";
 import type { Details, HopDelay, Part } from "../data/types";
 import { duration, percent, plural } from "../format";
+import { average } from "./timing";
 
 interface Props {
   details: Details;
@@ -14,6 +15,7 @@ interface Props {
 export function TreeView({ details, names, chosen, choose }: Props) {
   const { hops, tree, critical } = details;
   const by = new Map(details.delays.map((delay) => [`${delay.hop} ${delay.part}`, delay]));
+  const connects = details.delays.some((delay) => delay.part === "connect");
   const cell = (delay: HopDelay | undefined) => {
     if (!delay) return <td class="number">–</td>;
     const { hop, part } = delay;
@@ -29,7 +31,7 @@ export function TreeView({ details, names, chosen, choose }: Props) {
           onClick={() => choose({ hop, part })}
         >
           {duration(delay.mean)}
-          <small>{duration(delay.p99)}</small>
+          <small>{delay.share === undefined ? duration(delay.p99) : `in ${percent(delay.share)}`}</small>
         </button>
       </td>
     );
@@ -43,6 +45,9 @@ export function TreeView({ details, names, chosen, choose }: Props) {
             <th scope="col">message</th>
             <th scope="col" class="number" title="Mean time from the receipt of the cause to the sending, and p99">at the node</th>
             <th scope="col" class="number" title="Mean time from sending to receipt, and p99">on the network</th>
+            {connects && (
+              <th scope="col" class="number" title="Mean time for which the node waits for a connection, where it makes one, and how often that is">connecting</th>
+            )}
             <th scope="col" class="number">share</th>
           </tr>
         </thead>
@@ -51,7 +56,8 @@ export function TreeView({ details, names, chosen, choose }: Props) {
             const node = by.get(`${hop} node`);
             const untraced = by.get(`${hop} untraced`);
             const network = by.get(`${hop} network`);
-            const time = [node, untraced, network].reduce((sum, delay) => sum + Math.max(0, delay?.mean ?? 0), 0);
+            const connect = by.get(`${hop} connect`);
+            const time = [node, untraced, network, connect].reduce((sum, delay) => sum + (delay ? average(delay) : 0), 0);
             const share = details.duration.mean > 0 ? time / details.duration.mean : 0;
             const [src, dst] = [hops.src[hop] ?? 0, hops.dst[hop] ?? 0];
             const traced = hops.traced[hop] ?? 0;
@@ -73,6 +79,7 @@ export function TreeView({ details, names, chosen, choose }: Props) {
                 </th>
                 {cell(node ?? untraced)}
                 {cell(network)}
+                {connects && cell(connect)}
                 <td class="number share" style={{ "--share": `${Math.min(100, share * 100)}%` }}>
                   {time > 0 ? percent(share) : ""}
                 </td>

@@ -15,6 +15,7 @@ export function Shares({ overview }: { overview: Overview }) {
     ...ranked.slice(0, NAMED).map((node) => ({ name: overview.names[node.name] ?? "", css: color(node.name), time: node.time })),
     { name: "other nodes", css: "c-none", time: sum(ranked.slice(NAMED).map((node) => node.time)) },
     { name: "network", css: "c-network", time: sum(edges.map((edge) => edge.network_time)) },
+    { name: "making connections", css: "c-connect", time: sum(edges.map((edge) => edge.connect_time)) },
     { name: "untraced nodes with their network", css: "c-untraced", time: sum(edges.map((edge) => edge.untraced_time)) },
   ].filter((part) => part.time > 0);
   const all = sum(parts.map((part) => part.time));

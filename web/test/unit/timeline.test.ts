@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { lanes } from "../../src/pattern/flags";
 import { ticks, timeline } from "../../src/pattern/timeline";
 import { timing } from "../../src/pattern/timing";
+import type { Instance } from "../../src/data/types";
 import { details, FORKED, LOOKUP } from "./made";
 
 test("branches have rows of their own, and the uppermost is what the path waits for", () => {
@@ -43,6 +44,19 @@ test("an untraced node is one diamond with its network on both ways", () => {
   expect(shapes).toEqual([
     ["source", 0, 0], ["node", 0, 10], ["untraced", 10, 60], ["node", 60, 70], ["sink", 70, 70],
   ]);
+});
+
+test("a node that waits for a connection is at work before that", () => {
+  const made = details(FORKED);
+  const connect = { hop: 1, part: "connect" as const, share: 0.25, mean: 16, p50: 16, p99: 20, histogram: [] };
+  made.delays.push(connect);
+  const shapes = (instance: Instance | null) =>
+    timeline(made, timing(made, instance)).elements.filter(({ hop }) => hop === 1).map(({ kind, from, to }) => [kind, from, to]);
+  expect(shapes(null)).toEqual([["node", 0, 6], ["connect", 6, 10], ["network", 10, 20]]);
+  const { sent, received } = made.hops;
+  const instance = { path: 1, probability: 1, at: 0, duration: 130, sent, received };
+  expect(shapes(instance)).toEqual([["node", 0, 10], ["network", 10, 20]]);
+  expect(shapes({ ...instance, connecting: [[1, 7]] })[1]).toEqual(["connect", 3, 10]);
 });
 
 test("an instance has its own times, of which some may not be known", () => {

@@ -82,7 +82,7 @@ impl Logs {
         self.write(reference, |writer, flow| {
             match role {
                 // The connection's first packet is what the call to connect sends.
-                Role::Connect => writer.connected(ticks(time), flow, 0, [&own, &peer], 0),
+                Role::Connect => writer.connecting(ticks(time), flow, 0, [&own, &peer], 0),
                 _ => writer.endpoints(ticks(time), flow, role, &own, &peer, 0),
             };
         });

@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashMap;
-use socket_log::encode::{self, Flow, Origin, ProcessEvent, Role, Words};
+use socket_log::encode::{self, Connect, Flow, Origin, ProcessEvent, Role, Words};
 use socket_log::layout::{source, state};
 use socket_log::write::LogWriter;
 
@@ -195,10 +195,11 @@ impl Log {
             matches!(socket.role, Role::Bind | Role::Unknown) && !socket.has_name() && socket.peer.is_empty();
         if !is_unnamed {
             let (local, peer) = (&socket.local, &socket.peer);
-            // What connects is written with the time of the call.
-            let took = (socket.role == Role::Connect).then_some(0);
+            // What connects is written with the time of the call, as if it were under way then.
+            let is_call = socket.role == Role::Connect;
+            let connect = is_call.then_some(Connect { took: 0, under_way: true });
             let (now, pid) = (at.ticks(), socket.peer_pid);
-            self.record(at, &encode::endpoints(now, flow, socket.role, local, peer, pid, took));
+            self.record(at, &encode::endpoints(now, flow, socket.role, local, peer, pid, connect));
         }
     }
 

@@ -8,8 +8,8 @@ use message_trace::Protocol;
 
 use super::{begin, shape, text};
 use crate::export::PatternWriter;
-use crate::timing::{Part, Timing};
-use crate::units::{duration, expected, plural};
+use crate::timing::{Part, Timing, is_noticeable};
+use crate::units::{duration, expected, plural, whole_percent};
 
 /// Draws the messages of each pattern.
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,16 +54,20 @@ fn draw(pattern: &PathPattern, out: &mut dyn io::Write) -> io::Result<()> {
         let untraced = hop
             .untraced
             .map_or(String::new(), |untraced| format!("{} there and back", duration(untraced.mean)));
+        let connect = hop.connect.filter(|_| is_noticeable(hop, pattern)).map_or(String::new(), |connect| {
+            format!("connecting {} in {}", duration(connect.delay.mean), whole_percent(connect.share))
+        });
         let critical = timing.critical.filter(|critical| critical.hop == index).map(|critical| critical.part);
         let said = match critical {
             Some(Part::Node) => "most of the time: at the sender",
             Some(Part::Network) => "most of the time: on the way",
             Some(Part::Untraced) => "most of the time: there",
+            Some(Part::Connect) => "most of the time: connecting",
             None => "",
         };
         let style =
             if critical.is_some() { ", style=bold, color=\"#b00020\", fontcolor=\"#b00020\"" } else { "" };
-        let label = text(&[port.trim(), &node, &network, &untraced, said]);
+        let label = text(&[port.trim(), &node, &connect, &network, &untraced, said]);
         writeln!(out, "  {from} -> n{index} [label={label}{style}];")?;
     }
     writeln!(out, "}}")

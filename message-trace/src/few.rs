@@ -1,0 +1,96 @@
+//! A column of which few rows have a value: only these are kept.
+
+use std::ops::Range;
+
+/// Values by row, in ascending order of the rows.
+#[derive(Clone, Debug)]
+pub struct Few<T> {
+    rows: Vec<u32>,
+    values: Vec<T>,
+}
+
+impl<T> Default for Few<T> {
+    fn default() -> Self {
+        Few { rows: Vec::new(), values: Vec::new() }
+    }
+}
+
+impl<T: Copy> Few<T> {
+    /// Whether no row has a value.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Gives `row` a value; it comes behind those that have one.
+    pub fn push(&mut self, row: usize, value: T) {
+        self.rows.push(row as u32);
+        self.values.push(value);
+    }
+
+    /// The value of `row`, where it has one.
+    #[inline]
+    pub fn get(&self, row: usize) -> Option<T> {
+        // Mostly there are none at all.
+        if self.rows.last().is_none_or(|last| (*last as usize) < row) {
+            return None;
+        }
+        let place = self.rows.binary_search(&(row as u32)).ok()?;
+        self.values.get(place).copied()
+    }
+
+    /// The values of these rows of `other`, each with its row counted from `begin` here.
+    pub fn append(&mut self, other: &Few<T>, rows: Range<usize>, begin: usize) {
+        let first = other.rows.partition_point(|row| (*row as usize) < rows.start);
+        let own = other.rows.iter().zip(&other.values).skip(first);
+        for (row, value) in own.take_while(|(row, _)| (**row as usize) < rows.end) {
+            self.push(begin + *row as usize - rows.start, *value);
+        }
+    }
+
+    /// Takes the first `rows` away: the next one is the first then.
+    pub fn remove_first(&mut self, rows: usize) {
+        let gone = self.rows.partition_point(|row| (*row as usize) < rows);
+        self.rows.drain(..gone);
+        self.values.drain(..gone);
+        self.rows.iter_mut().for_each(|row| *row -= rows as u32);
+    }
+
+    /// Puts the rows into another order: `order` has the former row of each.
+    pub(crate) fn permute(&mut self, order: &[u32]) {
+        if self.rows.is_empty() {
+            return;
+        }
+        let mut sorted = Few::default();
+        for (row, former) in order.iter().enumerate() {
+            if let Some(value) = self.get(*former as usize) {
+                sorted.push(row, value);
+            }
+        }
+        *self = sorted;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(few: &Few<char>, rows: usize) -> String {
+        (0..rows).map(|row| few.get(row).unwrap_or('.')).collect()
+    }
+
+    #[test]
+    fn rows_keep_their_values() {
+        let mut few = Few::default();
+        assert_eq!(all(&few, 3), "...");
+        [(1, 'b'), (3, 'd'), (4, 'e')].map(|(row, value)| few.push(row, value));
+        assert_eq!(all(&few, 7), ".b.de..");
+        let mut other = Few::default();
+        other.push(0, 'x');
+        other.append(&few, 2..4, 5);
+        assert_eq!(all(&other, 9), "x.....d..");
+        few.permute(&[4, 0, 1, 2, 3]);
+        assert_eq!(all(&few, 5), "e.b.d");
+        few.remove_first(2);
+        assert_eq!(all(&few, 4), "b.d.");
+    }
+}
