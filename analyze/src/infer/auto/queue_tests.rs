@@ -24,6 +24,8 @@ struct Told {
     flow: i64,
     accepting: bool,
     sent: i64,
+    /// When it was read, by who reads late.
+    read: Option<i64>,
     bytes: i64,
     cause: Option<usize>,
     what: &'static str,
@@ -55,7 +57,7 @@ impl Story {
     ) -> usize {
         let (from, to) = if accepting { (server, client) } else { (client, server) };
         let (from, to) = (from.to_owned(), to.to_owned());
-        self.messages.push(Told { from, to, flow, accepting, sent, bytes, cause, what });
+        self.messages.push(Told { from, to, flow, accepting, sent, read: None, bytes, cause, what });
         self.messages.len() - 1
     }
 
@@ -75,7 +77,8 @@ impl Story {
             (self.messages[*at].sent, self.messages[*at].flow, self.messages[*at].accepting)
         });
         for told in order.iter().map(|at| &self.messages[*at]) {
-            let sent = fixture.send(&told.from, &told.to, told.sent, told.sent + NETWORK);
+            let read = told.read.unwrap_or(told.sent + NETWORK);
+            let sent = fixture.send(&told.from, &told.to, told.sent, read);
             sent.on(told.flow).bytes(told.bytes).threads(1, 1);
             if told.accepting {
                 sent.accepting().ports(80, 40_000);
@@ -189,6 +192,28 @@ fn what_is_pushed_to_a_worker_is_caused_by_what_came_into_the_broker() {
         story.ask(on, done + 100 * US, 21, Some(last), "done");
     }
     story.assert_right(1.0, &["push", "delivery", "work", "answer", "done"]);
+}
+
+#[test]
+fn what_a_subscriber_reads_when_it_has_time_is_caused_by_who_published_it() {
+    let mut story = Story::default();
+    let on = Flow("reader", "broker", 9);
+    let mut free = 0;
+    for at in 0..300 {
+        // It comes in bursts, which the subscriber is slower than.
+        let begin = 400 * MS * (at / 20) + 2 * MS * (at % 20) + lot(at, MS);
+        let push = story.ask(Flow("shop", "broker", 1), begin, 24, None, "push");
+        let given = begin + NETWORK + 10 * US + lot(at + 1, 10 * US);
+        let event = story.reply(on, given, 24, push, "delivery");
+        story.reply(Flow("shop", "broker", 1), given + 5 * US, 4, push, "pushed");
+        let read = free.max(given + NETWORK) + 100 * US;
+        story.messages[event].read = Some(read);
+        let (found, then) = story.call(Flow("reader", "store", 8), read + 50 * US, 2 * MS, event);
+        let (noted, then) = story.call(Flow("reader", "cache", 7), then + 50 * US, 2 * MS, found);
+        free = then + 100 * US;
+        story.ask(on, free, 4, Some(noted), "done");
+    }
+    story.assert_right(0.99, &["push", "pushed", "delivery", "work", "answer"]);
 }
 
 #[test]
