@@ -217,6 +217,41 @@ fn what_a_subscriber_reads_when_it_has_time_is_caused_by_who_published_it() {
 }
 
 #[test]
+fn a_broker_that_reads_acknowledgements_late_is_told_by_when_it_reads_them() {
+    // It wakes each 5 ms, and first hands out what came. Acknowledgements were sent long before.
+    let mut story = Story::default();
+    let on = Flow("reader", "broker", 9);
+    let mut free = 0;
+    let mut acknowledged: Vec<usize> = Vec::new();
+    for at in 0..150 {
+        let wakes = 5 * MS * at;
+        let mut now = wakes;
+        for of_wake in 0..1 + lot(at, 4) {
+            let from = lot(at + of_wake, 2);
+            let on_shop = Flow(["shop#1", "shop#2"][from as usize], "broker", 20 + from);
+            let sent = wakes - lot(at + of_wake + 1, MS) - MS;
+            let push = story.ask(on_shop, sent, 24, None, "push");
+            now += 10 * US;
+            story.messages[push].read = Some(now);
+            let event = story.reply(on, now + 3 * US, 24, push, "delivery");
+            let read = free.max(now + NETWORK) + 20 * US;
+            story.messages[event].read = Some(read);
+            let (found, then) = story.call(Flow("reader", "store", 8), read + 20 * US, 300 * US, event);
+            free = then + 20 * US;
+            acknowledged.push(story.ask(on, free, 4, Some(found), "done"));
+        }
+        acknowledged.retain(|done| {
+            let done = &mut story.messages[*done];
+            let is_there = done.sent + NETWORK < wakes;
+            now += if is_there { US } else { 0 };
+            done.read = if is_there { Some(now) } else { done.read };
+            !is_there
+        });
+    }
+    story.assert_right(0.98, &["push", "delivery", "work", "answer"]);
+}
+
+#[test]
 fn who_gets_work_may_have_processes_of_its_own_do_it() {
     let mut story = Story::default();
     let on = Flow("worker#0", "broker", 9);
