@@ -217,6 +217,30 @@ fn what_a_subscriber_reads_when_it_has_time_is_caused_by_who_published_it() {
 }
 
 #[test]
+fn what_a_broker_keeps_back_until_one_before_is_acknowledged_is_in_its_turn() {
+    let mut story = Story::default();
+    let on = Flow("reader", "broker", 9);
+    let mut free = 0;
+    let mut acknowledged: Vec<i64> = Vec::new();
+    for at in 0..300 {
+        // Two of the bursts are longer than what may be given at once.
+        let burst = 400 * MS * (at / 20);
+        let begin = burst + if at / 20 % 7 == 2 { 20 * US } else { 5 * MS } * (at % 20);
+        let push = story.ask(Flow("shop", "broker", 1), begin, 24, None, "push");
+        let allowed = acknowledged.len().checked_sub(8).map_or(0, |place| acknowledged[place] + NETWORK);
+        let given = allowed.max(begin + NETWORK) + 5 * US;
+        let event = story.reply(on, given, 24, push, "delivery");
+        let read = free.max(given + NETWORK) + 20 * US;
+        story.messages[event].read = Some(read);
+        let (found, then) = story.call(Flow("reader", "store", 8), read + 20 * US, 2 * MS, event);
+        free = then + 20 * US;
+        story.ask(on, free, 4, Some(found), "done");
+        acknowledged.push(free);
+    }
+    story.assert_right(1.0, &["push", "delivery", "work", "answer"]);
+}
+
+#[test]
 fn a_broker_that_reads_acknowledgements_late_is_told_by_when_it_reads_them() {
     // It wakes each 5 ms, and first hands out what came. Acknowledgements were sent long before.
     let mut story = Story::default();
