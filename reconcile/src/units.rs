@@ -42,12 +42,12 @@ impl Units {
         let mut usual: Vec<(u64, usize)> = counts.into_iter().filter(|(_, count)| often(*count)).collect();
         let all = usual.clone();
         // What makes up a message that is more frequent, together with something else, is a part of
-        // it. Several of one size are that many messages, however often they come together.
+        // it. Two of one size are two messages, however often they come together.
         let count = |size: u64| all.iter().find(|(of, _)| *of == size).map_or(0, |(_, count)| *count);
         let is_part = |(size, own): &(u64, usize)| {
             all.iter().any(|(whole, of)| {
                 whole > size
-                    && whole % size != 0
+                    && whole - size != *size
                     && of > own
                     && count(whole - size) > 0
                     && of > &count(whole - size)
