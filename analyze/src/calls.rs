@@ -3,7 +3,8 @@
 //! a call ([`pairing`]), which call is the parent of which ([`Parents`], [`Candidates`]), and the table of all that
 //! ([`CallTable`]), as a whole or window by window ([`windows`]).
 //!
-//! Where both sides of a flow send on their own, nothing is paired ([`one_way`]). An answer may come in several pieces ([`continued`]).
+//! Where both sides of a flow send on their own, or what seems to answer was sent before it was asked for, nothing is
+//! paired ([`one_way`], [`unasked`]). An answer may come in several pieces ([`continued`]).
 //!
 //! A message that was never answered is a call without a response, so that every message is of exactly one call.
 
@@ -16,6 +17,7 @@ mod order;
 mod pairing;
 mod parents;
 mod table;
+mod unasked;
 pub mod windows;
 
 use std::borrow::Cow;
@@ -53,6 +55,7 @@ impl Calls {
         let mut is_first = vec![false; trace.len()];
         let mut pairs = pairing::pairs(trace);
         one_way::take_apart(trace, &mut pairs);
+        unasked::take_apart(trace, &mut pairs);
         let pieces = continued::join(trace, &mut pairs);
         for (request, response) in &pairs {
             let first = request.min(response);

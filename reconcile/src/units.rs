@@ -42,11 +42,15 @@ impl Units {
         let mut usual: Vec<(u64, usize)> = counts.into_iter().filter(|(_, count)| often(*count)).collect();
         let all = usual.clone();
         // What makes up a message that is more frequent, together with something else, is a part of
-        // it.
+        // it. Two of one size are two messages, however often they come together.
         let count = |size: u64| all.iter().find(|(of, _)| *of == size).map_or(0, |(_, count)| *count);
         let is_part = |(size, own): &(u64, usize)| {
             all.iter().any(|(whole, of)| {
-                whole > size && of > own && count(whole - size) > 0 && of > &count(whole - size)
+                whole > size
+                    && whole - size != *size
+                    && of > own
+                    && count(whole - size) > 0
+                    && of > &count(whole - size)
             })
         };
         let parts: Vec<u64> = usual.iter().filter(|size| is_part(size)).map(|(size, _)| *size).collect();
@@ -258,6 +262,15 @@ mod tests {
         assert_eq!(sizes(&[134]).len(), 2);
         // Three messages, and the beginning of a fourth.
         assert_eq!(sizes(&[68 * 3 + 29, 37]), [68, 68, 68, 66]);
+    }
+
+    #[test]
+    fn messages_of_one_size_that_mostly_come_by_twos_are_messages() {
+        let units = Units::of(&turns(&[(24, 60), (48, 90)]));
+        assert_eq!(
+            cut(&units, &[24, 24, 48], 10).iter().map(|(bytes, ..)| *bytes).collect::<Vec<_>>(),
+            [24; 4]
+        );
     }
 
     #[test]

@@ -26,24 +26,29 @@ import table
 
 # The part of the calls that must be given to the right request, by how many requests are under way.
 LEAST = {
+    "asyncio": {1: 0.99},
     "celery-rabbitmq": {1: 0.95, 8: 0.9},
     "celery-redis": {1: 0.93, 8: 0.9},
     "chain-in-turn": {1: 0.995, 8: 0.97, 32: 0.97},
     "django": {1: 0.995, 8: 0.99},
+    "express": {1: 0.99},
     "ftp": {1: 0.995, 8: 0.97},
     "ftp-shared": {1: 0.995, 8: 0.97},
     "grpc-node": {1: 0.99},
     "grpc-python": {1: 0.99},
     "grpc-rust": {1: 0.99},
     "mail": {1: 0.95},
+    "mosquitto": {1: 0.97, 8: 0.75},
     "php-apache": {1: 0.995, 8: 0.97},
     "php-fpm": {1: 0.995, 8: 0.97},
+    "puma": {1: 0.99, 8: 0.97},
     "ssh-tunnel": {1: 0.99},
     "streaming-buffered": {1: 0.99, 8: 0.97},
     "streaming-duplex": {1: 0.99, 8: 0.93},
     "streaming-unbuffered": {1: 0.99, 8: 0.97},
     "ten-hosts": {1: 0.99, 8: 0.97, 32: 0.95},
     "tomcat": {1: 0.995, 8: 0.97},
+    "uwsgi": {1: 0.995, 8: 0.97},
 }
 
 OWN_MODULES = {"harness", "mariadb", "processes", "run", "score", "table", "wire"}

@@ -94,6 +94,12 @@ class Truth:
             if not exchanges:
                 continue
             starts = [exchange.start for exchange in exchanges]
+            for call in of_flow:
+                # Whose sender was not recorded has the time of its receipt, shortly after.
+                if not call["request_send"] and call.get("request_recv"):
+                    begun = bisect.bisect_right(starts, int(call["request_recv"]) + SLACK_NS)
+                    if begun > 0 and port_of(flow[1]) not in self.multiplexed:
+                        matched[call["call_id"]] = exchanges[begun - 1]
             of_flow = [call for call in of_flow if call["request_send"]]
             of_flow.sort(key=lambda call: int(call["request_send"]))
             times = [int(call["request_send"]) - SLACK_NS for call in of_flow]

@@ -202,6 +202,15 @@ class Score(Folder):
         self.assertEqual((figures["calls_had"], figures["calls_right"]), (1, 1))
         self.assertEqual(figures["requests_right"], 1)
 
+    def test_a_call_whose_caller_was_not_recorded_is_told_by_its_receipt(self):
+        calls = self.two_requests()
+        for one in calls[1::2]:
+            # The packet comes 2 us after the call was made.
+            received = int(one["request_send"]) + 3_000
+            one |= {"request_send": "", "request_recv": str(received)}
+        figures = self.judged(calls)
+        self.assertEqual((figures["calls_had"], figures["calls_right"]), (2, 2))
+
     def test_a_call_of_two_requests_is_of_neither(self):
         calls = self.two_requests()[:3]
         calls[1]["request_bytes"] = str(2 * len(named(1)))

@@ -24,6 +24,8 @@ struct Told {
     flow: i64,
     accepting: bool,
     sent: i64,
+    /// When it was read, by who reads late.
+    read: Option<i64>,
     bytes: i64,
     cause: Option<usize>,
     what: &'static str,
@@ -55,7 +57,7 @@ impl Story {
     ) -> usize {
         let (from, to) = if accepting { (server, client) } else { (client, server) };
         let (from, to) = (from.to_owned(), to.to_owned());
-        self.messages.push(Told { from, to, flow, accepting, sent, bytes, cause, what });
+        self.messages.push(Told { from, to, flow, accepting, sent, read: None, bytes, cause, what });
         self.messages.len() - 1
     }
 
@@ -75,7 +77,8 @@ impl Story {
             (self.messages[*at].sent, self.messages[*at].flow, self.messages[*at].accepting)
         });
         for told in order.iter().map(|at| &self.messages[*at]) {
-            let sent = fixture.send(&told.from, &told.to, told.sent, told.sent + NETWORK);
+            let read = told.read.unwrap_or(told.sent + NETWORK);
+            let sent = fixture.send(&told.from, &told.to, told.sent, read);
             sent.on(told.flow).bytes(told.bytes).threads(1, 1);
             if told.accepting {
                 sent.accepting().ports(80, 40_000);
@@ -189,6 +192,87 @@ fn what_is_pushed_to_a_worker_is_caused_by_what_came_into_the_broker() {
         story.ask(on, done + 100 * US, 21, Some(last), "done");
     }
     story.assert_right(1.0, &["push", "delivery", "work", "answer", "done"]);
+}
+
+#[test]
+fn what_a_subscriber_reads_when_it_has_time_is_caused_by_who_published_it() {
+    let mut story = Story::default();
+    let on = Flow("reader", "broker", 9);
+    let mut free = 0;
+    for at in 0..300 {
+        // It comes in bursts, which the subscriber is slower than.
+        let begin = 400 * MS * (at / 20) + 2 * MS * (at % 20) + lot(at, MS);
+        let push = story.ask(Flow("shop", "broker", 1), begin, 24, None, "push");
+        let given = begin + NETWORK + 10 * US + lot(at + 1, 10 * US);
+        let event = story.reply(on, given, 24, push, "delivery");
+        story.reply(Flow("shop", "broker", 1), given + 5 * US, 4, push, "pushed");
+        let read = free.max(given + NETWORK) + 100 * US;
+        story.messages[event].read = Some(read);
+        let (found, then) = story.call(Flow("reader", "store", 8), read + 50 * US, 2 * MS, event);
+        let (noted, then) = story.call(Flow("reader", "cache", 7), then + 50 * US, 2 * MS, found);
+        free = then + 100 * US;
+        story.ask(on, free, 4, Some(noted), "done");
+    }
+    story.assert_right(0.99, &["push", "pushed", "delivery", "work", "answer"]);
+}
+
+#[test]
+fn what_a_broker_keeps_back_until_one_before_is_acknowledged_is_in_its_turn() {
+    let mut story = Story::default();
+    let on = Flow("reader", "broker", 9);
+    let mut free = 0;
+    let mut acknowledged: Vec<i64> = Vec::new();
+    for at in 0..300 {
+        // Two of the bursts are longer than what may be given at once.
+        let burst = 400 * MS * (at / 20);
+        let begin = burst + if at / 20 % 7 == 2 { 20 * US } else { 5 * MS } * (at % 20);
+        let push = story.ask(Flow("shop", "broker", 1), begin, 24, None, "push");
+        let allowed = acknowledged.len().checked_sub(8).map_or(0, |place| acknowledged[place] + NETWORK);
+        let given = allowed.max(begin + NETWORK) + 5 * US;
+        let event = story.reply(on, given, 24, push, "delivery");
+        let read = free.max(given + NETWORK) + 20 * US;
+        story.messages[event].read = Some(read);
+        let (found, then) = story.call(Flow("reader", "store", 8), read + 20 * US, 2 * MS, event);
+        free = then + 20 * US;
+        story.ask(on, free, 4, Some(found), "done");
+        acknowledged.push(free);
+    }
+    story.assert_right(1.0, &["push", "delivery", "work", "answer"]);
+}
+
+#[test]
+fn a_broker_that_reads_acknowledgements_late_is_told_by_when_it_reads_them() {
+    // It wakes each 5 ms, and first hands out what came. Acknowledgements were sent long before.
+    let mut story = Story::default();
+    let on = Flow("reader", "broker", 9);
+    let mut free = 0;
+    let mut acknowledged: Vec<usize> = Vec::new();
+    for at in 0..150 {
+        let wakes = 5 * MS * at;
+        let mut now = wakes;
+        for of_wake in 0..1 + lot(at, 4) {
+            let from = lot(at + of_wake, 2);
+            let on_shop = Flow(["shop#1", "shop#2"][from as usize], "broker", 20 + from);
+            let sent = wakes - lot(at + of_wake + 1, MS) - MS;
+            let push = story.ask(on_shop, sent, 24, None, "push");
+            now += 10 * US;
+            story.messages[push].read = Some(now);
+            let event = story.reply(on, now + 3 * US, 24, push, "delivery");
+            let read = free.max(now + NETWORK) + 20 * US;
+            story.messages[event].read = Some(read);
+            let (found, then) = story.call(Flow("reader", "store", 8), read + 20 * US, 300 * US, event);
+            free = then + 20 * US;
+            acknowledged.push(story.ask(on, free, 4, Some(found), "done"));
+        }
+        acknowledged.retain(|done| {
+            let done = &mut story.messages[*done];
+            let is_there = done.sent + NETWORK < wakes;
+            now += if is_there { US } else { 0 };
+            done.read = if is_there { Some(now) } else { done.read };
+            !is_there
+        });
+    }
+    story.assert_right(0.98, &["push", "delivery", "work", "answer"]);
 }
 
 #[test]

@@ -138,12 +138,16 @@ pub(super) fn brokers(trace: &MessageTrace, naming: &Naming, calls: &Calls, wind
     let lengths = lengths(trace, naming, request_of);
     let mut brokers: Vec<Building> = Vec::new();
     brokers.resize_with(nodes.len(), Building::default);
-    let mut last_on: FxHashMap<i64, i64> = FxHashMap::default();
-    for row in (0..trace.len()).filter(|row| !trace.is_connect(*row)) {
+    let rows = || (0..trace.len()).filter(|row| !trace.is_connect(*row));
+    let here = |row: usize| match trace.direction(row) {
+        FROM_CONNECTING => received(row),
+        _ => sent(row),
+    };
+    let on_flows = OnFlows::of(rows().filter_map(|row| here(row).map(|time| (trace.flow(row), time))));
+    for row in rows() {
         let (flow, bytes) = (trace.flow(row), trace.bytes(row));
         if trace.direction(row) == FROM_CONNECTING {
             let Some(time) = received(row) else { continue };
-            last_on.insert(flow, time);
             let answer = calls.response(calls.of_message(row)).filter(|answer| *answer != row);
             let answer = answer.filter(|_| !shared.contains(&flow));
             // The length of the answer tells apart what is asked, too, but not closely.
@@ -158,8 +162,7 @@ pub(super) fn brokers(trace: &MessageTrace, naming: &Naming, calls: &Calls, wind
             let Some(time) = sent(row) else { continue };
             let request = request_of(row);
             let asked = request.and_then(received);
-            let since = asked.or(last_on.get(&flow).copied()).unwrap_or(time.saturating_sub(window));
-            last_on.insert(flow, time);
+            let since = asked.or_else(|| on_flows.last(flow, time)).unwrap_or(time.saturating_sub(window));
             let length = request.map_or(0, |request| {
                 let (hop, bytes) = (naming.hop(row), trace.bytes(request));
                 let often = lengths.get(&(hop, bytes)).is_some_and(|count| *count >= OF_ONE_LENGTH);
@@ -181,6 +184,27 @@ pub(super) fn brokers(trace: &MessageTrace, naming: &Naming, calls: &Calls, wind
         }
     }
     brokers.into_iter().filter_map(Building::finish).collect()
+}
+
+/// When a broker received or sent what is on each flow, in order. The trace is in the order of
+/// sending, in which an acknowledgement may stand before an event that the broker sends before it
+/// reads that.
+struct OnFlows(FxHashMap<i64, Vec<i64>>);
+
+impl OnFlows {
+    fn of(times: impl Iterator<Item = (i64, i64)>) -> OnFlows {
+        let mut flows: FxHashMap<i64, Vec<i64>> = FxHashMap::default();
+        times.for_each(|(flow, time)| flows.entry(flow).or_default().push(time));
+        flows.values_mut().for_each(|times| times.sort_unstable());
+        OnFlows(flows)
+    }
+
+    /// The last of the flow before that time.
+    fn last(&self, flow: i64, time: i64) -> Option<i64> {
+        let times = self.0.get(&flow)?;
+        let next = times.partition_point(|at| *at < time);
+        next.checked_sub(1).map(|last| times[last])
+    }
 }
 
 /// The flows of which many answers may be those of other requests.

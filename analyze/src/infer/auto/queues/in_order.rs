@@ -5,6 +5,8 @@
 
 use std::collections::VecDeque;
 
+use rustc_hash::FxHashSet;
+
 use super::backlog::Deliveries;
 use super::broker::{Broker, Reply};
 use super::wakes::{ABOUT, Queue, waited};
@@ -42,7 +44,10 @@ pub(super) fn causes(broker: &Broker, queues: &[Queue]) -> Deliveries {
         deliveries.extend(broker.replies[queue.replies].all.iter().map(|reply| (reply, at)));
     }
     deliveries.sort_by_key(|(reply, _)| (reply.time, reply.row));
-    let pushes = pushes(broker, queues);
+    let mut kinds: Vec<usize> = queues.iter().flat_map(|queue| queue.pushes.iter().copied()).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let pushes = pushes(broker, &kinds);
     let mut next = 0;
     // The oldest first.
     let mut pending: VecDeque<Push> = VecDeque::new();
@@ -124,8 +129,8 @@ fn told(broker: &Broker, queue: &Queue) -> Option<Deliveries> {
     if all.iter().any(|reply| reply.request.is_some()) {
         return None;
     }
-    let pushes = pushes(broker, std::slice::from_ref(queue));
-    let mut lengths: Vec<i64> = pushes.iter().map(|push| push.bytes + longer).collect();
+    let known = pushes(broker, &queue.pushes);
+    let mut lengths: Vec<i64> = known.iter().map(|push| push.bytes + longer).collect();
     if lengths.is_empty() {
         return None;
     }
@@ -139,16 +144,32 @@ fn told(broker: &Broker, queue: &Queue) -> Option<Deliveries> {
         let several = if several > TOGETHER { 1 } else { several as i64 };
         deliveries.extend((0..several).map(|_| (reply, reply.bytes / several)));
     }
-    if SELDOM * deliveries.len().abs_diff(pushes.len()) > pushes.len() {
+    // Where each has one in its turn that fits, none is left out, however long a broker keeps some
+    // back.
+    let is_in_turn = |pushes: &Vec<Push>| {
+        let fits = |(push, (reply, bytes)): (&Push, &(&Reply, i64))| {
+            push.time <= reply.time && (bytes - push.bytes - longer).abs() <= ABOUT
+        };
+        pushes.len() == deliveries.len() && pushes.iter().zip(&deliveries).all(fits)
+    };
+    let all_in_turn = [&known, &pushes(broker, &of_these_lengths(broker, queue, &known))]
+        .into_iter()
+        .find(|pushes| is_in_turn(pushes))
+        .map(|pushes| pushes.iter().map(|push| Some(*push)).collect::<Vec<_>>());
+    if all_in_turn.is_none() && SELDOM * deliveries.len().abs_diff(known.len()) > known.len() {
         return None;
     }
-    let given: Vec<i64> = pushes.iter().map(|push| push.time).collect();
-    let begun: Vec<i64> = deliveries.iter().map(|(reply, _)| reply.time).collect();
-    let fits = |push: usize, reply: usize| (deliveries[reply].1 - pushes[push].bytes - longer).abs() <= ABOUT;
+    let by_waits = || {
+        let given: Vec<i64> = known.iter().map(|push| push.time).collect();
+        let begun: Vec<i64> = deliveries.iter().map(|(reply, _)| reply.time).collect();
+        let fits =
+            |push: usize, reply: usize| (deliveries[reply].1 - known[push].bytes - longer).abs() <= ABOUT;
+        in_turn(&given, &begun, fits).into_iter().map(|push| push.map(|push| known[push])).collect()
+    };
     let mut found: Deliveries = Vec::new();
-    for ((reply, _), push) in deliveries.iter().zip(in_turn(&given, &begun, fits)) {
+    for ((reply, _), push) in deliveries.iter().zip(all_in_turn.unwrap_or_else(by_waits)) {
         let Some(push) = push else { continue };
-        let cause = (pushes[push].row, queue.sure);
+        let cause = (push.row, queue.sure);
         match found.last_mut().filter(|(row, _)| *row == reply.row) {
             Some((_, causes)) => causes.push(cause),
             None => found.push((reply.row, vec![cause])),
@@ -165,13 +186,23 @@ fn told(broker: &Broker, queue: &Queue) -> Option<Deliveries> {
     Some(found)
 }
 
-/// All that may be pushed, by time.
-fn pushes(broker: &Broker, queues: &[Queue]) -> Vec<Push> {
-    let mut kinds: Vec<usize> = queues.iter().flat_map(|queue| queue.pushes.iter().copied()).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
+/// The kinds of receipts that are pushes of that queue, and those beside them that have the lengths
+/// of the `known` ones and are only answered otherwise.
+fn of_these_lengths(broker: &Broker, queue: &Queue, known: &[Push]) -> Vec<usize> {
+    let lengths: FxHashSet<i64> = known.iter().map(|push| push.bytes).collect();
+    let is_one = |kind: &usize| {
+        let receipts = &broker.receipts[*kind];
+        let is_beside = || queue.pushes.iter().any(|known| broker.receipts[*known].hop == receipts.hop);
+        queue.pushes.contains(kind)
+            || is_beside() && receipts.all.iter().all(|receipt| lengths.contains(&receipt.bytes))
+    };
+    (0..broker.receipts.len()).filter(is_one).collect()
+}
+
+/// All receipts of these kinds, by time.
+fn pushes(broker: &Broker, kinds: &[usize]) -> Vec<Push> {
     let mut pushes: Vec<Push> = Vec::new();
-    for kind in kinds {
+    for kind in kinds.iter().copied() {
         let all = broker.receipts[kind].all.iter();
         pushes.extend(all.map(|of| Push {
             time: of.time,
