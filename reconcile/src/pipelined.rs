@@ -3,7 +3,7 @@
 //! it last looked, has mostly one call open. So its connection looks as if the sides took turns, in
 //! some of which the request and the answer are longer than usual.
 //!
-//! What tells it is that both are longer by whole messages, and by as many ([`Pipelined`]): where a
+//! What tells it is that both are longer by whole messages, and by as many ([`is_pipelined`]): where a
 //! request is as long as three usual ones, the answer is as long as three usual ones, too. Where
 //! calls have several sizes, a request that is as long as two others has an answer of its own size.
 
