@@ -12,7 +12,7 @@
 //! service ([`model`]), how it is counted ([`learn`], [`discipline`]), the search ([`search`], part
 //! by part in [`parts`], with what it finds at one event in [`at_event`]) with the probabilities
 //! that come of it ([`lattice`]), what is exchanged after it ([`exchanges`]), and how model and
-//! assignment are brought to agree ([`estimate`]).
+//! assignment are brought to agree ([`estimate`], which asks [`waits`] where all else is equal).
 //!
 //! Before that, what queues deliver is found ([`queues`]): it is caused by who sent it, and to who
 //! gets it it is a request like others ([`jobs`]), whoever does it ([`pool`]).
@@ -68,6 +68,7 @@ mod tests;
 mod threads;
 mod timers;
 mod trigger;
+mod waits;
 
 use std::sync::Mutex;
 

@@ -55,6 +55,7 @@ pub(super) fn end_requests(service: &mut Service, trace: &MessageTrace, calls: &
         request.end = request.begin.saturating_add(takes);
     }
     service.one_way = all;
+    service.has_unanswered_kinds = true;
 }
 
 /// The kinds of requests that are never answered.

@@ -52,6 +52,8 @@ pub(super) struct Service {
     pub(super) timer_calls: Vec<u32>,
     /// Whether nobody answers anything here, and requests end when what they cause is likely done.
     pub(super) one_way: bool,
+    /// Whether some kinds of requests end by that alone.
+    pub(super) has_unanswered_kinds: bool,
     /// A request without a response is over after so many nanoseconds,
     pub(super) window: i64,
     /// or, where it is known how long requests of its kind take, after so many.
@@ -278,6 +280,7 @@ impl Service {
             made_calls: self.made_calls.iter().take(calls).copied().collect(),
             timer_calls: Vec::new(),
             one_way: self.one_way,
+            has_unanswered_kinds: self.has_unanswered_kinds,
             window: self.window,
             patience: self.patience.clone(),
             linger: self.linger,

@@ -1,0 +1,49 @@
+//! Whether requests wait before what is done for them, or after it. A service that is given more
+//! than it does at once lets requests wait in a queue, and answers when their last call has
+//! returned. Reversed in time, the same events tell that each request is worked on as soon as it
+//! comes, and that its answer then waits for as long. Delays fit both ways equally well, so that only
+//! this tells which of them is likely.
+
+use super::service::{OPEN, Service, made_for};
+
+/// Which part of the waiting of answered requests comes after their last call, from 0 to 1; the rest
+/// comes before their first. 0 where some kinds of requests are never answered, as it is not known
+/// how long these wait.
+pub(super) fn after_last_call(service: &Service, owner: &[u32]) -> f64 {
+    if service.has_unanswered_kinds {
+        return 0.0;
+    }
+    let (mut before, mut after) = (0.5, 0.5);
+    for (request, made) in service.requests.iter().zip(made_for(service, owner)) {
+        let calls = || made.iter().map(|call| service.calls[*call as usize]);
+        let returned = |end: i64| end != OPEN && end <= request.end;
+        if request.end == OPEN || made.is_empty() || !calls().all(|call| returned(call.end)) {
+            continue;
+        }
+        let first = calls().map(|call| call.begin).min().unwrap_or(request.begin);
+        let last = calls().map(|call| call.end).max().unwrap_or(request.end);
+        before += first.saturating_sub(request.begin).max(0) as f64;
+        after += (request.end - last) as f64;
+    }
+    after / (before + after)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::infer::auto::NONE;
+    use crate::infer::auto::service::Span;
+
+    #[test]
+    fn what_is_done_at_once_and_answered_late_waits_after_its_last_call() {
+        let requests = [(0, 100), (50, 150)].map(|(begin, end)| Span { begin, end, kind: 9 });
+        let calls = [(60, 95), (110, 145)].map(|(begin, end)| Span { begin, end, kind: 1 });
+        let service = Service { requests: requests.to_vec(), calls: calls.to_vec(), ..Service::default() };
+        // 60 and 60 before, 5 and 5 after; and a half of each beforehand.
+        assert!((after_last_call(&service, &[0, 1]) - 10.5 / 131.0).abs() < 1e-9);
+        // The first call for the second request: 10 before, 55 after; the other has none that
+        // returned in time.
+        assert!((after_last_call(&service, &[1, 0]) - 55.5 / 66.0).abs() < 1e-9);
+        assert!((after_last_call(&service, &[NONE; 2]) - 0.5).abs() < 1e-9);
+    }
+}
