@@ -26,6 +26,8 @@
 mod afterwards;
 mod agreement;
 mod at_event;
+#[cfg(test)]
+mod backlog_tests;
 mod connections;
 mod correlate;
 mod density;
@@ -55,6 +57,8 @@ mod pool;
 mod pool_tests;
 mod prepare;
 mod promises;
+#[cfg(test)]
+mod queue_story;
 #[cfg(test)]
 mod queue_tests;
 mod queues;

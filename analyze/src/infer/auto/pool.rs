@@ -1,8 +1,8 @@
 //! Workers that have others do their jobs: whoever gets the jobs hands them to processes or threads
 //! of its own, out of sight. Each of these does one job after the other, so that its calls are
 //! runs, one for each job, and jobs are begun in the order in which they were given. A run begins
-//! with the kind of call of which there are as many as jobs, and before which there is most time:
-//! then the next job is waited for.
+//! with the kind of call of which there are as many as jobs, and before which there is most time in
+//! all: then the next job is waited for.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -155,9 +155,9 @@ fn runs(service: &Service, by_thread: &FxHashMap<u32, Vec<u32>>, jobs: usize) ->
             idle_since = if span.end == OPEN { span.begin } else { span.end };
         }
     }
-    let mean = |(count, idle): (usize, f64)| idle / count as f64;
-    let (first, seen) = seen.into_iter().max_by(|one, other| mean(one.1).total_cmp(&mean(other.1)))?;
-    if SELDOM * seen.0.abs_diff(jobs) > jobs {
+    // All of that time counts, as a thread waits once for a few calls of its own beginning.
+    let (first, (count, _)) = seen.into_iter().max_by(|(_, one), (_, other)| one.1.total_cmp(&other.1))?;
+    if SELDOM * count.abs_diff(jobs) > jobs {
         return None;
     }
     let mut runs: Vec<Run> = Vec::new();

@@ -98,6 +98,26 @@ fn a_run_that_might_be_for_another_job_is_not_sure() {
 }
 
 #[test]
+fn what_a_process_calls_once_in_its_beginning_begins_no_run() {
+    let mut service = worker(3 * MS);
+    // Each process logs in, and waits a second before it goes on with that.
+    let at: i64 = -2_000 * MS;
+    for (place, doer) in (0..).zip(DOERS) {
+        for (after, kind) in [(0, 6), (1_000, 7)] {
+            let begin = at + (after + place) * MS;
+            service.calls.insert(0, Span { begin, end: begin + MS, kind });
+            service.call_threads.insert(0, [doer; 2]);
+        }
+    }
+    let mut order: Vec<usize> = (0..service.calls.len()).collect();
+    order.sort_by_key(|call| service.calls[*call].begin);
+    service.call_threads = order.iter().map(|call| service.call_threads[*call]).collect();
+    service.calls = order.iter().map(|call| service.calls[*call]).collect();
+    let pool = of(&service).expect("there is a pool");
+    assert_eq!(held(&service, &pool, 2), (0..40).collect::<Vec<u32>>());
+}
+
+#[test]
 fn few_jobs_or_runs_that_are_no_jobs_make_no_pool() {
     let mut few = worker(30 * MS);
     few.requests.truncate(19);

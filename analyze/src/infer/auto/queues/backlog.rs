@@ -1,7 +1,7 @@
 //! Queues that are hardly ever empty. A worker that has less time than there is work gets something
 //! at once whenever it asks, so that almost nothing is waited for, and [`super::wakes`] has nothing
 //! to learn from. What such a queue shows is its account: nothing is delivered before as much was
-//! pushed; who has to wait, or is told that there is nothing, finds all delivered; and the one push
+//! pushed; who has to wait, or is told that there is nothing, finds all delivered; and the first push
 //! that comes meanwhile ends the waiting. Then the oldest push goes first.
 //!
 //! What is asked for by who serves others may be asked for on their behalf, and what comes before
@@ -9,7 +9,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::broker::{Broker, Receipt, Reply};
+use super::broker::{Broker, Receipt, Receipts, Reply};
 use super::wakes::Queue;
 
 /// So many must have been delivered.
@@ -64,18 +64,20 @@ pub(super) fn queue(broker: &Broker, replies: usize) -> Option<(Queue, Deliverie
         })
 }
 
-/// Which kinds of receipts may be the pushes: one, or those that are answered alike of one way or
-/// of all ways.
+/// Which kinds of receipts may be the pushes: one, those that are answered alike of one way or of all
+/// ways, or those of one way and length. The answer may tell how much lies in the queue, and becomes
+/// longer with that.
 fn candidates(broker: &Broker) -> Vec<Vec<usize>> {
     let kinds = 0..broker.receipts.len();
     let mut found: Vec<Vec<usize>> = kinds.clone().map(|kind| vec![kind]).collect();
+    let alike: [fn(&Receipts, &Receipts) -> bool; 3] = [
+        |one, other| other.answered == one.answered && other.hop == one.hop,
+        |one, other| other.answered == one.answered,
+        |one, other| other.asked == one.asked && other.hop == one.hop,
+    ];
     for one in &broker.receipts {
-        for same_way in [true, false] {
-            let is_alike = |kind: &usize| {
-                let other = &broker.receipts[*kind];
-                other.answered == one.answered && (other.hop == one.hop || !same_way)
-            };
-            found.push(kinds.clone().filter(is_alike).collect());
+        for is_alike in alike {
+            found.push(kinds.clone().filter(|kind| is_alike(one, &broker.receipts[*kind])).collect());
         }
     }
     found.sort_unstable();
@@ -122,8 +124,8 @@ impl<'broker> Account<'broker> {
     }
 
     /// Whether the queue is empty where it was waited for, or where it is said to be, not only in
-    /// the beginning; and whether what was waited for came with the one push that there was
-    /// meanwhile.
+    /// the beginning; and whether what was waited for came with the first push that there
+    /// was meanwhile.
     fn agrees(&self, all: &[Reply], is_long: impl Fn(&&Reply) -> bool) -> bool {
         let until = |time: i64| self.pushes.partition_point(|push| push.time <= time);
         let delivered = |time: i64| self.brought.partition_point(|reply| reply.time < time);
@@ -138,7 +140,8 @@ impl<'broker> Account<'broker> {
             let nothing_lay = had == delivered(reply.time);
             later += usize::from(nothing_lay && had >= FEWEST);
             let took = reply.time.saturating_sub(reply.since);
-            let came_last = has == had + 1 && self.pushes[had].time >= reply.time.saturating_sub(took / PART);
+            // A broker that is busy reads more than one before it tells who waits.
+            let came_last = has > had && self.pushes[had].time >= reply.time.saturating_sub(took / PART);
             woken += usize::from(!is_empty && nothing_lay && came_last);
             agree += usize::from(nothing_lay && (is_empty && has == had || came_last));
         }

@@ -50,7 +50,8 @@ pub(super) struct Reply {
 pub(super) struct Receipts {
     /// Between whom, and at which port.
     pub(super) hop: u32,
-    /// The magnitude of what answers them.
+    /// The magnitude of their lengths, and of what answers them.
+    pub(super) asked: i64,
     pub(super) answered: i64,
     pub(super) all: Vec<Receipt>,
 }
@@ -264,9 +265,9 @@ impl Building {
         receipts.truncate(MOST_KINDS);
         let mut replies: Vec<(Kind, Vec<Reply>)> = self.replies.into_iter().collect();
         replies.sort_unstable_by_key(|(kind, _)| *kind);
-        let by_time = |hop: u32, answered: i64, mut all: Vec<Receipt>| {
+        let by_time = |(hop, asked, answered): Kind, mut all: Vec<Receipt>| {
             all.sort_by_key(|receipt| receipt.time);
-            Receipts { hop, answered, all }
+            Receipts { hop, asked, answered, all }
         };
         let in_order = |asked: i64, mut all: Vec<Reply>| {
             all.sort_by_key(|reply| reply.time);
@@ -274,10 +275,7 @@ impl Building {
         };
         self.own_answers.sort_unstable();
         Some(Broker {
-            receipts: receipts
-                .into_iter()
-                .map(|((hop, _, answered), all)| by_time(hop, answered, all))
-                .collect(),
+            receipts: receipts.into_iter().map(|(kind, all)| by_time(kind, all)).collect(),
             replies: replies.into_iter().map(|((_, asked, _), all)| in_order(asked, all)).collect(),
             own_answers: self.own_answers,
             rare,

@@ -1,0 +1,174 @@
+//! What tests of queues tell: messages between brokers, producers and workers, of which it is known
+//! what caused each.
+
+use std::collections::HashMap;
+
+use super::tests::{MS, infer, lot, parents};
+use crate::fixture::Fixture;
+
+/// A microsecond.
+pub(super) const US: i64 = 1000;
+/// How long a message takes.
+pub(super) const NETWORK: i64 = 20 * US;
+
+/// A trace of which it is known what caused each message.
+#[derive(Default)]
+pub(super) struct Story {
+    pub(super) messages: Vec<Told>,
+}
+
+/// A message: the connection, and who accepted it.
+pub(super) struct Told {
+    from: String,
+    to: String,
+    flow: i64,
+    accepting: bool,
+    pub(super) sent: i64,
+    /// When it was read, by who reads late.
+    pub(super) read: Option<i64>,
+    bytes: i64,
+    pub(super) cause: Option<usize>,
+    what: &'static str,
+}
+
+/// A connection from one to the other.
+#[derive(Clone, Copy)]
+pub(super) struct Flow<'a>(pub(super) &'a str, pub(super) &'a str, pub(super) i64);
+
+impl Story {
+    /// From the connecting side.
+    pub(super) fn ask(
+        &mut self,
+        on: Flow,
+        sent: i64,
+        bytes: i64,
+        cause: Option<usize>,
+        what: &'static str,
+    ) -> usize {
+        self.tell(on, false, sent, bytes, cause, what)
+    }
+
+    /// From the accepting side.
+    pub(super) fn reply(
+        &mut self,
+        on: Flow,
+        sent: i64,
+        bytes: i64,
+        cause: usize,
+        what: &'static str,
+    ) -> usize {
+        self.tell(on, true, sent, bytes, Some(cause), what)
+    }
+
+    pub(super) fn tell(
+        &mut self,
+        Flow(client, server, flow): Flow,
+        accepting: bool,
+        sent: i64,
+        bytes: i64,
+        cause: Option<usize>,
+        what: &'static str,
+    ) -> usize {
+        let (from, to) = if accepting { (server, client) } else { (client, server) };
+        let (from, to) = (from.to_owned(), to.to_owned());
+        self.messages.push(Told { from, to, flow, accepting, sent, read: None, bytes, cause, what });
+        self.messages.len() - 1
+    }
+
+    /// A call that is answered after so long. Returns the number of the answer, and when it came.
+    pub(super) fn call(&mut self, on: Flow, sent: i64, took: i64, cause: usize) -> (usize, i64) {
+        let call = self.ask(on, sent, 60, Some(cause), "work");
+        let answer = self.reply(on, sent + NETWORK + took, 9, call, "answer");
+        (answer, sent + 2 * NETWORK + took)
+    }
+
+    /// Of the messages of each kind how many have the likeliest cause that is theirs, and how many
+    /// there are.
+    fn right(&self) -> HashMap<&'static str, (usize, usize)> {
+        let mut fixture = Fixture::new();
+        let mut order: Vec<usize> = (0..self.messages.len()).collect();
+        order.sort_by_key(|at| {
+            (self.messages[*at].sent, self.messages[*at].flow, self.messages[*at].accepting)
+        });
+        for told in order.iter().map(|at| &self.messages[*at]) {
+            let read = told.read.unwrap_or(told.sent + NETWORK);
+            let sent = fixture.send(&told.from, &told.to, told.sent, read);
+            sent.on(told.flow).bytes(told.bytes).threads(1, 1);
+            if told.accepting {
+                sent.accepting().ports(80, 40_000);
+            }
+        }
+        let parents = parents(&infer(&fixture.trace()));
+        let mut right: HashMap<&'static str, (usize, usize)> = HashMap::new();
+        for (row, at) in order.iter().enumerate() {
+            let told = &self.messages[*at];
+            let (count, all) = right.entry(told.what).or_default();
+            let found = parents[row].map(|cause| order[cause as usize]);
+            *count += usize::from(found == told.cause);
+            *all += 1;
+        }
+        right
+    }
+
+    /// Asserts that of messages of these kinds so large a part is right.
+    pub(super) fn assert_right(&self, least: f64, kinds: &[&str]) {
+        let right = self.right();
+        for kind in kinds {
+            let (count, all) = right[kind];
+            assert!(count as f64 >= least * all as f64 && all > 0, "{kind}: {right:?}");
+        }
+    }
+}
+
+/// One who waits for a pop to be answered, for a second at most, and then works for some
+/// milliseconds.
+struct Worker {
+    name: String,
+    flow: i64,
+    /// When it asked, and with which message.
+    asked: (i64, usize),
+}
+
+/// Producers that push to a broker at these times, and workers that pop. Returns it all as a story.
+pub(super) fn popping(pushes: &[i64], workers: usize) -> Story {
+    let mut story = Story::default();
+    let mut idle: Vec<Worker> = Vec::new();
+    for worker in 0..workers {
+        let (name, flow) = (format!("worker#{worker}"), 100 + worker as i64);
+        let asked = story.ask(Flow(&name, "broker", flow), worker as i64 * US, 32, None, "poll");
+        idle.push(Worker { name, flow, asked: (worker as i64 * US, asked) });
+    }
+    // When each of those who wait asked; the first who did gets what comes.
+    for (number, push) in (0..).zip(pushes) {
+        let (from, bytes) = (["shop#1", "shop#2"][number as usize % 2], 70 + lot(number, 180));
+        let pushed = story.ask(Flow(from, "broker", number % 2), *push, bytes, None, "push");
+        let at = push + NETWORK;
+        story.reply(Flow(from, "broker", number % 2), at + 40 * US, 4, pushed, "pushed");
+        let Some(next) = (0..idle.len()).min_by_key(|at| idle[*at].asked.0) else { break };
+        let worker = &mut idle[next];
+        let on = Flow(&worker.name, "broker", worker.flow);
+        // Nothing came for a second, at times.
+        while worker.asked.0 + NETWORK + 1000 * MS < at {
+            let empty = worker.asked.0 + NETWORK + 1000 * MS + lot(number, MS);
+            story.reply(on, empty, 5, worker.asked.1, "nothing");
+            let again = empty + NETWORK + 60 * US;
+            worker.asked = (again, story.ask(on, again, 32, None, "poll"));
+        }
+        // At once, if it came before.
+        let at = at.max(worker.asked.0 + NETWORK) + 30 * US + lot(number, 30 * US);
+        let given = story.reply(on, at, bytes - 11, pushed, "delivery");
+        let begin = at + NETWORK + 200 * US + lot(number + 9, 100 * US);
+        let store = Flow(&worker.name, "store", worker.flow + 100);
+        let (last, done) = story.call(store, begin, 2 * MS + lot(number + 5, 2 * MS), given);
+        // The result goes to the broker on the same connection.
+        let result = story.ask(on, done + 100 * US, 40, Some(last), "result");
+        story.reply(on, done + 130 * US, 5, result, "stored");
+        let again = done + 300 * US;
+        worker.asked = (again, story.ask(on, again, 32, None, "poll"));
+    }
+    story
+}
+
+/// The kinds of messages of that story.
+pub(super) const ALL: [&str; 9] =
+    ["push", "pushed", "delivery", "work", "answer", "result", "stored", "poll", "nothing"];
