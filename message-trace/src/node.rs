@@ -14,6 +14,8 @@ pub struct Node {
     pub host: String,
     /// The process; none for an untraced node.
     pub pid: Option<i32>,
+    /// The process that started it, as far as that is known.
+    pub parent_pid: Option<i32>,
     /// When the process was first seen, in nanoseconds since the Unix epoch on its host's clock.
     pub start: Option<i64>,
     /// A short name of the program for people: `nginx`, `app.py`; of an untraced node its endpoint or address.

@@ -266,6 +266,7 @@ impl<'a> Output<'a> {
                 Peer::Process(pid, _) => Some(pid as i32),
                 _ => None,
             },
+            parent_pid: None,
             start: None,
             command,
             executable: String::new(),

@@ -1,6 +1,7 @@
 //! A process, from its log's header: which host and machine it is on, and what people call it.
 
 use message_trace::Node;
+use rustc_hash::FxHashMap;
 use socket_log::Header;
 use socket_log::layout::source;
 
@@ -31,6 +32,7 @@ pub(crate) fn node(header: &Header, host: &str) -> Node {
     Node {
         host: host.to_owned(),
         pid: Some(header.pid as i32).filter(|_| !of_packets),
+        parent_pid: Some(header.parent_pid as i32).filter(|parent| !of_packets && *parent > 0),
         start: Some(header.start.realtime),
         command: match header.arguments.first().filter(|_| of_packets) {
             Some(name) => name.clone(),
@@ -38,6 +40,28 @@ pub(crate) fn node(header: &Header, host: &str) -> Node {
         },
         executable: header.executable.clone(),
         traced: true,
+    }
+}
+
+/// Lets processes begin when their parents started them, as far as these say so in `children`: by the
+/// place of the parent, the child's number, and when. A process has its log only when it runs.
+pub(crate) fn start_by_parents(processes: &mut [Process], children: &[(u32, u32, i64)]) {
+    let mut by_number: FxHashMap<(u32, u32), Vec<u32>> = FxHashMap::default();
+    for (place, process) in (0..).zip(&*processes) {
+        by_number.entry((process.kernel, process.pid)).or_default().push(place);
+    }
+    for (parent, pid, time) in children {
+        let Some(Process { kernel, pid: parent_pid, .. }) = processes.get(*parent as usize) else { continue };
+        let known = by_number.get(&(*kernel, *pid)).into_iter().flatten();
+        let start = |place: u32| {
+            let node = &processes.get(place as usize)?.node;
+            node.start.filter(|start| node.parent_pid == Some(*parent_pid as i32) && start >= time)
+        };
+        // Numbers come again; and a process that became another program has several logs.
+        let first = known.filter_map(|place| Some((start(*place)?, *place))).min();
+        if let Some(child) = first.and_then(|(_, place)| processes.get_mut(place as usize)) {
+            child.node.start = Some(*time);
+        }
     }
 }
 
@@ -152,6 +176,27 @@ fn base(path: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn process(pid: u32, parent: i32, start: i64) -> Process {
+        let node = Node { start: Some(start), parent_pid: Some(parent), ..Node::default() };
+        Process { host: 0, kernel: 0, machine: 0, boot: 0, source: 0, pid, ended: None, node }
+    }
+
+    #[test]
+    fn a_child_begins_when_its_parent_started_it() {
+        // The second is the child, the third what it became; the number came again with another parent.
+        let mut processes =
+            [process(10, 1, 0), process(20, 10, 105), process(20, 10, 200), process(20, 11, 103)];
+        start_by_parents(&mut processes, &[(0, 20, 100), (0, 30, 100)]);
+        assert_eq!(processes.map(|process| process.node.start), [Some(0), Some(100), Some(200), Some(103)]);
+    }
+
+    #[test]
+    fn a_child_that_began_before_is_another() {
+        let mut processes = [process(10, 1, 0), process(20, 10, 50), process(20, 10, 104)];
+        start_by_parents(&mut processes, &[(0, 20, 100)]);
+        assert_eq!(processes.map(|process| process.node.start), [Some(0), Some(50), Some(100)]);
+    }
 
     #[test]
     fn programs_are_called_what_people_call_them() {

@@ -42,6 +42,7 @@ pub(crate) fn read(
         machines: Machines::default(),
         namespaces: Namespaces::default(),
         homes: Vec::new(),
+        children: Vec::new(),
     };
     parallel::in_order(
         threads,
@@ -67,6 +68,8 @@ struct Reader {
     namespaces: Namespaces,
     /// Where each process ran.
     homes: Vec<Home>,
+    /// The processes that processes started: by whom, their numbers, and when.
+    children: Vec<(u32, u32, i64)>,
 }
 
 impl Reader {
@@ -84,8 +87,19 @@ impl Reader {
                 return Ok(());
             }
         };
-        let Survey { header, clock, settings, flows, namings, names, namespaces, ended, damage, counts } =
-            survey;
+        let Survey {
+            header,
+            clock,
+            settings,
+            flows,
+            namings,
+            names,
+            namespaces,
+            ended,
+            children,
+            damage,
+            counts,
+        } = survey;
         for (name, count) in lost::NAMES.iter().zip(header.lost) {
             add(&mut outcome.lost_records, if name.is_empty() { "other" } else { name }, count);
         }
@@ -111,6 +125,7 @@ impl Reader {
             name_ids.push(capture.names.intern(name)?)?;
         }
         drop(names);
+        self.children.extend(children.into_iter().map(|(pid, time)| (place, pid, time)));
         let name = |local: u32| name_ids.get(local as usize).copied().unwrap_or(NO_NAME);
         let mut numbers = Places::default();
         for (local, flow) in (0..).zip(flows.iter()).filter(|(_, flow)| flow.pair != NONE) {
@@ -145,11 +160,12 @@ impl Reader {
 
     /// Puts each process where it ran, and each flow where its socket is.
     fn finish(self) -> Capture {
-        let Reader { mut capture, machines, namespaces, mut homes, .. } = self;
+        let Reader { mut capture, machines, namespaces, mut homes, children, .. } = self;
         machines::settle(&mut homes);
         for (process, home) in capture.processes.iter_mut().zip(homes) {
             (process.kernel, process.machine) = (home.kernel, home.machine);
         }
+        process::start_by_parents(&mut capture.processes, &children);
         let of_namespaces = namespaces.machines(machines.count());
         let Capture { flows, processes, .. } = &mut capture;
         flows.for_each_mut(0..flows.len(), |flow| {

@@ -31,6 +31,8 @@ pub(crate) struct Survey {
     /// The network namespaces of its flows' sockets.
     pub(crate) namespaces: Vec<u64>,
     pub(crate) ended: Option<i64>,
+    /// The processes that it started, by their numbers, and when.
+    pub(crate) children: Vec<(u32, i64)>,
     pub(crate) damage: Vec<Damage>,
     /// Its share of the counts.
     pub(crate) counts: Reconciliation,
@@ -63,7 +65,7 @@ pub(crate) fn survey(path: &Path, tables: &Tables) -> Result<Result<Survey, Open
         }));
     }
     damage.extend_from_slice(chunks.damage());
-    let Reading { mut flows, mut namings, names, namespaces, ended, counts, failed, .. } = reading;
+    let Reading { mut flows, mut namings, names, namespaces, ended, children, counts, failed, .. } = reading;
     if let Some(error) = failed {
         return Err(error);
     }
@@ -74,7 +76,20 @@ pub(crate) fn survey(path: &Path, tables: &Tables) -> Result<Result<Survey, Open
     namings.for_each_mut(0..namings.len(), |naming| naming.convert(&clock));
     namings.sort_by_key(|naming| (naming.flow, naming.time))?;
     let ended = ended.map(|ticks| clock.realtime(ticks));
-    Ok(Ok(Survey { header, clock, settings, flows, namings, names, namespaces, ended, damage, counts }))
+    let children = children.into_iter().map(|(pid, ticks)| (pid, clock.realtime(ticks))).collect();
+    Ok(Ok(Survey {
+        header,
+        clock,
+        settings,
+        flows,
+        namings,
+        names,
+        namespaces,
+        ended,
+        children,
+        damage,
+        counts,
+    }))
 }
 
 /// One log being read.
@@ -85,6 +100,8 @@ struct Reading {
     names: Names,
     namespaces: Vec<u64>,
     ended: Option<u64>,
+    /// By when in ticks they were started.
+    children: Vec<(u32, u64)>,
     counts: Reconciliation,
     has_positions: bool,
     positions: Positions,
@@ -101,6 +118,7 @@ impl Reading {
             names: Names::new(tables),
             namespaces: Vec::new(),
             ended: None,
+            children: Vec::new(),
             counts: Reconciliation::default(),
             has_positions,
             positions: Positions::default(),
@@ -174,8 +192,10 @@ impl Reading {
             Record::Process { event: ProcessEvent::Exit | ProcessEvent::Exec, .. } => {
                 self.ended = Some(ticks)
             }
-            Record::Process { .. }
-            | Record::Anchor(_)
+            Record::Process { event: ProcessEvent::Fork | ProcessEvent::Spawn, value } => {
+                self.children.push((value as u32, ticks));
+            }
+            Record::Anchor(_)
             | Record::Shutdown { .. }
             | Record::Wait { .. }
             | Record::Cpu { .. }

@@ -313,7 +313,7 @@ fn any_trace() -> impl Strategy<Value = MessageTrace> {
         for (number, (host, pid, command, traced)) in nodes.into_iter().enumerate() {
             // The number makes each of them another node, and a node that is read from was traced.
             let start = Some(number as i64);
-            trace.add_node(Node { host, pid, start, command, executable: String::new(), traced });
+            trace.add_node(Node { host, pid, start, command, traced, ..Node::default() });
         }
         let endpoints: Vec<u32> =
             endpoints.iter().map(|text| trace.intern(&text.parse::<Endpoint>().unwrap())).collect();

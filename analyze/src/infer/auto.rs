@@ -15,7 +15,8 @@
 //! assignment are brought to agree ([`estimate`], which asks [`waits`] where all else is equal).
 //!
 //! Before that, what queues deliver is found ([`queues`]): it is caused by who sent it, and to who
-//! gets it it is a request like others ([`jobs`]), whoever does it ([`pool`]).
+//! gets it it is a request like others ([`jobs`]), whoever does it ([`pool`]). A process that was started
+//! for a request is a call of the node that started it ([`spawned`]).
 //!
 //! Of messages that belong to no call, and of nodes whose messages are mostly not answered, message
 //! linking says what can be said; but what an untraced node answered, or a process that was handed
@@ -67,10 +68,14 @@ mod service;
 mod shapes;
 mod size_kinds;
 mod sizes;
+mod spawned;
+#[cfg(test)]
+mod spawned_tests;
 #[cfg(test)]
 mod tests;
 mod threads;
 mod timers;
+mod together;
 mod trigger;
 mod waits;
 
@@ -94,6 +99,7 @@ use queues::Queues;
 use search::Found;
 use service::Service;
 use size_kinds::SizeKinds;
+use spawned::Spawned;
 
 /// The algorithm of our own, with what it has learned of each node in the stretches of the trace so
 /// far.
@@ -117,7 +123,8 @@ impl Inference for Auto {
         let calls = Calls::of(trace);
         let queues = Queues::of(trace, naming, &calls, options.window);
         let jobs = Jobs::of(trace, naming, &calls, &queues, options.window);
-        let mut services = observe::services(trace, naming, &calls, &jobs, options);
+        let spawned = Spawned::of(trace, naming, &calls, &jobs);
+        let mut services = observe::services(trace, naming, &calls, &jobs, &spawned, options);
         let (mut early, mut asked) = (FxHashSet::default(), None);
         self.size_kinds.resize_with(services.len().max(self.size_kinds.len()), || None);
         for (service, kinds) in services.iter_mut().zip(&mut self.size_kinds) {
@@ -126,9 +133,17 @@ impl Inference for Auto {
             }
             one_way::end_requests(service, trace, &calls, &linked);
             early.extend(early::begin_with_work(service, trace, &calls, &mut asked));
-            service.prepare();
+            service.put_timers_aside();
         }
         drop(asked);
+        together::together(&mut services, naming);
+        for service in &mut services {
+            if service.is_loop.is_some() {
+                // Of all together more is known than of each of them.
+                one_way::end_requests(service, trace, &calls, &linked);
+            }
+            service.prepare();
+        }
         progress.step("learning services", services.iter().map(|service| service.calls.len() as u64).sum());
         let found = self.all(&services, progress);
         let mut links = Links::spontaneous_only(trace.len());
@@ -160,6 +175,7 @@ impl Inference for Auto {
                 }
             }
         }
+        spawned.link(trace, naming, &calls, options.window, &mut links, &mut own);
         for message in (0..trace.len()).filter(|message| !own[*message]) {
             let begun_by = calls.begun_by(message);
             if let Some(request) = begun_by.or_else(|| answered_by_another(trace, naming, &calls, message)) {

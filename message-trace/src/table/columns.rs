@@ -189,6 +189,17 @@ impl<'batch> Columns<'batch> {
         }
     }
 
+    /// A column of `i32` that tables of older versions are without; `None` also where no row has a value.
+    ///
+    /// # Errors
+    /// When it is of another type.
+    pub fn int32_if_any(&self, name: &str) -> Result<Option<Vec<Option<i32>>>, Error> {
+        match self.batch.column_by_name(name) {
+            Some(array) if array.null_count() < array.len() => self.int32(name).map(Some),
+            _ => Ok(None),
+        }
+    }
+
     /// A column of `i32`.
     ///
     /// # Errors

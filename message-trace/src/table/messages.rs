@@ -203,7 +203,7 @@ mod tests {
             for number in 0..2 {
                 let endpoint = Endpoint::Unix(format!("/run/{number}"));
                 trace.intern(&endpoint);
-                trace.add_node(Node { host: "h".into(), pid: Some(number), start: None, command: "c".into(), executable: String::new(), traced: number == 0 });
+                trace.add_node(Node { host: "h".into(), pid: Some(number), command: "c".into(), traced: number == 0, ..Node::default() });
             }
             for (message, call) in &rows {
                 trace.push(message, call.as_deref());

@@ -15,6 +15,7 @@ fn schema() -> SchemaRef {
         required("id", DataType::Int32),
         required("host", DataType::Utf8),
         nullable("pid", DataType::Int32),
+        nullable("parent_pid", DataType::Int32),
         nullable("start", DataType::Int64),
         required("command", DataType::Utf8),
         required("executable", DataType::Utf8),
@@ -61,6 +62,7 @@ impl Nodes {
             columns::int32((first..first + self.len()).map(|id| Some(id as i32))),
             columns::text(rows().map(|node| Some(&node.host))),
             columns::int32(rows().map(|node| node.pid)),
+            columns::int32(rows().map(|node| node.parent_pid)),
             columns::int64(rows().map(|node| node.start)),
             columns::text(rows().map(|node| Some(&node.command))),
             columns::text(rows().map(|node| Some(&node.executable))),
@@ -81,10 +83,13 @@ impl Nodes {
             let (host, pid, start) = (table.texts("host")?, table.int32("pid")?, table.int64("start")?);
             let (command, executable) = (table.texts("command")?, table.texts("executable")?);
             let traced = table.boolean("traced")?;
+            // Tables of before have none.
+            let parent_pid = table.int32_if_any("parent_pid")?;
             for row in 0..batch.num_rows() {
                 nodes.push(Node {
                     host: table.some("host", host[row])?.to_owned(),
                     pid: pid[row],
+                    parent_pid: parent_pid.as_ref().and_then(|parents| parents[row]),
                     start: start[row],
                     command: table.some("command", command[row])?.to_owned(),
                     executable: table.some("executable", executable[row])?.to_owned(),

@@ -16,7 +16,7 @@ use super::values::{Unit, Wrong};
 /// The nodes by their ids in the table.
 pub(super) struct NodeTable(FxHashMap<Box<str>, NodeId>);
 
-const NAMES: [&str; 7] = ["id", "host", "pid", "start", "command", "executable", "traced"];
+const NAMES: [&str; 8] = ["id", "host", "pid", "start", "command", "executable", "traced", "parent_pid"];
 
 impl NodeTable {
     /// Reads the table `file` into `target`. A node that is wrong is an error, as every message of it would be.
@@ -40,16 +40,17 @@ impl NodeTable {
             summary,
             |file, columns| columns.require(file, &[0, 1, 4]),
             |row, _| {
-                let pid = match row.number(2, "a process")? {
-                    None => None,
-                    Some(pid) => Some(i32::try_from(pid).map_err(|_| {
+                let process = |column: usize| match row.number(column, "a process")? {
+                    None => Ok(None),
+                    Some(pid) => i32::try_from(pid).map(Some).map_err(|_| {
                         let why = "no process has such a number".to_owned();
-                        row.at(2, Wrong { cause: "number that is none", why })
-                    })?),
+                        row.at(column, Wrong { cause: "number that is none", why })
+                    }),
                 };
                 let node = Node {
                     host: row.text(1)?.to_owned(),
-                    pid,
+                    pid: process(2)?,
+                    parent_pid: process(7)?,
                     start: row.time(3, Unit::Nanoseconds)?,
                     command: row.text(4)?.to_owned(),
                     executable: row.text(5)?.to_owned(),

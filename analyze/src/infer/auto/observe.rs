@@ -12,6 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::jobs::Jobs;
 use super::middle::Middle;
 use super::service::{OPEN, Service, Span, UNKNOWN_SIZE, UNKNOWN_THREAD};
+use super::spawned::Spawned;
 use super::{NONE, offsets};
 use crate::calls::Calls;
 use crate::evidence::{Evidence, Without};
@@ -31,6 +32,7 @@ pub(super) fn services(
     naming: &Naming,
     calls: &Calls,
     jobs: &Jobs,
+    spawned: &Spawned,
     options: &Options,
 ) -> Vec<Service> {
     let without = Without::of(&options.without);
@@ -63,6 +65,18 @@ pub(super) fn services(
             service.request_sizes.push(bytes);
             service.answering.push(end.and(response).map_or(0, |row| answering(trace, row)));
             service.request_calls.push(call as u32);
+        }
+        if let Some(child) = spawned.child(caller) {
+            if child.first_call == call as u32 {
+                let service = &mut services[child.starter as usize];
+                service.call_before.push(NONE);
+                service.calls.push(Span { begin: child.begin, end: child.end, kind });
+                service.call_threads.push([UNKNOWN_THREAD; 2]);
+                service.call_sizes.push([UNKNOWN_SIZE; 2]);
+                service.made_calls.push(call as u32);
+                service.call_unsure.push(true);
+            }
+            continue;
         }
         let giver = Some(jobs.giver(caller)).filter(|giver| !jobs.of_node(*giver).is_empty());
         let maker = middle.maker(trace, naming, row).or(giver);
@@ -111,6 +125,7 @@ pub(super) fn services(
         offsets::align(service, &requests_by_peers, &calls_by_peers);
         service.keep_requests(&by_time(&service.requests, &service.request_calls, number));
         service.keep_calls(&by_time(&service.calls, &service.made_calls, number));
+        spawned.hold(service);
         let threads = || service.request_threads.iter().chain(&service.call_threads).flatten();
         if !without.has(Evidence::Threads) || threads().all(|thread| *thread == UNKNOWN_THREAD) {
             service.request_threads = Vec::new();

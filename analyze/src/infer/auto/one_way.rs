@@ -54,7 +54,7 @@ pub(super) fn end_requests(service: &mut Service, trace: &MessageTrace, calls: &
     for request in service.requests.iter_mut().filter(|request| kinds.contains(&request.kind)) {
         request.end = request.begin.saturating_add(takes);
     }
-    service.one_way = all;
+    service.one_way |= all;
     service.has_unanswered_kinds = true;
 }
 

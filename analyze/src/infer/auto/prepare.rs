@@ -21,11 +21,10 @@ const FEWEST_CALLS: usize = 5;
 const OUTLAST: f64 = 0.8;
 
 impl Service {
-    /// Learns what can be told before any call is given to a request: which calls a timer makes,
-    /// and how long requests take.
+    /// Learns what can be told before any call is given to a request: how long requests take, who does
+    /// the jobs, which calls are not waited for, and what is done after the answer.
     pub(super) fn prepare(&mut self) {
         self.learn_patience();
-        self.put_timers_aside();
         let pool = self.find_pool();
         self.learn_unwaited();
         let has_holders = !holders::of(self).is_empty();
@@ -88,8 +87,8 @@ impl Service {
         self.unwaited.sort_unstable();
     }
 
-    /// Puts the calls aside that are made for no request.
-    fn put_timers_aside(&mut self) {
+    /// Puts the calls aside that a timer of this process makes for no request.
+    pub(super) fn put_timers_aside(&mut self) {
         let is_timer = timers::of(&self.requests, &self.calls, self.window);
         if !is_timer.contains(&true) {
             return;

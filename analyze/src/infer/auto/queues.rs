@@ -51,7 +51,21 @@ impl Queues {
             }
             found.add_polls(&broker, &queues);
         }
+        found.add_unanswered(trace, naming, calls);
         found
+    }
+
+    /// Who asks for work in the end is not answered any more. What is as long as what asks for work,
+    /// and goes the same way, asks for it, too.
+    fn add_unanswered(&mut self, trace: &MessageTrace, naming: &Naming, calls: &Calls) {
+        let kind = |call: u32| calls.request(call as usize).map(|row| (naming.hop(row), trace.bytes(row)));
+        let kinds: FxHashSet<(u32, i64)> = self.polls.iter().filter_map(|call| kind(*call)).collect();
+        if kinds.is_empty() {
+            return;
+        }
+        let is_one = |call: &u32| kind(*call).is_some_and(|kind| kinds.contains(&kind));
+        let unanswered = (0..calls.len() as u32).filter(|call| calls.response(*call as usize).is_none());
+        self.polls.extend(unanswered.filter(is_one));
     }
 
     /// What caused the message `row`, if it is a delivery: pushes with their probabilities, the

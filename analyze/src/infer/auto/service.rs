@@ -52,6 +52,9 @@ pub(super) struct Service {
     pub(super) timer_calls: Vec<u32>,
     /// Whether nobody answers anything here, and requests end when what they cause is likely done.
     pub(super) one_way: bool,
+    /// Whether one thread does everything in each of the processes that this is; of one process its
+    /// threads tell.
+    pub(super) is_loop: Option<bool>,
     /// Whether some kinds of requests end by that alone.
     pub(super) has_unanswered_kinds: bool,
     /// A request without a response is over after so many nanoseconds,
@@ -168,6 +171,9 @@ impl Service {
     /// Whether one thread receives all requests, makes all calls and receives what they bring: an
     /// event loop, which takes up what comes in the order in which it comes.
     pub(super) fn is_event_loop(&self) -> bool {
+        if let Some(is_loop) = self.is_loop {
+            return is_loop;
+        }
         let receivers = self.request_threads.iter().map(|[receiver, _]| receiver);
         let threads = receivers.chain(self.call_threads.iter().flatten());
         let mut counts: FxHashMap<u32, usize> = FxHashMap::default();
@@ -280,6 +286,7 @@ impl Service {
             made_calls: self.made_calls.iter().take(calls).copied().collect(),
             timer_calls: Vec::new(),
             one_way: self.one_way,
+            is_loop: self.is_loop,
             has_unanswered_kinds: self.has_unanswered_kinds,
             window: self.window,
             patience: self.patience.clone(),

@@ -1,0 +1,214 @@
+//! Processes that a node starts for a request, as a CGI script, or the command that somebody runs by
+//! ssh. Nobody asks such a process for anything, so that its messages would begin paths of their own.
+//! To the node that started it, its whole life is one call: it begins when the process is started,
+//! and ends with the last thing that it hears. What it asks of others is for the request for which it
+//! was started.
+//!
+//! Who started it is told by the processes' numbers. Between the two there may be others, as shells,
+//! which sent nothing; and a process becomes another program, which has a log of its own, without a
+//! new number.
+
+use message_trace::{FROM_CONNECTING, MessageTrace, Node, NodeId};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::jobs::Jobs;
+use super::service::{OPEN, Service, Span, UNKNOWN_THREAD};
+use crate::calls::Calls;
+use crate::infer::Links;
+use crate::naming::Naming;
+
+/// So many processes may lie between the one that sends and the one that serves.
+const BETWEEN: usize = 32;
+
+/// The processes of a trace that were started for requests, by their nodes.
+#[derive(Debug, Default)]
+pub(super) struct Spawned {
+    children: FxHashMap<u32, Child>,
+    first_calls: FxHashSet<u32>,
+}
+
+/// A process that was started for a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Child {
+    /// The node that started it, or the first of those between them.
+    pub(super) starter: u32,
+    /// When that was, by its host's clock.
+    pub(super) begin: i64,
+    /// When it heard or said the last thing; [`OPEN`] where it waits for an answer that never came.
+    pub(super) end: i64,
+    /// Its first call, which stands for all of them.
+    pub(super) first_call: u32,
+}
+
+impl Spawned {
+    /// Those of `trace`, where each process is a node.
+    pub(super) fn of(trace: &MessageTrace, naming: &Naming, calls: &Calls, jobs: &Jobs) -> Spawned {
+        let mut nodes: FxHashMap<NodeId, u32> = FxHashMap::default();
+        let mut processes: FxHashMap<u32, NodeId> = FxHashMap::default();
+        // When each node was asked for something first.
+        let mut asked: FxHashMap<u32, i64> = FxHashMap::default();
+        let mut children: FxHashMap<u32, Child> = FxHashMap::default();
+        for call in 0..calls.len() {
+            let Some(row) = calls.request(call) else { continue };
+            let message = trace.message(row);
+            let (from, to) = (naming.src(row), naming.dst(row));
+            for (node, process) in [(from, message.src), (to, message.dst)] {
+                if *nodes.entry(process).or_insert(node) != node
+                    || *processes.entry(node).or_insert(process) != process
+                {
+                    // Threads or hosts are nodes, and no process is one.
+                    return Spawned::default();
+                }
+            }
+            // What one hears on a connection of one's own is no request.
+            let heard = trace.recv_first(row).or(trace.recv_last(row));
+            if let Some(time) = heard.filter(|_| trace.direction(row) == FROM_CONNECTING) {
+                let first = asked.entry(to).or_insert(time);
+                *first = time.min(*first);
+            }
+            let answer = calls.response(call).filter(|answer| naming.dst(*answer) == from);
+            let end = match answer {
+                Some(answer) => trace.recv_last(answer),
+                // Nobody answers what only makes a connection, or the last of what is sent.
+                None => trace.send_last(row),
+            };
+            let child = Child { starter: 0, begin: 0, end: i64::MIN, first_call: call as u32 };
+            let child = children.entry(from).or_insert(child);
+            child.end = end.unwrap_or(OPEN).max(child.end);
+        }
+        let tree = Tree::of(trace);
+        let is_client = |node: u32| naming.nodes()[node as usize].client && !asked.contains_key(&node);
+        children.retain(|node, child| {
+            let process = processes.get(node).copied().filter(|_| is_client(*node));
+            let alone = jobs.of_node(*node).is_empty() && jobs.giver(*node) == *node;
+            let started = process.filter(|_| alone).and_then(|process| {
+                tree.starter(process, |between, begin| {
+                    let node = nodes.get(&between)?;
+                    asked.get(node).filter(|asked| **asked <= begin).map(|_| *node)
+                })
+            });
+            if let Some((starter, begin)) = started {
+                (child.starter, child.begin) = (starter, begin);
+            }
+            started.is_some_and(|(starter, _)| starter != *node)
+        });
+        let first_calls = children.values().map(|child| child.first_call).collect();
+        Spawned { children, first_calls }
+    }
+
+    /// Links what else the processes asked for to the requests of their first calls, as long as these
+    /// were not answered more than `window` nanoseconds before; `own` are the messages that are linked.
+    pub(super) fn link(
+        &self,
+        trace: &MessageTrace,
+        naming: &Naming,
+        calls: &Calls,
+        window: i64,
+        links: &mut Links,
+        own: &mut [bool],
+    ) {
+        let answered = |parent: u32| {
+            let response = calls.response(calls.of_message(parent as usize));
+            response.and_then(|row| trace.send_last(row)).unwrap_or(i64::MAX)
+        };
+        for call in 0..calls.len() {
+            let Some(row) = calls.request(call) else { continue };
+            let Some(child) = self.child(naming.src(row)).filter(|child| child.first_call != call as u32)
+            else {
+                continue;
+            };
+            let Some(first) = calls.request(child.first_call as usize) else { continue };
+            let begin = trace.send_first(row).unwrap_or(i64::MIN);
+            let parents: Vec<(u32, f64)> = links.parents(first).collect();
+            let is_late = |parent: u32| answered(parent).saturating_add(window) < begin;
+            if !parents.is_empty() && !own[row] && !parents.iter().any(|(parent, _)| is_late(*parent)) {
+                let spontaneous = links.spontaneous(first);
+                links.set(row, &parents, spontaneous);
+                own[row] = true;
+            }
+        }
+    }
+
+    /// Gives the processes that `service` started to what it received last, where it has one thread and
+    /// nothing else waits for its answer.
+    pub(super) fn hold(&self, service: &mut Service) {
+        if self.first_calls.is_empty() {
+            return;
+        }
+        let known = || service.request_threads.iter().chain(&service.call_threads).flatten();
+        let mut threads = known().filter(|thread| **thread != UNKNOWN_THREAD);
+        let Some(only) = threads.next().copied().filter(|only| threads.all(|thread| thread == only)) else {
+            return;
+        };
+        for at in 0..service.calls.len() {
+            let call = service.made_calls[at];
+            if !self.first_calls.contains(&call) {
+                continue;
+            }
+            service.call_threads[at] = [only; 2];
+            let begin = service.calls[at].begin;
+            let received = service.requests.partition_point(|request| request.begin <= begin);
+            let waits = |request: &Span| request.end != OPEN && request.end > begin;
+            if let Some(last) = received.checked_sub(1)
+                && !service.requests[..last].iter().any(waits)
+            {
+                service.found_for.insert(call, service.request_calls[last]);
+            }
+        }
+    }
+
+    /// What is known of the process that is `node`, if it was started for a request.
+    pub(super) fn child(&self, node: u32) -> Option<&Child> {
+        self.children.get(&node)
+    }
+}
+
+/// Which process started which.
+struct Tree<'trace> {
+    trace: &'trace MessageTrace,
+    /// By host and number, what had that number, by when it began.
+    by_number: FxHashMap<(&'trace str, i32), Vec<(i64, NodeId)>>,
+}
+
+impl Tree<'_> {
+    fn of(trace: &MessageTrace) -> Tree<'_> {
+        let mut by_number: FxHashMap<(&str, i32), Vec<(i64, NodeId)>> = FxHashMap::default();
+        for (id, node) in (0..).zip(&trace.nodes.0) {
+            if let (true, Some(pid), Some(start)) = (node.traced, node.pid, node.start) {
+                by_number.entry((node.host.as_str(), pid)).or_default().push((start, id));
+            }
+        }
+        by_number.values_mut().for_each(|all| all.sort_unstable());
+        Tree { trace, by_number }
+    }
+
+    /// The nearest process above `process` of which `serves` says the node, and when it started
+    /// what lies below it.
+    fn starter(&self, process: NodeId, serves: impl Fn(NodeId, i64) -> Option<u32>) -> Option<(u32, i64)> {
+        let mut below = process;
+        for _ in 0..BETWEEN {
+            let begin = self.trace.nodes.get(below)?.start?;
+            let above = self.above(below)?;
+            if let Some(node) = serves(above, begin) {
+                return Some((node, begin));
+            }
+            below = above;
+        }
+        None
+    }
+
+    /// What the process was before it became this program, or else the process that started it.
+    fn above(&self, process: NodeId) -> Option<NodeId> {
+        let node = self.trace.nodes.get(process)?;
+        let (pid, parent, start) = (node.pid?, node.parent_pid?, node.start?);
+        let last = |number: i32, is_it: &dyn Fn(&Node) -> bool| {
+            let all = self.by_number.get(&(node.host.as_str(), number))?;
+            let until = all.partition_point(|(began, _)| *began < start);
+            let known = all[..until].iter().rev().map(|(_, id)| *id);
+            known.into_iter().find(|id| self.trace.nodes.get(*id).is_some_and(is_it))
+        };
+        // A number that came around again belongs to another's child.
+        let before = last(pid, &|other| other.parent_pid == Some(parent));
+        before.or_else(|| last(parent, &|_| true))
+    }
+}

@@ -1,0 +1,104 @@
+//! Processes that are started for requests, by hand.
+
+use std::sync::Arc;
+
+use message_trace::{MessageTrace, Node};
+
+use super::tests::{MS, infer, lot, parents};
+use crate::fixture::Fixture;
+
+/// A server, number 10, that starts a script for each of 30 requests, which asks a database twice; the
+/// server answers when the script has ended. Processes have the numbers that their names have.
+fn scripts(apart: i64) -> MessageTrace {
+    let mut sent: Vec<(i64, String, &str, i64, bool)> = Vec::new();
+    for request in 0..30_i64 {
+        let begin = 1_000 * MS + request * apart + lot(request, MS);
+        let script = format!("script#{}", 100 + request);
+        let first = begin + 5 * MS + lot(request + 100, MS);
+        let second = first + 4 * MS + lot(request + 200, MS);
+        let end = second + 6 * MS;
+        sent.push((begin, "client#1".into(), "server#10", request, false));
+        for (place, time) in [(0, first), (1, second)] {
+            sent.push((time, script.clone(), "db#20", 1_000 + 2 * request + place, false));
+            sent.push((time + 2 * MS, script.clone(), "db#20", 1_000 + 2 * request + place, true));
+        }
+        sent.push((end, "client#1".into(), "server#10", request, true));
+    }
+    sent.sort();
+    let mut fixture = Fixture::new();
+    for (time, client, server, flow, is_answer) in sent {
+        let (from, to) = if is_answer { (server, client.as_str()) } else { (client.as_str(), server) };
+        let message = fixture.send(from, to, time, time + MS / 10).on(flow).threads(1, 1);
+        if is_answer {
+            message.accepting().ports(80, 40_000);
+        }
+    }
+    let mut trace = fixture.trace();
+    let first_of = |trace: &MessageTrace, id: usize| {
+        let of_node = |row: &usize| trace.message(*row).src as usize == id;
+        (0..trace.len()).find(of_node).and_then(|row| trace.send_first(row))
+    };
+    for id in 0..trace.nodes.len() {
+        let first = first_of(&trace, id);
+        let node = &mut Arc::make_mut(&mut trace.nodes).0[id];
+        node.start = Some(0);
+        if node.command == "script" {
+            (node.parent_pid, node.start) = (Some(10), first.map(|first| first - 3 * MS));
+        }
+    }
+    trace
+}
+
+/// How many of the scripts' requests are caused by the request that came last before their script.
+fn right(trace: &MessageTrace) -> (usize, usize) {
+    let found = parents(&infer(trace));
+    let name = |id: i32| trace.nodes.0[id as usize].command.as_str();
+    let (mut right, mut all, mut last) = (0, 0, None);
+    for row in 0..trace.len() {
+        let message = trace.message(row);
+        match (name(message.src), name(message.dst)) {
+            ("client", "server") => last = Some(row as u32),
+            ("script", "db") => {
+                all += 1;
+                right += usize::from(found[row] == last);
+            }
+            _ => {}
+        }
+    }
+    (right, all)
+}
+
+#[test]
+fn what_a_script_asks_is_for_the_request_for_which_it_was_started() {
+    assert_eq!(right(&scripts(40 * MS)), (60, 60));
+}
+
+#[test]
+fn a_shell_between_the_two_that_becomes_the_script_is_passed_over() {
+    let mut trace = scripts(40 * MS);
+    let nodes = Arc::make_mut(&mut trace.nodes);
+    for id in 0..nodes.len() {
+        let script = nodes.0[id].clone();
+        if script.command == "script" {
+            // A shell starts another, and that becomes the script and keeps its number.
+            let start = |before: i64| script.start.map(|start| start - before * MS / 10);
+            let shell = Node { command: "sh".into(), ..script.clone() };
+            let pid = script.pid.map(|pid| 1_000 + pid);
+            nodes.push(Node { pid, start: start(2), ..shell.clone() });
+            nodes.push(Node { parent_pid: pid, start: start(1), ..shell });
+            nodes.0[id].parent_pid = pid;
+        }
+    }
+    assert_eq!(right(&trace), (60, 60));
+}
+
+#[test]
+fn a_process_that_was_there_before_the_first_request_was_started_for_none() {
+    let mut trace = scripts(40 * MS);
+    for node in &mut Arc::make_mut(&mut trace.nodes).0 {
+        if node.command == "script" {
+            node.start = Some(1);
+        }
+    }
+    assert_eq!(right(&trace).0, 0);
+}

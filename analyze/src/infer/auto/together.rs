@@ -1,0 +1,149 @@
+//! Processes of one program learn together. A server often has several processes, each of which gets
+//! a part of the requests, and some programs have a new process for each connection; one of them
+//! alone may have too few requests to learn anything from. What each of them sees is put one after
+//! the other, so that no request is open when those of the next begin:
+//!
+//! ```text
+//! worker 1:  ─[──]──[────]─         ─[──]──[────]─
+//! worker 2:  ──[───]──[──]─    →                   ──[───]──[──]─
+//! ```
+//!
+//! Then it is one service, of which all is learned and inferred at once, and no request can get a
+//! call of another process.
+
+use rustc_hash::FxHashMap;
+
+use super::NONE;
+use super::service::{OPEN, Service, Span, UNKNOWN_SIZE, UNKNOWN_THREAD};
+use crate::naming::Naming;
+
+/// So many requests are enough to learn from. Processes that have as many each are not put together,
+/// as they can be looked at in parallel.
+const ENOUGH: usize = 800;
+/// The time between one process and the next, in nanoseconds: a multiple of all units in which a
+/// trace's times may be.
+const BETWEEN: i64 = 1_000_000_000;
+
+/// Puts those of `services`, which are the nodes of `naming`, together that have one name. What is put
+/// together is in the place of the first of them, and the others have nothing.
+pub(super) fn together(services: &mut [Service], naming: &Naming) {
+    let mut groups: FxHashMap<u32, Vec<usize>> = FxHashMap::default();
+    for (at, service) in services.iter().enumerate().filter(|(_, service)| !service.calls.is_empty()) {
+        if !service.requests.is_empty() && service.requests.len() < ENOUGH {
+            groups.entry(naming.nodes()[at].name).or_default().push(at);
+        }
+    }
+    for group in groups.into_values() {
+        let mut left = group.as_slice();
+        while let [first, ..] = left {
+            let mut requests = 0;
+            let enough = left.iter().position(|at| {
+                requests += services[*at].requests.len();
+                requests >= ENOUGH
+            });
+            let (some, rest) = left.split_at(enough.map_or(left.len(), |last| last + 1));
+            if some.len() > 1 {
+                let parts: Vec<Service> = some.iter().map(|at| std::mem::take(&mut services[*at])).collect();
+                services[*first] = joined(&parts);
+            }
+            left = rest;
+        }
+    }
+}
+
+/// The services, one after the other.
+fn joined(parts: &[Service]) -> Service {
+    let mut all = Service {
+        window: parts.iter().map(|part| part.window).max().unwrap_or(0),
+        without: parts.first().map(|part| part.without).unwrap_or_default(),
+        one_way: parts.iter().all(|part| part.one_way),
+        has_unanswered_kinds: parts.iter().any(|part| part.has_unanswered_kinds),
+        is_loop: Some(parts.iter().all(Service::is_event_loop)),
+        ..Service::default()
+    };
+    let mut next = 0;
+    for part in parts {
+        let (requests, calls) = (all.requests.len() as u32, all.calls.len() as u32);
+        let spans = || part.requests.iter().chain(&part.calls);
+        let begin = spans().map(|span| span.begin).min().unwrap_or(0);
+        // In whole units, so that the times keep theirs.
+        let shift = (next - begin).div_euclid(BETWEEN) * BETWEEN + BETWEEN;
+        let closed = (0..part.requests.len() as u32).map(|request| part.closed(request));
+        let heard = spans().flat_map(|span| [span.begin, span.end]).filter(|time| *time != OPEN);
+        let last = closed.chain(heard).max().unwrap_or(begin);
+        next = last.saturating_add(part.window).saturating_add(shift);
+        let moved = |span: &Span| Span {
+            begin: span.begin.saturating_add(shift),
+            end: if span.end == OPEN { OPEN } else { span.end.saturating_add(shift) },
+            ..*span
+        };
+        all.requests.extend(part.requests.iter().map(moved));
+        all.calls.extend(part.calls.iter().map(moved));
+        let place = |at: &u32, first: u32| if *at == NONE { NONE } else { at + first };
+        let (some, made) = (part.requests.len(), part.calls.len());
+        append(&mut all.request_threads, &part.request_threads, requests, some, [UNKNOWN_THREAD; 2]);
+        append(&mut all.request_sizes, &part.request_sizes, requests, some, [UNKNOWN_SIZE; 2]);
+        append(&mut all.answering, &part.answering, requests, some, 0);
+        append(&mut all.call_threads, &part.call_threads, calls, made, [UNKNOWN_THREAD; 2]);
+        append(&mut all.call_sizes, &part.call_sizes, calls, made, [UNKNOWN_SIZE; 2]);
+        append(&mut all.call_unsure, &part.call_unsure, calls, made, false);
+        let before: Vec<u32> = part.call_before.iter().map(|at| place(at, calls)).collect();
+        append(&mut all.call_before, &before, calls, made, NONE);
+        let rivals: Vec<u32> = part.rivals.iter().map(|at| place(at, requests)).collect();
+        append(&mut all.rivals, &rivals, requests, some, NONE);
+        all.found_for.extend(&part.found_for);
+        all.request_calls.extend(&part.request_calls);
+        all.made_calls.extend(&part.made_calls);
+        all.timer_calls.extend(&part.timer_calls);
+    }
+    all
+}
+
+/// Appends `count` values of `part`, or, where it has none, so many that are `unknown`, to a column of
+/// which there are `before`. A column that nobody has stays empty.
+fn append<T: Copy>(all: &mut Vec<T>, part: &[T], before: u32, count: usize, unknown: T) {
+    if part.is_empty() && all.is_empty() {
+        return;
+    }
+    all.resize(before as usize, unknown);
+    all.extend_from_slice(part);
+    all.resize(before as usize + count, unknown);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(begin: i64, calls: i64) -> Service {
+        let span = |at: i64, kind: u32| Span { begin: begin + 10 * at, end: begin + 10 * at + 5, kind };
+        Service {
+            window: 100,
+            requests: vec![span(0, 9)],
+            request_calls: vec![begin as u32],
+            calls: (0..calls).map(|at| span(at, 1)).collect(),
+            made_calls: (0..calls as u32).map(|at| begin as u32 + 1 + at).collect(),
+            call_before: (0..calls as u32).map(|at| at.checked_sub(1).unwrap_or(NONE)).collect(),
+            ..Service::default()
+        }
+    }
+
+    #[test]
+    fn one_process_comes_after_the_other_and_columns_go_with_it() {
+        let mut second = process(3, 2);
+        second.requests[0].end = OPEN;
+        second.call_threads = vec![[7, 7], [7, 8]];
+        let all = joined(&[process(5, 2), second, process(4, 1)]);
+        let begins = |spans: &[Span]| spans.iter().map(|span| span.begin).collect::<Vec<_>>();
+        // By whole seconds, so that each time keeps its last digits.
+        assert_eq!(begins(&all.requests).iter().map(|at| at % BETWEEN).collect::<Vec<_>>(), [5, 3, 4]);
+        assert!(begins(&all.requests).is_sorted() && begins(&all.calls).is_sorted());
+        assert!(all.calls[4].begin - all.calls[3].begin > 100);
+        assert_eq!([all.requests[1].end, all.requests[0].end % BETWEEN], [OPEN, 10]);
+        assert_eq!(all.call_before, [NONE, 0, NONE, 2, NONE]);
+        let unknown = [UNKNOWN_THREAD; 2];
+        assert_eq!(all.call_threads, [unknown, unknown, [7, 7], [7, 8], unknown]);
+        assert_eq!(all.request_calls, [5, 3, 4]);
+        assert_eq!(all.made_calls, [6, 7, 4, 5, 5]);
+        assert!(all.request_threads.is_empty() && all.answering.is_empty());
+    }
+}
