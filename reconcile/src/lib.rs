@@ -51,6 +51,7 @@ mod host_facts;
 pub mod import;
 mod imported;
 mod json;
+mod kept;
 mod machines;
 mod mapping;
 mod multiplexed;

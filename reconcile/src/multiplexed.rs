@@ -13,11 +13,15 @@
 //! from there. Where the sides take turns no messages cross but the pieces of large bodies, so of
 //! small ones a few that cross are enough. Where requests are seldom sent together, their sizes tell
 //! it ([`pipelined`]).
+//!
+//! On a connection with few turns the change in many of them is hardly known. Where messages have
+//! few sizes, these tell more ([`kept`]).
 
 use std::iter::Peekable;
 
 use crate::calls::Part;
 use crate::fat::IsBorder;
+use crate::kept;
 use crate::pipelined::{self, Turns};
 use crate::units::{self, Units};
 
@@ -124,6 +128,9 @@ pub(crate) fn judge(
         () if of_parts.is_one_each() => is_each,
         () => {
             let units = units();
+            if kept::is_kept(&turns, &units) {
+                return Some(Multiplexed { is_border: is_each, units });
+            }
             return pipelined::is_pipelined(&turns, &units).then_some(Multiplexed { is_border, units });
         }
     };
@@ -347,6 +354,42 @@ mod tests {
             found.is_some_and(|found| (found.is_border)(&part(0, false), &part(1, false))),
             "each is one"
         );
+    }
+
+    /// Jobs that are given about every 4 ms, and each said to be done some 5 ms later.
+    fn few_jobs(count: i64, bytes: impl Fn(i64) -> u64) -> [Vec<Part>; 2] {
+        let mut state = 1;
+        let (mut given, mut done) = (Vec::new(), Vec::new());
+        for job in 0..count {
+            let at = 4 * MS * job + random(&mut state, 4_000) as i64 * 1_000;
+            given.push(Part { bytes: 10 * bytes(job), ..part(at, true) });
+            let over = at + MS + random(&mut state, 8_000) as i64 * 1_000;
+            done.push(Part { bytes: bytes(job), ..part(over, true) });
+        }
+        done.sort_by_key(|part| part.sent.map(|seen| seen.first));
+        [done, given]
+    }
+
+    #[test]
+    fn a_few_that_are_acknowledged_one_by_one_are() {
+        assert!(is_multiplexed(few_jobs(90, |_| 21)));
+        assert!(!is_multiplexed(few_jobs(90, |job| 21 + 2 * job as u64)), "of all sizes");
+        assert!(!is_multiplexed(few_jobs(30, |_| 21)), "too few");
+        assert!(!is_multiplexed(few_jobs(90, |_| 2_100)), "bodies");
+    }
+
+    #[test]
+    fn few_turns_with_pieces_by_chance_are_not() {
+        let mut found = 0;
+        for seed in 1..=200 {
+            let [mut there, mut back] = bodies(3, 60, seed);
+            // Of both sides as many.
+            let least = there.len().min(back.len());
+            there.truncate(least);
+            back.truncate(least);
+            found += i32::from(is_multiplexed([there, back]));
+        }
+        assert!(found <= 4, "{found}");
     }
 
     #[test]

@@ -14,7 +14,7 @@ const FEWEST: usize = 8;
 /// of those that hold several there or back all but one in so many.
 const SELDOM: usize = 10;
 /// Messages are at most so large. Whole buffers of bodies are as many there as back, too.
-const LARGEST: u64 = 2_048;
+pub(crate) const LARGEST: u64 = 2_048;
 
 /// The turns of one direction, each of so many bytes.
 #[derive(Debug, Default)]

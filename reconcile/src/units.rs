@@ -21,6 +21,10 @@ pub(crate) const MOST_MESSAGES: usize = 6;
 /// them.
 const ALONE: f64 = 0.3;
 const TOGETHER: f64 = 0.7;
+/// A connection is set up in so many turns at most, whose sizes say nothing,
+const SETUP: usize = 32;
+/// if so many others are left.
+const LEFT: usize = 32;
 /// From so many turns the usual sizes are learned.
 pub(crate) const SAMPLE: usize = 4096;
 
@@ -66,13 +70,16 @@ impl Units {
             }
         }
         let sums = sums(&sizes);
+        let is_whole = |size: &u64| sums.contains_key(size) || parts.contains(size);
+        let setup = turns.iter().take(SETUP).take_while(|size| !is_whole(size)).count();
+        let turns = if turns.len() >= setup + LEFT { &turns[setup..] } else { turns };
         let share = |is: &dyn Fn(&u64) -> bool| {
             turns.iter().filter(|size| is(size)).count() as f64 / turns.len() as f64
         };
         let is_usual = !sizes.is_empty()
             && sizes.len() <= MOST_SIZES
             && share(&|size| sizes.contains(size)) >= ALONE
-            && share(&|size| sums.contains_key(size) || parts.contains(size)) >= TOGETHER;
+            && share(&is_whole) >= TOGETHER;
         if is_usual { Units { sums, parts } } else { Units::default() }
     }
 
@@ -244,6 +251,15 @@ mod tests {
             cut(&[55, 78, 44, 55, 11]),
             [55, 78, 44, 55, 11].iter().zip(0..).map(|(b, n)| (*b, 10 * n, 10 * n)).collect::<Vec<_>>()
         );
+    }
+
+    #[test]
+    fn what_a_connection_is_set_up_with_has_no_usual_size() {
+        let setup: Vec<u64> = (0..28).map(|at| 201 + 7 * at).collect();
+        let few = turns(&[(55, 40), (110, 10), (61, 4)]);
+        assert!(Units::of(&[setup.clone(), few.clone()].concat()).are_whole(110));
+        let among: Vec<u64> = few.iter().copied().chain(setup).collect();
+        assert!(!Units::of(&among).are_whole(110));
     }
 
     #[test]

@@ -189,7 +189,7 @@ fn who_waits_for_a_lock_is_answered_all_the_same() {
 
 /// A broker that pushes what comes to a worker that has four processes of its own do it, up to four at a time. Each says
 /// in the end that it is done.
-fn pooled(every: i64) -> Story {
+fn pooled(every: i64, jobs: i64) -> Story {
     let mut story = Story::default();
     let on = Flow("worker#0", "broker", 9);
     let subscribed = story.ask(on, -40 * MS, 30, None, "subscribe");
@@ -197,7 +197,7 @@ fn pooled(every: i64) -> Story {
     let mut free = [0; 4];
     // When each is given and what that is; a job of so many before it must be done by then.
     let mut done: Vec<i64> = Vec::new();
-    for at in 0..300 {
+    for at in 0..jobs {
         let begin = every * at + lot(at, every);
         let pushed = story.ask(Flow("shop", "broker", 1), begin, 528, None, "push");
         let mut ends = done.clone();
@@ -222,8 +222,15 @@ fn pooled(every: i64) -> Story {
 
 #[test]
 fn what_a_pool_does_is_for_the_job_in_its_turn() {
-    pooled(20 * MS).assert_right(0.98, &["push", "delivery", "work", "answer"]);
-    pooled(3 * MS).assert_right(0.9, &["push", "delivery", "work", "answer"]);
+    pooled(20 * MS, 300).assert_right(0.98, &["push", "delivery", "work", "answer"]);
+    pooled(3 * MS, 300).assert_right(0.9, &["push", "delivery", "work", "answer"]);
+}
+
+#[test]
+fn few_jobs_are_given_unasked_though_each_seems_to_answer_that_one_is_done() {
+    for every in [4, 5, 6, 8, 10, 20] {
+        pooled(every * MS, 100).assert_right(0.9, &["push", "delivery", "work", "answer"]);
+    }
 }
 
 #[test]

@@ -31,14 +31,30 @@ pub(super) struct Queues {
     causes: FxHashMap<u32, Vec<(u32, f64)>>,
     /// The calls that ask for work, whether they were given any or not.
     polls: FxHashSet<u32>,
+    /// The flows whose deliveries seem to answer what does not ask for them.
+    told: FxHashSet<i64>,
 }
 
 impl Queues {
     /// Those of all brokers in `trace`; `window` is how long at most something is waited for that
     /// no request tells of, in nanoseconds.
+    ///
+    /// Where a worker tells what became of a delivery, by the turns of the connection the next one
+    /// seems to answer that, and those that were sent together are of another kind. So once it is
+    /// known that these are deliveries they are looked at again, as what is told unasked.
     pub(super) fn of(trace: &MessageTrace, naming: &Naming, calls: &Calls, window: i64) -> Queues {
+        let brokers = |told: &FxHashSet<i64>| broker::brokers(trace, naming, calls, window, told);
+        let found = Queues::find(brokers(&FxHashSet::default()));
+        if found.told.is_empty() {
+            return found;
+        }
+        let again = Queues::find(brokers(&found.told));
+        if again.causes.len() >= found.causes.len() { again } else { found }
+    }
+
+    fn find(brokers: Vec<Broker>) -> Queues {
         let mut found = Queues::default();
-        for broker in broker::brokers(trace, naming, calls, window) {
+        for broker in brokers {
             let mut queues = wakes::queues(&broker);
             found.causes.extend(in_order::causes(&broker, &queues));
             for replies in 0..broker.replies.len() {
@@ -103,6 +119,8 @@ impl Queues {
             let asked = || replies.iter().filter(|reply| reply.request.is_some());
             if !queue.empty.is_empty() || self.ask_first(broker, asked()) {
                 self.polls.extend(asked().map(|reply| reply.call));
+            } else {
+                self.told.extend(asked().map(|reply| reply.flow));
             }
         }
     }

@@ -113,8 +113,15 @@ fn magnitude(bytes: i64) -> i64 {
     -1 - (2.0 * (bytes.max(1) as f64).log2()) as i64
 }
 
-/// All nodes of the trace that others connect to and that send enough to be judged.
-pub(super) fn brokers(trace: &MessageTrace, naming: &Naming, calls: &Calls, window: i64) -> Vec<Broker> {
+/// All nodes of the trace that others connect to and that send enough to be judged. On the flows
+/// `told` nothing is asked for.
+pub(super) fn brokers(
+    trace: &MessageTrace,
+    naming: &Naming,
+    calls: &Calls,
+    window: i64,
+    told: &FxHashSet<i64>,
+) -> Vec<Broker> {
     let nodes = naming.nodes();
     // By the clock of the node itself or, where it has none, of who is at the other end.
     let received = |row: usize| {
@@ -125,7 +132,8 @@ pub(super) fn brokers(trace: &MessageTrace, naming: &Naming, calls: &Calls, wind
         let traced = nodes[naming.src(row) as usize].traced;
         if traced { trace.send_ts(row) } else { trace.recv_ts(row) }
     };
-    let shared = shared(trace, calls);
+    let mut shared = shared(trace, calls);
+    shared.extend(told);
     let request_of = |row: usize| {
         let call = calls.of_message(row);
         // Where nothing tells which answer is whose, what is told unasked seems to answer
