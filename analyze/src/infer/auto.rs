@@ -12,7 +12,8 @@
 //! service ([`model`]), how it is counted ([`learn`], [`discipline`]), the search ([`search`], part
 //! by part in [`parts`], with what it finds at one event in [`at_event`]) with the probabilities
 //! that come of it ([`lattice`]), what is exchanged after it ([`exchanges`]), and how model and
-//! assignment are brought to agree ([`estimate`], which asks [`waits`] where all else is equal).
+//! assignment are brought to agree ([`estimate`], which asks [`waits`] where all else is equal, and
+//! measures delays by [`thread_time`] where a thread has too much to do).
 //!
 //! Before that, what queues deliver is found ([`queues`]): it is caused by who sent it, and to who
 //! gets it it is a request like others ([`jobs`]), whoever does it ([`pool`]). A process that was started
@@ -73,6 +74,7 @@ mod spawned;
 mod spawned_tests;
 #[cfg(test)]
 mod tests;
+mod thread_time;
 mod threads;
 mod timers;
 mod together;

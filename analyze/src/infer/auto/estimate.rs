@@ -21,6 +21,7 @@ use super::search::Found;
 use super::service::{Event, Service, Span, UNKNOWN_THREAD, events, made_for};
 use super::shapes::Shapes;
 use super::sizes::Sizes;
+use super::thread_time;
 use super::waits;
 use crate::evidence::Evidence;
 
@@ -60,6 +61,8 @@ const NOBODY: f64 = -30.0;
 pub(super) struct Known {
     model: Model,
     shapes: Shapes,
+    /// Whether delays are in the time of a thread.
+    in_thread_time: bool,
     /// From how many requests.
     requests: usize,
     /// The kinds of these requests, and of their calls.
@@ -71,18 +74,29 @@ impl Known {
     fn of(service: &Service) -> Known {
         let mut shapes = Shapes::new();
         let sample = service.beginning(REQUESTS[1]);
-        let (mut model, nobodys) = learned(&sample, &mut shapes, Nobody::Counted);
+        let (mut model, owner) = learned(&sample, &mut shapes, Nobody::Counted);
+        let nobodys = nobodys(&owner);
         if nobodys > LOST {
             // Of many requests that are alike each is unlikely to be the one, and what is nobody's is not learned from.
-            let (other, fewer) = learned(&sample, &mut shapes, Nobody::AmongAll);
-            if fewer < nobodys {
+            let (other, owner) = learned(&sample, &mut shapes, Nobody::AmongAll);
+            if self::nobodys(&owner) < nobodys {
                 model = other;
+            }
+        }
+        let mut in_thread_time = false;
+        let too_many = thread_time::too_many(&sample, &owner);
+        if too_many > thread_time::RUNS && sample.is_event_loop() && sample.without.has(Evidence::Delays) {
+            // One request has the calls of others, as the thread always does something.
+            let mut others = Shapes::new();
+            let (other, owner) = learned(&sample.in_thread_time(), &mut others, Nobody::Counted);
+            if thread_time::too_many(&sample, &owner) < too_many {
+                (model, shapes, in_thread_time) = (other, others, true);
             }
         }
         model.overtaking.retain(|_, less| *less > discipline::SURE);
         let kinds =
             [&sample.requests, &sample.calls].map(|spans| spans.iter().map(|span| span.kind).collect());
-        Known { model, shapes, requests: sample.requests.len(), kinds }
+        Known { model, shapes, in_thread_time, requests: sample.requests.len(), kinds }
     }
 
     /// The same for another stretch; nothing, if that has so much that is new that it is worth to be learned from itself.
@@ -98,6 +112,8 @@ impl Known {
     }
 
     fn search(&mut self, service: &Service) -> Found {
+        let in_thread_time = self.in_thread_time.then(|| service.in_thread_time());
+        let service = in_thread_time.as_ref().unwrap_or(service);
         self.model.threads = std::mem::take(&mut self.model.threads).in_all_of(service);
         let events = events(service);
         let mut found = search(service, &events, &self.shapes, &self.model, WIDTHS[2], true);
@@ -129,8 +145,8 @@ fn nobodys(owner: &[u32]) -> f64 {
     owner.iter().filter(|owner| **owner == NONE).count() as f64 / owner.len().max(1) as f64
 }
 
-/// The model of a service, and which part of its calls is nobody's by it.
-fn learned(service: &Service, shapes: &mut Shapes, nobody: Nobody) -> (Model, f64) {
+/// The model of a service, and the requests of its calls by it.
+fn learned(service: &Service, shapes: &mut Shapes, nobody: Nobody) -> (Model, Vec<u32>) {
     let axis = Axis { resolution: service.resolution() };
     let learner =
         Learner { service, events: events(service), axis, width: WIDTHS[1], exchanges: true, supposes: true };
@@ -139,7 +155,7 @@ fn learned(service: &Service, shapes: &mut Shapes, nobody: Nobody) -> (Model, f6
     let (_, owner) = learner.learn(owner, ROUNDS[1], nobody, shapes);
     let (mut model, owner) = learner.learn(owner, LAST_ROUNDS, Nobody::WhileIdle, shapes);
     model.agreement = agreement;
-    (model, nobodys(&owner))
+    (model, owner)
 }
 
 /// What models are learned from.
@@ -238,6 +254,7 @@ fn begin(service: &Service, axis: Axis, shapes: &mut Shapes, nobody: Nobody) -> 
         let is_unknown = match choice {
             Choice::Thread => part.call_threads.is_empty(),
             Choice::Answered => part.after_answer.is_empty(),
+            Choice::Woken => !part.has_thread_time(),
             _ => false,
         };
         if is_unknown {
@@ -321,12 +338,15 @@ enum Choice {
     Answered,
     /// The first, but only requests that shared the service with the fewest others are learned from at first.
     Solo,
+    /// The one that was woken first, by its receipt or by answers, and has done nothing since.
+    Woken,
     /// None of them: delays are those by which events follow each other more often than by chance.
     Correlated,
 }
 
 impl Choice {
-    const ALL: [Choice; 10] = [
+    const ALL: [Choice; 11] = [
+        Choice::Woken,
         Choice::Solo,
         Choice::Correlated,
         Choice::Thread,
@@ -343,13 +363,14 @@ impl Choice {
 fn first(service: &Service, events: &[(i64, Event)], choice: Choice) -> Vec<u32> {
     let mut owner = vec![NONE; service.calls.len()];
     let mut open: Vec<u32> = Vec::new();
+    let mut made: Vec<Vec<u32>> = vec![Vec::new(); service.requests.len()];
     let mut counts: FxHashMap<(u32, u32), u32> = FxHashMap::default();
     let mut totals: FxHashMap<u32, u32> = FxHashMap::default();
     // For which request each thread did something last.
     let mut did_last: FxHashMap<u32, u32> = FxHashMap::default();
     let known = |by: &[u32; 2]| Some(by[0]).filter(|thread| *thread != UNKNOWN_THREAD);
     let thread_of_call = |call: u32| service.call_threads.get(call as usize).and_then(known);
-    for (_, event) in events {
+    for (time, event) in events {
         match event {
             Event::Receipt(request) => {
                 open.push(*request);
@@ -381,6 +402,10 @@ fn first(service: &Service, events: &[(i64, Event)], choice: Choice) -> Vec<u32>
                     Choice::Oldest | Choice::Solo | Choice::Correlated => covering.next(),
                     Choice::Newest => covering.next_back(),
                     Choice::Fewest => covering.min_by_key(count),
+                    Choice::Woken => covering.min_by_key(|request| {
+                        let made = made.get(**request as usize).map_or(&[][..], Vec::as_slice);
+                        thread_time::turn(service, **request, made, *time)
+                    }),
                     Choice::InTurn => {
                         covering.min_by_key(|request| totals.get(*request).copied().unwrap_or(0))
                     }
@@ -398,6 +423,9 @@ fn first(service: &Service, events: &[(i64, Event)], choice: Choice) -> Vec<u32>
                 *counts.entry((chosen, kind)).or_default() += 1;
                 *totals.entry(chosen).or_default() += 1;
                 did_last.extend(thread_of_call(*call).map(|thread| (thread, chosen)));
+                if let Some(made) = made.get_mut(chosen as usize) {
+                    made.push(*call);
+                }
                 owner[*call as usize] = chosen;
             }
         }

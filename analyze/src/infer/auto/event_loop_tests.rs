@@ -1,6 +1,7 @@
 //! Event loops whose requests overtake each other at random. The supposition that they serve in
 //! turn must not make sure of it.
 
+use super::NONE;
 use super::estimate::estimate;
 use super::service::{Service, Span};
 use super::tests::{MS, lot};
@@ -93,5 +94,70 @@ fn requests_wait_for_their_turn_and_not_for_their_answer() {
         let (found, _) = estimate(&service, None);
         let right = found.owner.iter().zip(&truth).filter(|(one, other)| one == other).count();
         assert!(right > 295, "{work} ms before, {call} ms in, {after} ms after the call: {right} of 300");
+    }
+}
+
+/// An event loop that has more to do than it can, for so many clients that each ask again as soon as
+/// they are answered, and the request of each call. It reads all that has come, and then does what
+/// each of these is for, one after the other. Each request makes `most` calls of so many kinds.
+fn busy(work: i64, clients: usize, most: u32, kinds: u32) -> (Service, Vec<u32>) {
+    let mut service = Service { window: 10_000 * MS, ..Service::default() };
+    let (requests, mut made) = (400, Vec::new());
+    // What has come and was not read: when, of which request, and how many calls that has made.
+    let mut come: Vec<(i64, u32, u32)> = (0..clients).map(|at| (at as i64, NONE, 0)).collect();
+    let (mut now, mut number) = (0, 0);
+    while !come.is_empty() {
+        come.sort_unstable();
+        now = now.max(come[0].0);
+        let read = come.partition_point(|(at, _, _)| *at <= now);
+        let mut batch: Vec<_> = come.drain(..read).collect();
+        for (_, request, _) in &mut batch {
+            now += MS / 200;
+            if *request == NONE {
+                *request = service.requests.len() as u32;
+                service.requests.push(Span { begin: now, end: now, kind: 9 });
+            } else {
+                let last = made.iter_mut().rev().find(|(_, of): &&mut (Span, u32)| of == request);
+                last.into_iter().for_each(|(span, _)| span.end = now);
+            }
+        }
+        for (_, request, calls) in batch {
+            number += 1;
+            now += work / 10 + lot(number, work) * (lot(number + 70_000, 100) / 80 * 5 + 1);
+            let back = now + MS / 20 + lot(number + 30_000, 2 * work);
+            if calls < most {
+                made.push((Span { begin: now, end: now, kind: calls % kinds + 1 }, request));
+                come.push((back, request, calls + 1));
+            } else {
+                service.requests[request as usize].end = now;
+                if service.requests.len() + clients < requests {
+                    come.push((back, NONE, 0));
+                }
+            }
+        }
+    }
+    renumbered(service, made)
+}
+
+/// The service with its requests and `made` calls in the order of time, and the request of each.
+fn renumbered(mut service: Service, made: Vec<(Span, u32)>) -> (Service, Vec<u32>) {
+    service.request_threads = vec![[0, 0]; service.requests.len()];
+    service.request_calls = (0..service.requests.len() as u32).map(|request| 2 * request).collect();
+    service.call_threads = vec![[0, 0]; made.len()];
+    service.made_calls = (0..made.len() as u32).map(|call| 2 * call + 1).collect();
+    service.calls = made.iter().map(|(span, _)| *span).collect();
+    service.prepare();
+    (service, made.into_iter().map(|(_, request)| request).collect())
+}
+
+#[test]
+fn a_thread_with_too_much_to_do_does_not_give_one_request_the_calls_of_many() {
+    // With delays since what each call is made after 378 of 1970 are right, and 531 of 3546.
+    for (calls, kinds) in [(5, 2), (9, 3)] {
+        let (service, truth) = busy(MS, 8, calls, kinds);
+        assert!(service.is_event_loop());
+        let (found, _) = estimate(&service, None);
+        let right = found.owner.iter().zip(&truth).filter(|(one, other)| one == other).count();
+        assert!(100 * right >= 97 * truth.len(), "{calls} calls: {right} of {}", truth.len());
     }
 }

@@ -25,10 +25,10 @@ const PREFERENCE: f64 = 0.02;
 /// The samples of one kind of call for one kind of request.
 #[derive(Default)]
 struct Samples {
-    /// The request, the call, and how long after the receipt.
-    of: Vec<(u32, u32, i64)>,
-    /// By trigger: which of them, and how long after it.
-    after: FxHashMap<Trigger, Vec<(u32, i64)>>,
+    /// The request and the call.
+    of: Vec<(u32, u32)>,
+    /// By trigger: which of them, how long after it, and when it was, since the receipt.
+    after: FxHashMap<Trigger, Vec<(u32, i64, i64)>>,
     open: [f64; 4],
     threads: Vec<threads::Sample>,
 }
@@ -36,10 +36,12 @@ struct Samples {
 impl Samples {
     fn add(&mut self, service: &Service, request: u32, call: u32, made: &[u32], time: i64) {
         let at = self.of.len() as u32;
-        self.of.push((request, call, time.saturating_sub(service.requests[request as usize].begin)));
+        let begin = service.requests[request as usize].begin;
+        self.of.push((request, call));
         let mut add = |trigger: Trigger| {
             if let Some(since) = trigger.time(service, request, made, time) {
-                self.after.entry(trigger).or_default().push((at, time.saturating_sub(since)));
+                let delay = time.saturating_sub(service.free_since(since, time));
+                self.after.entry(trigger).or_default().push((at, delay, since.saturating_sub(begin)));
             }
         };
         [Trigger::Receipt, Trigger::Last, Trigger::LastEnd].into_iter().for_each(&mut add);
@@ -66,7 +68,7 @@ impl Samples {
                 continue;
             }
             let preferred = if *trigger == Trigger::Last { PREFERENCE } else { 0.0 };
-            let entropy = axis.entropy(after.iter().map(|(_, delay)| *delay)) - preferred;
+            let entropy = axis.entropy(after.iter().map(|(_, delay, _)| *delay)) - preferred;
             if entropy < best.1 {
                 best = (*trigger, entropy);
             }
@@ -78,13 +80,11 @@ impl Samples {
         let trigger = self.trigger(axis);
         let none = Vec::new();
         let after = self.after.get(&trigger).unwrap_or(&none);
-        let delays: Vec<i64> = after.iter().map(|(_, delay)| *delay).collect();
-        // When the trigger was, since the receipt.
-        let known: Vec<i64> =
-            after.iter().map(|(at, delay)| self.of[*at as usize].2.saturating_sub(*delay)).collect();
+        let delays: Vec<i64> = after.iter().map(|(_, delay, _)| *delay).collect();
+        let known: Vec<i64> = after.iter().map(|(_, _, known)| *known).collect();
         let conditional = has_context && trigger != Trigger::Receipt && delays.len() >= ENOUGH;
-        for (at, delay) in after {
-            let (request, call, _) = self.of[*at as usize];
+        for (at, delay, _) in after {
+            let (request, call) = self.of[*at as usize];
             match call {
                 NONE => model.learned_replies[request as usize] = *delay,
                 call => model.learned_calls[call as usize] = (request, *delay),

@@ -166,7 +166,7 @@ impl Model {
             Some(since) => (since, 0.0),
             None => (time_of(Trigger::Last).unwrap_or(request.begin), NO_TRIGGER),
         };
-        let took = time.saturating_sub(since);
+        let took = time.saturating_sub(service.free_since(since, time));
         let density = match service.without.has(Evidence::Delays) {
             true => delay.density.log(took, since.saturating_sub(request.begin), own == took),
             false => ANY_DELAY,
@@ -273,6 +273,8 @@ impl Model {
     ) -> Option<i64> {
         const UNLIKE: f64 = -2.0;
         const SELDOM_OPEN: f64 = -3.0;
+        // In the time of a thread only the order tells for whom, so that who waits must be known well.
+        const UNLIKE_NEXT: f64 = -2.0;
         let span = service.calls[call as usize];
         if !service.covers(at.request, call) {
             return None;
@@ -280,6 +282,9 @@ impl Model {
         let kind = service.requests[at.request as usize].kind;
         let grown = shapes.with(at.shape, span.kind);
         if self.shape(shapes, kind, grown)[0] - self.shape(shapes, kind, at.shape)[0] < UNLIKE {
+            return None;
+        }
+        if service.has_thread_time() && self.next(kind, at.shape, span.kind) < UNLIKE_NEXT {
             return None;
         }
         let delay = self.delay_of(kind, span.kind, shapes.count(at.shape, span.kind))?;

@@ -71,6 +71,8 @@ pub(super) struct Service {
     pub(super) until: Option<i64>,
     /// What is not to be looked at.
     pub(super) without: Without,
+    /// When the one thread did something, sorted, where delays are measured in its time. Else empty.
+    pub(super) turns: Vec<i64>,
 }
 
 /// The number of no thread.
@@ -266,7 +268,7 @@ impl Service {
         pick(&mut self.answering, places);
     }
 
-    fn part(&self, requests: usize, calls: usize, until: Option<i64>) -> Service {
+    pub(super) fn part(&self, requests: usize, calls: usize, until: Option<i64>) -> Service {
         Service {
             requests: self.requests[..requests].to_vec(),
             calls: self.calls[..calls].to_vec(),
@@ -295,6 +297,7 @@ impl Service {
             unwaited: self.unwaited.clone(),
             until,
             without: self.without,
+            turns: self.turns.clone(),
         }
     }
 

@@ -18,8 +18,10 @@ const SIZED: u32 = 1 << 29;
 /// So many sizes of one kind are told apart at most, each of at least so many calls,
 const MOST_SIZES: usize = 6;
 const FEWEST: usize = 30;
-/// and all but one call in so many must have one of them.
-const OTHERS: usize = 50;
+/// and all but one call in so many must have one of them; what begins a connection has others.
+const OTHERS: usize = 15;
+/// All but one request in so many must be answered.
+const UNANSWERED: usize = 50;
 /// Of no more than one call in so many it may be doubtful which answer it has.
 const UNSURE: usize = 10;
 /// There are as many calls of a size as requests, or a multiple, but for this part of the requests.
@@ -64,7 +66,7 @@ fn is_judged(service: &Service) -> bool {
     let all = service.requests.len();
     let answered = service.requests.iter().filter(|request| request.end != OPEN).count();
     let has_jobs = service.request_calls.iter().any(|call| call & DELIVERY != 0);
-    if answered < FEWEST || (all - answered) * OTHERS > all || has_jobs {
+    if answered < FEWEST || (all - answered) * UNANSWERED > all || has_jobs {
         return false;
     }
     let mut shared = 0;

@@ -1,0 +1,131 @@
+//! The time of the one thread of an event loop that has more to do than it can. What a request waits
+//! for is the thread, which has others to see to first, so that it is not known how long after its
+//! request a call is made. But the thread always does something: of all requests the one that did
+//! something last has the shortest delay, again and again, and one request gets the calls of many.
+//!
+//! So delays are measured from when the thread did the last thing, whatever for, if that was later
+//! than what the call is made after. They tell what the thread did next, and not for whom; that is
+//! told by the order in which requests were woken, and by what is usual.
+
+use rustc_hash::FxHashMap;
+
+use super::service::{OPEN, Service, made_for, recent};
+use super::trigger::{Trigger, open_calls};
+
+/// There are as many calls of a kind as requests, or a multiple of that, but for this part.
+const UNEVEN: f64 = 0.03;
+/// Of fewer requests that is chance.
+const FEWEST: usize = 30;
+/// If requests have this part of such calls too many, one has the calls of others.
+pub(super) const RUNS: f64 = 0.25;
+
+impl Service {
+    /// The same, with delays in the time of its thread.
+    pub(super) fn in_thread_time(&self) -> Service {
+        let mut service = self.part(self.requests.len(), self.calls.len(), self.until);
+        let spans = || self.requests.iter().chain(&self.calls);
+        service.turns =
+            spans().flat_map(|span| [span.begin, span.end]).filter(|time| *time != OPEN).collect();
+        service.turns.sort_unstable();
+        service
+    }
+
+    /// Whether delays are measured in the time of the thread.
+    pub(super) fn has_thread_time(&self) -> bool {
+        !self.turns.is_empty()
+    }
+
+    /// From when the delay of what happens at `time` is measured, if it was to be done since `since`.
+    pub(super) fn free_since(&self, since: i64, time: i64) -> i64 {
+        let turns = self.turns.partition_point(|turn| *turn < time);
+        let last = turns.checked_sub(1).and_then(|last| self.turns.get(last));
+        last.map_or(since, |last| since.max(*last))
+    }
+}
+
+/// Of the kinds of calls of which each request seems to have the same number, which part requests
+/// have more than that, by an assignment.
+pub(super) fn too_many(service: &Service, owner: &[u32]) -> f64 {
+    let answered = service.requests.iter().filter(|request| request.end != OPEN).count();
+    if answered < FEWEST {
+        return 0.0;
+    }
+    let mut all: FxHashMap<u32, usize> = FxHashMap::default();
+    service.calls.iter().for_each(|call| *all.entry(call.kind).or_default() += 1);
+    let usual = |count: usize| {
+        let each = count as f64 / answered as f64;
+        (each > 0.5 && (each - each.round()).abs() <= UNEVEN * each).then_some(each.round() as usize)
+    };
+    all.retain(|_, count| usual(*count).is_some());
+    let mut too_many = 0;
+    for made in made_for(service, owner) {
+        let mut counts: FxHashMap<u32, usize> = FxHashMap::default();
+        made.iter().for_each(|call| *counts.entry(service.calls[*call as usize].kind).or_default() += 1);
+        for (kind, count) in counts {
+            let usual = all.get(&kind).and_then(|all| usual(*all));
+            too_many += usual.map_or(0, |usual| count.saturating_sub(usual));
+        }
+    }
+    too_many as f64 / all.values().sum::<usize>().max(1) as f64
+}
+
+/// By what a request comes to its turn before others at `time`: the least first. First those that
+/// were woken, by their receipt or by all answers to what they asked, and have done nothing since;
+/// then those that wait for other answers; and then the one that did something last.
+pub(super) fn turn(service: &Service, request: u32, made: &[u32], time: i64) -> (u8, i64) {
+    let made = recent(made);
+    let woken = Trigger::LastEnd.time(service, request, made, time).unwrap_or(i64::MIN);
+    let did = made.last().map_or(i64::MIN, |call| service.calls[*call as usize].begin);
+    match open_calls(service, made, time) {
+        _ if did > woken => (2, did.saturating_neg()),
+        0 => (0, woken),
+        _ => (1, woken),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::infer::auto::service::Span;
+
+    fn service() -> Service {
+        let span = |begin, end, kind| Span { begin, end, kind };
+        let requests = (0..40).map(|at| span(10 * at, 10 * at + 100, 9)).collect();
+        let calls = (0..40).map(|at| span(10 * at + 5, 10 * at + 7, 1)).collect();
+        Service { requests, calls, ..Service::default() }
+    }
+
+    #[test]
+    fn delays_begin_when_the_thread_is_free() {
+        let service = service();
+        assert_eq!((service.has_thread_time(), service.free_since(3, 15)), (false, 3));
+        let service = service.in_thread_time();
+        assert!(service.has_thread_time());
+        // The second request came at 10, the first call was made at 5 and answered at 7.
+        assert_eq!((service.free_since(3, 10), service.free_since(3, 15)), (7, 10));
+        assert_eq!((service.free_since(12, 15), service.free_since(-9, 0)), (12, -9));
+    }
+
+    #[test]
+    fn too_many_are_those_beyond_the_usual_number() {
+        let service = service();
+        let owner: Vec<u32> = (0..40).collect();
+        assert!(too_many(&service, &owner) < 1e-9);
+        // The first ten have one, and the eleventh has all others.
+        let owner: Vec<u32> = (0..40).map(|call: u32| call.min(10)).collect();
+        assert!((too_many(&service, &owner) - 29.0 / 40.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn who_was_woken_first_comes_first() {
+        let span = |begin, end, kind| Span { begin, end, kind };
+        let service = Service {
+            requests: vec![span(0, 100, 9)],
+            calls: vec![span(10, 30, 1), span(20, 60, 2)],
+            ..Service::default()
+        };
+        let turn = |made: &[u32], time| turn(&service, 0, made, time);
+        assert_eq!((turn(&[], 9), turn(&[0], 40)), ((0, 0), (0, 30)));
+        assert_eq!((turn(&[0], 15), turn(&[0, 1], 40), turn(&[0, 1], 70)), ((2, -10), (1, 30), (0, 60)));
+    }
+}
