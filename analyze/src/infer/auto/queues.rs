@@ -44,12 +44,15 @@ impl Queues {
     /// known that these are deliveries they are looked at again, as what is told unasked.
     pub(super) fn of(trace: &MessageTrace, naming: &Naming, calls: &Calls, window: i64) -> Queues {
         let brokers = |told: &FxHashSet<i64>| broker::brokers(trace, naming, calls, window, told);
-        let found = Queues::find(brokers(&FxHashSet::default()));
-        if found.told.is_empty() {
-            return found;
+        let mut found = Queues::find(brokers(&FxHashSet::default()));
+        if !found.told.is_empty() {
+            let again = Queues::find(brokers(&found.told));
+            if again.causes.len() >= found.causes.len() {
+                found = again;
+            }
         }
-        let again = Queues::find(brokers(&found.told));
-        if again.causes.len() >= found.causes.len() { again } else { found }
+        found.add_unanswered(trace, naming, calls);
+        found
     }
 
     fn find(brokers: Vec<Broker>) -> Queues {
@@ -67,7 +70,6 @@ impl Queues {
             }
             found.add_polls(&broker, &queues);
         }
-        found.add_unanswered(trace, naming, calls);
         found
     }
 
