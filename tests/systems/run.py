@@ -42,6 +42,7 @@ LEAST = {
     "php-apache": {1: 0.995, 8: 0.97},
     "php-fpm": {1: 0.995, 8: 0.97},
     "puma": {1: 0.99, 8: 0.97},
+    "ssh-command": {1: 0.99, 8: 0.9},
     "ssh-tunnel": {1: 0.99},
     "streaming-buffered": {1: 0.99, 8: 0.97},
     "streaming-duplex": {1: 0.99, 8: 0.93},

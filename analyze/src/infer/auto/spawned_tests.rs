@@ -54,13 +54,13 @@ fn right(trace: &MessageTrace) -> (usize, usize) {
     let found = parents(&infer(trace));
     let name = |id: i32| trace.nodes.0[id as usize].command.as_str();
     let (mut right, mut all, mut last) = (0, 0, None);
-    for row in 0..trace.len() {
+    for (row, found) in found.iter().enumerate() {
         let message = trace.message(row);
         match (name(message.src), name(message.dst)) {
             ("client", "server") => last = Some(row as u32),
             ("script", "db") => {
                 all += 1;
-                right += usize::from(found[row] == last);
+                right += usize::from(*found == last);
             }
             _ => {}
         }

@@ -7,8 +7,8 @@
 use super::service::{OPEN, Service, made_for};
 
 /// Which part of the waiting of answered requests comes after their last call, from 0 to 1; the rest
-/// comes before their first. 0 where some kinds of requests are never answered, as it is not known
-/// how long these wait.
+/// comes before their first. A request without calls waits for its answer all the time. 0 where some
+/// kinds of requests are never answered, as it is not known how long these wait.
 pub(super) fn after_last_call(service: &Service, owner: &[u32]) -> f64 {
     if service.has_unanswered_kinds {
         return 0.0;
@@ -17,11 +17,12 @@ pub(super) fn after_last_call(service: &Service, owner: &[u32]) -> f64 {
     for (request, made) in service.requests.iter().zip(made_for(service, owner)) {
         let calls = || made.iter().map(|call| service.calls[*call as usize]);
         let returned = |end: i64| end != OPEN && end <= request.end;
-        if request.end == OPEN || made.is_empty() || !calls().all(|call| returned(call.end)) {
+        if request.end == OPEN || !calls().all(|call| returned(call.end)) {
             continue;
         }
         let first = calls().map(|call| call.begin).min().unwrap_or(request.begin);
-        let last = calls().map(|call| call.end).max().unwrap_or(request.end);
+        // Without any call all of it is waiting for the answer.
+        let last = calls().map(|call| call.end).max().unwrap_or(request.begin);
         before += first.saturating_sub(request.begin).max(0) as f64;
         after += (request.end - last) as f64;
     }
@@ -44,6 +45,8 @@ mod tests {
         // The first call for the second request: 10 before, 55 after; the other has none that
         // returned in time.
         assert!((after_last_call(&service, &[1, 0]) - 55.5 / 66.0).abs() < 1e-9);
-        assert!((after_last_call(&service, &[NONE; 2]) - 0.5).abs() < 1e-9);
+        // Without calls nothing but the answer is waited for.
+        assert!((after_last_call(&service, &[NONE; 2]) - 200.5 / 201.0).abs() < 1e-9);
+        assert!((after_last_call(&Service::default(), &[]) - 0.5).abs() < 1e-9);
     }
 }
