@@ -43,24 +43,34 @@ pub(crate) fn node(header: &Header, host: &str) -> Node {
     }
 }
 
+/// A child's log begins at most so many nanoseconds before its parent notes that it started it, as the
+/// child may run first,
+const BEFORE: i64 = 10_000_000;
+/// and at most so many after it.
+const AFTER: i64 = 1_000_000_000;
+
 /// Lets processes begin when their parents started them, as far as these say so in `children`: by the
 /// place of the parent, the child's number, and when. A process has its log only when it runs.
 pub(crate) fn start_by_parents(processes: &mut [Process], children: &[(u32, u32, i64)]) {
-    let mut by_number: FxHashMap<(u32, u32), Vec<u32>> = FxHashMap::default();
+    let mut by_number: FxHashMap<(u32, u32, u32), Vec<u32>> = FxHashMap::default();
     for (place, process) in (0..).zip(&*processes) {
-        by_number.entry((process.kernel, process.pid)).or_default().push(place);
+        by_number.entry((process.kernel, process.host, process.pid)).or_default().push(place);
     }
     for (parent, pid, time) in children {
-        let Some(Process { kernel, pid: parent_pid, .. }) = processes.get(*parent as usize) else { continue };
-        let known = by_number.get(&(*kernel, *pid)).into_iter().flatten();
+        let Some(by) = processes.get(*parent as usize) else { continue };
+        let parent_pid = Some(by.pid as i32);
+        let known = by_number.get(&(by.kernel, by.host, *pid)).into_iter().flatten();
         let start = |place: u32| {
             let node = &processes.get(place as usize)?.node;
-            node.start.filter(|start| node.parent_pid == Some(*parent_pid as i32) && start >= time)
+            let is_near = |start: &i64| (-BEFORE..=AFTER).contains(&start.saturating_sub(*time));
+            node.start.filter(is_near).filter(|_| node.parent_pid == parent_pid)
         };
-        // Numbers come again; and a process that became another program has several logs.
+        // A process that became another program has several logs.
         let first = known.filter_map(|place| Some((start(*place)?, *place))).min();
-        if let Some(child) = first.and_then(|(_, place)| processes.get_mut(place as usize)) {
-            child.node.start = Some(*time);
+        if let Some((start, place)) = first
+            && let Some(child) = processes.get_mut(place as usize)
+        {
+            child.node.start = Some(start.min(*time));
         }
     }
 }
@@ -184,18 +194,28 @@ mod tests {
 
     #[test]
     fn a_child_begins_when_its_parent_started_it() {
-        // The second is the child, the third what it became; the number came again with another parent.
-        let mut processes =
-            [process(10, 1, 0), process(20, 10, 105), process(20, 10, 200), process(20, 11, 103)];
-        start_by_parents(&mut processes, &[(0, 20, 100), (0, 30, 100)]);
-        assert_eq!(processes.map(|process| process.node.start), [Some(0), Some(100), Some(200), Some(103)]);
+        const MS: i64 = 1_000_000;
+        // The second is the child, and the third what it became. The number came again much later, and
+        // with another parent.
+        let mut processes = [
+            process(10, 1, 0),
+            process(20, 10, 105 * MS),
+            process(20, 10, 110 * MS),
+            process(20, 11, 103 * MS),
+            process(20, 10, 5_000 * MS),
+        ];
+        start_by_parents(&mut processes, &[(0, 20, 100 * MS), (0, 30, 100 * MS), (0, 20, 7_000 * MS)]);
+        let starts = processes.map(|process| process.node.start.map(|start| start / MS));
+        assert_eq!(starts, [Some(0), Some(100), Some(110), Some(103), Some(5_000)]);
     }
 
     #[test]
-    fn a_child_that_began_before_is_another() {
-        let mut processes = [process(10, 1, 0), process(20, 10, 50), process(20, 10, 104)];
-        start_by_parents(&mut processes, &[(0, 20, 100)]);
-        assert_eq!(processes.map(|process| process.node.start), [Some(0), Some(50), Some(100)]);
+    fn a_child_that_ran_before_its_parent_noted_it_keeps_its_beginning() {
+        const MS: i64 = 1_000_000;
+        let mut processes = [process(10, 1, 0), process(20, 10, 99 * MS), process(20, 10, 104 * MS)];
+        start_by_parents(&mut processes, &[(0, 20, 100 * MS)]);
+        let starts = processes.map(|process| process.node.start.map(|start| start / MS));
+        assert_eq!(starts, [Some(0), Some(99), Some(104)]);
     }
 
     #[test]

@@ -12,7 +12,7 @@
 //! service ([`model`]), how it is counted ([`learn`], [`discipline`]), the search ([`search`], part
 //! by part in [`parts`], with what it finds at one event in [`at_event`]) with the probabilities
 //! that come of it ([`lattice`]), what is exchanged after it ([`exchanges`]), and how model and
-//! assignment are brought to agree ([`estimate`], which asks [`waits`] where all else is equal, and
+//! assignment are brought to agree ([`estimate`], which also asks [`waits`], and
 //! measures delays by [`thread_time`] where a thread has too much to do).
 //!
 //! Before that, what queues deliver is found ([`queues`]): it is caused by who sent it, and to who
@@ -129,19 +129,19 @@ impl Inference for Auto {
         let mut services = observe::services(trace, naming, &calls, &jobs, &spawned, options);
         let (mut early, mut asked) = (FxHashSet::default(), None);
         self.size_kinds.resize_with(services.len().max(self.size_kinds.len()), || None);
-        for (service, kinds) in services.iter_mut().zip(&mut self.size_kinds) {
-            if !service.calls.is_empty() && service.without.has(Evidence::Sizes) {
-                kinds.get_or_insert_with(|| SizeKinds::of(service)).part(service);
-            }
+        for service in &mut services {
             one_way::end_requests(service, trace, &calls, &linked);
             early.extend(early::begin_with_work(service, trace, &calls, &mut asked));
             service.put_timers_aside();
         }
         drop(asked);
         together::together(&mut services, naming);
-        for service in &mut services {
+        for (service, kinds) in services.iter_mut().zip(&mut self.size_kinds) {
+            if !service.calls.is_empty() && service.without.has(Evidence::Sizes) {
+                kinds.get_or_insert_with(|| SizeKinds::of(service)).part(service);
+            }
             if service.is_loop.is_some() {
-                // Of all together more is known than of each of them.
+                // Where none of them alone has enough of these requests, all together may.
                 one_way::end_requests(service, trace, &calls, &linked);
             }
             service.prepare();

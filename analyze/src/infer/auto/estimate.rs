@@ -74,13 +74,12 @@ impl Known {
     fn of(service: &Service) -> Known {
         let mut shapes = Shapes::new();
         let sample = service.beginning(REQUESTS[1]);
-        let (mut model, owner) = learned(&sample, &mut shapes, Nobody::Counted);
-        let nobodys = nobodys(&owner);
-        if nobodys > LOST {
+        let (mut model, mut owner) = learned(&sample, &mut shapes, Nobody::Counted);
+        if nobodys(&owner) > LOST {
             // Of many requests that are alike each is unlikely to be the one, and what is nobody's is not learned from.
-            let (other, owner) = learned(&sample, &mut shapes, Nobody::AmongAll);
-            if self::nobodys(&owner) < nobodys {
-                model = other;
+            let (other, others_owner) = learned(&sample, &mut shapes, Nobody::AmongAll);
+            if nobodys(&others_owner) < nobodys(&owner) {
+                (model, owner) = (other, others_owner);
             }
         }
         let mut in_thread_time = false;
@@ -88,8 +87,9 @@ impl Known {
         if too_many > thread_time::RUNS && sample.is_event_loop() && sample.without.has(Evidence::Delays) {
             // One request has the calls of others, as the thread always does something.
             let mut others = Shapes::new();
-            let (other, owner) = learned(&sample.in_thread_time(), &mut others, Nobody::Counted);
-            if thread_time::too_many(&sample, &owner) < too_many {
+            let (other, others_owner) = learned(&sample.in_thread_time(), &mut others, Nobody::Counted);
+            let is_less = thread_time::too_many(&sample, &others_owner) < too_many;
+            if is_less && nobodys(&others_owner) <= nobodys(&owner) + LOST / 2.0 {
                 (model, shapes, in_thread_time) = (other, others, true);
             }
         }
@@ -108,7 +108,8 @@ impl Known {
         };
         let [requests, calls] = &self.kinds;
         let new = is_new(&service.requests, requests) || is_new(&service.calls, calls);
-        (!more && !new && self.shapes.len() <= MOST_SHAPES).then_some(self)
+        let is_timed_alike = !self.in_thread_time || service.is_event_loop();
+        (!more && !new && is_timed_alike && self.shapes.len() <= MOST_SHAPES).then_some(self)
     }
 
     fn search(&mut self, service: &Service) -> Found {

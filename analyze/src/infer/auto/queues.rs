@@ -82,8 +82,12 @@ impl Queues {
             return;
         }
         let is_one = |call: &u32| kind(*call).is_some_and(|kind| kinds.contains(&kind));
-        let unanswered = (0..calls.len() as u32).filter(|call| calls.response(*call as usize).is_none());
-        self.polls.extend(unanswered.filter(is_one));
+        // The last of each connection.
+        let mut last: FxHashMap<i64, u32> = FxHashMap::default();
+        for call in (0..calls.len() as u32).filter(is_one) {
+            last.extend(calls.request(call as usize).map(|row| (trace.flow(row), call)));
+        }
+        self.polls.extend(last.into_values().filter(|call| calls.response(*call as usize).is_none()));
     }
 
     /// What caused the message `row`, if it is a delivery: pushes with their probabilities, the

@@ -66,7 +66,7 @@ fn is_judged(service: &Service) -> bool {
     let all = service.requests.len();
     let answered = service.requests.iter().filter(|request| request.end != OPEN).count();
     let has_jobs = service.request_calls.iter().any(|call| call & DELIVERY != 0);
-    if answered < FEWEST || (all - answered) * UNANSWERED > all || has_jobs {
+    if service.has_unanswered_kinds || answered < FEWEST || (all - answered) * UNANSWERED > all || has_jobs {
         return false;
     }
     let mut shared = 0;

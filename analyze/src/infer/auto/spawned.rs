@@ -12,11 +12,15 @@ use message_trace::{FROM_CONNECTING, MessageTrace, Node, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::jobs::Jobs;
-use super::service::{OPEN, Service, Span, UNKNOWN_THREAD};
+use super::service::{OPEN, Service, UNKNOWN_THREAD};
 use crate::calls::Calls;
 use crate::infer::Links;
 use crate::naming::Naming;
 
+/// A process becomes another program within so many nanoseconds; later its number is another's.
+const BECOMES: i64 = 10_000_000_000;
+/// So many calls are looked back at to find the request that a call was made for.
+const BACK: usize = 64;
 /// So many processes may lie between the one that sends and the one that serves.
 const BETWEEN: usize = 32;
 
@@ -53,6 +57,10 @@ impl Spawned {
             let message = trace.message(row);
             let (from, to) = (naming.src(row), naming.dst(row));
             for (node, process) in [(from, message.src), (to, message.dst)] {
+                // Who has no number was started by nobody who is known.
+                if trace.nodes.get(process).is_none_or(|known| known.pid.is_none()) {
+                    continue;
+                }
                 if *nodes.entry(process).or_insert(node) != node
                     || *processes.entry(node).or_insert(process) != process
                 {
@@ -107,10 +115,6 @@ impl Spawned {
         links: &mut Links,
         own: &mut [bool],
     ) {
-        let answered = |parent: u32| {
-            let response = calls.response(calls.of_message(parent as usize));
-            response.and_then(|row| trace.send_last(row)).unwrap_or(i64::MAX)
-        };
         for call in 0..calls.len() {
             let Some(row) = calls.request(call) else { continue };
             let Some(child) = self.child(naming.src(row)).filter(|child| child.first_call != call as u32)
@@ -120,8 +124,8 @@ impl Spawned {
             let Some(first) = calls.request(child.first_call as usize) else { continue };
             let begin = trace.send_first(row).unwrap_or(i64::MIN);
             let parents: Vec<(u32, f64)> = links.parents(first).collect();
-            let is_late = |parent: u32| answered(parent).saturating_add(window) < begin;
-            if !parents.is_empty() && !own[row] && !parents.iter().any(|(parent, _)| is_late(*parent)) {
+            let over = answered(trace, calls, links, first).unwrap_or(child.begin);
+            if !parents.is_empty() && !own[row] && begin <= over.saturating_add(window) {
                 let spontaneous = links.spontaneous(first);
                 links.set(row, &parents, spontaneous);
                 own[row] = true;
@@ -140,6 +144,11 @@ impl Spawned {
         let Some(only) = threads.next().copied().filter(|only| threads.all(|thread| thread == only)) else {
             return;
         };
+        // Until when any request before each one waits for its answer.
+        let ends =
+            service.requests.iter().map(|request| if request.end == OPEN { i64::MIN } else { request.end });
+        let before = |latest: &mut i64, end: i64| Some(std::mem::replace(latest, end.max(*latest)));
+        let latest: Vec<i64> = ends.scan(i64::MIN, before).collect();
         for at in 0..service.calls.len() {
             let call = service.made_calls[at];
             if !self.first_calls.contains(&call) {
@@ -148,9 +157,8 @@ impl Spawned {
             service.call_threads[at] = [only; 2];
             let begin = service.calls[at].begin;
             let received = service.requests.partition_point(|request| request.begin <= begin);
-            let waits = |request: &Span| request.end != OPEN && request.end > begin;
             if let Some(last) = received.checked_sub(1)
-                && !service.requests[..last].iter().any(waits)
+                && latest[last] <= begin
             {
                 service.found_for.insert(call, service.request_calls[last]);
             }
@@ -161,6 +169,22 @@ impl Spawned {
     pub(super) fn child(&self, node: u32) -> Option<&Child> {
         self.children.get(&node)
     }
+}
+
+/// When the request was answered for which a call was made whose request is `row`, by the likeliest
+/// links; none where it was not.
+fn answered(trace: &MessageTrace, calls: &Calls, links: &Links, mut row: usize) -> Option<i64> {
+    for _ in 0..BACK {
+        let (parent, _) = links.most_likely(row).and_then(|place| links.parents(row).nth(place))?;
+        let call = calls.of_message(parent as usize);
+        let response = calls.response(call);
+        if response != Some(parent as usize) {
+            return trace.send_last(response?);
+        }
+        // It was made after the answer to another call, which was made for the same request.
+        row = calls.request(call)?;
+    }
+    None
 }
 
 /// Which process started which.
@@ -207,8 +231,8 @@ impl Tree<'_> {
             let known = all[..until].iter().rev().map(|(_, id)| *id);
             known.into_iter().find(|id| self.trace.nodes.get(*id).is_some_and(is_it))
         };
-        // A number that came around again belongs to another's child.
-        let before = last(pid, &|other| other.parent_pid == Some(parent));
+        let is_near = |other: &Node| other.start.is_some_and(|other| start.saturating_sub(other) < BECOMES);
+        let before = last(pid, &|other| other.parent_pid == Some(parent) && is_near(other));
         before.or_else(|| last(parent, &|_| true))
     }
 }

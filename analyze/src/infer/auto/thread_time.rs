@@ -14,6 +14,8 @@ use super::trigger::{Trigger, open_calls};
 
 /// There are as many calls of a kind as requests, or a multiple of that, but for this part.
 const UNEVEN: f64 = 0.03;
+/// and by no more than so many calls.
+const MOST_UNEVEN: f64 = 0.1;
 /// Of fewer requests that is chance.
 const FEWEST: usize = 30;
 /// If requests have this part of such calls too many, one has the calls of others.
@@ -54,7 +56,8 @@ pub(super) fn too_many(service: &Service, owner: &[u32]) -> f64 {
     service.calls.iter().for_each(|call| *all.entry(call.kind).or_default() += 1);
     let usual = |count: usize| {
         let each = count as f64 / answered as f64;
-        (each > 0.5 && (each - each.round()).abs() <= UNEVEN * each).then_some(each.round() as usize)
+        (each > 0.5 && (each - each.round()).abs() <= (UNEVEN * each).min(MOST_UNEVEN))
+            .then_some(each.round() as usize)
     };
     all.retain(|_, count| usual(*count).is_some());
     let mut too_many = 0;

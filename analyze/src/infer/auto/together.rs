@@ -67,7 +67,8 @@ fn joined(parts: &[Service]) -> Service {
         let spans = || part.requests.iter().chain(&part.calls);
         let begin = spans().map(|span| span.begin).min().unwrap_or(0);
         // In whole units, so that the times keep theirs.
-        let shift = (next - begin).div_euclid(BETWEEN) * BETWEEN + BETWEEN;
+        let shift =
+            i64::saturating_sub(next, begin).div_euclid(BETWEEN).saturating_add(1).saturating_mul(BETWEEN);
         let closed = (0..part.requests.len() as u32).map(|request| part.closed(request));
         let heard = spans().flat_map(|span| [span.begin, span.end]).filter(|time| *time != OPEN);
         let last = closed.chain(heard).max().unwrap_or(begin);

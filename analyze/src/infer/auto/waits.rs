@@ -7,8 +7,8 @@
 use super::service::{OPEN, Service, made_for};
 
 /// Which part of the waiting of answered requests comes after their last call, from 0 to 1; the rest
-/// comes before their first. A request without calls waits for its answer all the time. 0 where some
-/// kinds of requests are never answered, as it is not known how long these wait.
+/// comes before their first. A request without calls waits for its answer all the time. 0 where the
+/// ends of some kinds of requests are guesses, as it is not known how long these wait.
 pub(super) fn after_last_call(service: &Service, owner: &[u32]) -> f64 {
     if service.has_unanswered_kinds {
         return 0.0;
@@ -24,7 +24,7 @@ pub(super) fn after_last_call(service: &Service, owner: &[u32]) -> f64 {
         // Without any call all of it is waiting for the answer.
         let last = calls().map(|call| call.end).max().unwrap_or(request.begin);
         before += first.saturating_sub(request.begin).max(0) as f64;
-        after += (request.end - last) as f64;
+        after += request.end.saturating_sub(last).max(0) as f64;
     }
     after / (before + after)
 }
