@@ -15,11 +15,11 @@ fn schema() -> SchemaRef {
         required("id", DataType::Int32),
         required("host", DataType::Utf8),
         nullable("pid", DataType::Int32),
-        nullable("parent_pid", DataType::Int32),
         nullable("start", DataType::Int64),
         required("command", DataType::Utf8),
         required("executable", DataType::Utf8),
         required("traced", DataType::Boolean),
+        nullable("parent_pid", DataType::Int32),
     ])
 }
 
@@ -62,11 +62,11 @@ impl Nodes {
             columns::int32((first..first + self.len()).map(|id| Some(id as i32))),
             columns::text(rows().map(|node| Some(&node.host))),
             columns::int32(rows().map(|node| node.pid)),
-            columns::int32(rows().map(|node| node.parent_pid)),
             columns::int64(rows().map(|node| node.start)),
             columns::text(rows().map(|node| Some(&node.command))),
             columns::text(rows().map(|node| Some(&node.executable))),
             columns::boolean(rows().map(|node| node.traced)),
+            columns::int32(rows().map(|node| node.parent_pid)),
         ];
         columns::batch(path, &schema(), arrays)
     }
