@@ -58,6 +58,7 @@ mod pool;
 #[cfg(test)]
 mod pool_tests;
 mod prepare;
+mod process_tree;
 mod promises;
 #[cfg(test)]
 mod queue_story;

@@ -183,10 +183,7 @@ impl<'batch> Columns<'batch> {
     /// # Errors
     /// When it is of another type.
     pub fn int64_if_any(&self, name: &str) -> Result<Option<Vec<Option<i64>>>, Error> {
-        match self.batch.column_by_name(name) {
-            Some(array) if array.null_count() < array.len() => self.int64(name).map(Some),
-            _ => Ok(None),
-        }
+        if self.has_values(name) { self.int64(name).map(Some) } else { Ok(None) }
     }
 
     /// A column of `i32` that tables of older versions are without; `None` also where no row has a value.
@@ -194,10 +191,12 @@ impl<'batch> Columns<'batch> {
     /// # Errors
     /// When it is of another type.
     pub fn int32_if_any(&self, name: &str) -> Result<Option<Vec<Option<i32>>>, Error> {
-        match self.batch.column_by_name(name) {
-            Some(array) if array.null_count() < array.len() => self.int32(name).map(Some),
-            _ => Ok(None),
-        }
+        if self.has_values(name) { self.int32(name).map(Some) } else { Ok(None) }
+    }
+
+    /// Whether there is such a column, and a row has a value in it.
+    fn has_values(&self, name: &str) -> bool {
+        self.batch.column_by_name(name).is_some_and(|array| array.null_count() < array.len())
     }
 
     /// A column of `i32`.

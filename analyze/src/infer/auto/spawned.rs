@@ -2,27 +2,20 @@
 //! ssh. Nobody asks such a process for anything, so that its messages would begin paths of their own.
 //! To the node that started it, its whole life is one call: it begins when the process is started,
 //! and ends with the last thing that it hears. What it asks of others is for the request for which it
-//! was started.
-//!
-//! Who started it is told by the processes' numbers. Between the two there may be others, as shells,
-//! which sent nothing; and a process becomes another program, which has a log of its own, without a
-//! new number.
+//! was started. Who started it is told by [`super::process_tree`].
 
-use message_trace::{FROM_CONNECTING, MessageTrace, Node, NodeId};
+use message_trace::{FROM_CONNECTING, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::jobs::Jobs;
+use super::process_tree::ProcessTree;
 use super::service::{OPEN, Service, UNKNOWN_THREAD};
 use crate::calls::Calls;
 use crate::infer::Links;
 use crate::naming::Naming;
 
-/// A process becomes another program within so many nanoseconds; later its number is another's.
-const BECOMES: i64 = 10_000_000_000;
 /// So many calls are looked back at to find the request that a call was made for.
 const BACK: usize = 64;
-/// So many processes may lie between the one that sends and the one that serves.
-const BETWEEN: usize = 32;
 
 /// The processes of a trace that were started for requests, by their nodes.
 #[derive(Debug, Default)]
@@ -84,7 +77,7 @@ impl Spawned {
             let child = children.entry(from).or_insert(child);
             child.end = end.unwrap_or(OPEN).max(child.end);
         }
-        let tree = Tree::of(trace);
+        let tree = ProcessTree::of(trace);
         let is_client = |node: u32| naming.nodes()[node as usize].client && !asked.contains_key(&node);
         children.retain(|node, child| {
             let process = processes.get(node).copied().filter(|_| is_client(*node));
@@ -185,54 +178,4 @@ fn answered(trace: &MessageTrace, calls: &Calls, links: &Links, mut row: usize) 
         row = calls.request(call)?;
     }
     None
-}
-
-/// Which process started which.
-struct Tree<'trace> {
-    trace: &'trace MessageTrace,
-    /// By host and number, what had that number, by when it began.
-    by_number: FxHashMap<(&'trace str, i32), Vec<(i64, NodeId)>>,
-}
-
-impl Tree<'_> {
-    fn of(trace: &MessageTrace) -> Tree<'_> {
-        let mut by_number: FxHashMap<(&str, i32), Vec<(i64, NodeId)>> = FxHashMap::default();
-        for (id, node) in (0..).zip(&trace.nodes.0) {
-            if let (true, Some(pid), Some(start)) = (node.traced, node.pid, node.start) {
-                by_number.entry((node.host.as_str(), pid)).or_default().push((start, id));
-            }
-        }
-        by_number.values_mut().for_each(|all| all.sort_unstable());
-        Tree { trace, by_number }
-    }
-
-    /// The nearest process above `process` of which `serves` says the node, and when it started
-    /// what lies below it.
-    fn starter(&self, process: NodeId, serves: impl Fn(NodeId, i64) -> Option<u32>) -> Option<(u32, i64)> {
-        let mut below = process;
-        for _ in 0..BETWEEN {
-            let begin = self.trace.nodes.get(below)?.start?;
-            let above = self.above(below)?;
-            if let Some(node) = serves(above, begin) {
-                return Some((node, begin));
-            }
-            below = above;
-        }
-        None
-    }
-
-    /// What the process was before it became this program, or else the process that started it.
-    fn above(&self, process: NodeId) -> Option<NodeId> {
-        let node = self.trace.nodes.get(process)?;
-        let (pid, parent, start) = (node.pid?, node.parent_pid?, node.start?);
-        let last = |number: i32, is_it: &dyn Fn(&Node) -> bool| {
-            let all = self.by_number.get(&(node.host.as_str(), number))?;
-            let until = all.partition_point(|(began, _)| *began < start);
-            let known = all[..until].iter().rev().map(|(_, id)| *id);
-            known.into_iter().find(|id| self.trace.nodes.get(*id).is_some_and(is_it))
-        };
-        let is_near = |other: &Node| other.start.is_some_and(|other| start.saturating_sub(other) < BECOMES);
-        let before = last(pid, &|other| other.parent_pid == Some(parent) && is_near(other));
-        before.or_else(|| last(parent, &|_| true))
-    }
 }

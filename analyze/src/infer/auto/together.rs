@@ -147,4 +147,27 @@ mod tests {
         assert_eq!(all.made_calls, [6, 7, 4, 5, 5]);
         assert!(all.request_threads.is_empty() && all.answering.is_empty());
     }
+
+    #[test]
+    fn processes_of_one_name_are_put_together_until_there_are_enough() {
+        use crate::fixture::Fixture;
+        use crate::options::Options;
+
+        let mut fixture = Fixture::new();
+        for name in ["web#1", "web#2", "db#3", "web#4", "web#5"] {
+            fixture.send("client#9", name, 0, 1);
+        }
+        let trace = fixture.trace();
+        let naming = Naming::new(&trace, &Options::default());
+        let node = |process: usize| naming.dst(process) as usize;
+        let mut services: Vec<Service> = naming.nodes().iter().map(|_| process(5, 2)).collect();
+        services[node(1)].requests = vec![Span { begin: 5, end: 9, kind: 9 }; ENOUGH - 1];
+        services[node(1)].request_calls = vec![0; ENOUGH - 1];
+        services[node(4)].requests = vec![Span { begin: 5, end: 9, kind: 9 }; ENOUGH];
+        together(&mut services, &naming);
+        let count = |process: usize| services[node(process)].requests.len();
+        // The first two are enough; the fourth is left alone, and the fifth was enough before.
+        assert_eq!([0, 1, 2, 3, 4].map(count), [ENOUGH, 0, 1, 1, ENOUGH]);
+        assert_eq!([0, 2, 4].map(|at| services[node(at)].is_loop.is_some()), [true, false, false]);
+    }
 }

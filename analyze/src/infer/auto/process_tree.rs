@@ -1,0 +1,66 @@
+//! Which process started which, by the numbers of processes and their parents. Between a process and
+//! the one that serves there may be others, as shells, which sent nothing; and a process becomes
+//! another program, which has a log of its own, without a new number.
+
+use message_trace::{MessageTrace, Node, NodeId};
+use rustc_hash::FxHashMap;
+
+/// A process becomes another program within so many nanoseconds; later its number is another's.
+const BECOMES: i64 = 10_000_000_000;
+/// So many processes may lie between the one that sends and the one that serves.
+const BETWEEN: usize = 32;
+
+/// Which process started which.
+pub(super) struct ProcessTree<'trace> {
+    trace: &'trace MessageTrace,
+    /// By host and number, what had that number, by when it began.
+    by_number: FxHashMap<(&'trace str, i32), Vec<(i64, NodeId)>>,
+}
+
+impl ProcessTree<'_> {
+    /// That of `trace`.
+    pub(super) fn of(trace: &MessageTrace) -> ProcessTree<'_> {
+        let mut by_number: FxHashMap<(&str, i32), Vec<(i64, NodeId)>> = FxHashMap::default();
+        for (id, node) in (0..).zip(&trace.nodes.0) {
+            if let (true, Some(pid), Some(start)) = (node.traced, node.pid, node.start) {
+                by_number.entry((node.host.as_str(), pid)).or_default().push((start, id));
+            }
+        }
+        by_number.values_mut().for_each(|all| all.sort_unstable());
+        ProcessTree { trace, by_number }
+    }
+
+    /// The nearest process above `process` of which `serves` says the node, and when it started
+    /// what lies below it.
+    pub(super) fn starter(
+        &self,
+        process: NodeId,
+        serves: impl Fn(NodeId, i64) -> Option<u32>,
+    ) -> Option<(u32, i64)> {
+        let mut below = process;
+        for _ in 0..BETWEEN {
+            let begin = self.trace.nodes.get(below)?.start?;
+            let above = self.above(below)?;
+            if let Some(node) = serves(above, begin) {
+                return Some((node, begin));
+            }
+            below = above;
+        }
+        None
+    }
+
+    /// What the process was before it became this program, or else the process that started it.
+    fn above(&self, process: NodeId) -> Option<NodeId> {
+        let node = self.trace.nodes.get(process)?;
+        let (pid, parent, start) = (node.pid?, node.parent_pid?, node.start?);
+        let last = |number: i32, is_it: &dyn Fn(&Node) -> bool| {
+            let all = self.by_number.get(&(node.host.as_str(), number))?;
+            let until = all.partition_point(|(began, _)| *began < start);
+            let known = all[..until].iter().rev().map(|(_, id)| *id);
+            known.into_iter().find(|id| self.trace.nodes.get(*id).is_some_and(is_it))
+        };
+        let is_near = |other: &Node| other.start.is_some_and(|other| start.saturating_sub(other) < BECOMES);
+        let before = last(pid, &|other| other.parent_pid == Some(parent) && is_near(other));
+        before.or_else(|| last(parent, &|_| true))
+    }
+}
