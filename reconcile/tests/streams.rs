@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{System, accept, address, connect, found, log};
+use common::{System, accept, connect, found, log};
 use proptest::prelude::*;
 use reconcile::Options;
 use socket_log::encode::{Origin, Role};
