@@ -81,7 +81,7 @@ pub(crate) fn make(state: &State, header: &FileHeader, much: bool) {
         ($($field:ident)*) => { $(fields.about.$field = header.$field;)* };
     }
     copy! { version header_bytes chunk_bytes tick_clock tick_shift boot_id host executable arguments }
-    copy! { limit keeps_newest source namespace }
+    copy! { limit keeps_newest source namespace cgroup }
     let (count, room) = if much { (FEW, MUCH) } else { (MANY, LITTLE) };
     for slot in fields.slots.iter_mut().take(count) {
         let stem = state.path().to_bytes();

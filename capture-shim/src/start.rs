@@ -148,6 +148,9 @@ fn create_by_path(state: &State) -> Result<*mut FileHeader, usize> {
     fields.limit = options().limit();
     fields.keeps_newest = if options().keeps_newest { KEEPS_NEWEST } else { 0 };
     fields.namespace = raw::inode(c"/proc/self/ns/net").unwrap_or(0);
+    if let Ok(file) = raw::open(c"/proc/self/cgroup", libc::O_RDONLY | libc::O_CLOEXEC, 0) {
+        file.read(&mut fields.cgroup);
+    }
     Ok(header)
 }
 

@@ -24,6 +24,9 @@ pub struct Node {
     pub executable: String,
     /// Whether its side of the communication was captured.
     pub traced: bool,
+    /// The service, container or pod that it is part of, as its control group says: `nginx`, `pod-8a7b6c5d-000`;
+    /// empty when that is unknown or names none.
+    pub unit: String,
 }
 
 /// The node table: a node's id is its row.

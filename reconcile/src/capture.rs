@@ -9,6 +9,7 @@ use socket_log::encode::{Origin, Role};
 use socket_log::{Clock, Setting};
 
 use crate::column::Column;
+use crate::lookups::Lookup;
 use crate::names::{NameId, Names};
 use crate::process::Process;
 use crate::tables::Tables;
@@ -30,6 +31,8 @@ pub(crate) struct Capture {
     /// What became known of the names of flows' ends, flow by flow in the order of time.
     pub(crate) namings: Column<Naming>,
     pub(crate) names: Names,
+    /// The lookups of names, each with the place of its log.
+    pub(crate) lookups: Vec<(u32, Lookup)>,
 }
 
 impl Capture {
@@ -43,6 +46,7 @@ impl Capture {
             flows: Column::new(tables),
             namings: Column::new(tables),
             names: Names::new(tables),
+            lookups: Vec::new(),
         }
     }
 }

@@ -6,12 +6,14 @@ use std::fmt;
 use message_trace::{Endpoint, EndpointId, Error, Node, NodeId, Protocol};
 use rustc_hash::FxHashMap;
 
+use crate::addresses::Addresses;
 use crate::capture::{Capture, NONE};
 use crate::column::Column;
 use crate::connecting::Connecting;
 use crate::connections::Connection;
-use crate::datagram_flows::AllFlows;
+use crate::datagram_flows::{AllFlows, DatagramFlow};
 use crate::end::End;
+use crate::lookups::Lookups;
 use crate::names::{NO_NAME, NameId};
 use crate::numbered::{Numbered, OnLine};
 use crate::rows::{Place, Row, Slot};
@@ -73,6 +75,8 @@ enum Peer {
     Process(u32, u32),
     /// It is known by its counterpart alone.
     Of(u32),
+    /// What looks names up on a host, which is none of its processes.
+    NameLookup(u32),
 }
 
 /// Of a kind, two numbers, of which the lower one is often the one after that of the value before.
@@ -97,6 +101,7 @@ impl OnLine for Peer {
             Peer::Named(name, machine) => on_line(0, machine, name),
             Peer::Process(pid, machine) => on_line(1, machine, pid),
             Peer::Of(socket) => on_line(2, 0, socket),
+            Peer::NameLookup(host) => on_line(3, 0, host),
         }
     }
 }
@@ -139,7 +144,7 @@ impl<'a> Output<'a> {
     }
 
     /// The number of the next flow.
-    fn flow(&mut self) -> i64 {
+    pub(crate) fn flow(&mut self) -> i64 {
         self.flows += 1;
         self.next_flow += 1;
         self.next_flow - 1
@@ -193,7 +198,12 @@ impl<'a> Output<'a> {
 
     /// Adds the flows and slots of datagrams, flow by flow in the order of their beginnings; where the slots of each partition
     /// begin.
-    pub(crate) fn datagrams(&mut self, mut all: AllFlows) -> Result<Vec<u32>, Error> {
+    pub(crate) fn datagrams(
+        &mut self,
+        mut all: AllFlows,
+        lookups: &Lookups,
+        addresses: &Addresses,
+    ) -> Result<Vec<u32>, Error> {
         let begin = self.slots.len();
         let ends = [Place { node: 0, endpoint: 0 }; 2];
         let nothing = Slot { flow: 0, protocol: Protocol::Udp, ends };
@@ -201,17 +211,52 @@ impl<'a> Output<'a> {
         all.flows.sort_by_key(|(flow, place, _)| (flow.first, *place))?;
         for (flow, _, [from, to]) in all.flows.iter() {
             let number = self.flow();
+            let asker = self.asker(flow, lookups, addresses);
             for at in *from as usize..*to as usize {
                 let slot = all.slots[at];
                 let mut end = |side: usize| match flow.ends[side] {
                     End::Socket(socket) => self.traced(socket, slot.names[side]),
-                    End::Untraced { of, .. } => self.untraced(of, slot.names[side], side == 0),
+                    End::Untraced { of, .. } => {
+                        let asker = asker.filter(|_| side == 0).zip(self.named(slot.names[side]));
+                        match asker {
+                            Some((host, endpoint)) => {
+                                Ok(Place { node: self.name_lookup_of(host)?, endpoint })
+                            }
+                            None => self.untraced(of, slot.names[side], side == 0),
+                        }
+                    }
                 };
                 let ends = [end(0)?, end(1)?];
                 self.slots[begin + at] = Slot { flow: number, protocol: flow.protocol, ends };
             }
         }
         Ok(all.begins.iter().map(|of_partition| (begin + of_partition) as u32).collect())
+    }
+
+    /// The host whose name lookup a flow of datagrams comes from, if it is one.
+    fn asker(&self, flow: &DatagramFlow, lookups: &Lookups, addresses: &Addresses) -> Option<u32> {
+        let (End::Untraced { name, of }, Protocol::Udp) = (flow.ends[0], flow.protocol) else { return None };
+        let ip = self.capture.names.inet(name)?.ip();
+        let machine = match addresses.machines(ip) {
+            [only] => *only,
+            [] if ip.is_loopback() => self.sockets.get(of as usize)?.machine,
+            _ => return None,
+        };
+        lookups.host(machine, flow.first.0)
+    }
+
+    /// The node that looks names up for a process.
+    pub(crate) fn name_lookup(&mut self, process: u32) -> Result<NodeId, Error> {
+        let host = self.capture.processes.get(process as usize).map_or(0, |process| process.host);
+        self.name_lookup_of(host)
+    }
+
+    fn name_lookup_of(&mut self, host: u32) -> Result<NodeId, Error> {
+        let number = self.untraced.number(Peer::NameLookup(host))?;
+        if number as usize == self.seen.len() {
+            self.seen.push(Seen { of: NONE, name: NO_NAME, client: false })?;
+        }
+        Ok((self.capture.processes.len() + number as usize) as NodeId)
     }
 
     /// The end that is the socket number `place`, under the name `name` (its own, or as its peer sees it).
@@ -245,6 +290,10 @@ impl<'a> Output<'a> {
 
     /// The node of an untraced peer.
     fn untraced_node(&self, peer: Peer, seen: Seen) -> Node {
+        if let Peer::NameLookup(host) = peer {
+            let host = self.capture.hosts.get(host as usize).cloned().unwrap_or_default();
+            return Node { host, command: "name lookup".to_owned(), ..Node::default() };
+        }
         let address = self.capture.names.inet(seen.name);
         let host = || {
             let socket = self.sockets.get(seen.of as usize)?;
@@ -253,7 +302,7 @@ impl<'a> Output<'a> {
         let command = match (address, peer) {
             (Some(address), _) if seen.client => address.ip().to_string(),
             (_, Peer::Process(pid, _)) => format!("pid {pid}"),
-            (_, Peer::Of(_)) => "unknown".to_owned(),
+            (_, Peer::Of(_) | Peer::NameLookup(_)) => "unknown".to_owned(),
             (_, Peer::Named(name, _)) => {
                 let mut text = String::new();
                 self.endpoint(name, &mut text);
@@ -271,6 +320,7 @@ impl<'a> Output<'a> {
             command,
             executable: String::new(),
             traced: false,
+            unit: String::new(),
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use message_trace::parallel::{self, lock};
 use message_trace::spill::{Budget, Store};
-use message_trace::{DataDir, Nodes, Progress};
+use message_trace::{DataDir, Nodes, Progress, Protocol};
 use socket_log::layout::source;
 
 use crate::addresses::Addresses;
@@ -23,6 +23,7 @@ use crate::error::Error;
 use crate::first_calls::FirstCalls;
 use crate::host_facts;
 use crate::imported::{self, CallIds, Joining};
+use crate::lookups::Lookups;
 use crate::options::Options;
 use crate::output::Output;
 use crate::reach::Reach;
@@ -207,10 +208,22 @@ pub fn reconcile(
 
     outcome.translations.extend(translations.translations(&capture, &views, &translated));
 
+    let lookups = Lookups::of(&capture);
     let mut output = Output::new(&capture, &sockets.all);
     output.connections(&connections, &used)?;
-    for (piece, begin) in output.datagrams(flows)?.into_iter().enumerate() {
+    for (piece, begin) in output.datagrams(flows, &lookups, &addresses)?.into_iter().enumerate() {
         rows.set_begin(first + piece, begin);
+    }
+
+    let mut looked_up = Vec::new();
+    let messages = lookups.rows(&mut output, |row| {
+        looked_up.push(row);
+        Ok(())
+    })?;
+    rows.add_imported(looked_up)?;
+    if messages > 0 {
+        add(&mut outcome.messages, Protocol::Other.name(), messages);
+        outcome.both_ends += messages;
     }
 
     let mut hosts = host_facts::of(&capture);

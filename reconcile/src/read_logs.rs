@@ -15,6 +15,8 @@ use crate::machines::{self, Home, Machines};
 use crate::names::{NO_NAME, NameId};
 use crate::namespaces::Namespaces;
 use crate::process::{self, Process};
+use crate::program::Program;
+use crate::program_names;
 use crate::reconciliation::{DamagedLog, Reconciliation, UnendedLog, add};
 use crate::steady;
 use crate::survey::{Places, Survey, survey};
@@ -43,6 +45,7 @@ pub(crate) fn read(
         namespaces: Namespaces::default(),
         homes: Vec::new(),
         children: Vec::new(),
+        programs: Vec::new(),
     };
     parallel::in_order(
         threads,
@@ -70,6 +73,8 @@ struct Reader {
     homes: Vec<Home>,
     /// The processes that processes started: by whom, their numbers, and when.
     children: Vec<(u32, u32, i64)>,
+    /// What each process runs.
+    programs: Vec<Program>,
 }
 
 impl Reader {
@@ -97,6 +102,7 @@ impl Reader {
             namespaces,
             ended,
             children,
+            lookups,
             damage,
             counts,
         } = survey;
@@ -125,6 +131,7 @@ impl Reader {
             name_ids.push(capture.names.intern(name)?)?;
         }
         drop(names);
+        capture.lookups.extend(lookups.into_iter().map(|lookup| (place, lookup)));
         self.children.extend(children.into_iter().map(|(pid, time)| (place, pid, time)));
         let name = |local: u32| name_ids.get(local as usize).copied().unwrap_or(NO_NAME);
         let mut numbers = Places::default();
@@ -155,17 +162,19 @@ impl Reader {
             records,
         });
         capture.processes.push(process);
+        self.programs.push(Program::of(&header.executable, &header.arguments));
         Ok(())
     }
 
     /// Puts each process where it ran, and each flow where its socket is.
     fn finish(self) -> Capture {
-        let Reader { mut capture, machines, namespaces, mut homes, children, .. } = self;
+        let Reader { mut capture, machines, namespaces, mut homes, children, programs, .. } = self;
         machines::settle(&mut homes);
         for (process, home) in capture.processes.iter_mut().zip(homes) {
             (process.kernel, process.machine) = (home.kernel, home.machine);
         }
         process::start_by_parents(&mut capture.processes, &children);
+        program_names::settle(&mut capture.processes, programs);
         let of_namespaces = namespaces.machines(machines.count());
         let Capture { flows, processes, .. } = &mut capture;
         flows.for_each_mut(0..flows.len(), |flow| {

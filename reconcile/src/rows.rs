@@ -72,6 +72,12 @@ impl Row {
         }
     }
 
+    /// The row of a message of `slot` in that direction, without bytes that were counted, of the slot's nodes.
+    pub(crate) fn between(times: [i64; 4], slot: u32, direction: usize) -> Row {
+        let parts = 1 | if direction == 0 { 0 } else { BACKWARD };
+        Row { times, bytes: 0, slot, nodes: [NONE; 2], tids: [NO_THREAD; 2], parts }
+    }
+
     /// The same row as the first of its connection, which tells how that was made.
     pub(crate) fn opening(self) -> Row {
         Row { parts: self.parts | OPENS, ..self }

@@ -10,6 +10,7 @@ use socket_log::{Clock, Damage, Entry, Header, Log, OpenError, Record, Setting};
 
 use crate::capture::{Flow, Kind, NONE, Naming};
 use crate::column::Column;
+use crate::lookups::Lookup;
 use crate::names::Names;
 use crate::positions::Positions;
 use crate::reconciliation::{Reconciliation, add};
@@ -33,6 +34,7 @@ pub(crate) struct Survey {
     pub(crate) ended: Option<i64>,
     /// The processes that it started, by their numbers, and when.
     pub(crate) children: Vec<(u32, i64)>,
+    pub(crate) lookups: Vec<Lookup>,
     pub(crate) damage: Vec<Damage>,
     /// Its share of the counts.
     pub(crate) counts: Reconciliation,
@@ -65,7 +67,9 @@ pub(crate) fn survey(path: &Path, tables: &Tables) -> Result<Result<Survey, Open
         }));
     }
     damage.extend_from_slice(chunks.damage());
-    let Reading { mut flows, mut namings, names, namespaces, ended, children, counts, failed, .. } = reading;
+    let Reading {
+        mut flows, mut namings, names, namespaces, ended, children, lookups, counts, failed, ..
+    } = reading;
     if let Some(error) = failed {
         return Err(error);
     }
@@ -87,6 +91,7 @@ pub(crate) fn survey(path: &Path, tables: &Tables) -> Result<Result<Survey, Open
         namespaces,
         ended,
         children,
+        lookups,
         damage,
         counts,
     }))
@@ -102,6 +107,7 @@ struct Reading {
     ended: Option<u64>,
     /// By when in ticks they were started.
     children: Vec<(u32, u64)>,
+    lookups: Vec<Lookup>,
     counts: Reconciliation,
     has_positions: bool,
     positions: Positions,
@@ -119,6 +125,7 @@ impl Reading {
             namespaces: Vec::new(),
             ended: None,
             children: Vec::new(),
+            lookups: Vec::new(),
             counts: Reconciliation::default(),
             has_positions,
             positions: Positions::default(),
@@ -194,6 +201,10 @@ impl Reading {
             }
             Record::Process { event: ProcessEvent::Fork | ProcessEvent::Spawn, value } => {
                 self.children.push((value as u32, ticks));
+            }
+            Record::Call(call) if Lookup::is_made_by(call.api) => {
+                let (begin, duration) = (ticks, call.duration);
+                self.lookups.push(Lookup { api: call.api, tid, begin, duration });
             }
             Record::Anchor(_)
             | Record::Shutdown { .. }

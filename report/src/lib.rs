@@ -18,6 +18,7 @@
 pub mod clocks;
 mod delays;
 pub mod export;
+mod families;
 mod filtered;
 mod html;
 mod json;
@@ -40,6 +41,7 @@ mod samples;
 use std::io::{self, Write};
 
 pub use delays::{DelayReport, DelaysBy};
+pub use families::{Family, Together};
 pub use filtered::Filtered;
 pub use html::Html;
 pub use json::Json;

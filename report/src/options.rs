@@ -9,6 +9,8 @@ pub struct Options {
     pub sort: SortKey,
     /// How many patterns are shown; all of them when `None`.
     pub limit: Option<usize>,
+    /// Whether patterns of the same hops are one line of the terminal, see [`Family`](crate::Family).
+    pub fold: bool,
     /// The columns of the terminal. Lines are kept within it as long as it is at least 40.
     pub width: usize,
     /// Whether the terminal output has colours; false for a pipe.
@@ -19,6 +21,6 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { sort: SortKey::default(), limit: None, width: 100, color: false, unicode: true }
+        Options { sort: SortKey::default(), limit: None, fold: true, width: 100, color: false, unicode: true }
     }
 }

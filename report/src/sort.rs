@@ -73,15 +73,25 @@ impl SortKey {
 
     /// Its value for `pattern`.
     pub fn value(self, pattern: &PathPattern) -> f64 {
+        self.of(&Values::of(pattern))
+    }
+
+    fn of(self, values: &Values) -> f64 {
         match self {
-            SortKey::Total => pattern.total_time,
-            SortKey::Count => pattern.count as f64,
-            SortKey::Expected => pattern.expected,
-            SortKey::Confidence => pattern.expected_per_count(),
-            SortKey::Evidence => pattern.expected_per_root_count(),
-            SortKey::Mean => pattern.duration.mean,
-            SortKey::P99 => pattern.duration.p99,
+            SortKey::Total => values.total_time,
+            SortKey::Count => values.count,
+            SortKey::Expected => values.expected,
+            SortKey::Confidence => values.expected / values.count,
+            SortKey::Evidence => values.expected / values.count.sqrt(),
+            SortKey::Mean => values.mean,
+            SortKey::P99 => values.p99,
         }
+    }
+
+    /// Whether it is multiplied with how likely an instance is. By the others, something that was built once and is
+    /// hardly real could be first.
+    fn is_weighted(self) -> bool {
+        matches!(self, SortKey::Total | SortKey::Expected)
     }
 
     /// Its value for the delays of a node or a hop: as if each message were an instance that lasts for its delay.
@@ -103,9 +113,19 @@ impl SortKey {
         descending(self.value_of_delays(a), self.value_of_delays(b))
     }
 
-    /// Which of two patterns comes first.
+    /// Which of two patterns comes first: by its value but, where that says nothing of how real an instance is, first
+    /// those of which one at least is expected to be real.
     pub fn compare(self, a: &PathPattern, b: &PathPattern) -> Ordering {
-        descending(self.value(a), self.value(b))
+        self.compare_values(&Values::of(a), &Values::of(b))
+    }
+
+    /// The same of what patterns are together.
+    pub(crate) fn compare_values(self, a: &Values, b: &Values) -> Ordering {
+        let by_value = || descending(self.of(a), self.of(b));
+        match self.is_weighted() {
+            true => by_value(),
+            false => b.is_expected().cmp(&a.is_expected()).then_with(by_value),
+        }
     }
 
     /// `patterns` with the largest value first; equal ones stay in their order, and what has no value (the
@@ -114,6 +134,35 @@ impl SortKey {
         let mut ranked: Vec<&PathPattern> = patterns.iter().collect();
         ranked.sort_by(|a, b| self.compare(a, b));
         ranked
+    }
+}
+
+/// The least number of expected instances with which a pattern is shown as one that was expected once: 1.0.
+const EXPECTED_ONCE: f64 = 0.95;
+
+/// What patterns are ranked by; times are in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Values {
+    pub(crate) count: f64,
+    pub(crate) expected: f64,
+    pub(crate) total_time: f64,
+    pub(crate) mean: f64,
+    pub(crate) p99: f64,
+}
+
+impl Values {
+    fn of(pattern: &PathPattern) -> Values {
+        Values {
+            count: pattern.count as f64,
+            expected: pattern.expected,
+            total_time: pattern.total_time,
+            mean: pattern.duration.mean,
+            p99: pattern.duration.p99,
+        }
+    }
+
+    fn is_expected(&self) -> bool {
+        self.expected >= EXPECTED_ONCE
     }
 }
 
@@ -174,6 +223,19 @@ mod tests {
         assert_eq!(order(SortKey::Evidence, &patterns), [1, 3, 2, 0]); // 5, 3, 2, .63
         assert_eq!(order(SortKey::Mean, &patterns), [3, 2, 0, 1]);
         assert_eq!(order(SortKey::P99, &patterns), [2, 3, 0, 1]);
+    }
+
+    #[test]
+    fn what_is_hardly_real_is_not_first() {
+        let mut patterns = four();
+        // Seen once, and expected not at all, but longer than anything else.
+        let mut ghost = patterns[2].clone();
+        (ghost.id, ghost.count, ghost.expected, ghost.total_time) = (4, 1, 0.01, 10_000.0);
+        (ghost.duration.mean, ghost.duration.p99) = (1e6, 1e6);
+        patterns.push(ghost);
+        assert_eq!(order(SortKey::P99, &patterns), [2, 3, 0, 1, 4]);
+        assert_eq!(order(SortKey::Mean, &patterns)[4], 4);
+        assert_eq!(order(SortKey::Total, &patterns)[0], 4, "a value that is weighted stands for itself");
     }
 
     #[test]

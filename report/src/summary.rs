@@ -3,7 +3,7 @@
 use analyze::paths::PathPattern;
 
 use crate::clocks::Clock;
-use crate::{Filtered, Options};
+use crate::{Family, Filtered, Options};
 
 /// Everything an output shows.
 #[derive(Clone, Debug)]
@@ -69,6 +69,19 @@ impl Report<'_> {
         let mut ranked = options.sort.rank(self.patterns);
         ranked.truncate(options.limit.unwrap_or(usize::MAX));
         ranked
+    }
+
+    /// The families of patterns in the order of `options`, and no more than it allows. Where it does not fold, each
+    /// pattern is one by itself.
+    pub fn families(&self, options: &Options) -> Vec<Family<'_>> {
+        if !options.fold {
+            let alone = |lead| Family { lead, alike: Vec::new() };
+            return self.ranked(options).into_iter().map(alone).collect();
+        }
+        let mut families = Family::of(self.patterns);
+        families.sort_by(|one, other| one.compare(other, options.sort));
+        families.truncate(options.limit.unwrap_or(usize::MAX));
+        families
     }
 
     /// How many patterns there are.

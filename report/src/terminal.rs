@@ -11,8 +11,9 @@ use std::io::{self, Write};
 use analyze::paths::PathPattern;
 
 use crate::label::{ASCII, Signs, UNICODE};
+use crate::summary::share;
 use crate::units::{Duration, count, duration, expected, percent, plural, printable};
-use crate::{DelayReport, Meta, Options, Output, Report, SortKey};
+use crate::{DelayReport, Family, Meta, Options, Output, Report, SortKey};
 use columns::Columns;
 use paint::{Role, Row};
 
@@ -23,15 +24,17 @@ pub struct Terminal;
 impl Output for Terminal {
     fn write(&self, report: &Report<'_>, options: &Options, out: &mut dyn Write) -> io::Result<()> {
         let screen = Screen::new(options);
-        let ranked = report.ranked(options);
+        let families = report.families(options);
+        let leads: Vec<&PathPattern> = families.iter().map(|family| family.lead).collect();
         screen.header(report, options, out)?;
-        let columns = Columns::of(&ranked, &screen);
-        for pattern in &ranked {
+        let columns = Columns::of(&leads, &screen);
+        for family in &families {
             writeln!(out)?;
-            screen.headline(pattern, report, options, out)?;
-            tree::write(pattern, &columns, &screen, out)?;
+            screen.headline(family.lead, report, options, out)?;
+            screen.alike(family, report, out)?;
+            tree::write(family.lead, &columns, &screen, out)?;
         }
-        screen.footer(report, &ranked, out)
+        screen.footer(report, &families, out)
     }
 }
 
@@ -187,8 +190,27 @@ impl Screen {
         row.finish(out)
     }
 
+    /// How many patterns have the same hops in other numbers or orders, what all of them are together, and how to see them.
+    fn alike(&self, family: &Family<'_>, report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
+        if family.alike.is_empty() {
+            return Ok(());
+        }
+        let together = family.together();
+        let share = share(together.total_time, report.total_time());
+        let mut row = self.row();
+        row.push(Role::Dim, &format!("    with {} alike (--alike {})", family.alike.len(), family.lead.id));
+        row.items([
+            (Role::Dim, format!("{} of time", percent(share))),
+            (Role::Dim, format!("{} seen", count(together.count.max(0) as u64))),
+            (Role::Dim, format!("{} expected", expected(together.expected))),
+            (Role::Dim, format!("mean {}", self.text(duration(together.mean())))),
+        ]);
+        row.finish(out)
+    }
+
     /// What was left out, what the signs mean, and what to do next.
-    fn footer(&self, report: &Report<'_>, ranked: &[&PathPattern], out: &mut dyn Write) -> io::Result<()> {
+    fn footer(&self, report: &Report<'_>, families: &[Family<'_>], out: &mut dyn Write) -> io::Result<()> {
+        let ranked: Vec<&PathPattern> = families.iter().flat_map(Family::patterns).collect();
         let hidden = report.pattern_count() - ranked.len() as u64;
         if hidden > 0 {
             let shown: f64 = ranked.iter().map(|pattern| report.share(pattern)).sum();
@@ -199,8 +221,8 @@ impl Screen {
             row.finish(out)?;
         }
         let is_untraced =
-            |pattern: &&PathPattern| pattern.hops.iter().any(|hop| !hop.src_traced || !hop.dst_traced);
-        self.end(&report.meta, ranked.iter().any(is_untraced), out)
+            |family: &Family<'_>| family.lead.hops.iter().any(|hop| !hop.src_traced || !hop.dst_traced);
+        self.end(&report.meta, families.iter().any(is_untraced), out)
     }
 
     /// What the mark of untraced nodes means, if there is one, and what to do next.

@@ -33,6 +33,9 @@ pub struct Header {
     pub source: u32,
     /// The inode of the process's network namespace when the log began; 0 where it is not known.
     pub namespace: u64,
+    /// The process's control groups when the log began, as `/proc/self/cgroup` has them, cut where they were too
+    /// long for the header; empty where they are not known.
+    pub cgroup: String,
     /// The host's name.
     pub host: String,
     /// The path of the executable.
@@ -105,6 +108,7 @@ pub(crate) fn parse_header(page: &[u8]) -> Result<Header, HeaderProblem> {
         has_positions: word(offset_of!(FileHeader, keeps_newest)) == KEEPS_NEWEST,
         source: word(offset_of!(FileHeader, source)),
         namespace: long(offset_of!(FileHeader, namespace)),
+        cgroup: first_text(bytes(offset_of!(FileHeader, cgroup), 512)),
         host: first_text(bytes(offset_of!(FileHeader, host), 128)),
         executable: first_text(bytes(offset_of!(FileHeader, executable), 1024)),
         arguments: texts(bytes(offset_of!(FileHeader, arguments), 2048)),
@@ -138,6 +142,7 @@ mod tests {
         let mut log = LogWriter::new("alpha", 7, "/bin/x");
         log.set_arguments(&["x", "-v"]).set_parent(3).set_boot_id(*b"0123456789abcdef");
         log.set_source(source::PACKETS).set_namespace(0x1_0000_0002).set_state(state::EXITED);
+        log.set_cgroup("0::/a.service\n");
         log.set_start(500).set_epoch(EPOCH + 1);
         let Ok(header) = parse_header(&log.bytes()) else { panic!("no header") };
         let start = Anchor { ticks: 500, monotonic: 500, realtime: EPOCH + 501 };
@@ -155,6 +160,7 @@ mod tests {
             has_positions: false,
             source: source::PACKETS,
             namespace: 0x1_0000_0002,
+            cgroup: "0::/a.service\n".into(),
             host: "alpha".into(),
             executable: "/bin/x".into(),
             arguments: vec!["x".into(), "-v".into()],
@@ -165,6 +171,8 @@ mod tests {
     #[test]
     fn a_log_that_says_nothing_of_them_is_the_library_s_in_an_unknown_namespace() {
         let header = parse_header(&LogWriter::new("alpha", 7, "/bin/x").bytes());
-        assert!(header.is_ok_and(|header| header.source == source::LIBRARY && header.namespace == 0));
+        assert!(header.is_ok_and(|header| header.source == source::LIBRARY
+            && header.namespace == 0
+            && header.cgroup.is_empty()));
     }
 }

@@ -194,6 +194,14 @@ impl<'batch> Columns<'batch> {
         if self.has_values(name) { self.int32(name).map(Some) } else { Ok(None) }
     }
 
+    /// A column of texts that tables of older versions are without; `None` also where no row has a value.
+    ///
+    /// # Errors
+    /// When it is of another type.
+    pub fn texts_if_any(&self, name: &str) -> Result<Option<Vec<Option<&str>>>, Error> {
+        if self.has_values(name) { self.texts(name).map(Some) } else { Ok(None) }
+    }
+
     /// Whether there is such a column, and a row has a value in it.
     fn has_values(&self, name: &str) -> bool {
         self.batch.column_by_name(name).is_some_and(|array| array.null_count() < array.len())

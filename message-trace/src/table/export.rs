@@ -178,11 +178,11 @@ mod tests {
 
     #[test]
     fn csv_has_its_header_once_also_without_rows() {
-        const HEADER: &str = "id,host,pid,start,command,executable,traced,parent_pid\n";
+        const HEADER: &str = "id,host,pid,start,command,executable,traced,parent_pid,unit\n";
         assert_eq!(exported(&Nodes::default(), Format::Csv), HEADER);
         let node = Node { host: "h".into(), pid: Some(7), command: "a,b".into(), ..Node::default() };
         let rows = exported(&Nodes(vec![node]), Format::Csv);
-        assert_eq!(rows, format!("{HEADER}0,h,7,,\"a,b\",,false,\n"));
+        assert_eq!(rows, format!("{HEADER}0,h,7,,\"a,b\",,false,,\n"));
     }
 
     #[test]

@@ -20,6 +20,7 @@ fn schema() -> SchemaRef {
         required("executable", DataType::Utf8),
         required("traced", DataType::Boolean),
         nullable("parent_pid", DataType::Int32),
+        nullable("unit", DataType::Utf8),
     ])
 }
 
@@ -67,6 +68,7 @@ impl Nodes {
             columns::text(rows().map(|node| Some(&node.executable))),
             columns::boolean(rows().map(|node| node.traced)),
             columns::int32(rows().map(|node| node.parent_pid)),
+            columns::text(rows().map(|node| Some(&node.unit).filter(|unit| !unit.is_empty()))),
         ];
         columns::batch(path, &schema(), arrays)
     }
@@ -83,8 +85,9 @@ impl Nodes {
             let (host, pid, start) = (table.texts("host")?, table.int32("pid")?, table.int64("start")?);
             let (command, executable) = (table.texts("command")?, table.texts("executable")?);
             let traced = table.boolean("traced")?;
-            // Tables of before have none.
+            // Tables of older versions have none of these.
             let parent_pid = table.int32_if_any("parent_pid")?;
+            let unit = table.texts_if_any("unit")?;
             for row in 0..batch.num_rows() {
                 nodes.push(Node {
                     host: table.some("host", host[row])?.to_owned(),
@@ -94,6 +97,7 @@ impl Nodes {
                     command: table.some("command", command[row])?.to_owned(),
                     executable: table.some("executable", executable[row])?.to_owned(),
                     traced: traced[row],
+                    unit: unit.as_ref().and_then(|units| units[row]).unwrap_or_default().to_owned(),
                 });
             }
         }

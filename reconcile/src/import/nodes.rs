@@ -16,7 +16,8 @@ use super::values::{Unit, Wrong};
 /// The nodes by their ids in the table.
 pub(super) struct NodeTable(FxHashMap<Box<str>, NodeId>);
 
-const NAMES: [&str; 8] = ["id", "host", "pid", "start", "command", "executable", "traced", "parent_pid"];
+const NAMES: [&str; 9] =
+    ["id", "host", "pid", "start", "command", "executable", "traced", "parent_pid", "unit"];
 
 impl NodeTable {
     /// Reads the table `file` into `target`. A node that is wrong is an error, as every message of it would be.
@@ -55,6 +56,7 @@ impl NodeTable {
                     command: row.text(4)?.to_owned(),
                     executable: row.text(5)?.to_owned(),
                     traced: row.field(6) == b"true",
+                    unit: row.text(8)?.to_owned(),
                 };
                 nodes.insert(Box::from(row.name(0)?), target.add(row.file, node)?);
                 Ok::<(), Unused>(())

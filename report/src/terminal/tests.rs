@@ -40,11 +40,12 @@ fn narrow_and_ascii() {
 fn what_connections_take_has_columns_where_it_is_noticeable() {
     let patterns = [samples::connecting(), samples::cached()];
     for width in [120, 80, 60] {
-        let text = written(&patterns, samples::meta(), &Options { width, ..Options::default() });
+        let text = written(&patterns, samples::meta(), &Options { width, fold: false, ..Options::default() });
         assert_fits(&text, width);
         assert!(text.lines().any(|line| line.contains("connect   in share")), "{text}");
     }
-    let text = written(&patterns, samples::meta(), &Options { width: 120, ..Options::default() });
+    let text =
+        written(&patterns, samples::meta(), &Options { width: 120, fold: false, ..Options::default() });
     assert_golden("connecting.txt", &text);
     let mut hardly = samples::connecting();
     hardly.hops[2].connect.as_mut().unwrap().share = 0.0001;
@@ -94,8 +95,21 @@ fn long_and_deep_patterns_fit() {
 }
 
 #[test]
+fn patterns_of_the_same_hops_are_one_line_that_opens() {
+    let patterns = [samples::cached(), samples::forked(), samples::connecting()];
+    for width in [120, 80, 60] {
+        let text = written(&patterns, samples::meta(), &Options { width, ..Options::default() });
+        assert_fits(&text, width);
+        let heads = |line: &&str| line.starts_with('#');
+        assert_eq!(text.lines().filter(heads).count(), 2, "{text}");
+        assert!(text.contains("with 1 alike (--alike 0)") && text.contains("424 seen"), "{text}");
+        assert!(!text.contains("not shown"), "{text}");
+    }
+}
+
+#[test]
 fn many_patterns() {
-    let options = Options { limit: Some(20), ..Options::default() };
+    let options = Options { limit: Some(20), fold: false, ..Options::default() };
     let text = written(&samples::many(10_000), samples::meta(), &options);
     assert!(text.contains("9,980 patterns not shown"));
     assert_fits(&text, 100);

@@ -15,6 +15,10 @@ pub(crate) struct Filter {
     /// Only the pattern that the report calls #N; may be given several times
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..))]
     pub(crate) pattern: Vec<i64>,
+    /// Only the pattern that the report calls #N and those like it: the same hops in other numbers or orders, which are
+    /// one line otherwise
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..))]
+    pub(crate) alike: Vec<i64>,
     /// Only paths that begin at this time or later: seconds since the trace's beginning (12.5), a time span since
     /// then (200ms, 1m30s), or a time of day (2026-11-22T15:04:05Z)
     #[arg(long, value_name = "TIME", value_parser = moment)]
@@ -30,7 +34,8 @@ pub(crate) struct Filter {
 impl Filter {
     /// Whether nothing was asked for.
     pub(crate) fn is_empty(&self) -> bool {
-        let Filter { through, pattern, from, to, min_confidence } = self;
-        through.is_empty() && pattern.is_empty() && from.is_none() && to.is_none() && min_confidence.is_none()
+        let Filter { through, pattern, alike, from, to, min_confidence } = self;
+        let any = [pattern, alike].into_iter().all(Vec::is_empty);
+        through.is_empty() && any && from.is_none() && to.is_none() && min_confidence.is_none()
     }
 }

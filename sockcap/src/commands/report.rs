@@ -32,6 +32,8 @@ pub(crate) fn run(arguments: &Report) -> Result<ExitCode, Error> {
     let options = Options {
         sort: arguments.sort,
         limit: Some(arguments.limit),
+        // Patterns that are asked for by their numbers are all shown.
+        fold: filter.as_ref().is_none_or(|filter| filter.patterns.is_empty()),
         width: output::width(),
         color: output::color(arguments.color),
         unicode: output::unicode(),

@@ -42,6 +42,12 @@ impl LogWriter {
         self
     }
 
+    /// Sets what `/proc/self/cgroup` had, nothing (not known) by default.
+    pub fn set_cgroup(&mut self, text: &str) -> &mut LogWriter {
+        self.put(offset_of!(FileHeader, cgroup), text.as_bytes());
+        self
+    }
+
     /// Sets the wall-clock time at tick 0, of this and all further records.
     pub fn set_epoch(&mut self, epoch: i64) -> &mut LogWriter {
         self.epoch = epoch;

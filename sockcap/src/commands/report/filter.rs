@@ -1,10 +1,12 @@
 //! From what was asked for on the command line to the filter of an analysis: moments become times of the trace, and what cannot
 //! be is said with the flag that it is of.
 
+use std::cmp::Ordering;
+
 use analyze::AnalysisSummary;
-use analyze::paths::{PathFilter, node_names};
+use analyze::paths::{ChosenPatterns, PathFilter, node_names};
 use message_trace::DataDir;
-use report::Filtered;
+use report::{Family, Filtered};
 
 use crate::cli::{Filter, Moment};
 use crate::error::Error;
@@ -23,16 +25,17 @@ pub(super) fn of(
         return Ok(None);
     }
     let totals = &summary.totals;
-    let unknown = arguments
-        .pattern
-        .iter()
-        .find(|pattern| u64::try_from(**pattern).is_ok_and(|id| id >= totals.patterns));
-    if let Some(unknown) = unknown {
+    let asked = || {
+        let patterns = arguments.pattern.iter().map(|number| ("--pattern", *number));
+        patterns.chain(arguments.alike.iter().map(|number| ("--alike", *number)))
+    };
+    let is_unknown = |number: i64| u64::try_from(number).is_ok_and(|id| id >= totals.patterns);
+    if let Some((flag, unknown)) = asked().find(|(_, number)| is_unknown(*number)) {
         let known = match totals.patterns {
             0 => "there are no patterns".to_owned(),
             all => format!("they are numbered from 0 to {}, as 'sockcap report' shows them", all - 1),
         };
-        return Err(Error::Usage(format!("--pattern {unknown}: there is no such pattern; {known}")));
+        return Err(Error::Usage(format!("{flag} {unknown}: there is no such pattern; {known}")));
     }
     let begin = match arguments.from.is_some() || arguments.to.is_some() {
         true => page::begin(data)?.unwrap_or_default(),
@@ -48,13 +51,36 @@ pub(super) fn of(
     }
     let filter = PathFilter {
         through: arguments.through.clone(),
-        patterns: arguments.pattern.clone(),
+        patterns: patterns(arguments, data)?,
         from,
         to,
         min_confidence: arguments.min_confidence,
     };
     known_names(&filter, data)?;
     Ok(Some(Filtered { filter, begin, of_patterns: totals.patterns, of_instances: totals.instances }))
+}
+
+/// The patterns that are asked for by their numbers, and those like them.
+fn patterns(arguments: &Filter, data: &DataDir) -> Result<Vec<i64>, Error> {
+    let mut patterns = arguments.pattern.clone();
+    if arguments.alike.is_empty() {
+        return Ok(patterns);
+    }
+    // Those that the report folds.
+    let first = ChosenPatterns::read(&data.patterns(), super::MOST, |_, _| Ordering::Equal)?.patterns;
+    let mut alike = arguments.alike.clone();
+    for family in Family::of(&first) {
+        let members: Vec<i64> = family.patterns().map(|pattern| pattern.id).collect();
+        if alike.iter().any(|number| members.contains(number)) {
+            alike.retain(|number| !members.contains(number));
+            patterns.extend(members);
+        }
+    }
+    // Behind those that are read, each stands for itself.
+    patterns.extend(alike);
+    patterns.sort_unstable();
+    patterns.dedup();
+    Ok(patterns)
 }
 
 /// Refuses a name that no node has: that is a slip more often than a question.

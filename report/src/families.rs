@@ -1,0 +1,171 @@
+//! Patterns that users take for one: the same hops, passed another number of times or in another order. A
+//! loop that ran three times in one request and four times in the next makes two patterns; so do concurrent
+//! calls that answer in another order.
+//!
+//! ```text
+//! web → db, db → web                           one family: the same two hops, once,
+//! web → db, db → web, web → db, db → web       twice,
+//! web → db, web → db, db → web, db → web       or twice at once
+//! ```
+
+use std::cmp::Ordering;
+
+use analyze::paths::{Hop, PathPattern};
+use message_trace::Protocol;
+use rustc_hash::FxHashMap;
+
+use crate::SortKey;
+use crate::sort::Values;
+
+/// Patterns of the same hops, which are shown as one line that opens.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Family<'a> {
+    /// The one that stands for all: that with the largest total time.
+    pub lead: &'a PathPattern,
+    /// The others, in their order.
+    pub alike: Vec<&'a PathPattern>,
+}
+
+/// What all patterns of a family are together.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Together {
+    /// How many instances were built.
+    pub count: i64,
+    /// How many of them are expected to be real.
+    pub expected: f64,
+    /// The sum of their total times, in nanoseconds.
+    pub total_time: f64,
+}
+
+impl Together {
+    /// The mean duration of an instance, in nanoseconds.
+    pub fn mean(&self) -> f64 {
+        self.total_time / self.expected
+    }
+}
+
+impl<'a> Family<'a> {
+    /// The families of `patterns`, in the order of their leads' numbers.
+    pub fn of(patterns: impl IntoIterator<Item = &'a PathPattern>) -> Vec<Family<'a>> {
+        let mut in_order: Vec<&PathPattern> = patterns.into_iter().collect();
+        in_order.sort_by_key(|pattern| pattern.id);
+        let mut families: Vec<Family<'a>> = Vec::new();
+        let mut places: FxHashMap<Vec<HopKey<'a>>, usize> = FxHashMap::default();
+        for pattern in in_order {
+            let place = *places.entry(signature(pattern)).or_insert(families.len());
+            match families.get_mut(place) {
+                Some(family) => family.alike.push(pattern),
+                None => families.push(Family { lead: pattern, alike: Vec::new() }),
+            }
+        }
+        families
+    }
+
+    /// All patterns of the family, the lead first.
+    pub fn patterns(&self) -> impl Iterator<Item = &'a PathPattern> {
+        std::iter::once(self.lead).chain(self.alike.iter().copied())
+    }
+
+    /// What all patterns are together.
+    pub fn together(&self) -> Together {
+        self.patterns().fold(Together::default(), |sum, pattern| Together {
+            count: sum.count + pattern.count,
+            expected: sum.expected + pattern.expected,
+            total_time: sum.total_time + pattern.total_time,
+        })
+    }
+
+    /// Which of two families comes first.
+    pub fn compare(&self, other: &Family<'_>, key: SortKey) -> Ordering {
+        key.compare_values(&self.values(), &other.values())
+    }
+
+    /// What it is ranked by: what all are together, and the 99th percentile of the lead, as those of several patterns
+    /// make no percentile of all.
+    fn values(&self) -> Values {
+        let together = self.together();
+        Values {
+            count: together.count as f64,
+            expected: together.expected,
+            total_time: together.total_time,
+            mean: together.mean(),
+            p99: self.lead.duration.p99,
+        }
+    }
+}
+
+/// What makes a hop another one.
+type HopKey<'a> = (&'a str, &'a str, &'a str, &'a str, Protocol);
+
+fn hop_key(hop: &Hop) -> HopKey<'_> {
+    (&hop.src, &hop.dst, &hop.src_port, &hop.dst_port, hop.protocol)
+}
+
+/// The hop that begins the pattern, and its different hops in a fixed order.
+fn signature(pattern: &PathPattern) -> Vec<HopKey<'_>> {
+    let mut hops: Vec<HopKey<'_>> = pattern.hops.iter().map(hop_key).collect();
+    let root = hops.first().cloned();
+    hops.sort_unstable();
+    hops.dedup();
+    root.into_iter().chain(hops).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+
+    /// The sample whose app asks redis this many times, with that number and total time.
+    fn looped(id: i64, times: usize, total_time: f64) -> PathPattern {
+        let mut pattern = samples::cached();
+        let (call, answer) = (pattern.hops[2].clone(), pattern.hops[3].clone());
+        for _ in 1..times {
+            pattern.hops.splice(4..4, [call.clone(), answer.clone()]);
+        }
+        (pattern.id, pattern.total_time) = (id, total_time);
+        (pattern.count, pattern.expected) = (10, 5.0);
+        pattern
+    }
+
+    #[test]
+    fn loops_of_other_counts_are_one_family() {
+        let patterns = [looped(3, 4, 10.0), looped(0, 1, 90.0), samples::forked(), looped(2, 2, 20.0)];
+        let families = Family::of(&patterns);
+        let ids: Vec<Vec<i64>> =
+            families.iter().map(|family| family.patterns().map(|pattern| pattern.id).collect()).collect();
+        assert_eq!(ids, [vec![0, 2, 3], vec![1]]);
+        let together = families[0].together();
+        assert_eq!(together, Together { count: 30, expected: 15.0, total_time: 120.0 });
+        assert_eq!(together.mean(), 8.0);
+    }
+
+    #[test]
+    fn another_order_is_the_same_family_and_another_server_is_not() {
+        let mut swapped = samples::forked();
+        swapped.id = 7;
+        swapped.hops.swap(1, 3);
+        swapped.hops.swap(2, 4);
+        let mut other = samples::forked();
+        other.id = 8;
+        other.hops[6].dst_port = "515".to_owned();
+        assert_eq!(Family::of(&[samples::forked(), swapped, other]).len(), 2);
+    }
+
+    #[test]
+    fn a_path_that_begins_elsewhere_is_another_family() {
+        let mut torn = samples::cached();
+        torn.id = 9;
+        torn.hops.rotate_left(1);
+        assert_eq!(Family::of(&[samples::cached(), torn]).len(), 2);
+    }
+
+    #[test]
+    fn families_are_ranked_by_what_they_are_together() {
+        let mut lone = samples::forked();
+        (lone.id, lone.total_time, lone.expected, lone.count) = (1, 100.0, 20.0, 20);
+        let patterns = [looped(0, 1, 101.0), lone, looped(2, 2, 50.0), looped(3, 3, 60.0)];
+        let families = Family::of(&patterns);
+        assert_eq!(families[0].compare(&families[1], SortKey::Total), Ordering::Less);
+        assert_eq!(families[0].compare(&families[1], SortKey::Expected), Ordering::Greater);
+    }
+}
