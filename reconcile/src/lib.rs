@@ -47,6 +47,7 @@ mod fat;
 mod first_calls;
 mod greeting;
 mod half_flows;
+mod holes;
 mod host_facts;
 pub mod import;
 mod imported;
@@ -98,6 +99,7 @@ mod ways;
 pub use calls::{Part, Seen, Transfer};
 pub use clocks::Clocks;
 pub use error::Error;
+pub use holes::Hole;
 pub use options::Options;
 pub use pipeline::reconcile;
 pub use reconciliation::{

@@ -11,6 +11,7 @@ use socket_log::{Damage, Header, OpenError};
 use crate::capture::{Capture, Flow, LogFile, NONE, Naming};
 use crate::column::Column;
 use crate::error::Error;
+use crate::holes;
 use crate::machines::{self, Home, Machines};
 use crate::names::{NO_NAME, NameId};
 use crate::namespaces::Namespaces;
@@ -46,6 +47,7 @@ pub(crate) fn read(
         homes: Vec::new(),
         children: Vec::new(),
         programs: Vec::new(),
+        lost: Vec::new(),
     };
     parallel::in_order(
         threads,
@@ -58,7 +60,9 @@ pub(crate) fn read(
             Ok(())
         },
     )?;
+    let lost = std::mem::take(&mut reader.lost);
     let mut capture = reader.finish();
+    outcome.holes = holes::of(&capture, &lost);
     outcome.hosts = capture.hosts.len() as u64;
     steady::align(&mut capture);
     Ok(capture)
@@ -75,6 +79,8 @@ struct Reader {
     children: Vec<(u32, u32, i64)>,
     /// What each process runs.
     programs: Vec<Program>,
+    /// Records that were lost: of which process, why, and how many.
+    lost: Vec<(u32, &'static str, u64)>,
 }
 
 impl Reader {
@@ -106,8 +112,11 @@ impl Reader {
             damage,
             counts,
         } = survey;
-        for (name, count) in lost::NAMES.iter().zip(header.lost) {
-            add(&mut outcome.lost_records, if name.is_empty() { "other" } else { name }, count);
+        let place = self.capture.processes.len() as u32;
+        for (name, count) in lost::NAMES.iter().zip(header.lost).filter(|(_, count)| *count > 0) {
+            let cause = if name.is_empty() { "other" } else { name };
+            add(&mut outcome.lost_records, cause, count);
+            self.lost.push((place, cause, count));
         }
         // A process that became another program goes on in that one's log.
         outcome.processes += u64::from(header.state != state::REPLACED);

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use socket_log::Log;
 use socket_log::layout::state;
 
+use crate::holes::Hole;
 use crate::json;
 
 /// Counts by a name: of a protocol, or of a cause.
@@ -64,6 +65,8 @@ pub struct Reconciliation {
     pub failed_calls: Counts,
     /// Records that could not be written during capture, by cause.
     pub lost_records: Counts,
+    /// The same by program and cause, the largest number first.
+    pub holes: Vec<Hole>,
     /// Logs with damage; what was whole in them was used.
     pub damaged: Vec<DamagedLog>,
     /// Logs that had not ended when they were read: their processes ran on, or were killed.

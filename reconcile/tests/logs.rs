@@ -35,6 +35,8 @@ fn a_damaged_log_is_named_and_the_rest_is_used() {
     assert!(damaged[0].what[0].starts_with(&format!("offset {}", HEADER_BYTES + CHUNK_BYTES)), "{damaged:?}");
     assert!(damaged[1].file.ends_with("c.sclog"), "{damaged:?}");
     assert_eq!(outcome.counts.lost_records["disk full"], 3);
+    let [hole] = &outcome.counts.holes[..] else { panic!("{:?}", outcome.counts.holes) };
+    assert_eq!((hole.program.as_str(), hole.cause.as_str(), hole.records), ("client", "disk full", 3));
     assert_eq!((outcome.counts.logs, outcome.counts.processes), (3, 2));
 }
 

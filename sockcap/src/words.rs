@@ -58,7 +58,9 @@ pub(crate) fn notes(found: &Reconciliation) -> Vec<Note> {
         counts.iter().map(|(cause, count)| note(format!("{what}: {cause}"), *count)).collect()
     };
     let mut notes = Vec::new();
-    notes.extend(causes(&found.lost_records, "records lost while recording"));
+    notes.extend(found.holes.iter().map(|hole| {
+        note(format!("records of {} lost while recording: {}", hole.program, hole.cause), hole.records)
+    }));
     notes.push(note("logs with damage, read as far as they are whole".into(), found.damaged.len() as u64));
     notes.extend(causes(&found.send_only, "messages without a time of receipt"));
     notes.extend(causes(&found.receive_only, "messages without a time of sending"));
