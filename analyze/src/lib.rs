@@ -13,6 +13,7 @@ mod evidence;
 mod fixture;
 pub mod infer;
 pub mod naming;
+mod one_sided;
 mod options;
 mod parallel;
 pub mod paths;
@@ -21,6 +22,7 @@ mod stretches;
 pub use analysis::{AnalysisSummary, Totals, analyze};
 pub use doubts::{Doubt, DoubtCause};
 pub use evidence::Evidence;
+pub use one_sided::{MissingEnd, OneSided, one_sided};
 #[doc(hidden)]
 pub use options::Pieces;
 pub use options::{Algorithm, ConvolutionOptions, NestingOptions, Options, Resources};

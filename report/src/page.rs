@@ -12,6 +12,7 @@ mod map;
 mod names;
 mod number;
 mod observed;
+mod one_sided;
 mod overview;
 mod sample;
 mod series;
@@ -20,6 +21,7 @@ mod tests;
 
 use std::sync::Arc;
 
+use analyze::OneSided;
 use analyze::paths::{PathPattern, TimedInstance};
 use rustc_hash::FxHashMap;
 
@@ -30,6 +32,7 @@ use crate::{Options, Report};
 use details::Details;
 use names::Names;
 use observed::Observed;
+use one_sided::OneSidedMessages;
 use overview::Overview;
 use series::{PATTERN_SLICES, Series, Slices};
 
@@ -62,6 +65,7 @@ pub struct PageBuilder<'a> {
     series: Series,
     slices: Slices,
     begin: i64,
+    one_sided: OneSidedMessages,
 }
 
 impl<'a> PageBuilder<'a> {
@@ -76,7 +80,13 @@ impl<'a> PageBuilder<'a> {
         let most = instances_of_each(&ranked);
         let series = Series::of(begin, span);
         let slices = Slices::of(begin, span, PATTERN_SLICES);
-        PageBuilder { report, options, ranked, rank, observed, most, series, slices, begin }
+        let one_sided = OneSidedMessages::default();
+        PageBuilder { report, options, ranked, rank, observed, most, series, slices, begin, one_sided }
+    }
+
+    /// Says whose messages were seen at one end only, those with the most first.
+    pub fn one_sided(&mut self, found: &[OneSided]) {
+        self.one_sided = OneSidedMessages::of(found);
     }
 
     /// Adds an instance; also of a pattern that is not in the page, which counts in the series.
@@ -111,7 +121,8 @@ impl<'a> PageBuilder<'a> {
         }
         // Last, as it has all names.
         let series = self.series.columns();
-        let overview = Overview::of(self.report, &self.ranked, &self.options, &map, series, &mut names);
+        let mut overview = Overview::of(self.report, &self.ranked, &self.options, &map, series, &mut names);
+        overview.one_sided = self.one_sided;
         Ok(Page { overview: serde_json::to_vec(&overview)?, details })
     }
 }

@@ -1,8 +1,10 @@
 //! The data of the HTML page, out of a data directory: the report with the instances of its patterns, read piece by piece.
 
 use analyze::paths::{LeftInstances, PathFilter};
+use analyze::{AnalysisSummary, OneSided};
 use message_trace::table::columns::Columns;
 use message_trace::{DataDir, table};
+use reconcile::Reconciliation;
 use report::page::{Instances, Page, PageBuilder};
 use report::{Options, Report};
 
@@ -17,6 +19,7 @@ pub(crate) fn read(
     mut all: Option<&mut Instances>,
 ) -> Result<Page, Error> {
     let mut builder = PageBuilder::new(report, options);
+    builder.one_sided(&one_sided(data)?);
     let instances = LeftInstances::open(data, filter)?;
     for piece in 0..instances.pieces() {
         instances.read(piece, |instance| {
@@ -28,6 +31,16 @@ pub(crate) fn read(
         })?;
     }
     builder.finish().map_err(|error| Error::Output(error.into()))
+}
+
+/// Whose messages were seen at one end only. Where reconcile saw both ends of all, nothing is read for it.
+fn one_sided(data: &DataDir) -> Result<Vec<OneSided>, Error> {
+    if Reconciliation::read(data)
+        .is_ok_and(|found| found.send_only.is_empty() && found.receive_only.is_empty())
+    {
+        return Ok(Vec::new());
+    }
+    Ok(analyze::one_sided(data, &AnalysisSummary::read(&data.analysis())?.options)?)
 }
 
 /// When the first event of the trace was: its messages are in that order.

@@ -56,7 +56,7 @@ fn the_page_works_in_a_browser() {
         .unwrap_or_else(|| {
             panic!("Debian's package chromium is not installed: run scripts/test, which installs it")
         });
-    let shots = target_directory().join("page-screenshots");
+    let shots = target_directory().join("screenshots/made");
     if shots.exists() {
         fs::remove_dir_all(&shots).unwrap();
     }
@@ -69,5 +69,5 @@ fn the_page_works_in_a_browser() {
             .current_dir(web()),
     );
     let shots = fs::read_dir(&shots).expect("screenshots").count();
-    assert!(shots >= 20, "{shots} screenshots");
+    assert!(shots >= 80, "{shots} screenshots");
 }

@@ -1,7 +1,8 @@
 // The page: what was traced, the tabs, and what the chosen one shows.
 
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { ClocksView } from "./clocks/clocks";
+import { NotSeen } from "./clocks/not_seen";
 import { colorNodes } from "./colors";
 import type { Source } from "./data/source";
 import type { Overview } from "./data/types";
@@ -11,6 +12,7 @@ import { Help } from "./help";
 import { help } from "./keys";
 import { MapView } from "./map/map";
 import { Detail } from "./pattern/detail";
+import { useListed } from "./patterns/chosen";
 import { PatternList } from "./patterns/list";
 import { Shares } from "./patterns/shares";
 import { choose, pattern, tab, TABS, type Tab } from "./state";
@@ -33,15 +35,25 @@ export function App({ source }: { source: Source }) {
   }, [source]);
   if (failed) return <p class="error" role="alert">{failed}</p>;
   if (!overview) return <p class="fine" role="status">Loading…</p>;
+  return <Loaded source={source} overview={overview} />;
+}
+
+interface Shown {
+  source: Source;
+  overview: Overview;
+}
+
+function Loaded({ source, overview }: Shown) {
+  const listed = useListed(overview);
   return (
     <>
       <Header overview={overview} />
       <main>
         <div id="panel" role="tabpanel" aria-labelledby={`tab-${tab.value}`} data-tab={tab.value}>
-        {tab.value === "patterns" && <Patterns source={source} overview={overview} />}
-        {tab.value === "map" && <MapView overview={overview} />}
-        {tab.value === "time" && <OverTime source={source} overview={overview} />}
-        {tab.value === "clocks" && <ClocksView overview={overview} />}
+          {tab.value === "patterns" && <Patterns source={source} overview={overview} {...listed} />}
+          {tab.value === "map" && <MapView overview={overview} />}
+          {tab.value === "time" && <OverTime source={source} overview={overview} rank={listed.chosen} />}
+          {tab.value === "clocks" && <ClocksView overview={overview} />}
         </div>
       </main>
       <Help />
@@ -51,15 +63,16 @@ export function App({ source }: { source: Source }) {
 
 function Header({ overview }: { overview: Overview }) {
   const facts: [string, string][] = [
-    [count(overview.pattern_count), "patterns"],
-    [count(overview.instances), "instances"],
+    [count(overview.pattern_count), overview.pattern_count === 1 ? "pattern" : "patterns"],
+    [count(overview.instances), overview.instances === 1 ? "instance" : "instances"],
     [expected(overview.expected_paths), "expected"],
-    [count(overview.messages), "messages"],
-    [count(overview.processes), "processes"],
-    [count(overview.hosts), "hosts"],
+    [count(overview.messages), overview.messages === 1 ? "message" : "messages"],
+    [count(overview.processes), overview.processes === 1 ? "process" : "processes"],
+    [count(overview.hosts), overview.hosts === 1 ? "host" : "hosts"],
     [duration(overview.span), "traced"],
   ];
-  const holes = overview.notes.reduce((sum, note) => sum + note.count, 0);
+  // Messages and nothing else: a number of different things together says nothing.
+  const halves = overview.one_sided.messages;
   const onKeyDown = (event: KeyboardEvent) => {
     const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (!by) return;
@@ -87,6 +100,7 @@ function Header({ overview }: { overview: Overview }) {
         </p>
       )}
       <Facts facts={facts} />
+      <NotSeen overview={overview} />
       <div class="tabs" role="tablist" aria-label="Views" onKeyDown={onKeyDown}>
         {TABS.map((name) => (
           <button
@@ -100,8 +114,8 @@ function Header({ overview }: { overview: Overview }) {
             onClick={() => (tab.value = name)}
           >
             {LABELS[name]}
-            {name === "clocks" && holes > 0 && (
-              <span class="count" title={plural(holes, "thing") + " could not be seen"}>{count(holes)}</span>
+            {name === "clocks" && halves > 0 && (
+              <span class="count" title={`${plural(halves, "message")} seen at one end only`}>{count(halves)}</span>
             )}
           </button>
         ))}
@@ -110,21 +124,20 @@ function Header({ overview }: { overview: Overview }) {
   );
 }
 
-function Patterns({ source, overview }: { source: Source; overview: Overview }) {
-  const rankOf = useMemo(() => new Map(overview.patterns.id.map((id, rank) => [id, rank])), [overview]);
-  const rank = pattern.value === null ? undefined : rankOf.get(pattern.value);
+function Patterns({ source, overview, ranks, chosen }: Shown & ReturnType<typeof useListed>) {
+  const isMissing = pattern.value !== null && chosen === null;
   return (
-    <div class={`panes ${rank === undefined ? "" : "chosen"}`}>
-      <PatternList overview={overview} />
-      <div class="pane">
-        {pattern.value !== null && (
-          <button type="button" class="quiet back" onClick={() => choose(null)}>← all patterns</button>
-        )}
-        {rank !== undefined && <Detail key={rank} source={source} overview={overview} rank={rank} />}
-        {rank === undefined && pattern.value !== null && (
-          <p class="error" role="alert">Pattern {pattern.value} is not part of this page.</p>
-        )}
-        {rank === undefined && pattern.value === null && <Shares overview={overview} />}
+    <div class={pattern.value === null ? "" : "chosen"}>
+      <Shares overview={overview} />
+      <div class="panes">
+        <PatternList overview={overview} ranks={ranks} chosen={chosen} />
+        <div class="pane">
+          {pattern.value !== null && (
+            <button type="button" class="quiet back" onClick={() => choose(null)}>← all patterns</button>
+          )}
+          {chosen !== null && <Detail key={chosen} source={source} overview={overview} rank={chosen} />}
+          {isMissing && <p class="error" role="alert">Pattern #{pattern.value} is not part of this page.</p>}
+        </div>
       </div>
     </div>
   );

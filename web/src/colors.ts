@@ -1,17 +1,42 @@
-// Each node has its colour everywhere: those that take most time differ, the others are grey.
+// The colour of a node says how long it takes, on every view: the darker (in the dark: the brighter), the longer its mean time at
+// work. There are five shades, each for times so many times as long as those of the shade before that all nodes fit in.
 
 import type { Overview } from "./data/types";
 
-const COLORS = 10;
+const SHADES = 5;
+/** Nodes that take about as long as each other have about the same shade. */
+const LEAST_STEP = 1.6;
+
+/** A shade, and the time up to which it is for, in nanoseconds. */
+export interface Shade {
+  css: string;
+  to: number;
+}
+
 let classes = new Map<number, string>();
+let shades: Shade[] = [];
 
 /** Gives the colours to the nodes of `overview`. */
 export function colorNodes(overview: Overview): void {
-  const nodes = overview.map.nodes.toSorted((one, other) => other.time - one.time || one.name - other.name);
-  classes = new Map(nodes.slice(0, COLORS).map((node, place) => [node.name, `c${place}`]));
+  const worked = overview.map.nodes.filter((node) => node.traced && node.mean !== null && node.mean > 0);
+  const means = worked.map((node) => node.mean ?? 0);
+  const [longest, shortest] = [Math.max(0, ...means), Math.min(...means)];
+  const step = Math.max(LEAST_STEP, (longest / shortest) ** (1 / SHADES));
+  const shadeOf = (mean: number) => Math.max(0, SHADES - 1 - Math.floor(Math.log(longest / mean) / Math.log(step)));
+  classes = new Map(worked.map((node) => [node.name, `heat-${shadeOf(node.mean ?? 1)}`]));
+  const used = new Set(classes.values());
+  shades = Array.from({ length: SHADES }, (_, shade) => ({
+    css: `heat-${shade}`,
+    to: longest / step ** (SHADES - 1 - shade),
+  })).filter(({ css }) => used.has(css));
 }
 
 /** The class that has the colour of the node of that name. */
 export function color(name: number): string {
   return classes.get(name) ?? "c-none";
+}
+
+/** The shades that nodes have, that of the quickest first. */
+export function scale(): Shade[] {
+  return shades;
 }

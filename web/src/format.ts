@@ -19,6 +19,14 @@ export function tick(nanoseconds: number): string {
   return duration(nanoseconds).replace(/\.(\d*?)0+ /, (_, kept: string) => (kept ? `.${kept} ` : " "));
 }
 
+/** Durations with as many digits as tell them apart where they are `step` from each other. */
+export function apart(nanoseconds: number, step: number): string {
+  const size = Math.abs(nanoseconds);
+  const [scale, unit] = ([[1e9, "s"], [1e6, "ms"], [1e3, "µs"]] as const).find(([scale]) => size >= scale) ?? [1, "ns"];
+  const decimals = Number.isFinite(step) ? Math.min(6, Math.max(0, -Math.floor(Math.log10(step / scale) + 1e-9))) : 2;
+  return `${+(nanoseconds / scale).toFixed(decimals)} ${unit}`;
+}
+
 /** A whole number with its thousands apart. */
 export function count(number: number): string {
   return Math.round(number).toString().replace(/\B(?=(\d{3})+$)/g, ",");
@@ -58,4 +66,17 @@ export function shorten(text: string, most: number): string {
   if (characters.length <= most) return text;
   const tail = Math.floor((most - 1) / 3);
   return `${characters.slice(0, most - 1 - tail).join("")}…${tail ? characters.slice(-tail).join("") : ""}`;
+}
+
+/** A node's name in at most `most` characters: of "host/program", the host gives way first. */
+export function fitted(name: string, most: number): string {
+  const at = name.lastIndexOf("/");
+  const program = name.slice(at + 1);
+  if (at < 0 || name.length <= most || program.length + 3 > most) return shorten(name, most);
+  return `${name.slice(0, most - program.length - 2)}…/${program}`;
+}
+
+/** A node's name that may be broken behind its host, where there is little room. */
+export function breakable(name: string | undefined): string {
+  return (name ?? "").replaceAll("/", "/\u200b");
 }

@@ -39,7 +39,7 @@ fn diagram(pattern: &PathPattern, out: &mut dyn io::Write) -> io::Result<()> {
     if !names.is_empty() {
         let instances = plural(pattern.count.max(0) as u64, "instance", "instances");
         let said = format!(
-            "pattern {}: {instances}, {} expected, mean {}, p99 {}",
+            "pattern #{}: {instances}, {} expected, mean {}, p99 {}",
             pattern.id,
             expected(pattern.expected),
             duration(pattern.duration.mean),

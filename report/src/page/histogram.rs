@@ -1,62 +1,103 @@
-//! A distribution of times on a log axis: so many bins to each doubling, as few as are hit. Ten thousand patterns have some
-//! hundred thousand of them, most with a handful of values.
+//! A distribution of times on a log axis, with bins as narrow as fit what it holds: as long as few of them are hit they are
+//! narrow, so that times that are close to each other are told apart. Ten thousand patterns have some hundred thousand of
+//! these, most with a handful of values.
 
 use serde::{Serialize, Serializer};
 
 use super::number::Number;
 
-/// Bins to each doubling of the time: neighbours differ by 9 percent.
-pub(crate) const BINS_PER_DOUBLING: u32 = 8;
+/// Bins to each doubling of the time at first: neighbours differ by a quarter of a percent…
+const FINEST: u32 = 256;
+/// …and at last, by 9 percent.
+const COARSEST: u32 = 8;
+/// Bins that are hit, of whatever width; when there are more, two become one.
+const MOST: usize = 96;
 
 /// Weights by bin, of bins in which there is something.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Histogram(Vec<(u16, f32)>);
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Histogram {
+    /// Bins to each doubling: bin `b` goes from 2^(b/fineness) up to 2^((b+1)/fineness) nanoseconds.
+    fineness: u32,
+    bins: Vec<(u16, f32)>,
+}
+
+impl Default for Histogram {
+    fn default() -> Histogram {
+        Histogram { fineness: FINEST, bins: Vec::new() }
+    }
+}
 
 impl Histogram {
     /// Adds a time in nanoseconds with the probability that it was so. What takes no time, or less by bad clocks, is in the
     /// first bin.
     pub(crate) fn add(&mut self, nanoseconds: i64, weight: f32) {
-        let bin = bin(nanoseconds);
-        match self.0.binary_search_by_key(&bin, |(bin, _)| *bin) {
-            Ok(place) => self.0[place].1 += weight,
-            Err(place) => self.0.insert(place, (bin, weight)),
+        let bin = bin(nanoseconds, self.fineness);
+        match self.bins.binary_search_by_key(&bin, |(bin, _)| *bin) {
+            Ok(place) => self.bins[place].1 += weight,
+            Err(place) => {
+                self.bins.insert(place, (bin, weight));
+                while self.bins.len() > MOST && self.fineness > COARSEST {
+                    self.coarsen();
+                }
+            }
         }
+    }
+
+    /// Makes one bin of each two.
+    fn coarsen(&mut self) {
+        self.fineness /= 2;
+        self.bins.iter_mut().for_each(|(bin, _)| *bin /= 2);
+        self.bins.dedup_by(|(bin, weight), (kept, sum)| {
+            let is_same = bin == kept;
+            if is_same {
+                *sum += *weight;
+            }
+            is_same
+        });
     }
 
     /// The time below which `part` of the weight lies: the middle of its bin, in nanoseconds. None of nothing.
     pub(crate) fn quantile(&self, part: f64) -> Option<f64> {
-        let whole: f64 = self.0.iter().map(|(_, weight)| f64::from(*weight)).sum();
+        let whole: f64 = self.bins.iter().map(|(_, weight)| f64::from(*weight)).sum();
         let mut sum = 0.0;
-        for (bin, weight) in &self.0 {
+        for (bin, weight) in &self.bins {
             sum += f64::from(*weight);
             if sum >= part * whole {
-                return Some(middle(*bin));
+                return Some(self.middle(*bin));
             }
         }
-        self.0.last().map(|(bin, _)| middle(*bin))
+        self.bins.last().map(|(bin, _)| self.middle(*bin))
+    }
+
+    /// Adds all that `other` has.
+    pub(crate) fn merge(&mut self, other: &Histogram) {
+        for (bin, weight) in &other.bins {
+            self.add(other.middle(*bin) as i64, *weight);
+        }
+    }
+
+    fn middle(&self, bin: u16) -> f64 {
+        ((f64::from(bin) + 0.5) / f64::from(self.fineness)).exp2()
     }
 }
 
-/// The bin of a time: bin `b` goes from 2^(b/8) up to 2^((b+1)/8) nanoseconds.
-fn bin(nanoseconds: i64) -> u16 {
+/// The bin of a time.
+fn bin(nanoseconds: i64, fineness: u32) -> u16 {
     match nanoseconds {
         ..=1 => 0,
-        time => ((time as f64).log2() * f64::from(BINS_PER_DOUBLING)) as u16,
+        time => ((time as f64).log2() * f64::from(fineness)) as u16,
     }
 }
 
-fn middle(bin: u16) -> f64 {
-    ((f64::from(bin) + 0.5) / f64::from(BINS_PER_DOUBLING)).exp2()
-}
-
-/// Bin, weight, bin, weight and so on, in the order of the bins.
+/// Bins to each doubling, then bin, weight, bin, weight and so on, in the order of the bins. Nothing is empty.
 impl Serialize for Histogram {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(
-            self.0
-                .iter()
-                .flat_map(|(bin, weight)| [Number::of(f64::from(*bin)), Number::weight(f64::from(*weight))]),
-        )
+        let fineness = (!self.bins.is_empty()).then(|| Number::of(f64::from(self.fineness)));
+        let weights = self
+            .bins
+            .iter()
+            .flat_map(|(bin, weight)| [Number::of(f64::from(*bin)), Number::weight(f64::from(*weight))]);
+        serializer.collect_seq(fineness.into_iter().chain(weights))
     }
 }
 
@@ -67,17 +108,49 @@ mod tests {
 
     #[test]
     fn a_value_is_in_the_bin_of_its_time() {
+        let bin = |time| bin(time, COARSEST);
         assert_eq!([-5, 0, 1, 2, 4, 1024, i64::MAX].map(bin), [0, 0, 0, 8, 16, 80, 504]);
         let mut histogram = Histogram::default();
-        for (time, weight) in [(1024, 0.5), (-3, 1.0), (1030, 0.25)] {
+        for (time, weight) in [(1024, 0.5), (-3, 1.0), (1024, 0.25), (1030, 2.0)] {
             histogram.add(time, weight);
         }
-        assert_eq!(serde_json::to_string(&histogram).unwrap(), "[0,1,80,0.75]");
+        assert_eq!(serde_json::to_string(&histogram).unwrap(), "[256,0,1,2560,0.75,2562,2]");
+        assert_eq!(serde_json::to_string(&Histogram::default()).unwrap(), "[]");
+    }
+
+    #[test]
+    fn bins_are_as_narrow_as_fit() {
+        let of = |times: &mut dyn Iterator<Item = i64>| {
+            let mut histogram = Histogram::default();
+            times.for_each(|time| histogram.add(time, 1.0));
+            assert!(histogram.bins.windows(2).all(|pair| pair[0].0 < pair[1].0));
+            (histogram.fineness, histogram.bins.len())
+        };
+        // Within 2 percent of a millisecond: one bin of those of 9 percent, and more here.
+        let (fineness, bins) = of(&mut (1_000_000..1_020_000).step_by(100));
+        assert!(fineness == FINEST && bins > 6, "{fineness}, {bins}");
+        // Within a factor of two.
+        let (fineness, bins) = of(&mut (1_000_000..2_000_000).step_by(1_000));
+        assert!((32..=128).contains(&fineness) && bins > 30, "{fineness}, {bins}");
+        // From a microsecond to a second: twenty doublings.
+        let (fineness, bins) = of(&mut (0..100_000i32).map(|n| 1.001f64.powi(n % 13_800 + 6_900) as i64));
+        assert!(fineness == COARSEST && bins > MOST, "{fineness}, {bins}");
     }
 
     #[test]
     fn nothing_has_no_quantile() {
         assert_eq!(Histogram::default().quantile(0.5), None);
+    }
+
+    #[test]
+    fn the_order_does_not_matter() {
+        let times: Vec<i64> = (0..3_000).map(|n| 1_000 + n * n % 70_001).collect();
+        let of = |times: &mut dyn Iterator<Item = &i64>| {
+            let mut histogram = Histogram::default();
+            times.for_each(|time| histogram.add(*time, 1.0));
+            histogram
+        };
+        assert_eq!(of(&mut times.iter()), of(&mut times.iter().rev()));
     }
 
     proptest! {
@@ -88,7 +161,10 @@ mod tests {
             times.sort_unstable();
             let rank = ((part * times.len() as f64).ceil() as usize).clamp(1, times.len());
             let (exact, found) = (times[rank - 1] as f64, histogram.quantile(part).unwrap());
-            prop_assert!((found / exact).log2().abs() <= 0.5001 / f64::from(BINS_PER_DOUBLING), "{found} for {exact}");
+            prop_assert!((found / exact).log2().abs() <= 0.5001 / f64::from(COARSEST), "{found} for {exact}");
+            let mut merged = Histogram::default();
+            merged.merge(&histogram);
+            prop_assert!((merged.quantile(part).unwrap() / exact).log2().abs() <= 1.0 / f64::from(COARSEST));
         }
     }
 }

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::map::SystemMap;
 use super::names::Names;
 use super::number::Number;
+use super::one_sided::OneSidedMessages;
 use super::series::SeriesColumns;
 use crate::label::Label;
 use crate::{Filtered, Meta, Options, Report, label};
@@ -32,6 +33,7 @@ pub(super) struct Overview<'a> {
     total_time: Number,
     sort: &'static str,
     notes: Vec<Note>,
+    pub(super) one_sided: OneSidedMessages,
     /// Which part of the trace this is, in words; none where it is all of it.
     filtered: Vec<String>,
     /// How many patterns a piece of details has.
@@ -96,6 +98,7 @@ impl<'a> Overview<'a> {
             sort: options.sort.name(),
             filtered: meta.filtered.as_ref().map(crate::Filtered::words).unwrap_or_default(),
             notes: report.notes().map(note).collect(),
+            one_sided: OneSidedMessages::default(),
             group: super::GROUP,
             patterns,
             map,

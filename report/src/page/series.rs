@@ -1,13 +1,21 @@
 //! What happens when: the trace cut into slices of equal length, and of each how many paths began in it and how long they
-//! took.
+//! took. Slices are as long as it takes to have enough paths in each: what two paths took is no trend.
 
 use serde::Serialize;
 
 use super::histogram::Histogram;
 use super::number::Number;
 
-/// Slices of the whole trace.
+/// Slices of the whole trace, as they are counted…
 pub(super) const SLICES: usize = 240;
+/// …and how many of these become one where they have few paths.
+const TOGETHER: [usize; 10] = [1, 2, 3, 4, 5, 6, 8, 10, 15, 20];
+/// How many paths a slice shall have on average, if it has any.
+const WANTED: f64 = 10.0;
+/// Of fewer expected paths there is no median; `web/src/time/series.ts` has the same number.
+const FEW: f64 = 5.0;
+/// Of fewer there is no 99th percentile.
+const FEW_FOR_P99: f64 = 20.0;
 /// Slices for a pattern of its own, of which there may be thousands.
 pub(super) const PATTERN_SLICES: usize = 60;
 
@@ -42,7 +50,7 @@ pub(super) struct Series {
     durations: Vec<Histogram>,
 }
 
-/// The same as columns: times in nanoseconds, null where no path began.
+/// The same as columns: times in nanoseconds, null where no path began, or too few.
 #[derive(Debug, Serialize)]
 pub(super) struct SeriesColumns {
     step: i64,
@@ -71,17 +79,48 @@ impl Series {
     }
 
     pub(super) fn columns(&self) -> SeriesColumns {
+        let together = TOGETHER.into_iter().find(|number| self.is_enough(*number));
+        let together = together.unwrap_or(TOGETHER[TOGETHER.len() - 1]);
+        let expected = sums(&self.expected, together);
+        let time = sums(&self.time, together);
+        let durations: Vec<Histogram> = self.durations.chunks(together).map(merged).collect();
         let mean = |(time, expected): (&f64, &f64)| (*expected > 0.0).then(|| Number::whole(time / expected));
-        let quantile = |part: f64| {
-            self.durations.iter().map(|durations| durations.quantile(part).map(Number::whole)).collect()
+        let quantile = |part: f64, least: f64| {
+            let of_slice = |(durations, expected): (&Histogram, &f64)| {
+                // Probabilities add up to a little less than the count.
+                (*expected >= least - 1e-3).then(|| durations.quantile(part).map(Number::whole)).flatten()
+            };
+            durations.iter().zip(&expected).map(of_slice).collect()
         };
         SeriesColumns {
-            step: self.slices.step,
-            expected: self.expected.iter().map(|expected| Number::of(*expected)).collect(),
-            mean: self.time.iter().zip(&self.expected).map(mean).collect(),
-            p50: quantile(0.5),
-            p99: quantile(0.99),
+            step: self.slices.step.saturating_mul(together as i64),
+            mean: time.iter().zip(&expected).map(mean).collect(),
+            p50: quantile(0.5, FEW),
+            p99: quantile(0.99, FEW_FOR_P99),
+            expected: expected.into_iter().map(Number::of).collect(),
         }
+    }
+
+    /// Whether slices, so many of which are one, have enough paths.
+    fn is_enough(&self, together: usize) -> bool {
+        let slices = sums(&self.expected, together);
+        let begun = slices.iter().filter(|expected| **expected > 0.0).count();
+        slices.iter().sum::<f64>() >= WANTED * begun as f64
+    }
+}
+
+/// The sums of so many values each.
+fn sums(values: &[f64], together: usize) -> Vec<f64> {
+    values.chunks(together).map(|of| of.iter().sum()).collect()
+}
+
+fn merged(histograms: &[Histogram]) -> Histogram {
+    match histograms {
+        [one] => one.clone(),
+        many => many.iter().fold(Histogram::default(), |mut all, one| {
+            all.merge(one);
+            all
+        }),
     }
 }
 
@@ -128,16 +167,47 @@ mod tests {
     }
 
     #[test]
+    fn slices_have_enough_paths() {
+        // One path in each slice of the first half: ten of them are one.
+        let mut series = Series::of(0, 239);
+        (0..120).for_each(|time| series.add(time, 100 + time, 1.0));
+        let columns = series.columns();
+        assert_eq!((columns.step, columns.expected.len()), (10, 24));
+        assert!(columns.expected[..12].iter().all(|expected| *expected == Number::of(10.0)));
+        assert_eq!(columns.mean[0], Some(Number::of(104.5 + 0.5)));
+        assert!(columns.p50[..12].iter().all(Option::is_some), "{:?}", columns.p50);
+        assert!(columns.p99.iter().all(Option::is_none), "of ten paths: {:?}", columns.p99);
+    }
+
+    #[test]
+    fn of_few_paths_there_is_neither_median_nor_p99() {
+        let mut series = Series::of(0, 239);
+        for time in [0, 1, 100, 230] {
+            series.add(time, 100, 1.0);
+        }
+        let columns = series.columns();
+        assert_eq!(columns.expected.len(), SLICES / TOGETHER[TOGETHER.len() - 1]);
+        assert_eq!(columns.mean.iter().flatten().count(), 3);
+        assert!(columns.p50.iter().chain(&columns.p99).all(Option::is_none), "{columns:?}");
+        (0..20).for_each(|_| series.add(50, 100, 1.0));
+        let columns = series.columns();
+        assert_eq!(columns.p99.iter().flatten().count(), 1);
+    }
+
+    #[test]
     fn means_are_weighted() {
         let mut series = Series::of(0, 239);
-        series.add(0, 100, 1.0);
-        series.add(0, 400, 0.5);
-        series.add(7, 50, 0.25);
+        for _ in 0..10 {
+            series.add(0, 100, 1.0);
+            series.add(0, 400, 0.5);
+            series.add(7, 50, 1.0);
+        }
         let columns = series.columns();
-        assert_eq!((columns.expected[0], columns.mean[0]), (Number::of(1.5), Some(Number::of(200.0))));
+        assert_eq!((columns.step, columns.expected.len()), (1, SLICES));
+        assert_eq!((columns.expected[0], columns.mean[0]), (Number::of(15.0), Some(Number::of(200.0))));
         assert_eq!(
             (columns.expected[7], columns.mean[7], columns.mean[8]),
-            (Number::of(0.25), Some(Number::of(50.0)), None)
+            (Number::of(10.0), Some(Number::of(50.0)), None)
         );
         let mut of_pattern = PatternSeries::default();
         for (slice, duration, probability) in [(3, 10, 1.0), (1, 20, 0.5), (3, 30, 1.0)] {

@@ -17,13 +17,36 @@ export interface Overview {
   sort: SortKey;
   /** Which part of the trace this is; empty where it is all of it. */
   filtered: string[];
+  /** What could not be seen, and how often. */
   notes: { label: string; count: number }[];
+  /** Whose messages were seen at one end only. */
+  one_sided: {
+    /** How many there are in all. */
+    messages: number;
+    /** Those with the most first; the others are left out. */
+    between: OneSided[];
+  };
   /** How many patterns a piece of details has. */
   group: number;
   patterns: PatternColumns;
   map: SystemMap;
   series: Series;
   names: string[];
+}
+
+/** Messages between two nodes that were seen at one end only. */
+export interface OneSided {
+  from: string;
+  to: string;
+  protocol: string;
+  /** The end that was not seen. */
+  missing: "sending" | "receipt";
+  /** Whether the node at that end was traced. */
+  traced: boolean;
+  messages: number;
+  /** On how many flows. */
+  flows: number;
+  bytes: number;
 }
 
 export type SortKey = "total" | "count" | "expected" | "confidence" | "evidence" | "mean" | "p99";

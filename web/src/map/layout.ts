@@ -1,60 +1,139 @@
-// Where the nodes of the map stand, by dagre: callers to the left of those whom they call.
+// Where the nodes of the map stand, by dagre: callers before those whom they call, from left to right or from top to bottom.
 
 import * as dagre from "@dagrejs/dagre";
 import type { MapEdge, Overview } from "../data/types";
+import { type Line, lines, type Point } from "./lines";
 
 /** Edges that are drawn: more cannot be told apart, nor laid out while anybody waits. */
 export const MOST_EDGES = 150;
+/** From so many nodes on they are drawn smaller. */
+const MANY_NODES = 24;
+/** A drawing with room for labels at all edges may be so much higher than wide; without that room it is half as high. */
+const HIGHEST = 860;
+/** The width of a character of a node's name. */
+export const CHARACTER = 7.8;
+/** The room that a label at an edge takes, in two lines. */
+export const LABEL = { width: 54, height: 27 };
+
+export interface PlacedNode {
+  /** Its place in the overview's map. */
+  index: number;
+  /** Its middle. */
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
 
 export interface Placed {
   width: number;
   height: number;
-  nodes: { index: number; x: number; y: number; width: number; height: number }[];
-  edges: { index: number; points: { x: number; y: number }[]; label: { x: number; y: number } | null }[];
+  nodes: PlacedNode[];
+  lines: Line[];
+  /** Edges of one pair of nodes are one line: which. */
+  ways: number[][];
+  /** Whether nodes are drawn in one line of text. */
+  isSmall: boolean;
   /** How many edges are left out: those of the fewest messages. */
   omitted: number;
 }
 
-const HEIGHT = 46;
-
-/** Places the nodes and edges of the map; `label` says what is written at an edge. */
-export function layout(overview: Overview, label: (edge: MapEdge) => string): Placed {
+/** Places the nodes and edges of the map, as well as may be within `room` pixels of width. */
+export function layout(overview: Overview, room: number): Placed {
   const { nodes, edges } = overview.map;
   const drawn = edges
     .map((_, index) => index)
     .sort((one, other) => messages(edges[other]) - messages(edges[one]) || one - other)
     .slice(0, MOST_EDGES);
-  const graph = new dagre.graphlib.Graph({ multigraph: true });
-  graph.setGraph({ rankdir: "LR", nodesep: 26, ranksep: 110, edgesep: 14, marginx: 12, marginy: 12 });
-  graph.setDefaultEdgeLabel(() => ({}));
-  const place = new Map(nodes.map((node, index) => [node.name, index]));
-  for (const index of drawn) {
-    for (const name of [edges[index]?.from ?? 0, edges[index]?.to ?? 0]) {
-      const width = Math.max(84, Math.min(180, (overview.names[name]?.length ?? 0) * 7.4 + 34));
-      graph.setNode(String(place.get(name)), { width, height: HEIGHT });
-    }
-  }
+  const ways = new Map<string, number[]>();
   for (const index of drawn) {
     const edge = edges[index];
     if (!edge) continue;
-    const width = label(edge).length * 6.2 + 8;
-    graph.setEdge(String(place.get(edge.from)), String(place.get(edge.to)), { width, height: 28, labelpos: "c" }, String(index));
+    const key = `${edge.from} ${edge.to}`;
+    ways.set(key, [...(ways.get(key) ?? []), index]);
   }
+  const place = new Map(nodes.map((node, index) => [node.name, index]));
+  const pairs = [...ways.values()].map((of): [number, number] => {
+    const edge = edges[of[0] ?? 0];
+    return [place.get(edge?.from ?? 0) ?? 0, place.get(edge?.to ?? 0) ?? 0];
+  });
+  const names = nodes.map((node) => overview.names[node.name] ?? "");
+  const laid = { ways: [...ways.values()], omitted: edges.length - drawn.length };
+  const most = room < 700 ? 14 : 20;
+  const wanted = { names, pairs, isDown: false, isLabelled: true, gap: 28, most };
+  // Labels at all lines are best, if they have room.
+  const labelled = stretched(wanted, room, 140);
+  if (labelled.width <= room && labelled.height <= HIGHEST) return { ...labelled, ...laid };
+  const across = stretched({ ...wanted, isLabelled: false, gap: 45 }, room, 300);
+  if (across.width <= room) return { ...across, ...laid };
+  // What fits nowhere is as narrow as can be and scrolls.
+  const down = arrange({ ...wanted, isDown: true, isLabelled: false, gap: 56 });
+  return { ...(down.width <= across.width ? down : across), ...laid };
+}
+
+type Arranged = Omit<Placed, "ways" | "omitted">;
+
+/** With ranks as far apart as there is room, from the wanted gap up to `most`. */
+function stretched(wanted: Wanted, room: number, most: number): Arranged {
+  const made = arrange(wanted);
+  const gaps = new Set(made.nodes.map((node) => Math.round(node.x))).size - 1;
+  if (made.width > room || gaps < 1) return made;
+  const gap = Math.min(most, Math.floor(wanted.gap + (room - made.width) / gaps));
+  const wider = arrange({ ...wanted, gap });
+  return wider.width <= room ? wider : made;
+}
+
+interface Wanted {
+  names: string[];
+  /** From which node to which a line goes. */
+  pairs: [number, number][];
+  /** Whether callers stand above those whom they call. */
+  isDown: boolean;
+  isLabelled: boolean;
+  /** Between the ranks. */
+  gap: number;
+  /** Characters of a name at most. */
+  most: number;
+}
+
+function arrange({ names, pairs, isDown, isLabelled, gap, most }: Wanted): Arranged {
+  const met = new Set(pairs.flat());
+  const isSmall = met.size >= MANY_NODES;
+  const graph = new dagre.graphlib.Graph({ multigraph: true });
+  graph.setGraph({ rankdir: "LR", nodesep: isSmall ? 10 : 20, ranksep: gap, edgesep: isLabelled ? 8 : 5, marginx: 14, marginy: 14 });
+  graph.setDefaultEdgeLabel(() => ({}));
+  for (const index of met) {
+    const width = Math.max(64, Math.min(most, names[index]?.length ?? 0) * CHARACTER + 18) + (isSmall && !isDown ? 52 : 0);
+    const height = isSmall && !isDown ? 26 : 42;
+    graph.setNode(String(index), isDown ? { width: height, height: width } : { width, height });
+  }
+  const label = isLabelled ? { ...LABEL, labelpos: "c" } : {};
+  pairs.forEach(([from, to], index) => graph.setEdge(String(from), String(to), { ...label }, String(index)));
   dagre.layout(graph);
   const size = graph.graph();
+  const flat = graph.nodes().map((id) => {
+    const { x, y, width, height } = graph.node(id);
+    return { index: Number(id), x: x ?? 0, y: y ?? 0, width, height };
+  });
+  const byIndex = new Map(flat.map((node) => [node.index, node]));
+  const through = new Map(graph.edges().map((edge) => [Number(edge.name), graph.edge(edge).points ?? []]));
+  const drawn = lines(
+    pairs.map(([from, to], index) => ({ index, from: byIndex.get(from), to: byIndex.get(to), through: through.get(index) ?? [] })),
+    isLabelled ? LABEL.width / 2 : 0,
+  );
+  const [width, height] = [size.width ?? 0, size.height ?? 0];
+  const turned = (at: Point): Point => (isDown ? { x: at.y, y: at.x } : at);
+  const nodes = flat.map((node) => ({
+    index: node.index,
+    ...turned(node),
+    ...(isDown ? { width: node.height, height: node.width } : { width: node.width, height: node.height }),
+  }));
   return {
-    width: size.width ?? 0,
-    height: size.height ?? 0,
-    nodes: graph.nodes().map((id) => {
-      const { x, y, width, height } = graph.node(id);
-      return { index: Number(id), x: x ?? 0, y: y ?? 0, width, height };
-    }),
-    edges: graph.edges().map((edge) => {
-      const { points, x, y } = graph.edge(edge);
-      const label = x === undefined || y === undefined ? null : { x, y };
-      return { index: Number(edge.name), points: points ?? [], label };
-    }),
-    omitted: edges.length - drawn.length,
+    width: isDown ? height : width,
+    height: isDown ? width : height,
+    nodes,
+    lines: drawn.map((line) => ({ ...line, points: line.points.map(turned), tip: line.tip.map(turned) })),
+    isSmall: isSmall && !isDown,
   };
 }
 

@@ -4,23 +4,25 @@ import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { color } from "../colors";
 import type { MapEdge, Overview } from "../data/types";
-import { bytes, count, duration, percent, plural, rate, shorten } from "../format";
+import { count, duration, percent, plural, rate } from "../format";
+import { Shades } from "../legend";
+import { useWidth } from "../size";
 import { choose, query, tab } from "../state";
-import { layout } from "./layout";
-
-/** Rows of the table; choosing a node shows its own. */
-const MOST_ROWS = 300;
+import { EdgeTable } from "./edge_table";
+import { between, joined, sentence } from "./edges";
+import { labels } from "./labels";
+import { LABEL, layout } from "./layout";
+import { type Line, path, type Point } from "./lines";
+import { NodeBox } from "./node_box";
 
 export function MapView({ overview }: { overview: Overview }) {
   const seconds = overview.window / 1e9;
   const { nodes, edges } = overview.map;
-  const most = edges.reduce((most, edge) => Math.max(most, edge.there + edge.back), 1);
   const { names } = overview;
-  const label = (edge: MapEdge) => `${rate(edge.there / seconds)}  ${duration(edge.network ?? edge.untraced)}`;
-  const placed = useMemo(() => layout(overview, label), [overview]);
+  const [place, room] = useWidth<HTMLDivElement>();
+  const placed = useMemo(() => (room > 0 ? layout(overview, room) : null), [overview, room]);
   const chosen = useSignal<number | null>(null);
   const all = nodes.reduce((sum, node) => sum + node.time, 0) + edges.reduce((sum, edge) => sum + between(edge), 0);
-  const isBright = (edge: MapEdge) => chosen.value === null || edge.from === chosen.value || edge.to === chosen.value;
   const search = (name: number) => {
     query.value = names[name] ?? "";
     choose(null);
@@ -30,73 +32,49 @@ export function MapView({ overview }: { overview: Overview }) {
   return (
     <section class="map" aria-label="Map">
       <p class="lead">
-        Who talks to whom in the {plural(overview.patterns.id.length, "pattern")} of this page: requests a second, and below it the mean time on
-        the network, or of an untraced node with its network. Choose a node to see its own edges.
+        Who talks to whom in the {plural(overview.patterns.id.length, "pattern")} of this page. At a line: requests a second, and the mean time on
+        the network, or of an untraced node with its network. Choose a node to see its own lines.
       </p>
-      <div class="scroll card" tabIndex={0} role="region" aria-label="Map of the system">
-        <svg
-          class="system"
-          viewBox={`0 0 ${placed.width} ${placed.height}`}
-          style={{ width: `${placed.width}px`, minWidth: `${Math.min(placed.width, 640)}px` }}
-          role="group"
-          aria-label={`${plural(placed.nodes.length, "node")} and ${plural(placed.edges.length, "edge")}`}
-        >
-          <defs>
-            <marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="11" markerHeight="11" markerUnits="userSpaceOnUse" orient="auto">
-              <path d="M0 0 8 4 0 8z" />
-            </marker>
-          </defs>
-          {placed.edges.map(({ index, points, label: at }) => {
-            const edge = edges[index];
-            if (!edge) return null;
-            return (
-              <g key={index} class={`edge ${isBright(edge) ? "" : "dim"}`}>
-                <title>{sentence(edge, names, seconds)}</title>
-                <path d={curve(points)} marker-end="url(#tip)" style={{ strokeWidth: thickness(edge, most) }} />
-                {at && (
-                  <text x={at.x} y={at.y - 3}>
-                    {rate(edge.there / seconds)}
-                    <tspan x={at.x} dy="13" class="time">{duration(edge.network ?? edge.untraced)}</tspan>
-                  </text>
-                )}
-              </g>
-            );
-          })}
-          {placed.nodes.map(({ index, x, y, width, height }) => {
-            const node = nodes[index];
-            if (!node) return null;
-            const name = names[node.name] ?? "";
-            const classes = `place ${node.traced ? color(node.name) : "c-untraced"} ${chosen.value === node.name ? "chosen" : ""}`;
-            const said = `${name} ${node.traced ? `${duration(node.mean)} at work on average, ${percent(node.time / all)} of all time` : "untraced"}`;
-            return (
-              <g
-                key={index}
-                class={classes}
-                role="button"
-                tabindex={0}
-                aria-pressed={chosen.value === node.name}
-                aria-label={said}
-                onClick={() => press(node.name)}
-                onDblClick={() => search(node.name)}
-                onKeyDown={(event) => {
-                  if (event.key === "Enter" || event.key === " ") {
-                    event.preventDefault();
-                    press(node.name);
-                  }
-                }}
-              >
-                <title>{said}</title>
-                <rect x={x - width / 2} y={y - height / 2} width={width} height={height} rx={node.traced ? 7 : 22} />
-                <text x={x} y={y - 3}>
-                  {shorten(name, 20)}{" "}
-                  <tspan x={x} dy="16" class="time">{node.traced ? duration(node.mean) : "untraced"}</tspan>
-                </text>
-              </g>
-            );
-          })}
-        </svg>
+      <div class="scroll card" tabIndex={0} role="region" aria-label="Map of the system" ref={place}>
+        {placed && (
+          <svg
+            class={`system ${placed.isSmall ? "small" : ""}`}
+            width={placed.width}
+            height={placed.height}
+            viewBox={`0 0 ${placed.width} ${placed.height}`}
+            role="group"
+            aria-label={`${plural(placed.nodes.length, "node")} and ${plural(placed.lines.length, "line")}`}
+          >
+            <Lines placed={placed} edges={edges} names={names} seconds={seconds} chosen={chosen.value} />
+            {placed.nodes.map((box) => {
+              const node = nodes[box.index];
+              if (!node) return null;
+              const name = names[node.name] ?? "";
+              return (
+                <NodeBox
+                  key={box.index}
+                  box={box}
+                  name={name}
+                  time={node.traced ? duration(node.mean) : "untraced"}
+                  said={`${name} ${node.traced ? `${duration(node.mean)} at work on average, ${percent(node.time / all)} of all time` : "untraced"}`}
+                  css={node.traced ? color(node.name) : "c-untraced"}
+                  isTraced={node.traced}
+                  isSmall={placed.isSmall}
+                  isChosen={chosen.value === node.name}
+                  press={() => press(node.name)}
+                  search={() => search(node.name)}
+                />
+              );
+            })}
+          </svg>
+        )}
       </div>
-      {placed.omitted > 0 && <p class="fine">{count(placed.omitted)} edges with the fewest messages are not drawn.</p>}
+      <ul class="legend" aria-label="Legend">
+        <Shades />
+        {nodes.some((node) => !node.traced) && <li><span class="key c-untraced" /> untraced node</li>}
+        <li><span class="key line" /> the thicker, the more messages</li>
+      </ul>
+      {placed !== null && placed.omitted > 0 && <p class="fine">{count(placed.omitted)} edges with the fewest messages are not drawn.</p>}
       {chosen.value !== null && (
         <p>
           <button type="button" class="quiet" onClick={() => chosen.value !== null && search(chosen.value)}>
@@ -109,68 +87,47 @@ export function MapView({ overview }: { overview: Overview }) {
   );
 }
 
-/** The time of all messages of an edge together. */
-function between(edge: MapEdge): number {
-  return edge.network_time + edge.untraced_time;
+interface LinesProps {
+  placed: NonNullable<ReturnType<typeof layout>>;
+  edges: MapEdge[];
+  names: string[];
+  seconds: number;
+  /** The name of the node whose lines alone are bright. */
+  chosen: number | null;
 }
 
-function EdgeTable({ overview, seconds, chosen }: { overview: Overview; seconds: number; chosen: number | null }) {
-  const { names, map } = overview;
-  const rows = useMemo(() => map.edges.toSorted((one, other) => between(other) - between(one)), [map]);
-  const wanted = rows.filter((edge) => chosen === null || edge.from === chosen || edge.to === chosen);
-  return (
-    <div class="scroll card">
-      <table>
-        <caption class="visually-hidden">Who talks to whom</caption>
-        <thead>
-          <tr>
-            <th scope="col">from</th>
-            <th scope="col">to</th>
-            <th scope="col" class="number">requests</th>
-            <th scope="col" class="number wide">responses</th>
-            <th scope="col" class="number">delay</th>
-            <th scope="col" class="number wide">data</th>
-          </tr>
-        </thead>
-        <tbody>
-          {wanted.slice(0, MOST_ROWS).map((edge) => (
-            <tr key={`${edge.from} ${edge.to} ${edge.port} ${edge.protocol}`}>
-              <th scope="row">{names[edge.from]}</th>
-              <td>
-                {names[edge.to]} <span class="soft">{names[edge.port] === "*" ? "" : names[edge.port]} {edge.protocol}</span>
-              </td>
-              <td class="number">{rate(edge.there / seconds)}</td>
-              <td class="number wide">{rate(edge.back / seconds)}</td>
-              <td class="number">{duration(edge.network ?? edge.untraced)}</td>
-              <td class="number wide">{bytes(edge.bytes / seconds)}/s</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      {wanted.length > MOST_ROWS && <p class="fine">{count(wanted.length - MOST_ROWS)} further edges, those with the least time, are left out.</p>}
-    </div>
-  );
-}
-
-function sentence(edge: MapEdge, names: string[], seconds: number): string {
-  const time = edge.network === null ? `${duration(edge.untraced)} untraced` : `${duration(edge.network)} on the network`;
-  return `${names[edge.from]} to ${names[edge.to]} ${names[edge.port]} ${edge.protocol}: ${rate(edge.there / seconds)} there, ${rate(edge.back / seconds)} back, ${time}`;
-}
-
-function thickness(edge: MapEdge, most: number): number {
-  return 1 + 3 * Math.sqrt((edge.there + edge.back) / most);
-}
-
-/** A smooth line through the points. */
-function curve(points: { x: number; y: number }[]): string {
-  const [first, ...rest] = points;
-  if (!first) return "";
-  let path = `M${first.x.toFixed(1)} ${first.y.toFixed(1)}`;
-  for (let at = 0; at < rest.length; at++) {
-    const [here, next] = [rest[at], rest[at + 1]];
-    if (!here) continue;
-    const end = next ? { x: (here.x + next.x) / 2, y: (here.y + next.y) / 2 } : here;
-    path += ` Q${here.x.toFixed(1)} ${here.y.toFixed(1)} ${end.x.toFixed(1)} ${end.y.toFixed(1)}`;
-  }
-  return path;
+function Lines({ placed, edges, names, seconds, chosen }: LinesProps) {
+  const ways = placed.ways.map((way) => way.flatMap((index) => edges[index] ?? []));
+  const messages = (line: Line) => joined(ways[line.index] ?? []).messages;
+  const most = Math.max(1, ...placed.lines.map(messages));
+  const isBright = ({ index }: Line) => {
+    const edge = ways[index]?.[0];
+    return chosen === null || edge?.from === chosen || edge?.to === chosen;
+  };
+  const written = useMemo(() => {
+    const bright = placed.lines.filter(isBright).toSorted((one, other) => messages(other) - messages(one));
+    const boxes = placed.nodes.map(({ x, y, width, height }) => ({ x: x - width / 2, y: y - height / 2, width, height }));
+    const found = labels(bright, boxes, LABEL, { x: 0, y: 0, width: placed.width, height: placed.height });
+    // Labels at a few lines here and there would say less than none.
+    return chosen === null && found.size < bright.length / 2 ? new Map<number, Point>() : found;
+  }, [placed, chosen]);
+  return placed.lines.map((line) => {
+    const way = ways[line.index] ?? [];
+    const { there, time } = joined(way);
+    const at = written.get(line.index);
+    const middle = (at?.x ?? 0) + LABEL.width / 2;
+    return (
+      <g key={line.index} class={`edge ${isBright(line) ? "" : "dim"}`}>
+        <title>{way.map((edge) => sentence(edge, names, seconds)).join("\n")}</title>
+        <path class="line" d={path(line.points)} style={{ strokeWidth: 1 + 3 * Math.sqrt(messages(line) / most) }} />
+        <polygon class="tip" points={line.tip.map(({ x, y }) => `${x.toFixed(1)},${y.toFixed(1)}`).join(" ")} />
+        {at && (
+          <text x={middle} y={at.y + 11}>
+            {rate(there / seconds)}
+            {time !== null && <tspan x={middle} dy="13" class="time">{duration(time)}</tspan>}
+          </text>
+        )}
+      </g>
+    );
+  });
 }

@@ -5,6 +5,7 @@ import type { Source } from "../data/source";
 import type { Details, HopDelay, Instance, Overview } from "../data/types";
 import { Facts } from "../facts";
 import { count, duration, expected, percent } from "../format";
+import { Shades } from "../legend";
 import { confidence, route } from "../patterns/rank";
 import { delay, instance } from "../state";
 import { DistributionView } from "./distribution";
@@ -49,7 +50,7 @@ export function Detail({ source, overview, rank }: Props) {
   const chosen = isIt ? (find(details, delay.value) ?? null) : null;
   return (
     <article class="detail" aria-label={`Pattern ${patterns.id[rank]}`}>
-      <h2>{route(overview, rank)}</h2>
+      <h2><span class="rank">#{patterns.id[rank]}</span> {route(overview, rank)}</h2>
       <Facts facts={facts} />
       {failed && <p class="error" role="alert">{failed}</p>}
       {!isIt && !failed && <p class="fine" role="status">Loading…</p>}
@@ -61,7 +62,7 @@ export function Detail({ source, overview, rank }: Props) {
               <span class="soft"> {duration(shown ? shown.duration : details.duration.mean)}</span>
             </h3>
             <TimelineView details={details} instance={shown} names={names} chosen={delay.value} choose={(one) => (delay.value = one)} />
-            <Legend connects={details.delays.some((delay) => delay.part === "connect")} />
+            <Legend details={details} />
             <InstancesView source={source} rank={rank} built={patterns.count[rank] ?? 0} show={setShown} />
           </section>
           <section>
@@ -100,13 +101,15 @@ function title(of: HopDelay, { hops }: Details, names: string[]): string {
   }
 }
 
-function Legend({ connects }: { connects: boolean }) {
+function Legend({ details }: { details: Details }) {
+  const has = (part: HopDelay["part"]) => details.delays.some((delay) => delay.part === part);
   return (
     <ul class="legend" aria-label="Legend">
       <li><span class="key box" /> node at work</li>
+      <Shades />
       <li><span class="key line" /> network</li>
-      {connects && <li><span class="key connect" /> node waiting for a connection</li>}
-      <li><span class="key diamond" /> untraced node with its network</li>
+      {has("connect") && <li><span class="key connect" /> node waiting for a connection</li>}
+      {has("untraced") && <li><span class="key diamond" /> untraced node with its network</li>}
       <li><span class="key crit" /> largest delay on the longest branch</li>
     </ul>
   );

@@ -4,9 +4,9 @@ import { useMemo } from "preact/hooks";
 import uPlot from "uplot";
 import { axis, Chart, type Colors } from "../chart";
 import type { Delay } from "../data/types";
-import { duration, expected, tick } from "../format";
+import { apart, duration, expected } from "../format";
 import { distribution, type Distribution } from "./histogram";
-import { logTicks } from "./ticks";
+import { logTicks, step } from "./ticks";
 
 interface Props {
   /** Of what it is. */
@@ -26,9 +26,9 @@ export function DistributionView({ title, delay }: Props) {
       </figcaption>
       <Chart label={`Distribution of ${title}: ${facts}`} height={210} data={data} options={options} />
       <ul class="legend">
-        <li><span class="key bars" /> share of a bin</li>
-        <li><span class="key cumulative" /> share up to there</li>
-        <li><span class="key median" /> median, p99</li>
+        <li><span class="key bars" /> share of a bar (left)</li>
+        <li><span class="key cumulative" /> share up to there (right)</li>
+        <li><span class="key median" /> median and p99</li>
       </ul>
     </figure>
   );
@@ -38,12 +38,14 @@ function drawing(found: Distribution, delay: Delay): [uPlot.AlignedData, (colors
   const { edges, share, cumulative } = found;
   // Both are steps: a value holds from its edge up to the next.
   const data: uPlot.AlignedData = [edges, [...share, 0], [0, ...cumulative]];
-  const low = (edges[0] ?? 1) / 1.1;
-  const high = (edges[edges.length - 1] ?? 1) * 1.1;
+  // Around the bars, at least as much as two of them.
+  const [first, last] = [edges[0] ?? 1, edges[edges.length - 1] ?? 1];
+  const margin = Math.max((last / first) ** 0.06, ((edges[1] ?? last) / first) ** 2);
+  const [low, high] = [first / margin, last * margin];
   const most = Math.max(...share);
+  const ticks = logTicks(low, high);
   const options = (colors: Colors): Omit<uPlot.Options, "width" | "height"> => ({
     cursor: { drag: { x: false, y: false } },
-    legend: { show: true, live: true },
     scales: {
       x: { time: false, distr: 3, log: 10, range: [low, high] },
       share: { range: [0, most * 1.08] },
@@ -51,8 +53,9 @@ function drawing(found: Distribution, delay: Delay): [uPlot.AlignedData, (colors
     },
     axes: [
       axis(colors, {
-        values: (_, splits) => splits.map((at) => (at === null ? "" : tick(at))),
-        splits: () => logTicks(low, high),
+        values: (_, splits) => splits.map((at) => (at === null ? "" : apart(at, step(ticks)))),
+        splits: () => ticks,
+        size: 34,
         filter: (_, splits) => splits,
       }),
       axis(colors, { scale: "share", values: (_, splits) => splits.map((at) => `${+(at * 100).toFixed(1)}%`), size: 48 }),

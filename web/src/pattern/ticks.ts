@@ -1,9 +1,10 @@
 // Where the labels of a log axis stand.
 
-/** Round times from `low` to `high`, each decade's or, where there are few, also those between. */
+/** Round times from `low` to `high`, some of each decade; of less than that, as many in equal steps as are apart. */
 export function logTicks(low: number, high: number): number[] {
   const decades = Math.log10(high / low);
-  const factors = decades > 4 ? [1] : decades > 1.5 ? [1, 3] : [1, 1.5, 2, 3, 5, 7];
+  if (decades < 0.7) return evenTicks(low, high);
+  const factors = decades > 4 ? [1] : decades > 1.5 ? [1, 3] : [1, 2, 3, 5, 7];
   const made: number[] = [];
   for (let power = Math.floor(Math.log10(low)); 10 ** power <= high; power++) {
     for (const factor of factors) {
@@ -11,5 +12,20 @@ export function logTicks(low: number, high: number): number[] {
       if (at >= low && at <= high) made.push(at);
     }
   }
-  return made.length > 0 ? made : [low, high];
+  return made;
+}
+
+function evenTicks(low: number, high: number): number[] {
+  const least = (high - low) / 6;
+  if (!(least > 0)) return [low];
+  const power = 10 ** Math.floor(Math.log10(least));
+  const step = ([1, 2, 5, 10].find((factor) => factor * power >= least) ?? 10) * power;
+  const made: number[] = [];
+  for (let number = Math.ceil(low / step); number * step <= high; number++) made.push(number * step);
+  return made;
+}
+
+/** The smallest step between ticks. */
+export function step(ticks: number[]): number {
+  return ticks.slice(1).reduce((least, at, place) => Math.min(least, at - (ticks[place] ?? 0)), Infinity);
 }

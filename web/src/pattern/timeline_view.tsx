@@ -3,23 +3,24 @@
 import { useMemo } from "preact/hooks";
 import { color } from "../colors";
 import type { Details, Instance, Part } from "../data/types";
-import { duration, plural, shorten, tick } from "../format";
+import { duration, fitted, plural, tick } from "../format";
+import { useWidth } from "../size";
 import { lanes } from "./flags";
 import { type Element, part, ticks, timeline } from "./timeline";
 import { timing } from "./timing";
 
-/** The drawing's units; the text is as large as elsewhere where it is drawn at this width. */
-const WIDTH = 1040;
-const RIGHT = 120;
+/** No drawing is narrower: on a phone it scrolls, and its text stays as large as elsewhere. */
+const NARROWEST = 720;
 const BOX = 26;
 const LANE = 15;
 const GAP = 16;
 const LANES = 6;
-/** The width of a character, rather too wide. */
+/** The width of a character, rather too wide; of a name, which is bold. */
 const CHARACTER = 6.9;
+const BOLD = 8.2;
 const SLIVER = 2;
 const NARROWEST_DIAMOND = 12;
-const NAME = 14;
+const NAME = 20;
 
 interface Props {
   details: Details;
@@ -31,22 +32,32 @@ interface Props {
 
 export function TimelineView({ details, instance, names, chosen, choose }: Props) {
   const made = useMemo(() => timeline(details, timing(details, instance)), [details, instance]);
-  const name = (element: Element) => shorten(names[element.name] ?? "", NAME);
+  const [place, available] = useWidth<HTMLDivElement>();
+  const wide = Math.max(NARROWEST, available);
+  const name = (element: Element) => fitted(names[element.name] ?? "", NAME);
   const who = (element: Element) => (element.kind === "connect" ? "connect" : name(element));
   const time = (element: Element) => duration(element.to - element.from);
-  const label = (element: Element) =>
-    element.kind === "network" ? time(element) : `${who(element)} ${time(element)}`;
 
   const sources = made.elements.filter((element) => element.kind === "source");
-  const left = 30 + CHARACTER * Math.max(0, ...sources.map((source) => name(source).length));
-  const scale = made.span > 0 ? (WIDTH - RIGHT - left) / made.span : 0;
+  const sinks = made.elements.filter((element) => element.kind === "sink");
+  const longest = (elements: Element[]) => BOLD * Math.max(0, ...elements.map((element) => name(element).length));
+  const left = 30 + longest(sources);
+  const right = Math.max(64, 30 + longest(sinks));
+  const scale = made.span > 0 ? (wide - right - left) / made.span : 0;
   const x = (at: number) => left + at * scale;
   const width = (element: Element) => (element.to - element.from) * scale;
   const middle = (element: Element) => (x(element.from) + x(element.to)) / 2;
-  const room = (element: Element) => label(element).length * CHARACTER;
+  const room = (element: Element) =>
+    element.kind === "network" ? time(element).length * CHARACTER : who(element).length * BOLD + (time(element).length + 1) * CHARACTER;
   const flies = (element: Element) =>
     part(element.kind) !== null &&
     width(element) < (element.kind === "untraced" ? room(element) * 1.5 : room(element) + 6);
+
+  // To the right of its pole, or to the left where the drawing ends.
+  const flagged = (element: Element) => {
+    const [pole, long] = [middle(element), room(element) + 4];
+    return pole + long > wide ? { from: pole - long, to: pole, pole } : { from: pole, to: pole + long, pole };
+  };
 
   // Which labels are flags, and how high each row is for them.
   const flags = new Map<Element, { lane: number; up: boolean }>();
@@ -58,8 +69,9 @@ export function TimelineView({ details, instance, names, chosen, choose }: Props
         (element) => element.row === row && flies(element) && (element.kind !== "network") === up,
       );
       const placed = lanes(
-        wanting.map((element) => ({ x: middle(element), width: room(element) + 4, weight: element.to - element.from })),
+        wanting.map((element) => ({ ...flagged(element), weight: element.to - element.from })),
         LANES,
+        made.forks.filter(({ fromRow, toRow }) => (up ? fromRow < row && row <= toRow : fromRow <= row && row < toRow)).map((fork) => x(fork.at)),
       );
       wanting.forEach((element, index) => {
         const lane = placed[index];
@@ -126,6 +138,7 @@ export function TimelineView({ details, instance, names, chosen, choose }: Props
     }
     const flag = flags.get(element);
     if (!flag) return null;
+    const isLeft = flagged(element).from < at;
     const edge = flag.up ? top(element.row) : top(element.row) + BOX + 1;
     const foot = flag.up ? edge : center + 1;
     const [tip, base] = flag.up
@@ -134,7 +147,7 @@ export function TimelineView({ details, instance, names, chosen, choose }: Props
     return (
       <>
         <line class="pole" x1={at} x2={at} y1={foot} y2={tip} />
-        <text class="flag" x={at + 4} y={base}>
+        <text class="flag" x={isLeft ? at - 4 : at + 4} y={base} text-anchor={isLeft ? "end" : "start"}>
           {words}
         </text>
       </>
@@ -144,8 +157,8 @@ export function TimelineView({ details, instance, names, chosen, choose }: Props
   const hidden = made.elements.filter((element) => flies(element) && !flags.has(element)).length;
   return (
     <>
-      <div class="scroll" tabIndex={0} role="region" aria-label="Timeline">
-        <svg class="timeline" viewBox={`0 0 ${WIDTH} ${height}`} role="group" aria-label="Timeline of the path">
+      <div class="scroll" tabIndex={0} role="region" aria-label="Timeline" ref={place}>
+        <svg class="timeline" width={wide} height={height} viewBox={`0 0 ${wide} ${height}`} role="group" aria-label="Timeline of the path">
           <g class="axis">
             {ticks(made.span).map((at) => (
               <g key={at}>

@@ -5,6 +5,8 @@ import type { Details, HopDelay, Part } from "../data/types";
 import { duration, percent, plural } from "../format";
 import { average } from "./timing";
 
+const PARTS: Part[] = ["node", "untraced", "network", "connect"];
+
 interface Props {
   details: Details;
   names: string[];
@@ -15,40 +17,54 @@ interface Props {
 export function TreeView({ details, names, chosen, choose }: Props) {
   const { hops, tree, critical } = details;
   const by = new Map(details.delays.map((delay) => [`${delay.hop} ${delay.part}`, delay]));
-  const connects = details.delays.some((delay) => delay.part === "connect");
-  const cell = (delay: HopDelay | undefined) => {
-    if (!delay) return <td class="number">–</td>;
+  // As on a terminal: where it takes a hundredth of the path's time.
+  const connects = details.delays.some((delay) => delay.part === "connect" && average(delay) >= 0.01 * details.duration.mean);
+  const time = (hop: number) =>
+    PARTS.reduce((sum, part) => sum + (by.has(`${hop} ${part}`) ? average(by.get(`${hop} ${part}`) as HopDelay) : 0), 0);
+  const longest = Math.max(0, ...tree.map(([hop]) => time(hop)));
+  /** The mean of a delay, and what is beside it, each with the name that it has where there is no room for columns. */
+  const cells = (name: string, delay: HopDelay | undefined, beside: string, of: (delay: HopDelay) => string) => {
+    if (!delay) return <td class="none" colspan={2}>–</td>;
     const { hop, part } = delay;
     const isChosen = chosen?.hop === hop && chosen.part === part;
     const isLargest = critical?.hop === hop && critical.part === part;
     return (
-      <td class={`number ${isLargest ? "largest" : ""}`}>
-        <button
-          type="button"
-          class="delay"
-          aria-pressed={isChosen}
-          title={`median ${duration(delay.p50)}, p99 ${duration(delay.p99)}: show how it is distributed`}
-          onClick={() => choose({ hop, part })}
-        >
-          {duration(delay.mean)}
-          <small>{delay.share === undefined ? duration(delay.p99) : `in ${percent(delay.share)}`}</small>
-        </button>
-      </td>
+      <>
+        <td class={`number ${isLargest ? "largest" : ""}`} data-label={name}>
+          <button
+            type="button"
+            class="delay"
+            aria-pressed={isChosen}
+            title={`median ${duration(delay.p50)}, p99 ${duration(delay.p99)}: show how it is distributed`}
+            onClick={() => choose({ hop, part })}
+          >
+            {duration(delay.mean)}
+          </button>
+        </td>
+        <td class="number beside" data-label={beside}>{of(delay)}</td>
+      </>
     );
   };
+  const p99 = (delay: HopDelay) => duration(delay.p99);
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="Call tree">
       <table class="hops">
         <caption class="visually-hidden">The messages of the path, each below the one that caused it</caption>
         <thead>
           <tr>
-            <th scope="col">message</th>
-            <th scope="col" class="number" title="Mean time from the receipt of the cause to the sending, and p99">at the node</th>
-            <th scope="col" class="number" title="Mean time from sending to receipt, and p99">on the network</th>
-            {connects && (
-              <th scope="col" class="number" title="Mean time for which the node waits for a connection, where it makes one, and how often that is">connecting</th>
-            )}
-            <th scope="col" class="number">share</th>
+            <th scope="col" rowspan={2}>message</th>
+            <th scope="colgroup" colspan={2} title="From the receipt of the cause to the sending">at the node</th>
+            <th scope="colgroup" colspan={2} title="From sending to receipt">on the network</th>
+            {connects && <th scope="colgroup" colspan={2} title="For how long the node waits for a connection, where it makes one">connecting</th>}
+            <th scope="col" rowspan={2} class="of-path">share of the path</th>
+          </tr>
+          <tr>
+            <th scope="col" class="number">mean</th>
+            <th scope="col" class="number">p99</th>
+            <th scope="col" class="number">mean</th>
+            <th scope="col" class="number">p99</th>
+            {connects && <th scope="col" class="number">mean</th>}
+            {connects && <th scope="col" class="number">in</th>}
           </tr>
         </thead>
         <tbody>
@@ -57,8 +73,8 @@ export function TreeView({ details, names, chosen, choose }: Props) {
             const untraced = by.get(`${hop} untraced`);
             const network = by.get(`${hop} network`);
             const connect = by.get(`${hop} connect`);
-            const time = [node, untraced, network, connect].reduce((sum, delay) => sum + (delay ? average(delay) : 0), 0);
-            const share = details.duration.mean > 0 ? time / details.duration.mean : 0;
+            const share = details.duration.mean > 0 ? time(hop) / details.duration.mean : 0;
+            const bar = longest > 0 ? time(hop) / longest : 0;
             const [src, dst] = [hops.src[hop] ?? 0, hops.dst[hop] ?? 0];
             const traced = hops.traced[hop] ?? 0;
             return (
@@ -77,11 +93,16 @@ export function TreeView({ details, names, chosen, choose }: Props) {
                     </span>
                   </div>
                 </th>
-                {cell(node ?? untraced)}
-                {cell(network)}
-                {connects && cell(connect)}
-                <td class="number share" style={{ "--share": `${Math.min(100, share * 100)}%` }}>
-                  {time > 0 ? percent(share) : ""}
+                {cells("node", node ?? untraced, "p99", p99)}
+                {cells("network", network, "p99", p99)}
+                {connects && cells("connecting", connect, "in", (delay) => percent(delay.share ?? 1))}
+                <td class="of-path" data-label="share">
+                  {time(hop) > 0 && (
+                    <>
+                      <span class="bar" aria-hidden="true"><span style={{ width: `${bar * 100}%` }} /></span>
+                      <span class="number">{percent(share)}</span>
+                    </>
+                  )}
                 </td>
               </tr>
             );

@@ -1,22 +1,26 @@
 // The ranked patterns: as many rows as fit are there, however many patterns there are.
 
-import { useComputed, useSignal } from "@preact/signals";
-import { useEffect, useMemo, useRef } from "preact/hooks";
-import { color } from "../colors";
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
 import type { Overview, SortKey } from "../data/types";
 import { count, duration, expected, percent, plural } from "../format";
-import { choose, pattern, query, sort } from "../state";
-import { confidence, listed, METRICS, route, searchTexts } from "./rank";
+import { choose, query, sort } from "../state";
+import { confidence, METRICS, route } from "./rank";
 
 /** The height of a row in pixels, as the style sheet has it. */
-const ROW = 58;
+const ROW = 74;
 /** Rows beyond the edges, so that none is missing while the list moves. */
 const BEYOND = 6;
 
-export function PatternList({ overview }: { overview: Overview }) {
-  const texts = useMemo(() => searchTexts(overview), [overview]);
-  const rankOf = useMemo(() => new Map(overview.patterns.id.map((id, rank) => [id, rank])), [overview]);
-  const ranks = useComputed(() => listed(overview, texts, sort.value ?? overview.sort, query.value));
+interface Props {
+  overview: Overview;
+  /** The patterns of the list by rank. */
+  ranks: number[];
+  /** The rank of the pattern that is shown. */
+  chosen: number | null;
+}
+
+export function PatternList({ overview, ranks, chosen }: Props) {
   const top = useSignal(0);
   const height = useSignal(800);
   const scroller = useRef<HTMLDivElement>(null);
@@ -29,8 +33,7 @@ export function PatternList({ overview }: { overview: Overview }) {
     return () => observer.disconnect();
   }, []);
 
-  const chosen = pattern.value === null ? undefined : rankOf.get(pattern.value);
-  const place = chosen === undefined ? -1 : ranks.value.indexOf(chosen);
+  const place = chosen === null ? -1 : ranks.indexOf(chosen);
   // Whatever is chosen is seen.
   useEffect(() => {
     const element = scroller.current;
@@ -39,10 +42,10 @@ export function PatternList({ overview }: { overview: Overview }) {
     else if ((place + 1) * ROW > element.scrollTop + element.clientHeight) {
       element.scrollTop = (place + 1) * ROW - element.clientHeight;
     }
-  }, [place, ranks.value]);
+  }, [place, ranks]);
 
   const move = (by: number) => {
-    const next = ranks.value[Math.min(Math.max(place + by, 0), ranks.value.length - 1)];
+    const next = ranks[Math.min(Math.max(place + by, 0), ranks.length - 1)];
     if (next !== undefined) choose(overview.patterns.id[next] ?? null);
   };
   const onKeyDown = (event: KeyboardEvent) => {
@@ -57,7 +60,7 @@ export function PatternList({ overview }: { overview: Overview }) {
   };
 
   const first = Math.max(0, Math.floor(top.value / ROW) - BEYOND);
-  const shown = ranks.value.slice(first, Math.ceil((top.value + height.value) / ROW) + BEYOND);
+  const shown = ranks.slice(first, Math.ceil((top.value + height.value) / ROW) + BEYOND);
   const all = overview.patterns.id.length;
   const hidden = overview.pattern_count - all;
   return (
@@ -87,7 +90,7 @@ export function PatternList({ overview }: { overview: Overview }) {
           </select>
         </label>
         <output id="found">
-          {ranks.value.length === all ? plural(all, "pattern") : `${count(ranks.value.length)} of ${plural(all, "pattern")}`}
+          {ranks.length === all ? plural(all, "pattern") : `${count(ranks.length)} of ${plural(all, "pattern")}`}
         </output>
       </div>
       <div
@@ -98,16 +101,17 @@ export function PatternList({ overview }: { overview: Overview }) {
         tabIndex={0}
         aria-activedescendant={place >= first && place < first + shown.length ? `pattern-${place}` : undefined}
         ref={scroller}
+        style={{ "--rows": `${Math.max(1, ranks.length) * ROW + 2}px` }}
         onScroll={(event) => (top.value = event.currentTarget.scrollTop)}
         onKeyDown={onKeyDown}
       >
-        <div role="presentation" class="space" style={{ height: `${ranks.value.length * ROW}px` }}>
+        <div role="presentation" class="space" style={{ height: `${ranks.length * ROW}px` }}>
           {shown.map((rank, index) => (
-            <Row key={rank} overview={overview} rank={rank} place={first + index} all={ranks.value.length} isChosen={rank === chosen} />
+            <Row key={rank} overview={overview} rank={rank} place={first + index} all={ranks.length} isChosen={rank === chosen} />
           ))}
         </div>
       </div>
-      {ranks.value.length === 0 && <p class="fine" role="status">{all === 0 ? "The analysis found no path pattern in this trace." : "No pattern has all of these words."}</p>}
+      {ranks.length === 0 && <p class="fine" role="status">{all === 0 ? "The analysis found no path pattern in this trace." : "No pattern has all of these words."}</p>}
       {hidden > 0 && <p class="fine">{count(hidden)} further patterns of lower rank are not part of this page.</p>}
     </section>
   );
@@ -125,7 +129,6 @@ function Row({ overview, rank, place, all, isChosen }: RowProps) {
   const { patterns } = overview;
   const key = sort.value ?? overview.sort;
   const share = overview.total_time > 0 ? (patterns.total[rank] ?? 0) / overview.total_time : 0;
-  const first = (patterns.nodes[rank] ?? []).map((node) => node >> 1).find((node) => color(node) !== "c-none");
   return (
     <div
       id={`pattern-${place}`}
@@ -137,15 +140,12 @@ function Row({ overview, rank, place, all, isChosen }: RowProps) {
       style={{ transform: `translateY(${place * ROW}px)` }}
       onClick={() => choose(patterns.id[rank] ?? null)}
     >
-      <span class="rank">{place + 1}</span>
+      <span class="rank">#{patterns.id[rank]}</span>
       <span class="path">
-        <b>
-          <span class={`chip ${first === undefined ? "c-none" : color(first)}`} />
-          {route(overview, rank)}
-        </b>
+        <b>{route(overview, rank)}</b>
         <small>
-          {plural(patterns.hops[rank] ?? 0, "hop")} · {count(patterns.count[rank] ?? 0)}× · mean {duration(patterns.mean[rank])} · p99{" "}
-          {duration(patterns.p99[rank])} · {percent(confidence(patterns, rank))} sure
+          {count(patterns.count[rank] ?? 0)}× · mean {duration(patterns.mean[rank])} · p99 {duration(patterns.p99[rank])}
+          <span class="wide"> · {plural(patterns.hops[rank] ?? 0, "hop")} · {percent(confidence(patterns, rank))} sure</span>
         </small>
       </span>
       <span class="metric" style={{ "--share": `${share * 100}%` }}>{metric(overview, key, rank, share)}</span>

@@ -1,42 +1,49 @@
-// Where the time of all patterns together goes: to which nodes, and to the network.
+// Where the time of all patterns together goes: to which nodes, and to the network. A bar each, as long as its share.
 
 import { color } from "../colors";
 import type { Overview } from "../data/types";
 import { duration, percent } from "../format";
+import { Shades } from "../legend";
 
-/** Nodes that are named; the others are one. */
-const NAMED = 10;
+/** Parts that are named at most; the others are one. */
+const NAMED = 9;
+/** Nodes with a smaller share are not named. */
+const LEAST = 0.003;
 
 export function Shares({ overview }: { overview: Overview }) {
   const { nodes, edges } = overview.map;
-  const ranked = nodes.filter((node) => node.time > 0).toSorted((one, other) => other.time - one.time);
   const sum = (of: number[]) => of.reduce((all, one) => all + one, 0);
-  const parts = [
-    ...ranked.slice(0, NAMED).map((node) => ({ name: overview.names[node.name] ?? "", css: color(node.name), time: node.time })),
-    { name: "other nodes", css: "c-none", time: sum(ranked.slice(NAMED).map((node) => node.time)) },
+  const between = [
     { name: "network", css: "c-network", time: sum(edges.map((edge) => edge.network_time)) },
     { name: "making connections", css: "c-connect", time: sum(edges.map((edge) => edge.connect_time)) },
     { name: "untraced nodes with their network", css: "c-untraced", time: sum(edges.map((edge) => edge.untraced_time)) },
-  ].filter((part) => part.time > 0);
-  const all = sum(parts.map((part) => part.time));
+  ];
+  const all = sum(nodes.map((node) => node.time)) + sum(between.map((part) => part.time));
+  if (!(all > 0)) return null;
+  const ranked = nodes
+    .map((node) => ({ name: overview.names[node.name] ?? "", css: color(node.name), time: node.time }))
+    .concat(between)
+    .toSorted((one, other) => other.time - one.time);
+  const named = ranked.filter((part, place) => place < NAMED && part.time / all >= LEAST);
+  const rest = sum(ranked.map((part) => part.time)) - sum(named.map((part) => part.time));
+  const parts = rest > 0 ? [...named, { name: "others", css: "c-none", time: rest }] : named;
   return (
-    <section aria-label="Where the time goes">
-      <h2>Where the time goes</h2>
-      <p class="lead">
-        All delays of the patterns of this page, each as often as it is expected to be real. Work that goes on at the same time counts each time.
-        Choose a pattern to see its own.
-      </p>
-      <div class="stack" aria-hidden="true">
-        {parts.map((part) => <span key={part.name} class={part.css} style={{ flexGrow: part.time / all }} />)}
-      </div>
+    <section class="shares" aria-labelledby="shares">
+      <h2 id="shares" title="All delays of the patterns of this page, each as often as it is expected to be real. Work that goes on at the same time counts each time.">
+        Where the time goes
+      </h2>
       <ul class="parts">
         {parts.map((part) => (
           <li key={part.name}>
-            <span class={`key ${part.css}`} />
-            <span class="who">{part.name}</span> <b>{percent(part.time / all)}</b> <span class="soft">{duration(part.time)}</span>
+            <span class="who">{part.name}</span>
+            <span class="number">
+              <b>{percent(part.time / all)}</b> <span class="soft">{duration(part.time)}</span>
+            </span>
+            <span class="bar" aria-hidden="true"><span class={part.css} style={{ width: `${(part.time / all) * 100}%` }} /></span>
           </li>
         ))}
       </ul>
+      <ul class="legend" aria-label="Legend"><Shades /></ul>
     </section>
   );
 }

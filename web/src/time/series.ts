@@ -1,25 +1,61 @@
-// The series of one pattern, which has only the slices in which one of its paths began, with the empty ones between.
+// Paths over time, in slices of which each has enough of them: a mean of two requests is no trend.
 
 import type uPlot from "uplot";
 
 /** Slices of a pattern, as `report/src/page/series.rs` has it. */
 export const PATTERN_SLICES = 60;
+/** How many slices become one, where they have few paths. */
+const TOGETHER = [1, 2, 3, 4, 5, 6, 10, 12];
+/** How many paths a slice shall have on average, if it has any. */
+const WANTED = 10;
+/** The mean of fewer paths is a dot and no part of a line. `report/src/page/series.rs` has the same. */
+export const FEW = 5;
 
 export interface PatternCharts {
   throughput: uPlot.AlignedData;
+  /** The means that make a line, and those of few paths. */
   latency: uPlot.AlignedData;
+  /** How long a slice is, in nanoseconds. */
+  step: number;
 }
 
 /** Columns of slice, expected paths and mean duration, for a trace of `span` nanoseconds. */
 export function ofPattern(series: number[], span: number): PatternCharts {
-  const step = Math.floor(Math.max(0, span) / PATTERN_SLICES) + 1;
-  const times = Array.from({ length: PATTERN_SLICES }, (_, slice) => (slice * step) / 1e9);
-  const expected = times.map(() => 0);
-  const mean: (number | null)[] = times.map(() => null);
+  const together = TOGETHER.find((number) => isEnough(series, number)) ?? TOGETHER[TOGETHER.length - 1] ?? 1;
+  const step = (Math.floor(Math.max(0, span) / PATTERN_SLICES) + 1) * together;
+  const times = Array.from({ length: PATTERN_SLICES / together }, (_, slice) => (slice * step) / 1e9);
+  const [expected, sums] = [times.map(() => 0), times.map(() => 0)];
   for (let at = 0; at + 2 < series.length; at += 3) {
-    const slice = series[at] ?? 0;
-    expected[slice] = ((series[at + 1] ?? 0) / step) * 1e9;
-    mean[slice] = series[at + 2] ?? null;
+    const slice = Math.floor((series[at] ?? 0) / together);
+    expected[slice] = (expected[slice] ?? 0) + (series[at + 1] ?? 0);
+    sums[slice] = (sums[slice] ?? 0) + (series[at + 1] ?? 0) * (series[at + 2] ?? 0);
   }
-  return { throughput: [times, expected], latency: [times, mean] };
+  const means = expected.map((paths, slice) => (paths > 0 ? (sums[slice] ?? 0) / paths : null));
+  return {
+    throughput: [times, expected.map((paths) => (paths / step) * 1e9)],
+    latency: [middles(times), enough(means, expected), few(means, expected)],
+    step,
+  };
+}
+
+function isEnough(series: number[], together: number): boolean {
+  const slices = new Set(series.filter((_, place) => place % 3 === 0).map((slice) => Math.floor(slice / together)));
+  const paths = series.filter((_, place) => place % 3 === 1).reduce((sum, one) => sum + one, 0);
+  return paths >= WANTED * slices.size;
+}
+
+/** The means of enough paths. */
+export function enough(means: (number | null)[], expected: number[]): (number | null)[] {
+  return means.map((mean, slice) => ((expected[slice] ?? 0) >= FEW ? mean : null));
+}
+
+/** The means of few. */
+export function few(means: (number | null)[], expected: number[]): (number | null)[] {
+  return means.map((mean, slice) => ((expected[slice] ?? 0) >= FEW ? null : mean));
+}
+
+/** The middles of slices that begin at these times. */
+export function middles(times: number[]): number[] {
+  const half = ((times[1] ?? 0) - (times[0] ?? 0)) / 2;
+  return times.map((time) => time + half);
 }

@@ -47,6 +47,7 @@ export async function open(
   return { page, complaints };
 }
 
-export async function shoot(page: Page, name: string): Promise<void> {
-  await page.screenshot({ path: path.join(SHOTS, `${name}.png`) });
+/** Keeps a picture of what is on the screen, or of the whole page. */
+export async function shoot(page: Page, name: string, fullPage = false): Promise<void> {
+  await page.screenshot({ path: path.join(SHOTS, `${name}.png`), fullPage });
 }

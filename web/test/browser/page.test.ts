@@ -132,7 +132,8 @@ describe.each([["disk", true], ["view", false]] as const)("from %s", (way, isDis
   test("throughput and latency are drawn over time, and clocks and holes have their tab", async () => {
     const { page, complaints } = await opened("#time");
     await page.locator(".time canvas").first().waitFor();
-    expect(await page.locator(".time canvas").count()).toBe(2);
+    // Those of all patterns, and those of the one that is shown.
+    await page.locator(".time canvas").nth(3).waitFor();
     expect(await drawn(page, ".time canvas")).toBeGreaterThan(500);
     await shoot(page, `${way}-time`);
     await page.click("#tab-clocks");
@@ -151,11 +152,12 @@ describe.each([["disk", true], ["view", false]] as const)("from %s", (way, isDis
     await page.keyboard.press("Enter");
     await page.locator("svg.timeline").waitFor();
     const chosen = () => page.locator('#patterns [aria-selected="true"] .rank').innerText();
-    expect(await chosen()).toBe("1");
+    // The number that the terminal and the exports have, too.
+    expect(await chosen()).toBe("#0");
     await page.keyboard.press("j");
-    await expectText(page, '#patterns [aria-selected="true"] .rank', /^2$/);
+    await expectText(page, '#patterns [aria-selected="true"] .rank', /^#1$/);
     await page.keyboard.press("k");
-    await expectText(page, '#patterns [aria-selected="true"] .rank', /^1$/);
+    await expectText(page, '#patterns [aria-selected="true"] .rank', /^#0$/);
     await page.keyboard.press("r");
     await page.waitForURL(/sort=count/);
     await page.locator(".instances li").first().waitFor();
@@ -191,7 +193,8 @@ describe.each([["disk", true], ["view", false]] as const)("from %s", (way, isDis
   test("a link keeps the view, and back goes back", async () => {
     const { page } = await opened();
     await page.click("#pattern-1");
-    await page.locator("svg.timeline").waitFor();
+    await expectText(page, ".detail h2 .rank", /^#1$/);
+    await page.locator(".instances li").first().waitFor();
     await page.click('[aria-label="Next instance"]');
     await expectText(page, ".detail h3", /^Instance 1/);
     await page.waitForURL(/instance=0/);
@@ -207,7 +210,7 @@ describe.each([["disk", true], ["view", false]] as const)("from %s", (way, isDis
     expect(page.url()).toBe(link);
     // From an instance of a pattern to where it began, and forward again: no step was made by going back.
     await page.goBack();
-    await page.locator("article.detail").waitFor({ state: "detached" });
+    await expectText(page, ".detail h2 .rank", /^#0$/);
     await page.goForward();
     await expectText(page, ".detail h3", /^Instance 1/);
     expect(page.url()).toBe(link);
@@ -267,6 +270,17 @@ test("a page of a part says so", async () => {
   await page.click("#tab-time");
   await page.locator(".time canvas").first().waitFor();
   expect(complaints).toEqual([]);
+  await page.context().close();
+});
+
+test("patterns have the numbers that the terminal has", async () => {
+  const { page } = await open(chromium, `${inject("small")}#patterns?sort=mean`, { offline: true });
+  await page.locator("#pattern-0").waitFor();
+  const rows = await page.locator("#patterns [role=option]").evaluateAll((all) =>
+    all.map((row) => [row.querySelector(".rank")?.textContent ?? "", row.querySelector("small")?.textContent ?? ""]),
+  );
+  expect(rows.length).toBeGreaterThan(1);
+  expect(rows.map(([number]) => number)).toEqual(inject("ranked"));
   await page.context().close();
 });
 

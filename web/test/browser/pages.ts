@@ -5,27 +5,24 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { TestProject } from "vitest/node";
+import { numbers, tiers } from "./systems";
 
 declare module "vitest" {
   interface ProvidedContext {
     small: string;
     part: string;
     many: string;
+    fifteen: string;
+    forty: string;
+    sparse: string;
+    few: string;
     view: string;
     viewed: string;
+    ranked: string[];
   }
 }
 
 const COLUMNS = "call_id,caller,callee,t_call_send,t_call_recv,t_ret_send,t_ret_recv";
-
-/** Numbers that are the same each time. */
-function numbers(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
 
 /** 400 requests to a shop over 20 s: web asks prices and stock at once; every tenth asks a server that is not traced; slower in the middle. */
 function shop(): string {
@@ -61,7 +58,21 @@ function ways(): string {
   return `${rows.join("\n")}\n`;
 }
 
+/** So many requests a second apart, all of which take as long to a hundredth. */
+function steady(requests: number, seconds: number): string {
+  const rows = [COLUMNS];
+  const next = numbers(3);
+  for (let call = 0; call < requests; call++) {
+    const at = (mills: number) => Math.round(call * seconds * 1e9 + mills * 1e6);
+    const end = 20 + (next() + next() + next()) / 15;
+    rows.push(`${call}a,CLIENT,web,${at(0)},${at(0.1)},${at(end)},${at(end + 0.1)}`);
+  }
+  return `${rows.join("\n")}\n`;
+}
+
 export default async function setup(project: TestProject): Promise<() => void> {
+  // Pages that are there already are measured as they are.
+  if (process.env.SOCKCAP_PAGES) return () => {};
   const named = process.env.SOCKCAP;
   if (!named) throw new Error("SOCKCAP does not name the program sockcap, of which the pages are tested");
   const sockcap = path.resolve(named);
@@ -77,7 +88,20 @@ export default async function setup(project: TestProject): Promise<() => void> {
   project.provide("small", page("shop", shop()));
   run("report", "-d", "shop", "--through", "dns", "--html", "part.html");
   project.provide("part", `file://${path.join(directory, "part.html")}`);
+  // The patterns of the shop by their mean time, as the terminal numbers them.
+  const printed = run("report", "-d", "shop", "--sort", "mean", "--limit", "99");
+  project.provide("ranked", printed.split("\n").flatMap((line) => /^(#\d+)  /.exec(line)?.[1] ?? []));
   project.provide("many", page("ways", ways()));
+  project.provide("sparse", page("steady", steady(60, 1)));
+  project.provide("few", page("few", steady(6, 2)));
+  const made = (name: string, config: string) => {
+    writeFileSync(path.join(directory, `${name}.toml`), config);
+    run("synth", `${name}.toml`, "-d", name);
+    run("report", "-d", name, "--html", `${name}.html`);
+    return `file://${path.join(directory, name)}.html`;
+  };
+  project.provide("fifteen", made("fifteen", tiers(2, 7, 5, 12, 2)));
+  project.provide("forty", made("forty", tiers(4, 20, 15, 40, 3)));
 
   const server = spawn(sockcap, ["view", "-d", "shop", "--no-browser", "--port", "0"], { cwd: directory, stdio: ["ignore", "ignore", "pipe"] });
   let said = "";

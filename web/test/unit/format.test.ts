@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { bytes, count, duration, expected, percent, plural, rate, shorten, tick } from "../../src/format";
+import { bytes, count, duration, expected, fitted, percent, plural, rate, shorten, tick } from "../../src/format";
 
 test("durations have three digits and a unit that suits, as on the terminal", () => {
   const given = [0, 1, 999.4, 999.5, 1e3, 45_600, 999_499, 999_500, 1.234e6, 1e9, 123.4e9, -2.5e6];
@@ -27,4 +27,11 @@ test("long names keep both ends", () => {
     expect([...shorten("a-service.production.cluster-17", most)].length).toBeLessThanOrEqual(Math.max(1, most));
   }
   expect(shorten("short", 14)).toBe("short");
+});
+
+test("of a node's name the host gives way first", () => {
+  expect(fitted("balancer/haproxy", 20)).toBe("balancer/haproxy");
+  expect(fitted("balancer/haproxy", 14)).toBe("balan…/haproxy");
+  expect(fitted("mailboxes/a-very-long-program", 14)).toBe(shorten("mailboxes/a-very-long-program", 14));
+  for (let most = 4; most < 30; most++) expect([...fitted("mailboxes/imap-login", most)].length).toBeLessThanOrEqual(most);
 });

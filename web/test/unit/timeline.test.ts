@@ -90,7 +90,7 @@ test("ticks are round and reach the end", () => {
 });
 
 test("flags have room on their lanes, the heaviest first", () => {
-  const flag = (x: number, weight: number) => ({ x, width: 50, weight });
+  const flag = (x: number, weight: number) => ({ from: x, to: x + 50, pole: x, weight });
   expect(lanes([flag(0, 1), flag(100, 1)], 3)).toEqual([0, 0]);
   // The lighter one goes above, as its pole passes to the left of the other.
   expect(lanes([flag(0, 1), flag(20, 2)], 3)).toEqual([1, 0]);
@@ -98,4 +98,8 @@ test("flags have room on their lanes, the heaviest first", () => {
   expect(lanes([flag(0, 2), flag(20, 1)], 3)).toEqual([0, null]);
   // Nor may a text lie upon the pole of one above it.
   expect(lanes([flag(0, 3), flag(-20, 2), flag(-60, 1)], 3)).toEqual([0, 1, 2]);
+  // To the left of its pole there is room where another one's ends.
+  expect(lanes([flag(100, 2), { from: 40, to: 90, pole: 90, weight: 1 }], 3)).toEqual([0, 0]);
+  // Nor upon a line that leads to another row.
+  expect(lanes([flag(0, 1), flag(100, 1)], 3, [120])).toEqual([0, null]);
 });

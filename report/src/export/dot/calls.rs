@@ -24,7 +24,7 @@ impl PatternWriter for CallHierarchy {
 
 fn draw(pattern: &PathPattern, out: &mut dyn io::Write) -> io::Result<()> {
     let (hops, tree, timing) = (&pattern.hops, CallTree::of(&pattern.hops), Timing::of(pattern));
-    begin(out, &format!("pattern {}: calls", pattern.id))?;
+    begin(out, &format!("pattern #{}: calls", pattern.id))?;
     for (call, PatternCall { request, parent, .. }) in tree.calls.iter().enumerate() {
         let hop = &hops[*request];
         if parent.is_none() {

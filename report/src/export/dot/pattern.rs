@@ -24,7 +24,7 @@ impl PatternWriter for Messages {
 fn draw(pattern: &PathPattern, out: &mut dyn io::Write) -> io::Result<()> {
     let timing = Timing::of(pattern);
     let label = format!(
-        "pattern {}: {}, {} expected, mean {}, p99 {}",
+        "pattern #{}: {}, {} expected, mean {}, p99 {}",
         pattern.id,
         plural(pattern.count.max(0) as u64, "instance", "instances"),
         expected(pattern.expected),

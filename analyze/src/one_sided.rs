@@ -1,0 +1,187 @@
+//! Whose messages were seen at one end only. Each such message is a hole: what its other end did with it is not known.
+
+use std::collections::BTreeMap;
+
+use message_trace::table::columns::Columns;
+use message_trace::{DataDir, Error, FROM_CONNECTING, MessageTrace, NodeId, Nodes, Protocol, table};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::naming::{CLIENT, NodeNames};
+use crate::options::Options;
+
+/// The columns that tell it.
+const COLUMNS: [&str; 9] =
+    ["src", "dst", "flow", "direction", "protocol", "bytes", "parts", "send_first", "recv_last"];
+
+/// The end of a message that was not seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MissingEnd {
+    /// Nobody saw it being sent.
+    Sending,
+    /// Nobody saw it being received.
+    Receipt,
+}
+
+/// Messages from one node to another that were seen at one end only.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OneSided {
+    /// The sender's name.
+    pub from: String,
+    /// The receiver's name.
+    pub to: String,
+    /// What they went over.
+    pub protocol: Protocol,
+    /// The end that was not seen.
+    pub missing: MissingEnd,
+    /// Whether the node at that end was traced.
+    pub traced: bool,
+    /// How many messages.
+    pub messages: u64,
+    /// On how many flows.
+    pub flows: u64,
+    /// Their payloads together.
+    pub bytes: i64,
+}
+
+/// Between which nodes, before they have names.
+type Way = (NodeId, NodeId, Protocol, MissingEnd);
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    messages: u64,
+    flows: u64,
+    bytes: i64,
+}
+
+/// The messages of `data` that were seen at one end only, those with the most first. Nodes have the names that they have with
+/// `options`; untraced ones that only call are one, as in patterns.
+///
+/// # Errors
+/// When the tables of messages and nodes cannot be read.
+pub fn one_sided(data: &DataDir, options: &Options) -> Result<Vec<OneSided>, Error> {
+    let nodes = Nodes::read(&data.nodes())?;
+    let mut sums: FxHashMap<Way, Sum> = FxHashMap::default();
+    let mut flows: FxHashSet<(NodeId, MissingEnd, i64)> = FxHashSet::default();
+    let mut servers: FxHashSet<NodeId> = FxHashSet::default();
+    let path = data.messages();
+    for batch in table::read_columns(&path, &COLUMNS)? {
+        let batch = batch?;
+        let columns = Columns::new(&path, &batch);
+        let (sent, received) = (columns.int64("send_first")?, columns.int64("recv_last")?);
+        let (src, dst) = (columns.int32("src")?, columns.int32("dst")?);
+        let (flow, direction) = (columns.int64("flow")?, columns.int8("direction")?);
+        let (bytes, parts) = (columns.int64("bytes")?, columns.int32("parts")?);
+        let protocol = columns.texts("protocol")?;
+        for row in 0..batch.num_rows() {
+            let missing = match (sent[row], received[row]) {
+                (None, _) => MissingEnd::Sending,
+                (_, None) => MissingEnd::Receipt,
+                _ => continue,
+            };
+            // The making of a connection is no message.
+            let (Some(src), Some(dst), Some(1..)) = (src[row], dst[row], parts[row]) else { continue };
+            let Ok(protocol) = protocol[row].unwrap_or_default().parse::<Protocol>();
+            let sum = sums.entry((src, dst, protocol, missing)).or_default();
+            sum.messages += 1;
+            sum.bytes = sum.bytes.saturating_add(bytes[row].unwrap_or_default());
+            if flow[row].is_some_and(|flow| flows.insert((src, missing, flow))) {
+                sum.flows += 1;
+            }
+            servers.insert(if direction[row] == Some(FROM_CONNECTING) { dst } else { src });
+        }
+    }
+    Ok(named(&sums, &servers, nodes, options))
+}
+
+/// Adds up what has the same names.
+fn named(
+    sums: &FxHashMap<Way, Sum>,
+    servers: &FxHashSet<NodeId>,
+    nodes: Nodes,
+    options: &Options,
+) -> Vec<OneSided> {
+    let trace = MessageTrace::new(nodes);
+    let mut names = NodeNames::new(&trace, options);
+    let is_traced = |node: NodeId| trace.nodes.get(node).is_some_and(|node| node.traced);
+    let mut name = |node: NodeId| match is_traced(node) || servers.contains(&node) {
+        true => names.name(node, None).to_owned(),
+        false => CLIENT.to_owned(),
+    };
+    let mut all: BTreeMap<(String, String, &str, MissingEnd, bool), (Protocol, Sum)> = BTreeMap::new();
+    for ((src, dst, protocol, missing), sum) in sums {
+        let traced = is_traced(if *missing == MissingEnd::Sending { *src } else { *dst });
+        let key = (name(*src), name(*dst), protocol.name(), *missing, traced);
+        let (_, all) = all.entry(key).or_insert((*protocol, Sum::default()));
+        all.messages += sum.messages;
+        all.flows += sum.flows;
+        all.bytes = all.bytes.saturating_add(sum.bytes);
+    }
+    let mut found: Vec<OneSided> = all
+        .into_iter()
+        .map(|((from, to, _, missing, traced), (protocol, Sum { messages, flows, bytes }))| OneSided {
+            from,
+            to,
+            protocol,
+            missing,
+            traced,
+            messages,
+            flows,
+            bytes,
+        })
+        .collect();
+    found.sort_by_key(|one| std::cmp::Reverse(one.messages));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+
+    /// What is found in `fixture`, each as it would be read.
+    fn found(fixture: Fixture) -> Vec<String> {
+        let directory = tempfile::tempdir().unwrap();
+        let data = DataDir::new(directory.path());
+        fixture.trace().write(&data.messages(), &data.nodes()).unwrap();
+        let found = one_sided(&data, &Options::default()).unwrap();
+        let said = |one: &OneSided| {
+            let OneSided { from, to, protocol, missing, traced, messages, flows, bytes } = one;
+            format!("{from} {to} {protocol} {missing:?} {traced} {messages} {flows} {bytes}")
+        };
+        found.iter().map(said).collect()
+    }
+
+    #[test]
+    fn they_are_told_by_who_and_why() {
+        let mut fixture = Fixture::new().untraced(&["phone", "tablet", "dns"]);
+        fixture.send("web", "app", 0, 1);
+        for time in [10, 20] {
+            fixture.send("web", "app", time, 0).on(7).lost();
+        }
+        // Two clients that were not traced are one, as in patterns.
+        fixture.send("phone", "web", 30, 31);
+        fixture.send("tablet", "web", 32, 33);
+        fixture.send("web", "phone", 34, 35).accepting();
+        fixture.send("app", "dns", 40, 41).udp().bytes(30);
+        fixture.send("app", "web", 50, 51).lost().connect();
+        let mut found = found(fixture);
+        assert!(found[0].ends_with(" 2 1 200") || found[0].ends_with(" 2 2 200"), "{found:?}");
+        found.sort();
+        assert_eq!(
+            found,
+            [
+                "CLIENT web tcp Sending false 2 2 200",
+                "app dns udp Receipt false 1 1 30",
+                "web CLIENT tcp Receipt false 1 1 100",
+                "web app tcp Receipt true 2 1 200",
+            ]
+        );
+    }
+
+    #[test]
+    fn where_all_was_seen_there_is_none() {
+        let mut fixture = Fixture::new();
+        fixture.send("web", "app", 0, 1);
+        assert!(found(fixture).is_empty());
+    }
+}

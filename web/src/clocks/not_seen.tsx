@@ -1,0 +1,27 @@
+// At the top of the page: what could have been recorded and was not. Nobody shall trust a hole.
+
+import type { Overview } from "../data/types";
+import { count } from "../format";
+import { tab } from "../state";
+
+/** Holes that are named; the others have a tab. */
+const NAMED = 3;
+
+export function NotSeen({ overview }: { overview: Overview }) {
+  const { notes } = overview;
+  if (notes.length === 0) return null;
+  const more = notes.length - NAMED;
+  return (
+    <p class="not-seen" role="note">
+      <b>Not seen:</b>
+      {notes.slice(0, NAMED).map(({ label, count: number }) => (
+        <span key={label}>
+          <b>{count(number)}</b> {label}
+        </span>
+      ))}
+      <button type="button" class="quiet" onClick={() => (tab.value = "clocks")}>
+        {more > 0 ? `${count(more)} more` : "whose?"}
+      </button>
+    </p>
+  );
+}
