@@ -94,6 +94,12 @@ impl<'a> Family<'a> {
     }
 }
 
+/// By the number of each of `patterns` that of the lead of its family.
+pub(crate) fn leads(patterns: &[&PathPattern]) -> FxHashMap<i64, i64> {
+    let families = Family::of(patterns.iter().copied());
+    families.iter().flat_map(|family| family.patterns().map(|pattern| (pattern.id, family.lead.id))).collect()
+}
+
 /// What makes a hop another one.
 type HopKey<'a> = (&'a str, &'a str, &'a str, &'a str, Protocol);
 

@@ -7,7 +7,7 @@ use analyze::paths::{Connects, Hop, PathFilter, PathPattern};
 use serde::Serialize;
 
 use crate::delays::{DelayRow, DelaysOf};
-use crate::{DelayReport, Filtered, Meta, Options, Output, Report};
+use crate::{DelayReport, Filtered, Meta, Options, Output, Report, families};
 
 /// Writes one JSON object and a line feed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -137,6 +137,8 @@ struct NotSeen<'a> {
 #[derive(Serialize)]
 struct Pattern<'a> {
     pattern: i64,
+    /// The number of the pattern that stands for all of the same hops.
+    family: i64,
     count: i64,
     expected: f64,
     expected_per_count: f64,
@@ -263,21 +265,27 @@ impl<'a> Document<'a> {
     fn of(report: &'a Report<'a>, options: &Options) -> Document<'a> {
         let total_time = report.total_time();
         let ranked = report.ranked(options);
+        let leads = families::leads(&ranked);
+        let lead = |pattern: &PathPattern| leads.get(&pattern.id).copied().unwrap_or(pattern.id);
         Document {
             trace: Trace::of(&report.meta),
             expected_paths: report.meta.expected_paths,
             sort: options.sort.name(),
             pattern_count: report.pattern_count(),
             total_time,
-            patterns: ranked.into_iter().map(|pattern| Pattern::of(pattern, total_time)).collect(),
+            patterns: ranked
+                .into_iter()
+                .map(|pattern| Pattern::of(pattern, lead(pattern), total_time))
+                .collect(),
         }
     }
 }
 
 impl<'a> Pattern<'a> {
-    fn of(pattern: &'a PathPattern, total_time: f64) -> Pattern<'a> {
+    fn of(pattern: &'a PathPattern, family: i64, total_time: f64) -> Pattern<'a> {
         Pattern {
             pattern: pattern.id,
+            family,
             count: pattern.count,
             expected: pattern.expected,
             expected_per_count: pattern.expected_per_count(),

@@ -12,7 +12,7 @@ import { Help } from "./help";
 import { help } from "./keys";
 import { MapView } from "./map/map";
 import { Detail } from "./pattern/detail";
-import { useListed } from "./patterns/chosen";
+import { type Listed, useListed } from "./patterns/chosen";
 import { PatternList } from "./patterns/list";
 import { Shares } from "./patterns/shares";
 import { choose, pattern, tab, TABS, type Tab } from "./state";
@@ -124,13 +124,13 @@ function Header({ overview }: { overview: Overview }) {
   );
 }
 
-function Patterns({ source, overview, ranks, chosen }: Shown & ReturnType<typeof useListed>) {
+function Patterns({ source, overview, rows, found, chosen }: Shown & Listed) {
   const isMissing = pattern.value !== null && chosen === null;
   return (
     <div class={pattern.value === null ? "" : "chosen"}>
       <Shares overview={overview} />
       <div class="panes">
-        <PatternList overview={overview} ranks={ranks} chosen={chosen} />
+        <PatternList overview={overview} rows={rows} found={found} chosen={chosen} />
         <div class="pane">
           {pattern.value !== null && (
             <button type="button" class="quiet back" onClick={() => choose(null)}>← all patterns</button>

@@ -15,6 +15,8 @@ export const pattern = signal<number | null>(null);
 export const sort = signal<SortKey | null>(null);
 /** What is searched for. */
 export const query = signal("");
+/** The families of patterns that are open, each by the number of the pattern that stands for it. */
+export const open = signal<ReadonlySet<number>>(new Set());
 /** The delay of which the distribution is shown; null: how long the paths took. */
 export const delay = signal<{ hop: number; part: Part } | null>(null);
 /** Which instance is shown instead of the average, counted from 0. */
@@ -62,6 +64,13 @@ function lookAt(text: string): void {
   const [hop = null, word = null] = said.get("delay")?.split(".") ?? [];
   const [number, part] = [whole(hop), one(PARTS, word)];
   delay.value = number !== null && part ? { hop: number, part } : null;
+}
+
+/** Opens the family of that number, or closes it. */
+export function toggle(family: number): void {
+  const next = new Set(open.value);
+  if (!next.delete(family)) next.add(family);
+  open.value = next;
 }
 
 /** Chooses a pattern, of which nothing was chosen yet. */

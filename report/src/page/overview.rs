@@ -10,7 +10,7 @@ use super::number::Number;
 use super::one_sided::OneSidedMessages;
 use super::series::SeriesColumns;
 use crate::label::Label;
-use crate::{Filtered, Meta, Options, Report, label};
+use crate::{Filtered, Meta, Options, Report, families, label};
 
 /// Nodes of a pattern that can be searched for; of longer paths those that come first.
 const MOST_NODES: usize = 64;
@@ -63,6 +63,8 @@ struct PatternColumns {
     p99: Vec<Number>,
     total: Vec<Number>,
     hops: Vec<usize>,
+    /// The number of the pattern that stands for all of the same hops.
+    family: Vec<i64>,
     /// The nodes in the order in which the path first comes to them: twice the number of the name, plus one where it goes on
     /// from the one before.
     nodes: Vec<Vec<u32>>,
@@ -120,6 +122,7 @@ fn window(meta: &Meta) -> i64 {
 impl PatternColumns {
     fn of(ranked: &[&PathPattern], names: &mut Names) -> PatternColumns {
         let mut columns = PatternColumns::default();
+        let families = families::leads(ranked);
         for pattern in ranked {
             columns.id.push(pattern.id);
             columns.count.push(pattern.count);
@@ -130,6 +133,7 @@ impl PatternColumns {
             columns.p99.push(Number::whole(pattern.duration.p99));
             columns.total.push(Number::whole(pattern.total_time));
             columns.hops.push(pattern.hops.len());
+            columns.family.push(families.get(&pattern.id).copied().unwrap_or(pattern.id));
             columns.nodes.push(nodes(pattern, names));
             columns.ports.push(ports(pattern, names));
         }

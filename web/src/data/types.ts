@@ -62,6 +62,8 @@ export interface PatternColumns {
   p99: number[];
   total: number[];
   hops: number[];
+  /** The number of the pattern that stands for all of the same hops. */
+  family: number[];
   /** Twice the number of a node's name, plus one where the path goes on from the node before. */
   nodes: number[][];
   ports: number[][];

@@ -1,26 +1,24 @@
-// The ranked patterns: as many rows as fit are there, however many patterns there are.
+// The ranked patterns: as many rows as fit are there, however many patterns there are. Those of the same hops are one row that opens.
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Overview, SortKey } from "../data/types";
 import { count, duration, expected, percent, plural } from "../format";
-import { choose, query, sort } from "../state";
-import { confidence, METRICS, route } from "./rank";
+import { choose, query, sort, toggle } from "../state";
+import type { Listed } from "./chosen";
+import type { Row } from "./families";
+import { METRICS, route } from "./rank";
 
 /** The height of a row in pixels, as the style sheet has it. */
 const ROW = 74;
 /** Rows beyond the edges, so that none is missing while the list moves. */
 const BEYOND = 6;
 
-interface Props {
+interface Props extends Listed {
   overview: Overview;
-  /** The patterns of the list by rank. */
-  ranks: number[];
-  /** The rank of the pattern that is shown. */
-  chosen: number | null;
 }
 
-export function PatternList({ overview, ranks, chosen }: Props) {
+export function PatternList({ overview, rows, found, chosen }: Props) {
   const top = useSignal(0);
   const height = useSignal(800);
   const scroller = useRef<HTMLDivElement>(null);
@@ -33,7 +31,7 @@ export function PatternList({ overview, ranks, chosen }: Props) {
     return () => observer.disconnect();
   }, []);
 
-  const place = chosen === null ? -1 : ranks.indexOf(chosen);
+  const place = chosen === null ? -1 : rows.findIndex(({ rank }) => rank === chosen);
   // Whatever is chosen is seen.
   useEffect(() => {
     const element = scroller.current;
@@ -42,17 +40,23 @@ export function PatternList({ overview, ranks, chosen }: Props) {
     else if ((place + 1) * ROW > element.scrollTop + element.clientHeight) {
       element.scrollTop = (place + 1) * ROW - element.clientHeight;
     }
-  }, [place, ranks]);
+  }, [place, rows]);
 
   const move = (by: number) => {
-    const next = ranks[Math.min(Math.max(place + by, 0), ranks.length - 1)];
-    if (next !== undefined) choose(overview.patterns.id[next] ?? null);
+    const next = rows[Math.min(Math.max(place + by, 0), rows.length - 1)];
+    if (next) choose(overview.patterns.id[next.rank] ?? null);
   };
+  const shown = rows[place];
   const onKeyDown = (event: KeyboardEvent) => {
     const page = Math.max(1, Math.floor(height.value / ROW) - 1);
     const steps: Record<string, number> = {
       ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity,
     };
+    if (shown && shown.alike > 0 && event.key === (shown.isOpen ? "ArrowLeft" : "ArrowRight")) {
+      event.preventDefault();
+      toggle(overview.patterns.family[shown.rank] ?? -1);
+      return;
+    }
     const by = steps[event.key];
     if (by === undefined) return;
     event.preventDefault();
@@ -60,7 +64,7 @@ export function PatternList({ overview, ranks, chosen }: Props) {
   };
 
   const first = Math.max(0, Math.floor(top.value / ROW) - BEYOND);
-  const shown = ranks.slice(first, Math.ceil((top.value + height.value) / ROW) + BEYOND);
+  const visible = rows.slice(first, Math.ceil((top.value + height.value) / ROW) + BEYOND);
   const all = overview.patterns.id.length;
   const hidden = overview.pattern_count - all;
   return (
@@ -90,7 +94,8 @@ export function PatternList({ overview, ranks, chosen }: Props) {
           </select>
         </label>
         <output id="found">
-          {ranks.length === all ? plural(all, "pattern") : `${count(ranks.length)} of ${plural(all, "pattern")}`}
+          {found === all ? plural(all, "pattern") : `${count(found)} of ${plural(all, "pattern")}`}
+          {rows.length < found && <span class="soft"> in {plural(rows.length, "row")}</span>}
         </output>
       </div>
       <div
@@ -99,19 +104,19 @@ export function PatternList({ overview, ranks, chosen }: Props) {
         role="listbox"
         aria-label="Path patterns by rank"
         tabIndex={0}
-        aria-activedescendant={place >= first && place < first + shown.length ? `pattern-${place}` : undefined}
+        aria-activedescendant={place >= first && place < first + visible.length ? `pattern-${place}` : undefined}
         ref={scroller}
-        style={{ "--rows": `${Math.max(1, ranks.length) * ROW + 2}px` }}
+        style={{ "--rows": `${Math.max(1, rows.length) * ROW + 2}px` }}
         onScroll={(event) => (top.value = event.currentTarget.scrollTop)}
         onKeyDown={onKeyDown}
       >
-        <div role="presentation" class="space" style={{ height: `${ranks.length * ROW}px` }}>
-          {shown.map((rank, index) => (
-            <Row key={rank} overview={overview} rank={rank} place={first + index} all={ranks.length} isChosen={rank === chosen} />
+        <div role="presentation" class="space" style={{ height: `${rows.length * ROW}px` }}>
+          {visible.map((row, index) => (
+            <PatternRow key={row.rank} overview={overview} row={row} place={first + index} all={rows.length} isChosen={row.rank === chosen} />
           ))}
         </div>
       </div>
-      {ranks.length === 0 && <p class="fine" role="status">{all === 0 ? "The analysis found no path pattern in this trace." : "No pattern has all of these words."}</p>}
+      {rows.length === 0 && <p class="fine" role="status">{all === 0 ? "The analysis found no path pattern in this trace." : "No pattern has all of these words."}</p>}
       {hidden > 0 && <p class="fine">{count(hidden)} further patterns of lower rank are not part of this page.</p>}
     </section>
   );
@@ -119,20 +124,21 @@ export function PatternList({ overview, ranks, chosen }: Props) {
 
 interface RowProps {
   overview: Overview;
-  rank: number;
+  row: Row;
   place: number;
   all: number;
   isChosen: boolean;
 }
 
-function Row({ overview, rank, place, all, isChosen }: RowProps) {
+function PatternRow({ overview, row, place, all, isChosen }: RowProps) {
   const { patterns } = overview;
+  const { rank, alike } = row;
   const key = sort.value ?? overview.sort;
-  const share = overview.total_time > 0 ? (patterns.total[rank] ?? 0) / overview.total_time : 0;
+  const share = overview.total_time > 0 ? row.values.total / overview.total_time : 0;
   return (
     <div
       id={`pattern-${place}`}
-      class="row"
+      class={row.isMember ? "row member" : "row"}
       role="option"
       aria-selected={isChosen}
       aria-posinset={place + 1}
@@ -144,18 +150,31 @@ function Row({ overview, rank, place, all, isChosen }: RowProps) {
       <span class="path">
         <b>{route(overview, rank)}</b>
         <small>
-          {count(patterns.count[rank] ?? 0)}× · mean {duration(patterns.mean[rank])} · p99 {duration(patterns.p99[rank])}
-          <span class="wide"> · {plural(patterns.hops[rank] ?? 0, "hop")} · {percent(confidence(patterns, rank))} sure</span>
+          {alike > 0 && (
+            // For the mouse; the keys are those of the list.
+            <span
+              class="alike"
+              title="Patterns of the same hops in other numbers or orders: shows or hides them ( → ← )"
+              onClick={(event) => {
+                event.stopPropagation();
+                toggle(patterns.family[rank] ?? -1);
+              }}
+            >
+              {row.isOpen ? "▾" : "▸"} {count(alike)} alike ·{" "}
+            </span>
+          )}
+          {count(row.values.count)}× · mean {duration(row.values.mean)} · p99 {duration(row.values.p99)}
+          <span class="wide"> · {plural(patterns.hops[rank] ?? 0, "hop")} · {percent(METRICS.confidence.of(row.values))} sure</span>
         </small>
       </span>
-      <span class="metric" style={{ "--share": `${share * 100}%` }}>{metric(overview, key, rank, share)}</span>
+      <span class="metric" style={{ "--share": `${share * 100}%` }}>{metric(key, row, share)}</span>
     </div>
   );
 }
 
 /** What a pattern is ranked by, as it is shown. */
-function metric(overview: Overview, key: SortKey, rank: number, share: number): string {
-  const value = METRICS[key].of(overview.patterns, rank);
+function metric(key: SortKey, row: Row, share: number): string {
+  const value = METRICS[key].of(row.values);
   switch (key) {
     case "total":
       return percent(share);

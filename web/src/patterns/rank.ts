@@ -2,18 +2,43 @@
 
 import type { Overview, PatternColumns, SortKey } from "../data/types";
 
-export const METRICS: Record<SortKey, { label: string; of: (patterns: PatternColumns, rank: number) => number }> = {
-  total: { label: "total time", of: (p, rank) => p.total[rank] ?? 0 },
-  count: { label: "count", of: (p, rank) => p.count[rank] ?? 0 },
-  expected: { label: "expected count", of: (p, rank) => p.expected[rank] ?? 0 },
-  confidence: { label: "expected / count", of: (p, rank) => confidence(p, rank) },
-  evidence: {
-    label: "expected / √count",
-    of: (p, rank) => (p.expected[rank] ?? 0) / Math.sqrt(Math.max(1, p.count[rank] ?? 0)),
-  },
-  mean: { label: "mean duration", of: (p, rank) => p.mean[rank] ?? 0 },
-  p99: { label: "p99 duration", of: (p, rank) => p.p99[rank] ?? 0 },
+/** What patterns are ranked by. */
+export interface Values {
+  count: number;
+  expected: number;
+  total: number;
+  mean: number;
+  p99: number;
+}
+
+/** Those of the pattern of that rank. */
+export function values(p: PatternColumns, rank: number): Values {
+  return {
+    count: p.count[rank] ?? 0, expected: p.expected[rank] ?? 0, total: p.total[rank] ?? 0, mean: p.mean[rank] ?? 0,
+    p99: p.p99[rank] ?? 0,
+  };
+}
+
+export const METRICS: Record<SortKey, { label: string; of: (values: Values) => number }> = {
+  total: { label: "total time", of: ({ total }) => total },
+  count: { label: "count", of: ({ count }) => count },
+  expected: { label: "expected count", of: ({ expected }) => expected },
+  confidence: { label: "expected / count", of: ({ expected, count }) => expected / Math.max(1, count) },
+  evidence: { label: "expected / √count", of: ({ expected, count }) => expected / Math.sqrt(Math.max(1, count)) },
+  mean: { label: "mean duration", of: ({ mean }) => mean },
+  p99: { label: "p99 duration", of: ({ p99 }) => p99 },
 };
+
+/** Metrics that are multiplied with how likely an instance is. By the others, what is hardly real could be first. */
+const WEIGHTED: readonly SortKey[] = ["total", "expected"];
+/** The least number of expected instances that is shown as 1.0. */
+const EXPECTED_ONCE = 0.95;
+
+/** Which of two comes first: the larger one, but where that says nothing of how real it is, first what is expected once at least. */
+export function compareValues(one: Values, other: Values, key: SortKey): number {
+  const isExpected = ({ expected }: Values) => (WEIGHTED.includes(key) || expected >= EXPECTED_ONCE ? 1 : 0);
+  return isExpected(other) - isExpected(one) || METRICS[key].of(other) - METRICS[key].of(one);
+}
 
 /** How likely an instance is on average. */
 export function confidence(patterns: PatternColumns, rank: number): number {
@@ -49,8 +74,8 @@ export function listed(overview: Overview, texts: string[], key: SortKey, query:
     if (words.every((word) => texts[rank]?.includes(word))) found.push(rank);
   }
   if (key === overview.sort) return found;
-  const values = found.map((rank) => METRICS[key].of(overview.patterns, rank));
-  const places = found.map((_, place) => place);
-  places.sort((one, other) => (values[other] ?? 0) - (values[one] ?? 0) || one - other);
-  return places.map((place) => found[place] ?? 0);
+  const ranked = found.map((rank) => ({ rank, values: values(overview.patterns, rank) }));
+  // Sorting is stable.
+  ranked.sort((one, other) => compareValues(one.values, other.values, key));
+  return ranked.map(({ rank }) => rank);
 }

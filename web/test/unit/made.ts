@@ -57,7 +57,7 @@ export function overview(): Overview {
     names: ["CLIENT", "nginx", "app.py", "redis", ":8080", ":6379"],
     patterns: {
       id: [0, 5, 7], count: [100, 16, 1], expected: [70, 16, 0.9], max_probability: [1, 1, 0.9],
-      mean: [3, 9, 50], p50: [3, 9, 50], p99: [8, 10, 50], total: [400, 150, 50], hops: [4, 6, 2],
+      mean: [3, 9, 50], p50: [3, 9, 50], p99: [8, 10, 50], total: [400, 150, 50], hops: [4, 6, 2], family: [0, 5, 7],
       nodes: [[0, 3, 5], [0, 3, 5, 7], [0, 3, 4]],
       ports: [[4], [4, 5], [4]],
     },
