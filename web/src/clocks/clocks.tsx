@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import type { OneSided, Overview } from "../data/types";
-import { bytes, count, plural } from "../format";
+import { breakable, bytes, count, plural } from "../format";
 
 export function ClocksView({ overview }: { overview: Overview }) {
   const untraced = overview.map.nodes.filter((node) => !node.traced);
@@ -65,9 +65,9 @@ function OneSidedTable({ messages, between }: Overview["one_sided"]) {
           <tbody>
             {between.map((one) => (
               <tr key={`${one.from} ${one.to} ${one.protocol} ${one.missing} ${one.traced}`}>
-                <th scope="row">{one.from}</th>
+                <th scope="row">{breakable(one.from)}</th>
                 <td>
-                  {one.to} <span class="soft">{one.protocol}</span>
+                  {breakable(one.to)} <span class="soft">{one.protocol}</span>
                 </td>
                 <td>{why(one)}</td>
                 <td class="number">{count(one.messages)}</td>

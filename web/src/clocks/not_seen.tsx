@@ -4,13 +4,12 @@ import type { Overview } from "../data/types";
 import { count } from "../format";
 import { tab } from "../state";
 
-/** Holes that are named; the others have a tab. */
+/** Holes that are named, on a phone the first of them; a tab has all. */
 const NAMED = 3;
 
 export function NotSeen({ overview }: { overview: Overview }) {
   const { notes } = overview;
   if (notes.length === 0) return null;
-  const more = notes.length - NAMED;
   return (
     <p class="not-seen" role="note">
       <b>Not seen:</b>
@@ -20,7 +19,7 @@ export function NotSeen({ overview }: { overview: Overview }) {
         </span>
       ))}
       <button type="button" class="quiet" onClick={() => (tab.value = "clocks")}>
-        {more > 0 ? `${count(more)} more` : "whose?"}
+        {notes.length > 1 ? `all ${count(notes.length)}` : "whose?"}
       </button>
     </p>
   );

@@ -96,7 +96,7 @@ export function TreeView({ details, names, chosen, choose }: Props) {
                 {cells("node", node ?? untraced, "p99", p99)}
                 {cells("network", network, "p99", p99)}
                 {connects && cells("connecting", connect, "in", (delay) => percent(delay.share ?? 1))}
-                <td class="of-path" data-label="share">
+                <td class="of-path" data-label={time(hop) > 0 ? "share" : undefined}>
                   {time(hop) > 0 && (
                     <>
                       <span class="bar" aria-hidden="true"><span style={{ width: `${bar * 100}%` }} /></span>
