@@ -148,6 +148,8 @@ fn create_by_path(state: &State) -> Result<*mut FileHeader, usize> {
     fields.limit = options().limit();
     fields.keeps_newest = if options().keeps_newest { KEEPS_NEWEST } else { 0 };
     fields.namespace = raw::inode(c"/proc/self/ns/net").unwrap_or(0);
+    // Of a child that takes a spare log, nobody knows it.
+    fields.pid_namespace = raw::inode(c"/proc/self/ns/pid").unwrap_or(0);
     Ok(header)
 }
 
