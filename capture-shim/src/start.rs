@@ -151,6 +151,8 @@ fn create_by_path(state: &State) -> Result<*mut FileHeader, usize> {
     if let Ok(file) = raw::open(c"/proc/self/cgroup", libc::O_RDONLY | libc::O_CLOEXEC, 0) {
         file.read(&mut fields.cgroup);
     }
+    // Of a child that takes a spare log, nobody knows it.
+    fields.pid_namespace = raw::inode(c"/proc/self/ns/pid").unwrap_or(0);
     Ok(header)
 }
 

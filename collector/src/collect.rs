@@ -1,11 +1,12 @@
 //! The gathering side: listens, gives every connection a thread of its own, and keeps what they bring in one data directory.
 //!
 //! `session` is a connection from its first byte to its last, `store` one host's files, `seats` sees to it that a host has one
-//! connection at a time, `hints` keeps times, `event` is what all of them tell.
+//! connection at a time, `sender` notes whose key was shown, `hints` keeps times, `event` is what all of them tell.
 
 mod event;
 mod hints;
 mod seats;
+mod sender;
 mod session;
 mod store;
 mod stored_file;
@@ -17,7 +18,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use message_trace::DataDir;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -28,11 +29,14 @@ use rustls::ServerConfig;
 pub use event::{Cause, Event, Events, Gained, Held};
 pub use store::Limits;
 
+use crate::keys::Followed;
 use crate::link::Stop;
 use session::Shared;
 
 /// Connections of which it is not known yet who they are; more are turned away.
 const UNKNOWN: usize = 512;
+/// How often it is looked whether keys were revoked.
+const LOOK: Duration = Duration::from_millis(500);
 /// A thread's stack: a handshake is the deepest that it goes.
 const STACK: usize = 512 << 10;
 
@@ -43,6 +47,8 @@ pub struct Options {
     pub data: DataDir,
     /// TLS with certificates on both sides; without, connections are plain.
     pub tls: Option<Arc<ServerConfig>>,
+    /// The keys that were revoked, which this follows.
+    pub revoked: Option<Arc<Followed>>,
     /// What each host may have.
     pub limits: Limits,
     /// How long connections are waited for.
@@ -103,6 +109,7 @@ pub fn run(options: &Options, listener: &TcpListener, events: &dyn Events, stop:
     }
     let shared = Shared {
         tls: options.tls.clone(),
+        revoked: options.revoked.clone(),
         store,
         data: options.data.clone(),
         limits: options.limits,
@@ -116,8 +123,13 @@ pub fn run(options: &Options, listener: &TcpListener, events: &dyn Events, stop:
     let files = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: files.maximum, ..files });
     let unknown = AtomicUsize::new(0);
+    let mut looked = Instant::now();
     std::thread::scope(|scope| {
         while !stop.load(Relaxed) {
+            if looked.elapsed() >= LOOK {
+                looked = Instant::now();
+                look_for_revoked(&shared);
+            }
             let accepted =
                 accept(listener).map_err(Error::Listen).inspect_err(|_| stop.store(true, Relaxed))?;
             let Some((stream, peer)) = accepted else { continue };
@@ -143,6 +155,21 @@ pub fn run(options: &Options, listener: &TcpListener, events: &dyn Events, stop:
     })
 }
 
+/// Ends the connections of hosts whose keys were revoked since this was last called.
+fn look_for_revoked(shared: &Shared<'_>) {
+    let Some(revoked) = &shared.revoked else { return };
+    match revoked.look() {
+        Ok(false) => {}
+        Ok(true) => {
+            shared.events.event(&Event::Revocations { path: revoked.path(), error: None });
+            shared.seats.revoke(|certificate| revoked.has(certificate));
+        }
+        Err(error) => {
+            shared.events.event(&Event::Revocations { path: revoked.path(), error: Some(&error) });
+        }
+    }
+}
+
 /// Answers a stream of frames as that of a host that was let in, for fuzzing.
 pub(crate) fn answer_all(bytes: &[u8], data: DataDir, host: &str, limits: Limits) {
     struct Nobody;
@@ -151,6 +178,7 @@ pub(crate) fn answer_all(bytes: &[u8], data: DataDir, host: &str, limits: Limits
     }
     let shared = Shared {
         tls: None,
+        revoked: None,
         store: 0,
         data,
         limits,

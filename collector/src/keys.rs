@@ -9,17 +9,22 @@
 //! | `NAME.pem` | the host NAME | send logs under that name |
 //!
 //! A host's certificate is for clients only and the collector's for servers only, so no host can pose as the collector.
-//! `docs/keys.md` says what to do when one is lost.
+//! A key that was lost to somebody is revoked by a list that the authority signs (`revoked`, `issued`); `docs/keys.md` says
+//! what to do.
 
 mod authority;
 mod bundle;
 mod certificate;
 mod error;
 mod files;
+mod issued;
+mod revoked;
 
 pub use authority::{AUTHORITY_FILE, Authority, COLLECTOR_FILE, Validity};
 pub use bundle::{Bundle, Contents, Role, look};
 pub use error::Error;
+pub use issued::ISSUED_FILE;
+pub use revoked::{Followed, REVOKED_FILE, Revoked};
 
 pub(crate) use certificate::{host_names, names as certificate_names};
 

@@ -63,6 +63,8 @@ pub struct Totals {
     pub refused: BTreeMap<&'static str, u64>,
     /// How often something could not be stored, by what there was too little of.
     pub not_stored: BTreeMap<&'static str, u64>,
+    /// Logs that name another host than the one that sends them.
+    pub misnamed: u64,
     /// Tellings about hosts beyond [`MOST_HOSTS`], which have no figures.
     pub untold: u64,
 }
@@ -110,6 +112,12 @@ impl Metrics {
     pub fn not_stored(&self, shortage: &'static str) {
         let count = &mut self.state().totals.not_stored;
         count.entry(shortage).and_modify(|count| *count = count.saturating_add(1)).or_insert(1);
+    }
+
+    /// A log names another host than the one that sends it.
+    pub fn misnamed(&self) {
+        let count = &mut self.state().totals.misnamed;
+        *count = count.saturating_add(1);
     }
 
     /// Times were exchanged: how far the host's clock is ahead, and how long the exchange took, in nanoseconds.

@@ -297,13 +297,16 @@ impl<'a> Shipper<'a> {
     /// Makes the connection and says who this is.
     fn connect(&self) -> Result<(Dialog, u128), Broken> {
         let to = &self.options.to;
-        let addresses = to.to_socket_addrs().map_err(|error| Broken::Lost(format!("{to}: {error}")))?;
-        let mut why = Broken::Lost(format!("{to}: no such address"));
+        let addresses = to.to_socket_addrs().map_err(|error| Broken::Lost(error.to_string()))?;
+        let mut why = Broken::Lost("no such address".into());
         for address in addresses {
             let stream = match TcpStream::connect_timeout(&address, CONNECT) {
                 Ok(stream) => stream,
                 Err(error) => {
-                    why = Broken::Lost(format!("{address}: {error}"));
+                    // Whoever tells of it names the collector, as it was given.
+                    let at = address.to_string();
+                    why =
+                        Broken::Lost(if at == *to { error.to_string() } else { format!("{error} at {at}") });
                     continue;
                 }
             };

@@ -1,6 +1,8 @@
 //! TLS between hosts and collector: version 1.3 only, certificates of one private authority on both sides, and nothing
 //! remembered from one connection to the next, so that every connection shows its certificate.
 
+mod verifier;
+
 use std::io;
 use std::sync::Arc;
 
@@ -13,7 +15,11 @@ use rustls::{
 };
 use rustls_pki_types::{CertificateDer, DnsName, ServerName};
 
-use crate::keys::{self, Bundle, Role};
+use crate::keys::{self, Bundle, Followed, Role};
+use verifier::Verifier;
+
+/// What [`refusal`] says of a certificate that was revoked.
+pub const REVOKED: &str = "certificate revoked";
 
 /// The name that the collector's certificate has, and that shippers check whatever address they connect to: who makes
 /// keys need not know where the collector will be. Nothing on the net can be called so (`.internal` is kept for that).
@@ -46,12 +52,24 @@ pub enum Error {
 /// # Errors
 /// The key is not a collector's, or cannot be used.
 pub fn server(bundle: &Bundle) -> Result<Arc<ServerConfig>, Error> {
+    server_with(bundle, None)
+}
+
+/// The same, where the certificate must not be among the revoked ones that are followed.
+///
+/// # Errors
+/// As [`server`].
+pub fn server_with(bundle: &Bundle, revoked: Option<&Arc<Followed>>) -> Result<Arc<ServerConfig>, Error> {
     if bundle.role() != Role::Collector {
         let has = format!("the key of host {}", bundle.names().join(", "));
         return Err(Error::Role { has, needs: "the collector's" });
     }
     let provider = provider();
-    let verifier = WebPkiClientVerifier::builder_with_provider(roots(bundle)?, provider.clone()).build()?;
+    let inner = WebPkiClientVerifier::builder_with_provider(roots(bundle)?, provider.clone()).build()?;
+    let verifier = match revoked {
+        Some(revoked) => Arc::new(Verifier { inner, revoked: Arc::clone(revoked) }),
+        None => inner,
+    };
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&TLS13])?
         .with_client_cert_verifier(verifier)
@@ -111,6 +129,7 @@ pub fn refusal(error: &io::Error) -> Option<&'static str> {
             CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
                 "certificate not yet valid"
             }
+            CertificateError::Revoked => REVOKED,
             CertificateError::UnknownIssuer | CertificateError::BadSignature => {
                 "certificate of another authority"
             }
@@ -132,6 +151,7 @@ pub fn refusal(error: &io::Error) -> Option<&'static str> {
 fn refused_by_peer(alert: AlertDescription) -> &'static str {
     match alert {
         AlertDescription::CertificateExpired => "our certificate has expired, or is not yet valid",
+        AlertDescription::CertificateRevoked => "our certificate was revoked",
         AlertDescription::UnknownCA | AlertDescription::DecryptError => {
             "our certificate is of another authority"
         }

@@ -3,100 +3,21 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panics")]
 
-use std::collections::BTreeMap;
+mod common;
+
 use std::fs;
-use std::net::{SocketAddr, TcpListener};
+use std::net::TcpListener;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use collector::collect::{self, Deadlines, Limits};
 use collector::link::Stop;
-use collector::ship::{self, Summary};
+use collector::ship;
+use common::{Heard, PLENTY, contents, make_log, once, options, with_collector};
 use message_trace::DataDir;
-use socket_log::write::LogWriter;
-
-/// Keeps what both sides tell, a line an event.
-#[derive(Default)]
-struct Heard(Mutex<Vec<String>>);
-
-impl Heard {
-    fn lines(&self) -> Vec<String> {
-        self.0.lock().unwrap().clone()
-    }
-}
-
-impl collect::Events for Heard {
-    fn event(&self, event: &collect::Event<'_>) {
-        self.0.lock().unwrap().push(format!("{event:?}"));
-    }
-}
-
-impl ship::Events for Heard {
-    fn event(&self, event: &ship::Event<'_>) {
-        self.0.lock().unwrap().push(format!("{event:?}"));
-    }
-}
-
-/// A collector while `work` lasts.
-fn with_collector<T>(data: &Path, limits: Limits, heard: &Heard, work: impl FnOnce(SocketAddr) -> T) -> T {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    let options =
-        collect::Options { data: DataDir::new(data), tls: None, limits, deadlines: Deadlines::default() };
-    let stop = Stop::default();
-    std::thread::scope(|scope| {
-        let collector = scope.spawn(|| collect::run(&options, &listener, heard, &stop));
-        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work(address)));
-        stop.store(true, Relaxed);
-        collector.join().unwrap().unwrap();
-        result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
-}
-
-const PLENTY: Limits = Limits { bytes: 1 << 40, files: 1000 };
-
-fn options(data: &Path, to: SocketAddr) -> ship::Options {
-    ship::Options {
-        data: DataDir::new(data),
-        host: "web-1".into(),
-        to: to.to_string(),
-        tls: None,
-        follow: false,
-        interval: Duration::from_millis(20),
-        remove: false,
-        limit: None,
-        patience: Duration::from_secs(30),
-    }
-}
-
-fn once(options: &ship::Options, heard: &Heard) -> Summary {
-    ship::run(options, heard, &Stop::default()).unwrap()
-}
-
-/// Makes a log with content in these pages behind its header, and `length` pages long.
-fn make_log(directory: &Path, pid: u32, content: &[u64], length: u64) -> PathBuf {
-    fs::create_dir_all(directory).unwrap();
-    let path = directory.join(format!("{pid}-1700000000.sclog"));
-    fs::write(&path, LogWriter::new("web-1", pid, "/bin/x").bytes()).unwrap();
-    let file = fs::File::options().write(true).open(&path).unwrap();
-    file.set_len(length * 4096).unwrap();
-    for page in content {
-        let bytes: Vec<u8> = (0..4096).map(|at| (at * 31 + page * 7 + u64::from(pid)) as u8 | 1).collect();
-        file.write_all_at(&bytes, page * 4096).unwrap();
-    }
-    path
-}
-
-/// The files of a directory with their contents.
-fn contents(directory: &Path) -> BTreeMap<String, Vec<u8>> {
-    let logs = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
-    let logs = logs.filter(|path| path.extension().is_some_and(|extension| extension == "sclog"));
-    logs.map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read(&path).unwrap()))
-        .collect()
-}
 
 #[test]
 fn all_is_gathered_and_nothing_is_sent_twice() {
@@ -246,6 +167,7 @@ fn who_follows_sends_what_is_written_and_goes_on_at_another_collector() {
         let options = collect::Options {
             data: DataDir::new(to),
             tls: None,
+            revoked: None,
             limits: PLENTY,
             deadlines: Deadlines::default(),
         };
@@ -345,8 +267,28 @@ fn two_collectors_do_not_gather_into_one_directory() {
         }
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let data = DataDir::new(directory.path());
-        let options = collect::Options { data, tls: None, limits: PLENTY, deadlines: Deadlines::default() };
+        let options = collect::Options {
+            data,
+            tls: None,
+            revoked: None,
+            limits: PLENTY,
+            deadlines: Deadlines::default(),
+        };
         let error = collect::run(&options, &listener, &heard, &Stop::default()).unwrap_err().to_string();
         assert!(error.contains("another collector gathers into this directory"), "{error}");
     });
+}
+
+#[test]
+fn an_error_says_the_address_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let heard = Heard::default();
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    for to in [closed.to_string(), format!("localhost:{}", closed.port()), "no-such-host.invalid:9712".into()]
+    {
+        let options =
+            ship::Options { to: to.clone(), patience: Duration::ZERO, ..options(directory.path(), closed) };
+        let error = ship::run(&options, &heard, &Stop::default()).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("{to}: ")) && error.matches(&to).count() == 1, "{error}");
+    }
 }

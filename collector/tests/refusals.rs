@@ -71,6 +71,7 @@ fn with_patient_collector(deadlines: Deadlines, work: impl FnOnce(&System<'_>)) 
     let options = collect::Options {
         data: DataDir::new(directory.path().join("gathered")),
         tls: Some(tls::server(&authority.collector(10).unwrap()).unwrap()),
+        revoked: None,
         limits: Limits { bytes: 1 << 30, files: 100 },
         deadlines,
     };
@@ -205,6 +206,16 @@ impl Raw {
         wire::decode_answer(self.reader.next(&mut self.link).unwrap()).unwrap()
     }
 
+    /// Asks for the time, and says that it was as the collector said.
+    fn exchange(&mut self) -> Exchange {
+        self.request(&Request::Time, &[]);
+        let Answer::Time { received, sent } = self.answer() else { panic!("no time") };
+        let exchange =
+            Exchange { host_sent: 1, collector_received: received, collector_sent: sent, host_received: 9 };
+        self.request(&Request::Hint(exchange), &[]);
+        exchange
+    }
+
     /// The last word.
     fn why(&mut self) -> String {
         match self.answer() {
@@ -315,9 +326,10 @@ fn frames_that_are_none() {
         let page = zstd::bulk::compress(&[7; 4096], 1).unwrap();
         let bomb = zstd::bulk::compress(&vec![0; EXTENT_LIMIT + 1], 1).unwrap();
         let limit = EXTENT_LIMIT as u32;
-        let exchange = Exchange { host_sent: 0, collector_received: 0, collector_sent: 0, host_received: 0 };
+        let none = Exchange { host_sent: 0, collector_received: 0, collector_sent: 0, host_received: 0 };
         let cases: Vec<(Vec<(Request<'_>, &[u8])>, &str)> = vec![
             (vec![(HELLO, &[])], "greeted twice"),
+            (vec![(Request::Hint(none), &[])], "an exchange of times that there was not"),
             (vec![(Request::Flush { number: 2, left: 0 }, &[])], "not counted one by one"),
             (vec![(FILE, &[]), (Request::Ask { page: 0, pages: ASK_LIMIT + 1 }, &[])], "too many checksums"),
             (vec![(Request::Ask { page: 0, pages: 1 }, &[])], "without saying of which"),
@@ -351,7 +363,7 @@ fn frames_that_are_none() {
         ];
         for (requests, words) in &cases {
             let mut raw = system.welcomed();
-            raw.request(&Request::Hint(exchange), &[]);
+            raw.exchange();
             for (request, behind) in requests {
                 raw.request(request, behind);
             }
@@ -469,10 +481,7 @@ fn a_collector_ends_although_somebody_always_has_something_to_say() {
         let mut raw = system.welcomed();
         let talking = Arc::clone(&talking);
         thread = Some(std::thread::spawn(move || {
-            let exchange =
-                Exchange { host_sent: 1, collector_received: 2, collector_sent: 3, host_received: 4 };
-            let frames: Vec<u8> =
-                (0..1000).flat_map(|_| wire::frame(&Request::Hint(exchange)).unwrap()).collect();
+            let frames: Vec<u8> = (0..1000).flat_map(|_| wire::frame(&FILE).unwrap()).collect();
             raw.link.socket().within(Duration::from_secs(600));
             while talking.load(Relaxed) && raw.link.write_all(&frames).is_ok() {}
         }));

@@ -10,6 +10,9 @@ use crate::error::Error;
 /// The name of the file with a host's clock hints.
 const CLOCK_HINTS: &str = "clock-hints.csv";
 
+/// The name of the file that says who sends a host's logs.
+const SENDER: &str = "sender";
+
 /// A data directory, by default `./sockcap.data`. Every stage finds there what the one before it left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataDir(PathBuf);
@@ -139,7 +142,18 @@ impl DataDir {
         self.hosts().join(host).join(CLOCK_HINTS)
     }
 
-    /// All such files that there are, sorted by path. The directory of each is named after the host.
+    /// Who sends the logs of the host `host` to the collector that gathers into this directory: the names that its key is for,
+    /// a line each. There is none where nobody had to show a key, and where the host's programs were recorded.
+    pub fn sender(&self, host: &str) -> PathBuf {
+        DataDir::sender_of(&self.hosts().join(host))
+    }
+
+    /// The same of the host whose directory this is.
+    pub fn sender_of(directory: &Path) -> PathBuf {
+        directory.join(SENDER)
+    }
+
+    /// All clock hints that there are, sorted by path. The directory of each is named after the host.
     ///
     /// # Errors
     /// When the directory of the hosts cannot be read.

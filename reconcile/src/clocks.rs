@@ -18,6 +18,7 @@ mod hints;
 mod identity;
 mod join;
 mod link;
+mod majority;
 mod model;
 mod pieces;
 mod refine;
@@ -41,8 +42,8 @@ use pieces::{Pieces, StepTime};
 pub struct HostFacts {
     /// Its name.
     pub name: String,
-    /// What hosts with the same clock have in common: the kernel's id of the boot, 0 if unknown. It is believed where the
-    /// messages do not contradict.
+    /// What hosts with the same clock have in common: a number of their kernel, 0 if unknown. It is believed where the messages
+    /// do not contradict.
     pub machine: u128,
     /// What its clock showed when its first log began or its first message came, in nanoseconds,
     pub first: i64,

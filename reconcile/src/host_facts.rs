@@ -14,7 +14,7 @@ pub(crate) fn of(capture: &Capture) -> Vec<HostFacts> {
     for (process, log) in capture.processes.iter().zip(&capture.logs) {
         let Some(host) = facts.get_mut(process.host as usize) else { continue };
         if host.machine == 0 {
-            host.machine = process.boot;
+            host.machine = if process.boot == 0 { 0 } else { u128::from(process.kernel) + 1 };
         }
         let span = log.clock.span().into_iter().flat_map(|(first, last)| [first, last]);
         for time in span.chain(process.ended).chain(process.node.start) {

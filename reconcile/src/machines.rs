@@ -2,8 +2,10 @@
 //! it, because loopback addresses, process ids and paths mean something only within one of these.
 
 use std::borrow::Cow;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
+use message_trace::DataDir;
 use rustc_hash::FxHashMap;
 use socket_log::Header;
 
@@ -23,9 +25,16 @@ pub(crate) struct Home {
 #[derive(Default)]
 pub(crate) struct Machines {
     names: FxHashMap<String, u32>,
-    kernels: FxHashMap<([u8; 16], Option<u32>), u32>,
+    kernels: FxHashMap<([u8; 16], Option<u32>, Sender), u32>,
     machines: FxHashMap<(u32, u64), u32>,
+    senders: FxHashMap<PathBuf, Sender>,
 }
+
+/// Who sent a log to a collector: the names of the key that was shown. `None`: nobody, as it was recorded here.
+///
+/// What a sender says of its kernel is believed of its own logs only. Else a host could say that it is a process of another's
+/// machine, and be taken for the other end of what goes on within that, and for another reader of its clock.
+type Sender = Option<String>;
 
 impl Machines {
     /// Where the process of the log at `path` ran.
@@ -35,10 +44,26 @@ impl Machines {
         // Without the kernel's id a host is a kernel of its own, unless others say which it is.
         let told = header.boot_id != [0; 16];
         let next = self.kernels.len() as u32;
-        let kernel = *self.kernels.entry((header.boot_id, (!told).then_some(host))).or_insert(next);
+        let sender = self.sender(path.parent().unwrap_or(path));
+        let kernel = (header.boot_id, (!told).then_some(host), sender);
+        let kernel = *self.kernels.entry(kernel).or_insert(next);
         let next = self.machines.len() as u32;
         let machine = *self.machines.entry((kernel, header.namespace)).or_insert(next);
         Home { host, kernel, machine, told }
+    }
+
+    /// Who sent the logs of this directory.
+    fn sender(&mut self, directory: &Path) -> Sender {
+        if let Some(known) = self.senders.get(directory) {
+            return known.clone();
+        }
+        let sender = match std::fs::read_to_string(DataDir::sender_of(directory)) {
+            Ok(names) => Some(names),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            // Somebody of whom nothing else is known, then.
+            Err(_) => Some(directory.display().to_string()),
+        };
+        self.senders.entry(directory.to_owned()).or_insert(sender).clone()
     }
 
     /// How many machines there are.

@@ -129,6 +129,9 @@ impl Reader {
             outcome.unended.push(UnendedLog { file, records });
         }
         outcome.absorb(counts);
+        if header.says.is_some() {
+            add(&mut outcome.misnamed, &header.host, 1);
+        }
 
         let home = self.machines.home(&header, path);
         self.homes.push(home);

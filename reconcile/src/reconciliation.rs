@@ -67,6 +67,9 @@ pub struct Reconciliation {
     pub lost_records: Counts,
     /// The same by program and cause, the largest number first.
     pub holes: Vec<Hole>,
+    /// Logs that say that they are another host's than the one whose directory they lie in, by that one, whose they are taken to
+    /// be.
+    pub misnamed: Counts,
     /// Logs with damage; what was whole in them was used.
     pub damaged: Vec<DamagedLog>,
     /// Logs that had not ended when they were read: their processes ran on, or were killed.

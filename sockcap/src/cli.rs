@@ -25,7 +25,7 @@ pub(crate) use export::{Export, Exported, Format, Graph};
 pub(crate) use filter::Filter;
 pub(crate) use gather::{Collect, Ship};
 pub(crate) use import::{Import, Source};
-pub(crate) use keys::{DEFAULT_KEYS, Hosts, Keys, New, Show, What as KeysCommand};
+pub(crate) use keys::{DEFAULT_KEYS, Hosts, Keys, New, Revoke, Show, What as KeysCommand};
 pub(crate) use manual::{Completions, Man};
 pub(crate) use record::Record;
 pub(crate) use results::{Dump, Info, Report};

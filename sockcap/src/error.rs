@@ -25,6 +25,10 @@ pub(crate) enum Error {
     Keys(#[from] collector::keys::Error),
     #[error("{}: there is a key already, and its host may be using it; nothing was made; --replace makes a new one in its place", .0.display())]
     KeyThere(PathBuf),
+    #[error(
+        "{0}: only hosts' keys can be revoked, as nobody but the collector reads the list; docs/keys.md says what to do"
+    )]
+    OnlyHosts(String),
     #[error("{0}")]
     Usage(String),
     #[error(transparent)]

@@ -62,6 +62,7 @@ pub(crate) fn notes(found: &Reconciliation) -> Vec<Note> {
         note(format!("records of {} lost while recording: {}", hole.program, hole.cause), hole.records)
     }));
     notes.push(note("logs with damage, read as far as they are whole".into(), found.damaged.len() as u64));
+    notes.extend(causes(&found.misnamed, "logs that say they are another host's, taken as those of"));
     notes.extend(causes(&found.send_only, "messages without a time of receipt"));
     notes.extend(causes(&found.receive_only, "messages without a time of sending"));
     notes.extend(causes(&found.unmatched_streams, "streams whose other end was not found"));

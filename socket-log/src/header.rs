@@ -1,8 +1,13 @@
 //! The header page as it is read: what a log says of its process, and whether it is a log of this version at all.
 
+use std::ffi::OsStr;
 use std::mem::offset_of;
+use std::path::Path;
 
 use crate::layout::{Anchor, CHUNK_BYTES, FileHeader, HEADER_BYTES, KEEPS_NEWEST, MAGIC, VERSION, lost};
+
+/// The room that the host's name has.
+const HOST_BYTES: usize = 128;
 
 /// What a log's header says of the process.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,8 +41,12 @@ pub struct Header {
     /// The process's control groups when the log began, as `/proc/self/cgroup` has them, cut where they were too
     /// long for the header; empty where they are not known.
     pub cgroup: String,
-    /// The host's name.
+    /// The inode of the namespace in which the process has its id; 0 where it is not known.
+    pub pid_namespace: u64,
+    /// The host that the process ran on: that whose directory the log was opened in, or else what the log says.
     pub host: String,
+    /// The host that the log says, where that is another.
+    pub says: Option<String>,
     /// The path of the executable.
     pub executable: String,
     /// The arguments, the program's name first; cut where they were too long for the header.
@@ -48,6 +57,22 @@ impl Header {
     /// Records lost for any cause; the largest number there is where a damaged header says more than that.
     pub fn total_lost(&self) -> u64 {
         self.lost.iter().fold(0, |sum: u64, lost| sum.saturating_add(*lost))
+    }
+
+    /// Makes it that of the log at `path`. A log in a host's directory (`hosts/NAME/`) is that host's, whatever its bytes
+    /// say: where a collector gathers, the directory is that of who sent it, and the bytes are only what that one says.
+    pub(crate) fn lies_at(&mut self, path: &Path) {
+        let directory = path.parent();
+        let above = directory.and_then(Path::parent).and_then(Path::file_name);
+        let Some(name) = directory.and_then(Path::file_name).filter(|_| above == Some(OsStr::new("hosts")))
+        else {
+            return;
+        };
+        let says = std::mem::replace(&mut self.host, name.to_string_lossy().into_owned());
+        // A name has no slash as a directory's, and is cut for the header.
+        let named = says.replace('/', "_");
+        let is_same = named == self.host || named.len() == HOST_BYTES - 1 && self.host.starts_with(&named);
+        self.says = Some(says).filter(|says| !says.is_empty() && !is_same);
     }
 }
 
@@ -109,7 +134,9 @@ pub(crate) fn parse_header(page: &[u8]) -> Result<Header, HeaderProblem> {
         source: word(offset_of!(FileHeader, source)),
         namespace: long(offset_of!(FileHeader, namespace)),
         cgroup: first_text(bytes(offset_of!(FileHeader, cgroup), 512)),
-        host: first_text(bytes(offset_of!(FileHeader, host), 128)),
+        pid_namespace: long(offset_of!(FileHeader, pid_namespace)),
+        host: first_text(bytes(offset_of!(FileHeader, host), HOST_BYTES)),
+        says: None,
         executable: first_text(bytes(offset_of!(FileHeader, executable), 1024)),
         arguments: texts(bytes(offset_of!(FileHeader, arguments), 2048)),
     })
@@ -143,6 +170,7 @@ mod tests {
         log.set_arguments(&["x", "-v"]).set_parent(3).set_boot_id(*b"0123456789abcdef");
         log.set_source(source::PACKETS).set_namespace(0x1_0000_0002).set_state(state::EXITED);
         log.set_cgroup("0::/a.service\n");
+        log.set_pid_namespace(4_026_531_836);
         log.set_start(500).set_epoch(EPOCH + 1);
         let Ok(header) = parse_header(&log.bytes()) else { panic!("no header") };
         let start = Anchor { ticks: 500, monotonic: 500, realtime: EPOCH + 501 };
@@ -161,7 +189,9 @@ mod tests {
             source: source::PACKETS,
             namespace: 0x1_0000_0002,
             cgroup: "0::/a.service\n".into(),
+            pid_namespace: 4_026_531_836,
             host: "alpha".into(),
+            says: None,
             executable: "/bin/x".into(),
             arguments: vec!["x".into(), "-v".into()],
         };
@@ -174,5 +204,27 @@ mod tests {
         assert!(header.is_ok_and(|header| header.source == source::LIBRARY
             && header.namespace == 0
             && header.cgroup.is_empty()));
+    }
+
+    #[test]
+    fn a_log_in_a_host_s_directory_is_that_host_s_whatever_it_says() {
+        let header_at = |named: &str, path: &str| {
+            let Ok(mut header) = parse_header(&LogWriter::new(named, 7, "/bin/x").bytes()) else {
+                panic!("no header")
+            };
+            header.lies_at(Path::new(path));
+            (header.host, header.says)
+        };
+        let is = |host: &str, says: Option<&str>| (host.to_owned(), says.map(str::to_owned));
+        assert_eq!(header_at("victim", "data/hosts/other/1-1.sclog"), is("other", Some("victim")));
+        assert_eq!(header_at("", "hosts/other/1-1.sclog"), is("other", None));
+        assert_eq!(header_at("other", "hosts/other/1-1.sclog"), is("other", None));
+        for path in ["1-1.sclog", "other/1-1.sclog", "hosts/1-1.sclog", "hosts/a/b/1-1.sclog"] {
+            assert_eq!(header_at("victim", path), is("victim", None), "{path}");
+        }
+        // As the library writes them: a slash is none in the directory, and the header has room for 127 bytes.
+        assert_eq!(header_at("a/b", "hosts/a_b/1-1.sclog"), is("a_b", None));
+        let long = "x".repeat(140);
+        assert_eq!(header_at(&long[..127], &format!("hosts/{long}/1-1.sclog")), is(&long, None));
     }
 }

@@ -169,6 +169,8 @@ pub struct FileHeader {
     pub source: u32,
     /// The process's network namespace when the log began: its inode, or 0 where it is not known.
     pub namespace: u64,
+    /// The namespace in which the process has its id: its inode, or 0 where it is not known.
+    pub pid_namespace: u64,
     /// The process's control groups when the log began, as `/proc/self/cgroup` has them.
     pub cgroup: [u8; 512],
 }

@@ -33,7 +33,7 @@ enum Bytes {
 }
 
 impl Log {
-    /// Opens the log at `path` and reads its header.
+    /// Opens the log at `path` and reads its header. In a host's directory it is that host's log, see [`Header::host`].
     ///
     /// # Errors
     /// When the file cannot be read, is no log, or is of another version.
@@ -41,7 +41,9 @@ impl Log {
         let io = |source| OpenError::Io { path: path.to_owned(), source };
         let file = File::open(path).map_err(io)?;
         let length = file.metadata().map_err(io)?.len();
-        Log::of(path, Bytes::File(file), length)
+        let mut log = Log::of(path, Bytes::File(file), length)?;
+        log.header.lies_at(path);
+        Ok(log)
     }
 
     /// The log of these bytes, by the name of `path` in errors.

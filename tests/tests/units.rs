@@ -51,7 +51,7 @@ fn systemd_understands_them() {
 #[test]
 fn they_may_do_little() {
     let directory = units();
-    for (unit, most) in UNITS.into_iter().zip(["25", "17"]) {
+    for (unit, most) in UNITS.into_iter().zip(["20", "12"]) {
         let threshold = format!("--threshold={most}");
         let output =
             analyze(&["security", "--offline=true", "--no-pager", &threshold], directory.path().join(unit));

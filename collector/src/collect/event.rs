@@ -3,8 +3,10 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::time::Duration;
 
+use crate::keys;
 use crate::wire::{Exchange, Shortage};
 
 /// Who hears of events. Called from many threads.
@@ -42,6 +44,22 @@ pub enum Event<'a> {
         shortage: Shortage,
         /// What the disk said.
         error: Option<io::Error>,
+    },
+    /// A log says that it is another host's than the one that sends it. It is kept as that one's.
+    Misnamed {
+        /// The host that sends it.
+        host: &'a str,
+        /// The file.
+        name: &'a str,
+        /// The host that it names.
+        says: &'a str,
+    },
+    /// The list of revoked keys is another one, or cannot be used and the former is.
+    Revocations {
+        /// Its file.
+        path: &'a Path,
+        /// What is wrong with it.
+        error: Option<&'a keys::Error>,
     },
     /// An exchange of times.
     Hint {
@@ -95,6 +113,8 @@ pub struct Held {
 pub enum Cause {
     /// The TLS handshake failed: no certificate, an expired or a foreign one, or no TLS at all.
     Tls,
+    /// Its key was revoked.
+    Revoked,
     /// It was too slow, or silent for too long.
     Slow,
     /// What it sent is not this protocol.
@@ -113,8 +133,9 @@ pub enum Cause {
 
 impl Cause {
     /// All of them.
-    pub const ALL: [Cause; 8] = [
+    pub const ALL: [Cause; 9] = [
         Cause::Tls,
+        Cause::Revoked,
         Cause::Slow,
         Cause::Protocol,
         Cause::Version,
@@ -128,6 +149,7 @@ impl Cause {
     pub fn word(self) -> &'static str {
         match self {
             Cause::Tls => "tls",
+            Cause::Revoked => "revoked",
             Cause::Slow => "slow",
             Cause::Protocol => "protocol",
             Cause::Version => "version",

@@ -3,9 +3,11 @@
 
 use std::collections::HashMap;
 use std::net::{Shutdown, TcpStream};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use rustls::pki_types::CertificateDer;
 
 /// How long a connection waits for the one before it to end.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -19,9 +21,18 @@ pub(super) struct Seats {
 
 #[derive(Debug, Default)]
 struct State {
-    taken: HashMap<String, TcpStream>,
+    taken: HashMap<String, Taken>,
     /// The number of the newest connection of each host that has its place or waits for it.
     newest: HashMap<String, u64>,
+}
+
+/// A connection that has its host's place.
+#[derive(Debug)]
+struct Taken {
+    stream: TcpStream,
+    /// What it has shown of its key, where it had to.
+    certificate: Option<CertificateDer<'static>>,
+    revoked: Arc<AtomicBool>,
 }
 
 /// A host's place, until this is dropped.
@@ -30,18 +41,24 @@ pub(super) struct Seat<'seats> {
     seats: &'seats Seats,
     host: String,
     number: u64,
+    revoked: Arc<AtomicBool>,
 }
 
 impl Seats {
     /// Takes the place of `host` for a connection, ending the one that has it. `None` when that does not end, or a
     /// still newer one has come.
-    pub(super) fn take(&self, host: &str, stream: TcpStream) -> Option<Seat<'_>> {
+    pub(super) fn take(
+        &self,
+        host: &str,
+        stream: TcpStream,
+        certificate: Option<CertificateDer<'static>>,
+    ) -> Option<Seat<'_>> {
         static NUMBERS: AtomicU64 = AtomicU64::new(0);
         let number = NUMBERS.fetch_add(1, Relaxed);
         let mut state = self.lock();
         state.newest.insert(host.to_owned(), number);
-        if let Some(stream) = state.taken.get(host) {
-            let _ = stream.shutdown(Shutdown::Both);
+        if let Some(taken) = state.taken.get(host) {
+            let _ = taken.stream.shutdown(Shutdown::Both);
         }
         // Whoever waited so far is told that a newer one is there.
         self.left.notify_all();
@@ -56,13 +73,33 @@ impl Seats {
             state.newest.remove(host);
             return None;
         }
-        state.taken.insert(host.to_owned(), stream);
-        Some(Seat { seats: self, host: host.to_owned(), number })
+        let revoked = Arc::new(AtomicBool::new(false));
+        let taken = Taken { stream, certificate, revoked: Arc::clone(&revoked) };
+        state.taken.insert(host.to_owned(), taken);
+        Some(Seat { seats: self, host: host.to_owned(), number, revoked })
+    }
+
+    /// Takes the places away of those whose certificates are revoked now. Nothing more is read from them.
+    pub(super) fn revoke(&self, is_revoked: impl Fn(&CertificateDer<'_>) -> bool) {
+        for taken in self.lock().taken.values() {
+            if taken.certificate.as_ref().is_some_and(&is_revoked) {
+                taken.revoked.store(true, Relaxed);
+                // It waits for something to read, and is to say why it ends.
+                let _ = taken.stream.shutdown(Shutdown::Read);
+            }
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         // Maps are whole whatever a thread that held them did.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Seat<'_> {
+    /// Whether the key of whoever has it was revoked.
+    pub(super) fn is_revoked(&self) -> bool {
+        self.revoked.load(Relaxed)
     }
 }
 
@@ -91,10 +128,10 @@ mod tests {
         let (_two, second) = pair();
         let (_other, other) = pair();
         std::thread::scope(|scope| {
-            let seat = seats.take("a", first.try_clone().unwrap()).unwrap();
-            let _others = seats.take("b", other).unwrap();
+            let seat = seats.take("a", first.try_clone().unwrap(), None).unwrap();
+            let _others = seats.take("b", other, None).unwrap();
             let seats = &seats;
-            let next = scope.spawn(move || seats.take("a", second).is_some());
+            let next = scope.spawn(move || seats.take("a", second, None).is_some());
             // Ended by the one that waits.
             assert_eq!((&first).read(&mut [0; 1]).unwrap(), 0);
             assert!(!next.is_finished());
@@ -110,12 +147,12 @@ mod tests {
         let pairs: Vec<_> = (0..4).map(|_| pair()).collect();
         let stream = |of: usize| pairs[of].1.try_clone().unwrap();
         std::thread::scope(|scope| {
-            let seat = seats.take("a", stream(0)).unwrap();
+            let seat = seats.take("a", stream(0), None).unwrap();
             let mut waiting = Vec::new();
             for of in 1..4 {
                 let (seats, stream) = (&seats, stream(of));
                 let before = seats.lock().newest["a"];
-                waiting.push(scope.spawn(move || seats.take("a", stream).is_some()));
+                waiting.push(scope.spawn(move || seats.take("a", stream, None).is_some()));
                 while seats.lock().newest["a"] == before {
                     std::thread::yield_now();
                 }

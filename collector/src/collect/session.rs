@@ -2,14 +2,18 @@
 //! answered. Nothing that comes from it is believed before it was looked at, and nothing it does or fails to do costs more
 //! than one frame, one extent and a few timeouts.
 
+use std::collections::HashSet;
 use std::io::{self, ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use message_trace::DataDir;
 use rustls::ServerConfig;
+use socket_log::Log;
+use socket_log::layout::HEADER_BYTES;
 
 use super::Deadlines;
 use super::event::{Cause, Event, Events, Gained, Held};
@@ -17,8 +21,10 @@ use super::hints;
 use super::seats::Seats;
 use super::store::{HostStore, Limits};
 use crate::clock;
+use crate::identity::Identity;
+use crate::keys::Followed;
 use crate::link::{Link, Socket, Stop, is_stop};
-use crate::names;
+use crate::names::{self, HOST_NAME_LENGTH};
 use crate::tls;
 use crate::wire::{self, ASK_LIMIT, Answer, EXTENT_LIMIT, FrameReader, Request, VERSION};
 
@@ -30,6 +36,8 @@ const PIECE: usize = 16 << 10;
 pub(super) struct Shared<'a> {
     /// None for plain connections.
     pub(super) tls: Option<Arc<ServerConfig>>,
+    /// The keys that were revoked.
+    pub(super) revoked: Option<Arc<Followed>>,
     /// Where the logs go.
     pub(super) data: DataDir,
     /// The name of this collection.
@@ -92,9 +100,9 @@ pub(super) fn serve(shared: &Shared<'_>, stream: TcpStream, peer: SocketAddr, kn
     };
     let mut host = None;
     let end = match session.greet(shared, &mut host) {
-        Ok((name, boot)) => {
+        Ok(greeting) => {
             known();
-            session.gather(shared, peer, &name, boot)
+            session.gather(shared, peer, &greeting)
         }
         Err(end) => end,
     };
@@ -115,6 +123,15 @@ pub(super) fn serve(shared: &Shared<'_>, stream: TcpStream, peer: SocketAddr, kn
     } else if let End::Lost(why) = &end {
         refused(host.as_deref(), Cause::Protocol, why);
     }
+}
+
+/// Who is at the other end.
+struct Greeting {
+    host: String,
+    /// The kernel's id of its boot.
+    boot: [u8; 16],
+    /// The names that its key is for, where it had to show one.
+    names: Option<Vec<String>>,
 }
 
 /// A connection.
@@ -138,17 +155,17 @@ impl Session {
             Some(config) => Link::server(socket, Arc::clone(config)).map_err(|error| match error.kind() {
                 ErrorKind::TimedOut => End::Refused(Cause::Slow, "its handshake took too long".into()),
                 _ if is_stop(&error) => End::Over,
-                _ => End::Refused(
-                    Cause::Tls,
-                    tls::refusal(&error).map_or_else(|| error.to_string(), str::to_owned),
-                ),
+                _ => {
+                    let why = tls::refusal(&error).map_or_else(|| error.to_string(), str::to_owned);
+                    End::Refused(if why == tls::REVOKED { Cause::Revoked } else { Cause::Tls }, why)
+                }
             })?,
         };
         Ok(Session { link, reader: FrameReader::default(), connected: false, stream: Some(second) })
     }
 
-    /// Who is it? Its host, also where it is refused, and the boot id of that.
-    fn greet(&mut self, shared: &Shared<'_>, named: &mut Option<String>) -> Result<(String, [u8; 16]), End> {
+    /// Who is it? `named` is its host also where it is refused.
+    fn greet(&mut self, shared: &Shared<'_>, named: &mut Option<String>) -> Result<Greeting, End> {
         let frame = self.reader.next(&mut self.link)?;
         let (Request::Hello { version, host, boot }, _) = wire::decode_request(frame)? else {
             return Err(End::Refused(Cause::Protocol, "its first message is not a greeting".into()));
@@ -159,27 +176,42 @@ impl Session {
             return Err(End::Refused(Cause::Version, why));
         }
         names::host_name(host).map_err(|error| End::Refused(Cause::Name, error.to_string()))?;
-        *named = Some(host.to_owned());
+        let host = host.to_owned();
+        *named = Some(host.clone());
+        let mut names = None;
         if shared.tls.is_some() {
             let own = tls::hosts_of(self.link.certificates());
             let own = own.map_err(|error| End::Refused(Cause::Tls, error.to_string()))?;
-            if !own.iter().any(|own| own == host) {
+            if !own.contains(&host) {
                 let why =
                     format!("it wants to write as '{host}', but its certificate is for {}", own.join(", "));
                 return Err(End::Refused(Cause::Name, why));
             }
+            names = Some(own);
         }
-        Ok((host.to_owned(), boot))
+        Ok(Greeting { host, boot, names })
     }
 
     /// All that follows.
-    fn gather(&mut self, shared: &Shared<'_>, peer: SocketAddr, host: &str, boot: [u8; 16]) -> End {
+    fn gather(&mut self, shared: &Shared<'_>, peer: SocketAddr, greeting: &Greeting) -> End {
+        let host = greeting.host.as_str();
         let internal = |error: io::Error| End::Refused(Cause::Internal, error.to_string());
-        let Some(seat) = self.stream.take().and_then(|stream| shared.seats.take(host, stream)) else {
+        let certificate = self.link.certificates().first().cloned();
+        let seat = self.stream.take().and_then(|stream| shared.seats.take(host, stream, certificate.clone()));
+        let Some(seat) = seat else {
             return End::Refused(Cause::Many, "another connection of this host does not end".into());
         };
+        // From here on it is told when its key is revoked; that may have been since its handshake.
+        let is_revoked = || {
+            let listed = shared.revoked.as_ref().zip(certificate.as_ref());
+            seat.is_revoked() || listed.is_some_and(|(list, certificate)| list.has(certificate))
+        };
+        let revoked = || End::Refused(Cause::Revoked, "its key was revoked".into());
+        if is_revoked() {
+            return revoked();
+        }
         let directory = shared.data.hosts().join(host);
-        let mut store = match HostStore::open(&directory, shared.limits) {
+        let mut store = match HostStore::open(&directory, shared.limits, greeting.names.clone()) {
             Ok(store) => store,
             Err(error) => return internal(error),
         };
@@ -187,7 +219,7 @@ impl Session {
         shared.events.event(&Event::Connected { host, peer });
         let has = Held { files: store.files(), bytes: store.used() };
         shared.events.event(&Event::Stored { host, gained: Gained::default(), has, left: None });
-        let mut gathering = Gathering::new(shared, host, boot, &mut store);
+        let mut gathering = Gathering::new(shared, host, greeting.boot, &mut store);
         let welcome = Answer::Welcome { version: VERSION, store: shared.store };
         let end = match self.answer(&welcome, shared.deadlines.frame) {
             Ok(()) => loop {
@@ -195,8 +227,11 @@ impl Session {
                 if shared.stop.load(Relaxed) {
                     break End::Over;
                 }
+                if seat.is_revoked() {
+                    break revoked();
+                }
                 if let Err(end) = self.step(&mut gathering) {
-                    break end;
+                    break if seat.is_revoked() { revoked() } else { end };
                 }
             },
             Err(end) => end,
@@ -278,6 +313,10 @@ struct Gathering<'a> {
     /// Bytes received in all when that was last told.
     received: u64,
     flush: u64,
+    /// The times that the last question for the time was answered with, until the host says how that went.
+    told: Option<[i64; 2]>,
+    /// Files that were said to name another host.
+    misnamed: HashSet<Identity>,
 }
 
 impl<'a> Gathering<'a> {
@@ -292,6 +331,8 @@ impl<'a> Gathering<'a> {
             gained: Gained::default(),
             received: 0,
             flush: 0,
+            told: None,
+            misnamed: HashSet::new(),
         }
     }
 
@@ -322,6 +363,9 @@ impl<'a> Gathering<'a> {
                 }
                 let bytes = self.decompress(rest, length as usize)?;
                 self.store.write(offset, &self.extent[..bytes]).map_err(violation)?;
+                if offset == 0 {
+                    self.look_at_header(bytes);
+                }
                 self.gained.stored += bytes as u64;
                 None
             }
@@ -337,10 +381,16 @@ impl<'a> Gathering<'a> {
                 Some(self.flush(number, left, received))
             }
             Request::Time => {
-                let received = clock::now();
-                Some(Answer::Time { received, sent: clock::now() })
+                let (received, sent) = (clock::now(), clock::now());
+                self.told = Some([received, sent]);
+                Some(Answer::Time { received, sent })
             }
             Request::Hint(exchange) => {
+                // A host may say of its own clock what it likes, and nothing of the collector's.
+                if self.told.take() != Some([exchange.collector_received, exchange.collector_sent]) {
+                    let why = "it told of an exchange of times that there was not";
+                    return Err(End::Refused(Cause::Violation, why.to_owned()));
+                }
                 let path = self.shared.data.clock_hints(self.host);
                 // A hint that cannot be kept is no loss; whatever is wrong with the disk, a flush will tell.
                 let _ = hints::add(&path, self.boot, &exchange);
@@ -349,6 +399,25 @@ impl<'a> Gathering<'a> {
             }
             Request::Bye => Some(Answer::Bye),
         })
+    }
+
+    /// Tells of a log that says that it is another host's: what reads it later takes it for this one's all the same.
+    fn look_at_header(&mut self, bytes: usize) {
+        let page = self.extent.get(..bytes.min(HEADER_BYTES)).unwrap_or(&[]);
+        let Some((identity, name)) = self.store.current() else { return };
+        let Ok(log) = Log::from_bytes(Path::new(name), page.to_vec()) else { return };
+        let says = log.header().host.as_str();
+        // A name is cut for the header, and has no slash as a directory's.
+        let says = says.replace('/', "_");
+        if says.is_empty()
+            || self.host.starts_with(&says) && [self.host.len(), HOST_NAME_LENGTH].contains(&says.len())
+        {
+            return;
+        }
+        if self.misnamed.insert(identity) {
+            let says = says.escape_debug().to_string();
+            self.shared.events.event(&Event::Misnamed { host: self.host, name, says: &says });
+        }
     }
 
     /// Decompresses an extent into its buffer; it must have the length that was announced.
@@ -391,7 +460,7 @@ impl<'a> Gathering<'a> {
 
 /// Answers a stream of frames as that of a host that was let in, until the first that is refused.
 pub(super) fn answer_all(mut bytes: &[u8], shared: &Shared<'_>, host: &str) {
-    let Ok(mut store) = HostStore::open(&shared.data.hosts().join(host), shared.limits) else { return };
+    let Ok(mut store) = HostStore::open(&shared.data.hosts().join(host), shared.limits, None) else { return };
     let mut gathering = Gathering::new(shared, host, [0; 16], &mut store);
     let mut reader = FrameReader::default();
     while let Ok(frame) = reader.next(&mut bytes) {

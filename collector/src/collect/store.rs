@@ -1,6 +1,8 @@
 //! One host's files at the collector: which they are, what they hold, and when that is on the disk. What is said to be
 //! durable has been through `fdatasync`, its directory's entry included; what could not be stored is told at the next flush,
 //! and the shipper sends it again.
+//!
+//! Files may be taken away at any time, as by somebody who makes room: then the shipper is told, and what there is is counted anew.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -11,7 +13,10 @@ use std::path::{Path, PathBuf};
 use rustix::io::Errno;
 use socket_log::OpenError;
 
-use super::stored_file::{Open, disk_use, existing, forget_cached, is_no_file, make, sums, sync_directory};
+use super::sender;
+use super::stored_file::{
+    Open, disk_use, existing, forget_cached, is_at, is_no_file, make, reopen, sums, sync_directory,
+};
 use crate::identity::Identity;
 use crate::names;
 use crate::page::PAGE;
@@ -55,6 +60,8 @@ pub(super) enum Violation {
 pub(super) struct HostStore {
     directory: PathBuf,
     limits: Limits,
+    /// The names that the sender's key is for, if it had to show one.
+    sender: Option<Vec<String>>,
     /// What each log is called here.
     names: HashMap<Identity, String>,
     /// All names, with what each file took on the disk when that was last counted,
@@ -74,6 +81,8 @@ pub(super) struct HostStore {
     short: Option<Shortage>,
     /// What the disk said, for the log.
     failure: Option<io::Error>,
+    /// What there is was counted since the last flush.
+    recounted: bool,
 }
 
 /// The file that is spoken of.
@@ -87,14 +96,19 @@ struct Current {
 }
 
 impl HostStore {
-    /// The store in `directory`, which is made when the first file comes.
+    /// The store in `directory`, which is made when the first file comes, for a sender whose key is for these names.
     ///
     /// # Errors
-    /// When a directory cannot be read.
-    pub(super) fn open(directory: &Path, limits: Limits) -> io::Result<HostStore> {
+    /// When a directory cannot be read, or the sender not be noted.
+    pub(super) fn open(
+        directory: &Path,
+        limits: Limits,
+        sender: Option<Vec<String>>,
+    ) -> io::Result<HostStore> {
         let mut store = HostStore {
             directory: directory.to_owned(),
             limits,
+            sender,
             names: HashMap::new(),
             taken: HashMap::new(),
             counted: 0,
@@ -105,12 +119,22 @@ impl HostStore {
             too_many: false,
             short: None,
             failure: None,
+            recounted: false,
         };
+        store.count()?;
+        Ok(store)
+    }
+
+    /// Looks at what there is.
+    fn count(&mut self) -> io::Result<()> {
+        (self.names, self.taken, self.counted) = Default::default();
+        let directory = &self.directory;
         let entries = match fs::read_dir(directory) {
             Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(store),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(error),
         };
+        sender::note(directory, self.sender.as_deref())?;
         for entry in entries {
             let Ok(name) = entry?.file_name().into_string() else { continue };
             if names::log_name(&names::original(&name)).is_err() {
@@ -120,23 +144,46 @@ impl HostStore {
                 Ok(file) => file,
                 // What is no file has its name taken all the same; any other error must not make a log look unknown.
                 Err(error) if is_no_file(&error) => {
-                    store.taken.insert(name, 0);
+                    self.taken.insert(name, 0);
                     continue;
                 }
                 Err(error) => return Err(error),
             };
             let used = disk_use(&file)?;
-            store.counted += used;
-            store.taken.insert(name.clone(), used);
+            self.counted += used;
+            self.taken.insert(name.clone(), used);
             match Identity::read(&name, &file) {
-                Ok((identity, _)) => drop(store.names.insert(identity, name)),
+                Ok((identity, _)) => drop(self.names.insert(identity, name)),
                 Err(OpenError::Io { source, .. }) => return Err(source),
                 Err(_) => {}
             }
         }
         // What another collector left unsaid is durable from here on.
-        sync_directory(directory)?;
-        Ok(store)
+        sync_directory(directory)
+    }
+
+    /// Looks at what there is once more before it is said that there is no room. Once a flush: a host that is refused
+    /// must not have its directory read over and over.
+    fn recount(&mut self) {
+        if std::mem::replace(&mut self.recounted, true) {
+            return;
+        }
+        self.close();
+        self.sync();
+        let before = std::mem::take(&mut self.names);
+        if let Err(error) = self.count() {
+            return self.fail(error);
+        }
+        if before.keys().any(|identity| !self.names.contains_key(identity)) {
+            self.short.get_or_insert(Shortage::Removed);
+        }
+    }
+
+    /// A file that there was is gone: its shipper shall look what it has to send again.
+    fn is_gone(&mut self, name: &str) {
+        self.names.retain(|_, known| known != name);
+        self.counted = self.counted.saturating_sub(self.taken.remove(name).unwrap_or(0));
+        self.short.get_or_insert(Shortage::Removed);
     }
 
     /// Bytes on the disk.
@@ -167,13 +214,17 @@ impl HostStore {
         Ok(())
     }
 
+    /// The file that is spoken of, and what it is called here.
+    pub(super) fn current(&self) -> Option<(Identity, &str)> {
+        self.current.as_ref().map(|current| (current.identity, current.name.as_str()))
+    }
+
     /// The current file waits for a flush if it has to.
     fn put_aside(&mut self) {
-        if let Some(Current { open: Some(open), dirty: true, .. }) = self.current.take() {
-            self.dirty.push(open);
-            if self.dirty.len() >= DIRTY {
-                self.sync();
-            }
+        self.close();
+        self.current = None;
+        if self.dirty.len() >= DIRTY {
+            self.sync();
         }
     }
 
@@ -204,26 +255,55 @@ impl HostStore {
         if current.open.is_some() {
             return Ok(self.current.as_mut());
         }
-        let is_new = !self.taken.contains_key(&current.name);
-        if is_new && self.taken.len() as u64 >= self.limits.files {
+        let (identity, name) = (current.identity, current.name.clone());
+        let is_new = !self.taken.contains_key(&name);
+        if is_new && !self.has_room_for_a_file() {
             self.too_many = true;
             return Ok(None);
         }
-        let open = match make(&self.directory, &current.name) {
+        let opened = if is_new {
+            make(&self.directory, &name)
+                .and_then(|open| sender::note(&self.directory, self.sender.as_deref()).map(|()| open))
+        } else {
+            reopen(&self.directory, &name)
+        };
+        let open = match opened {
             Ok(open) => open,
+            Err(error) if !is_new && error.kind() == io::ErrorKind::NotFound => {
+                self.is_gone(&name);
+                return Ok(None);
+            }
             Err(error) => {
                 self.fail(error);
                 return Ok(None);
             }
         };
         self.entries |= is_new;
-        self.taken.entry(current.name.clone()).or_default();
-        self.names.insert(current.identity, current.name.clone());
+        self.taken.entry(name.clone()).or_default();
+        self.names.insert(identity, name);
         let mut current = self.current.as_mut();
         if let Some(current) = &mut current {
             current.open = Some(open);
         }
         Ok(current)
+    }
+
+    /// Whether there may be one more file.
+    fn has_room_for_a_file(&mut self) -> bool {
+        let is_full = |store: &HostStore| store.taken.len() as u64 >= store.limits.files;
+        if is_full(self) {
+            self.recount();
+        }
+        !is_full(self)
+    }
+
+    /// Whether there may be so many bytes more.
+    fn has_room(&mut self, bytes: u64) -> bool {
+        let is_full = |store: &HostStore| store.used().saturating_add(bytes) > store.limits.bytes;
+        if is_full(self) {
+            self.recount();
+        }
+        !is_full(self)
     }
 
     /// The current file's size and the checksums of its pages from `first` on, at most `count`: of what is durable.
@@ -232,15 +312,19 @@ impl HostStore {
     /// When there is no current file, or (within) when it cannot be read.
     pub(super) fn have(&mut self, first: u64, count: u32) -> Result<io::Result<(u64, Vec<u64>)>, Violation> {
         let current = self.current.as_ref().ok_or(Violation::NoFile)?;
-        if let Some(open) = &current.open {
-            return Ok(sums(&open.file, first, count));
-        }
         if !self.taken.contains_key(&current.name) {
             return Ok(Ok((0, Vec::new())));
         }
-        // What cannot be looked at must not look as if it were not there.
-        let file = existing(&self.directory.join(&current.name));
-        Ok(file.and_then(|file| sums(&file, first, count)))
+        match existing(&self.directory.join(&current.name)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let name = current.name.clone();
+                self.close();
+                self.is_gone(&name);
+                Ok(Ok((0, Vec::new())))
+            }
+            // What cannot be looked at must not look as if it were not there.
+            file => Ok(file.and_then(|file| sums(&file, first, count))),
+        }
     }
 
     /// Stores an extent of the current file. What cannot be stored is told by the next [`flush`](HostStore::flush).
@@ -253,8 +337,10 @@ impl HostStore {
         if self.short.is_some() {
             return Ok(());
         }
-        if self.used().saturating_add(bytes.len() as u64) > self.limits.bytes {
-            self.short = Some(Shortage::Quota);
+        if !self.has_room(bytes.len() as u64) {
+            self.short.get_or_insert(Shortage::Quota);
+        }
+        if self.short.is_some() {
             return Ok(());
         }
         let Some(current) = self.file()? else { return Ok(()) };
@@ -298,13 +384,9 @@ impl HostStore {
     /// # Errors
     /// When some of it could not be stored; the disk's own error stands beside, unless there is simply too little of something.
     pub(super) fn flush(&mut self) -> Result<(), (Shortage, Option<io::Error>)> {
-        if let Some(current) = &mut self.current
-            && let Some(open) = current.open.take_if(|_| current.dirty)
-        {
-            current.dirty = false;
-            self.dirty.push(open);
-        }
+        self.close();
         self.sync();
+        self.recounted = false;
         let too_many = std::mem::take(&mut self.too_many).then_some(Shortage::Files);
         match self.short.take().or(too_many) {
             None => Ok(()),
@@ -312,12 +394,24 @@ impl HostStore {
         }
     }
 
+    /// Has the current file wait for a flush if it has to. It is opened again when something more of it comes.
+    fn close(&mut self) {
+        if let Some(current) = &mut self.current
+            && let Some(open) = current.open.take()
+            && std::mem::take(&mut current.dirty)
+        {
+            self.dirty.push(open);
+        }
+    }
+
     /// Puts on the disk what waits for it.
     fn sync(&mut self) {
         for open in std::mem::take(&mut self.dirty) {
             let used = open.file.sync_data().and_then(|()| disk_use(&open.file));
-            match used {
-                Ok(used) => {
+            let is_there = is_at(&open.file, &self.directory.join(&open.name));
+            match used.and_then(|used| Ok((used, is_there?))) {
+                Ok((_, false)) => self.is_gone(&open.name),
+                Ok((used, true)) => {
                     let before = self.taken.insert(open.name, used).unwrap_or(0);
                     self.counted = self.counted.saturating_sub(before).saturating_add(used);
                 }
@@ -334,6 +428,11 @@ impl HostStore {
             let synced = both.into_iter().flatten().try_for_each(sync_directory);
             match synced {
                 Ok(()) => self.entries = false,
+                // Taken away with all that was in it.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    self.entries = false;
+                    self.short.get_or_insert(Shortage::Removed);
+                }
                 Err(error) => self.fail(error),
             }
         }
@@ -386,7 +485,7 @@ mod tests {
     #[test]
     fn what_is_counted_is_what_is_on_the_disk_in_whatever_order_it_came() {
         let directory = tempfile::tempdir().unwrap();
-        let mut host = HostStore::open(directory.path(), LIMITS).unwrap();
+        let mut host = HostStore::open(directory.path(), LIMITS, None).unwrap();
         let page = [7; PAGE];
         for round in 1..6_u64 {
             // One, the other, and the first again, which becomes shorter.
@@ -398,13 +497,13 @@ mod tests {
             host.flush().unwrap();
             assert_eq!(host.used(), total(directory.path()), "round {round}");
         }
-        assert_eq!(HostStore::open(directory.path(), LIMITS).unwrap().used(), host.used());
+        assert_eq!(HostStore::open(directory.path(), LIMITS, None).unwrap().used(), host.used());
     }
 
     #[test]
     fn too_many_files_keep_none_of_the_others_out() {
         let directory = tempfile::tempdir().unwrap();
-        let mut host = HostStore::open(directory.path(), LIMITS).unwrap();
+        let mut host = HostStore::open(directory.path(), LIMITS, None).unwrap();
         for pid in 1..4 {
             store(&mut host, &format!("{pid}-1.sclog"), pid, false);
         }
@@ -420,12 +519,12 @@ mod tests {
     #[test]
     fn an_imported_log_under_another_s_name_is_found_again() {
         let directory = tempfile::tempdir().unwrap();
-        let mut host = HostStore::open(directory.path(), LIMITS).unwrap();
+        let mut host = HostStore::open(directory.path(), LIMITS, None).unwrap();
         let first = store(&mut host, "x.sclog", 1, true);
         let second = store(&mut host, "x.sclog", 2, true);
         assert_ne!(first, second);
         host.flush().unwrap();
-        let mut host = HostStore::open(directory.path(), LIMITS).unwrap();
+        let mut host = HostStore::open(directory.path(), LIMITS, None).unwrap();
         for identity in [first, second] {
             host.select("x.sclog", identity).unwrap();
             assert!(host.have(0, 10).unwrap().unwrap().0 > 0);
@@ -436,7 +535,7 @@ mod tests {
     #[test]
     fn checksums_are_of_what_there_is() {
         let directory = tempfile::tempdir().unwrap();
-        let mut host = HostStore::open(directory.path(), LIMITS).unwrap();
+        let mut host = HostStore::open(directory.path(), LIMITS, None).unwrap();
         let (identity, bytes) = log("1-1.sclog", 1, false);
         host.select("1-1.sclog", identity).unwrap();
         assert_eq!(host.have(0, 10).unwrap().unwrap(), (0, Vec::new()));

@@ -40,6 +40,23 @@ pub(super) fn existing(path: &Path) -> io::Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::ErrorKind::InvalidInput.into()) }
 }
 
+/// Whether this file is still the one at `path`.
+pub(super) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let of = |status: fs::Metadata| [status.dev(), status.ino()];
+    match fs::symlink_metadata(path) {
+        Ok(status) => Ok(of(status) == of(file.metadata()?)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Opens a log that is there.
+pub(super) fn reopen(directory: &Path, name: &str) -> io::Result<Open> {
+    let mut options = File::options();
+    options.read(true).write(true).custom_flags(OFlags::NOFOLLOW.bits() as i32);
+    Ok(Open { name: name.to_owned(), file: options.open(directory.join(name))? })
+}
+
 /// Opens a log, making it and its directory where they are not there.
 pub(super) fn make(directory: &Path, name: &str) -> io::Result<Open> {
     let open = || {

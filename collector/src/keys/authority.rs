@@ -2,19 +2,21 @@
 //! is needed only to make keys: neither shipping nor collecting reads it.
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rcgen::{
-    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
-    KeyUsagePurpose, SanType,
+    BasicConstraints, CertificateParams, CertificateRevocationListParams, DnType, ExtendedKeyUsagePurpose,
+    IsCa, Issuer, KeyIdMethod, KeyPair, KeyUsagePurpose, RevokedCertParams, SanType, SerialNumber,
 };
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use time::OffsetDateTime;
 
-use super::bundle::{Bundle, Role};
-use super::{Error, certificate, files};
+use super::bundle::{Bundle, Contents, Role};
+use super::issued::ISSUED_FILE;
+use super::revoked::{REVOKED_FILE, Revoked};
+use super::{Error, certificate, files, issued, revoked};
 use crate::tls;
 
 /// The file of the authority's key in its directory.
@@ -48,6 +50,8 @@ pub struct Authority {
     certificate: CertificateDer<'static>,
     /// The certificate as it is copied into every machine's file.
     pem: String,
+    /// Where its key is, and what it has issued and revoked.
+    directory: PathBuf,
 }
 
 impl Authority {
@@ -76,7 +80,8 @@ impl Authority {
         files::make_directory(directory)?;
         files::write(&directory.join(AUTHORITY_FILE), &text, false)?;
         let pem = certificate.pem();
-        Ok(Authority { issuer: Issuer::new(params, key), certificate: certificate.into(), pem })
+        let directory = directory.to_owned();
+        Ok(Authority { issuer: Issuer::new(params, key), certificate: certificate.into(), pem, directory })
     }
 
     /// The authority whose key is in this directory.
@@ -104,7 +109,8 @@ impl Authority {
         let pem = text.find("-----BEGIN CERTIFICATE-----").and_then(|begin| text.get(begin..));
         let pem = pem.ok_or_else(|| damaged("the certificate has no beginning"))?.to_owned();
         let key = KeyPair::try_from(&key)?;
-        Ok(Authority { issuer: Issuer::new(params(&key)?, key), certificate, pem })
+        let directory = directory.to_owned();
+        Ok(Authority { issuer: Issuer::new(params(&key)?, key), certificate, pem, directory })
     }
 
     /// The authority's certificate, by which everybody knows whom it has signed.
@@ -182,6 +188,83 @@ impl Authority {
         let _ = write!(text, "{}{}{}", key.serialize_pem(), certificate.pem(), self.pem);
         Bundle::from_pem(Path::new("the new key"), text)
     }
+
+    /// Notes that a key was issued, so that it can be revoked without its file. This comes before the key is written anywhere.
+    ///
+    /// # Errors
+    /// It cannot be noted.
+    pub fn note(&self, bundle: &Bundle) -> Result<(), Error> {
+        issued::add(&self.directory, bundle.certificate_pem())
+    }
+
+    /// The certificates of all keys that were noted, in that order.
+    ///
+    /// # Errors
+    /// The list of them cannot be read.
+    pub fn issued(&self) -> Result<Vec<Contents>, Error> {
+        let path = self.directory.join(ISSUED_FILE);
+        let unread = |error| Error::Damaged {
+            path: path.clone(),
+            why: format!("a certificate cannot be read ({error})"),
+        };
+        let contents = |certificate: CertificateDer<'static>| {
+            let names = certificate::names(&certificate).map_err(unread)?;
+            let role = if certificate::collector_name(&names) { Role::Collector } else { Role::Host };
+            let valid = certificate::validity(&certificate).map_err(unread)?;
+            Ok(Contents { role: Some(role), names, valid, certificate })
+        };
+        issued::all(&self.directory)?.into_iter().map(contents).collect()
+    }
+
+    /// The list of revoked keys, if any was ever revoked.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn revoked(&self) -> Result<Option<Revoked>, Error> {
+        Revoked::read(&self.directory.join(REVOKED_FILE))
+    }
+
+    /// Revokes these certificates: writes a new list, with all that were on the former one. Where it is.
+    ///
+    /// # Errors
+    /// The former list cannot be read, or the new one not be written.
+    pub fn revoke(&self, certificates: &[CertificateDer<'static>]) -> Result<PathBuf, Error> {
+        let path = self.directory.join(REVOKED_FILE);
+        let now = Validity::days(0).until;
+        let mut entries = revoked::entries(&path)?;
+        for certificate in certificates {
+            let serial = certificate::serial(certificate).map_err(|error| Error::Damaged {
+                path: path.clone(),
+                why: format!("a certificate cannot be read ({error})"),
+            })?;
+            if entries.iter().all(|(known, _)| *known != serial) {
+                entries.push((serial, now));
+            }
+        }
+        let [_, last] = self.valid()?;
+        let time =
+            |seconds| OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+        let revoked_certs = entries.iter().map(|(serial, at)| RevokedCertParams {
+            serial_number: SerialNumber::from_slice(serial),
+            revocation_time: time(*at),
+            reason_code: None,
+            invalidity_date: None,
+        });
+        let list = CertificateRevocationListParams {
+            this_update: time(now),
+            // There is a next one when a key is revoked, and no other day.
+            next_update: time(last.max(now + DAY)),
+            crl_number: SerialNumber::from(u64::try_from(now).unwrap_or(0)),
+            issuing_distribution_point: None,
+            revoked_certs: revoked_certs.collect(),
+            key_identifier_method: KeyIdMethod::Sha256,
+        };
+        let list = list.signed_by(&self.issuer)?.pem()?;
+        let text =
+            format!("sockcap: keys that were revoked. It is for the collector, beside its key.\n{list}");
+        files::write_public(&path, &text)?;
+        Ok(path)
+    }
 }
 
 /// Whose key it is, for people.
@@ -197,7 +280,7 @@ fn named(role: Role, names: &[String]) -> String {
 pub(super) fn params(key: &KeyPair) -> Result<CertificateParams, Error> {
     let mut params = CertificateParams::default();
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
-    params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     let identifier = params.key_identifier(key);
     let mut name = "sockcap authority ".to_owned();
     for byte in identifier.iter().take(8) {

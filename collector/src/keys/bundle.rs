@@ -72,6 +72,16 @@ impl Bundle {
         self.valid
     }
 
+    /// The certificate as it stands in the file.
+    pub(super) fn certificate_pem(&self) -> &str {
+        const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
+        const END: &str = "-----END CERTIFICATE-----";
+        let text = self.pem.0.as_str();
+        let begin = text.find(BEGIN).unwrap_or(text.len());
+        let end = text[begin..].find(END).map_or(text.len(), |end| begin + end + END.len());
+        text.get(begin..end).unwrap_or("")
+    }
+
     /// A machine's file, of which `text` is the content.
     pub(super) fn from_pem(path: &Path, text: String) -> Result<Bundle, Error> {
         let Parts { key, certificates } = parts(path, &text)?;
@@ -130,6 +140,8 @@ pub struct Contents {
     pub names: Vec<String>,
     /// The first and the last second in which it holds, since 1970.
     pub valid: [i64; 2],
+    /// The certificate itself.
+    pub certificate: CertificateDer<'static>,
 }
 
 /// Looks at a key file of any kind.
@@ -150,9 +162,13 @@ pub fn look(path: &Path) -> Result<Contents, Error> {
                 role: None,
                 names: Vec::new(),
                 valid: certificate::validity(&certificate).map_err(why)?,
+                certificate,
             })
         }
-        bundle => bundle.map(|Bundle { role, names, valid, .. }| Contents { role: Some(role), names, valid }),
+        bundle => bundle.map(|bundle| {
+            let Bundle { role, names, valid, certificate, .. } = bundle;
+            Contents { role: Some(role), names, valid, certificate }
+        }),
     }
 }
 

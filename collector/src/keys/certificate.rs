@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use rustls_pki_types::{CertificateDer, DnsName, PrivateKeyDer, UnixTime};
-use webpki::{ALL_VERIFICATION_ALGS, EndEntityCert, KeyUsage, anchor_from_trusted_cert};
+use webpki::{
+    ALL_VERIFICATION_ALGS, CertRevocationList, EndEntityCert, KeyUsage, RevocationOptionsBuilder,
+    anchor_from_trusted_cert,
+};
 
 use super::Error;
 use crate::names::host_name;
@@ -74,6 +77,33 @@ pub(super) fn signed_for(
     let anchors = [anchor_from_trusted_cert(authority)?];
     let parsed = EndEntityCert::try_from(certificate)?;
     parsed.verify_for_usage(ALL_VERIFICATION_ALGS, &anchors, &[], time, usage, None, None).map(drop)
+}
+
+/// Whether the authority that has signed this certificate has signed this list of revoked ones.
+pub(super) fn list_is_of(
+    list: &CertRevocationList<'_>,
+    certificate: &CertificateDer<'_>,
+    authority: &CertificateDer<'_>,
+) -> Result<(), webpki::Error> {
+    let [from, _] = validity(certificate)?;
+    let time = UnixTime::since_unix_epoch(Duration::from_secs(u64::try_from(from).unwrap_or(0)));
+    let anchors = [anchor_from_trusted_cert(authority)?];
+    let parsed = EndEntityCert::try_from(certificate)?;
+    let lists = [list];
+    let options =
+        RevocationOptionsBuilder::new(&lists).map_err(|_| webpki::Error::UnknownRevocationStatus)?;
+    let usage = KeyUsage::server_auth();
+    let options = Some(options.build());
+    match parsed.verify_for_usage(ALL_VERIFICATION_ALGS, &anchors, &[], time, usage, options, None) {
+        // Were it on the list itself, hosts would not know.
+        Ok(_) | Err(webpki::Error::CertRevoked) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// The number by which an authority's certificates are told apart.
+pub(super) fn serial(certificate: &CertificateDer<'_>) -> Result<Vec<u8>, webpki::Error> {
+    Ok(EndEntityCert::try_from(certificate)?.serial().to_vec())
 }
 
 /// Whether a certificate is for this private key.

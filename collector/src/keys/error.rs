@@ -46,6 +46,17 @@ pub enum Error {
         /// What is wrong.
         why: String,
     },
+    /// What is there is no list of revoked keys of this authority.
+    #[error("{}: {why}; this is to be the list of revoked keys, as 'sockcap keys revoke' has written it", path.display())]
+    List {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+    /// A key is to be revoked of which nothing is known.
+    #[error("no key of '{0}' is known here; name its file, or a host as 'sockcap keys show' has it")]
+    NoSuchKey(String),
     /// The authority's own key is not for machines.
     #[error("{}: this is the authority's own key, which no machine needs; give it what 'sockcap keys new' or 'sockcap keys host' made", .0.display())]
     IsAuthority(PathBuf),

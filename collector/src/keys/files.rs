@@ -19,10 +19,19 @@ pub(super) fn make_directory(path: &Path) -> Result<(), Error> {
 
 /// Writes a file that only its owner can read. One that exists is replaced if told to, whole or not at all.
 pub(super) fn write(path: &Path, text: &str, replace: bool) -> Result<(), Error> {
+    write_as(path, text, replace, 0o600)
+}
+
+/// Writes a file that has no secret in it, whole or not at all.
+pub(super) fn write_public(path: &Path, text: &str) -> Result<(), Error> {
+    write_as(path, text, true, 0o644)
+}
+
+fn write_as(path: &Path, text: &str, replace: bool, mode: u32) -> Result<(), Error> {
     let at = if replace { beside(path) } else { path.to_owned() };
     let file = |source| Error::File { path: at.clone(), source };
     // With `create_new` no link that somebody laid there is followed, and the mode is there from the first moment.
-    let mut target = match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&at) {
+    let mut target = match OpenOptions::new().write(true).create_new(true).mode(mode).open(&at) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(Error::Exists(at)),
         result => result.map_err(file)?,
     };

@@ -48,6 +48,7 @@ fn what_is_told_is_read() {
     metrics.refused("tls");
     metrics.refused("tls");
     metrics.not_stored("disk");
+    metrics.misnamed();
 
     let (samples, kinds) = parse(&metrics.text());
     let of = |name: &str, host: &str| {
@@ -76,9 +77,9 @@ fn what_is_told_is_read() {
     assert_eq!(total("refused_connections_total{cause=\"tls\"}"), Some(2.0));
     assert_eq!(total("refused_connections_total{cause=\"slow\"}"), Some(0.0), "there from the beginning");
     assert_eq!(total("not_stored_total{shortage=\"disk\"}"), Some(1.0));
-    assert_eq!(total("untold_total"), Some(0.0));
-    assert_eq!(kinds.values().filter(|kind| *kind == "counter").count(), 5);
-    assert_eq!(kinds.len(), 14);
+    assert_eq!((total("untold_total"), total("misnamed_logs_total")), (Some(0.0), Some(1.0)));
+    assert_eq!(kinds.values().filter(|kind| *kind == "counter").count(), 6);
+    assert_eq!(kinds.len(), 15);
 }
 
 #[test]
@@ -120,7 +121,7 @@ fn a_connection_that_is_replaced_does_not_make_its_host_absent() {
 #[test]
 fn nothing_of_a_new_collector_is_missing() {
     let (samples, _) = parse(&Metrics::new(None, &["tls"], &["disk"]).text());
-    assert_eq!(samples.len(), 4, "{samples:?}");
+    assert_eq!(samples.len(), 5, "{samples:?}");
     assert!(samples.values().all(|value| *value == 0.0));
     let metrics = Metrics::new(None, &[], &[]);
     metrics.connected("web1");

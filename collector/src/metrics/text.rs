@@ -94,7 +94,7 @@ impl Collector for Figures {
                 }
             }
         }
-        let Totals { connections, refused, not_stored, untold } = &self.totals;
+        let Totals { connections, refused, not_stored, misnamed, untold } = &self.totals;
         let help = "Open connections of hosts.";
         let one = encoder.encode_descriptor("connections", help, None, MetricType::Gauge)?;
         write(&Figure::Gauge(*connections), one)?;
@@ -108,6 +108,9 @@ impl Collector for Figures {
         for (shortage, count) in not_stored {
             write(&Figure::Counter(*count), family.encode_family(&[("shortage", *shortage)])?)?;
         }
+        let help = "Logs that name another host than the one that sends them, and are kept as that one's.";
+        let one = encoder.encode_descriptor("misnamed_logs", help, None, MetricType::Counter)?;
+        write(&Figure::Counter(*misnamed), one)?;
         let help = "Tellings about hosts that have no figures here, as there are too many.";
         let one = encoder.encode_descriptor("untold", help, None, MetricType::Counter)?;
         write(&Figure::Counter(*untold), one)

@@ -12,7 +12,7 @@ use super::event::{Event, Events};
 use super::files::{self, Opened, Stamp};
 use super::outgoing::{Gone, Outgoing, Pages};
 use super::tracked::{Look, Tracked};
-use super::writers;
+use super::writers::{self, Here};
 use crate::identity::Identity;
 use crate::link::Stop;
 use crate::page::PAGE;
@@ -28,8 +28,7 @@ const LEVEL: i32 = 1;
 /// The host's files and what is known of them.
 pub(super) struct Scanner<'a> {
     directory: PathBuf,
-    /// The kernel's id of this boot.
-    boot: [u8; 16],
+    here: Here,
     /// Files that are done are removed.
     remove: bool,
     /// The most that one extent holds, in pages.
@@ -43,6 +42,8 @@ pub(super) struct Scanner<'a> {
     pub(super) unreadable: BTreeSet<String>,
     /// The collection that this knowledge is about.
     store: Option<u128>,
+    /// Some of what was acknowledged may have been taken away there.
+    unsure: bool,
     buffer: Vec<u8>,
     compressor: zstd::bulk::Compressor<'static>,
     /// Bytes of files sent so far.
@@ -92,7 +93,7 @@ impl<'a> Scanner<'a> {
         let longest = limit.map_or(EXTENT_LIMIT, |rate| EXTENT_LIMIT.min((rate as usize).saturating_mul(4)));
         Ok(Scanner {
             directory,
-            boot,
+            here: Here::new(boot),
             remove,
             longest: (longest / PAGE).max(1),
             events,
@@ -101,6 +102,7 @@ impl<'a> Scanner<'a> {
             twins: HashSet::new(),
             unreadable: BTreeSet::new(),
             store: None,
+            unsure: false,
             buffer: vec![0; EXTENT_LIMIT],
             compressor: zstd::bulk::Compressor::new(LEVEL)?,
             sent: 0,
@@ -109,6 +111,7 @@ impl<'a> Scanner<'a> {
 
     /// A connection is there, to this collection.
     pub(super) fn connected(&mut self, store: u128) {
+        self.unsure = true;
         if self.store.replace(store) != Some(store) {
             self.files.values_mut().for_each(|entry| {
                 entry.tracked.forget();
@@ -130,6 +133,9 @@ impl<'a> Scanner<'a> {
     /// One look at all files, and what the collector says to it.
     pub(super) fn scan(&mut self, out: &mut Outgoing, look: Look) -> Result<Scanned, Failed> {
         let names = self.names(out)?;
+        if std::mem::take(&mut self.unsure) {
+            self.look_whether_there(out, &names)?;
+        }
         self.ask(out, &names)?;
         out.left = self.left(out, &names)?;
         self.events.event(&Event::Progress { sent: self.sent, left: out.left });
@@ -165,6 +171,8 @@ impl<'a> Scanner<'a> {
     fn settle(&mut self, out: &mut Outgoing) -> Scanned {
         let lost = std::mem::take(&mut out.lost);
         self.lost(&lost);
+        // Whoever makes room may do so by taking away what is there.
+        self.unsure |= out.shortage.is_some();
         Scanned { shortage: out.shortage.take(), stopped: false }
     }
 
@@ -226,6 +234,29 @@ impl<'a> Scanner<'a> {
         if self.unreadable.insert(name.to_owned()) {
             self.events.event(&Event::Unreadable { name, error });
         }
+    }
+
+    /// Asks whether the collector still has the files that are not done. What was taken away there is sent again.
+    fn look_whether_there(&mut self, out: &mut Outgoing, names: &[String]) -> Result<(), Failed> {
+        let known = |name: &&String| {
+            self.files.get(*name).is_some_and(|entry| entry.tracked.asked && !entry.tracked.done)
+        };
+        let known: Vec<&String> = names.iter().filter(known).collect();
+        for group in known.chunks(ASKED) {
+            for name in group {
+                let Some(entry) = self.files.get(*name) else { continue };
+                out.select(name, entry.tracked.identity)?;
+                out.ask(0, 1)?;
+            }
+            for (name, (length, sums)) in group.iter().zip(out.answers()?) {
+                let Some(entry) = self.files.get_mut(*name) else { continue };
+                if !entry.tracked.is_there(length, sums.first().copied()) {
+                    entry.tracked.forget();
+                    entry.stamp = None;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Asks what the collector has of the files of which that is not known.
@@ -290,9 +321,9 @@ impl<'a> Scanner<'a> {
         // What happens to the file from here on is seen when it is held against this.
         entry.stamp = files::stamp(&self.directory.join(name));
         let without_writers = writers::none(&opened.file);
-        let boots = [opened.header.boot_id, self.boot];
+        let boots = [opened.header.boot_id, self.here.boot];
         let other_boot = boots[0] != boots[1] && !boots.contains(&[0; 16]);
-        let ended = opened.header.state != state::RUNNING || other_boot;
+        let ended = opened.header.state != state::RUNNING || other_boot || self.here.has_lost(&opened.header);
         let look = if without_writers == Some(true) || without_writers.is_none() && ended {
             Look::All
         } else {
@@ -359,7 +390,8 @@ impl<'a> Scanner<'a> {
             match std::fs::remove_file(&path) {
                 Ok(()) => self.events.event(&Event::Removed { name }),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => self.events.event(&Event::NotRemoved { name, error }),
+                // It stays known as done, so that this is told and tried once.
+                Err(error) => return self.events.event(&Event::NotRemoved { name, error }),
             }
             self.files.remove(name);
         }

@@ -65,6 +65,20 @@ impl Tracked {
         self.calm.resize(self.sums.len(), 0);
     }
 
+    /// Whether the collector still has the file, by its length there and the checksum of its first page. Whoever makes room there may
+    /// take away what was acknowledged; what is done stays so then, and what is not has to be sent as a whole again.
+    pub(super) fn is_there(&self, length: u64, first: Option<u64>) -> bool {
+        let is_known = |sum: &u64| *sum != 0 && *sum != UNKNOWN;
+        if self.done || !self.sums.iter().any(is_known) {
+            return true;
+        }
+        let is_same = match self.sums.first() {
+            Some(&UNKNOWN) | None => first.is_some_and(|sum| sum != 0),
+            known => first == known.copied(),
+        };
+        is_same && self.remote.is_none_or(|remote| length >= remote)
+    }
+
     /// Nobody knows whether these pages are there.
     pub(super) fn lost(&mut self, first: usize, pages: usize) {
         self.remote = None;
@@ -190,6 +204,24 @@ mod tests {
         }
         assert!(seen.iter().all(|seen| *seen), "each has its turn");
         assert_eq!(look(&mut file, Look::All).len(), 200);
+    }
+
+    #[test]
+    fn what_was_taken_away_at_the_collector_is_noticed() {
+        let mut file = file(3);
+        assert!(file.is_there(0, None), "nothing of it was ever there");
+        assert!(file.differs(0, b"head") && file.differs(1, b"x"));
+        file.remote = Some(3 * PAGE as u64);
+        let head = page::sum(b"head");
+        assert!(file.is_there(3 * PAGE as u64, Some(head)));
+        for (length, first) in [(0, None), (3 * PAGE as u64, Some(0)), (PAGE as u64, Some(head))] {
+            assert!(!file.is_there(length, first), "{length} {first:?}");
+        }
+        // Its head was under way.
+        file.lost(0, 1);
+        assert!(file.is_there(3 * PAGE as u64, Some(7)) && !file.is_there(0, None));
+        file.finish();
+        assert!(file.is_there(0, None), "what is done is not sent again");
     }
 
     #[test]

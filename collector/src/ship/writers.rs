@@ -1,12 +1,17 @@
-//! Whether anybody still writes to a log. The header says when a process ended, but not when it was killed, and a process
-//! id says nothing across containers; the kernel knows: it grants a lease on a file only while nobody has it open for
-//! writing, and a mapping counts as open.
+//! Whether anybody still writes to a log. The header says when a process ended, but not when it was killed. The kernel knows: it
+//! grants a lease on a file only while nobody has it open for writing, and a mapping counts as open. Where leases do not know of
+//! mappings, the process itself is asked after, if its id means here what it meant there.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 use std::sync::Once;
 
 use rustix::fs::fstatfs;
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
+use socket_log::Header;
+use socket_log::layout::source;
 
 /// File systems of which it is known that their leases know of mappings. On overlayfs, for one, a mapping is of the file
 /// below, and a lease would be granted.
@@ -45,9 +50,70 @@ pub(super) fn none(file: &File) -> Option<bool> {
     }
 }
 
+/// Where this process runs: what ids of processes mean here.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Here {
+    /// The kernel's id of this boot; zeros where it is not known.
+    pub(super) boot: [u8; 16],
+    /// The inode of the namespace in which processes have their ids; 0 where it is not known.
+    namespace: u64,
+}
+
+impl Here {
+    /// On a kernel that has this boot id.
+    pub(super) fn new(boot: [u8; 16]) -> Here {
+        Here { boot, namespace: fs::metadata("/proc/self/ns/pid").map_or(0, |status| status.ino()) }
+    }
+
+    /// Whether the process of a log is known to be gone, so that it writes no more: it ran on this kernel and in this namespace,
+    /// and nobody has its id any more. A log is mapped by its own process only.
+    ///
+    /// One of another container may be alive under an id that nobody has here, and a log made ahead says nothing of it; an id
+    /// that was given to somebody else since is as good as that of one that lives.
+    pub(super) fn has_lost(&self, header: &Header) -> bool {
+        let is_ours = header.source == source::LIBRARY
+            && self.boot != [0; 16]
+            && header.boot_id == self.boot
+            && self.namespace != 0
+            && header.pid_namespace == self.namespace;
+        let pid = i32::try_from(header.pid).ok().filter(|pid| is_ours && *pid > 0).and_then(Pid::from_raw);
+        // One that is dead and not yet waited for counts as there.
+        pid.is_some_and(|pid| test_kill_process(pid) == Err(Errno::SRCH))
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use socket_log::Log;
+    use socket_log::write::LogWriter;
+
     use super::*;
+
+    #[test]
+    fn a_process_is_gone_once_nobody_has_its_id_where_it_had_it() {
+        let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+        let here = Here::new([7; 16]);
+        assert_ne!(here.namespace, 0, "/proc has it");
+        let pid = child.id();
+        let header = |boot: u8, namespace: u64, seen_by: u32| {
+            let mut log = LogWriter::new("web-1", pid, "/bin/sleep");
+            log.set_boot(boot).set_pid_namespace(namespace).set_source(seen_by);
+            Log::from_bytes(std::path::Path::new("x"), log.bytes()).unwrap().header().clone()
+        };
+        let own = header(7, here.namespace, source::LIBRARY);
+        let others = [
+            header(8, here.namespace, source::LIBRARY),
+            header(7, here.namespace + 1, source::LIBRARY),
+            header(7, 0, source::LIBRARY),
+            header(7, here.namespace, source::STRACE),
+        ];
+        assert!(!here.has_lost(&own), "it runs");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(here.has_lost(&own), "it was killed");
+        assert!(others.iter().all(|other| !here.has_lost(other)), "of those nothing is known");
+        assert!(!Here { boot: [0; 16], ..here }.has_lost(&header(0, here.namespace, source::LIBRARY)));
+    }
 
     #[test]
     fn an_open_file_and_a_mapping_alone_are_noticed() {

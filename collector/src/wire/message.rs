@@ -114,6 +114,8 @@ pub enum Shortage {
     Files,
     /// The disk gave another error, which the collector's log has.
     Failure,
+    /// None: files of this host were taken away, as to make room, and what was sent of them is gone with them.
+    Removed,
 }
 
 /// An exchange of times as NTP has it (RFC 5905, section 8), all in nanoseconds since the Unix epoch.
@@ -147,7 +149,8 @@ impl Exchange {
 
 impl Shortage {
     /// All of them.
-    pub const ALL: [Shortage; 4] = [Shortage::Disk, Shortage::Quota, Shortage::Files, Shortage::Failure];
+    pub const ALL: [Shortage; 5] =
+        [Shortage::Disk, Shortage::Quota, Shortage::Files, Shortage::Failure, Shortage::Removed];
 
     /// One word, for counting.
     pub fn word(self) -> &'static str {
@@ -156,6 +159,7 @@ impl Shortage {
             Shortage::Quota => "quota",
             Shortage::Files => "files",
             Shortage::Failure => "failure",
+            Shortage::Removed => "removed",
         }
     }
 }
@@ -167,6 +171,7 @@ impl std::fmt::Display for Shortage {
             Shortage::Quota => "this host has used up its quota at the collector",
             Shortage::Files => "this host has as many files at the collector as it may",
             Shortage::Failure => "the collector's disk fails; its log says how",
+            Shortage::Removed => "logs of this host were removed at the collector",
         })
     }
 }

@@ -14,7 +14,9 @@ when a key is lost.
 Examples:
   sockcap keys new                       the authority and the collector's key
   sockcap keys host web1 web2 db1        a key for each host
-  sockcap keys show sockcap.keys/*.pem   whose they are and until when they hold";
+  sockcap keys host node1 c1 c2 --together   one key for a machine and its containers
+  sockcap keys revoke web2               a key that somebody else may have
+  sockcap keys show                      all keys that were made, and which hold";
 
 const NEW_HELP: &str = "\
 Examples:
@@ -24,10 +26,20 @@ Examples:
 const HOST_HELP: &str = "\
 Examples:
   sockcap keys host web1 web2 db1
-  sockcap keys host web1 --replace --days 90";
+  sockcap keys host web1 --replace --days 90
+  sockcap keys host node1 c1 c2 --together";
+
+const REVOKE_HELP: &str = "\
+Copy revoked.crl to the collector, beside its key or where its --revoked says. A collector that runs reads it within a second: it
+ends the connections of these keys and accepts no more of them.
+
+Examples:
+  sockcap keys revoke web1
+  sockcap keys revoke found/web1.pem && sockcap keys host web1 --replace";
 
 const SHOW_HELP: &str = "\
 Examples:
+  sockcap keys show
   sockcap keys show sockcap.keys/*.pem";
 
 /// Where the keys are unless the user says otherwise.
@@ -50,6 +62,9 @@ pub(crate) enum What {
     /// Make a key for each host (NAME.pem), which may send logs under that name only
     #[command(after_help = HOST_HELP)]
     Host(Hosts),
+    /// Revoke the keys of hosts, or single keys: collectors accept them no more (revoked.crl)
+    #[command(after_help = REVOKE_HELP)]
+    Revoke(Revoke),
     /// Say whose keys these are and until when they hold, a line each
     #[command(after_help = SHOW_HELP)]
     Show(Show),
@@ -85,13 +100,29 @@ pub(crate) struct Hosts {
     /// Make new keys in the place of those that are there
     #[arg(long)]
     pub(crate) replace: bool,
+    /// One key for all of them, called after the first: a machine and its containers
+    ///
+    /// What they say of the machine that they run on is believed of each other.
+    #[arg(long)]
+    pub(crate) together: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Revoke {
+    /// Hosts, of which all keys are revoked that were made so far, or key files
+    #[arg(required = true, value_name = "NAME|FILE")]
+    pub(crate) keys: Vec<String>,
+    #[command(flatten)]
+    pub(crate) directory: Directory,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Show {
-    /// Key files
-    #[arg(required = true, value_name = "FILE")]
+    /// Key files [default: all keys that the authority has made]
+    #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) directory: Directory,
 }
 
 /// At most a hundred years.

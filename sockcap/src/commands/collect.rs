@@ -5,12 +5,13 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::net::TcpListener;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use collector::clock;
 use collector::collect::{self, Cause, Deadlines, Event, Events, Limits, Options};
-use collector::keys::Bundle;
+use collector::keys::{Bundle, Followed, REVOKED_FILE};
 use collector::link::Stop;
 use collector::metrics::{HostFigures, Metrics, Server};
 use collector::tls;
@@ -29,9 +30,16 @@ pub(crate) fn run(arguments: &Collect) -> Result<ExitCode, Error> {
         only_loopback(listen)?;
     }
     let key = arguments.trust.key.as_deref().map(Bundle::open).transpose()?;
+    let list = arguments.revoked.clone();
+    let list = list.or_else(|| arguments.trust.key.as_ref().map(|key| key.with_file_name(REVOKED_FILE)));
+    let revoked = match list.as_deref().zip(key.as_ref()) {
+        Some((list, key)) => Some(Arc::new(Followed::open(list, key)?)),
+        None => None,
+    };
     let options = Options {
         data: arguments.data.dir(),
-        tls: key.as_ref().map(tls::server).transpose()?,
+        tls: key.as_ref().map(|key| tls::server_with(key, revoked.as_ref())).transpose()?,
+        revoked,
         limits: Limits { bytes: arguments.quota, files: arguments.max_files },
         deadlines: Deadlines::default(),
     };
@@ -51,6 +59,9 @@ pub(crate) fn run(arguments: &Collect) -> Result<ExitCode, Error> {
         Some(address) => format!("; figures: http://{address}/metrics"),
         None => String::new(),
     };
+    if let Some(list) = arguments.revoked.as_deref().filter(|list| !list.exists()) {
+        say(&format!("{}: not there yet, so no key is revoked until it is", list.display()));
+    }
     say(&format!("collecting on {address} into {}{figures}", options.data.path().display()));
     std::thread::scope(|scope| {
         if let Some(server) = &server {
@@ -154,6 +165,16 @@ impl Events for Told {
                 self.metrics.not_stored(shortage.word());
                 let why = error.as_ref().map_or(String::new(), |error| format!(": {error}"));
                 say(&format!("{host}: not stored: {shortage}{why}"));
+            }
+            Event::Revocations { path, error: None } => {
+                say(&format!("{}: read, and what it revokes is accepted no more", path.display()));
+            }
+            Event::Revocations { path: _, error: Some(error) } => {
+                say(&format!("{error}; what was revoked before goes on being so"));
+            }
+            Event::Misnamed { host, name, says } => {
+                self.metrics.misnamed();
+                say(&format!("{host}: {name} says that it is of {says}; it is kept as one of {host}"));
             }
             Event::Hint { host, exchange } => {
                 self.metrics.clock(host, exchange.offset(), exchange.round_trip());

@@ -48,6 +48,12 @@ impl LogWriter {
         self
     }
 
+    /// Sets the inode of the namespace in which the process has its id, 0 (not known) by default.
+    pub fn set_pid_namespace(&mut self, inode: u64) -> &mut LogWriter {
+        self.put(offset_of!(FileHeader, pid_namespace), &inode.to_le_bytes());
+        self
+    }
+
     /// Sets the wall-clock time at tick 0, of this and all further records.
     pub fn set_epoch(&mut self, epoch: i64) -> &mut LogWriter {
         self.epoch = epoch;

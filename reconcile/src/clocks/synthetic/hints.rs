@@ -297,16 +297,38 @@ fn exchanges_that_contradict_messages_are_told_of_and_change_nothing() {
     }
 }
 
+/// Three hosts that talk to each other, and one that talks to nobody; the exchanges of `liars` are of clocks that are each an hour off.
+fn with_liars(liars: &[usize]) -> ([True; 4], Clocks) {
+    let clocks = [0, SECOND, 3 * SECOND, -SECOND].map(|ahead| True::new(ahead, 0.0));
+    let messages = messages(&[Traffic::lan(0, 1), Traffic::lan(0, 2)], 3);
+    let mut told = clocks.clone();
+    for liar in liars {
+        told[*liar] = True::new((1 + *liar as i64) * 3_600 * SECOND, 0.0);
+    }
+    let hints = exchanges(&told, &True::new(0, 0.0), &[[MS; 2]; 4]);
+    (clocks.clone(), estimate_with(&seen(&clocks), &samples(&clocks, &messages), &hints, Some(0)))
+}
+
+fn contradicting(clocks: &Clocks) -> Vec<usize> {
+    let check = |host: &usize| clocks.hosts[*host].hints.as_ref().and_then(|hinted| hinted.check.as_ref());
+    (0..clocks.hosts.len()).filter(|host| check(host).is_some_and(|check| check.contradicts)).collect()
+}
+
 #[test]
-fn what_contradicts_does_not_join() {
-    // Two hosts that talk to each other, and one that talks to nobody.
-    let clocks = [True::new(0, 0.0), True::new(SECOND, 0.0), True::new(-SECOND, 0.0)];
-    let messages = messages(&[Traffic::lan(0, 1)], 3);
-    let told = [clocks[0].clone(), True::new(2 * SECOND, 0.0), clocks[2].clone()];
-    let hints = exchanges(&told, &True::new(0, 0.0), &[[MS; 2]; 3]);
-    let estimated = estimate_with(&seen(&clocks), &samples(&clocks, &messages), &hints, Some(0));
-    assert!(estimated.hosts[1].hints.as_ref().unwrap().check.as_ref().unwrap().contradicts);
-    assert!(worst(&clocks, &estimated, 2, [0, END]) < 100_000, "{:?}", estimated.hosts[2]);
+fn who_contradicts_most_others_moves_nobody() {
+    // Also where it is the one that all are compared with.
+    for liar in 0..3 {
+        let (clocks, estimated) = with_liars(&[liar]);
+        assert_eq!(contradicting(&estimated), [liar]);
+        assert!(worst(&clocks, &estimated, 3, [0, END]) < 100_000, "{liar} {:?}", estimated.hosts[3]);
+    }
+}
+
+#[test]
+fn where_no_two_agree_nobody_is_believed() {
+    let (_, estimated) = with_liars(&[0, 2]);
+    assert_eq!(contradicting(&estimated), [0, 1, 2]);
+    assert_eq!((estimated.hosts[3].source, estimated.hosts[3].offset_ns), (Source::None, 0));
 }
 
 #[test]

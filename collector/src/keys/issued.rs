@@ -1,0 +1,35 @@
+//! Which certificates an authority has issued, so that keys can be revoked of which nobody has the file any more: one PEM file beside
+//! the authority's own, to which each is added before its key is written anywhere. It has no secret in it.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use rustls_pki_types::CertificateDer;
+use rustls_pki_types::pem::PemObject;
+
+use super::Error;
+
+/// The file's name.
+pub const ISSUED_FILE: &str = "issued.certs";
+
+/// Adds certificates, in PEM.
+pub(super) fn add(directory: &Path, certificates: &str) -> Result<(), Error> {
+    let path = directory.join(ISSUED_FILE);
+    let file = |source| Error::File { path: path.clone(), source };
+    let mut target = OpenOptions::new().append(true).create(true).mode(0o600).open(&path).map_err(file)?;
+    target.write_all(certificates.as_bytes()).and_then(|()| target.sync_all()).map_err(file)
+}
+
+/// All that were issued, in that order; none of an authority that has noted none.
+pub(super) fn all(directory: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
+    let path = directory.join(ISSUED_FILE);
+    let text = match std::fs::read(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(source) => return Err(Error::File { path, source }),
+    };
+    let why = |error| Error::Damaged { path: path.clone(), why: format!("it is not whole ({error})") };
+    CertificateDer::pem_slice_iter(&text).map(|certificate| certificate.map_err(why)).collect()
+}

@@ -1,0 +1,154 @@
+//! Keys that were revoked: a list that the authority signs and the collector follows, in the form that X.509 has
+//! for it (RFC 5280, section 5), which openssl reads, too. It has no secret in it.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{PoisonError, RwLock};
+
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, CertificateRevocationListDer};
+use webpki::{BorrowedCertRevocationList, CertRevocationList, EndEntityCert, OwnedCertRevocationList};
+
+use super::{Bundle, Error, certificate};
+
+/// The list's file, beside the key of the authority or of the collector.
+pub const REVOKED_FILE: &str = "revoked.crl";
+
+/// The list as a file has it.
+#[derive(Debug)]
+pub struct Revoked(CertRevocationList<'static>);
+
+impl Revoked {
+    /// Reads the list; `None` where there is no file, as nothing was ever revoked.
+    ///
+    /// # Errors
+    /// It cannot be read, or is no such list.
+    pub fn read(path: &Path) -> Result<Option<Revoked>, Error> {
+        let Some(der) = der(path)? else { return Ok(None) };
+        let list = OwnedCertRevocationList::from_der(&der).map_err(|error| damaged(path, &error))?;
+        Ok(Some(Revoked(list.into())))
+    }
+
+    /// Whether this certificate was revoked. One that cannot be read is as good as none.
+    pub fn has(&self, certificate: &CertificateDer<'_>) -> bool {
+        match EndEntityCert::try_from(certificate) {
+            Ok(certificate) => !matches!(self.0.find_serial(certificate.serial()), Ok(None)),
+            Err(_) => true,
+        }
+    }
+}
+
+/// The numbers of the certificates on the list at `path` and when each was put there, in seconds since 1970.
+pub(super) fn entries(path: &Path) -> Result<Vec<(Vec<u8>, i64)>, Error> {
+    let Some(der) = der(path)? else { return Ok(Vec::new()) };
+    let damaged = |error| damaged(path, &error);
+    let list = BorrowedCertRevocationList::from_der(&der).map_err(damaged)?;
+    let entry = |entry: Result<webpki::BorrowedRevokedCert<'_>, _>| {
+        let entry = entry.map_err(damaged)?;
+        let at = i64::try_from(entry.revocation_date.as_secs()).unwrap_or(i64::MAX);
+        Ok((entry.serial_number.to_vec(), at))
+    };
+    (&list).into_iter().map(entry).collect()
+}
+
+fn der(path: &Path) -> Result<Option<CertificateRevocationListDer<'static>>, Error> {
+    match fs::read(path) {
+        Ok(text) => CertificateRevocationListDer::from_pem_slice(&text).map(Some).map_err(|error| {
+            Error::List { path: path.to_owned(), why: format!("it is not whole ({error})") }
+        }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(Error::File { path: path.to_owned(), source }),
+    }
+}
+
+fn damaged(path: &Path, error: &webpki::Error) -> Error {
+    Error::List { path: path.to_owned(), why: format!("it cannot be read ({error})") }
+}
+
+/// The list as a collector follows it while it runs.
+#[derive(Debug)]
+pub struct Followed {
+    path: PathBuf,
+    /// A certificate of the authority's, by which a list of its own is known,
+    certificate: CertificateDer<'static>,
+    /// and the authority's own.
+    authority: CertificateDer<'static>,
+    state: RwLock<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    list: Option<Revoked>,
+    stamp: Option<[i64; 5]>,
+}
+
+impl Followed {
+    /// Follows the list at `path`, of the authority that has made the collector's `key`. There need be none yet.
+    ///
+    /// # Errors
+    /// There is something else.
+    pub fn open(path: &Path, key: &Bundle) -> Result<Followed, Error> {
+        let followed = Followed {
+            path: path.to_owned(),
+            certificate: key.certificate.clone(),
+            authority: key.authority.clone(),
+            state: RwLock::default(),
+        };
+        followed.look()?;
+        Ok(followed)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Reads the list if it is another than when it was last looked at. Whether it is.
+    ///
+    /// # Errors
+    /// It is gone, or what is there now is no list of this authority: the former one goes on to be followed. That is told once.
+    pub fn look(&self) -> Result<bool, Error> {
+        let stamp = stamp(&self.path);
+        {
+            let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+            if state.stamp == stamp {
+                return Ok(false);
+            }
+        }
+        let read = self.read();
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        state.stamp = stamp;
+        match read? {
+            Some(list) => state.list = Some(list),
+            None if state.list.is_none() => return Ok(false),
+            None => return Err(Error::List { path: self.path.clone(), why: "it is gone".to_owned() }),
+        }
+        Ok(true)
+    }
+
+    fn read(&self) -> Result<Option<Revoked>, Error> {
+        let Some(list) = Revoked::read(&self.path)? else { return Ok(None) };
+        certificate::list_is_of(&list.0, &self.certificate, &self.authority).map_err(|error| {
+            Error::List {
+                path: self.path.clone(),
+                why: format!("the collector's authority has not signed it ({error})"),
+            }
+        })?;
+        Ok(Some(list))
+    }
+
+    /// Whether this certificate was revoked.
+    pub fn has(&self, certificate: &CertificateDer<'_>) -> bool {
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        state.list.as_ref().is_some_and(|list| list.has(certificate))
+    }
+}
+
+/// What a file is like without a look into it.
+fn stamp(path: &Path) -> Option<[i64; 5]> {
+    let status = fs::metadata(path).ok()?;
+    let [inode, size] = [status.ino(), status.size()].map(|number| number as i64);
+    Some([inode, size, status.mtime(), status.mtime_nsec(), status.ctime_nsec()])
+}
