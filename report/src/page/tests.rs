@@ -63,7 +63,7 @@ fn an_overview_has_all_patterns_by_rank() {
         .collect();
     assert_eq!(route, crate::label::nodes(&patterns[1].hops, 9));
     let series = &overview["series"];
-    assert_eq!(series["expected"].as_array().unwrap().len(), series::SLICES);
+    assert_eq!(series["expected"].as_array().unwrap().len(), series::SLICES / 20, "there are few paths");
     let expected: f64 =
         series["expected"].as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).sum();
     assert!((expected - 1.5).abs() < 1e-9);
@@ -152,7 +152,8 @@ fn what_is_not_in_the_page_counts_over_time_only() {
     add(&mut builder, &patterns[1], 4);
     let page = builder.finish().unwrap();
     assert_eq!(json(&page.details[0])[0]["duration"]["histogram"], serde_json::json!([]));
-    assert_eq!(json(&page.overview)["series"]["expected"][0], 0.5);
+    // In slices of several seconds.
+    assert_eq!(json(&page.overview)["series"]["expected"][0], 1);
 }
 
 #[test]

@@ -100,7 +100,7 @@ function arrange({ names, pairs, isDown, isLabelled, gap, most }: Wanted): Arran
   const met = new Set(pairs.flat());
   const isSmall = met.size >= MANY_NODES;
   const graph = new dagre.graphlib.Graph({ multigraph: true });
-  graph.setGraph({ rankdir: "LR", nodesep: isSmall ? 10 : 20, ranksep: gap, edgesep: isLabelled ? 8 : 5, marginx: 14, marginy: 14 });
+  graph.setGraph({ rankdir: "LR", nodesep: isSmall ? 10 : 20, ranksep: gap, edgesep: isLabelled ? 11 : 5, marginx: 14, marginy: 14 });
   graph.setDefaultEdgeLabel(() => ({}));
   for (const index of met) {
     const width = Math.max(64, Math.min(most, names[index]?.length ?? 0) * CHARACTER + 18) + (isSmall && !isDown ? 52 : 0);

@@ -164,7 +164,6 @@ function PatternRow({ overview, row, place, all, isChosen }: RowProps) {
             </span>
           )}
           {count(row.values.count)}× · mean {duration(row.values.mean)} · p99 {duration(row.values.p99)}
-          <span class="wide"> · {plural(patterns.hops[rank] ?? 0, "hop")} · {percent(METRICS.confidence.of(row.values))} sure</span>
         </small>
       </span>
       <span class="metric" style={{ "--share": `${share * 100}%` }}>{metric(key, row, share)}</span>
