@@ -7,14 +7,14 @@ use clap::{Args, Subcommand};
 use super::values::host_name;
 
 pub(super) const HELP: &str = "\
-Hosts and collector know each other by keys of an authority of your own: one file for each machine,
-which is copied there and only its owner may read. docs/keys.md says who holds what, and what to do
-when a key is lost.
+Hosts and collector know each other by keys of an authority of your own: one
+file for each machine, which is copied there and only its owner may read.
+docs/keys.md says who holds what, and what to do when a key is lost.
 
 Examples:
   sockcap keys new                       the authority and the collector's key
   sockcap keys host web1 web2 db1        a key for each host
-  sockcap keys show sockcap.keys/*.pem   whose they are and until when they hold";
+  sockcap keys show sockcap.keys/*.pem   whose they are, and until when";
 
 const NEW_HELP: &str = "\
 Examples:
