@@ -1,4 +1,6 @@
 // Takes the README's pictures of a page: node pictures.mjs PAGE DIRECTORY
+// Beside each is a text with the words in it, but for figures, by which a test sees whether the page still has them.
+import fs from "node:fs";
 import path from "node:path";
 import { chromium } from "playwright-core";
 
@@ -11,7 +13,19 @@ const browser = await chromium.launch({
 });
 const open = await browser.newPage({ viewport: { width: 1280, height: 860 }, colorScheme: "light", offline: true });
 await open.goto(`file://${path.resolve(page)}`);
-const shoot = (name) => open.screenshot({ path: path.join(directory, `${name}.png`) });
+/** The words that can be seen: those of the page, and of its drawings. */
+const words = async () => {
+  const texts = await open.evaluate(() => [
+    document.body.innerText,
+    ...[...document.querySelectorAll("svg text")].filter((text) => text.getClientRects().length > 0).map((text) => text.textContent),
+  ]);
+  const isFigure = (word) => /^[^\p{L}]*\d/u.test(word) || !/\p{L}/u.test(word);
+  return [...new Set(texts.join(" ").split(/\s+/))].filter((word) => !isFigure(word)).sort();
+};
+const shoot = async (name) => {
+  await open.screenshot({ path: path.join(directory, `${name}.png`) });
+  fs.writeFileSync(path.join(directory, `${name}.txt`), `${(await words()).join("\n")}\n`);
+};
 
 await open.click("#pattern-0");
 await open.locator(".distribution canvas").waitFor();

@@ -1,7 +1,7 @@
 //! What the user chose. Read once, at load; [`crate::inherit`] sees to it that other programs find it too.
 
 use core::cell::UnsafeCell;
-use core::ffi::{CStr, c_char, c_void};
+use core::ffi::{CStr, c_char, c_int, c_void};
 
 use crate::inherit::separates;
 use crate::raw;
@@ -164,6 +164,25 @@ pub(crate) fn clock() -> Clock {
 /// The path of this library; empty where there is none that a preload list can name.
 pub(crate) fn own_path() -> &'static [u8] {
     settings().library.as_bytes().get(PRELOAD.len()..).unwrap_or(&[])
+}
+
+/// Why the dynamic linker of a program that begins here could not open this library: an error of the kernel's, or 0. Behind
+/// `chroot`, or for another user, its path may lead nowhere, and the linker would tell the user of the program so.
+pub(crate) fn refusal() -> c_int {
+    let path = &settings().library;
+    if path.as_bytes().len() <= PRELOAD.len() {
+        return 0;
+    }
+    // SAFETY: behind the name of the variable, still in front of the zero byte.
+    let path = unsafe { CStr::from_ptr(path.as_c_str().as_ptr().add(PRELOAD.len())) };
+    match raw::open(path, libc::O_RDONLY | libc::O_CLOEXEC, 0) {
+        Ok(_) => 0,
+        Err(error) => match error.unsigned_abs() as c_int {
+            error @ (libc::ENOENT | libc::EACCES | libc::ENOTDIR | libc::ELOOP) => error,
+            // Who knows: a filter, or no descriptor left.
+            _ => 0,
+        },
+    }
 }
 
 /// The data directory; empty where it cannot be used.

@@ -12,9 +12,10 @@ use crate::inherit::Complete;
 use crate::process::{event, set_progress};
 use crate::{descriptors, environment};
 
-/// Runs another program in the place of this one. Comes back only if that fails.
-pub(crate) fn replace(call: impl FnOnce() -> c_int) -> c_int {
-    event(ProcessEvent::Exec, 0);
+/// Runs another program in the place of this one, which will load this library unless that was `refused`. Comes back only
+/// if that fails.
+pub(crate) fn replace(refused: c_int, call: impl FnOnce() -> c_int) -> c_int {
+    event(ProcessEvent::Exec, refused);
     set_progress(progress::REPLACED);
     let result = call();
     set_progress(progress::RUNNING);
@@ -32,11 +33,11 @@ macro_rules! with_environment {
             real: types::$name,
             $program: $of,
             arguments: Strings,
-            environment: Strings,
+            variables: Strings,
         ) -> c_int {
-            let mut complete = Complete::new();
+            let (mut complete, refused) = (Complete::new(), environment::refusal());
             // SAFETY: the program's own call and environment.
-            replace(|| unsafe { real($program, arguments, complete.of(environment)) })
+            replace(refused, || unsafe { real($program, arguments, complete.of(variables, refused)) })
         }
     )*};
 }
@@ -68,12 +69,12 @@ pub(crate) unsafe fn execveat(
     directory: c_int,
     path: *const c_char,
     arguments: Strings,
-    environment: Strings,
+    variables: Strings,
     flags: c_int,
 ) -> c_int {
-    let mut complete = Complete::new();
+    let (mut complete, refused) = (Complete::new(), environment::refusal());
     // SAFETY: the program's own call and environment.
-    replace(|| unsafe { real(directory, path, arguments, complete.of(environment), flags) })
+    replace(refused, || unsafe { real(directory, path, arguments, complete.of(variables, refused), flags) })
 }
 
 /// # Safety
@@ -85,12 +86,13 @@ pub(crate) unsafe fn spawn(
     actions: *const c_void,
     attributes: *const c_void,
     arguments: Strings,
-    environment: Strings,
+    variables: Strings,
 ) -> c_int {
-    let mut complete = Complete::new();
+    let (mut complete, refused) = (Complete::new(), environment::refusal());
     let mut pid = 0;
     // SAFETY: the program's own call and environment; a null place for the pid is allowed.
-    let result = unsafe { real(&mut pid, path, actions, attributes, arguments, complete.of(environment)) };
+    let result =
+        unsafe { real(&mut pid, path, actions, attributes, arguments, complete.of(variables, refused)) };
     if result == 0 {
         if !child.is_null() {
             // SAFETY: the program's place for the pid.
@@ -110,11 +112,12 @@ pub(crate) unsafe fn pidfd_spawn(
     actions: *const c_void,
     attributes: *const c_void,
     arguments: Strings,
-    environment: Strings,
+    variables: Strings,
 ) -> c_int {
-    let mut complete = Complete::new();
+    let (mut complete, refused) = (Complete::new(), environment::refusal());
     // SAFETY: the program's own call and environment.
-    let result = unsafe { real(child, path, actions, attributes, arguments, complete.of(environment)) };
+    let result =
+        unsafe { real(child, path, actions, attributes, arguments, complete.of(variables, refused)) };
     match result {
         0 => {
             // SAFETY: libc has just written the child's descriptor.

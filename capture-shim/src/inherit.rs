@@ -3,7 +3,7 @@
 //! They find the user's choices in their environment: where a program gives another an environment of its own making,
 //! the hooks of `exec` and `spawn` add what is missing.
 
-use core::ffi::{CStr, c_char};
+use core::ffi::{CStr, c_char, c_int};
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -36,15 +36,57 @@ impl Complete {
         Complete(None)
     }
 
-    /// The environment to be used in place of `given`: the same array where nothing is missing.
+    /// The environment to be used in place of `given`: the same array where nothing is missing. Where the library cannot be
+    /// loaded as that was `refused` (an error, or 0), one that does not ask for it.
     ///
     /// # Safety
     /// `given` is null or an array of strings that ends with a null pointer.
-    pub(crate) unsafe fn of(&mut self, given: *const *const c_char) -> *const *const c_char {
-        if !given.is_null() && !raw::is_readable(given) || is_complete(given) {
+    pub(crate) unsafe fn of(&mut self, given: *const *const c_char, refused: c_int) -> *const *const c_char {
+        if !given.is_null() && !raw::is_readable(given) {
             return given;
         }
-        self.make(given).unwrap_or(given)
+        let better = match refused {
+            0 if is_complete(given) => None,
+            0 => self.make(given),
+            _ if !find(given, PRELOAD).is_some_and(names_own) => None,
+            _ => self.without_library(given),
+        };
+        better.unwrap_or(given)
+    }
+
+    /// The same environment with a preload list of the other libraries, or with none.
+    #[cold]
+    #[inline(never)]
+    fn without_library(&mut self, given: *const *const c_char) -> Option<*const *const c_char> {
+        let count = length(given);
+        let pointers = (count + 1) * size_of::<*const c_char>();
+        let others = find(given, PRELOAD).unwrap_or(&[]);
+        let start = self.map(size_of::<Mapping>() + pointers + PRELOAD.len() + others.len() + 1)?;
+        // SAFETY: the mapping is new, zeroed, as long as that, and outlives its use by the kernel.
+        let (places, text) = unsafe {
+            let places = start.add(size_of::<Mapping>());
+            (
+                core::slice::from_raw_parts_mut(places.cast::<*const c_char>(), count + 1),
+                core::slice::from_raw_parts_mut(places.add(pointers), PRELOAD.len() + others.len() + 1),
+            )
+        };
+        let has_others = others_list(text, others);
+        let list = CStr::from_bytes_until_nul(text).ok()?;
+        let mut places = places.iter_mut();
+        for index in 0..count {
+            // SAFETY: within the given array, whose strings end with a zero byte.
+            let string = unsafe { *given.add(index) };
+            // SAFETY: as above.
+            let is_list = unsafe { CStr::from_ptr(string) }.to_bytes().starts_with(PRELOAD);
+            let string = if is_list { list.as_ptr() } else { string };
+            if (has_others || !is_list)
+                && let Some(place) = places.next()
+            {
+                *place = string;
+            }
+        }
+        // SAFETY: where the places begin.
+        Some(unsafe { start.add(size_of::<Mapping>()) }.cast::<*const c_char>().cast_const())
     }
 
     #[cold]
@@ -173,6 +215,32 @@ fn is_loaded(list: &[u8]) -> bool {
     own.peek().is_some() && !own.any(is_relative)
 }
 
+/// Whether a preload list names this library.
+fn names_own(list: &[u8]) -> bool {
+    list.split(separates).any(is_own)
+}
+
+/// Writes `LD_PRELOAD=` and those of `list` that are not this library into `text`, which is zeroed and large enough; whether
+/// there are some.
+fn others_list(text: &mut [u8], list: &[u8]) -> bool {
+    let mut places = text.iter_mut();
+    let mut push = |bytes: &[u8]| {
+        for (byte, place) in bytes.iter().zip(places.by_ref()) {
+            *place = *byte;
+        }
+    };
+    push(PRELOAD);
+    let mut has_others = false;
+    for entry in list.split(separates).filter(|entry| !entry.is_empty() && !is_own(entry)) {
+        if has_others {
+            push(b":");
+        }
+        push(entry);
+        has_others = true;
+    }
+    has_others
+}
+
 /// Writes `LD_PRELOAD=` and a list that loads this library beside `others` into `text`, which is zeroed and large
 /// enough.
 fn preload_list(text: &mut [u8], others: &[u8]) {
@@ -238,7 +306,7 @@ fn file_name(path: &[u8]) -> &[u8] {
 pub(crate) fn complete_own() {
     let mut complete = Complete::new();
     // SAFETY: the program's own environment.
-    let better = unsafe { complete.of(present()) };
+    let better = unsafe { complete.of(present(), 0) };
     if better == present() {
         return;
     }

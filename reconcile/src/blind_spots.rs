@@ -8,15 +8,17 @@ use std::net::{IpAddr, SocketAddr};
 
 use message_trace::DataDir;
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde::Serialize;
 use socket_log::encode::{ProcessEvent, Role};
 use socket_log::layout::state;
 use socket_log::{Header, Log, Record, SocketName};
 
 use crate::machines::{self, Home, Machines};
 use crate::namespaces::Namespaces;
+use crate::program::Program;
 
 /// What was not seen.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct BlindSpots {
     /// Processes that loaded the library and in whose logs there is no socket.
     pub silent: Vec<ProcessName>,
@@ -27,7 +29,7 @@ pub struct BlindSpots {
 }
 
 /// A process, as a user would recognise it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct ProcessName {
     /// Its host.
     pub host: String,
@@ -48,8 +50,13 @@ pub fn command_line(header: &Header) -> String {
     header.arguments.join(" ").replace(char::is_control, " ")
 }
 
+/// What a process is called as a node.
+pub fn program_name(header: &Header) -> String {
+    Program::of(&header.executable, &header.arguments).name
+}
+
 /// A process without a log.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Missing {
     /// Its id.
     pub pid: u32,
@@ -57,10 +64,12 @@ pub struct Missing {
     pub by: ProcessName,
     /// Whether that one became it, by `exec`.
     pub replaced: bool,
+    /// Why it could not load the library, where the one before has seen that: an error of the kernel's.
+    pub refused: Option<i32>,
 }
 
 /// The end of a connection that no log has.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UnseenEnd {
     /// What it is called, and its process where that is known.
     pub name: String,
@@ -122,10 +131,7 @@ impl Survey {
         let header = log.header();
         let (kernel, name) = (home.kernel, ProcessName::of(header));
         self.began.entry((kernel, header.pid)).or_default().push(header.start.monotonic);
-        if header.state == state::REPLACED {
-            let missing = Missing { pid: header.pid, by: name.clone(), replaced: true };
-            self.children.push((kernel, missing, header.start.monotonic));
-        }
+        let mut refused = None;
         let mut flows: BTreeMap<u32, Ends> = BTreeMap::new();
         log.for_each(|entry| match entry.record {
             Record::Flow(flow) => {
@@ -149,11 +155,18 @@ impl Survey {
                 }
             }
             Record::Process { event: ProcessEvent::Fork | ProcessEvent::Spawn, value } => {
-                let missing = Missing { pid: value as u32, by: name.clone(), replaced: false };
+                let missing = Missing { pid: value as u32, by: name.clone(), replaced: false, refused: None };
                 self.children.push((kernel, missing, 0));
+            }
+            Record::Process { event: ProcessEvent::Exec, value } => {
+                refused = Some(value).filter(|error| *error != 0);
             }
             _ => {}
         });
+        if header.state == state::REPLACED {
+            let missing = Missing { pid: header.pid, by: name.clone(), replaced: true, refused };
+            self.children.push((kernel, missing, header.start.monotonic));
+        }
         if flows.is_empty() && header.state != state::REPLACED {
             self.silent.push(name.clone());
         }

@@ -33,7 +33,7 @@ pub use error::Error;
 pub use messages::Messages;
 pub use packets::{Captured, Packets, Sniffer};
 pub use project5::Project5;
-pub use strace::{HOW_TO_RUN as HOW_TO_RUN_STRACE, Strace};
+pub use strace::{Strace, how_to_run as how_to_run_strace, options as strace_options};
 pub use summary::{At, Place, Skip, Skipped, Summary};
 pub use values::Unit;
 

@@ -35,7 +35,7 @@ pub(crate) fn read(
     outcome: &mut Reconciliation,
 ) -> Result<Capture, Error> {
     let paths = data.logs()?;
-    let size = |path: &PathBuf| path.metadata().map_or(0, |metadata| metadata.len());
+    let size = |path: &PathBuf| path.metadata().map_or(0, |metadata| socket_log::on_disk(&metadata));
     outcome.logs = paths.len() as u64;
     outcome.log_bytes = paths.iter().map(size).sum();
     progress.step("reading logs", outcome.log_bytes);

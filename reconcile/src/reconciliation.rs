@@ -20,7 +20,7 @@ pub type Counts = BTreeMap<String, u64>;
 pub struct Reconciliation {
     /// Log files found.
     pub logs: u64,
-    /// Their size in bytes.
+    /// How much room they take on the disk, in bytes.
     pub log_bytes: u64,
     /// Traced processes: logs that could be read, without those of programs that were replaced by `exec`.
     pub processes: u64,

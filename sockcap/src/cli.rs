@@ -34,8 +34,9 @@ pub(crate) use view::View;
 
 /// See where the time goes in a distributed system of unmodified programs.
 ///
-/// sockcap records the socket calls of programs as they are, works out which message caused which, and shows the
-/// paths that requests take with the delay of every hop. Two commands do it all:
+/// sockcap records the socket calls of programs as they are, works out which
+/// message caused which, and shows the paths that requests take with the delay of
+/// every hop. Two commands do it all:
 ///
 ///     sockcap record -- ./run-my-system
 ///     sockcap report
@@ -50,22 +51,25 @@ pub(crate) struct Cli {
 }
 
 const AFTER_HELP: &str = "\
-The data directory (-d, default ./sockcap.data) holds what each stage leaves for the next:
+The data directory (-d, default ./sockcap.data) holds what each stage leaves
+for the next:
   record -> hosts/HOST/*.sclog    import -> imports/NAME, or hosts/HOST
   reconcile -> messages.parquet, nodes.parquet
   analyze -> links, paths, patterns (.parquet)    report -> report.html
-Each stage runs the ones before it where their results are missing or out of date.
+Each stage runs the ones before it where their results are missing or out of
+date.
 
-~/.config/sockcap/config.toml and DIR/sockcap.toml can give every flag a value: docs/configuration.md.
-A flag that is on there is turned off by --FLAG=false.
+~/.config/sockcap/config.toml and DIR/sockcap.toml can give every flag a value:
+docs/configuration.md. A flag that is on there is turned off by --FLAG=false.
 
 Examples:
   sockcap record -- ./run-my-system && sockcap report
   sockcap synth children-0-2 -d made && sockcap report -d made --sort p99
 
-Exit status: 0 done; 1 a stage failed; 2 wrong usage. `sockcap record` exits as CMD does (128 + N
-when signal N ended it), with 125 when sockcap itself failed (or --strict refused), 126 when CMD
-could not be run, 127 when it was not found.";
+Exit status: 0 done; 1 a stage failed; 2 wrong usage. `sockcap record` exits as
+CMD does (128 + N when signal N ended it), with 125 when sockcap itself failed
+(or --strict refused), 126 when CMD could not be run, 127 when it was not
+found.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {

@@ -8,6 +8,7 @@ use reconcile::clocks::{HostClock, Source};
 use report::clocks::{Clock, ClockStep, offset, ppm, within};
 
 use crate::output::counted;
+use crate::table::{Side, Table, folded};
 
 /// The clocks as a report has them.
 pub(crate) fn of_report(clocks: &Clocks) -> Vec<Clock> {
@@ -94,7 +95,7 @@ fn found(clocks: &Clocks, host: &HostClock) -> String {
 
 /// A line for each host's clock, and what can be done about those that nothing is known of. Nothing for a single clock
 /// that was never set.
-pub(crate) fn table(clocks: &Clocks, out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn table(clocks: &Clocks, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
     let is_plain = |host: &HostClock| {
         matches!(host.source, Source::Reference | Source::Machine) && host.steps.is_empty()
     };
@@ -102,52 +103,54 @@ pub(crate) fn table(clocks: &Clocks, out: &mut impl Write) -> io::Result<()> {
         return Ok(());
     }
     writeln!(out, "\nclocks, against that of {}:", clocks.reference)?;
-    writeln!(
-        out,
-        "{:<16} {:>24} {:>11} {:>15} {:>9}  FOUND BY",
-        "HOST", "OFFSET", "MAY BE OFF", "SKEW", "±PPM"
-    )?;
+    let mut rows = Table::new(&[
+        ("HOST", Side::Left),
+        ("OFFSET", Side::Right),
+        ("MAY BE OFF", Side::Right),
+        ("SKEW", Side::Right),
+        ("±PPM", Side::Right),
+        ("FOUND BY", Side::Left),
+    ]);
     for host in &clocks.hosts {
         let is_compared = host.against != host.host;
         let shown = |text: String| if is_compared { text } else { "-".to_owned() };
         let skew = host.skew_uncertainty_ppm.map_or_else(|| "unknown".to_owned(), |ppm| format!("{ppm:.2}"));
-        writeln!(
-            out,
-            "{:<16} {:>24} {:>11} {:>15} {:>9}  {}{}",
-            host.host,
-            shown(offset(host.offset_ns)),
-            shown(within(host.uncertainty_ns)),
-            shown(ppm(host.skew_ppm)),
-            shown(skew),
-            found(clocks, host),
-            if is_compared && host.against != clocks.reference {
-                format!(", against {}", host.against)
-            } else {
-                String::new()
-            },
-        )?;
-        for step in steps(host) {
+        let mut found = found(clocks, host);
+        if is_compared && host.against != clocks.reference {
+            found += &format!(", against {}", host.against);
+        }
+        let steps = steps(host).map(|step| {
             let at = Timestamp::from_nanosecond(i128::from(step.at))
                 .map_or_else(|_| String::new(), |time| format!(" at {time:.3}"));
             let within = match step.within_ns {
                 0 => String::new(),
                 within => format!(" ± {}", report::duration(within as f64)),
             };
-            writeln!(out, "  {}{at}{within}", step.what())?;
-        }
+            format!("{}{at}{within}", step.what())
+        });
+        let cells = vec![
+            host.host.clone(),
+            shown(offset(host.offset_ns)),
+            shown(within(host.uncertainty_ns)),
+            shown(ppm(host.skew_ppm)),
+            shown(skew),
+            found,
+        ];
+        rows.row(cells, steps.collect());
     }
+    rows.write(width, out)?;
     let lost: Vec<&HostClock> = clocks.hosts.iter().filter(|host| host.source == Source::None).collect();
     if !lost.is_empty() {
         let names: Vec<&str> = lost.iter().map(|host| host.host.as_str()).collect();
-        writeln!(
-            out,
+        let line = format!(
             "no messages lead from {} to {}: their times are as their clocks have them; record a host that talks to both",
             clocks.reference,
             names.join(", ")
-        )?;
+        );
+        folded(&line, "", width, out)?;
     }
     if let Some(line) = contradiction(clocks) {
-        writeln!(out, "{line}")?;
+        folded(&line, "", width, out)?;
     }
     let hinted = || clocks.hosts.iter().filter_map(|host| host.hints.as_ref());
     let (damaged, left_out) = (hinted().map(|of| of.damaged).sum(), hinted().map(|of| of.left_out).sum());
@@ -160,7 +163,8 @@ pub(crate) fn table(clocks: &Clocks, out: &mut impl Write) -> io::Result<()> {
         ),
     ] {
         if count > 0 {
-            writeln!(out, "passed over of what was exchanged with the collector: {what}")?;
+            let line = format!("passed over of what was exchanged with the collector: {what}");
+            folded(&line, "", width, out)?;
         }
     }
     Ok(())
@@ -220,7 +224,7 @@ mod tests {
     #[test]
     fn each_clock_is_a_line() {
         let mut out = Vec::new();
-        table(&some(), &mut out).unwrap();
+        table(&some(), None, &mut out).unwrap();
         let wanted = "
 clocks, against that of web:
 HOST                               OFFSET  MAY BE OFF            SKEW      ±PPM  FOUND BY
@@ -257,7 +261,7 @@ no messages lead from web to far1, alone: their times are as their clocks have t
         }
         clocks.hosts[3].hints = None;
         let mut out = Vec::new();
-        table(&clocks, &mut out).unwrap();
+        table(&clocks, None, &mut out).unwrap();
         let wanted = "
 clocks, against that of web:
 HOST                               OFFSET  MAY BE OFF            SKEW      ±PPM  FOUND BY
@@ -282,7 +286,7 @@ passed over of what was exchanged with the collector: 1 exchange of a boot witho
         let mut clocks = some();
         clocks.hosts.truncate(1);
         let mut out = Vec::new();
-        table(&clocks, &mut out).unwrap();
+        table(&clocks, None, &mut out).unwrap();
         assert!(out.is_empty());
     }
 

@@ -17,9 +17,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory, FromArgMatches, Parser};
+use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory, FromArgMatches};
 
 use crate::cli::Cli;
+use crate::help;
 use file::{ConfigError, Owner, Setting};
 
 /// The name of the file in a data directory.
@@ -33,8 +34,7 @@ pub(crate) fn parse() -> Result<Cli, ExitCode> {
     let arguments: Vec<OsString> = env::args_os().collect();
     parse_from(&arguments, user_file()).map_err(|failed| match failed {
         Failed::Usage(error, from_files) => {
-            // As clap does: nobody may listen.
-            let _ = error.print();
+            help::print(&error);
             if error.use_stderr() && !from_files.is_empty() {
                 anstream::eprintln!(
                     "\nThese are from configuration files: {}; --no-config leaves them out",
@@ -76,7 +76,7 @@ fn parse_from(arguments: &[OsString], user: Option<PathBuf>) -> Result<Cli, Fail
     let given = match command.clone().ignore_errors(true).try_get_matches_from(arguments) {
         Ok(given) => given,
         // Help, from the definitions as they are.
-        Err(_) => return Cli::try_parse_from(arguments).map_err(usage),
+        Err(_) => return plainly(arguments).map_err(usage),
     };
     let settings = match given.get_flag("no_config") {
         true => Settings::new(),
@@ -88,12 +88,18 @@ fn parse_from(arguments: &[OsString], user: Option<PathBuf>) -> Result<Cli, Fail
     });
     match parsed {
         // In the words of the definitions as they are, where those say the same.
-        Err(error) if used.is_empty() => match Cli::try_parse_from(arguments) {
+        Err(error) if used.is_empty() => match plainly(arguments) {
             Err(plain) if plain.kind() == error.kind() => Err(usage(plain)),
             _ => Err(usage(error)),
         },
         parsed => parsed.map_err(|error| Failed::Usage(error, used)),
     }
+}
+
+/// What the definitions make of the arguments without files; help is laid out.
+fn plainly(arguments: &[OsString]) -> Result<Cli, clap::Error> {
+    let matches = help::laid_out(Cli::command()).try_get_matches_from(arguments)?;
+    Cli::from_arg_matches(&matches)
 }
 
 /// The definitions, with a way to turn off what a file turns on: `--flag=false`.

@@ -76,8 +76,8 @@ pub(crate) enum Error {
     NoLibrary(PathBuf),
     #[error("{}: the dynamic linker takes no library whose path has a space or a colon; move it, or link to it from elsewhere and name the link in SOCKCAP_LIBRARY", .0.display())]
     LibraryPath(PathBuf),
-    #[error("{0}; it was not run, as --strict demands")]
-    Unseen(Unseen),
+    #[error("{0}; it was not run, as --strict demands{1}")]
+    Unseen(Unseen, String),
     #[error("{command}: {source}; {hint}")]
     Command { command: String, source: io::Error, hint: &'static str },
 }

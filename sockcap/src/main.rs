@@ -4,12 +4,15 @@
 mod cli;
 mod clocks;
 mod commands;
+mod complete;
 mod config;
 mod error;
+mod help;
 mod output;
 mod page;
 mod progress;
 mod stages;
+mod table;
 mod visibility;
 mod words;
 
@@ -18,6 +21,9 @@ use std::process::ExitCode;
 use cli::{Cli, Command};
 
 fn main() -> ExitCode {
+    if let Some(status) = complete::answer() {
+        return status;
+    }
     let command = match config::parse() {
         Ok(Cli { command, .. }) => command,
         Err(status) => return status,

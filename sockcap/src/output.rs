@@ -46,10 +46,15 @@ pub(crate) fn say(line: &str) {
 /// suits a file.
 pub(crate) fn width() -> usize {
     const FILE: usize = 120;
+    limit().unwrap_or(FILE)
+}
+
+/// How wide a line may be, where somebody looks at it or says so; a file takes lines of any length.
+pub(crate) fn limit() -> Option<usize> {
     let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     match std::io::stdout().is_terminal() {
-        true => terminal().unwrap_or(FILE),
-        false => columns(std::env::var_os("COLUMNS").as_deref()).unwrap_or(FILE),
+        true => terminal(),
+        false => columns(std::env::var_os("COLUMNS").as_deref()),
     }
 }
 

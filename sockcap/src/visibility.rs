@@ -40,13 +40,13 @@ impl fmt::Display for Unseen {
         write!(f, "{}: ", self.program.display())?;
         match &self.reason {
             Reason::Static => {
-                f.write_str("a statically linked program, which loads no library, so nothing of it is recorded; build it dynamically")
+                f.write_str("a statically linked program, which loads no library, so nothing of it is recorded")
             }
             Reason::Go { is_static: true } => {
-                f.write_str("a Go program, which loads no library, so nothing of it is recorded; record those it talks to")
+                f.write_str("a Go program, which loads no library, so nothing of it is recorded")
             }
             Reason::Go { is_static: false } => {
-                f.write_str("a Go program, which calls the kernel past libc, so only what its C parts do is recorded; record those it talks to")
+                f.write_str("a Go program, which calls the kernel past libc, so only what its C parts do is recorded")
             }
             Reason::SetId => {
                 f.write_str("a setuid or setgid program, for which the system loads no library, so nothing of it is recorded; run sockcap as that user or group")
@@ -61,6 +61,13 @@ impl fmt::Display for Unseen {
                 write!(f, "its interpreter {} is missing, so it cannot run", path.display())
             }
         }
+    }
+}
+
+impl Unseen {
+    /// Whether strace sees what the library does not.
+    pub(crate) fn is_seen_by_strace(&self) -> bool {
+        matches!(self.reason, Reason::Static | Reason::Go { .. } | Reason::Machine(_))
     }
 }
 

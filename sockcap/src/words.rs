@@ -53,28 +53,39 @@ pub(crate) fn translation(translation: &Translation) -> String {
 
 /// What could not be seen or matched, each with its count.
 pub(crate) fn notes(found: &Reconciliation) -> Vec<Note> {
-    let note = |label: String, count| Note { label, count };
-    let causes = |counts: &reconcile::Counts, what: &str| -> Vec<Note> {
-        counts.iter().map(|(cause, count)| note(format!("{what}: {cause}"), *count)).collect()
+    // A number stands before it: "1 message", "2 messages".
+    let note = |count, [one, many]: [&str; 2], rest: &str| {
+        let what = if count == 1 { one } else { many };
+        Note { label: format!("{what} {rest}"), count }
+    };
+    let (record, log) = (["record", "records"], ["log", "logs"]);
+    let (message, stream) = (["message", "messages"], ["stream", "streams"]);
+    let (byte, datagram) = (["byte", "bytes"], ["datagram", "datagrams"]);
+    let causes = |counts: &reconcile::Counts, what, rest: &str| -> Vec<Note> {
+        counts.iter().map(|(cause, count)| note(*count, what, &format!("{rest}: {cause}"))).collect()
     };
     let mut notes = Vec::new();
     notes.extend(found.holes.iter().map(|hole| {
-        note(format!("records of {} lost while recording: {}", hole.program, hole.cause), hole.records)
+        let lost = format!("of {} lost while recording: {}", hole.program, hole.cause);
+        note(hole.records, record, &lost)
     }));
-    notes.push(note("logs with damage, read as far as they are whole".into(), found.damaged.len() as u64));
-    notes.extend(causes(&found.misnamed, "logs that say they are another host's, taken as those of"));
-    notes.extend(causes(&found.send_only, "messages without a time of receipt"));
-    notes.extend(causes(&found.receive_only, "messages without a time of sending"));
-    notes.extend(causes(&found.unmatched_streams, "streams whose other end was not found"));
-    notes.push(note("bytes sent on a stream and never read".into(), found.stream_bytes.sent_only));
-    notes.push(note("bytes read that no call was seen to send".into(), found.stream_bytes.received_only));
-    notes.push(note("datagrams lost".into(), found.datagrams.lost));
-    notes.push(note("datagrams received twice".into(), found.datagrams.duplicated));
-    notes.push(note("datagrams out of order".into(), found.datagrams.reordered));
-    let unchecked = "datagrams without a checksum, matched by ends, size and order";
-    notes.push(note(unchecked.into(), found.datagrams.unchecked));
-    notes.push(note("messages of processes to themselves, left out".into(), found.internal.messages));
-    notes.extend(causes(&found.ignored, "records passed over"));
+    notes.push(note(found.damaged.len() as u64, log, "with damage, read as far as it goes"));
+    let misnamed = "that say they are another host's, taken as those of";
+    notes.extend(causes(&found.misnamed, log, misnamed));
+    notes.extend(causes(&found.send_only, message, "without a time of receipt"));
+    notes.extend(causes(&found.receive_only, message, "without a time of sending"));
+    notes.extend(causes(&found.unmatched_streams, stream, "whose other end was not found"));
+    notes.push(note(found.stream_bytes.sent_only, byte, "sent on a stream and never read"));
+    notes.push(note(found.stream_bytes.received_only, byte, "read that no call was seen to send"));
+    notes.push(note(found.datagrams.lost, datagram, "lost"));
+    notes.push(note(found.datagrams.duplicated, datagram, "received twice"));
+    notes.push(note(found.datagrams.reordered, datagram, "out of order"));
+    let unchecked = "without a checksum, matched by ends, size and order";
+    notes.push(note(found.datagrams.unchecked, datagram, unchecked));
+    let internal =
+        if found.internal.messages == 1 { "of a process to itself" } else { "of processes to themselves" };
+    notes.push(note(found.internal.messages, message, &format!("{internal}, left out")));
+    notes.extend(causes(&found.ignored, record, "passed over"));
     notes.retain(|note| note.count > 0);
     notes
 }
@@ -98,13 +109,23 @@ pub(crate) fn analysis(summary: &AnalysisSummary) -> String {
     if summary.options.roles {
         line.push_str(", told apart by roles");
     }
-    for (count, what) in [
-        (totals.roots_bounded, "paths with more uncertain links than were tried both ways (--try-both)"),
-        (totals.instances_cut, "instances cut off at the largest size"),
-        (totals.circles, "circles of messages that seemed to cause each other, broken at the first"),
+    for (count, one, many, rest) in [
+        (
+            totals.roots_bounded,
+            "path",
+            "paths",
+            "with more uncertain links than were tried both ways (--try-both)",
+        ),
+        (totals.instances_cut, "instance", "instances", "cut off at the largest size"),
+        (
+            totals.circles,
+            "circle",
+            "circles",
+            "of messages that seemed to cause each other, broken at the first",
+        ),
     ] {
         if count > 0 {
-            line.push_str(&format!("; {count} {what}"));
+            line.push_str(&format!("; {} {rest}", counted(count, one, many)));
         }
     }
     line
@@ -115,5 +136,26 @@ pub(crate) fn same_directory(data: &DataDir) -> String {
     match data.path() == std::path::Path::new(crate::cli::DEFAULT_DIRECTORY) {
         true => String::new(),
         false => format!(" -d {}", data.path().display()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_not_many() {
+        let mut found = Reconciliation::default();
+        found.datagrams.lost = 1;
+        found.stream_bytes.sent_only = 2;
+        found.send_only.insert("why".to_owned(), 1);
+        let labels: Vec<String> =
+            notes(&found).into_iter().map(|note| format!("{} {}", note.count, note.label)).collect();
+        let wanted = [
+            "1 message without a time of receipt: why",
+            "2 bytes sent on a stream and never read",
+            "1 datagram lost",
+        ];
+        assert_eq!(labels, wanted);
     }
 }

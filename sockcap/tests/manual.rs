@@ -33,75 +33,172 @@ fn script(shell: &str, directory: &Path) -> PathBuf {
     path
 }
 
-#[test]
-fn bash_completes() {
-    let directory = tempfile::tempdir().unwrap();
-    let script = script("bash", directory.path());
-    // As bash calls it: the words of the line, and which of them is being written.
-    let complete = |line: &str, function_arguments: &str| {
-        let words = line.split(' ').count();
-        let ask = format!(
-            "source {}; COMP_WORDS=({line}); COMP_CWORD={}; _sockcap {function_arguments}; echo \"${{COMPREPLY[*]}}\"; complete -p sockcap",
-            script.display(),
-            words - 1,
+/// A data directory with an analysis, and beside it what paths can be completed to.
+fn analysed(directory: &Path) {
+    sockcap_in(directory, &["synth", "children-0-2", "--instances", "20", "-d", "made"]);
+    sockcap_in(directory, &["report", "-d", "made"]);
+    fs::write(directory.join("truth-of-made.csv"), "").unwrap();
+}
+
+fn sockcap_in(directory: &Path, arguments: &[&str]) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sockcap"));
+    let output = command.args(arguments).current_dir(directory).stdin(Stdio::null()).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+}
+
+/// Runs a shell's script in `directory`, where it finds sockcap by its name.
+fn ask(shell: &str, arguments: &[&str], directory: &Path) -> String {
+    let program = Path::new(env!("CARGO_BIN_EXE_sockcap")).parent().unwrap();
+    let path = format!("{}:/usr/local/bin:/usr/bin:/bin", program.display());
+    let mut command = Command::new(shell);
+    let command = command.args(arguments).current_dir(directory).env("PATH", path).env("LC_ALL", "C.UTF-8");
+    let output = command
+        .env("HOME", directory)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap_or_else(|error| panic!("{shell}: {error}; scripts/test installs it"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.is_empty(), "{shell} {arguments:?}: {said}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// What each shell has to find at the end of a line: all of these, and none of those.
+const LINES: [(&str, &[&str], &[&str]); 12] = [
+    ("sockcap repo", &["report"], &["record"]),
+    ("sockcap report --so", &["--sort"], &["--node"]),
+    ("sockcap import pcap --addr", &["--address"], &[]),
+    ("sockcap record --keep n", &["newest"], &["oldest"]),
+    ("sockcap report --sort ", &["total", "p99", "evidence"], &[]),
+    ("sockcap analyze --node ", &["host", "process", "command", "thread"], &[]),
+    ("sockcap analyze --algorithm n", &["nesting"], &["linking"]),
+    ("sockcap analyze --without delays,con", &["delays,context", "delays,connections"], &[]),
+    ("sockcap export calls --format p", &["parquet", "protobuf"], &["csv"]),
+    ("sockcap score -d made --truth truth", &["truth-of-made.csv"], &[]),
+    ("sockcap report -d made --pattern ", &["0"], &[]),
+    ("sockcap record -- pytho", &["python3"], &["bash"]),
+];
+
+/// Holds what a shell finds, a word each, against the list.
+fn check(shell: &str, find: impl Fn(&str) -> Vec<String>) {
+    for (line, wanted, unwanted) in LINES {
+        let found = find(line);
+        let has = |word: &&&str| found.iter().any(|found| found == *word);
+        let missing: Vec<_> = wanted.iter().filter(|word| !has(word)).collect();
+        let superfluous: Vec<_> = unwanted.iter().filter(has).collect();
+        assert!(
+            missing.is_empty() && superfluous.is_empty(),
+            "{shell}: {line:?}: {missing:?} {superfluous:?}: {found:?}"
         );
-        let answer = reads("bash", &["-uc", &ask]);
-        let (found, registered) = answer.split_once('\n').unwrap();
-        assert!(registered.contains("-F _sockcap"), "{registered}");
-        found.to_owned()
-    };
-    assert_eq!(complete("sockcap report --so", "sockcap --so report"), "--sort");
-    assert_eq!(complete("sockcap repo", "sockcap repo sockcap"), "report");
-    assert_eq!(complete("sockcap import pcap --addr", "sockcap --addr pcap"), "--address");
-    assert_eq!(complete("sockcap record --keep n", "sockcap n --keep"), "newest");
+    }
+    let nodes = find("sockcap report -d made --through ");
+    assert!(!nodes.is_empty() && nodes.iter().all(|node| !node.starts_with('-')), "{shell}: {nodes:?}");
+    assert!(find("sockcap report --data ma").iter().any(|found| found.starts_with("made")), "{shell}");
 }
 
 #[test]
-fn zsh_reads_its_completions() {
+fn bash_completes() {
     let directory = tempfile::tempdir().unwrap();
+    analysed(directory.path());
+    let script = script("bash", directory.path());
+    check("bash", |line| {
+        // As bash calls it: the words of the line, and which of them is being written.
+        let words: Vec<&str> = line.split(' ').collect();
+        let (last, before) = (words[words.len() - 1], words[words.len() - 2]);
+        let list: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+        let call = format!(
+            "source {}; COMP_WORDS=({}); COMP_CWORD={}; COMP_TYPE=9; _clap_complete_sockcap sockcap '{last}' '{before}'; \
+             printf '%s\\n' \"${{COMPREPLY[@]-}}\"",
+            script.display(),
+            list.join(" "),
+            words.len() - 1,
+        );
+        ask("bash", &["-uc", &call], directory.path()).lines().map(str::to_owned).collect()
+    });
+    let registered = format!("source {}; complete -p sockcap", script.display());
+    assert!(ask("bash", &["-c", &registered], directory.path()).contains("-F _clap_complete_sockcap"));
+}
+
+#[test]
+fn zsh_completes() {
+    let directory = tempfile::tempdir().unwrap();
+    analysed(directory.path());
     let script = script("zsh", directory.path());
     reads("zsh", &["-fn", script.to_str().unwrap()]);
-    let ask = format!(
+    // What the line editor has: the words, which of them is written, and a function that shows what is found.
+    let shows = "_describe() { local list=\"${@[-1]}\"; for list in dirs other; do [[ \" $* \" == *\" $list \"* ]] && \
+                 print -rl -- \"${${(P)list[@]}%%:*}\"; done; return 0 }";
+    check("zsh", |line| {
+        let list: Vec<String> = line.split(' ').map(|word| format!("'{word}'")).collect();
+        let call = format!(
+            "autoload -Uz compinit; compinit -D -u; source {}; {shows}; words=({}); CURRENT={}; _clap_dynamic_completer_sockcap; true",
+            script.display(),
+            list.join(" "),
+            list.len(),
+        );
+        ask("zsh", &["-fc", &call], directory.path()).lines().map(str::to_owned).collect()
+    });
+    let registered = format!(
         "autoload -Uz compinit; compinit -D -u; source {}; print -r -- $_comps[sockcap]",
         script.display()
     );
-    assert_eq!(reads("zsh", &["-fc", &ask]), "_sockcap\n");
+    assert_eq!(ask("zsh", &["-fc", &registered], directory.path()), "_clap_dynamic_completer_sockcap\n");
 }
 
 #[test]
 fn fish_completes() {
     let directory = tempfile::tempdir().unwrap();
+    analysed(directory.path());
     let script = script("fish", directory.path());
-    let ask = |line: &str| {
-        reads("fish", &["--no-config", "-c", &format!("source {}; complete -C '{line}'", script.display())])
-    };
-    assert_eq!(ask("sockcap report --so"), "--sort\tWhat to rank the patterns by\n");
-    assert!(ask("sockcap imp").starts_with("import\t"));
+    check("fish", |line| {
+        let call = format!("source {}; complete -C '{line}'", script.display());
+        let found = ask("fish", &["--no-config", "-c", &call], directory.path());
+        found.lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect()
+    });
 }
 
 #[test]
 fn elvish_completes() {
     let directory = tempfile::tempdir().unwrap();
+    analysed(directory.path());
     let script = script("elvish", directory.path());
     // What the editor of an elvish with a terminal has.
     let editor = "var edit: = (ns [&completion:=(ns [&arg-completer=[&]]) \
                   &complex-candidate~={|text &display=''| put $text}])\n";
-    let ask = "\n$edit:completion:arg-completer[sockcap] sockcap report --so | each {|found| echo $found}\n";
-    fs::write(directory.path().join("ask"), [editor, &fs::read_to_string(script).unwrap(), ask].concat())
-        .unwrap();
-    let found = reads("elvish", &["-norc", directory.path().join("ask").to_str().unwrap()]);
-    assert!(found.lines().any(|line| line == "--sort") && !found.contains("--truth"), "{found}");
+    check("elvish", |line| {
+        let words: Vec<String> = line.split(' ').map(|word| format!("'{word}'")).collect();
+        let call = format!(
+            "\n$edit:completion:arg-completer[sockcap] {} | each {{|found| echo $found}}\n",
+            words.join(" ")
+        );
+        let all = [editor, &fs::read_to_string(&script).unwrap(), &call].concat();
+        fs::write(directory.path().join("ask"), all).unwrap();
+        let file = directory.path().join("ask");
+        let found = ask("elvish", &["-norc", file.to_str().unwrap()], directory.path());
+        found.lines().map(str::to_owned).collect()
+    });
 }
 
-/// Debian has no PowerShell: that its script names what there is must do.
+/// Completing must not say or break anything where there is nothing to complete with.
 #[test]
-fn powershell_has_all_commands() {
+fn a_directory_without_an_analysis_completes_to_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let words = ["--", "sockcap", "report", "-d", "nowhere", "--pattern", ""];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sockcap"));
+    let asked = command.args(words).env("SOCKCAP_COMPLETE", "bash").env("_CLAP_COMPLETE_INDEX", "5");
+    let output = asked.current_dir(directory.path()).output().unwrap();
+    assert!(output.status.success() && output.stdout.is_empty() && output.stderr.is_empty(), "{output:?}");
+}
+
+/// Debian has no PowerShell: that its script asks sockcap, and what it is answered, must do.
+#[test]
+fn powershell_is_answered() {
     let script = sockcap(&["completions", "powershell"]);
-    assert!(script.contains("Register-ArgumentCompleter -Native -CommandName 'sockcap'"));
-    for path in ["sockcap;report", "sockcap;import;pcap", "sockcap;keys;host"] {
-        assert!(script.contains(&format!("'{path}'")), "{path}");
-    }
-    assert!(script.contains("'--sort'"));
+    assert!(script.contains("Register-ArgumentCompleter -Native -CommandName sockcap"), "{script}");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sockcap"));
+    let asked =
+        command.args(["--", "sockcap", "report", "--sort", "p"]).env("SOCKCAP_COMPLETE", "powershell");
+    let output = asked.output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "p99\tp99 duration\n");
 }
 
 #[test]

@@ -65,6 +65,19 @@ fn output_that_nobody_reads_is_no_error() {
             commands.push(vec!["export", table, "--format", format, "--aliases", "aliases"]);
         }
     }
+    for format in ["otlp", "perfetto", "chrome", "folded", "dot", "mermaid"] {
+        commands.push(vec!["export", format]);
+    }
+    for more in [&["info", "--json"][..], &["info", "--processes"], &["man"], &["completions", "fish"]] {
+        commands.push(more.to_vec());
+    }
+    for more in [&["--help"][..], &["help"], &["help", "report"], &["report", "--help"], &["--version"]] {
+        commands.push(more.to_vec());
+    }
+    fs::write(path.join("truth.csv"), "child,parent\n1,0\n").unwrap();
+    for more in [&["score", "--truth", "truth.csv"][..], &["score", "--truth", "truth.csv", "--json"]] {
+        commands.push(more.to_vec());
+    }
     for arguments in commands {
         let output = run(&arguments, path, false);
         let said = String::from_utf8_lossy(&output.stderr);

@@ -26,6 +26,8 @@ pub mod fuzz;
 #[cfg(feature = "reader")]
 mod header;
 #[cfg(feature = "reader")]
+mod holes;
+#[cfg(feature = "reader")]
 mod log;
 #[cfg(feature = "reader")]
 mod peers;
@@ -49,7 +51,7 @@ pub use decode::{Entry, Record};
 #[cfg(feature = "reader")]
 pub use header::Header;
 #[cfg(feature = "reader")]
-pub use log::{Chunks, Log};
+pub use log::{Chunks, Log, on_disk};
 #[cfg(feature = "reader")]
 pub use sockaddr::SocketName;
 

@@ -3,10 +3,10 @@
 //! Memory stays at one chunk whatever the file's size. Nothing here fails on damage: what cannot be read is
 //! passed over and told to the caller, and the walk goes on behind it.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::mem::offset_of;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use crate::chunk::Chunk;
@@ -14,6 +14,7 @@ use crate::clock::Clock;
 use crate::damage::{Damage, Fault, OpenError};
 use crate::decode::{Entry, Record};
 use crate::header::{Header, HeaderProblem, parse_header};
+use crate::holes::{Holes, empty_chunks};
 use crate::layout::{Anchor, CHUNK_BYTES, CHUNK_FREE, CHUNK_MAGIC, ChunkHeader, HEADER_BYTES, tick};
 
 /// An open log.
@@ -22,12 +23,13 @@ pub struct Log {
     path: PathBuf,
     bytes: Bytes,
     length: u64,
+    on_disk: u64,
     header: Header,
 }
 
 /// Where a log's bytes are.
 #[derive(Debug)]
-enum Bytes {
+pub(crate) enum Bytes {
     File(File),
     Memory(Vec<u8>),
 }
@@ -40,8 +42,9 @@ impl Log {
     pub fn open(path: &Path) -> Result<Log, OpenError> {
         let io = |source| OpenError::Io { path: path.to_owned(), source };
         let file = File::open(path).map_err(io)?;
-        let length = file.metadata().map_err(io)?.len();
-        let mut log = Log::of(path, Bytes::File(file), length)?;
+        let metadata = file.metadata().map_err(io)?;
+        let mut log = Log::of(path, Bytes::File(file), metadata.len())?;
+        log.on_disk = on_disk(&metadata);
         log.header.lies_at(path);
         Ok(log)
     }
@@ -63,7 +66,7 @@ impl Log {
             HeaderProblem::NotALog(why) => OpenError::NotALog { path: path.to_owned(), why },
             HeaderProblem::Version(found) => OpenError::Version { path: path.to_owned(), found },
         })?;
-        Ok(Log { path: path.to_owned(), bytes, length, header })
+        Ok(Log { path: path.to_owned(), bytes, length, on_disk: length, header })
     }
 
     /// The file.
@@ -76,6 +79,11 @@ impl Log {
         self.length
     }
 
+    /// How much room it took on the disk when it was opened, in bytes: less than its size where it has holes.
+    pub fn on_disk(&self) -> u64 {
+        self.on_disk
+    }
+
     /// What the header says.
     pub fn header(&self) -> &Header {
         &self.header
@@ -85,22 +93,29 @@ impl Log {
     /// again. Those of one thread are in the order in which it wrote them.
     pub fn chunks(&self) -> Chunks<'_> {
         let order = if self.header.keeps_newest { self.order() } else { Vec::new().into_iter() };
-        Chunks { log: self, order, offset: HEADER_BYTES as u64, damage: Vec::new() }
+        Chunks {
+            log: self,
+            order,
+            offset: HEADER_BYTES as u64,
+            holes: Holes::default(),
+            was_empty: false,
+            damage: Vec::new(),
+        }
     }
 
     /// The offsets of all chunks, the one begun first at the head.
     fn order(&self) -> std::vec::IntoIter<u64> {
-        let mut all: Vec<(u64, u64)> = (HEADER_BYTES as u64..self.length)
-            .step_by(CHUNK_BYTES)
-            .map(|offset| {
-                let mut head = [0; size_of::<ChunkHeader>()];
-                let _ = read_at(&self.bytes, &mut head, offset);
-                let at = offset_of!(ChunkHeader, anchor) + offset_of!(Anchor, ticks);
-                let ticks =
-                    head[at..at + 8].iter().rev().fold(0, |ticks, byte| ticks << 8 | u64::from(*byte));
-                (ticks, offset)
-            })
-            .collect();
+        let mut holes = Holes::default();
+        let mut offset = holes.pass(&self.bytes, HEADER_BYTES as u64, self.length);
+        let mut all: Vec<(u64, u64)> = Vec::new();
+        while offset < self.length {
+            let mut head = [0; size_of::<ChunkHeader>()];
+            let _ = read_at(&self.bytes, &mut head, offset);
+            let at = offset_of!(ChunkHeader, anchor) + offset_of!(Anchor, ticks);
+            let ticks = head[at..at + 8].iter().rev().fold(0, |ticks, byte| ticks << 8 | u64::from(*byte));
+            all.push((ticks, offset));
+            offset = holes.pass(&self.bytes, offset + CHUNK_BYTES as u64, self.length);
+        }
         all.sort_unstable();
         all.into_iter().map(|(_, offset)| offset).collect::<Vec<_>>().into_iter()
     }
@@ -139,6 +154,9 @@ pub struct Chunks<'log> {
     /// Where the chunks are, unless they are in file order.
     order: std::vec::IntoIter<u64>,
     offset: u64,
+    holes: Holes,
+    /// Whether the chunk before held nothing.
+    was_empty: bool,
     damage: Vec<Damage>,
 }
 
@@ -225,7 +243,19 @@ impl Iterator for Chunks<'_> {
         }
         let mut bytes = [0; CHUNK_BYTES];
         while self.offset < self.log.length {
-            let offset = self.offset;
+            let offset = self.holes.pass(&self.log.bytes, self.offset, self.log.length);
+            self.offset = offset;
+            if offset >= self.log.length {
+                return None;
+            }
+            if self.was_empty {
+                let empty = empty_chunks(&self.log.bytes, offset);
+                self.was_empty = empty > 0;
+                self.offset += empty * CHUNK_BYTES as u64;
+                if empty > 0 {
+                    continue;
+                }
+            }
             let read = match read_at(&self.log.bytes, &mut bytes, offset) {
                 Ok(read) => read,
                 Err(_) => {
@@ -239,7 +269,8 @@ impl Iterator for Chunks<'_> {
             }
             self.offset += read as u64;
             let used = &bytes[..read];
-            if used.iter().all(|byte| *byte == 0) {
+            self.was_empty = used.iter().all(|byte| *byte == 0);
+            if self.was_empty {
                 continue; // The file has grown ahead of its use.
             }
             if read < CHUNK_BYTES {
@@ -251,6 +282,14 @@ impl Iterator for Chunks<'_> {
             }
         }
         None
+    }
+}
+
+/// How much room a file takes on its disk, in bytes. Some file systems do not say: then it is its size.
+pub fn on_disk(metadata: &Metadata) -> u64 {
+    match metadata.blocks() {
+        0 => metadata.len(),
+        blocks => blocks * 512,
     }
 }
 

@@ -42,6 +42,23 @@ fn record_exits_as_the_command_does() {
 }
 
 #[test]
+fn misspelt_flags_of_a_recording_are_named() {
+    let directory = tempfile::tempdir().unwrap();
+    for (arguments, words) in [
+        (&["record", "--strictt", "true"][..], &["'--strictt'", "--strict"][..]),
+        (&["record", "--dir", "x", "true"], &["'--dir'"]),
+        (&["record", "-x", "true"], &["'-x'"]),
+        (&["record", "--max-sise=64K", "--", "true"], &["'--max-sise'", "--max-size"]),
+    ] {
+        command::fails(arguments, directory.path(), 2, words);
+    }
+    assert!(!directory.path().join("sockcap.data").exists(), "nothing was run");
+    // What belongs to the command is its own.
+    let output = run(&["record", "sh", "-c", "echo \"$@\"", "--strictt", "-x", "--", "-d"], directory.path());
+    assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(0), "-x -- -d\n"), "{output:?}");
+}
+
+#[test]
 fn record_sends_signals_on() {
     for (signal, name) in [("TERM", 15), ("INT", 2), ("QUIT", 3), ("HUP", 1), ("USR1", 10)] {
         let directory = tempfile::tempdir().unwrap();
@@ -151,6 +168,29 @@ fn a_program_that_loads_no_library_is_told() {
     assert!(compiled.unwrap().success(), "install gcc and libc6-dev");
     let output = run(&["record", "--", "./static"], directory.path());
     assert!(text(&output.stderr).contains("nothing was recorded: ./static did not load"), "{output:?}");
+}
+
+/// What the message says is done as it says, and the program is in the report.
+#[test]
+fn the_way_out_for_a_program_that_loads_no_library_leads_out() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let source = end_to_end::repository().join("tests/programs/talk.c");
+    let compiled = Command::new("cc").arg("-static").arg(&source).arg("-o").arg(path.join("talk")).status();
+    assert!(compiled.unwrap().success(), "install gcc and libc6-dev");
+    let output = run(&["record", "-d", "data", "--host", "web1", "--", "./talk", "3"], path);
+    assert!(output.status.success(), "{output:?}");
+    let said = text(&output.stderr);
+    let warning: Vec<&str> = said.lines().take(5).collect();
+    assert!(warning[0].ends_with("so nothing of it is recorded; strace sees what it does:"), "{said}");
+    assert!(warning.iter().all(|line| !line.starts_with("  ") || line.len() <= 80), "{said}");
+    assert_eq!(warning[4], "  sockcap import strace trace.strace --host web1 -d data", "{said}");
+    let commands =
+        warning[1..].join("\n").replace("sockcap import", &format!("{} import", sockcap().display()));
+    let followed = Command::new("sh").args(["-ec", &commands]).current_dir(path).output().unwrap();
+    assert!(followed.status.success(), "{commands}: {followed:?}");
+    let report = text(&run(&["report", "-d", "data"], path).stdout);
+    assert!(report.contains("talk → talk"), "{report}");
 }
 
 #[test]

@@ -5,11 +5,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
 use analyze::paths::PathPattern;
+use end_to_end::capture::successful;
 use end_to_end::repository;
 use message_trace::DataDir;
 
@@ -51,7 +53,8 @@ const REQUESTS: i64 = 200;
 /// One demo at a time: two would wait for each other's processors, and delays are what links are inferred from.
 static ONE: Mutex<()> = Mutex::new(());
 
-fn run_demo(servers: &str, port: u16, data: &Path) {
+/// Runs the demo and returns what it prints.
+fn run_demo(servers: &str, port: u16, data: &Path) -> String {
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let output = Command::new(repository().join("scripts/demo"))
         .arg(data)
@@ -66,6 +69,61 @@ fn run_demo(servers: &str, port: u16, data: &Path) {
     let page = data.join("report.html");
     assert!(stdout.contains(&*page.to_string_lossy()), "the page's path is not shown:\n{stdout}");
     assert!(page.metadata().unwrap().len() > 10_000);
+    stdout.into_owned()
+}
+
+/// The words of each line of a report, without figures and bars, which are others in each run.
+fn words(report: &str) -> Vec<String> {
+    let is_word = |word: &&str| {
+        let begin = word.trim_start_matches(|sign: char| !sign.is_alphanumeric());
+        begin.starts_with(char::is_alphabetic)
+            || ["#", "●", "│", "…", "╰"].iter().any(|sign| word.starts_with(sign))
+    };
+    let line = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().filter(is_word).collect();
+        // Which pattern is first is another matter in each run.
+        words
+            .join(" ")
+            .trim_start_matches(|sign: char| sign == '#' || sign.is_ascii_digit())
+            .trim()
+            .to_owned()
+    };
+    report.lines().map(line).filter(|line| !line.is_empty()).collect()
+}
+
+/// The report in the README, but for its figures, is what the demo prints.
+fn check_readme(printed: &str, data: &Path) {
+    let readme = fs::read_to_string(repository().join("README.md")).unwrap();
+    let (_, sample) = readme.split_once("The same on a terminal:\n\n```\n").unwrap();
+    let sample = words(sample.split_once("```").unwrap().0);
+    let printed = words(&printed.replace(&*data.to_string_lossy(), "sockcap.data"));
+    let (header, tree) = sample.split_at(2);
+    for line in header {
+        assert!(printed.contains(line), "README.md: {line:?} is not in\n{printed:#?}");
+    }
+    assert!(tree.len() > 8, "{tree:?}");
+    assert!(
+        printed.windows(tree.len()).any(|lines| lines == tree),
+        "README.md: {tree:#?} is not in\n{printed:#?}; scripts/pictures makes it anew"
+    );
+}
+
+/// What is written in the README's pictures, but for figures, is what the page of the demo says.
+fn check_pictures(data: &Path) {
+    let (web, shots) = (repository().join("web"), tempfile::tempdir().unwrap());
+    successful(Command::new("npm").args(["ci", "--no-progress"]).current_dir(&web));
+    // The page says what the reader called the directory.
+    let (page, place) = (shots.path().join("report.html"), data.parent().unwrap().join("sockcap.data"));
+    fs::rename(data, &place).unwrap();
+    let mut report = Command::new(end_to_end::sockcap());
+    successful(report.args(["report", "--html"]).arg(&page).current_dir(place.parent().unwrap()));
+    successful(Command::new("node").arg("pictures.mjs").arg(&page).arg(shots.path()).current_dir(&web));
+    for name in ["report", "map"] {
+        let kept = repository().join("docs/images");
+        let text = |directory: &Path| fs::read_to_string(directory.join(format!("{name}.txt"))).unwrap();
+        assert_eq!(text(&kept), text(shots.path()), "docs/images/{name}.png: scripts/pictures makes it anew");
+        assert!(kept.join(format!("{name}.png")).is_file());
+    }
 }
 
 /// How much of the expected count the patterns in `data` with the trees `kinds` have, from 0 to 1.
@@ -99,9 +157,13 @@ fn check(servers: &str, port: u16, kinds: &[Vec<String>]) {
     for _ in 0..3 {
         let directory = tempfile::tempdir().unwrap();
         let data = directory.path().join("data");
-        run_demo(servers, port, &data);
+        let printed = run_demo(servers, port, &data);
         shares.push(share(&data, kinds));
         if shares.last().is_some_and(|share| *share >= 0.95) {
+            if servers == "debian" {
+                check_readme(&printed, &data);
+                check_pictures(&data);
+            }
             return;
         }
     }

@@ -13,14 +13,13 @@ use end_to_end::capture::{ECHO, Recording, program, python, successful};
 use end_to_end::oracle::{Witnessed, free_port};
 use end_to_end::repository;
 use message_trace::{DataDir, MessageTrace};
-use reconcile::import::{HOW_TO_RUN_STRACE, Importer, Strace, Summary};
+use reconcile::import::{Importer, Strace, Summary, strace_options};
 use reconcile::{Options, Reconciliation, reconcile};
 
 /// A recording of which strace tells too, run as the documentation says.
 fn witnessed() -> Witnessed {
-    let options: Vec<&str> =
-        HOW_TO_RUN_STRACE.split_whitespace().skip(1).take_while(|word| *word != "-o").collect();
-    Witnessed::with(&options)
+    let options = strace_options();
+    Witnessed::with(&options.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 fn import(witnessed: &Witnessed, into: &DataDir) -> Summary {

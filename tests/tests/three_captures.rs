@@ -11,7 +11,7 @@ use std::process::Command;
 use end_to_end::capture::{Recording, program, python, successful};
 use end_to_end::lab::{Host, Lab, Running};
 use message_trace::{DataDir, Endpoint, MessageTrace, Protocol};
-use reconcile::import::{HOW_TO_RUN_STRACE, Importer, Packets, Strace};
+use reconcile::import::{Importer, Packets, Strace, strace_options};
 use reconcile::{Options, Reconciliation};
 
 /// A client of redis, of a UDP server, of a unix socket and of loopback servers, with messages of all sizes.
@@ -81,9 +81,8 @@ fn run() -> Captured {
             (host.name().to_owned(), host.tcpdump(interface, &file), file)
         })
         .into();
-    let words: Vec<&str> = HOW_TO_RUN_STRACE.split_whitespace().collect();
-    // Without its name, and the file and command that are given below.
-    let options = &words[1..words.len() - 3];
+    let words = strace_options();
+    let options = &words.iter().map(String::as_str).collect::<Vec<_>>()[..];
     let mut traces = BTreeMap::<String, Vec<PathBuf>>::new();
     let mut traced = |host: &Host, command: &Command| {
         let files = traces.entry(host.name().to_owned()).or_default();

@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
 
 use message_trace::{DataDir, Progress};
 
-pub use outcome::HOW_TO_RUN;
+pub use outcome::{how_to_run, options};
 
 use super::Importer;
 use super::error::Error;

@@ -18,7 +18,8 @@ pub enum Unit {
 }
 
 impl Unit {
-    const ALL: [Unit; 4] = [Unit::Seconds, Unit::Milliseconds, Unit::Microseconds, Unit::Nanoseconds];
+    /// All units.
+    pub const ALL: [Unit; 4] = [Unit::Seconds, Unit::Milliseconds, Unit::Microseconds, Unit::Nanoseconds];
 
     fn nanoseconds(self) -> i64 {
         match self {

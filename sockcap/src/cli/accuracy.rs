@@ -10,12 +10,14 @@ use synth::skewer::Clock;
 
 use super::Data;
 use super::values::positive;
+use crate::complete::{configurations, nodes};
 use crate::error::Error;
 
 pub(super) const SCORE_HELP: &str = "\
-The truth is a table as CSV, plain or compressed: call_id,parent_call_id (by the ids of the calls,
-as 'sockcap export calls' has them), or child,parent (by the numbers of messages, as 'sockcap
-export links' has them). A parent that is empty is none. docs/synth.md says what each measure is.
+The truth is a table as CSV, plain or compressed: call_id,parent_call_id (by
+the ids of the calls, as 'sockcap export calls' has them), or child,parent (by
+the numbers of messages, as 'sockcap export links' has them). A parent that is
+empty is none. docs/synth.md says what each measure is.
 
 Examples:
   sockcap import calls calls.csv.gz && sockcap score --truth truth.csv.gz
@@ -29,7 +31,7 @@ pub(crate) struct Score {
     #[arg(long, value_name = "FILE")]
     pub(crate) truth: PathBuf,
     /// Leave out the calls that this node makes (may be given several times)
-    #[arg(long, value_name = "NODE")]
+    #[arg(long, value_name = "NODE", add = nodes())]
     pub(crate) exclude: Vec<String>,
     /// Print JSON, with all figures
     #[arg(long)]
@@ -37,19 +39,20 @@ pub(crate) struct Score {
 }
 
 pub(super) const SYNTH_HELP: &str = "\
-CONFIG is a file (TOML; docs/synth.md says how to write one), or one that comes with sockcap:
-  multi-tier, multi-tier-added-delay           the system of Project 5's Figure 10
+CONFIG is a file (TOML; docs/synth.md says how to write one), or one that comes
+with sockcap:
+  multi-tier, multi-tier-added-delay       the system of Project 5's Figure 10
   children-parallel, children-0-2, children-d-cc, penalty-breaker
-                                               the pathological cases of its Figure 18
+                                           the pathological cases of Figure 18
 
 Examples:
-  sockcap synth children-0-2 --truth truth.csv && sockcap score --truth truth.csv
-  sockcap synth children-parallel --parallel 10 --seed 2 -d busy --truth busy.csv";
+  sockcap synth children-0-2 --truth t.csv && sockcap score --truth t.csv
+  sockcap synth children-parallel --parallel 10 --seed 2 -d busy";
 
 #[derive(Debug, Args)]
 pub(crate) struct Synth {
     /// What the trace is made of
-    #[arg(value_name = "CONFIG")]
+    #[arg(value_name = "CONFIG", add = configurations())]
     pub(crate) config: String,
     #[command(flatten)]
     pub(crate) data: Data,
@@ -99,14 +102,15 @@ impl To {
 }
 
 pub(super) const SKEW_HELP: &str = "\
-The messages of DIR are written to the other directory with the times that the hosts' clocks would
-have shown. As their times on the common clock are left out, 'sockcap reconcile' estimates the
-clocks there; with --uncorrected they are as wrong as the clocks, and nothing corrects them.
+The messages of DIR are written to the other directory with the times that the
+hosts' clocks would have shown. As their times on the common clock are left
+out, 'sockcap reconcile' estimates the clocks there; with --uncorrected they
+are as wrong as the clocks, and nothing corrects them.
 
 Examples:
   sockcap skew --host WS2=30ms --uncorrected --to skewed
   sockcap skew --host WS2=-2s,50 --host DB1=1ms --at 0 --to skewed
-  sockcap skew -d skewed --host WS2=-2s,50 --host DB1=1ms --at 0 --remove --to back";
+  sockcap skew -d skewed --host WS2=-2s,50 --at 0 --remove --to back";
 
 #[derive(Debug, Args)]
 pub(crate) struct Skew {
@@ -132,13 +136,14 @@ pub(crate) struct Skew {
 }
 
 pub(super) const DROP_HELP: &str = "\
-The messages of DIR that a sniffer captures are written to the other directory: at its peak it
-captures so many a second, keeps some waiting, and drops what comes when its queue is full. Each
-message is one packet. Project 5's sniffers have a queue of 64.
+The messages of DIR that a sniffer captures are written to the other directory:
+at its peak it captures so many a second, keeps some waiting, and drops what
+comes when its queue is full. Each message is one packet. Project 5's sniffers
+have a queue of 64.
 
 Examples:
   sockcap drop --rate 200 --to captured
-  sockcap drop --rate 200 --queue 16 --truth truth.csv --truth-to captured.csv --to captured";
+  sockcap drop --rate 200 --queue 16 --to captured";
 
 #[derive(Debug, Args)]
 pub(crate) struct Drop {

@@ -2,7 +2,6 @@
 //! of an analysis wherever one is made.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::time::Duration;
 
 use analyze::{Algorithm, Evidence, NestingOptions};
@@ -10,7 +9,9 @@ use clap::Args;
 use message_trace::Grain;
 
 use super::Data;
-use super::values::{bytes, duration, duration_or_none, not_negative, positive, share, three};
+use super::values::{
+    algorithm, bytes, duration, duration_or_none, evidence, grain, not_negative, positive, share, three,
+};
 
 pub(super) const RECONCILE_HELP: &str = "\
 Examples:
@@ -85,7 +86,7 @@ impl Analyze {
 pub(crate) struct Inference {
     /// What a node is: host, process, command (all processes of a command on a host) or thread
     /// [default: command]
-    #[arg(long, value_name = "GRAIN", value_parser = Grain::from_str)]
+    #[arg(long, value_name = "GRAIN", value_parser = grain(), hide_possible_values = true)]
     node: Option<Grain>,
     /// Make one pattern of paths whose nodes do the same, whichever of several servers they pass: nodes are called by
     /// what they do, a second one of a role in a path NAME#2 (docs/names.md) [default: false]
@@ -97,11 +98,11 @@ pub(crate) struct Inference {
     pub(crate) aliases: Option<PathBuf>,
     /// The algorithm: auto (learns each service), linking (WAP5), nesting (Project 5, for calls and their returns)
     /// or convolution (Project 5) [default: auto]
-    #[arg(long, value_name = "NAME", value_parser = Algorithm::from_str)]
+    #[arg(long, value_name = "NAME", value_parser = algorithm(), hide_possible_values = true)]
     algorithm: Option<Algorithm>,
     /// Leave out a kind of evidence that auto weighs: delays, context, shapes, order, turns, nesting, threads, connections, sizes
     /// (docs/accuracy.md)
-    #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = Evidence::from_str)]
+    #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = evidence(), hide_possible_values = true)]
     without: Option<Vec<Evidence>>,
     /// The longest time for which a message may wait for its cause to take effect [default: 2s]
     #[arg(long, value_name = "TIME", value_parser = duration)]

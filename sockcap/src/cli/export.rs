@@ -5,12 +5,16 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::Data;
+use crate::complete::patterns;
 
 pub(super) const HELP: &str = "\
 What opens what:
-  otlp      Jaeger, Tempo, any OpenTelemetry back end    folded    flamegraph.pl, inferno, Speedscope
-  perfetto  https://ui.perfetto.dev                      dot       Graphviz
-  chrome    chrome://tracing, Perfetto, Speedscope       mermaid   GitHub, GitLab, wikis
+  otlp      Jaeger, Tempo, any OpenTelemetry back end
+  perfetto  https://ui.perfetto.dev
+  chrome    chrome://tracing, Perfetto, Speedscope
+  folded    flamegraph.pl, inferno, Speedscope
+  dot       Graphviz
+  mermaid   GitHub, GitLab, wikis
 
 Examples:
   sockcap export messages > messages.csv
@@ -38,7 +42,7 @@ pub(crate) struct Export {
     #[arg(long, value_name = "GRAPH", value_enum)]
     pub(crate) what: Option<Graph>,
     /// Only the pattern of that number: traces that begin as it does, or the pattern itself [default: all; dot and mermaid: 0]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..), add = patterns())]
     pub(crate) pattern: Option<i64>,
     /// No more than so many traces, the first ones; patterns, those with the largest total time; or edges of a graph
     #[arg(long, value_name = "N")]

@@ -3,6 +3,7 @@
 use clap::Args;
 
 use super::values::{Moment, moment, share};
+use crate::complete::{nodes, patterns};
 
 /// Which paths are shown.
 #[derive(Debug, Default, Args)]
@@ -10,10 +11,10 @@ use super::values::{Moment, moment, share};
 pub(crate) struct Filter {
     /// Only patterns with a node whose name has this in it, at either end of a hop; given several times, all of
     /// them must be there
-    #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new(), add = nodes())]
     pub(crate) through: Vec<String>,
     /// Only the pattern that the report calls #N; may be given several times
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..), add = patterns())]
     pub(crate) pattern: Vec<i64>,
     /// Only the pattern that the report calls #N and those like it: the same hops in other numbers or orders, which are
     /// one line otherwise

@@ -7,11 +7,13 @@ use clap::Args;
 
 use super::Data;
 use super::values::{bytes, duration, host_name};
+use crate::complete::hosts;
 
 pub(super) const SHIP_HELP: &str = "\
-Run it on every host, beside 'sockcap record' into the same data directory. Whatever happens to the
-network, the collector or this program: shipping goes on where it stopped, and what the collector
-has acknowledged is on its disk. 'sockcap keys host NAME' makes the key.
+Run it on every host, beside 'sockcap record' into the same data directory.
+Whatever happens to the network, the collector or this program: shipping goes
+on where it stopped, and what the collector has acknowledged is on its disk.
+'sockcap keys host NAME' makes the key.
 
 Examples:
   sockcap ship --to collector.example:9712 --key web1.pem
@@ -19,13 +21,14 @@ Examples:
   sockcap ship --to 127.0.0.1:9712 --plain --limit 500K --remove-shipped";
 
 pub(super) const COLLECT_HELP: &str = "\
-What it gathers is a data directory like any other: 'sockcap report -d DIR' works on it at any time.
-'sockcap keys new' makes the key. Figures for Prometheus are at http://127.0.0.1:9713/metrics. It ends
-on SIGTERM or an interrupt, between two messages of each host.
+What it gathers is a data directory like any other: 'sockcap report -d DIR'
+works on it at any time. 'sockcap keys new' makes the key. Figures for
+Prometheus are at http://127.0.0.1:9713/metrics. It ends on SIGTERM or an
+interrupt, between two messages of each host.
 
 Examples:
   sockcap collect --key sockcap.keys/collector.pem
-  sockcap collect -d /srv/traces --listen 10.0.0.1:9712 --key collector.pem --quota 20G
+  sockcap collect -d /srv/traces --listen 10.0.0.1:9712 --key collector.pem
   sockcap collect --listen 127.0.0.1:9712 --plain";
 
 /// Who is at the other end.
@@ -52,8 +55,8 @@ pub(crate) struct Ship {
     /// With --plain, over other addresses than loopback as well
     #[arg(long, requires = "plain")]
     pub(crate) force: bool,
-    /// The host whose logs are sent [default: the one that the key is for; with --plain the only one there is]
-    #[arg(long, value_name = "NAME", value_parser = host_name)]
+    /// The host whose logs are sent; with --plain the only one there is [default: the key's host]
+    #[arg(long, value_name = "NAME", value_parser = host_name, add = hosts())]
     pub(crate) host: Option<String>,
     /// End when all is sent
     #[arg(long, conflicts_with = "follow")]
@@ -79,7 +82,7 @@ pub(crate) struct Ship {
 pub(crate) struct Collect {
     #[command(flatten)]
     pub(crate) data: Data,
-    /// Where to listen [default: port 9712 of all addresses, with --plain 127.0.0.1:9712]
+    /// Where to listen; with --plain at 127.0.0.1:9712 [default: port 9712 of all addresses]
     #[arg(long, value_name = "ADDR:PORT")]
     pub(crate) listen: Option<String>,
     #[command(flatten)]

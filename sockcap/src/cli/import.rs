@@ -2,15 +2,16 @@
 
 use std::net::IpAddr;
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::{Args, Subcommand};
-use reconcile::import::{Calls, HOW_TO_RUN_STRACE, Packets, Project5, Strace, Unit};
+use reconcile::import::{Calls, Packets, Project5, Strace, Unit, how_to_run_strace};
 
-use super::{Data, values::host_name};
+use super::Data;
+use super::values::{host_name, unit};
 
 pub(super) const HELP: &str = "\
-Importing the same again replaces it. Recordings and imports of one directory are one trace.
+Importing the same again replaces it. Recordings and imports of one directory
+are one trace.
 
 Examples:
   sockcap import calls calls.csv.gz && sockcap report
@@ -83,7 +84,8 @@ Examples:
 /// How strace is to be run.
 fn strace_help() -> String {
     format!(
-        "Run strace like this:\n  {HOW_TO_RUN_STRACE}\n\nExamples:\n  sockcap import strace /tmp/trace && sockcap report\n  sockcap import strace --host web1 /tmp/trace.*"
+        "Run strace like this:\n  {}\n\nExamples:\n  sockcap import strace /tmp/trace && sockcap report\n  sockcap import strace --host web1 /tmp/trace.*",
+        how_to_run_strace("FILE", "CMD")
     )
 }
 
@@ -113,15 +115,16 @@ fn own_name() -> String {
 }
 
 const PCAP_HELP: &str = "\
-A file of 'tcpdump -i any' says which addresses are those of the host it was captured on; of other
-files it is found where it can be. --host names that host; without, it is called after the file.
-Hosts without a capture of their own are called by their addresses. A host that also connects to
-others is one node; of one that only answers each port is a node.
+A file of 'tcpdump -i any' says which addresses are those of the host it was
+captured on; of other files it is found where it can be. --host names that
+host; without, it is called after the file. Hosts without a capture of their
+own are called by their addresses. A host that also connects to others is one
+node; of one that only answers each port is a node.
 
 Examples:
   tcpdump -i any -s 0 -w web.pcap          on each host, and then
   sockcap import pcap --host web=web.pcap --host db=db.pcap && sockcap report
-  sockcap import pcap switch.pcapng.zst --address web=10.0.0.1 --address web=fd00::1";
+  sockcap import pcap switch.pcapng.zst --address web=10.0.0.1";
 
 /// Captures.
 #[derive(Debug, Args)]
@@ -186,11 +189,11 @@ pub(crate) struct Table {
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) data: Data,
-    /// What to call the import [default: the first file's name without its endings]
+    /// What to call the import [default: after the first file]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
     /// The unit of the times: s, ms, us or ns [default: ns; project5: s]
-    #[arg(long, value_name = "UNIT", value_parser = Unit::from_str)]
+    #[arg(long, value_name = "UNIT", value_parser = unit(), hide_possible_values = true)]
     pub(crate) unit: Option<Unit>,
 }
 

@@ -7,9 +7,9 @@ use clap::{Args, Subcommand};
 use super::values::host_name;
 
 pub(super) const HELP: &str = "\
-Hosts and collector know each other by keys of an authority of your own: one file for each machine,
-which is copied there and only its owner may read. docs/keys.md says who holds what, and what to do
-when a key is lost.
+Hosts and collector know each other by keys of an authority of your own: one
+file for each machine, which is copied there and only its owner may read.
+docs/keys.md says who holds what, and what to do when a key is lost.
 
 Examples:
   sockcap keys new                       the authority and the collector's key

@@ -7,15 +7,19 @@ use clap::Args;
 use clap_complete::Shell;
 
 pub(super) const COMPLETIONS_HELP: &str = "\
-Where each shell looks for it:
-  bash        ~/.local/share/bash-completion/completions/sockcap
-  zsh         a file _sockcap in a directory of $fpath
+Where each shell takes it from:
+  bash        source <(sockcap completions bash), in ~/.bashrc
+  zsh         source <(sockcap completions zsh), behind compinit in ~/.zshrc
   fish        ~/.config/fish/completions/sockcap.fish
-  elvish      eval (sockcap completions elvish | slurp), in ~/.config/elvish/rc.elv
-  powershell  sockcap completions powershell | Out-String | Invoke-Expression, in $PROFILE
+  elvish      eval (sockcap completions elvish | slurp), in rc.elv
+  powershell  sockcap completions powershell | Out-String | Invoke-Expression,
+              in $PROFILE
+
+The script asks sockcap itself, by that name in $PATH, so that also what a data
+directory holds is completed: patterns, nodes, hosts.
 
 Examples:
-  sockcap completions bash > ~/.local/share/bash-completion/completions/sockcap
+  source <(sockcap completions bash)
   sockcap completions fish > ~/.config/fish/completions/sockcap.fish";
 
 #[derive(Debug, Args)]
@@ -26,7 +30,8 @@ pub(crate) struct Completions {
 }
 
 pub(super) const MAN_HELP: &str = "\
-There is a page for each command: sockcap.1, sockcap-report.1, sockcap-import-pcap.1.
+There is a page for each command: sockcap.1, sockcap-report.1,
+sockcap-import-pcap.1.
 
 Examples:
   sockcap man | man -l -

@@ -6,20 +6,25 @@ use clap::Args;
 
 use super::Data;
 use super::values::{command_name, host_name, size};
+use crate::complete::programs;
 
 pub(super) const HELP: &str = "\
-Every program that CMD starts is recorded too, each process in a log of its own. Record several
-commands into one directory, one after another or at once; all of them become one trace.
+Every program that CMD starts is recorded too, each process in a log of its
+own. Record several commands into one directory, one after another or at once;
+all of them become one trace.
 
-Not seen: programs that load no libraries (static, most Go), setuid programs, and sockets used
-without libc. CMD itself is looked at before it starts: if it is such a program, a warning says so
-and it runs all the same; with --strict it does not run and the exit status is 125.
+Not seen: programs that load no libraries (static, most Go), setuid programs,
+and sockets used without libc. CMD itself is looked at before it starts: if it
+is such a program, a warning says so and it runs all the same; with --strict it
+does not run and the exit status is 125. What is static or Go is seen by strace:
+'sockcap import strace --help' says how.
 
 Examples:
   sockcap record -- ./server --port 8080
   sockcap record -d /tmp/run1 --host web1 -- nginx -g 'daemon off;'
 
-By hand:  LD_PRELOAD=/path/to/libsockcap.so SOCKCAP_DIR=DIR SOCKCAP_HOST=NAME CMD";
+By hand:
+  LD_PRELOAD=/path/to/libsockcap.so SOCKCAP_DIR=DIR SOCKCAP_HOST=NAME CMD";
 
 #[derive(Debug, Args)]
 pub(crate) struct Record {
@@ -34,7 +39,7 @@ pub(crate) struct Record {
     #[command(flatten)]
     pub(crate) options: RecordOptions,
     /// The command and its arguments
-    #[arg(required = true, trailing_var_arg = true, value_name = "CMD", allow_hyphen_values = true)]
+    #[arg(required = true, trailing_var_arg = true, value_name = "CMD", add = programs())]
     pub(crate) command: Vec<OsString>,
 }
 

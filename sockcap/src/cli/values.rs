@@ -1,8 +1,49 @@
 //! How single values are written: sizes, names, time spans, numbers; each error says how to write it.
 
+use std::error::Error;
+use std::str::FromStr;
 use std::time::Duration;
 
+use analyze::{Algorithm, Evidence};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use jiff::{SignedDuration, Timestamp};
+use message_trace::Grain;
+use reconcile::import::Unit;
+use report::SortKey;
+
+/// One of the values of these names, which are completed and, where another is written, told.
+fn one_of<T>(names: impl IntoIterator<Item = impl Into<PossibleValue>>) -> impl TypedValueParser<Value = T>
+where
+    T: FromStr + Clone + Send + Sync + 'static,
+    T::Err: Into<Box<dyn Error + Send + Sync>>,
+{
+    PossibleValuesParser::new(names).try_map(|name: String| name.parse::<T>())
+}
+
+/// What to rank by.
+pub(super) fn sort_key() -> impl TypedValueParser<Value = SortKey> {
+    one_of(SortKey::ALL.map(|key| PossibleValue::new(key.name()).help(key.label())))
+}
+
+/// What a node is.
+pub(super) fn grain() -> impl TypedValueParser<Value = Grain> {
+    one_of(Grain::ALL.map(|grain| grain.to_string()))
+}
+
+/// An algorithm of analysis.
+pub(super) fn algorithm() -> impl TypedValueParser<Value = Algorithm> {
+    one_of(Algorithm::ALL.map(|algorithm| algorithm.to_string()))
+}
+
+/// A kind of evidence.
+pub(super) fn evidence() -> impl TypedValueParser<Value = Evidence> {
+    one_of(Evidence::ALL.map(|evidence| evidence.to_string()))
+}
+
+/// A unit of time.
+pub(super) fn unit() -> impl TypedValueParser<Value = Unit> {
+    one_of(Unit::ALL.map(|unit| unit.to_string()))
+}
 
 /// A size as the library takes it.
 pub(super) fn size(text: &str) -> Result<String, String> {

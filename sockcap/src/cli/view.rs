@@ -1,15 +1,15 @@
 //! The arguments of `sockcap view`.
 
-use std::str::FromStr;
-
 use clap::Args;
 use report::SortKey;
 
+use super::values::sort_key;
 use super::{Data, Inference};
 
 pub(super) const HELP: &str = "\
-The page is served to this machine only, until Ctrl-C. It is the page that 'sockcap report' writes, with every
-instance of every pattern that it shows, which are loaded as they are looked at.
+The page is served to this machine only, until Ctrl-C. It is the page that
+'sockcap report' writes, with every instance of every pattern that it shows,
+which are loaded as they are looked at.
 
 Examples:
   sockcap view
@@ -22,7 +22,7 @@ pub(crate) struct View {
     #[command(flatten)]
     pub(crate) data: Data,
     /// What to rank the patterns by at first
-    #[arg(long, value_name = "KEY", default_value_t = SortKey::default(), value_parser = SortKey::from_str)]
+    #[arg(long, value_name = "KEY", default_value_t = SortKey::default(), value_parser = sort_key(), hide_possible_values = true)]
     pub(crate) sort: SortKey,
     /// The port to serve at; 0 for any that is free [default: 9714, or any where that is taken]
     #[arg(long, value_name = "PORT")]

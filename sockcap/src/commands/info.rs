@@ -1,22 +1,23 @@
-//! `sockcap info`: what a data directory holds, process by process, and what could not be seen.
+//! `sockcap info`: what a data directory holds, program by program, and what could not be seen.
+
+mod json;
+mod processes;
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use analyze::AnalysisSummary;
-use analyze::naming::Aliases;
-use jiff::Timestamp;
-use message_trace::{DataDir, Import, table};
+use message_trace::{Import, table};
 use reconcile::Reconciliation;
-use reconcile::blind_spots::{BlindSpots, Missing, UnseenEnd, command_line};
+use reconcile::blind_spots::{BlindSpots, Missing, UnseenEnd};
 use reconcile::import::Captured;
-use socket_log::layout::{lost, state};
-use socket_log::{Header, Log, Record};
 
 use crate::cli::Info;
 use crate::error::Error;
-use crate::output::{bytes, counted};
+use crate::output::{self, counted};
+use crate::table::folded;
 use crate::{clocks, stages, words};
+use processes::Processes;
 
 /// How many lines a list of what was not seen has at most.
 const MOST_LISTED: usize = 20;
@@ -25,82 +26,52 @@ pub(crate) fn run(arguments: &Info) -> Result<ExitCode, Error> {
     let data = arguments.data.dir();
     let aliases = stages::aliases(&data, arguments.aliases.as_deref())?;
     let mut out = BufWriter::new(io::stdout().lock());
-    let logs = data.logs()?;
     let imports = data.imported()?;
-    if logs.is_empty() && imports.is_empty() && !data.messages().exists() {
+    let has_logs = !data.logs()?.is_empty();
+    if !has_logs && imports.is_empty() && !data.messages().exists() {
         return Err(Error::NoLogs(data.path().to_owned()));
     }
-    if !logs.is_empty() {
-        processes(&data, &aliases, &mut out)?;
+    let processes = Processes::read(&data, &aliases)?;
+    let sniffers = Captured::all(&data)?;
+    let spots = reconcile::blind_spots::find(&data)?;
+    if arguments.json {
+        json::write(&data, &processes, &imports, &sniffers, &spots, &mut out)?;
+        out.flush()?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    match (has_logs, arguments.processes) {
+        (false, _) => {}
+        (true, false) => processes.write_programs(&mut out)?,
+        (true, true) => processes.write_processes(&mut out)?,
     }
     imported(&imports, &mut out)?;
-    captured(&Captured::all(&data)?, &mut out)?;
-    not_seen(&reconcile::blind_spots::find(&data)?, &mut out)?;
+    captured(&sniffers, &mut out)?;
+    not_seen(&spots, &mut out)?;
     match Reconciliation::read(&data) {
         Ok(reconciliation) => {
-            writeln!(out, "\nmessages: {}", words::reconciliation(&reconciliation))?;
+            line(&format!("messages: {}", words::reconciliation(&reconciliation)), &mut out)?;
             for note in words::notes(&reconciliation) {
-                writeln!(out, "  {}: {}", note.label, note.count)?;
+                folded(&format!("{}: {}", note.label, note.count), "  ", output::limit(), &mut out)?;
             }
             translations(&reconciliation, &mut out)?;
         }
-        Err(_) => writeln!(out, "\nmessages: not yet; 'sockcap reconcile' makes them")?,
+        Err(_) => line("messages: not yet; 'sockcap reconcile' makes them", &mut out)?,
     }
     if let Ok(found) = reconcile::Clocks::read(&data.clocks()) {
-        clocks::table(&found, &mut out)?;
+        clocks::table(&found, output::limit(), &mut out)?;
     }
     match AnalysisSummary::read(&data.analysis()) {
-        Ok(summary) => writeln!(out, "\nanalysis: {}", words::analysis(&summary))?,
-        Err(_) => writeln!(out, "\nanalysis: not yet; 'sockcap analyze' makes it")?,
+        Ok(summary) => line(&format!("analysis: {}", words::analysis(&summary)), &mut out)?,
+        Err(_) => line("analysis: not yet; 'sockcap analyze' makes it", &mut out)?,
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// A line for each process's log.
-fn processes(data: &DataDir, aliases: &Aliases, out: &mut impl Write) -> Result<(), Error> {
-    writeln!(
-        out,
-        "{:<16} {:>8} {:<20} {:>9} {:>9} {:>6}  COMMAND",
-        "HOST", "PID", "STARTED", "RECORDS", "SIZE", "LOST"
-    )?;
-    for path in data.logs()? {
-        let log = match Log::open(&path) {
-            Ok(log) => log,
-            Err(error) => {
-                writeln!(out, "# {error}")?;
-                continue;
-            }
-        };
-        let header = log.header();
-        let mut records = 0u64;
-        let mut has_flows = false;
-        let damage = log.for_each(|entry| {
-            records += 1;
-            has_flows |= matches!(entry.record, Record::Flow(_));
-        });
-        let started = Timestamp::from_nanosecond(i128::from(header.start.realtime))
-            .map_or_else(|_| String::new(), |time| format!("{time:.0}"));
-        writeln!(
-            out,
-            "{:<16} {:>8} {:<20} {:>9} {:>9} {:>6}  {}{}",
-            aliases.host(&header.host).unwrap_or(&header.host),
-            header.pid,
-            started,
-            records,
-            bytes(log.length()),
-            header.total_lost(),
-            command_line(header),
-            remarks(header, has_flows),
-        )?;
-        for (cause, count) in lost::NAMES.iter().zip(header.lost).filter(|(_, count)| *count > 0) {
-            writeln!(out, "  lost {}: {cause}", counted(count, "record", "records"))?;
-        }
-        for damage in damage {
-            writeln!(out, "  damaged at {damage}")?;
-        }
-    }
-    Ok(())
+/// What a stage made, in a part of its own.
+fn line(text: &str, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out)?;
+    folded(text, "", output::limit(), out)
 }
 
 /// A line for each trace that was imported as messages.
@@ -166,9 +137,9 @@ fn not_seen(spots: &BlindSpots, out: &mut impl Write) -> io::Result<()> {
         ),
     ];
     for (what, list) in lists.iter().filter(|(_, list)| !list.is_empty()) {
-        writeln!(out, "\n{what}: {}", list.len())?;
+        line(&format!("{what}: {}", list.len()), out)?;
         for line in list.iter().take(MOST_LISTED) {
-            writeln!(out, "  {line}")?;
+            folded(line, "  ", output::limit(), out)?;
         }
         if list.len() > MOST_LISTED {
             writeln!(out, "  and {} more", list.len() - MOST_LISTED)?;
@@ -178,24 +149,15 @@ fn not_seen(spots: &BlindSpots, out: &mut impl Write) -> io::Result<()> {
 }
 
 fn missing(process: &Missing) -> String {
-    let Missing { pid, by, replaced } = process;
+    let Missing { pid, by, replaced, refused } = process;
     let how = if *replaced { "which was" } else { "started by" };
-    format!("pid {pid} on {}, {how} pid {}: {}", by.host, by.pid, by.command)
+    let why = refused.map_or_else(String::new, |error| {
+        format!(" (where it ran, libsockcap.so cannot be opened: {})", io::Error::from_raw_os_error(error))
+    });
+    format!("pid {pid} on {}, {how} pid {}: {}{why}", by.host, by.pid, by.command)
 }
 
 fn unseen_end(end: &UnseenEnd) -> String {
     let UnseenEnd { name, by, flows } = end;
     format!("{name}: {} of pid {} on {}: {}", counted(*flows, "flow", "flows"), by.pid, by.host, by.command)
-}
-
-/// What is worth knowing of a process beside its figures.
-fn remarks(header: &Header, has_flows: bool) -> String {
-    let mut remarks: Vec<String> = words::source(header).into_iter().collect();
-    if !has_flows {
-        remarks.push("used no sockets".into());
-    }
-    if header.state == state::REPLACED {
-        remarks.push("replaced by another program".into());
-    }
-    if remarks.is_empty() { String::new() } else { format!("  ({})", remarks.join(", ")) }
 }

@@ -11,6 +11,7 @@ use std::process::{Command, ExitCode, ExitStatus};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use message_trace::DataDir;
+use reconcile::import::how_to_run_strace;
 use socket_log::Log;
 use socket_log::layout::state;
 
@@ -22,13 +23,16 @@ use crate::words::same_directory;
 
 pub(crate) fn run(arguments: &Record) -> Result<ExitCode, Error> {
     let library = library()?;
+    let mut knows_the_way = false;
     if let Some(program) = arguments.command.first()
         && let Some(unseen) = visibility::look(program, arguments.command.get(1..).unwrap_or(&[]))
     {
+        let way_out = if unseen.is_seen_by_strace() { by_strace(arguments) } else { String::new() };
         if arguments.strict {
-            return Err(Error::Unseen(unseen));
+            return Err(Error::Unseen(unseen, way_out));
         }
-        anstream::eprintln!("sockcap: warning: {unseen}");
+        anstream::eprintln!("sockcap: warning: {unseen}{way_out}");
+        knows_the_way = true;
     }
     let data = arguments.data.dir();
     std::fs::create_dir_all(data.path())
@@ -38,10 +42,24 @@ pub(crate) fn run(arguments: &Record) -> Result<ExitCode, Error> {
 
     let began = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as i64);
     let status = run_under(&library, &directory, arguments)?;
-    summarise(&data, began, arguments);
+    summarise(&data, began, arguments, knows_the_way);
     // A shell reports a signal in the same way.
     let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
     Ok(ExitCode::from(code as u8))
+}
+
+/// How what is recorded can be had of a program that loads no library: strace sees its calls, and what it saw becomes logs
+/// beside those of the others.
+fn by_strace(arguments: &Record) -> String {
+    let quoted =
+        |word: &OsString| shlex::try_quote(&word.to_string_lossy()).map(|word| word.into_owned()).ok();
+    let command: Vec<String> = arguments.command.iter().filter_map(quoted).collect();
+    let host = arguments.host.as_ref().map_or_else(String::new, |host| format!(" --host {host}"));
+    format!(
+        "; strace sees what it does:\n  {}\n  sockcap import strace trace.strace{host}{}",
+        how_to_run_strace("trace.strace", &command.join(" ")),
+        same_directory(&arguments.data.dir()),
+    )
 }
 
 /// Runs the command with the library preloaded, and waits for its end.
@@ -102,8 +120,8 @@ fn preload(library: &Path) -> OsString {
     value
 }
 
-/// Says what this run left in the data directory.
-fn summarise(data: &DataDir, began: i64, arguments: &Record) {
+/// Says what this run left in the data directory and, where that is nothing, the way out unless that was said before.
+fn summarise(data: &DataDir, began: i64, arguments: &Record, knows_the_way: bool) {
     let (mut logs, mut processes, mut records, mut lost, mut size) = (0, 0, 0, 0u64, 0);
     for path in data.logs().unwrap_or_default() {
         let Ok(log) = Log::open(&path) else { continue };
@@ -115,15 +133,16 @@ fn summarise(data: &DataDir, began: i64, arguments: &Record) {
         // A process that became another program goes on in that one's log.
         processes += u64::from(header.state != state::REPLACED);
         lost = header.total_lost().saturating_add(lost);
-        size += log.length();
+        size += log.on_disk();
         log.for_each(|_| records += 1);
     }
     if logs == 0 {
         let program = arguments.command.first().map(|program| program.to_string_lossy()).unwrap_or_default();
         anstream::eprintln!(
             "sockcap: nothing was recorded: {program} did not load libsockcap.so (is it static, Go, or setuid?), or could \
-             not write to {}",
-            data.path().display()
+             not write to {}{}",
+            data.path().display(),
+            if knows_the_way { String::new() } else { by_strace(arguments) },
         );
         return;
     }

@@ -13,7 +13,8 @@ numbered! {
         Fork = 1,
         /// It made a child that begins with another program; the value is the child's pid.
         Spawn = 2,
-        /// It is about to become another program; the value is 0.
+        /// It is about to become another program; the value is 0, or the error for which that one cannot load the library
+        /// (its path leads nowhere behind `chroot`, say).
         Exec = 3,
         /// It ends; the value is its status.
         Exit = 4,

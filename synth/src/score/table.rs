@@ -12,13 +12,13 @@ impl Display for Score {
         let (links, population) = (&self.links, &self.population);
         writeln!(f, "{:NAME$} {:>9}  of", "accuracy", "right")?;
         for (name, right, count, unit) in [
-            ("links", links.link_accuracy, links.links, "links"),
-            ("ambiguous links", links.ambiguous_link_accuracy, links.ambiguous_links, "links"),
-            ("requests", links.request_accuracy, links.requests, "requests"),
-            ("traces", links.trace_accuracy, links.traces, "traces"),
-            ("traces, top 5", self.top5_trace_accuracy, links.traces, "traces"),
+            ("links", links.link_accuracy, links.links, "link"),
+            ("ambiguous links", links.ambiguous_link_accuracy, links.ambiguous_links, "link"),
+            ("requests", links.request_accuracy, links.requests, "request"),
+            ("traces", links.trace_accuracy, links.traces, "trace"),
+            ("traces, top 5", self.top5_trace_accuracy, links.traces, "trace"),
         ] {
-            writeln!(f, "{name:NAME$} {:>9}  {count} {unit}", percent(right))?;
+            writeln!(f, "{name:NAME$} {:>9}  {}", percent(right), plural(count, unit))?;
         }
         // Only where calls are missing is this another figure.
         if population.truth_without_calls > 0 && links.trace_recall.is_some() {
@@ -42,13 +42,13 @@ impl Display for Score {
             |count: u64, what: &str| if count > 0 { format!(", {count} {what}") } else { String::new() };
         writeln!(
             f,
-            "\n{} calls, {} roots{}{}{}{}{}",
-            population.calls,
-            population.roots,
+            "\n{}, {}{}{}{}{}{}",
+            plural(population.calls, "call"),
+            plural(population.roots, "root"),
             counted(population.roots_with_a_parent, "of them given a parent"),
-            counted(population.excluded, "calls excluded"),
-            counted(population.calls_without_truth, "calls that the truth does not know"),
-            counted(population.truth_without_calls, "of the truth that are not in the trace"),
+            counted(population.excluded, "excluded"),
+            counted(population.calls_without_truth, "unknown to the truth"),
+            counted(population.truth_without_calls, "of the truth not in the trace"),
             counted(population.adopted, "whose parent is not in the trace, and which count to the one above"),
         )?;
         paths(
@@ -62,6 +62,11 @@ impl Display for Score {
         omissions(f, &self.top_n_omission)?;
         reliability(f, self)
     }
+}
+
+/// `1 link`, `2 links`.
+fn plural(count: u64, one: &str) -> String {
+    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Paths that were missed and made up.

@@ -7,9 +7,28 @@ use crate::import::summary::{At, Place, Skip, Skipped, Summary};
 
 use super::line::Problem;
 
-/// How strace is to be run so that its output can be imported.
-pub const HOW_TO_RUN: &str = "strace -f -ttt -T -yy -s 65535 -e trace=%network,%process,read,readv,write,writev,\
-    sendfile,splice,close,close_range,dup,dup2,dup3,fcntl,ioctl -o FILE CMD";
+/// The options by which strace says all that an import needs, but for the calls.
+const OPTIONS: [&str; 6] = ["-f", "-ttt", "-T", "-yy", "-s", "65535"];
+
+/// The calls that an import needs, in two parts that fit a line each.
+const CALLS: [&str; 2] = [
+    "%network,%process,read,readv,write,writev,sendfile,splice,close",
+    "close_range,dup,dup2,dup3,fcntl,ioctl",
+];
+
+/// All options for strace, in front of `-o`, the file and the command.
+pub fn options() -> Vec<String> {
+    let calls = format!("trace={}", CALLS.join(","));
+    OPTIONS.iter().map(|option| (*option).to_owned()).chain(["-e".to_owned(), calls]).collect()
+}
+
+/// What a user types to trace `command` into `file`: lines that fit a terminal and can be pasted into a shell, each but the
+/// first behind two blanks.
+pub fn how_to_run(file: &str, command: &str) -> String {
+    let [first, second] = CALLS;
+    let options = OPTIONS.join(" ");
+    format!("CALLS={first}\n  CALLS=$CALLS,{second}\n  strace {options} -e trace=$CALLS -o {file} {command}")
+}
 
 /// As much of a line that is not understood is shown, in characters.
 const SHOWN: usize = 100;
@@ -102,13 +121,14 @@ pub(super) fn not_strace(file: &Path, number: u64, text: &str) -> Error {
     Error::malformed(
         file,
         At::Line(number),
-        format!("no output of strace: '{text}'; make it with\n  {HOW_TO_RUN}"),
+        format!("no output of strace: '{text}'; make it with\n  {}", how_to_run("FILE", "CMD")),
     )
 }
 
 /// There is nothing in a file.
 pub(super) fn empty(file: &Path) -> Error {
-    Error::malformed(file, At::File, format!("no call is in it; make it with\n  {HOW_TO_RUN}"))
+    let why = format!("no call is in it; make it with\n  {}", how_to_run("FILE", "CMD"));
+    Error::malformed(file, At::File, why)
 }
 
 /// The times of a file do not tell the date.
@@ -119,6 +139,6 @@ pub(super) fn times(file: &Path, number: u64, problem: Problem) -> Option<Error>
         Problem::Relative => "the times are those since the line before (-r)",
         Problem::NotUnderstood => return None,
     };
-    let why = format!("{what}; whole times come with -ttt, as in\n  {HOW_TO_RUN}");
+    let why = format!("{what}; whole times come with -ttt, as in\n  {}", how_to_run("FILE", "CMD"));
     Some(Error::malformed(file, At::Line(number), why))
 }

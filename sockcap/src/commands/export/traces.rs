@@ -12,7 +12,7 @@ use report::export::{Error as ExportError, Selection, SpanWriter, TraceExport, W
 
 use crate::cli::{Export, Exported, Format, Inference};
 use crate::error::Error;
-use crate::output::say;
+use crate::output::{counted, say};
 use crate::progress::Terminal;
 use crate::stages;
 
@@ -28,7 +28,9 @@ pub(super) fn run(arguments: &Export) -> Result<(), Error> {
             let said = if said.is_empty() { said } else { format!(": {said}") };
             return Err(Error::Rejected { url: url.clone(), spans: rejected, said });
         }
-        anstream::eprintln!("sockcap: {} spans of {} traces sent to {url}", written.spans, written.traces);
+        let (spans, traces) =
+            (counted(written.spans, "span", "spans"), counted(written.traces, "trace", "traces"));
+        anstream::eprintln!("sockcap: {spans} of {traces} sent to {url}");
         return Ok(());
     }
     super::to_output(

@@ -1,0 +1,140 @@
+//! How `--help` is laid out: lines break between groups of words, not within them. What stands in brackets or quotes, and a
+//! flag with its value, stays on one line; clap breaks lines at blanks, so within a group there are others until
+//! the text is printed.
+
+use std::io::Write;
+
+use clap::builder::StyledStr;
+use clap::{Arg, ArgAction, Command};
+
+/// A blank at which no line is broken.
+const HARD: char = '\u{a0}';
+/// A group that is longer than this may be broken: hardly a line has room for it beside the flags.
+const LONGEST: usize = 48;
+
+/// The definitions with groups that stay together.
+pub(crate) fn laid_out(command: Command) -> Command {
+    let about = command.get_about().map(together);
+    let long = command.get_long_about().map(together);
+    let mut command = command.mut_args(argument).mut_subcommands(laid_out);
+    if let Some(about) = about {
+        command = command.about(about);
+    }
+    if let Some(long) = long {
+        command = command.long_about(long);
+    }
+    command
+}
+
+/// Prints what clap has to say: help to standard output, errors to standard error.
+pub(crate) fn print(error: &clap::Error) {
+    let text = error.render().ansi().to_string().replace(HARD, " ");
+    // As clap does: nobody may listen.
+    let _ = match error.use_stderr() {
+        true => write!(anstream::stderr(), "{text}"),
+        false => write!(anstream::stdout(), "{text}"),
+    };
+}
+
+/// An argument whose help has all that clap would put behind it, in groups.
+fn argument(argument: Arg) -> Arg {
+    let mut groups = Vec::new();
+    let takes_value = matches!(argument.get_action(), ArgAction::Set | ArgAction::Append);
+    let default: Vec<String> =
+        argument.get_default_values().iter().map(|value| value.to_string_lossy().into_owned()).collect();
+    let is_list = argument.get_possible_values().iter().any(|value| value.get_help().is_some());
+    if takes_value && !argument.is_hide_default_value_set() && !default.is_empty() {
+        groups.push(format!("[default: {}]", default.join(" ")));
+    }
+    // Values with words of their own are a list, which clap makes.
+    let hides_values = argument.is_hide_possible_values_set();
+    let values = argument.get_possible_values();
+    let names: Vec<&str> =
+        values.iter().filter(|value| !value.is_hide_set()).map(|value| value.get_name()).collect();
+    if takes_value && !hides_values && !is_list && !names.is_empty() {
+        groups.push(format!("[possible values: {}]", names.join(", ")));
+    }
+    let with_groups = |help: &StyledStr| {
+        let mut text = help.to_string();
+        for group in &groups {
+            text.push(' ');
+            text.push_str(group);
+        }
+        glued(&text)
+    };
+    let help = argument.get_help().map(with_groups);
+    let argument = argument.hide_default_value(true).hide_possible_values(!is_list || hides_values);
+    match help {
+        Some(help) => argument.help(help),
+        None => argument,
+    }
+}
+
+fn together(text: &StyledStr) -> String {
+    glued(&text.to_string())
+}
+
+/// `text` with its groups held together.
+fn glued(text: &str) -> String {
+    let mut all = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(begin) = rest.find(['[', '(', '\'', '-']) {
+        let (before, from) = rest.split_at(begin);
+        all.push_str(before);
+        let is_begun = all.is_empty() || all.ends_with([' ', HARD, '\n', '(', '[']);
+        let end = if is_begun { group(from) } else { None };
+        let length = end.unwrap_or(1);
+        let (piece, behind) = from.split_at(length);
+        match end {
+            Some(_) => all.extend(piece.chars().map(|one| if one == ' ' { HARD } else { one })),
+            None => all.push_str(piece),
+        }
+        rest = behind;
+    }
+    all + rest
+}
+
+/// The length of the group that `text` begins with, if it is one that fits a line.
+fn group(text: &str) -> Option<usize> {
+    let closed = |by: char| text.char_indices().skip(1).find(|(_, one)| *one == by).map(|(at, _)| at + 1);
+    let length = match text.chars().next()? {
+        '[' => closed(']')?,
+        '(' => closed(')')?,
+        '\'' => closed('\'')?,
+        // A flag, and its value in capitals.
+        _ => {
+            let flag =
+                text.strip_prefix("--")?.find(|one: char| !one.is_ascii_lowercase() && one != '-')? + 2;
+            let value = text[flag..].strip_prefix(' ')?;
+            let end = value.find(|one: char| !one.is_ascii_uppercase() && !"=:,".contains(one));
+            let end = end.unwrap_or(value.len());
+            if end < 2 {
+                return None;
+            }
+            flag + 1 + end
+        }
+    };
+    (length <= LONGEST && !text[..length].contains('\n')).then_some(length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(text: &str) -> String {
+        glued(text).replace(HARD, "_")
+    }
+
+    #[test]
+    fn groups_stay_together() {
+        assert_eq!(shown("one two [default: 5 s] three"), "one two [default:_5_s] three");
+        assert_eq!(shown("by time (a or b), and"), "by time (a_or_b), and");
+        assert_eq!(shown("what 'sockcap keys new' makes"), "what 'sockcap_keys_new' makes");
+        assert_eq!(shown("given by --flag VALUE too"), "given by --flag_VALUE too");
+        assert_eq!(shown("as without --once, A day"), "as without --once, A day");
+        assert_eq!(shown("a host's name, and the other's"), "a host's name, and the other's");
+        assert_eq!(shown("(never closed"), "(never closed");
+        let long = "(a group that has far more words than there is room for in a line)";
+        assert_eq!(shown(long), long);
+    }
+}

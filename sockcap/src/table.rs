@@ -1,0 +1,168 @@
+//! Tables on a screen: columns as wide as what is in them, within the width that there is. The last column takes what is
+//! left; what it has no room for goes on in the next line, below its beginning.
+
+use std::io::{self, Write};
+
+/// The last column goes on below the row where less room than this is left for it,
+const LEAST: usize = 16;
+/// that far from the left.
+const INDENT: usize = 4;
+/// What stands between two columns.
+const GAP: &str = "  ";
+
+/// Where the text of a column stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Left,
+    Right,
+}
+
+/// A table in the making.
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    head: Vec<(&'static str, Side)>,
+    rows: Vec<Row>,
+}
+
+#[derive(Clone, Debug)]
+struct Row {
+    cells: Vec<String>,
+    /// Lines that stand below it.
+    below: Vec<String>,
+}
+
+impl Table {
+    /// With these columns.
+    pub(crate) fn new(head: &[(&'static str, Side)]) -> Table {
+        Table { head: head.to_vec(), rows: Vec::new() }
+    }
+
+    /// Adds a row, with lines that stand below it.
+    pub(crate) fn row(&mut self, cells: Vec<String>, below: Vec<String>) {
+        self.rows.push(Row { cells, below });
+    }
+
+    /// Writes the table in lines of at most `width` characters, where there is such a limit.
+    pub(crate) fn write(&self, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
+        let head: Vec<String> = self.head.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let all = || std::iter::once(&head).chain(self.rows.iter().map(|row| &row.cells));
+        let widths: Vec<usize> = (0..head.len())
+            .map(|column| all().filter_map(|cells| Some(length(cells.get(column)?))).max().unwrap_or(0))
+            .collect();
+        self.line(&head, &widths, width, out)?;
+        for row in &self.rows {
+            self.line(&row.cells, &widths, width, out)?;
+            for line in &row.below {
+                folded(line, "  ", width, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn line(
+        &self,
+        cells: &[String],
+        widths: &[usize],
+        width: Option<usize>,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        let mut line = String::new();
+        let Some((last, columns)) = cells.split_last() else { return Ok(()) };
+        for ((cell, (_, side)), width) in columns.iter().zip(&self.head).zip(widths) {
+            let padding = " ".repeat(width.saturating_sub(length(cell)));
+            match side {
+                Side::Left => line.extend([cell, padding.as_str(), GAP]),
+                Side::Right => line.extend([padding.as_str(), cell, GAP]),
+            }
+        }
+        let begin = length(&line);
+        let is_narrow = width.is_some_and(|width| begin + length(last) > width && begin + LEAST > width);
+        if is_narrow {
+            writeln!(out, "{}", line.trim_end())?;
+            return folded(last, &" ".repeat(INDENT), width, out);
+        }
+        let room = width.map(|width| width.saturating_sub(begin).max(LEAST));
+        for (number, piece) in pieces(last, room).iter().enumerate() {
+            if number > 0 {
+                line = " ".repeat(begin);
+            }
+            writeln!(out, "{}", format!("{line}{piece}").trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes `text` in lines of at most `width` characters, each behind `indent`; those from the second on by two more.
+pub(crate) fn folded(text: &str, indent: &str, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
+    let room = width.map(|width| width.saturating_sub(indent.len() + 2).max(LEAST));
+    for (number, piece) in pieces(text, room).iter().enumerate() {
+        writeln!(out, "{indent}{}{piece}", if number > 0 { "  " } else { "" })?;
+    }
+    Ok(())
+}
+
+/// `text` in pieces of at most `room` characters, cut at blanks where there are some.
+fn pieces(text: &str, room: Option<usize>) -> Vec<&str> {
+    let Some(room) = room else { return vec![text] };
+    let (mut pieces, mut rest) = (Vec::new(), text);
+    while length(rest) > room {
+        let end = rest.char_indices().nth(room).map_or(rest.len(), |(end, _)| end);
+        // A word may end just where the room does.
+        let fitting = rest.get(..=end).filter(|piece| piece.ends_with(' ')).map(|_| end);
+        let at = fitting.or_else(|| rest[..end].rfind(' ').filter(|at| *at > 0)).unwrap_or(end);
+        let (piece, behind) = rest.split_at(at);
+        pieces.push(piece.trim_end());
+        rest = behind.trim_start();
+    }
+    pieces.push(rest);
+    pieces
+}
+
+/// How many columns a text takes on a screen: for the names and numbers here, as many as it has characters.
+fn length(text: &str) -> usize {
+    text.chars().count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(table: &Table, width: Option<usize>) -> String {
+        let mut out = Vec::new();
+        table.write(width, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn columns_are_as_wide_as_what_is_in_them() {
+        let mut table = Table::new(&[("HOST", Side::Left), ("N", Side::Right), ("COMMAND", Side::Left)]);
+        table.row(vec!["web1".into(), "7".into(), "nginx".into()], vec!["a remark".into()]);
+        table.row(vec!["a-longer-name".into(), "12345".into(), "one two three four five".into()], Vec::new());
+        let wide = "HOST               N  COMMAND
+web1               7  nginx
+  a remark
+a-longer-name  12345  one two three four five
+";
+        assert_eq!(shown(&table, None), wide);
+        assert_eq!(shown(&table, Some(45)), wide);
+        let narrow = wide.replace("three four five", "three four\n                      five");
+        assert_eq!(shown(&table, Some(40)), narrow);
+        let narrower = "HOST               N
+    COMMAND
+web1               7  nginx
+  a remark
+a-longer-name  12345
+    one two three four
+      five
+";
+        assert_eq!(shown(&table, Some(28)), narrower);
+    }
+
+    #[test]
+    fn a_text_without_blanks_is_cut_anywhere() {
+        assert_eq!(pieces("abcdefgh", Some(3)), ["abc", "def", "gh"]);
+        assert_eq!(pieces("ab cd", Some(2)), ["ab", "cd"]);
+        assert_eq!(pieces("äöü äöü", Some(3)), ["äöü", "äöü"]);
+        assert_eq!(pieces("", Some(3)), [""]);
+    }
+}
