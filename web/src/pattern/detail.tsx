@@ -42,7 +42,7 @@ export function Detail({ source, overview, rank }: Props) {
     [duration(patterns.mean[rank]), "mean"],
     [duration(patterns.p50[rank]), "median"],
     [duration(patterns.p99[rank]), "p99"],
-    [count(patterns.count[rank] ?? 0), "instances"],
+    [count(patterns.count[rank] ?? 0), patterns.count[rank] === 1 ? "instance" : "instances"],
     [expected(patterns.expected[rank] ?? 0), "expected"],
     [percent(confidence(patterns, rank)), "confidence"],
   ];

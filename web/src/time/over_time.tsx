@@ -5,10 +5,10 @@ import uPlot from "uplot";
 import { axis, Chart, type Colors } from "../chart";
 import type { Source } from "../data/source";
 import type { Details, Overview } from "../data/types";
-import { apart, duration, rate, tick } from "../format";
+import { apart, duration, expected, rate, tick } from "../format";
 import { logTicks, step } from "../pattern/ticks";
 import { route } from "../patterns/rank";
-import { enough, few, FEW, middles, ofPattern } from "./series";
+import { enough, few, FEW, middles, ofPattern, WANTED } from "./series";
 
 type Options = (colors: Colors) => Omit<uPlot.Options, "width" | "height">;
 
@@ -64,9 +64,15 @@ export function OverTime({ source, overview, rank }: Props) {
           <figcaption>
             <b>#{overview.patterns.id[rank]} {route(overview, rank)}</b> <span class="soft">alone, in slices of {duration(one.step)}</span>
           </figcaption>
-          <Chart label="Throughput of the pattern over time" height={150} data={one.throughput} options={throughputOptions} />
-          <Chart label="Mean duration of the pattern over time" height={170} data={one.latency} options={meanOptions} />
-          <Legend isFew={one.latency[2]?.some((mean) => mean !== null) ?? false} />
+          {(overview.patterns.expected[rank] ?? 0) < WANTED ? (
+            <p class="fine">{expected(overview.patterns.expected[rank] ?? 0)} expected paths are too few to say how they fare over time.</p>
+          ) : (
+            <>
+              <Chart label="Throughput of the pattern over time" height={150} data={one.throughput} options={throughputOptions} />
+              <Chart label="Mean duration of the pattern over time" height={170} data={one.latency} options={meanOptions} />
+              <Legend isFew={one.latency[2]?.some((mean) => mean !== null) ?? false} />
+            </>
+          )}
         </figure>
       )}
     </section>

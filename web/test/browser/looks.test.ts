@@ -221,6 +221,9 @@ describe.skipIf(real.length > 0)("made systems", () => {
       return lines;
     });
     expect(ink).toBe(0);
+    // A pattern of six alone is not cut into slices at all.
+    expect(await few.page.locator(".time figure").nth(2).innerText()).toContain("6.0 expected paths are too few");
+    expect(await few.page.locator(".time figure").nth(2).locator("canvas").count()).toBe(0);
     await few.page.context().close();
     await page.context().close();
   });
