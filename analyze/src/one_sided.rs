@@ -45,6 +45,8 @@ pub struct OneSided {
 
 /// Between which nodes, before they have names.
 type Way = (NodeId, NodeId, Protocol, MissingEnd);
+/// The same with names, and whether the node at the missing end was traced.
+type NamedWay = (String, String, &'static str, MissingEnd, bool);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
@@ -107,7 +109,7 @@ fn named(
         true => names.name(node, None).to_owned(),
         false => CLIENT.to_owned(),
     };
-    let mut all: BTreeMap<(String, String, &str, MissingEnd, bool), (Protocol, Sum)> = BTreeMap::new();
+    let mut all: BTreeMap<NamedWay, (Protocol, Sum)> = BTreeMap::new();
     for ((src, dst, protocol, missing), sum) in sums {
         let traced = is_traced(if *missing == MissingEnd::Sending { *src } else { *dst });
         let key = (name(*src), name(*dst), protocol.name(), *missing, traced);
