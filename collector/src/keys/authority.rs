@@ -194,7 +194,7 @@ impl Authority {
     /// # Errors
     /// It cannot be noted.
     pub fn note(&self, bundle: &Bundle) -> Result<(), Error> {
-        issued::add(&self.directory, bundle.certificate_pem())
+        issued::add(&self.directory, &format!("{}\n", bundle.certificate_pem()))
     }
 
     /// The certificates of all keys that were noted, in that order.

@@ -191,3 +191,37 @@ proptest::proptest! {
         let _ = Bundle::from_pem(Path::new("damaged"), String::from_utf8_lossy(&bytes).into_owned());
     }
 }
+
+#[test]
+fn what_was_noted_is_listed_and_can_be_revoked() {
+    let (directory, authority) = authority();
+    let (path, collector) = (directory.path().join(REVOKED_FILE), authority.collector(10).unwrap());
+    let [one, two, three] = ["web1", "web2", "web3"].map(|name| authority.host(&[name], 10).unwrap());
+    [&collector, &one, &two].iter().for_each(|bundle| authority.note(bundle).unwrap());
+    let issued = Authority::open(directory.path()).unwrap().issued().unwrap();
+    let names: Vec<&str> = issued.iter().map(|key| key.names[0].as_str()).collect();
+    assert_eq!(names, [tls::COLLECTOR, "web1", "web2"]);
+
+    let followed = Followed::open(&path, &collector).unwrap();
+    assert!(!followed.look().unwrap() && !followed.has(&one.certificate));
+    // What was revoked stays so when more is, also what was never noted.
+    for (of, revoked) in [(&one, [true, false, false]), (&three, [true, false, true])] {
+        authority.revoke(std::slice::from_ref(&of.certificate)).unwrap();
+        assert!(followed.look().unwrap() && !followed.look().unwrap());
+        let list = authority.revoked().unwrap().unwrap();
+        assert_eq!([&one, &two, &three].map(|key| list.has(&key.certificate)), revoked);
+        assert_eq!([&one, &two, &three].map(|key| followed.has(&key.certificate)), revoked);
+    }
+    // Another authority's, damage, and nothing: each is told once, and nothing is good again.
+    let (_other, other_authority) = self::authority();
+    let foreign = other_authority.revoke(&[other_authority.host(&["x"], 1).unwrap().certificate]).unwrap();
+    fs::copy(foreign, &path).unwrap();
+    assert!(followed.look().unwrap_err().to_string().contains("has not signed it"));
+    assert!(Followed::open(&path, &collector).is_err());
+    fs::write(&path, "half").unwrap();
+    assert!(followed.look().unwrap_err().to_string().contains("not whole"));
+    assert!(authority.revoke(&[]).is_err(), "what was on it would be lost");
+    fs::remove_file(&path).unwrap();
+    assert!(followed.look().unwrap_err().to_string().contains("it is gone") && !followed.look().unwrap());
+    assert!(followed.has(&one.certificate) && !followed.has(&two.certificate));
+}

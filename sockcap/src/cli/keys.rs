@@ -30,8 +30,8 @@ Examples:
   sockcap keys host node1 c1 c2 --together";
 
 const REVOKE_HELP: &str = "\
-Copy revoked.crl to the collector, beside its key or where its --revoked says. A collector that runs reads it within a second: it
-ends the connections of these keys and accepts no more of them.
+Copy revoked.crl to the collector, beside its key or where its --revoked says. A collector that
+runs reads it within a second, ends the connections of these keys and accepts no more of them.
 
 Examples:
   sockcap keys revoke web1
@@ -101,8 +101,6 @@ pub(crate) struct Hosts {
     #[arg(long)]
     pub(crate) replace: bool,
     /// One key for all of them, called after the first: a machine and its containers
-    ///
-    /// What they say of the machine that they run on is believed of each other.
     #[arg(long)]
     pub(crate) together: bool,
 }
