@@ -227,14 +227,14 @@ mod tests {
         table(&some(), None, &mut out).unwrap();
         let wanted = "
 clocks, against that of web:
-HOST                               OFFSET  MAY BE OFF            SKEW      ±PPM  FOUND BY
-web                                     -           -               -         -  the common clock
-db                  +3 h 0 min 0.123457 s    ±46.2 µs     +150.04 ppm      1.44  2410 messages, 2 of the fastest contradict the others
+HOST                  OFFSET  MAY BE OFF         SKEW     ±PPM  FOUND BY
+web                        -           -            -        -  the common clock
+db     +3 h 0 min 0.123457 s    ±46.2 µs  +150.04 ppm     1.44  2410 messages, 2 of the fastest contradict the others
   set back by 1.500000 s at 2023-11-14T22:13:20.000Z ± 40.0 ms
-log                              −2.00 µs     unknown       +1.00 ppm   unknown  1 message in one direction only
-far1                                    -           -               -         -  best connected of its group
-far2                                    0    ±9.00 ms           0 ppm   unknown  6 messages, against far1
-alone                                   -           -               -         -  no messages
+log                 −2.00 µs     unknown    +1.00 ppm  unknown  1 message in one direction only
+far1                       -           -            -        -  best connected of its group
+far2                       0    ±9.00 ms        0 ppm  unknown  6 messages, against far1
+alone                      -           -            -        -  no messages
 no messages lead from web to far1, alone: their times are as their clocks have them; record a host that talks to both
 ";
         assert_eq!(String::from_utf8(out).unwrap(), wanted);
@@ -264,14 +264,14 @@ no messages lead from web to far1, alone: their times are as their clocks have t
         table(&clocks, None, &mut out).unwrap();
         let wanted = "
 clocks, against that of web:
-HOST                               OFFSET  MAY BE OFF            SKEW      ±PPM  FOUND BY
-web                                     -           -               -         -  the common clock
-db                  +3 h 0 min 0.123457 s    ±46.2 µs     +150.04 ppm      1.44  2410 messages, 2 of the fastest contradict the others
+HOST                  OFFSET  MAY BE OFF         SKEW     ±PPM  FOUND BY
+web                        -           -            -        -  the common clock
+db     +3 h 0 min 0.123457 s    ±46.2 µs  +150.04 ppm     1.44  2410 messages, 2 of the fastest contradict the others
   set back by 1.500000 s at 2023-11-14T22:13:20.000Z ± 40.0 ms
-log                              −2.00 µs     unknown       +1.00 ppm   unknown  1 message in one direction only
-far1                                    0    ±12.0 ms           0 ppm   unknown  6 messages and timestamps exchanged with the collector
-far2                                    0    ±12.0 ms           0 ppm   unknown  6 messages and 7 exchanges with the collector
-alone                                   0    ±12.0 ms           0 ppm   unknown  1 exchange with the collector
+log                 −2.00 µs     unknown    +1.00 ppm  unknown  1 message in one direction only
+far1                       0    ±12.0 ms        0 ppm  unknown  6 messages and timestamps exchanged with the collector
+far2                       0    ±12.0 ms        0 ppm  unknown  6 messages and 7 exchanges with the collector
+alone                      0    ±12.0 ms        0 ppm  unknown  1 exchange with the collector
 messages and timestamps exchanged with the collector disagree about the clock of db: by +50.000 ms, more than both together may be off (±7.60 ms); one of them is wrong, and all times are by messages
 passed over of what was exchanged with the collector: 3 lines that are damaged or cannot be
 passed over of what was exchanged with the collector: 1 exchange of a boot without logs or of a time that the clock showed twice

@@ -98,7 +98,8 @@ fn parse_from(arguments: &[OsString], user: Option<PathBuf>) -> Result<Cli, Fail
 
 /// What the definitions make of the arguments without files; help is laid out.
 fn plainly(arguments: &[OsString]) -> Result<Cli, clap::Error> {
-    let matches = help::laid_out(Cli::command()).try_get_matches_from(arguments)?;
+    let matches = help::laid_out(Cli::command(), arguments.iter().any(|one| one == "-h"))
+        .try_get_matches_from(arguments)?;
     Cli::from_arg_matches(&matches)
 }
 

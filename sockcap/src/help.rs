@@ -12,11 +12,12 @@ const HARD: char = '\u{a0}';
 /// A group that is longer than this may be broken: hardly a line has room for it beside the flags.
 const LONGEST: usize = 48;
 
-/// The definitions with groups that stay together.
-pub(crate) fn laid_out(command: Command) -> Command {
+/// The definitions with groups that stay together. `short` help has lists of values in the line.
+pub(crate) fn laid_out(command: Command, short: bool) -> Command {
     let about = command.get_about().map(together);
     let long = command.get_long_about().map(together);
-    let mut command = command.mut_args(argument).mut_subcommands(laid_out);
+    let mut command =
+        command.mut_args(|one| argument(one, short)).mut_subcommands(|one| laid_out(one, short));
     if let Some(about) = about {
         command = command.about(about);
     }
@@ -37,12 +38,12 @@ pub(crate) fn print(error: &clap::Error) {
 }
 
 /// An argument whose help has all that clap would put behind it, in groups.
-fn argument(argument: Arg) -> Arg {
+fn argument(argument: Arg, short: bool) -> Arg {
     let mut groups = Vec::new();
     let takes_value = matches!(argument.get_action(), ArgAction::Set | ArgAction::Append);
     let default: Vec<String> =
         argument.get_default_values().iter().map(|value| value.to_string_lossy().into_owned()).collect();
-    let is_list = argument.get_possible_values().iter().any(|value| value.get_help().is_some());
+    let is_list = !short && argument.get_possible_values().iter().any(|value| value.get_help().is_some());
     if takes_value && !argument.is_hide_default_value_set() && !default.is_empty() {
         groups.push(format!("[default: {}]", default.join(" ")));
     }

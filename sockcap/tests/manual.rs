@@ -125,8 +125,8 @@ fn zsh_completes() {
     let script = script("zsh", directory.path());
     reads("zsh", &["-fn", script.to_str().unwrap()]);
     // What the line editor has: the words, which of them is written, and a function that shows what is found.
-    let shows = "_describe() { local list=\"${@[-1]}\"; for list in dirs other; do [[ \" $* \" == *\" $list \"* ]] && \
-                 print -rl -- \"${${(P)list[@]}%%:*}\"; done; return 0 }";
+    let shows = "_describe() { local list one; for list in dirs other; do [[ \" $* \" == *\" $list \"* ]] && \
+                 for one in \"${(@P)list}\"; do print -r -- \"${one%%:*}\"; done; done; return 0 }";
     check("zsh", |line| {
         let list: Vec<String> = line.split(' ').map(|word| format!("'{word}'")).collect();
         let call = format!(

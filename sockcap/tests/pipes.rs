@@ -74,7 +74,7 @@ fn output_that_nobody_reads_is_no_error() {
     for more in [&["--help"][..], &["help"], &["help", "report"], &["report", "--help"], &["--version"]] {
         commands.push(more.to_vec());
     }
-    fs::write(path.join("truth.csv"), "child,parent\n1,0\n").unwrap();
+    fs::write(path.join("truth.csv"), "child,parent\n0,\n").unwrap();
     for more in [&["score", "--truth", "truth.csv"][..], &["score", "--truth", "truth.csv", "--json"]] {
         commands.push(more.to_vec());
     }

@@ -232,7 +232,7 @@ fn report_runs_what_it_lacks_and_again_what_is_out_of_date() {
 fn info_and_dump_show_what_was_recorded() {
     let directory = tempfile::tempdir().unwrap();
     run(&["record", "--host", "web1", "--", "/usr/bin/python3", "-c", ECHO], directory.path());
-    let info = text(&run(&["info"], directory.path()).stdout);
+    let info = text(&run(&["info", "--processes"], directory.path()).stdout);
     assert!(info.contains("web1") && info.contains("python3 -c"), "{info}");
     assert!(info.contains("'sockcap reconcile' makes them"), "{info}");
 

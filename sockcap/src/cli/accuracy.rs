@@ -110,7 +110,7 @@ are as wrong as the clocks, and nothing corrects them.
 Examples:
   sockcap skew --host WS2=30ms --uncorrected --to skewed
   sockcap skew --host WS2=-2s,50 --host DB1=1ms --at 0 --to skewed
-  sockcap skew -d skewed --host WS2=-2s,50 --at 0 --remove --to back";
+  sockcap skew -d skewed --at 0 --remove --to back --host WS2=-2s,50";
 
 #[derive(Debug, Args)]
 pub(crate) struct Skew {

@@ -44,7 +44,7 @@ pub(super) const INFO_HELP: &str = "\
 Examples:
   sockcap info
   sockcap info --processes
-  sockcap info -d made --json";
+  sockcap info --json";
 
 pub(super) const DUMP_HELP: &str = "\
 Examples:

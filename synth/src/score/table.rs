@@ -38,18 +38,33 @@ impl Display for Score {
         )?;
         let error = percent(confidence.calibration_error);
         writeln!(f, "{:NAME$} {error:>9}", "expected calibration error")?;
-        let counted =
-            |count: u64, what: &str| if count > 0 { format!(", {count} {what}") } else { String::new() };
+        let counted = |count: u64, one: &str, many: &str| match count {
+            0 => String::new(),
+            1 => format!(", 1 {one}"),
+            _ => format!(", {count} {many}"),
+        };
         writeln!(
             f,
             "\n{}, {}{}{}{}{}{}",
             plural(population.calls, "call"),
             plural(population.roots, "root"),
-            counted(population.roots_with_a_parent, "of them given a parent"),
-            counted(population.excluded, "excluded"),
-            counted(population.calls_without_truth, "unknown to the truth"),
-            counted(population.truth_without_calls, "of the truth not in the trace"),
-            counted(population.adopted, "whose parent is not in the trace, and which count to the one above"),
+            counted(population.roots_with_a_parent, "of them given a parent", "of them given a parent"),
+            counted(population.excluded, "call excluded", "calls excluded"),
+            counted(
+                population.calls_without_truth,
+                "call that the truth does not know",
+                "calls that the truth does not know"
+            ),
+            counted(
+                population.truth_without_calls,
+                "of the truth that is not in the trace",
+                "of the truth that are not in the trace"
+            ),
+            counted(
+                population.adopted,
+                "whose parent is not in the trace, and which counts to the one above",
+                "whose parent is not in the trace, and which count to the one above"
+            ),
         )?;
         paths(
             f,
