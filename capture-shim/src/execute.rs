@@ -10,14 +10,17 @@ use socket_log::layout::state as progress;
 use crate::hooks::{real, types};
 use crate::inherit::Complete;
 use crate::process::{event, set_progress};
+use crate::unseen::{self, Program};
 use crate::{descriptors, environment};
 
 /// Runs another program in the place of this one. Comes back only if that fails.
-pub(crate) fn replace(call: impl FnOnce() -> c_int) -> c_int {
+pub(crate) fn replace(program: &Program, call: impl FnOnce() -> c_int) -> c_int {
+    let said = unseen::becomes(program);
     event(ProcessEvent::Exec, 0);
     set_progress(progress::REPLACED);
     let result = call();
     set_progress(progress::RUNNING);
+    said.take_back();
     result
 }
 
@@ -25,7 +28,7 @@ type Strings = *const *const c_char;
 
 /// Defines stand-ins for the functions that name a program in one word.
 macro_rules! with_environment {
-    ($($name:ident($program:ident: $of:ty);)*) => {$(
+    ($($name:ident($program:ident: $of:ty) $named:expr;)*) => {$(
         /// # Safety
         /// As the function that it is called after.
         pub(crate) unsafe fn $name(
@@ -36,15 +39,15 @@ macro_rules! with_environment {
         ) -> c_int {
             let mut complete = Complete::new();
             // SAFETY: the program's own call and environment.
-            replace(|| unsafe { real($program, arguments, complete.of(environment)) })
+            replace(&$named, || unsafe { real($program, arguments, complete.of(environment)) })
         }
     )*};
 }
 
 with_environment! {
-    execve(path: *const c_char);
-    execvpe(file: *const c_char);
-    fexecve(fd: c_int);
+    execve(path: *const c_char) Program::Path(path);
+    execvpe(file: *const c_char) Program::Name(file);
+    fexecve(fd: c_int) Program::Opened;
 }
 
 /// # Safety
@@ -72,8 +75,9 @@ pub(crate) unsafe fn execveat(
     flags: c_int,
 ) -> c_int {
     let mut complete = Complete::new();
+    let program = if directory == libc::AT_FDCWD { Program::Path(path) } else { Program::Opened };
     // SAFETY: the program's own call and environment.
-    replace(|| unsafe { real(directory, path, arguments, complete.of(environment), flags) })
+    replace(&program, || unsafe { real(directory, path, arguments, complete.of(environment), flags) })
 }
 
 /// # Safety
@@ -97,6 +101,7 @@ pub(crate) unsafe fn spawn(
             unsafe { *child = pid };
         }
         event(ProcessEvent::Spawn, pid);
+        unseen::began(&Program::Name(path), pid as u32);
     }
     result
 }

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use message_trace::parallel;
 use message_trace::{DataDir, Progress};
 use socket_log::layout::{lost, state};
-use socket_log::{Damage, Header, OpenError};
+use socket_log::{Ancestor, Damage, Header, OpenError};
 
+use crate::ancestors;
 use crate::capture::{Capture, Flow, LogFile, NONE, Naming};
 use crate::column::Column;
 use crate::error::Error;
@@ -43,6 +44,7 @@ pub(crate) fn read(
         namespaces: Namespaces::default(),
         homes: Vec::new(),
         children: Vec::new(),
+        ancestors: Vec::new(),
     };
     parallel::in_order(
         threads,
@@ -70,6 +72,8 @@ struct Reader {
     homes: Vec<Home>,
     /// The processes that processes started: by whom, their numbers, and when.
     children: Vec<(u32, u32, i64)>,
+    /// The processes that they come from, by their places.
+    ancestors: Vec<(u32, Vec<Ancestor>)>,
 }
 
 impl Reader {
@@ -125,6 +129,9 @@ impl Reader {
             name_ids.push(capture.names.intern(name)?)?;
         }
         drop(names);
+        if !header.ancestors.is_empty() {
+            self.ancestors.push((place, header.ancestors.clone()));
+        }
         self.children.extend(children.into_iter().map(|(pid, time)| (place, pid, time)));
         let name = |local: u32| name_ids.get(local as usize).copied().unwrap_or(NO_NAME);
         let mut numbers = Places::default();
@@ -160,11 +167,12 @@ impl Reader {
 
     /// Puts each process where it ran, and each flow where its socket is.
     fn finish(self) -> Capture {
-        let Reader { mut capture, machines, namespaces, mut homes, children, .. } = self;
+        let Reader { mut capture, machines, namespaces, mut homes, children, ancestors, .. } = self;
         machines::settle(&mut homes);
         for (process, home) in capture.processes.iter_mut().zip(homes) {
             (process.kernel, process.machine) = (home.kernel, home.machine);
         }
+        ancestors::add(&mut capture.processes, &ancestors);
         process::start_by_parents(&mut capture.processes, &children);
         let of_namespaces = namespaces.machines(machines.count());
         let Capture { flows, processes, .. } = &mut capture;

@@ -202,6 +202,7 @@ impl Reading {
             | Record::Fingerprint { .. }
             | Record::EndOfFile { .. }
             | Record::Call(_)
+            | Record::Unseen { .. }
             | Record::Thread { .. } => {}
         }
         Ok(())

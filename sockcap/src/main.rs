@@ -10,6 +10,7 @@ mod output;
 mod page;
 mod progress;
 mod stages;
+mod tidy;
 mod visibility;
 mod words;
 

@@ -2,7 +2,9 @@
 
 use std::mem::offset_of;
 
-use crate::layout::{Anchor, CHUNK_BYTES, FileHeader, HEADER_BYTES, KEEPS_NEWEST, MAGIC, VERSION, lost};
+use crate::layout::{
+    ANCESTORS_BYTES, Anchor, CHUNK_BYTES, FileHeader, HEADER_BYTES, KEEPS_NEWEST, MAGIC, VERSION, lost,
+};
 
 /// What a log's header says of the process.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,12 +35,41 @@ pub struct Header {
     pub source: u32,
     /// The inode of the process's network namespace when the log began; 0 where it is not known.
     pub namespace: u64,
+    /// The processes that it comes from, as far as they were recorded, the nearest last.
+    pub ancestors: Vec<Ancestor>,
+    /// How many of the processes of its family used sockets and have no log, as there was no room for one.
+    pub without_log: u64,
+    /// The chunks that were handed out: as many as the log can have records in, unless it was damaged.
+    pub chunks: u32,
     /// The host's name.
     pub host: String,
     /// The path of the executable.
     pub executable: String,
     /// The arguments, the program's name first; cut where they were too long for the header.
     pub arguments: Vec<String>,
+}
+
+/// A process from which another one comes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ancestor {
+    /// Its id.
+    pub pid: u32,
+    /// When it began, in nanoseconds since the Unix epoch.
+    pub start: i64,
+    /// The name of the file that it was started as.
+    pub name: String,
+}
+
+impl Ancestor {
+    /// Those in a header's field. What makes no sense there is passed over.
+    fn parse(field: &str) -> Vec<Ancestor> {
+        let one = |entry: &str| {
+            let mut parts = entry.splitn(3, ':');
+            let (pid, start, name) = (parts.next()?, parts.next()?, parts.next()?);
+            Some(Ancestor { pid: pid.parse().ok()?, start: start.parse().ok()?, name: name.to_owned() })
+        };
+        field.split(',').filter_map(one).collect()
+    }
 }
 
 impl Header {
@@ -105,6 +136,9 @@ pub(crate) fn parse_header(page: &[u8]) -> Result<Header, HeaderProblem> {
         has_positions: word(offset_of!(FileHeader, keeps_newest)) == KEEPS_NEWEST,
         source: word(offset_of!(FileHeader, source)),
         namespace: long(offset_of!(FileHeader, namespace)),
+        ancestors: Ancestor::parse(&first_text(bytes(offset_of!(FileHeader, ancestors), ANCESTORS_BYTES))),
+        without_log: long(offset_of!(FileHeader, without_log)),
+        chunks: word(offset_of!(FileHeader, chunks)),
         host: first_text(bytes(offset_of!(FileHeader, host), 128)),
         executable: first_text(bytes(offset_of!(FileHeader, executable), 1024)),
         arguments: texts(bytes(offset_of!(FileHeader, arguments), 2048)),
@@ -138,7 +172,7 @@ mod tests {
         let mut log = LogWriter::new("alpha", 7, "/bin/x");
         log.set_arguments(&["x", "-v"]).set_parent(3).set_boot_id(*b"0123456789abcdef");
         log.set_source(source::PACKETS).set_namespace(0x1_0000_0002).set_state(state::EXITED);
-        log.set_start(500).set_epoch(EPOCH + 1);
+        log.set_start(500).set_epoch(EPOCH + 1).set_ancestors("1:5:init,x:6:no,3:17:a:b");
         let Ok(header) = parse_header(&log.bytes()) else { panic!("no header") };
         let start = Anchor { ticks: 500, monotonic: 500, realtime: EPOCH + 501 };
         let expected = Header {
@@ -155,6 +189,12 @@ mod tests {
             has_positions: false,
             source: source::PACKETS,
             namespace: 0x1_0000_0002,
+            ancestors: vec![
+                Ancestor { pid: 1, start: 5, name: "init".into() },
+                Ancestor { pid: 3, start: 17, name: "a:b".into() },
+            ],
+            without_log: 0,
+            chunks: 0,
             host: "alpha".into(),
             executable: "/bin/x".into(),
             arguments: vec!["x".into(), "-v".into()],

@@ -8,7 +8,7 @@ use analyze::naming::Aliases;
 use jiff::Timestamp;
 use message_trace::{DataDir, Import, table};
 use reconcile::Reconciliation;
-use reconcile::blind_spots::{BlindSpots, Missing, UnseenEnd, command_line};
+use reconcile::blind_spots::{BlindSpots, Unseen, UnseenEnd, command_line};
 use reconcile::import::Captured;
 use socket_log::layout::{lost, state};
 use socket_log::{Header, Log, Record};
@@ -16,7 +16,7 @@ use socket_log::{Header, Log, Record};
 use crate::cli::Info;
 use crate::error::Error;
 use crate::output::{bytes, counted};
-use crate::{clocks, stages, words};
+use crate::{clocks, stages, tidy, words};
 
 /// How many lines a list of what was not seen has at most.
 const MOST_LISTED: usize = 20;
@@ -25,6 +25,7 @@ pub(crate) fn run(arguments: &Info) -> Result<ExitCode, Error> {
     let data = arguments.data.dir();
     let aliases = stages::aliases(&data, arguments.aliases.as_deref())?;
     let mut out = BufWriter::new(io::stdout().lock());
+    tidy::tidy(&data);
     let logs = data.logs()?;
     let imports = data.imported()?;
     if logs.is_empty() && imports.is_empty() && !data.messages().exists() {
@@ -157,8 +158,8 @@ fn not_seen(spots: &BlindSpots, out: &mut impl Write) -> io::Result<()> {
                 .collect::<Vec<_>>(),
         ),
         (
-            "started by a recorded process, without a log (static, Go or setuid programs, or no room for a log)",
-            spots.missing.iter().map(missing).collect(),
+            "programs that recorded processes began, of which nothing is recorded",
+            spots.unseen.iter().map(unseen).collect(),
         ),
         (
             "connections whose other end is on a recorded host and was not recorded",
@@ -174,13 +175,17 @@ fn not_seen(spots: &BlindSpots, out: &mut impl Write) -> io::Result<()> {
             writeln!(out, "  and {} more", list.len() - MOST_LISTED)?;
         }
     }
+    if spots.without_log > 0 {
+        writeln!(out, "\nprocesses that used sockets and found no room for a log: {}", spots.without_log)?;
+    }
     Ok(())
 }
 
-fn missing(process: &Missing) -> String {
-    let Missing { pid, by, replaced } = process;
-    let how = if *replaced { "which was" } else { "started by" };
-    format!("pid {pid} on {}, {how} pid {}: {}", by.host, by.pid, by.command)
+fn unseen(program: &Unseen) -> String {
+    let Unseen { program, cause, pid, by } = program;
+    let how = if *pid == by.pid { "which was" } else { "started by" };
+    let program = program.replace(char::is_control, " ");
+    format!("{program} ({cause}): pid {pid} on {}, {how} pid {}: {}", by.host, by.pid, by.command)
 }
 
 fn unseen_end(end: &UnseenEnd) -> String {
