@@ -69,7 +69,11 @@ fn hand_over(user: uid_t) {
     let path: &mut Text<PATH> = memory.text();
     start::push_home(path);
     let path = path.as_c_str();
-    let is_writable = raw::status(path).is_none_or(|status| status.st_mode & 0o7 == 0o7);
+    if raw::status(path).is_none() {
+        // The new user may not be let to.
+        start::make_directories();
+    }
+    let is_writable = raw::status(path).is_some_and(|status| status.st_mode & 0o7 == 0o7);
     let is_open = is_writable && is_open_to_all(path);
     if !is_open {
         keep::directory();
@@ -86,8 +90,7 @@ fn hand_over(user: uid_t) {
     }
 }
 
-/// Whether every user is let through to the directory `path`, as far as the modes say; also where it is not there yet, as it
-/// will then be made so.
+/// Whether every user is let through to the directory `path`, as far as the modes say.
 fn is_open_to_all(path: &CStr) -> bool {
     let Some(mut memory) = Scratch::new() else { return false };
     let prefix: &mut Text<PATH> = memory.text();
