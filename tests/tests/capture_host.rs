@@ -182,7 +182,8 @@ fn a_user_who_may_not_open_the_log_again_goes_on_logging() {
 
 /// Puts a link to the file VICTIM in the place of its own log, and becomes another user.
 const LINK: &str = r#"
-import glob, os
+import glob, os, socket
+socket.socket()
 [log] = glob.glob(os.environ["SOCKCAP_DIR"] + f"/hosts/host/{os.getpid()}-*.sclog")
 os.unlink(log); os.symlink(os.environ["VICTIM"], log)
 if os.geteuid() == 0: os.setuid(65534)
