@@ -8,7 +8,8 @@ use socket_log::encode;
 
 use crate::fds::{self, Entry};
 use crate::hooks::types;
-use crate::{clock, describe, lifecycle, log, remembered};
+use crate::log::{self, Standing};
+use crate::{clock, describe, keep, lifecycle, remembered};
 
 /// # Safety
 /// As `dup`.
@@ -22,6 +23,7 @@ pub(crate) unsafe fn dup(real: types::dup, old: c_int) -> c_int {
 /// # Safety
 /// As `dup2`.
 pub(crate) unsafe fn dup2(real: types::dup2, old: c_int, new: c_int) -> c_int {
+    keep::make_way(new);
     // SAFETY: the program's own call.
     let result = unsafe { real(old, new) };
     replaced(old, result);
@@ -31,6 +33,7 @@ pub(crate) unsafe fn dup2(real: types::dup2, old: c_int, new: c_int) -> c_int {
 /// # Safety
 /// As `dup3`.
 pub(crate) unsafe fn dup3(real: types::dup3, old: c_int, new: c_int, flags: c_int) -> c_int {
+    keep::make_way(new);
     // SAFETY: the program's own call.
     let result = unsafe { real(old, new, flags) };
     replaced(old, result);
@@ -64,12 +67,27 @@ pub(crate) fn duplicated(old: c_int, new: c_int) {
     if new < 0 || new == old {
         return;
     }
+    let writer = match log::standing() {
+        Standing::Writes(writer) => writer,
+        // To make a descriptor is not to use it: what it is will be asked then.
+        Standing::Silent(_) => {
+            fds::take(new);
+            return;
+        }
+        Standing::Aside => return,
+    };
     let entry = describe::resolve(old, fds::get(old));
-    let Some(writer) = log::writer() else { return };
-    if fds::set(writer, new, entry) && !entry.is_other() {
+    if fds::set(writer.state(), new, entry) && !entry.is_other() {
         remembered::copy(Some(old), new);
         let now = clock::now();
         writer.record(&encode::duplicate(now, entry.flow(), old, new), now);
+    }
+}
+
+/// `fd` is new and of no kind that is captured.
+pub(crate) fn is_other(fd: c_int) {
+    if let Some(state) = log::state_of_table() {
+        fds::set(state, fd, Entry::OTHER);
     }
 }
 

@@ -11,6 +11,7 @@ use socket_log::layout::lost;
 use crate::fds::{self, Entry, Kind};
 use crate::log::{self, Writer};
 use crate::options::options;
+use crate::text::{PATH, Scratch};
 use crate::{clock, lifecycle, positions, raw, remembered, start, watch};
 
 /// Asks for the kernel's id of a socket's network namespace, of Linux 5.14 on; before, it is an error without effect.
@@ -139,10 +140,6 @@ pub(crate) fn verify(fd: c_int, entry: Entry) -> Entry {
 #[cold]
 #[inline(never)]
 fn find(fd: c_int) -> Entry {
-    let Some(writer) = log::writer() else {
-        start::miss(fd);
-        return Entry::OTHER;
-    };
     let nature = match raw::socket_option::<c_int>(fd, libc::SO_TYPE) {
         Ok(_) => Nature::UNKNOWN,
         Err(error) if -error as c_int == libc::EPERM => match remembered::get(fd) {
@@ -151,13 +148,14 @@ fn find(fd: c_int) -> Entry {
         },
         Err(error) => {
             // Only a descriptor that is open and no socket is worth remembering.
-            if -error as c_int == libc::ENOTSOCK
-                && let Err(other) = fds::replace(writer, fd, Entry::UNKNOWN, Entry::OTHER)
-            {
-                return other;
-            }
-            return Entry::OTHER;
+            let state = if -error as c_int == libc::ENOTSOCK { log::state_of_table() } else { None };
+            let found = state.map(|state| fds::replace(state, fd, Entry::UNKNOWN, Entry::OTHER));
+            return found.and_then(Result::err).unwrap_or(Entry::OTHER);
         }
+    };
+    let Some(writer) = log::writer() else {
+        start::miss(fd);
+        return Entry::OTHER;
     };
     let entry = adopt(writer, fd, Origin::Found, 0, &nature);
     if !entry.is_other() {
@@ -184,22 +182,59 @@ fn name_found(writer: Writer, fd: c_int, entry: Entry) {
     name(writer, fd, entry, role, &local, &peer);
 }
 
-/// Remembers all sockets that there are, while the kernel can be asked.
-pub(crate) fn remember_all() {
-    remembered::begin();
-    for fd in 0..remembered::LIMIT as c_int {
-        let entry = resolve(fd, fds::get(fd));
-        if entry.flow() != 0 && remembered::get(fd).is_none() {
-            let ask = |option| raw::socket_option::<c_int>(fd, option).unwrap_or(0);
-            let number = |option| raw::socket_option::<u64>(fd, option).unwrap_or(0);
-            let (cookie, namespace) = (number(libc::SO_COOKIE), number(SO_NETNS_COOKIE));
-            let (domain, kind) = (ask(libc::SO_DOMAIN), ask(libc::SO_TYPE));
-            let protocol = ask(libc::SO_PROTOCOL);
-            remembered::put(fd, Nature { domain, kind, protocol, cookie, namespace });
-            let listens = ask(libc::SO_ACCEPTCONN) != 0;
-            remembered::name(fd, &Name::local(fd), &Name::peer(fd), listens);
+/// Calls `with` for the descriptors that are open, of those that can be remembered, until it returns true; whether it did.
+fn any_open(mut with: impl FnMut(c_int) -> bool) -> bool {
+    const PIECE: usize = 512;
+    const { assert!(PIECE * size_of::<libc::pollfd>() <= PATH) };
+    let Some(mut memory) = Scratch::new() else { return (0..remembered::LIMIT as c_int).any(with) };
+    let piece = memory.words::<libc::pollfd>(PIECE);
+    for first in (0..remembered::LIMIT).step_by(PIECE) {
+        for (index, asked) in piece.iter_mut().enumerate() {
+            *asked = libc::pollfd { fd: (first + index) as c_int, events: 0, revents: 0 };
+        }
+        // To ask for each whether it is open would be as many calls.
+        let is_told = raw::poll(piece);
+        let is_open = |asked: &&libc::pollfd| !is_told || asked.revents & libc::POLLNVAL == 0;
+        if piece.iter().filter(is_open).any(|asked| with(asked.fd)) {
+            return true;
         }
     }
+    false
+}
+
+/// Whether the process has a socket of a captured kind.
+pub(crate) fn any_socket() -> bool {
+    any_open(|fd| {
+        fds::get(fd).flow() != 0
+            || raw::socket_option::<c_int>(fd, libc::SO_DOMAIN).is_ok_and(fds::is_captured)
+    })
+}
+
+/// Remembers all sockets that there are, while the kernel can be asked. Whether there are any.
+pub(crate) fn remember_all() -> bool {
+    let mut any = false;
+    any_open(|fd| {
+        let ask = |option| raw::socket_option::<c_int>(fd, option);
+        if let Ok(domain) = ask(libc::SO_DOMAIN)
+            && fds::is_captured(domain)
+        {
+            any = true;
+            remembered::begin();
+            if remembered::get(fd).is_none() {
+                let ask = |option| ask(option).unwrap_or(0);
+                let number = |option| raw::socket_option::<u64>(fd, option).unwrap_or(0);
+                let (cookie, namespace) = (number(libc::SO_COOKIE), number(SO_NETNS_COOKIE));
+                let (kind, protocol) = (ask(libc::SO_TYPE), ask(libc::SO_PROTOCOL));
+                remembered::put(fd, Nature { domain, kind, protocol, cookie, namespace });
+                let listens = ask(libc::SO_ACCEPTCONN) != 0;
+                remembered::name(fd, &Name::local(fd), &Name::peer(fd), listens);
+            }
+        }
+        false
+    });
+    // Those that are made later are remembered too.
+    remembered::begin();
+    any
 }
 
 /// What a socket is, as far as its maker says: for where the kernel may not be asked.
@@ -287,10 +322,10 @@ fn number_flow(
     };
     let entry = if entry.is_other() { entry } else { entry.of(cookie).in_domain(domain) };
     if origin == Origin::Found {
-        if let Err(other) = fds::replace(writer, fd, Entry::UNKNOWN, entry) {
+        if let Err(other) = fds::replace(writer.state(), fd, Entry::UNKNOWN, entry) {
             return other; // Another thread was first.
         }
-    } else if !fds::set(writer, fd, entry) {
+    } else if !fds::set(writer.state(), fd, entry) {
         writer.lose(lost::DESCRIPTOR);
         return Entry::OTHER;
     }
@@ -341,7 +376,7 @@ pub(crate) fn stays(writer: Writer, fd: c_int, entry: Entry, local: &Name, peer:
     let stays = !options().filters_ports() || selects(local, peer);
     if !stays {
         // Fails when the descriptor was closed meanwhile, and then there is nothing to do.
-        let _ = fds::replace(writer, fd, entry, Entry::OTHER);
+        let _ = fds::replace(writer.state(), fd, entry, Entry::OTHER);
     }
     stays
 }
@@ -399,7 +434,7 @@ fn log_names(
     let [own, other] = [local, peer].map(Name::as_bytes);
     writer.names(encode::endpoints_parts(now, entry.flow(), role, own, other, peer_pid, connect), now);
     // Fails when the descriptor was closed or named meanwhile, and then there is nothing to do.
-    let _ = fds::replace(writer, fd, entry, entry.named());
+    let _ = fds::replace(writer.state(), fd, entry, entry.named());
 }
 
 /// The process at the other end of a unix socket; 0 where there is none.

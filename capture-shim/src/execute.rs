@@ -10,15 +10,18 @@ use socket_log::layout::state as progress;
 use crate::hooks::{real, types};
 use crate::inherit::Complete;
 use crate::process::{event, set_progress};
+use crate::unseen::{self, Program};
 use crate::{descriptors, environment};
 
 /// Runs another program in the place of this one, which will load this library unless that was `refused`. Comes back only
 /// if that fails.
-pub(crate) fn replace(refused: c_int, call: impl FnOnce() -> c_int) -> c_int {
-    event(ProcessEvent::Exec, refused);
+pub(crate) fn replace(program: &Program, refused: c_int, call: impl FnOnce() -> c_int) -> c_int {
+    let said = unseen::becomes(program, refused);
+    event(ProcessEvent::Exec, 0);
     set_progress(progress::REPLACED);
     let result = call();
     set_progress(progress::RUNNING);
+    said.take_back();
     result
 }
 
@@ -26,7 +29,7 @@ type Strings = *const *const c_char;
 
 /// Defines stand-ins for the functions that name a program in one word.
 macro_rules! with_environment {
-    ($($name:ident($program:ident: $of:ty);)*) => {$(
+    ($($name:ident($program:ident: $of:ty) $named:expr;)*) => {$(
         /// # Safety
         /// As the function that it is called after.
         pub(crate) unsafe fn $name(
@@ -37,15 +40,15 @@ macro_rules! with_environment {
         ) -> c_int {
             let (mut complete, refused) = (Complete::new(), environment::refusal());
             // SAFETY: the program's own call and environment.
-            replace(refused, || unsafe { real($program, arguments, complete.of(variables, refused)) })
+            replace(&$named, refused, || unsafe { real($program, arguments, complete.of(variables, refused)) })
         }
     )*};
 }
 
 with_environment! {
-    execve(path: *const c_char);
-    execvpe(file: *const c_char);
-    fexecve(fd: c_int);
+    execve(path: *const c_char) Program::Path(path);
+    execvpe(file: *const c_char) Program::Name(file);
+    fexecve(fd: c_int) Program::Opened;
 }
 
 /// # Safety
@@ -73,8 +76,11 @@ pub(crate) unsafe fn execveat(
     flags: c_int,
 ) -> c_int {
     let (mut complete, refused) = (Complete::new(), environment::refusal());
+    let program = if directory == libc::AT_FDCWD { Program::Path(path) } else { Program::Opened };
     // SAFETY: the program's own call and environment.
-    replace(refused, || unsafe { real(directory, path, arguments, complete.of(variables, refused), flags) })
+    replace(&program, refused, || unsafe {
+        real(directory, path, arguments, complete.of(variables, refused), flags)
+    })
 }
 
 /// # Safety
@@ -99,6 +105,7 @@ pub(crate) unsafe fn spawn(
             unsafe { *child = pid };
         }
         event(ProcessEvent::Spawn, pid);
+        unseen::began(&Program::Name(path), refused, pid as u32);
     }
     result
 }

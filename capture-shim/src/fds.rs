@@ -9,8 +9,7 @@ use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicPtr, AtomicU64};
 
-use crate::log::Writer;
-use crate::state;
+use crate::state::{self, State};
 
 /// The number of descriptors with an entry: the kernel's own default limit (`fs.nr_open`).
 pub(crate) const LIMIT: usize = 1 << 20;
@@ -31,6 +30,11 @@ pub(crate) enum Kind {
 
 /// The address families that are captured.
 const DOMAINS: [c_int; 4] = [libc::AF_INET, libc::AF_INET6, libc::AF_UNIX, libc::AF_VSOCK];
+
+/// Whether sockets of this family are captured.
+pub(crate) fn is_captured(domain: c_int) -> bool {
+    DOMAINS.contains(&domain)
+}
 
 /// A descriptor's word: kind in the low 8 bits, flags in the next 8, a part of the kernel's id of the socket in the
 /// next 16, flow in the high 32.
@@ -180,17 +184,17 @@ pub(crate) fn get(fd: c_int) -> Entry {
 }
 
 /// Says what `fd` is. False when it is beyond the table.
-pub(crate) fn set(writer: Writer, fd: c_int, entry: Entry) -> bool {
+pub(crate) fn set(state: &State, fd: c_int, entry: Entry) -> bool {
     let Some(word) = word(fd) else { return false };
     word.store(entry.0, Relaxed);
-    writer.state().descriptors.fetch_max(fd as u32 + 1, Relaxed);
+    state.descriptors.fetch_max(fd as u32 + 1, Relaxed);
     true
 }
 
 /// Says what `fd` is if it is still `old`; else returns what it has become.
-pub(crate) fn replace(writer: Writer, fd: c_int, old: Entry, new: Entry) -> Result<(), Entry> {
+pub(crate) fn replace(state: &State, fd: c_int, old: Entry, new: Entry) -> Result<(), Entry> {
     let Some(word) = word(fd) else { return Err(Entry::OTHER) };
-    writer.state().descriptors.fetch_max(fd as u32 + 1, Relaxed);
+    state.descriptors.fetch_max(fd as u32 + 1, Relaxed);
     word.compare_exchange(old.0, new.0, Relaxed, Relaxed).map(drop).map_err(Entry)
 }
 

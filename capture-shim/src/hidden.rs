@@ -45,7 +45,12 @@ pub(crate) fn on_flow<R: Outcome>(api: Api, flow: u32, call: impl FnOnce() -> R)
     let begin = clock::now();
     let result = call();
     // Behind the call: it may have given another thread or a child its turn.
-    if let Some(writer) = log::writer() {
+    let writer = match api {
+        // What another program does, and a library that is loaded, is no use of a socket.
+        Api::POpen | Api::PClose | Api::DlOpenDeepBind => log::existing(),
+        _ => log::writer(),
+    };
+    if let Some(writer) = writer {
         let now = clock::now();
         let what = Call { api, flow, duration: now - begin, result: result.as_number() };
         writer.record(&encode::call(begin, &what), now);

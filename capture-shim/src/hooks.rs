@@ -13,8 +13,8 @@ use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::Relaxed;
 
 use libc::{
-    FILE, epoll_event, fd_set, iovec, loff_t, mmsghdr, msghdr, off_t, pid_t, pollfd, sigset_t, size_t,
-    sockaddr, socklen_t, ssize_t, termios, timespec, timeval, uid_t, winsize,
+    FILE, epoll_event, fd_set, iovec, loff_t, mmsghdr, msghdr, off_t, pid_t, pollfd, rlimit, sigset_t,
+    size_t, sockaddr, socklen_t, ssize_t, termios, timespec, timeval, uid_t, winsize,
 };
 use socket_log::api::Api;
 
@@ -292,6 +292,9 @@ handled {
     pivot_root: (path: *const c_char, old: *const c_char) -> c_int => rights::pivot_root;
     unshare: (flags: c_int) -> c_int => rights::unshare;
     setns: (fd: c_int, kind: c_int) -> c_int => rights::setns;
+    setrlimit | setrlimit64: (resource: c_int, limit: *const rlimit) -> c_int => rights::setrlimit;
+    prlimit | prlimit64:
+        (process: pid_t, resource: c_int, new: *const rlimit, old: *mut rlimit) -> c_int => rights::prlimit;
     prctl: (option: c_int, a: c_long, b: c_long, c: c_long, d: c_long) -> c_int => rights::prctl;
     setuid | seteuid: (user: uid_t) -> c_int => rights::setuid;
     setreuid: (user: uid_t, effective: uid_t) -> c_int => rights::setreuid;

@@ -12,8 +12,10 @@ use crate::raw;
 
 /// Which word of such a mutex is its owner's id; 0 where that was not found out.
 static OWNER: AtomicU32 = AtomicU32::new(0);
-/// The process and its user, as the log's header has them: what a child that may not ask knows of its parent.
+/// The process, its parent and its user, as far as they were asked for: what a child that may not ask knows of its
+/// parent.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
+static PARENT: AtomicU32 = AtomicU32::new(0);
 static USER: AtomicU32 = AtomicU32::new(0);
 
 const WORDS: usize = size_of::<libc::pthread_mutex_t>() / 4;
@@ -40,6 +42,7 @@ fn locked() -> Option<[u32; WORDS]> {
 
 /// Finds out where libc keeps the id, while the kernel can still be asked for it.
 pub(crate) fn learn() {
+    process();
     if let (Some(words), Some(tid)) = (locked(), raw::id(libc::SYS_gettid))
         && let Some(index) = words.iter().position(|word| *word == tid)
     {
@@ -68,13 +71,19 @@ pub(crate) struct Process {
     pub(crate) user: u32,
 }
 
+/// The calling process.
+pub(crate) fn pid() -> u32 {
+    raw::id(libc::SYS_getpid).unwrap_or_else(told_by_libc)
+}
+
 /// Who begins a log here. A child that may not ask is by itself, so its only thread has its number.
 pub(crate) fn process() -> Process {
-    let before = PROCESS.load(Relaxed);
-    let pid = raw::id(libc::SYS_getpid).unwrap_or_else(told_by_libc);
-    let parent = raw::id(libc::SYS_getppid).unwrap_or(before);
+    let pid = pid();
+    if PROCESS.load(Relaxed) != pid {
+        PARENT.store(PROCESS.swap(pid, Relaxed), Relaxed);
+    }
+    let parent = raw::id(libc::SYS_getppid).unwrap_or_else(|| PARENT.load(Relaxed));
     let user = raw::id(libc::SYS_geteuid).unwrap_or_else(|| USER.load(Relaxed));
-    PROCESS.store(pid, Relaxed);
     USER.store(user, Relaxed);
     Process { pid, parent, user }
 }

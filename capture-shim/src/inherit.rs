@@ -10,10 +10,11 @@ use core::sync::atomic::Ordering::Relaxed;
 use crate::environment::{
     DIRECTORY, HOST, OPTIONS, PRELOAD, directory, environ, find, host, option, own_path, present, settings,
 };
+use crate::lineage::{self, ANCESTORS};
 use crate::{identity, raw, tls};
 
 /// How many variables [`Complete`] may add, with the null pointer behind them.
-const ADDED: usize = 3 + OPTIONS.len() + 1;
+const ADDED: usize = 4 + OPTIONS.len() + 1;
 
 /// An environment that has all that a child of a traced program needs: the given one, or one made in a mapping of its
 /// own. Not on the stack, where the program may have left little room (a handler on its alternate stack, say).
@@ -122,6 +123,9 @@ impl Complete {
         if !has_host(given) {
             list.put(HOST, settings.host.as_c_str());
         }
+        if !lineage::is_in(given) {
+            list.put(ANCESTORS, lineage::variable());
+        }
         for (index, (name, text)) in OPTIONS.iter().zip(&settings.options).enumerate() {
             if is_missing(given, index) {
                 list.put(name, text.as_c_str());
@@ -171,6 +175,7 @@ fn is_complete(given: *const *const c_char) -> bool {
     has_library(given)
         && has_directory(given)
         && has_host(given)
+        && lineage::is_in(given)
         && !(0..OPTIONS.len()).any(|index| is_missing(given, index))
 }
 

@@ -8,15 +8,17 @@ use socket_log::encode::{self, Direction, Origin, Role};
 use crate::describe::{self, Name, Nature};
 use crate::fds::{self, Entry, Kind};
 use crate::hooks::types;
-use crate::log::{self, Writer};
-use crate::{aliases, clock, raw, remembered, seccomp, transfer, watch};
+use crate::log::{self, Standing, Writer};
+use crate::{aliases, clock, keep, raw, remembered, seccomp, transfer, watch};
 
 /// # Safety
 /// As `socket`.
 pub(crate) unsafe fn socket(real: types::socket, domain: c_int, kind: c_int, protocol: c_int) -> c_int {
     // SAFETY: the program's own call.
     let fd = unsafe { real(domain, kind, protocol) };
-    if fd >= 0
+    if fd >= 0 && !fds::is_captured(domain) {
+        aliases::is_other(fd);
+    } else if fd >= 0
         && let Some(writer) = log::writer()
     {
         describe::adopt(writer, fd, Origin::Socket, 0, &Nature::made(domain, kind, protocol));
@@ -272,6 +274,10 @@ pub(crate) unsafe fn shutdown(real: types::shutdown, fd: c_int, how: c_int) -> c
 /// As `close`.
 #[inline(always)]
 pub(crate) unsafe fn close(real: types::close, fd: c_int) -> c_int {
+    if keep::has(fd) {
+        raw::set_errno(libc::EBADF);
+        return -1;
+    }
     // Before the call: behind it, another thread may already have been given the number.
     if fds::get(fd) != Entry::UNKNOWN {
         forget(fd);
@@ -282,8 +288,11 @@ pub(crate) unsafe fn close(real: types::close, fd: c_int) -> c_int {
 
 /// A descriptor is about to be closed, or was.
 pub(crate) fn forget(fd: c_int) {
-    let Some(writer) = log::writer() else { return };
-    closed(writer, fd, fds::take(fd));
+    match log::standing() {
+        Standing::Writes(writer) => closed(writer, fd, fds::take(fd)),
+        Standing::Silent(_) => _ = fds::take(fd),
+        Standing::Aside => {}
+    }
 }
 
 fn closed(writer: Writer, fd: c_int, entry: Entry) {
@@ -306,7 +315,7 @@ pub(crate) unsafe fn close_range(
     flags: c_int,
 ) -> c_int {
     // SAFETY: the program's own call.
-    let result = unsafe { real(first, last, flags) };
+    let result = keep::around(first, last, |first, last| unsafe { real(first, last, flags) });
     if result == 0 && flags & libc::CLOSE_RANGE_CLOEXEC as c_int == 0 {
         forget_range(first, last);
     }
@@ -316,15 +325,32 @@ pub(crate) unsafe fn close_range(
 /// # Safety
 /// As `closefrom`.
 pub(crate) unsafe fn closefrom(real: types::closefrom, first: c_int) {
-    // SAFETY: the program's own call.
-    unsafe { real(first) };
-    forget_range(first.max(0) as c_uint, c_uint::MAX);
+    let first = first.max(0);
+    // Behind what is kept, as libc does it.
+    let close = |from: c_uint, to: c_uint| {
+        if to == c_uint::MAX {
+            // SAFETY: the program's own call.
+            unsafe { real(from as c_int) };
+        } else if raw::close_range(from, to) < 0 {
+            (from..=to).for_each(|fd| raw::close(fd as c_int));
+        }
+        0
+    };
+    keep::around(first as c_uint, c_uint::MAX, close);
+    forget_range(first as c_uint, c_uint::MAX);
 }
 
 fn forget_range(first: c_uint, last: c_uint) {
-    let Some(writer) = log::writer() else { return };
-    let known = writer.state().descriptors.load(core::sync::atomic::Ordering::Relaxed);
+    let (state, writer) = match log::standing() {
+        Standing::Writes(writer) => (writer.state(), Some(writer)),
+        Standing::Silent(state) => (state, None),
+        Standing::Aside => return,
+    };
+    let known = state.descriptors.load(core::sync::atomic::Ordering::Relaxed);
     for fd in first..known.min(last.saturating_add(1)) {
-        closed(writer, fd as c_int, fds::take(fd as c_int));
+        let entry = fds::take(fd as c_int);
+        if let Some(writer) = writer {
+            closed(writer, fd as c_int, entry);
+        }
     }
 }

@@ -45,10 +45,55 @@ pub(crate) fn writer() -> Option<Writer> {
     attach(state, thread)
 }
 
+/// What the calling thread may do where nothing is to be logged that would be worth a log.
+pub(crate) enum Standing {
+    /// The process has a log, and the thread may write into it.
+    Writes(Writer),
+    /// The process has used no socket so far, and so it has no log yet.
+    Silent(&'static State),
+    /// Nothing: it is a `vfork` child, or nothing of this process is recorded.
+    Aside,
+}
+
+/// What the calling thread may do, without beginning a log.
+pub(crate) fn standing() -> Standing {
+    let Some(state) = state::current() else { return Standing::Aside };
+    if state.generation.load(Acquire) != 0 && !start::is_unused(state) {
+        return writer().map_or(Standing::Aside, Standing::Writes);
+    }
+    if is_child_of(state, tls::current(), identity::tid) { Standing::Aside } else { Standing::Silent(state) }
+}
+
+/// The state, where the calling thread may change the table of descriptors.
+pub(crate) fn state_of_table() -> Option<&'static State> {
+    match standing() {
+        Standing::Writes(writer) => Some(writer.state),
+        Standing::Silent(state) => Some(state),
+        Standing::Aside => None,
+    }
+}
+
+/// The calling thread's writer where there is a log already: for what is worth a record, but no log.
+pub(crate) fn existing() -> Option<Writer> {
+    match standing() {
+        Standing::Writes(writer) => Some(writer),
+        _ => None,
+    }
+}
+
+/// Whether the calling thread is the `vfork` child of one that was set aside before there was a log.
+fn is_child_of(state: &State, thread: &Thread, tid: impl FnOnce() -> u32) -> bool {
+    let known = thread.tid.load(Relaxed);
+    state.has_vforked.load(Relaxed) != 0 && known != 0 && known != tid()
+}
+
 #[cold]
 fn attach(state: &'static State, thread: &'static Thread) -> Option<Writer> {
     if state.generation.load(Acquire) == 0 {
-        // A child made out of our sight, at its first call.
+        if is_child_of(state, thread, identity::tid) {
+            return None;
+        }
+        // The first thing of this process that is worth a log.
         start::begin(state);
     }
     let generation = state.generation.load(Acquire);
@@ -61,6 +106,8 @@ fn attach(state: &'static State, thread: &'static Thread) -> Option<Writer> {
             return None; // A vfork child.
         }
         inherit::reclaim();
+    } else if is_child_of(state, thread, || tid) {
+        return None;
     } else {
         thread.cursor.store(0, Relaxed);
         thread.retired.iter().for_each(|kept| kept.store(0, Relaxed));
@@ -76,7 +123,15 @@ fn attach(state: &'static State, thread: &'static Thread) -> Option<Writer> {
 
 /// Makes the calling thread look at who it is before it writes again: its child is about to run on its memory.
 pub(crate) fn set_aside() {
-    tls::current().generation.store(0, Relaxed);
+    let (Some(state), thread) = (state::current(), tls::current()) else { return };
+    if state.generation.load(Acquire) == 0 {
+        thread.tid.store(identity::tid(), Relaxed);
+        state.has_vforked.store(1, Relaxed);
+    } else {
+        // Attached first: the child must not be taken for the thread, even if it is the first to log.
+        let _ = writer();
+        thread.generation.store(0, Relaxed);
+    }
 }
 
 impl Writer {

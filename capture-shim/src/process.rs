@@ -8,11 +8,11 @@ use socket_log::encode::{self, ProcessEvent};
 use socket_log::layout::state as progress;
 
 use crate::hooks::types;
-use crate::{clock, descriptors, fds, inherit, log, start, state, thread, tls};
+use crate::{clock, descriptors, family, fds, inherit, keep, log, start, state, thread, tls, trim, unseen};
 
 /// Logs what befalls the process.
 pub(crate) fn event(event: ProcessEvent, value: c_int) {
-    if let Some(writer) = log::writer() {
+    if let Some(writer) = log::existing() {
         let now = clock::now();
         writer.record(&encode::process(now, event, value), now);
     }
@@ -20,7 +20,7 @@ pub(crate) fn event(event: ProcessEvent, value: c_int) {
 
 /// Says in the header how far the process has come.
 pub(crate) fn set_progress(value: u32) {
-    if let Some(header) = log::writer().and_then(log::Writer::header) {
+    if let Some(header) = log::existing().and_then(log::Writer::header) {
         header.state.store(value, Relaxed);
     }
 }
@@ -28,17 +28,21 @@ pub(crate) fn set_progress(value: u32) {
 /// # Safety
 /// As `fork`.
 pub(crate) unsafe fn fork(real: types::fork) -> pid_t {
+    family::prepare();
     // SAFETY: the program's own call.
     let pid = unsafe { real() };
     match pid {
         0 => begin_child(),
-        1.. => event(ProcessEvent::Fork, pid),
+        1.. => {
+            event(ProcessEvent::Fork, pid);
+            family::collect();
+        }
         _ => {}
     }
     pid
 }
 
-/// A child gets its log at once, so that it is seen even if it does nothing.
+/// A child begins without a log, and gets one when it uses a socket.
 fn begin_child() {
     let Some(state) = state::current() else { return };
     // Of the threads that were about to begin, none came along; and this one is now the first of its process.
@@ -49,13 +53,15 @@ fn begin_child() {
         // SAFETY: the child has one thread, and zeros are a valid state.
         unsafe { core::ptr::from_ref(state).cast_mut().write_bytes(0, 1) };
     }
-    start::begin(state);
+    tls::current().tid.store(0, Relaxed);
+    keep::begin_child();
+    unseen::begin_child();
+    start::born(state);
 }
 
 /// What the tail jump of `vfork` needs: libc's own, and a thread that will look at who it is before it logs.
 extern "C" fn before_vfork() -> *const c_void {
-    // Attached first: the child must not be taken for the thread, even if it is the first to log.
-    let _ = log::writer();
+    unseen::collect();
     log::set_aside();
     // What the last child left: this one may need the place.
     inherit::reclaim();
@@ -118,7 +124,6 @@ pub(crate) unsafe fn clone(
     let (shares_memory, has_own_local) = (flags & libc::CLONE_VM != 0, flags & libc::CLONE_SETTLS != 0);
     if shares_memory && !has_own_local {
         // As with `vfork`: the child has this thread's place in the log, and must not use it.
-        let _ = log::writer();
         log::set_aside();
     }
     // SAFETY: the program's own call.
@@ -179,8 +184,11 @@ pub(crate) unsafe fn exit(real: types::_exit, status: c_int) -> c_int {
 
 /// The process ends.
 pub(crate) fn ended(status: c_int) {
+    unseen::collect();
+    family::collect();
     event(ProcessEvent::Exit, status);
     set_progress(progress::EXITED);
+    trim::at_end();
 }
 
 extern "C" fn on_exit(status: c_int, _: *mut c_void) {

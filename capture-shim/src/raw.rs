@@ -125,15 +125,35 @@ pub(crate) fn map_shared(length: usize) -> Option<*mut u8> {
     map(length, USABLE, libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1, 0).ok()
 }
 
+const MADV_POPULATE_WRITE: usize = 23;
+
 /// Gives the pages of a shared mapping of a file their room on the disk: what the kernel does at the first store
 /// into each, but with an error where there is none, and not a signal.
 ///
 /// # Safety
 /// The mapping is the caller's own.
 pub(crate) unsafe fn populate(address: *mut u8, length: usize) -> isize {
-    const MADV_POPULATE_WRITE: usize = 23;
     // SAFETY: changes nothing that a store would not.
     unsafe { call(libc::SYS_madvise, [address as usize, length, MADV_POPULATE_WRITE, 0, 0, 0]) }
+}
+
+/// Whether the kernel knows [`populate`], of Linux 5.14 on.
+pub(crate) fn can_populate() -> bool {
+    // SAFETY: no page.
+    unsafe { populate(ptr::without_provenance_mut(PAGE), 0) == 0 }
+}
+
+/// The arguments of [`populate`].
+pub(crate) fn of_population() -> [usize; 6] {
+    [PAGE, PAGE, MADV_POPULATE_WRITE, 0, 0, 0]
+}
+
+/// The arguments of the two calls that make a new log, to open and to map it.
+pub(crate) fn of_new_log() -> [[usize; 6]; 2] {
+    let flags =
+        libc::O_RDWR | libc::O_APPEND | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC | libc::O_NOFOLLOW;
+    let create = [libc::AT_FDCWD as usize, PAGE, flags as usize, 0o644, 0, 0];
+    [create, [0, PAGE, USABLE as usize, libc::MAP_SHARED as usize, 3, 0]]
 }
 
 /// Gives advice about a mapping; true when the kernel took it.
@@ -143,6 +163,14 @@ pub(crate) unsafe fn populate(address: *mut u8, length: usize) -> isize {
 pub(crate) unsafe fn advise(address: *mut u8, length: usize, advice: c_int) -> bool {
     // SAFETY: the caller answers for the mapping.
     unsafe { call(libc::SYS_madvise, [address as usize, length, advice as usize, 0, 0, 0]) == 0 }
+}
+
+/// Puts private memory into the place of a mapping: what is stored there from now on leads nowhere.
+pub(crate) fn replace_by_nothing(address: *mut u8, length: usize) -> bool {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
+    let arguments = [address as usize, length, USABLE as usize, flags as usize, usize::MAX, 0];
+    // SAFETY: a mapping of the library's own, which stays one.
+    unsafe { call(libc::SYS_mmap, arguments) == address as isize }
 }
 
 /// Removes a mapping.
@@ -183,6 +211,14 @@ pub(crate) fn is_readable<T>(address: *const T) -> bool {
         LATEST.store(last / PAGE, Relaxed);
     }
     readable
+}
+
+/// The path that the kernel was given for the program: of a script the script's.
+pub(crate) fn started_as() -> &'static [u8] {
+    // SAFETY: asks for a word that the kernel has left, and makes no system call.
+    let path = unsafe { libc::getauxval(libc::AT_EXECFN) } as *const core::ffi::c_char;
+    // SAFETY: null, or a text that lives as long as the program.
+    if path.is_null() { &[] } else { unsafe { core::ffi::CStr::from_ptr(path) }.to_bytes() }
 }
 
 /// The CPU time that the calling thread has used, in nanoseconds.

@@ -6,13 +6,14 @@
 //! neither a path nor a descriptor and fails with an error where a plain store would be a SIGBUS. Where not even
 //! that call is permitted, the log has what was given room before.
 
+use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use socket_log::layout::{CHUNK_BYTES, FileHeader, HEADER_BYTES, lost};
 
 use crate::options::options;
-use crate::raw;
 use crate::state::State;
+use crate::{keep, raw};
 
 /// How much of a log is mapped beyond what is in use, and how much where the process's address space is limited.
 const REACH: usize = 256 << 20;
@@ -20,23 +21,32 @@ const REACH_LIMITED: usize = 16 << 20;
 /// How much is given room at once, when it is needed.
 const STEP: usize = 64 * 1024;
 /// How much is given room ahead, for a process that may not be able to ask for more.
-const AHEAD: usize = 4 << 20;
+pub(crate) const AHEAD: usize = 4 << 20;
 
-/// Makes a reserve for the process's own log, unless it has one.
-pub(crate) fn make(state: &State, header: &FileHeader) {
+/// Whether a reserve can be given room when that is needed. Asked once.
+pub(crate) fn can_populate() -> bool {
+    static ANSWER: AtomicU32 = AtomicU32::new(0);
+    if ANSWER.load(Relaxed) == 0 {
+        ANSWER.store(1 + u32::from(raw::can_populate()), Relaxed);
+    }
+    ANSWER.load(Relaxed) == 2
+}
+
+/// Makes a reserve for the process's own log, unless it has one; with room `ahead` where it may get none later.
+pub(crate) fn make(state: &State, header: &FileHeader, ahead: bool) {
     let used = HEADER_BYTES + header.chunks.load(Relaxed) as usize * CHUNK_BYTES;
     if !state.reserve.load(Acquire).is_null() {
         // What is to come may be worse. A step less will do, as pages of a mapping are slow to get.
-        while state.reserve_ready.load(Relaxed) < used + AHEAD - STEP && matches!(grow(state), Some(Ok(()))) {
-        }
+        while ahead
+            && state.reserve_ready.load(Relaxed) < used + AHEAD - STEP
+            && matches!(grow(state), Some(Ok(())))
+        {}
         return;
     }
-    let Ok(file) = raw::open(state.path(), libc::O_RDWR | libc::O_CLOEXEC | libc::O_NOFOLLOW, 0) else {
-        return;
-    };
+    let Ok(file) = keep::open_log(state) else { return };
     let reach = if raw::has_boundless_space() { REACH } else { REACH_LIMITED };
     let Some(length) = bounded(used + reach) else { return };
-    let ahead = AHEAD.min(length.saturating_sub(used));
+    let ahead = if ahead { AHEAD.min(length.saturating_sub(used)) } else { 0 };
     let is_given = ahead > 0 && file.allocate(used, ahead) == 0;
     // Others may make the log grow at this moment, but by less than that.
     if file.size() < length && file.resize(length) < 0 {

@@ -1,6 +1,6 @@
 //! What a process gives up: its user, its root directory, its view of the files, system calls. Each may cost its log
-//! the way by which it grows, and the logs of its children the way by which they begin; so both are provided for
-//! before.
+//! the way by which it grows, and the logs of its children the way by which they begin. Against the first three the
+//! way is kept ([`crate::keep`]), against the last what is needed is made ahead, unless the filter permits it.
 
 use core::ffi::{CStr, c_char, c_int, c_long};
 use core::sync::atomic::AtomicBool;
@@ -9,8 +9,10 @@ use core::sync::atomic::Ordering::Relaxed;
 use libc::uid_t;
 
 use crate::hooks::types;
+use crate::log::{self, Standing};
+use crate::raw::PAGE;
 use crate::text::{PATH, Scratch, Text};
-use crate::{describe, identity, log, raw, reserve, seccomp, spares};
+use crate::{describe, identity, keep, raw, reserve, seccomp, segment, spares, start, state};
 
 /// Whether the paths that the process knew may lead elsewhere now. A child inherits that, and the mark.
 static UPROOTED: AtomicBool = AtomicBool::new(false);
@@ -20,47 +22,86 @@ pub(crate) fn is_uprooted() -> bool {
     UPROOTED.load(Relaxed)
 }
 
-/// Provides for a time without a way to the log's directory. With `much` room for children, where that may be all they
-/// ever have.
-fn provide(much: bool) {
-    if let Some(writer) = log::writer()
+/// Whether the caller is a `vfork` child, whose rights are its own while its memory is its parent's, which must not be taken
+/// for a process that has given up anything.
+fn is_aside() -> bool {
+    log::state_of_table().is_none()
+}
+
+/// What a process can still do when it has given up something.
+#[derive(Clone, Copy)]
+struct Left {
+    /// Whether it can give the pages of a mapping room.
+    populate: bool,
+    /// Whether it may use sockets: it has some, or can make them.
+    socket: bool,
+    /// Whether it can make children with a copy of its memory.
+    fork: bool,
+}
+
+/// Provides for a time in which no log can be made, and none be opened.
+fn provide(left: Left) {
+    let Some(state) = state::current() else { return };
+    if left.socket || left.fork {
+        start::remember();
+    }
+    if let Standing::Silent(state) = log::standing()
+        && left.socket
+    {
+        start::begin_ahead(state, if left.populate { segment::FIRST } else { reserve::AHEAD });
+    } else if let Some(writer) = log::existing()
         && let Some(header) = writer.header()
     {
-        reserve::make(writer.state(), header);
-        spares::make(writer.state(), header, much);
+        reserve::make(state, header, !left.populate);
+    }
+    if left.fork {
+        spares::make(state, !left.populate);
     }
 }
 
-/// The log goes to the user as whom the process will run, which could not open it again otherwise. Where that user cannot
-/// reach the log's directory, the process is provided for.
+/// The log goes to the user as whom the process will run, which could not open it again otherwise. Where it is refused to
+/// give it away, or that user cannot reach the log's directory, the ways to both are kept.
 fn hand_over(user: uid_t) {
-    if user != uid_t::MAX
-        && user != 0
-        && raw::geteuid() == 0
-        && let Some(writer) = log::writer()
-    {
-        let path = writer.state().path();
-        if !is_open_to_all(path) {
-            provide(false);
+    if user == uid_t::MAX || user == raw::geteuid() || is_aside() {
+        return;
+    }
+    let Some(mut memory) = Scratch::new() else { return };
+    let path: &mut Text<PATH> = memory.text();
+    start::push_home(path);
+    let path = path.as_c_str();
+    if raw::status(path).is_none() {
+        // The new user may not be let to.
+        start::make_directories();
+    }
+    let is_writable = raw::status(path).is_some_and(|status| status.st_mode & 0o7 == 0o7);
+    let is_open = is_writable && is_open_to_all(path);
+    if !is_open {
+        keep::directory();
+    }
+    if !is_writable {
+        // The last moment at which this process can make a log.
+        provide(Left { populate: reserve::can_populate(), socket: true, fork: false });
+    }
+    if let Some(writer) = log::existing() {
+        let is_given = raw::geteuid() == 0 && raw::chown(writer.state().path(), user);
+        if !is_given || !is_open {
+            keep::log(writer.state());
         }
-        raw::chown(path, user);
     }
 }
 
-/// Whether every user is let through to the directory of the file `path`, as far as the modes say.
+/// Whether every user is let through to the directory `path`, as far as the modes say.
 fn is_open_to_all(path: &CStr) -> bool {
     let Some(mut memory) = Scratch::new() else { return false };
     let prefix: &mut Text<PATH> = memory.text();
+    let mode = |prefix: &Text<PATH>| raw::status(prefix.as_c_str()).map(|status| status.st_mode & 0o7);
     for byte in path.to_bytes() {
-        if *byte == b'/'
-            && !prefix.as_bytes().is_empty()
-            && raw::status(prefix.as_c_str()).is_none_or(|status| status.st_mode & 0o1 == 0)
-        {
+        if *byte == b'/' && !prefix.as_bytes().is_empty() && mode(prefix).is_some_and(|mode| mode & 1 == 0) {
             return false;
         }
         prefix.push(&[*byte]);
     }
-    prefix.is_whole() && !prefix.as_bytes().is_empty()
+    prefix.is_whole()
 }
 
 /// # Safety
@@ -87,9 +128,55 @@ pub(crate) unsafe fn setresuid(real: types::setresuid, user: uid_t, effective: u
     unsafe { real(user, effective, saved) }
 }
 
+/// Makes a call that sets a limit, where `asked` is of which resource and to how much. With next to no descriptors or size of
+/// files left, no log could be made.
+fn limit(asked: Option<(c_int, u64)>, call: impl FnOnce() -> c_int) -> c_int {
+    const DESCRIPTORS: u64 = 16;
+    let is_hard = |(resource, most): (c_int, u64)| match resource as libc::__rlimit_resource_t {
+        libc::RLIMIT_NOFILE => most < DESCRIPTORS,
+        libc::RLIMIT_FSIZE => most < segment::FIRST as u64,
+        _ => false,
+    };
+    if asked.is_some_and(is_hard) && !is_aside() {
+        let socket = describe::any_socket();
+        provide(Left { populate: reserve::can_populate(), socket, fork: false });
+    }
+    call()
+}
+
+/// What the program's `limit` is, which may be a wrong pointer.
+fn wanted(resource: c_int, limit: *const libc::rlimit) -> Option<(c_int, u64)> {
+    // SAFETY: found readable.
+    (!limit.is_null() && raw::is_readable(limit)).then(|| (resource, unsafe { (*limit).rlim_cur }))
+}
+
+/// # Safety
+/// As `setrlimit`.
+pub(crate) unsafe fn setrlimit(real: types::setrlimit, resource: c_int, new: *const libc::rlimit) -> c_int {
+    // SAFETY: the program's own call.
+    limit(wanted(resource, new), || unsafe { real(resource, new) })
+}
+
+/// # Safety
+/// As `prlimit`.
+pub(crate) unsafe fn prlimit(
+    real: types::prlimit,
+    process: libc::pid_t,
+    resource: c_int,
+    new: *const libc::rlimit,
+    old: *mut libc::rlimit,
+) -> c_int {
+    // SAFETY: the program's own call.
+    limit(wanted(resource, new), || unsafe { real(process, resource, new, old) })
+}
+
 /// Makes a call after which paths may lead elsewhere.
 fn uproot(call: impl FnOnce() -> c_long) -> c_long {
-    provide(false);
+    if is_aside() {
+        return call();
+    }
+    start::remember();
+    keep::directory();
     let result = call();
     if result == 0 {
         UPROOTED.store(true, Relaxed);
@@ -122,8 +209,8 @@ pub(crate) unsafe fn setns(real: types::setns, fd: c_int, kind: c_int) -> c_int 
 /// # Safety
 /// As `unshare`. Mounts of its own may hide the data directory later, so paths stay good, but not for sure.
 pub(crate) unsafe fn unshare(real: types::unshare, flags: c_int) -> c_int {
-    if flags & libc::CLONE_NEWNS != 0 {
-        provide(false);
+    if flags & libc::CLONE_NEWNS != 0 && !is_aside() {
+        keep::directory();
     }
     // SAFETY: the program's own call.
     unsafe { real(flags) }
@@ -131,18 +218,45 @@ pub(crate) unsafe fn unshare(real: types::unshare, flags: c_int) -> c_int {
 
 /// A call that takes away rights on files (`landlock_restrict_self`).
 pub(crate) fn fence(call: impl FnOnce() -> c_long) -> c_long {
-    provide(false);
+    if !is_aside() {
+        provide(Left { populate: reserve::can_populate(), socket: true, fork: true });
+    }
     call()
+}
+
+/// Provides for a time behind a filter: for what it does not permit.
+fn provide_behind(filter: &seccomp::Copy) {
+    let permits = |number, arguments| filter.will_permit(number, &arguments);
+    let all = |numbers: &[c_long]| numbers.iter().all(|number| permits(*number, [0; 6]));
+    let can_ask = all(&[libc::SYS_getsockopt, libc::SYS_getsockname, libc::SYS_getpeername]);
+    let remembered = !can_ask && describe::remember_all();
+    let [create, map] = raw::of_new_log();
+    let is_free = permits(libc::SYS_openat, create)
+        && permits(libc::SYS_mmap, map)
+        && all(&[libc::SYS_fallocate, libc::SYS_close, libc::SYS_madvise]);
+    if !is_free {
+        // By which libc makes children.
+        let fork = (libc::CLONE_CHILD_SETTID | libc::CLONE_CHILD_CLEARTID | libc::SIGCHLD) as usize;
+        provide(Left {
+            populate: reserve::can_populate() && permits(libc::SYS_madvise, raw::of_population()),
+            socket: remembered
+                || [libc::SYS_socket, libc::SYS_socketpair].iter().any(|number| permits(*number, [0; 6]))
+                || can_ask && describe::any_socket(),
+            fork: permits(libc::SYS_clone, [fork, 0, 0, PAGE, PAGE, 0]),
+        });
+    }
 }
 
 /// Makes a call that restricts the system calls of the process to what the filter `program` lets pass; null for next to
 /// none.
 fn restrict(program: *const libc::sock_fprog, call: impl FnOnce() -> c_long) -> c_long {
+    if is_aside() {
+        return call();
+    }
     identity::learn();
-    provide(true);
-    describe::remember_all();
     // SAFETY: what the program hands to the kernel.
     let copy = unsafe { seccomp::copy(program) };
+    provide_behind(&copy);
     let result = call();
     if result >= 0 {
         seccomp::enforce(copy);

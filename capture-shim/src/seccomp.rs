@@ -35,7 +35,13 @@ pub(crate) fn is_active() -> bool {
     COUNT.load(Relaxed) != 0
 }
 
-/// Whether all filters let a call pass, or fail with an error, which harms nobody.
+/// Whether a filter lets a call pass, or fail with an error, which harms nobody.
+fn harms_nobody(filter: &[sock_filter], call: &Call) -> bool {
+    let action = filter::run(filter, call).map(|answer| answer & libc::SECCOMP_RET_ACTION_FULL);
+    matches!(action, Some(libc::SECCOMP_RET_ALLOW | libc::SECCOMP_RET_LOG | libc::SECCOMP_RET_ERRNO))
+}
+
+/// Whether all filters let a call pass, or fail with an error.
 #[cold]
 pub(crate) fn permits(number: usize, arguments: &[usize; 6]) -> bool {
     let count = COUNT.load(Acquire);
@@ -45,13 +51,25 @@ pub(crate) fn permits(number: usize, arguments: &[usize; 6]) -> bool {
             let (first, length) = (kept.first.load(Acquire), kept.length.load(Relaxed));
             // SAFETY: a copy of so many instructions, which is never removed.
             let filter = unsafe { core::slice::from_raw_parts(first, length) };
-            let action = filter::run(filter, &call).map(|answer| answer & libc::SECCOMP_RET_ACTION_FULL);
-            matches!(action, Some(libc::SECCOMP_RET_ALLOW | libc::SECCOMP_RET_LOG | libc::SECCOMP_RET_ERRNO))
+            harms_nobody(filter, &call)
         })
 }
 
 /// A copy of a filter, made before it is in force.
 pub(crate) struct Copy(Option<(*mut sock_filter, usize)>);
+
+impl Copy {
+    /// Whether a call succeeds as far as the program's filters say, when this one is among them.
+    pub(crate) fn will_permit(&self, number: core::ffi::c_long, arguments: &[usize; 6]) -> bool {
+        let Some((first, length)) = self.0 else { return false };
+        let call = Call::new(number as usize, arguments);
+        // SAFETY: a copy of so many instructions, which is never removed.
+        let filter = unsafe { core::slice::from_raw_parts(first, length) };
+        let action = filter::run(filter, &call).map(|answer| answer & libc::SECCOMP_RET_ACTION_FULL);
+        matches!(action, Some(libc::SECCOMP_RET_ALLOW | libc::SECCOMP_RET_LOG))
+            && (!is_active() || permits(number as usize, arguments))
+    }
+}
 
 /// Copies the filter that the program hands to the kernel; none where the kernel will refuse it or it is no filter,
 /// and then nothing is permitted should it be taken nevertheless.

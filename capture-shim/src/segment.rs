@@ -12,7 +12,7 @@ use socket_log::layout::{CHUNK_BYTES, FileHeader, HEADER_BYTES, lost};
 
 use crate::options::options;
 use crate::state::State;
-use crate::{raw, reserve};
+use crate::{keep, raw, reserve};
 
 /// The size of the first part: the header and one chunk, which is all that most processes of a script need.
 pub(crate) const FIRST: usize = HEADER_BYTES + CHUNK_BYTES;
@@ -110,6 +110,22 @@ pub(crate) fn chunk(state: &State, number: u32) -> Result<*mut u8, usize> {
     Ok(base.wrapping_add(offset - segment.offset))
 }
 
+/// The part of the log's mappings from `offset` of the file on, to the file's end; `None` where there is nothing. Parts
+/// beyond the one of `offset` there are none.
+pub(crate) fn rest(state: &State, offset: usize) -> Option<(*mut u8, usize)> {
+    let reserve = state.reserve.load(Acquire);
+    let (memory, begin, length) = if reserve.is_null() {
+        let segment = locate(offset - 1);
+        let most = options().max_bytes as usize;
+        let length = segment.length.min(most.saturating_sub(segment.offset));
+        (state.segments.get(segment.index)?.load(Acquire), segment.offset, length)
+    } else {
+        (reserve, 0, state.reserve_length.load(Relaxed))
+    };
+    let used = offset - begin;
+    (!memory.is_null() && used < length).then(|| (memory.wrapping_add(used), length - used))
+}
+
 /// Whether what keeps the log from growing may be over soon.
 pub(crate) fn passes(cause: usize) -> bool {
     matches!(cause, lost::BUSY | lost::SHORTAGE)
@@ -153,8 +169,7 @@ pub(crate) fn patiently<T>(state: &State, attempt: impl FnOnce() -> Result<T, us
 }
 
 fn map(state: &State, segment: &Segment) -> Result<*mut u8, usize> {
-    let flags = libc::O_RDWR | libc::O_APPEND | libc::O_CLOEXEC | libc::O_NOFOLLOW;
-    let file = raw::open(state.path(), flags, 0).map_err(cause)?;
+    let file = keep::open_log(state).map_err(cause)?;
     map_file(&file, segment.offset, segment.length)
 }
 

@@ -9,7 +9,7 @@ use core::ffi::CStr;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-use socket_log::layout::FileHeader;
+use socket_log::layout::{Anchor, FileHeader};
 
 use crate::ended::LEAVINGS;
 use crate::raw;
@@ -17,13 +17,23 @@ use crate::recycle::Queue;
 use crate::segment::SEGMENTS;
 use crate::text::{PATH, Text};
 
-/// One process's state. All of it begins as zeros.
+/// One process's state. All of it begins as zeros, in a process that uses no socket to its end.
 #[repr(C)]
 pub(crate) struct State {
     /// Names this process and its log: the ticks at its start. 0: not started.
     pub(crate) generation: AtomicU64,
-    /// Set by the thread that starts the log.
+    /// The thread that starts the log, or has.
     pub(crate) starting: AtomicU32,
+    /// Set where a thread was about to make a `vfork` child while there was no log, see [`crate::log`].
+    pub(crate) has_vforked: AtomicU32,
+    /// Set while the log is one that was made ahead and has nothing in it, not even a header.
+    pub(crate) unused: AtomicU32,
+    /// Where this process's children count themselves, see [`crate::family`]; null before there are any.
+    pub(crate) without_log: AtomicPtr<AtomicU64>,
+    /// How many threads have had a chunk.
+    pub(crate) writers: AtomicU32,
+    /// When the process began. Written before it has a second thread; zeros where its beginning was not seen.
+    pub(crate) birth: UnsafeCell<Anchor>,
     /// Flows numbered so far.
     pub(crate) flows: AtomicU32,
     /// Why the log grows no further: a cause of [`socket_log::layout::lost`] plus one; 0 while it grows.

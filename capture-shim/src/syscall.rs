@@ -3,7 +3,10 @@
 
 use core::ffi::{c_char, c_int, c_long, c_uint, c_void};
 
-use libc::{iovec, loff_t, mmsghdr, msghdr, off_t, size_t, sockaddr, socklen_t, ssize_t, timespec, uid_t};
+use libc::{
+    iovec, loff_t, mmsghdr, msghdr, off_t, pid_t, rlimit, size_t, sockaddr, socklen_t, ssize_t, timespec,
+    uid_t,
+};
 
 use crate::hooks::{real, types};
 use crate::{aliases, calls, descriptors, execute, lifecycle, process, receive, rights, send, waits};
@@ -79,6 +82,9 @@ forwarded! {
     fn pivot_root(path: *const c_char, old: *const c_char) -> c_int = SYS_pivot_root;
     fn unshare(flags: c_int) -> c_int = SYS_unshare;
     fn setns(fd: c_int, kind: c_int) -> c_int = SYS_setns;
+    fn prlimit(
+        process: pid_t, resource: c_int, new: *const rlimit, old: *mut rlimit
+    ) -> c_int = SYS_prlimit64;
     fn prctl(option: c_int, a: c_long, b: c_long, c: c_long, d: c_long) -> c_int = SYS_prctl;
     fn setreuid(user: uid_t, effective: uid_t) -> c_int = SYS_setreuid;
     fn setresuid(user: uid_t, effective: uid_t, saved: uid_t) -> c_int = SYS_setresuid;
@@ -192,6 +198,7 @@ pub(crate) unsafe fn syscall(
             libc::SYS_pivot_root => rights::pivot_root(by_number::pivot_root, a as _, b as _).into(),
             libc::SYS_unshare => rights::unshare(by_number::unshare, a as _).into(),
             libc::SYS_setns => rights::setns(by_number::setns, a as _, b as _).into(),
+            libc::SYS_prlimit64 => rights::prlimit(by_number::prlimit, a as _, b as _, c as _, d as _).into(),
             libc::SYS_prctl => rights::prctl(by_number::prctl, a as _, b, c, d, e).into(),
             libc::SYS_seccomp => rights::seccomp(a, c, || real(number, a, b, c, d, e, f)),
             libc::SYS_landlock_restrict_self => rights::fence(|| real(number, a, b, c, d, e, f)),

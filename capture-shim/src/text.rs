@@ -96,6 +96,13 @@ impl Scratch {
         raw::map_anonymous(size_of::<Text<PATH>>()).map(Scratch)
     }
 
+    /// The same memory as so many plain values, which are zeros at first.
+    pub(crate) fn words<T: Copy>(&mut self, count: usize) -> &mut [T] {
+        let count = count.min(size_of::<Text<PATH>>() / size_of::<T>());
+        // SAFETY: the mapping is as large as that; used for plain numbers alone, of which zeros are valid.
+        unsafe { core::slice::from_raw_parts_mut(self.0.cast(), count) }
+    }
+
     /// The text, empty at first.
     pub(crate) fn text(&mut self) -> &mut Text<PATH> {
         // SAFETY: the mapping is as large as that, and its zeros are the empty text.

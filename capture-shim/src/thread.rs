@@ -9,7 +9,8 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicPtr, AtomicU32};
 
 use crate::hooks::types;
-use crate::{log, tls};
+use crate::log::{self, Standing};
+use crate::{identity, tls};
 
 /// How many threads may be between their creation and their first instruction and still know their creator.
 const SLOTS: usize = 64;
@@ -38,7 +39,13 @@ pub(crate) unsafe fn pthread_create(
     entry: *mut c_void,
     argument: *mut c_void,
 ) -> c_int {
-    let Some(slot) = log::writer().and_then(|writer| claim(writer.tid())) else {
+    let own = match log::standing() {
+        Standing::Writes(writer) => Some(writer.tid()),
+        // It may use a socket later, and then it matters.
+        Standing::Silent(_) => Some(identity::tid()),
+        Standing::Aside => None,
+    };
+    let Some(slot) = own.and_then(claim) else {
         // SAFETY: the program's own call.
         return unsafe { real(thread, attributes, entry, argument) };
     };

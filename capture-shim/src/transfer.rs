@@ -221,7 +221,7 @@ pub(crate) unsafe fn received(
     } else if unsafe { buffers.capacity() } > 0 {
         writer.record(&encode::end_of_file(end, entry.flow()), end);
         // Fails when the descriptor was closed meanwhile, and then there is nothing to do.
-        let _ = fds::replace(writer, fd, entry, entry.ended());
+        let _ = fds::replace(writer.state(), fd, entry, entry.ended());
     }
 }
 
@@ -233,7 +233,7 @@ pub(crate) fn fail(writer: Writer, fd: c_int, entry: Entry, direction: Direction
         libc::EAGAIN | libc::EINTR | libc::EINPROGRESS | libc::EALREADY => {}
         // Closed behind our back: what the number names next is to be looked at anew.
         libc::EBADF | libc::ENOTSOCK => {
-            let _ = fds::replace(writer, fd, entry, Entry::UNKNOWN);
+            let _ = fds::replace(writer.state(), fd, entry, Entry::UNKNOWN);
         }
         errno => writer.record(&encode::failure(now, entry.flow(), direction, errno), now),
     }

@@ -24,7 +24,7 @@ fn timed(call: WaitCall, blocks: impl FnOnce() -> bool, wait: impl FnOnce() -> c
 fn logged(call: WaitCall, blocks: bool, wait: impl FnOnce() -> c_int) -> c_int {
     let begin = clock::now();
     let result = wait();
-    if blocks && let Some(writer) = log::writer() {
+    if blocks && let Some(writer) = log::existing() {
         let end = clock::now();
         writer.record(&encode::wait(end, call, result, end.saturating_sub(begin)), end);
     }

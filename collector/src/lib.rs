@@ -17,3 +17,4 @@ pub mod page;
 pub mod ship;
 pub mod tls;
 pub mod wire;
+pub mod writers;

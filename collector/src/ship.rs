@@ -11,7 +11,6 @@ mod outgoing;
 mod rate;
 mod scan;
 mod tracked;
-mod writers;
 
 use std::fs;
 use std::io;

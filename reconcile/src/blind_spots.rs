@@ -1,16 +1,17 @@
 //! What the logs themselves tell of processes and connections that were not recorded.
 //!
-//! A log says which children its process made and with whom it talked. A child without a log, and a connection to a
-//! traced machine whose other end is in no log, were there and could not be seen: this lists them, for `sockcap info`.
+//! A log says which programs its process began of which nothing is recorded, and with whom it talked. Such a program, and a
+//! connection to a traced machine whose other end is in no log, were there and could not be seen: this lists them, for
+//! `sockcap info`.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
 use message_trace::DataDir;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use serde::Serialize;
-use socket_log::encode::{ProcessEvent, Role};
-use socket_log::layout::state;
+use socket_log::encode::Role;
+use socket_log::layout::{state, unseen};
 use socket_log::{Header, Log, Record, SocketName};
 
 use crate::machines::{self, Home, Machines};
@@ -22,8 +23,10 @@ use crate::program::Program;
 pub struct BlindSpots {
     /// Processes that loaded the library and in whose logs there is no socket.
     pub silent: Vec<ProcessName>,
-    /// Processes that a recorded one made or became, and that have no log.
-    pub missing: Vec<Missing>,
+    /// Programs that a recorded process began, or became, and that load no library.
+    pub unseen: Vec<Unseen>,
+    /// How many processes used sockets and found no room for a log.
+    pub without_log: u64,
     /// Ends of connections on traced machines that no log has, in the order of their names.
     pub unseen_ends: Vec<UnseenEnd>,
 }
@@ -55,17 +58,17 @@ pub fn program_name(header: &Header) -> String {
     Program::of(&header.executable, &header.arguments).name
 }
 
-/// A process without a log.
+/// A program of which nothing is recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Missing {
-    /// Its id.
+pub struct Unseen {
+    /// Its path; of a long one the end.
+    pub program: String,
+    /// Why nothing is recorded.
+    pub cause: &'static str,
+    /// Its process.
     pub pid: u32,
-    /// Who made it, or what it was before.
+    /// Who began it, or what it was before.
     pub by: ProcessName,
-    /// Whether that one became it, by `exec`.
-    pub replaced: bool,
-    /// Why it could not load the library, where the one before has seen that: an error of the kernel's.
-    pub refused: Option<i32>,
 }
 
 /// The end of a connection that no log has.
@@ -93,9 +96,10 @@ struct Ends {
 /// All that the logs say, before it is put together.
 #[derive(Default)]
 struct Survey {
-    /// When the logs of each process began, by kernel and id: children may be in other namespaces.
-    began: FxHashMap<(u32, u32), Vec<i64>>,
-    children: Vec<(u32, Missing, i64)>,
+    /// The processes that have logs, by kernel and id.
+    processes: FxHashSet<(u32, u32)>,
+    unseen: Vec<Unseen>,
+    without_log: u64,
     addresses: FxHashSet<IpAddr>,
     namespaces: Namespaces,
     /// How many machines the headers tell of.
@@ -130,8 +134,8 @@ impl Survey {
     fn add(&mut self, log: &Log, home: Home) {
         let header = log.header();
         let (kernel, name) = (home.kernel, ProcessName::of(header));
-        self.began.entry((kernel, header.pid)).or_default().push(header.start.monotonic);
-        let mut refused = None;
+        self.processes.insert((kernel, header.pid));
+        self.without_log = self.without_log.saturating_add(header.without_log);
         let mut flows: BTreeMap<u32, Ends> = BTreeMap::new();
         log.for_each(|entry| match entry.record {
             Record::Flow(flow) => {
@@ -154,19 +158,12 @@ impl Survey {
                     self.addresses.insert(address.ip());
                 }
             }
-            Record::Process { event: ProcessEvent::Fork | ProcessEvent::Spawn, value } => {
-                let missing = Missing { pid: value as u32, by: name.clone(), replaced: false, refused: None };
-                self.children.push((kernel, missing, 0));
-            }
-            Record::Process { event: ProcessEvent::Exec, value } => {
-                refused = Some(value).filter(|error| *error != 0);
+            Record::Unseen { cause, pid, program } => {
+                let cause = unseen::NAMES.get(usize::from(cause)).copied().unwrap_or_default();
+                self.unseen.push(Unseen { program, cause, pid, by: name.clone() });
             }
             _ => {}
         });
-        if header.state == state::REPLACED {
-            let missing = Missing { pid: header.pid, by: name.clone(), replaced: true, refused };
-            self.children.push((kernel, missing, header.start.monotonic));
-        }
         if flows.is_empty() && header.state != state::REPLACED {
             self.silent.push(name.clone());
         }
@@ -192,28 +189,17 @@ impl Survey {
                 _ => None,
             })
             .collect();
-        let is_missing = |kernel: u32, child: &Missing, began: i64| {
-            let logs = self.began.get(&(kernel, child.pid));
-            // What another became has a log that began later.
-            !logs.is_some_and(|all| !child.replaced || all.iter().any(|at| *at > began))
-        };
-        let missing = self
-            .children
-            .iter()
-            .filter(|(kernel, child, began)| is_missing(*kernel, child, *began))
-            .map(|(_, child, _)| child.clone())
-            .collect();
-        let mut unseen: BTreeMap<(String, ProcessName), u64> = BTreeMap::new();
+        let mut ends_by: BTreeMap<(String, ProcessName), u64> = BTreeMap::new();
         for (home, by, ends) in self.flows.iter().filter(|(_, _, ends)| ends.carried) {
             if let Some(name) = self.unseen(*home, ends, &streams) {
-                *unseen.entry((name, by.clone())).or_default() += 1;
+                *ends_by.entry((name, by.clone())).or_default() += 1;
             }
         }
         let unseen_ends =
-            unseen.into_iter().map(|((name, by), flows)| UnseenEnd { name, by, flows }).collect();
-        let mut silent = self.silent;
+            ends_by.into_iter().map(|((name, by), flows)| UnseenEnd { name, by, flows }).collect();
+        let Survey { mut silent, unseen, without_log, .. } = self;
         silent.sort();
-        BlindSpots { silent, missing, unseen_ends }
+        BlindSpots { silent, unseen, without_log, unseen_ends }
     }
 
     /// The name of a flow's other end, where that is on a traced machine and in no log.
@@ -225,7 +211,7 @@ impl Survey {
                 (traced && !seen).then(|| peer.to_string())
             }
             (_, Some(SocketName::Inet(_))) => None,
-            _ if ends.peer_pid == 0 || self.began.contains_key(&(home.kernel, ends.peer_pid)) => None,
+            _ if ends.peer_pid == 0 || self.processes.contains(&(home.kernel, ends.peer_pid)) => None,
             (local, peer) => {
                 let name = peer.as_ref().or(local.as_ref()).map_or_else(String::new, ToString::to_string);
                 Some(format!("{name} of process {}", ends.peer_pid))

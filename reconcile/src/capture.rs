@@ -23,7 +23,8 @@ pub(crate) struct Capture {
     /// Where all tables are.
     pub(crate) tables: Tables,
     pub(crate) hosts: Vec<String>,
-    /// The process of each log that could be read; its place is also the log's.
+    /// The process of each log that could be read, whose place is also the log's, and behind them those that others'
+    /// logs tell of.
     pub(crate) processes: Vec<Process>,
     pub(crate) logs: Vec<LogFile>,
     /// The flows of all logs, those of one log in a row.

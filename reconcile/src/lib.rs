@@ -22,6 +22,7 @@
 //! who has none.
 
 mod addresses;
+mod ancestors;
 mod beginnings;
 pub mod blind_spots;
 mod calls;

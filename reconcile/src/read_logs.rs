@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use message_trace::parallel;
 use message_trace::{DataDir, Progress};
 use socket_log::layout::{lost, state};
-use socket_log::{Damage, Header, OpenError};
+use socket_log::{Ancestor, Damage, Header, OpenError};
 
+use crate::ancestors;
 use crate::capture::{Capture, Flow, LogFile, NONE, Naming};
 use crate::column::Column;
 use crate::error::Error;
@@ -48,6 +49,7 @@ pub(crate) fn read(
         children: Vec::new(),
         programs: Vec::new(),
         lost: Vec::new(),
+        ancestors: Vec::new(),
     };
     parallel::in_order(
         threads,
@@ -81,6 +83,8 @@ struct Reader {
     programs: Vec<Program>,
     /// Records that were lost: of which process, why, and how many.
     lost: Vec<(u32, &'static str, u64)>,
+    /// The processes that they come from, by their places.
+    ancestors: Vec<(u32, Vec<Ancestor>)>,
 }
 
 impl Reader {
@@ -144,6 +148,9 @@ impl Reader {
         }
         drop(names);
         capture.lookups.extend(lookups.into_iter().map(|lookup| (place, lookup)));
+        if !header.ancestors.is_empty() {
+            self.ancestors.push((place, header.ancestors.clone()));
+        }
         self.children.extend(children.into_iter().map(|(pid, time)| (place, pid, time)));
         let name = |local: u32| name_ids.get(local as usize).copied().unwrap_or(NO_NAME);
         let mut numbers = Places::default();
@@ -180,13 +187,14 @@ impl Reader {
 
     /// Puts each process where it ran, and each flow where its socket is.
     fn finish(self) -> Capture {
-        let Reader { mut capture, machines, namespaces, mut homes, children, programs, .. } = self;
+        let Reader { mut capture, machines, namespaces, mut homes, children, programs, ancestors, .. } = self;
         machines::settle(&mut homes);
         for (process, home) in capture.processes.iter_mut().zip(homes) {
             (process.kernel, process.machine) = (home.kernel, home.machine);
         }
-        process::start_by_parents(&mut capture.processes, &children);
         program_names::settle(&mut capture.processes, programs);
+        ancestors::add(&mut capture.processes, &ancestors);
+        process::start_by_parents(&mut capture.processes, &children);
         let of_namespaces = namespaces.machines(machines.count());
         let Capture { flows, processes, .. } = &mut capture;
         flows.for_each_mut(0..flows.len(), |flow| {

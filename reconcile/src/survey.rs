@@ -213,6 +213,7 @@ impl Reading {
             | Record::Fingerprint { .. }
             | Record::EndOfFile { .. }
             | Record::Call(_)
+            | Record::Unseen { .. }
             | Record::Thread { .. } => {}
         }
         Ok(())

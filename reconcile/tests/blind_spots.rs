@@ -5,7 +5,6 @@ mod common;
 
 use common::{System, accept, connect, log};
 use reconcile::blind_spots::{BlindSpots, find};
-use socket_log::encode::ProcessEvent;
 use socket_log::layout::source;
 use socket_log::write::LogWriter;
 
@@ -58,16 +57,6 @@ fn what_tells_nothing_of_its_machine_is_where_the_others_of_its_host_are() {
             assert_eq!(unseen(&find(&system.data()).unwrap()), expected, "{host} {boot}");
         }
     }
-}
-
-#[test]
-fn a_child_is_found_in_whatever_network_namespace_it_went_to() {
-    let system = System::new();
-    let mut parent = client();
-    parent.set_namespace(7).process(2_000, ProcessEvent::Fork, 20).process(2_100, ProcessEvent::Fork, 30);
-    system.add("one", "a", &parent).add("one", "b", server().set_namespace(8));
-    let found = find(&system.data()).unwrap();
-    assert_eq!(found.missing.iter().map(|missing| missing.pid).collect::<Vec<_>>(), [30]);
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod page;
 mod progress;
 mod stages;
 mod table;
+mod tidy;
 mod visibility;
 mod words;
 

@@ -11,9 +11,11 @@ use message_trace::DataDir;
 use crate::cli::Inference;
 use crate::error::Error;
 use crate::progress::Terminal;
+use crate::tidy;
 
 /// Sees to it that the messages are there and as new as the logs and imports.
 pub(crate) fn messages(data: &DataDir) -> Result<(), Error> {
+    tidy::tidy(data);
     let newest_log = data.logs()?.iter().filter_map(|log| DataDir::written(log)).max();
     let newest = newest_log.max(data.imports_changed()?);
     let messages = DataDir::written(&data.messages()).filter(|_| data.nodes().exists());

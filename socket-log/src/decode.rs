@@ -164,6 +164,15 @@ pub enum Record {
     },
     /// A call of libc's that moves bytes out of sight.
     Call(Call),
+    /// A program was begun that loads no library.
+    Unseen {
+        /// Why, one of [`unseen`](crate::layout::unseen).
+        cause: u16,
+        /// The process that it is.
+        pid: u32,
+        /// Its path; of a long one the end.
+        program: String,
+    },
     /// The thread was started by another.
     Thread {
         /// The thread that did.
@@ -375,6 +384,14 @@ fn fields(tag: u8, aux: u16, words: &[u32]) -> Result<(Time, Record), Fault> {
                 result: word(6)? as i32,
             };
             (Time::Whole(u64::from(word(1)?) | u64::from(word(3)?) << 32), Record::Call(call))
+        }
+        kind::UNSEEN => {
+            let length = word(3)? as usize;
+            let bytes: Vec<u8> =
+                words.get(4..).unwrap_or(&[]).iter().flat_map(|word| word.to_le_bytes()).collect();
+            let path = bytes.get(..length).ok_or(Fault::BadLength)?;
+            let program = String::from_utf8_lossy(path).into_owned();
+            (low, Record::Unseen { cause: aux, pid: flow, program })
         }
         kind::THREAD => (low, Record::Thread { creator: flow }),
         _ => return Err(Fault::BadField),

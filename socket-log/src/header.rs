@@ -4,10 +4,14 @@ use std::ffi::OsStr;
 use std::mem::offset_of;
 use std::path::Path;
 
-use crate::layout::{Anchor, CHUNK_BYTES, FileHeader, HEADER_BYTES, KEEPS_NEWEST, MAGIC, VERSION, lost};
+use crate::layout::{
+    ANCESTORS_BYTES, Anchor, CHUNK_BYTES, FileHeader, HEADER_BYTES, KEEPS_NEWEST, MAGIC, VERSION, lost,
+};
 
 /// The room that the host's name has.
 const HOST_BYTES: usize = 128;
+/// The room that control groups have.
+const CGROUP_BYTES: usize = 240;
 
 /// What a log's header says of the process.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,11 +42,17 @@ pub struct Header {
     pub source: u32,
     /// The inode of the process's network namespace when the log began; 0 where it is not known.
     pub namespace: u64,
+    /// The inode of the namespace in which the process has its id; 0 where it is not known.
+    pub pid_namespace: u64,
     /// The process's control groups when the log began, as `/proc/self/cgroup` has them, cut where they were too
     /// long for the header; empty where they are not known.
     pub cgroup: String,
-    /// The inode of the namespace in which the process has its id; 0 where it is not known.
-    pub pid_namespace: u64,
+    /// The processes that it comes from, as far as they were recorded, the nearest last.
+    pub ancestors: Vec<Ancestor>,
+    /// How many of the processes of its family used sockets and have no log, as there was no room for one.
+    pub without_log: u64,
+    /// The chunks that were handed out: as many as the log can have records in, unless it was damaged.
+    pub chunks: u32,
     /// The host that the process ran on: that whose directory the log was opened in, or else what the log says.
     pub host: String,
     /// The host that the log says, where that is another.
@@ -51,6 +61,29 @@ pub struct Header {
     pub executable: String,
     /// The arguments, the program's name first; cut where they were too long for the header.
     pub arguments: Vec<String>,
+}
+
+/// A process from which another one comes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ancestor {
+    /// Its id.
+    pub pid: u32,
+    /// When it began, in nanoseconds since the Unix epoch.
+    pub start: i64,
+    /// The name of the file that it was started as.
+    pub name: String,
+}
+
+impl Ancestor {
+    /// Those in a header's field. What makes no sense there is passed over.
+    fn parse(field: &str) -> Vec<Ancestor> {
+        let one = |entry: &str| {
+            let mut parts = entry.splitn(3, ':');
+            let (pid, start, name) = (parts.next()?, parts.next()?, parts.next()?);
+            Some(Ancestor { pid: pid.parse().ok()?, start: start.parse().ok()?, name: name.to_owned() })
+        };
+        field.split(',').filter_map(one).collect()
+    }
 }
 
 impl Header {
@@ -133,8 +166,11 @@ pub(crate) fn parse_header(page: &[u8]) -> Result<Header, HeaderProblem> {
         has_positions: word(offset_of!(FileHeader, keeps_newest)) == KEEPS_NEWEST,
         source: word(offset_of!(FileHeader, source)),
         namespace: long(offset_of!(FileHeader, namespace)),
-        cgroup: first_text(bytes(offset_of!(FileHeader, cgroup), 512)),
         pid_namespace: long(offset_of!(FileHeader, pid_namespace)),
+        cgroup: first_text(bytes(offset_of!(FileHeader, cgroup), CGROUP_BYTES)),
+        ancestors: Ancestor::parse(&first_text(bytes(offset_of!(FileHeader, ancestors), ANCESTORS_BYTES))),
+        without_log: long(offset_of!(FileHeader, without_log)),
+        chunks: word(offset_of!(FileHeader, chunks)),
         host: first_text(bytes(offset_of!(FileHeader, host), HOST_BYTES)),
         says: None,
         executable: first_text(bytes(offset_of!(FileHeader, executable), 1024)),
@@ -169,9 +205,8 @@ mod tests {
         let mut log = LogWriter::new("alpha", 7, "/bin/x");
         log.set_arguments(&["x", "-v"]).set_parent(3).set_boot_id(*b"0123456789abcdef");
         log.set_source(source::PACKETS).set_namespace(0x1_0000_0002).set_state(state::EXITED);
-        log.set_cgroup("0::/a.service\n");
-        log.set_pid_namespace(4_026_531_836);
-        log.set_start(500).set_epoch(EPOCH + 1);
+        log.set_cgroup("0::/a.service\n").set_pid_namespace(4_026_531_836);
+        log.set_start(500).set_epoch(EPOCH + 1).set_ancestors("1:5:init,x:6:no,3:17:a:b");
         let Ok(header) = parse_header(&log.bytes()) else { panic!("no header") };
         let start = Anchor { ticks: 500, monotonic: 500, realtime: EPOCH + 501 };
         let expected = Header {
@@ -188,8 +223,14 @@ mod tests {
             has_positions: false,
             source: source::PACKETS,
             namespace: 0x1_0000_0002,
-            cgroup: "0::/a.service\n".into(),
             pid_namespace: 4_026_531_836,
+            cgroup: "0::/a.service\n".into(),
+            ancestors: vec![
+                Ancestor { pid: 1, start: 5, name: "init".into() },
+                Ancestor { pid: 3, start: 17, name: "a:b".into() },
+            ],
+            without_log: 0,
+            chunks: 0,
             host: "alpha".into(),
             says: None,
             executable: "/bin/x".into(),

@@ -64,6 +64,10 @@ pub const SHORT_FLOW_LIMIT: u32 = 1 << 24;
 /// The smallest number of bytes that the common record cannot hold.
 pub const SHORT_BYTES_LIMIT: u64 = 1 << 22;
 
+/// How much room a header has for the processes that its own comes from. Each is `PID:START:NAME`, with a comma between
+/// two: its number, when it began (in nanoseconds since the Unix epoch), and what it was started as.
+pub const ANCESTORS_BYTES: usize = 416;
+
 /// What the ticks of a file are.
 pub mod tick {
     /// Nanoseconds of `CLOCK_MONOTONIC`.
@@ -92,6 +96,29 @@ pub mod source {
     pub const PACKETS: u32 = 2;
     /// What each is called on screen.
     pub const NAMES: [&str; 3] = ["library", "strace", "packets"];
+}
+
+/// Why nothing is recorded of a program that a recorded one began.
+pub mod unseen {
+    /// It is statically linked.
+    pub const STATIC: u16 = 1;
+    /// It has another user's rights, or capabilities, so that the system loads no library for it.
+    pub const RIGHTS: u16 = 2;
+    /// It is for another kind of machine.
+    pub const MACHINE: u16 = 3;
+    /// Its user may not write to the data directory.
+    pub const DIRECTORY: u16 = 4;
+    /// The library cannot be opened where it runs: behind `chroot`, or as another user.
+    pub const LIBRARY: u16 = 5;
+    /// What each is called on screen.
+    pub const NAMES: [&str; 6] = [
+        "",
+        "statically linked",
+        "has the rights of another user or capabilities",
+        "for another kind of machine",
+        "its user may not write to the data directory",
+        "libsockcap.so cannot be opened where it runs",
+    ];
 }
 
 /// The causes for which a record is not written, as indices of [`FileHeader::lost`].
@@ -172,7 +199,11 @@ pub struct FileHeader {
     /// The namespace in which the process has its id: its inode, or 0 where it is not known.
     pub pid_namespace: u64,
     /// The process's control groups when the log began, as `/proc/self/cgroup` has them.
-    pub cgroup: [u8; 512],
+    pub cgroup: [u8; 240],
+    /// The processes that this one comes from, as [`ANCESTORS_BYTES`] says, the nearest last.
+    pub ancestors: [u8; ANCESTORS_BYTES],
+    /// How many of the processes of its family used sockets and have no log, as there was no room for one.
+    pub without_log: AtomicU64,
 }
 
 /// One moment on the three clocks.
@@ -259,6 +290,8 @@ pub mod kind {
     pub const RECEIVE_DATAGRAM_SHORT: u8 = 26;
     /// How far into its stream the transfer behind it begins.
     pub const POSITION: u8 = 27;
+    /// A program was begun that loads no library, so that nothing of it is recorded.
+    pub const UNSEEN: u8 = 28;
     /// A record that its writer began and did not finish; only its length is known.
     pub const RESERVED: u8 = 255;
 }

@@ -49,7 +49,7 @@ pub use damage::{Damage, Fault, OpenError};
 #[cfg(feature = "reader")]
 pub use decode::{Entry, Record};
 #[cfg(feature = "reader")]
-pub use header::Header;
+pub use header::{Ancestor, Header};
 #[cfg(feature = "reader")]
 pub use log::{Chunks, Log, on_disk};
 #[cfg(feature = "reader")]

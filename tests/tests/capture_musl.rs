@@ -19,7 +19,7 @@ fn a_program_of_musl_is_recorded() {
     let printed = successful(recording.command(&binary).env("SOCKCAP_WAITS", "1"));
     assert_eq!(printed, "unharmed\n");
     let logs = recording.logs();
-    assert_eq!(logs.len(), 3, "the program, its child, and what it becomes, which is of glibc");
+    assert_eq!(logs.len(), 2, "the program and its child, but not what it becomes, which uses no socket");
     let bytes = |index: usize, wanted| -> Vec<u64> {
         let moved = logs[index].records().filter_map(|record| match record {
             Record::Transfer { direction, bytes, .. } | Record::Datagram { direction, bytes, .. }
@@ -39,7 +39,6 @@ fn a_program_of_musl_is_recorded() {
     assert_eq!(sorted(bytes(0, Receive)), [6, 8, 8, 10]);
     assert_eq!(bytes(1, Send), [10]);
     assert!(logs[0].records().any(|record| matches!(record, Record::Wait { result: 1, .. })));
-    assert!(logs[2].log.header().executable.ends_with("true"), "{:?}", logs[2].log.header().executable);
 }
 
 #[test]

@@ -34,6 +34,9 @@ pub(super) fn choose() {
     const AVX2: u32 = 1 << 5;
     const VPCLMULQDQ: u32 = 1 << 10;
     const SSE_AND_AVX_STATE: u64 = 0b110;
+    if WIDTH.load(Relaxed) != NONE {
+        return; // The parent of this process has asked.
+    }
     let has = |register: u32, bits: u32| register & bits == bits;
     let basic = __cpuid(1).ecx;
     let extended = if __cpuid(0).eax >= 7 { __cpuid_count(7, 0) } else { __cpuid(0) };

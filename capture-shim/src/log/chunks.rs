@@ -10,7 +10,7 @@ use socket_log::layout::{Anchor, CHUNK_BYTES, CHUNK_HEADER_WORDS, LARGEST_RECORD
 use super::Writer;
 use super::commit::{commit, open_chunk};
 use crate::options::options;
-use crate::{clock, ended, recycle, segment, state, tls};
+use crate::{clock, ended, recycle, segment, start, state, tls};
 
 /// The chunk that a thread has filled, until the record that had no more room in it stands in the next: only then may
 /// others use it again. A thread that is put to sleep in between would otherwise wake up, or be killed, with none of
@@ -79,6 +79,9 @@ impl Writer {
             return Err(stopped as usize - 1);
         }
         let header = self.header().ok_or(lost::REFUSED)?;
+        if start::is_unused(self.state) {
+            start::announce(self.state);
+        }
         let mut old = self.thread.cursor.load(Acquire);
         let (tid, anchor) = (self.thread.tid.load(Relaxed), clock::anchor());
         let (memory, used) = if old == 0
@@ -118,6 +121,7 @@ impl Writer {
         }
         self.anchored(&anchor);
         if old == 0 {
+            self.state.writers.fetch_add(1, Relaxed);
             ended::expect_end();
         }
         let creator = self.thread.creator.swap(0, Relaxed);

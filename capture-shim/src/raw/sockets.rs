@@ -43,6 +43,16 @@ pub(crate) fn is_fresh_stream(fd: c_int) -> (bool, bool) {
     (info.bytes_acknowledged <= 1 && unsent == 0, info.bytes_received == u64::from(unread))
 }
 
+/// What is the matter with each of these descriptors now.
+pub(crate) fn poll(descriptors: &mut [libc::pollfd]) -> bool {
+    const AT_ONCE: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut timeout = AT_ONCE;
+    let arguments =
+        [descriptors.as_mut_ptr() as usize, descriptors.len(), ptr::from_mut(&mut timeout) as usize, 0, 0, 0];
+    // SAFETY: as long as told; no time passes.
+    unsafe { call(libc::SYS_ppoll, arguments) >= 0 }
+}
+
 /// A socket option that is a number.
 pub(crate) fn socket_option<T: Copy + Default>(fd: c_int, option: c_int) -> Result<T, isize> {
     let mut value = T::default();

@@ -12,11 +12,11 @@ use super::event::{Event, Events};
 use super::files::{self, Opened, Stamp};
 use super::outgoing::{Gone, Outgoing, Pages};
 use super::tracked::{Look, Tracked};
-use super::writers::{self, Here};
 use crate::identity::Identity;
 use crate::link::Stop;
 use crate::page::PAGE;
 use crate::wire::{self, EXTENT_LIMIT, Request, Shortage};
+use crate::writers::{self, Here};
 
 /// Files whose checksums are asked for at once.
 const ASKED: usize = 32;

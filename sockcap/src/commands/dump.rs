@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use jiff::Timestamp;
 use socket_log::encode::Direction;
-use socket_log::layout::NO_POSITION;
+use socket_log::layout::{NO_POSITION, unseen};
 use socket_log::{Clock, Entry, Log, Record};
 
 use crate::cli::Dump;
@@ -142,6 +142,10 @@ fn line(out: &mut impl Write, clock: &Clock, entry: &Entry) -> io::Result<()> {
                 write!(out, " flow {}", call.flow)?;
             }
             writeln!(out, " result {} took {} ns", call.result, clock.nanoseconds(call.duration))
+        }
+        Record::Unseen { cause, pid, program } => {
+            let why = unseen::NAMES.get(usize::from(*cause)).copied().unwrap_or_default();
+            writeln!(out, "begins {program} as {pid}, of which nothing is recorded: {why}")
         }
         Record::Thread { creator } => writeln!(out, "thread started by {creator}"),
     }

@@ -9,14 +9,14 @@ use std::process::ExitCode;
 use analyze::AnalysisSummary;
 use message_trace::{Import, table};
 use reconcile::Reconciliation;
-use reconcile::blind_spots::{BlindSpots, Missing, UnseenEnd};
+use reconcile::blind_spots::{BlindSpots, Unseen, UnseenEnd};
 use reconcile::import::Captured;
 
 use crate::cli::Info;
 use crate::error::Error;
 use crate::output::{self, counted};
 use crate::table::folded;
-use crate::{clocks, stages, words};
+use crate::{clocks, stages, tidy, words};
 use processes::Processes;
 
 /// How many lines a list of what was not seen has at most.
@@ -26,6 +26,7 @@ pub(crate) fn run(arguments: &Info) -> Result<ExitCode, Error> {
     let data = arguments.data.dir();
     let aliases = stages::aliases(&data, arguments.aliases.as_deref())?;
     let mut out = BufWriter::new(io::stdout().lock());
+    tidy::tidy(&data);
     let imports = data.imported()?;
     let has_logs = !data.logs()?.is_empty();
     if !has_logs && imports.is_empty() && !data.messages().exists() {
@@ -128,8 +129,8 @@ fn not_seen(spots: &BlindSpots, out: &mut impl Write) -> io::Result<()> {
                 .collect::<Vec<_>>(),
         ),
         (
-            "started by a recorded process, without a log (static, Go or setuid programs, or no room for a log)",
-            spots.missing.iter().map(missing).collect(),
+            "programs that recorded processes began, of which nothing is recorded",
+            spots.unseen.iter().map(unseen).collect(),
         ),
         (
             "connections whose other end is on a recorded host and was not recorded",
@@ -145,16 +146,17 @@ fn not_seen(spots: &BlindSpots, out: &mut impl Write) -> io::Result<()> {
             writeln!(out, "  and {} more", list.len() - MOST_LISTED)?;
         }
     }
+    if spots.without_log > 0 {
+        writeln!(out, "\nprocesses that used sockets and found no room for a log: {}", spots.without_log)?;
+    }
     Ok(())
 }
 
-fn missing(process: &Missing) -> String {
-    let Missing { pid, by, replaced, refused } = process;
-    let how = if *replaced { "which was" } else { "started by" };
-    let why = refused.map_or_else(String::new, |error| {
-        format!(" (where it ran, libsockcap.so cannot be opened: {})", io::Error::from_raw_os_error(error))
-    });
-    format!("pid {pid} on {}, {how} pid {}: {}{why}", by.host, by.pid, by.command)
+fn unseen(program: &Unseen) -> String {
+    let Unseen { program, cause, pid, by } = program;
+    let how = if *pid == by.pid { "which was" } else { "started by" };
+    let program = program.replace(char::is_control, " ");
+    format!("{program} ({cause}): pid {pid} on {}, {how} pid {}: {}", by.host, by.pid, by.command)
 }
 
 fn unseen_end(end: &UnseenEnd) -> String {

@@ -18,8 +18,8 @@ use socket_log::layout::state;
 use crate::cli::Record;
 use crate::error::Error;
 use crate::output::{bytes, counted};
-use crate::visibility;
 use crate::words::same_directory;
+use crate::{tidy, visibility};
 
 pub(crate) fn run(arguments: &Record) -> Result<ExitCode, Error> {
     let library = library()?;
@@ -42,6 +42,7 @@ pub(crate) fn run(arguments: &Record) -> Result<ExitCode, Error> {
 
     let began = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as i64);
     let status = run_under(&library, &directory, arguments)?;
+    tidy::tidy(&data);
     summarise(&data, began, arguments, knows_the_way);
     // A shell reports a signal in the same way.
     let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));

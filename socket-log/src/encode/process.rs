@@ -2,7 +2,7 @@
 
 use super::numbered::numbered;
 use super::transfers::Direction;
-use super::words::Words;
+use super::words::{LongWords, Words, padded};
 use crate::api::Api;
 use crate::layout::{Anchor, kind};
 
@@ -83,6 +83,17 @@ pub fn call(ticks: u64, call: &Call) -> Words {
 #[inline]
 pub fn thread(ticks: u64, creator: u32) -> Words {
     Words::new(kind::THREAD, 0, ticks, creator).finish()
+}
+
+/// The process `pid` begins a program that loads no library, for the reason `cause`; of a long path the end is kept.
+#[inline(never)]
+pub fn unseen(ticks: u64, cause: u16, pid: u32, path: &[u8]) -> LongWords {
+    const LONGEST: usize = 256;
+    let kept = path.get(path.len().saturating_sub(LONGEST)..).unwrap_or(path);
+    let mut words: LongWords = Words::new(kind::UNSEEN, cause, ticks, pid);
+    words.push(kept.len() as u32);
+    padded(kept).for_each(|word| words.push(word));
+    words.finish()
 }
 
 /// A thread waited from `duration` ticks before `ticks` until then; `result` is what the call returned.

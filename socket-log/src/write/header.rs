@@ -30,6 +30,12 @@ impl LogWriter {
         self
     }
 
+    /// Sets the processes that it comes from, as the header has them.
+    pub fn set_ancestors(&mut self, line: &str) -> &mut LogWriter {
+        self.put(offset_of!(FileHeader, ancestors), line.as_bytes());
+        self
+    }
+
     /// Sets what saw the calls, one of [`source`](crate::layout::source); by default the library.
     pub fn set_source(&mut self, source: u32) -> &mut LogWriter {
         self.put(offset_of!(FileHeader, source), &source.to_le_bytes());

@@ -25,7 +25,7 @@ const KNOWN: [i64; 5] = [
 
 /// `true` where nobody writes to the file or can begin to by a mapping there is; `false` where somebody can; `None` where
 /// the system does not tell.
-pub(super) fn none(file: &File) -> Option<bool> {
+pub fn none(file: &File) -> Option<bool> {
     let of = fstatfs(file).ok()?.f_type;
     if !KNOWN.contains(&of) {
         return None;
