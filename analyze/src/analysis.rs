@@ -40,6 +40,8 @@ pub struct Totals {
     pub instances_expected: f64,
     /// Instances that reached the bound on their size, and were cut off there.
     pub instances_cut: u64,
+    /// Further instances, each too unlikely to be kept beside others of its root.
+    pub instances_unlikely: u64,
     /// Path patterns.
     pub patterns: u64,
 }
@@ -97,6 +99,7 @@ pub fn analyze(dir: &DataDir, options: &Options, progress: &dyn Progress) -> Res
         instances: found.instances,
         instances_expected: found.expected,
         instances_cut: found.built.cut,
+        instances_unlikely: found.built.unlikely,
         patterns: found.patterns,
         ..totals
     };
