@@ -88,7 +88,10 @@ pub fn analyze(dir: &DataDir, options: &Options, progress: &dyn Progress) -> Res
         }
         progress.step("writing links", 0);
         links.append(&found, own, stretch.first)?;
-        paths.add(&stretch, naming, &found, progress)
+        paths.append(&stretch, naming, &found);
+        // What is known of the stretch is needed no more, and paths take room themselves.
+        drop((stretch, found));
+        paths.build_former(progress)
     })?;
     links.finish()?;
     let found = paths.finish(dir, progress)?;
