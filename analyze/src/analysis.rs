@@ -40,6 +40,8 @@ pub struct Totals {
     pub instances_expected: f64,
     /// Instances that reached the bound on their size, and were cut off there.
     pub instances_cut: u64,
+    /// Further instances, each too unlikely to be kept beside others of its root.
+    pub instances_unlikely: u64,
     /// Path patterns.
     pub patterns: u64,
 }
@@ -86,7 +88,10 @@ pub fn analyze(dir: &DataDir, options: &Options, progress: &dyn Progress) -> Res
         }
         progress.step("writing links", 0);
         links.append(&found, own, stretch.first)?;
-        paths.add(&stretch, naming, &found, progress)
+        paths.append(&stretch, naming, &found);
+        // What is known of the stretch is needed no more, and paths take room themselves.
+        drop((stretch, found));
+        paths.build_former(progress)
     })?;
     links.finish()?;
     let found = paths.finish(dir, progress)?;
@@ -97,6 +102,7 @@ pub fn analyze(dir: &DataDir, options: &Options, progress: &dyn Progress) -> Res
         instances: found.instances,
         instances_expected: found.expected,
         instances_cut: found.built.cut,
+        instances_unlikely: found.built.unlikely,
         patterns: found.patterns,
         ..totals
     };

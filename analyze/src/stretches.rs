@@ -73,6 +73,7 @@ impl Stretches {
         let mut trace = MessageTrace::new(self.reader.nodes().clone());
         // One that is the whole trace tells by itself.
         trace.beyond.uneven = Some(self.uneven.clone()).filter(|_| (length as u64) < self.rows);
+        trace.reserve((own.end + around).min((self.rows - begin) as usize + before));
         if let Some(last) = last {
             let rest = last.own.end - before;
             trace.append_rows(&last.trace, rest..last.trace.len());

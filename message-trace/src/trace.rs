@@ -14,17 +14,17 @@ use crate::endpoint::Endpoint;
 use crate::few::Few;
 use crate::message::{Connect, Message, Protocol, arrival};
 use crate::node::{Node, NodeId, Nodes};
-use call_ids::CallIds;
+pub(crate) use call_ids::CallIds;
 
 /// A row of the trace's endpoint dictionary.
 pub type EndpointId = u32;
 
 /// The nil timestamp within a column; `Option` outside.
-const NIL: i64 = i64::MIN;
+pub(crate) const NIL: i64 = i64::MIN;
 /// The missing thread within a column.
-const NO_THREAD: i32 = i32::MIN;
+pub(crate) const NO_THREAD: i32 = i32::MIN;
 /// The missing call id within a column.
-const NO_CALL: u32 = u32::MAX;
+pub(crate) const NO_CALL: u32 = u32::MAX;
 
 /// Messages with the nodes and endpoints they name, sorted by [`Message::time`] once [`MessageTrace::sort`] was
 /// called. A message's id is its row.
@@ -33,21 +33,21 @@ pub struct MessageTrace {
     /// Who the messages went between; parts of a trace share the table.
     pub nodes: Arc<Nodes>,
     endpoints: Endpoints,
-    calls: CallIds,
-    times: [Vec<i64>; 6],
-    src: Vec<NodeId>,
-    dst: Vec<NodeId>,
-    src_endpoint: Vec<EndpointId>,
-    dst_endpoint: Vec<EndpointId>,
-    src_tid: Vec<i32>,
-    dst_tid: Vec<i32>,
-    flow: Vec<i64>,
-    direction: Vec<i8>,
-    protocol: Vec<Protocol>,
-    bytes: Vec<i64>,
-    parts: Vec<i32>,
-    connects: Few<Connect>,
-    call: Vec<u32>,
+    pub(crate) calls: CallIds,
+    pub(crate) times: [Vec<i64>; 6],
+    pub(crate) src: Vec<NodeId>,
+    pub(crate) dst: Vec<NodeId>,
+    pub(crate) src_endpoint: Vec<EndpointId>,
+    pub(crate) dst_endpoint: Vec<EndpointId>,
+    pub(crate) src_tid: Vec<i32>,
+    pub(crate) dst_tid: Vec<i32>,
+    pub(crate) flow: Vec<i64>,
+    pub(crate) direction: Vec<i8>,
+    pub(crate) protocol: Vec<Protocol>,
+    pub(crate) bytes: Vec<i64>,
+    pub(crate) parts: Vec<i32>,
+    pub(crate) connects: Few<Connect>,
+    pub(crate) call: Vec<u32>,
     /// What is known of the rest, where this is a part of a trace.
     pub beyond: Beyond,
 }
@@ -287,6 +287,20 @@ impl MessageTrace {
     #[inline]
     pub fn call_number(&self, row: usize) -> Option<u32> {
         Some(self.call[row]).filter(|call| *call != NO_CALL)
+    }
+
+    /// Makes room for so many more messages, and for no more than these.
+    pub fn reserve(&mut self, rows: usize) {
+        self.times.iter_mut().for_each(|column| column.reserve_exact(rows));
+        for column in [&mut self.src, &mut self.dst, &mut self.src_tid, &mut self.dst_tid, &mut self.parts] {
+            column.reserve_exact(rows);
+        }
+        for column in [&mut self.src_endpoint, &mut self.dst_endpoint, &mut self.call] {
+            column.reserve_exact(rows);
+        }
+        [&mut self.flow, &mut self.bytes].into_iter().for_each(|column| column.reserve_exact(rows));
+        self.direction.reserve_exact(rows);
+        self.protocol.reserve_exact(rows);
     }
 
     /// The messages of these rows of `other`, appended to those here; both must be over the same nodes. Endpoints and call ids

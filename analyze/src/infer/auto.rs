@@ -30,6 +30,8 @@ mod agreement;
 mod at_event;
 #[cfg(test)]
 mod backlog_tests;
+mod beam;
+mod beginnings;
 mod connections;
 mod correlate;
 mod density;
@@ -73,6 +75,7 @@ mod sizes;
 mod spawned;
 #[cfg(test)]
 mod spawned_tests;
+mod states;
 #[cfg(test)]
 mod tests;
 mod thread_time;

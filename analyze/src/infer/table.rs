@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
-use arrow_array::ArrayRef;
+use arrow_array::{ArrayRef, Float64Array, Int64Array};
 use arrow_schema::{DataType, SchemaRef};
 use message_trace::Error;
 use message_trace::parallel::in_order;
@@ -21,8 +22,6 @@ fn schema() -> SchemaRef {
         required("probability", DataType::Float64),
     ])
 }
-
-type Row = (i64, Option<i64>, f64);
 
 /// The rows of so many children are encoded at once.
 const GROUP_CHILDREN: usize = 32 * 1024;
@@ -58,11 +57,14 @@ impl LinkWriter {
             let begin = children.start + piece * GROUP_CHILDREN;
             let end = (begin + GROUP_CHILDREN).min(children.end);
             let mut group = encoder.begin()?;
-            let mut rows = rows(links, begin..end, first as i64).peekable();
-            while rows.peek().is_some() {
-                let step: Vec<Row> = rows.by_ref().take(STEP).collect();
-                group.write(&arrays(&step))?;
+            let mut step = Step::default();
+            for child in begin..end {
+                step.push(links, child, first as i64);
+                if step.child.len() >= STEP {
+                    group.write(&std::mem::take(&mut step).arrays())?;
+                }
             }
+            group.write(&step.arrays())?;
             group.finish()
         };
         in_order(parallel::threads(), pieces, encode, |_, group| self.table.append(group))
@@ -77,24 +79,39 @@ impl LinkWriter {
     }
 }
 
-/// The rows of these children of `links`, whose message 0 is `first`.
-fn rows(links: &Links, children: Range<usize>, first: i64) -> impl Iterator<Item = Row> + '_ {
-    children.flat_map(move |child| {
-        let id = first + child as i64;
-        let parents = links
-            .parents(child)
-            .map(move |(parent, probability)| (id, Some(first + i64::from(parent)), probability));
-        let spontaneous = Some(links.spontaneous(child)).filter(|probability| *probability > 0.0);
-        parents.chain(spontaneous.map(|probability| (id, None, probability)))
-    })
+/// Some rows, by columns.
+#[derive(Default)]
+struct Step {
+    child: Vec<i64>,
+    parent: Vec<i64>,
+    has_parent: Vec<bool>,
+    probability: Vec<f64>,
 }
 
-fn arrays(rows: &[Row]) -> [ArrayRef; 3] {
-    [
-        columns::int64(rows.iter().map(|(child, _, _)| Some(*child))),
-        columns::int64(rows.iter().map(|(_, parent, _)| *parent)),
-        columns::float64(rows.iter().map(|(_, _, probability)| Some(*probability))),
-    ]
+impl Step {
+    /// Adds the rows of a child of `links`, whose message 0 is `first`.
+    fn push(&mut self, links: &Links, child: usize, first: i64) {
+        for (parent, probability) in links.parents(child) {
+            self.parent.push(first + i64::from(parent));
+            self.has_parent.push(true);
+            self.probability.push(probability);
+        }
+        let spontaneous = links.spontaneous(child);
+        if spontaneous > 0.0 {
+            self.parent.push(0);
+            self.has_parent.push(false);
+            self.probability.push(spontaneous);
+        }
+        self.child.resize(self.parent.len(), first + child as i64);
+    }
+
+    fn arrays(self) -> [ArrayRef; 3] {
+        [
+            Arc::new(Int64Array::from(self.child)),
+            Arc::new(Int64Array::new(self.parent.into(), Some(self.has_parent.into()))),
+            Arc::new(Float64Array::from(self.probability)),
+        ]
+    }
 }
 
 impl Links {
@@ -133,8 +150,9 @@ mod tests {
         let path = directory.path().join("links.parquet");
         links.write(&path).unwrap();
         assert_eq!(Links::read(&path).unwrap(), links);
-        let rows = arrays(&[(0, None, 1.0), (2, None, 1.0)]);
-        let gap = columns::batch(&path, &schema(), rows.to_vec()).unwrap();
+        let mut rows = Step::default();
+        [0, 2].into_iter().for_each(|child| rows.push(&Links::spontaneous_only(3), child, 0));
+        let gap = columns::batch(&path, &schema(), rows.arrays().to_vec()).unwrap();
         table::write(&path, schema(), [gap]).unwrap();
         assert!(Links::read(&path).unwrap_err().to_string().contains("child 2"));
     }

@@ -17,6 +17,8 @@ use crate::stretches::Stretch;
 pub(crate) struct PathsOfStretches<'a> {
     collector: Collector<'a>,
     last: Option<Inferred>,
+    /// How many of its messages are of the stretch before.
+    roots: usize,
 }
 
 /// The messages of a stretch, their names and their links.
@@ -32,27 +34,26 @@ struct Inferred {
 impl<'a> PathsOfStretches<'a> {
     /// Those of no stretch yet; temporary files go to `directory` when `budget` is used up.
     pub(crate) fn new(options: &'a Options, budget: &'a Budget, directory: &Path) -> PathsOfStretches<'a> {
-        PathsOfStretches { collector: Collector::new(options, budget, directory), last: None }
+        PathsOfStretches { collector: Collector::new(options, budget, directory), last: None, roots: 0 }
     }
 
-    /// Takes the names and `links` of a stretch, and builds the instances of the one before.
+    /// Takes what is needed of a stretch, its names and its `links`.
+    pub(crate) fn append(&mut self, stretch: &Stretch, naming: Naming, links: &Links) {
+        let before = stretch.first + stretch.own.start as u64;
+        let both = self.last.get_or_insert_with(|| Inferred { before, ..Inferred::default() });
+        self.roots = both.messages.len();
+        both.append(stretch, naming, links);
+    }
+
+    /// Builds the instances of the stretch before the last that was appended.
     ///
     /// # Errors
     /// When a temporary file cannot be written.
-    pub(crate) fn add(
-        &mut self,
-        stretch: &Stretch,
-        naming: Naming,
-        links: &Links,
-        progress: &dyn Progress,
-    ) -> Result<(), Error> {
-        let before = stretch.first + stretch.own.start as u64;
-        let mut both = self.last.take().unwrap_or_else(|| Inferred { before, ..Inferred::default() });
-        let roots = both.messages.len();
-        both.append(stretch, naming, links);
-        if roots > 0 {
-            self.build(&both, roots, progress)?;
-            both.remove_first(roots);
+    pub(crate) fn build_former(&mut self, progress: &dyn Progress) -> Result<(), Error> {
+        let Some(mut both) = self.last.take() else { return Ok(()) };
+        if self.roots > 0 {
+            self.build(&both, self.roots, progress)?;
+            both.remove_first(self.roots);
         }
         self.last = Some(both);
         Ok(())

@@ -19,7 +19,13 @@ pub(crate) struct Built {
     pub(crate) bounded: u64,
     /// Instances that were cut off at the bound on their size.
     pub(crate) cut: u64,
+    /// Instances that were too unlikely to be kept.
+    pub(crate) unlikely: u64,
 }
+
+/// An instance that is less likely is not kept, unless it is the likeliest of its root. Its pattern would mostly be one that was
+/// seen once and is expected never, and where links are wrong nearly all patterns are of that kind (docs/decisions/0425).
+const LEAST: f64 = 0.001;
 
 impl Built {
     /// Adds how other building went.
@@ -27,6 +33,7 @@ impl Built {
         self.roots += other.roots;
         self.bounded += other.bounded;
         self.cut += other.cut;
+        self.unlikely += other.unlikely;
     }
 }
 
@@ -52,6 +59,8 @@ pub(super) struct Builder {
     choices: Vec<bool>,
     stack: Vec<(u32, u32)>,
     tree: Vec<(u32, u32)>,
+    /// The likeliest tree of the root while all of them are unlikely.
+    unlikely: Vec<(u32, u32)>,
     pub(super) built: Built,
 }
 
@@ -88,23 +97,42 @@ impl Builder {
         self.slots.resize(children.messages(), 0);
         self.choose_tried(children, root);
         self.choices.clear();
+        let (mut has_likely, mut best, mut best_is_cut) = (false, 0.0, false);
         loop {
             let (probability, cut) = self.grow(children, root);
             if probability > 0.0 {
                 // However many factors it has, what was built is not impossible.
                 let probability = (spontaneous * probability).max(f64::MIN_POSITIVE);
-                instance(&self.tree, probability)?;
-                self.built.cut += u64::from(cut);
+                if probability >= LEAST {
+                    instance(&self.tree, probability)?;
+                    has_likely = true;
+                    self.built.cut += u64::from(cut);
+                } else {
+                    self.built.unlikely += 1;
+                    if !has_likely && probability > best {
+                        (best, best_is_cut) = (probability, cut);
+                        self.unlikely.clone_from(&self.tree);
+                    }
+                }
             }
-            // The next choices: the last link that was taken is left out, what comes after it is open again.
-            while self.choices.last() == Some(&false) {
-                self.choices.pop();
-            }
-            match self.choices.last_mut() {
-                Some(last) => *last = false,
-                None => return Ok(()),
+            if !self.next_choices() {
+                break;
             }
         }
+        if !has_likely && best > 0.0 {
+            instance(&self.unlikely, best)?;
+            self.built.cut += u64::from(best_is_cut);
+            self.built.unlikely -= 1;
+        }
+        Ok(())
+    }
+
+    /// The next choices: the last link that was taken is left out, what comes after it is open again. False where all were made.
+    fn next_choices(&mut self) -> bool {
+        while self.choices.last() == Some(&false) {
+            self.choices.pop();
+        }
+        self.choices.last_mut().map(|last| *last = false).is_some()
     }
 
     /// Chooses which links below `root` are tried both ways: those nearest to a half, up to the bound on k.

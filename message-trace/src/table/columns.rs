@@ -8,7 +8,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int8Type, Int32Type, Int64Type};
 use arrow_array::{
     Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int8Array, Int32Array, Int64Array,
-    RecordBatch, StringArray,
+    PrimitiveArray, RecordBatch, StringArray,
 };
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use rustc_hash::FxHashMap;
@@ -161,13 +161,33 @@ impl<'batch> Columns<'batch> {
         Error::malformed(&self.path, format!("its column '{name}' is not of type {wanted}"))
     }
 
-    fn primitive<T: ArrowPrimitiveType>(
+    fn primitive<T: ArrowPrimitiveType>(&self, name: &str) -> Result<Vec<Option<T::Native>>, Error> {
+        Ok(self.primitive_array::<T>(name)?.iter().collect())
+    }
+
+    fn primitive_array<T: ArrowPrimitiveType>(&self, name: &str) -> Result<&'batch PrimitiveArray<T>, Error> {
+        let mistyped = || self.mistyped(name, &T::DATA_TYPE.to_string());
+        self.column(name)?.as_primitive_opt::<T>().ok_or_else(mistyped)
+    }
+
+    /// Appends a column of numbers to `values`, with `null` where it has none.
+    ///
+    /// # Errors
+    /// When there is no such column, it is of another type, or a value is missing and `null` is none.
+    pub(crate) fn append<T: ArrowPrimitiveType>(
         &self,
         name: &str,
-        wanted: &str,
-    ) -> Result<Vec<Option<T::Native>>, Error> {
-        let array = self.column(name)?.as_primitive_opt::<T>().ok_or_else(|| self.mistyped(name, wanted))?;
-        Ok(array.iter().collect())
+        null: Option<T::Native>,
+        values: &mut Vec<T::Native>,
+    ) -> Result<(), Error> {
+        let array = self.primitive_array::<T>(name)?;
+        if array.null_count() == 0 {
+            values.extend_from_slice(array.values());
+            return Ok(());
+        }
+        let null = self.some(name, null)?;
+        values.extend(array.iter().map(|value| value.unwrap_or(null)));
+        Ok(())
     }
 
     /// A column of `i64`.
@@ -175,7 +195,7 @@ impl<'batch> Columns<'batch> {
     /// # Errors
     /// When it is missing or of another type, as for all the readers here.
     pub fn int64(&self, name: &str) -> Result<Vec<Option<i64>>, Error> {
-        self.primitive::<Int64Type>(name, "Int64")
+        self.primitive::<Int64Type>(name)
     }
 
     /// A column of `i64` that tables of older versions are without; `None` also where no row has a value.
@@ -212,7 +232,7 @@ impl<'batch> Columns<'batch> {
     /// # Errors
     /// As for [`Columns::int64`].
     pub fn int32(&self, name: &str) -> Result<Vec<Option<i32>>, Error> {
-        self.primitive::<Int32Type>(name, "Int32")
+        self.primitive::<Int32Type>(name)
     }
 
     /// A column of `i8`.
@@ -220,7 +240,7 @@ impl<'batch> Columns<'batch> {
     /// # Errors
     /// As for [`Columns::int64`].
     pub fn int8(&self, name: &str) -> Result<Vec<Option<i8>>, Error> {
-        self.primitive::<Int8Type>(name, "Int8")
+        self.primitive::<Int8Type>(name)
     }
 
     /// A column of `f64`.
@@ -228,7 +248,7 @@ impl<'batch> Columns<'batch> {
     /// # Errors
     /// As for [`Columns::int64`].
     pub fn float64(&self, name: &str) -> Result<Vec<Option<f64>>, Error> {
-        self.primitive::<Float64Type>(name, "Float64")
+        self.primitive::<Float64Type>(name)
     }
 
     /// A column of truth values, false where null.

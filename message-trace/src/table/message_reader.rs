@@ -4,14 +4,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
+use arrow_array::types::{Int8Type, Int32Type, Int64Type};
 
 use crate::endpoint::Endpoint;
 use crate::error::Error;
-use crate::message::{Connect, Message, Protocol};
+use crate::message::{Connect, Protocol};
 use crate::node::Nodes;
 use crate::table::columns::Columns;
 use crate::table::{self, Batches};
-use crate::trace::{EndpointId, MessageTrace};
+use crate::trace::{MessageTrace, NIL, NO_CALL, NO_THREAD};
 
 impl MessageTrace {
     /// Reads the messages and the nodes they name.
@@ -37,109 +38,74 @@ impl MessageTrace {
 
     fn append(&mut self, path: &Path, batch: &RecordBatch, nodes: usize) -> Result<(), Error> {
         let table = Columns::new(path, batch);
-        let times = ["send_first", "send_last", "recv_first", "recv_last", "send_ts", "recv_ts"]
-            .map(|name| table.int64(name));
-        let [send_first, send_last, recv_first, recv_last, send_ts, recv_ts] = times;
-        let (send_first, send_last, recv_first) = (send_first?, send_last?, recv_first?);
-        let (recv_last, send_ts, recv_ts) = (recv_last?, send_ts?, recv_ts?);
-        let (src_tid, dst_tid) = (table.int32("src_tid")?, table.int32("dst_tid")?);
-        let (flow, call_id) = (table.int64("flow")?, table.texts("call_id")?);
-        let (bytes, parts) = (table.int64("bytes")?, table.int32("parts")?);
         let connects = ["connect_begin", "connect_end"].map(|name| table.int64_if_any(name));
         let [begin, end] = connects;
-        let connects = begin?.zip(end?);
-        let connect = |row: usize| {
-            let (begin, end) = connects.as_ref()?;
-            Some(Connect { begin: begin[row]?, end: end[row]? })
-        };
-        let mut ways = Ways::of(&table, nodes)?;
-        for row in 0..batch.num_rows() {
-            let message = Message {
-                send_first: send_first[row],
-                send_last: send_last[row],
-                recv_first: recv_first[row],
-                recv_last: recv_last[row],
-                send_ts: send_ts[row],
-                recv_ts: recv_ts[row],
-                src_tid: src_tid[row],
-                dst_tid: dst_tid[row],
-                flow: table.some("flow", flow[row])?,
-                bytes: table.some("bytes", bytes[row])?,
-                parts: table.some("parts", parts[row])?,
-                connect: connect(row),
-                ..ways.message(row, self)?
-            };
-            self.push(&message, call_id[row]);
+        for (row, (begin, end)) in begin?.into_iter().flatten().zip(end?.into_iter().flatten()).enumerate() {
+            if let Some((begin, end)) = begin.zip(end) {
+                self.connects.push(self.len() + row, Connect { begin, end });
+            }
         }
+        self.append_ways(&table, nodes)?;
+        let times = ["send_first", "send_last", "recv_first", "recv_last", "send_ts", "recv_ts"];
+        for (name, column) in times.into_iter().zip(&mut self.times) {
+            table.append::<Int64Type>(name, Some(NIL), column)?;
+        }
+        table.append::<Int32Type>("src_tid", Some(NO_THREAD), &mut self.src_tid)?;
+        table.append::<Int32Type>("dst_tid", Some(NO_THREAD), &mut self.dst_tid)?;
+        table.append::<Int64Type>("bytes", None, &mut self.bytes)?;
+        table.append::<Int32Type>("parts", None, &mut self.parts)?;
+        let mut call = Once::new(table.numbered_texts("call_id")?);
+        let calls = &mut self.calls;
+        let call = |row: usize| call.of(row, |text| calls.intern(text)).unwrap_or(NO_CALL);
+        self.call.extend((0..batch.num_rows()).map(call));
         Ok(())
     }
-}
 
-/// Who sent what to whom over what, by row of a batch.
-pub(super) struct Ways<'batch> {
-    table: &'batch Columns<'batch>,
-    nodes: usize,
-    src: Vec<Option<i32>>,
-    dst: Vec<Option<i32>>,
-    src_endpoint: Once<'batch, EndpointId>,
-    dst_endpoint: Once<'batch, EndpointId>,
-    direction: Vec<Option<i8>>,
-    protocol: Once<'batch, Protocol>,
-}
-
-impl<'batch> Ways<'batch> {
-    pub(super) fn of(table: &'batch Columns<'batch>, nodes: usize) -> Result<Ways<'batch>, Error> {
-        Ok(Ways {
-            table,
-            nodes,
-            src: table.int32("src")?,
-            dst: table.int32("dst")?,
-            src_endpoint: Once::new(table.numbered_texts("src_endpoint")?),
-            dst_endpoint: Once::new(table.numbered_texts("dst_endpoint")?),
-            direction: table.int8("direction")?,
-            protocol: Once::new(table.numbered_texts("protocol")?),
-        })
-    }
-
-    /// The message of `row`, of which nothing else is known, with its endpoints in the dictionary of `trace`.
-    pub(super) fn message(&mut self, row: usize, trace: &mut MessageTrace) -> Result<Message, Error> {
-        let mut endpoint = |text: &str| {
-            let Ok(endpoint) = text.parse::<Endpoint>();
-            trace.intern(&endpoint)
-        };
-        let src_endpoint = self.src_endpoint.of(row, &mut endpoint);
-        let dst_endpoint = self.dst_endpoint.of(row, &mut endpoint);
-        let protocol = self.protocol.of(row, |text| {
-            let Ok(protocol) = text.parse::<Protocol>();
-            protocol
-        });
-        let table = self.table;
-        let (src, dst) = (table.some("src", self.src[row])?, table.some("dst", self.dst[row])?);
-        for node in [src, dst] {
-            if usize::try_from(node).map_or(true, |node| node >= self.nodes) {
+    /// Appends who sent to whom over what, and nothing else.
+    fn append_ways(&mut self, table: &Columns<'_>, nodes: usize) -> Result<(), Error> {
+        let first = self.len();
+        table.append::<Int32Type>("src", None, &mut self.src)?;
+        table.append::<Int32Type>("dst", None, &mut self.dst)?;
+        for node in self.src.iter().skip(first).chain(self.dst.iter().skip(first)) {
+            if usize::try_from(*node).map_or(true, |node| node >= nodes) {
                 return Err(table.malformed(format!("node {node} is not in the table of nodes")));
             }
         }
-        Ok(Message {
-            send_first: None,
-            send_last: None,
-            recv_first: None,
-            recv_last: None,
-            send_ts: None,
-            recv_ts: None,
-            src,
-            dst,
-            src_endpoint: table.some("src_endpoint", src_endpoint)?,
-            dst_endpoint: table.some("dst_endpoint", dst_endpoint)?,
-            src_tid: None,
-            dst_tid: None,
-            flow: 0,
-            direction: table.some("direction", self.direction[row])?,
-            protocol: table.some("protocol", protocol)?,
-            bytes: 0,
-            parts: 0,
-            connect: None,
-        })
+        let mut src = Once::new(table.numbered_texts("src_endpoint")?);
+        let mut dst = Once::new(table.numbered_texts("dst_endpoint")?);
+        let mut protocol = Once::new(table.numbered_texts("protocol")?);
+        for row in 0..self.src.len() - first {
+            let mut endpoint = |text: &str| {
+                let Ok(endpoint) = text.parse::<Endpoint>();
+                self.intern(&endpoint)
+            };
+            let ends = (src.of(row, &mut endpoint), dst.of(row, &mut endpoint));
+            self.src_endpoint.push(table.some("src_endpoint", ends.0)?);
+            self.dst_endpoint.push(table.some("dst_endpoint", ends.1)?);
+            let protocol = protocol.of(row, |text| {
+                let Ok(protocol) = text.parse::<Protocol>();
+                protocol
+            });
+            self.protocol.push(table.some("protocol", protocol)?);
+        }
+        table.append::<Int64Type>("flow", None, &mut self.flow)?;
+        table.append::<Int8Type>("direction", None, &mut self.direction)
+    }
+
+    /// The ways of the messages of a batch, without all else of them; one with a call id has an empty one.
+    pub(super) fn ways(table: &Columns<'_>, nodes: usize) -> Result<MessageTrace, Error> {
+        let mut trace = MessageTrace::default();
+        trace.append_ways(table, nodes)?;
+        let rows = trace.len();
+        trace.times.iter_mut().for_each(|column| column.resize(rows, NIL));
+        trace.src_tid.resize(rows, NO_THREAD);
+        trace.dst_tid.resize(rows, NO_THREAD);
+        trace.bytes.resize(rows, 0);
+        trace.parts.resize(rows, 0);
+        let empty = trace.calls.intern("");
+        let (numbers, _) = table.numbered_texts("call_id")?;
+        trace.call.extend(numbers.into_iter().map(|number| number.map_or(NO_CALL, |_| empty)));
+        Ok(trace)
     }
 }
 

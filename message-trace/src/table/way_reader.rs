@@ -4,14 +4,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
-
 use crate::error::Error;
-use crate::message::Message;
 use crate::node::Nodes;
 use crate::table::Groups;
 use crate::table::columns::Columns;
-use crate::table::message_reader::Ways;
 use crate::trace::MessageTrace;
 
 /// The columns that tell who sent what to whom over what.
@@ -53,20 +49,9 @@ impl WayReader {
     /// When the table cannot be read.
     pub fn read(&self, group: usize, mut part: impl FnMut(&MessageTrace)) -> Result<(), Error> {
         for batch in self.groups.read(group)? {
-            part(&self.of_batch(&batch?)?);
+            let batch = batch?;
+            part(&MessageTrace::ways(&Columns::new(&self.path, &batch), self.nodes.len())?);
         }
         Ok(())
-    }
-
-    fn of_batch(&self, batch: &RecordBatch) -> Result<MessageTrace, Error> {
-        let table = Columns::new(&self.path, batch);
-        let mut trace = MessageTrace::default();
-        let mut ways = Ways::of(&table, self.nodes.len())?;
-        let (flow, call_id) = (table.int64("flow")?, table.texts("call_id")?);
-        for row in 0..batch.num_rows() {
-            let message = Message { flow: table.some("flow", flow[row])?, ..ways.message(row, &mut trace)? };
-            trace.push(&message, call_id[row].map(|_| ""));
-        }
-        Ok(trace)
     }
 }

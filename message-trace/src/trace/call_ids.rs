@@ -8,7 +8,7 @@ use rustc_hash::FxHasher;
 
 /// Texts with their numbers, which are dense in the order in which they came.
 #[derive(Clone, Debug, Default)]
-pub(super) struct CallIds {
+pub(crate) struct CallIds {
     texts: String,
     /// Where each text ends.
     ends: Vec<usize>,
@@ -18,7 +18,7 @@ pub(super) struct CallIds {
 
 impl CallIds {
     /// The number of `text`, a new one where it is new.
-    pub(super) fn intern(&mut self, text: &str) -> u32 {
+    pub(crate) fn intern(&mut self, text: &str) -> u32 {
         let CallIds { texts, ends, numbers } = self;
         let hash = hash(text);
         let is_it = |(other, number): &(u32, u32)| *other == hash && get(texts, ends, *number) == Some(text);

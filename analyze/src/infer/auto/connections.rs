@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn shares_are_by_hand() {
-        let way = |slot, has_before| Way { slot, score: 0.0, waiting: None, has_before };
+        let way = |slot, has_before| Way { slot, state: slot, score: 0.0, waiting: None, has_before };
         let mut ways = [way(0, false), way(1, true), way(2, false)];
         let connections = Connections { same: [(1, 0.8)].into_iter().collect() };
         connections.tilt(&mut ways, 1);

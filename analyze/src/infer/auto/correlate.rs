@@ -4,6 +4,8 @@
 //! needs no assignment, and so finds the delays where so many requests are open at once that any first assignment is
 //! mostly wrong. (Project 5, section 5.2, correlates whole signals for the same reason.)
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use super::density::{Axis, Density};
@@ -69,7 +71,8 @@ pub(super) fn model(service: &Service, shapes: &mut Shapes, axis: Axis) -> Model
             }
             let Some((_, trigger, samples)) = best else { continue };
             let density = Density::of(axis, &samples, None);
-            model.delays.insert((request, kind, 0), Delay { trigger, density, open: [(0.25f64).ln(); 4] });
+            let delay = Delay { trigger, density, open: [(0.25f64).ln(); 4] };
+            model.delays.insert((request, kind, 0), Arc::new(delay));
             model.triggers.push(trigger);
             if kind != REPLY {
                 let count = times.len() as f64 / service.requests.len().max(1) as f64;

@@ -50,6 +50,9 @@ pub(super) struct Density {
     low: f64,
     /// The sum of all kernels, and what the kernel of a sample here has at its middle.
     bins: Vec<(f32, f32)>,
+    /// The logarithm of each bin's density where no sample is left out; at last that beyond them. Where another delay counts
+    /// it is of no use, and empty.
+    logs: Vec<f64>,
     samples: f64,
     plane: Option<Plane>,
 }
@@ -63,7 +66,13 @@ impl Density {
             let known: Vec<f64> = known.iter().map(|delay| axis.place(*delay)).collect();
             Plane::of(&places, &known)
         });
-        Density { axis, low, bins, samples: places.len() as f64, plane }
+        let mut density = Density { axis, low, bins, logs: Vec::new(), samples: places.len() as f64, plane };
+        if density.plane.is_none() {
+            density.logs = (0..=density.bins.len())
+                .map(|bin| (density.plain(bin, false) / std::f64::consts::LN_2).ln())
+                .collect();
+        }
+        density
     }
 
     /// The logarithm of the density of `delay`, per nanosecond, where the other one is `known`; `own`: this very delay
@@ -71,19 +80,26 @@ impl Density {
     pub(super) fn log(&self, delay: i64, known: i64, own: bool) -> f64 {
         let place = self.axis.place(delay);
         let at = (place - self.low) * BINS;
-        let (sum, middle) = match at >= 0.0 {
-            true => self.bins.get(at as usize).copied().unwrap_or((0.0, 0.0)),
-            false => (0.0, 0.0),
-        };
+        let bin = if at >= 0.0 { (at as usize).min(self.bins.len()) } else { self.bins.len() };
+        let known_log = self.logs.get(bin).filter(|_| !own).copied();
+        let log = known_log.unwrap_or_else(|| {
+            let mut density = self.plain(bin, own);
+            if let Some(plane) = &self.plane {
+                let (near, conditional) = plane.at(place, self.axis.place(known), own);
+                density = (near * conditional + PLAIN * density) / (near + PLAIN);
+            }
+            (density / std::f64::consts::LN_2).ln()
+        });
+        // From a factor of two to a nanosecond.
+        log - place * std::f64::consts::LN_2
+    }
+
+    /// The density in a bin, without what one of its samples has in it if that is left out.
+    fn plain(&self, bin: usize, own: bool) -> f64 {
+        let (sum, middle) = self.bins.get(bin).copied().unwrap_or((0.0, 0.0));
         let without = if own { f64::from(middle) } else { 0.0 };
         let samples = self.samples + 2.0 - f64::from(u8::from(own));
-        let mut density = (f64::from(sum) - without).max(0.0) / samples + UNSEEN / samples;
-        if let Some(plane) = &self.plane {
-            let (near, conditional) = plane.at(place, self.axis.place(known), own);
-            density = (near * conditional + PLAIN * density) / (near + PLAIN);
-        }
-        // From a factor of two to a nanosecond.
-        (density / std::f64::consts::LN_2).ln() - place * std::f64::consts::LN_2
+        (f64::from(sum) - without).max(0.0) / samples + UNSEEN / samples
     }
 }
 

@@ -6,6 +6,7 @@
 use rustc_hash::FxHashMap;
 
 use super::NONE;
+use super::at_event::AtEvent;
 use super::model::{At, Model};
 use super::search::MOST_OPEN;
 use super::service::{Event, Service, recent};
@@ -41,6 +42,8 @@ pub(super) fn suppose(service: &Service, model: &mut Model) {
 pub(super) struct Way {
     /// Its place among the open ones.
     pub(super) slot: u32,
+    /// What was done for it.
+    pub(super) state: u32,
     pub(super) score: f64,
     /// Since when it waits for such a call, if it does.
     pub(super) waiting: Option<i64>,
@@ -48,23 +51,53 @@ pub(super) struct Way {
     pub(super) has_before: bool,
 }
 
-/// Makes it less likely that a call of that kind is for a request while another one waits longer
-/// for such a call, whoever made that request: a pool of connections has one queue for all. What
-/// all that wait have together stays as it was.
-pub(super) fn tilt(ways: &mut [Way], call: u32, overtaking: &FxHashMap<u32, f64>) {
-    let Some(less) = overtaking.get(&call) else { return };
-    let waiting = || ways.iter().filter(|way| way.waiting.is_some());
-    if waiting().count() < 2 {
+/// The weights of states at one event: most hypotheses have most states, and the best one, in common.
+#[derive(Debug, Default)]
+pub(super) struct Weights(AtEvent<([f64; 2], [f64; 2])>);
+
+impl Weights {
+    /// Begins another event.
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// How likely a way is beside the best one of all, and if it is less likely.
+    fn of(&mut self, way: &Way, most: f64, less: f64) -> [f64; 2] {
+        // What was done for it says nearly all, but for what was added to the score since.
+        let by = [way.score - most, less];
+        if let Some((_, weights)) = self.0.get(way.state).filter(|(of, _)| *of == by) {
+            return weights;
+        }
+        let weights = [by[0].exp(), (by[0] - less).exp()];
+        self.0.set(way.state, (by, weights));
+        weights
+    }
+}
+
+/// Makes it by `less` less likely that a call is for a request while another one waits longer for
+/// such a call, whoever made that request: a pool of connections has one queue for all. What all
+/// that wait have together stays as it was.
+pub(super) fn tilt(ways: &mut [Way], less: Option<f64>, weights: &mut Weights) {
+    let Some(less) = less else { return };
+    let (mut first, mut last, mut most) = (i64::MAX, i64::MIN, f64::NEG_INFINITY);
+    for way in ways.iter() {
+        if let Some(since) = way.waiting {
+            (first, last, most) = (first.min(since), last.max(since), most.max(way.score));
+        }
+    }
+    // None waits, or none longer than others.
+    if first >= last {
         return;
     }
-    let first = waiting().filter_map(|way| way.waiting).min();
-    let most = waiting().map(|way| way.score).fold(f64::NEG_INFINITY, f64::max);
-    let cost = |way: &Way| if way.waiting > first { *less } else { 0.0 };
-    let before: f64 = waiting().map(|way| (way.score - most).exp()).sum();
-    let after: f64 = waiting().map(|way| (way.score - most - cost(way)).exp()).sum();
+    let (mut before, mut after) = (0.0, 0.0);
+    for way in ways.iter().filter(|way| way.waiting.is_some()) {
+        let [weight, lessened] = weights.of(way, most, less);
+        before += weight;
+        after += if way.waiting > Some(first) { lessened } else { weight };
+    }
     let rest = (before / after).ln();
     for way in ways.iter_mut().filter(|way| way.waiting.is_some()) {
-        way.score += rest - if way.waiting > first { *less } else { 0.0 };
+        way.score += rest - if way.waiting > Some(first) { less } else { 0.0 };
     }
 }
 
@@ -99,10 +132,8 @@ pub(super) fn learn(
                 let mut waiting: Vec<(i64, f64, bool)> = Vec::new();
                 for (request, made, shape) in &open {
                     let at = At { request: *request, made: recent(made), shape: *shape };
-                    if let Some(since) = model.waiting(service, shapes, &at, *call) {
-                        let score = model.call(service, shapes, &at, *call);
-                        waiting.push((since, score, *request == own));
-                    }
+                    let (score, since) = model.judge(service, shapes, &at, *call);
+                    waiting.extend(since.map(|since| (since, score, *request == own)));
                 }
                 if waiting.len() >= 2 {
                     seen.entry(kind).or_default().extend(overtaken(&waiting));
@@ -162,14 +193,13 @@ mod tests {
     fn the_one_that_waits_longest_gains_what_the_others_lose() {
         let way = |slot, waiting| {
             let score = 0.5f64.ln();
-            Way { slot, score, waiting, has_before: false }
+            Way { slot, state: slot, score, waiting, has_before: false }
         };
         let mut ways = [way(0, Some(20)), way(1, Some(10)), way(2, None), way(3, Some(5))];
-        let less = [(9, 3f64.ln())].into_iter().collect();
-        tilt(&mut ways, 9, &less);
+        tilt(&mut ways, Some(3f64.ln()), &mut Weights::default());
         let probabilities = ways.map(|way| (way.score.exp() * 1000.0).round());
         assert_eq!(probabilities, [300.0, 300.0, 500.0, 900.0]);
-        tilt(&mut ways, 8, &less);
+        tilt(&mut ways, None, &mut Weights::default());
         assert_eq!(ways.map(|way| (way.score.exp() * 1000.0).round()), probabilities);
     }
 

@@ -20,18 +20,20 @@ struct Edge {
 }
 
 /// What became of all hypotheses at one event.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Step {
     /// The call that was given to requests, if that is what happened.
     call: u32,
-    froms: usize,
-    edges: Vec<Edge>,
+    froms: u32,
+    /// Where its edges begin among all.
+    edges: usize,
 }
 
 /// The hypotheses since they were last one.
 #[derive(Debug)]
 pub(super) struct Lattice {
     steps: Vec<Step>,
+    edges: Vec<Edge>,
     /// The logarithms of the sums over all ways to each present hypothesis.
     forward: Vec<f64>,
     next: Vec<f64>,
@@ -40,12 +42,12 @@ pub(super) struct Lattice {
 impl Lattice {
     /// One hypothesis.
     pub(super) fn new() -> Lattice {
-        Lattice { steps: Vec::new(), forward: vec![0.0], next: Vec::new() }
+        Lattice { steps: Vec::new(), edges: Vec::new(), forward: vec![0.0], next: Vec::new() }
     }
 
     /// Begins the step to the hypotheses after an event; `call` is what is given to requests in it, or [`NONE`].
     pub(super) fn begin(&mut self, call: u32) {
-        self.steps.push(Step { call, froms: self.forward.len(), edges: Vec::new() });
+        self.steps.push(Step { call, froms: self.forward.len() as u32, edges: self.edges.len() });
         self.next.clear();
     }
 
@@ -58,9 +60,7 @@ impl Lattice {
         }
         let slot = &mut self.next[to as usize];
         *slot = log_sum(*slot, forward + weight);
-        if let Some(step) = self.steps.last_mut() {
-            step.edges.push(Edge { from, to, request, weight, forward });
-        }
+        self.edges.push(Edge { from, to, request, weight, forward });
     }
 
     /// Ends the step.
@@ -73,15 +73,17 @@ impl Lattice {
     pub(super) fn finish(&mut self, mut take: impl FnMut(u32, u32, f64)) {
         let total = self.forward.iter().copied().fold(f64::NEG_INFINITY, log_sum);
         let mut backward = vec![0.0; self.forward.len()];
+        let mut before = Vec::new();
         let mut shares: Vec<(u32, f64)> = Vec::new();
-        for step in self.steps.drain(..).rev() {
-            let mut before = vec![f64::NEG_INFINITY; step.froms];
+        for Step { call, froms, edges } in self.steps.drain(..).rev() {
+            before.clear();
+            before.resize(froms as usize, f64::NEG_INFINITY);
             shares.clear();
-            for edge in &step.edges {
+            for edge in self.edges.drain(edges..) {
                 let after = edge.weight + backward[edge.to as usize];
                 let slot = &mut before[edge.from as usize];
                 *slot = log_sum(*slot, after);
-                if step.call != NONE {
+                if call != NONE {
                     let share = (edge.forward + after - total).exp();
                     match shares.iter_mut().find(|(request, _)| *request == edge.request) {
                         Some((_, sum)) => *sum += share,
@@ -89,10 +91,11 @@ impl Lattice {
                     }
                 }
             }
-            shares.iter().for_each(|(request, share)| take(step.call, *request, *share));
-            backward = before;
+            shares.iter().for_each(|(request, share)| take(call, *request, *share));
+            std::mem::swap(&mut backward, &mut before);
         }
-        *self = Lattice::new();
+        self.forward.clear();
+        self.forward.push(0.0);
     }
 }
 

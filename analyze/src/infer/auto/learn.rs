@@ -2,6 +2,8 @@
 //! counts. Which trigger a kind of call has is chosen here: the one after which the delay is known best, that is, has
 //! the least entropy.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use super::NONE;
@@ -76,7 +78,7 @@ impl Samples {
         best.0
     }
 
-    fn delay(&self, axis: Axis, has_context: bool, model: &mut Model) -> Delay {
+    fn delay(&self, axis: Axis, has_context: bool, learned: &mut Learned) -> Delay {
         let trigger = self.trigger(axis);
         let none = Vec::new();
         let after = self.after.get(&trigger).unwrap_or(&none);
@@ -86,8 +88,8 @@ impl Samples {
         for (at, delay, _) in after {
             let (request, call) = self.of[*at as usize];
             match call {
-                NONE => model.learned_replies[request as usize] = *delay,
-                call => model.learned_calls[call as usize] = (request, *delay),
+                NONE => learned.replies[request as usize] = *delay,
+                call => learned.calls[call as usize] = (request, *delay),
             }
         }
         let total: f64 = self.open.iter().sum::<f64>() + 1.2;
@@ -99,6 +101,12 @@ impl Samples {
     }
 }
 
+/// After which delays calls and replies were when they were learned from.
+struct Learned {
+    calls: Vec<(u32, i64)>,
+    replies: Vec<i64>,
+}
+
 /// Learns from the calls `made` for each request, of those requests of which `is_used` says so.
 pub(super) fn learn(
     service: &Service,
@@ -107,11 +115,10 @@ pub(super) fn learn(
     shapes: &mut Shapes,
     axis: Axis,
 ) -> Model {
-    let mut model = Model {
-        learned_calls: vec![(NONE, NO_DELAY); service.calls.len()],
-        learned_replies: vec![NO_DELAY; service.requests.len()],
-        threads: Threads::of(service),
-        ..Model::default()
+    let mut model = Model { threads: Threads::of(service), ..Model::default() };
+    let mut learned = Learned {
+        calls: vec![(NONE, NO_DELAY); service.calls.len()],
+        replies: vec![NO_DELAY; service.requests.len()],
     };
     let mut samples: FxHashMap<(u32, u32, u32), Samples> = FxHashMap::default();
     let mut ended: Vec<(u32, u32)> = Vec::new();
@@ -162,10 +169,11 @@ pub(super) fn learn(
     keys.sort_unstable();
     learn_threads(&mut model.threads, &samples, &keys);
     for key in keys {
-        let delay = samples[&key].delay(axis, service.without.has(Evidence::Context), &mut model);
+        let delay = samples[&key].delay(axis, service.without.has(Evidence::Context), &mut learned);
         model.triggers.push(delay.trigger);
-        model.delays.insert(key, delay);
+        model.delays.insert(key, Arc::new(delay));
     }
+    (model.learned_calls, model.learned_replies) = (Arc::new(learned.calls), Arc::new(learned.replies));
     model.triggers.sort_unstable();
     model.triggers.dedup();
     model.triggers.retain(|trigger| !matches!(trigger, Trigger::Last | Trigger::Receipt));

@@ -2,6 +2,8 @@
 //! what, and how soon it is answered then. All of it is a logarithm of a probability or of a density per nanosecond, so
 //! that what is unlike is weighed by one measure.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use super::agreement::Agreement;
@@ -33,7 +35,7 @@ pub(super) const SLOTS: u32 = 3;
 pub(super) const REPLY: u32 = u32::MAX;
 
 /// How soon calls of a kind are made.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Delay {
     pub(super) trigger: Trigger,
     pub(super) density: Density,
@@ -45,7 +47,7 @@ pub(super) struct Delay {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Model {
     /// By the kinds of the request and the call, and how many calls of that kind there were before.
-    pub(super) delays: FxHashMap<(u32, u32, u32), Delay>,
+    pub(super) delays: FxHashMap<(u32, u32, u32), Arc<Delay>>,
     /// How many requests of a kind ended with which shape.
     pub(super) finals: FxHashMap<u32, Vec<(ShapeId, f64)>>,
     /// Of each kind of request and each kind of call: how many requests had 0, 1, 2 and more of them.
@@ -74,11 +76,34 @@ pub(super) struct Model {
     /// The triggers that are not known by the last event of a request, sorted.
     pub(super) triggers: Vec<Trigger>,
     /// The request that each call was taken to be for when this was learned, and after which delay.
-    pub(super) learned_calls: Vec<(u32, i64)>,
+    pub(super) learned_calls: Arc<Vec<(u32, i64)>>,
     /// The delay of each reply that was learned from.
-    pub(super) learned_replies: Vec<i64>,
-    /// What [`Model::shape`] found before.
-    pub(super) shapes_memo: FxHashMap<(u32, ShapeId), [f64; 2]>,
+    pub(super) learned_replies: Arc<Vec<i64>>,
+    /// What follows from all this and was found before.
+    pub(super) memo: Memo,
+}
+
+/// What a model was asked before.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Memo {
+    /// What [`Model::shape`] found.
+    shapes: FxHashMap<(u32, ShapeId), [f64; 2]>,
+    /// What [`Model::step`] found, by the kind and the shape of the request and the kind of call.
+    places: FxHashMap<(u32, ShapeId, u32), u32>,
+    steps: Vec<Step>,
+}
+
+/// What is known of a call of one kind for requests of one kind and shape.
+#[derive(Clone, Debug)]
+struct Step {
+    /// Whether calls of that kind were ever made for such requests.
+    is_known: bool,
+    /// How much less likely such requests have the shape with the call, as a logarithm.
+    shaped: f64,
+    /// How likely just that is called next.
+    next: f64,
+    /// How soon, if that is known.
+    delay: Option<Arc<Delay>>,
 }
 
 /// How often calls are taken to be made for no request.
@@ -98,7 +123,7 @@ pub(super) const NO_DELAY: i64 = i64::MIN;
 impl Model {
     /// The probabilities that a request of that kind ends with at least the calls of a shape, and with just them.
     fn shape(&mut self, shapes: &Shapes, kind: u32, shape: ShapeId) -> [f64; 2] {
-        if let Some(known) = self.shapes_memo.get(&(kind, shape)) {
+        if let Some(known) = self.memo.shapes.get(&(kind, shape)) {
             return *known;
         }
         let (mut least, mut just, mut total) = (0.0, 0.0, 0.5);
@@ -129,7 +154,7 @@ impl Model {
         }
         let mixed = |seen: f64, any: f64| (1.0 - ANY_SHAPE) * seen / total + ANY_SHAPE * any.min(1.0);
         let found = [mixed(least, any_least).max(1e-12).ln(), mixed(just, any_just).max(1e-14).ln()];
-        self.shapes_memo.insert((kind, shape), found);
+        self.memo.shapes.insert((kind, shape), found);
         found
     }
 
@@ -152,23 +177,51 @@ impl Model {
         }
     }
 
-    fn delay_of(&self, kind: u32, call: u32, before: u32) -> Option<&Delay> {
+    fn delay_of(&self, kind: u32, call: u32, before: u32) -> Option<&Arc<Delay>> {
         (0..=before.min(SLOTS - 1)).rev().find_map(|slot| self.delays.get(&(kind, call, slot)))
     }
 
-    /// How well it fits that `time` is when a call of that kind (or the reply) is made for a request for which the calls
-    /// `made` were made; `own` is the delay that was learned from just that.
-    fn timing(&self, service: &Service, at: &At<'_>, call: u32, before: u32, time: i64, own: i64) -> f64 {
-        let request = service.requests[at.request as usize];
-        let Some(delay) = self.delay_of(request.kind, call, before) else { return UNKNOWN };
-        let time_of = |trigger: Trigger| trigger.time(service, at.request, at.made, time);
-        let (since, missing) = match time_of(delay.trigger) {
+    /// What is known of a call of that kind for requests of that kind and shape, as a place among all steps.
+    fn step(&mut self, shapes: &mut Shapes, kind: u32, shape: ShapeId, call: u32) -> usize {
+        if let Some(step) = self.memo.places.get(&(kind, shape, call)) {
+            return *step as usize;
+        }
+        let grown = shapes.with(shape, call);
+        let [possible, _] = self.shape(shapes, kind, shape);
+        let [still, _] = self.shape(shapes, kind, grown);
+        let step = Step {
+            is_known: self.delay_of(kind, call, 0).is_some(),
+            shaped: still - possible,
+            next: self.next(kind, shape, call),
+            delay: self.delay_of(kind, call, shapes.count(shape, call)).cloned(),
+        };
+        self.memo.steps.push(step);
+        self.memo.places.insert((kind, shape, call), self.memo.steps.len() as u32 - 1);
+        self.memo.steps.len() - 1
+    }
+
+    /// How well it fits that `time` is when something is done for a request after such a delay, where `triggered` is when
+    /// what it is done after was; `own` is the delay that was learned from just that.
+    fn timing(
+        &self,
+        service: &Service,
+        at: &At<'_>,
+        delay: &Delay,
+        triggered: Option<i64>,
+        time: i64,
+        own: i64,
+    ) -> f64 {
+        let begin = service.requests[at.request as usize].begin;
+        let (since, missing) = match triggered {
             Some(since) => (since, 0.0),
-            None => (time_of(Trigger::Last).unwrap_or(request.begin), NO_TRIGGER),
+            None => {
+                let last = Trigger::Last.time(service, at.request, at.made, time);
+                (last.unwrap_or(begin), NO_TRIGGER)
+            }
         };
         let took = time.saturating_sub(service.free_since(since, time));
         let density = match service.without.has(Evidence::Delays) {
-            true => delay.density.log(took, since.saturating_sub(request.begin), own == took),
+            true => delay.density.log(took, since.saturating_sub(begin), own == took),
             false => ANY_DELAY,
         };
         density + missing + delay.open[open_calls(service, at.made, time)]
@@ -176,28 +229,53 @@ impl Model {
 
     /// How well it fits that `call` is made for a request in that state.
     pub(super) fn call(&mut self, service: &Service, shapes: &mut Shapes, at: &At<'_>, call: u32) -> f64 {
+        self.judge(service, shapes, at, call).0
+    }
+
+    /// Since when a request in that state waits for making such a call; `None`: it does not.
+    pub(super) fn waiting(
+        &mut self,
+        service: &Service,
+        shapes: &mut Shapes,
+        at: &At<'_>,
+        call: u32,
+    ) -> Option<i64> {
+        self.judge(service, shapes, at, call).1
+    }
+
+    /// How well it fits that `call` is made for a request in that state; and since when it waits for making such a call.
+    pub(super) fn judge(
+        &mut self,
+        service: &Service,
+        shapes: &mut Shapes,
+        at: &At<'_>,
+        call: u32,
+    ) -> (f64, Option<i64>) {
         let span = service.calls[call as usize];
         let kind = service.requests[at.request as usize].kind;
-        if self.delay_of(kind, span.kind, 0).is_none() {
-            return UNKNOWN;
+        let step = self.step(shapes, kind, at.shape, span.kind);
+        let step = &self.memo.steps[step];
+        let Some(delay) = &step.delay else { return (UNKNOWN, None) };
+        let is_covered = service.covers(at.request, call);
+        let triggered = delay.trigger.time(service, at.request, at.made, span.begin);
+        let waiting = triggered.filter(|_| is_covered && step.waits(service, at, delay, span.begin));
+        if !step.is_known {
+            return (UNKNOWN, waiting);
         }
-        let grown = shapes.with(at.shape, span.kind);
-        let [possible, _] = self.shape(shapes, kind, at.shape);
-        let [still, _] = self.shape(shapes, kind, grown);
         let learned = self.learned_calls.get(call as usize).filter(|(owner, _)| *owner == at.request);
         let own = learned.map_or(NO_DELAY, |(_, delay)| *delay);
         let sizes = self.sizes.odds(service, at.request, call, learned.is_some());
-        let before = shapes.count(at.shape, span.kind);
-        let uncovered = if service.covers(at.request, call) { 0.0 } else { NOT_COVERED };
-        let shaped = if service.without.has(Evidence::Shapes) { still - possible } else { 0.0 };
+        let uncovered = if is_covered { 0.0 } else { NOT_COVERED };
+        let shaped = if service.without.has(Evidence::Shapes) { step.shaped } else { 0.0 };
         let order = if service.without.has(Evidence::Order) { ORDER } else { 0.0 };
-        shaped
-            + self.timing(service, at, span.kind, before, span.begin, own)
-            + order * self.next(kind, at.shape, span.kind)
+        let score = shaped
+            + self.timing(service, at, delay, triggered, span.begin, own)
+            + order * step.next
             + uncovered
             + self.afterwards(service, at.request, call)
             + sizes
-            + self.by_thread(service, at, span.kind, service.caller(call), span.begin)
+            + self.by_thread(service, at, span.kind, service.caller(call), span.begin);
+        (score, waiting)
     }
 
     /// How likely a call of that kind is to be made after the answer, if it is, or else before it.
@@ -253,8 +331,11 @@ impl Model {
         }
         let own = self.learned_replies.get(at.request as usize).copied().unwrap_or(NO_DELAY);
         let at = &At { made: before_answer(service, at.request, at.made), ..*at };
-        self.timing(service, at, REPLY, 0, request.end, own)
-            + self.by_thread(service, at, REPLY, service.answerer(at.request), request.end)
+        let timing = self.delay_of(request.kind, REPLY, 0).map_or(UNKNOWN, |delay| {
+            let triggered = delay.trigger.time(service, at.request, at.made, request.end);
+            self.timing(service, at, delay, triggered, request.end, own)
+        });
+        timing + self.by_thread(service, at, REPLY, service.answerer(at.request), request.end)
     }
 
     /// What it proves that this thread makes such a call (or the reply).
@@ -263,40 +344,23 @@ impl Model {
         self.threads.odds(kind, call, self.threads.sample(service, at, call, thread, time))
     }
 
-    /// Since when a request in that state waits for making such a call; `None`: it does not.
-    pub(super) fn waiting(
-        &mut self,
-        service: &Service,
-        shapes: &mut Shapes,
-        at: &At<'_>,
-        call: u32,
-    ) -> Option<i64> {
+    /// How well it fits that a call of that kind is made for no request.
+    pub(super) fn spontaneous(&self, kind: u32) -> f64 {
+        self.spontaneous.get(&kind).copied().unwrap_or(UNKNOWN - 1.0)
+    }
+}
+
+impl Step {
+    /// Whether a request in that state waits for making such a call at `time`, which it might have made since it was
+    /// triggered.
+    fn waits(&self, service: &Service, at: &At<'_>, delay: &Delay, time: i64) -> bool {
         const UNLIKE: f64 = -2.0;
         const SELDOM_OPEN: f64 = -3.0;
         // In the time of a thread only the order tells for whom, so that who waits must be known well.
         const UNLIKE_NEXT: f64 = -2.0;
-        let span = service.calls[call as usize];
-        if !service.covers(at.request, call) {
-            return None;
-        }
-        let kind = service.requests[at.request as usize].kind;
-        let grown = shapes.with(at.shape, span.kind);
-        if self.shape(shapes, kind, grown)[0] - self.shape(shapes, kind, at.shape)[0] < UNLIKE {
-            return None;
-        }
-        if service.has_thread_time() && self.next(kind, at.shape, span.kind) < UNLIKE_NEXT {
-            return None;
-        }
-        let delay = self.delay_of(kind, span.kind, shapes.count(at.shape, span.kind))?;
-        if delay.open[open_calls(service, at.made, span.begin)] < SELDOM_OPEN {
-            return None;
-        }
-        delay.trigger.time(service, at.request, at.made, span.begin)
-    }
-
-    /// How well it fits that a call of that kind is made for no request.
-    pub(super) fn spontaneous(&self, kind: u32) -> f64 {
-        self.spontaneous.get(&kind).copied().unwrap_or(UNKNOWN - 1.0)
+        self.shaped >= UNLIKE
+            && (!service.has_thread_time() || self.next >= UNLIKE_NEXT)
+            && delay.open[open_calls(service, at.made, time)] >= SELDOM_OPEN
     }
 }
 

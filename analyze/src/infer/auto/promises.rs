@@ -35,6 +35,8 @@ struct Gaps {
     own: FxHashMap<u32, f64>,
     others: FxHashMap<u32, f64>,
     totals: [f64; 2],
+    /// What each bin promises, and what it does where the pair at hand is left out.
+    odds: Vec<[f64; 2]>,
 }
 
 impl Promises {
@@ -68,6 +70,7 @@ impl Promises {
             }
         }
         seen.retain(|_, gaps| gaps.is_worth_it());
+        seen.values_mut().for_each(Gaps::tabulate);
         promises.known = seen;
         promises
     }
@@ -77,7 +80,9 @@ impl Promises {
     pub(super) fn of(&self, service: &Service, request: u32, call: u32, own: bool) -> f64 {
         let kinds = (service.requests[request as usize].kind, service.calls[call as usize].kind);
         let Some(gaps) = self.known.get(&kinds) else { return 0.0 };
-        self.bin(service, request, call).map_or(0.0, |bin| gaps.odds(bin, own))
+        let known = |bin: u32| gaps.odds.get(bin as usize).map(|odds| odds[usize::from(own)]);
+        let bin = self.bin(service, request, call);
+        bin.map_or(0.0, |bin| known(bin).unwrap_or_else(|| gaps.odds(bin, own)))
     }
 
     /// The bin of the time from the end of the call to that of the request; none where one of them is not known, or the
@@ -102,6 +107,12 @@ impl Gaps {
         let total = (self.totals[0] - left_out).max(0.0);
         let chance = (near(&self.others) + 1.0) / (self.totals[1] + 2.0);
         ((seen + BEFOREHAND * chance) / (total + BEFOREHAND) / chance).ln().clamp(BOUNDS[0], BOUNDS[1])
+    }
+
+    /// Keeps the odds of all bins in which there is something.
+    fn tabulate(&mut self) {
+        let bins = self.own.keys().chain(self.others.keys()).max().map_or(0, |most| most + 2);
+        self.odds = (0..bins).map(|bin| [self.odds(bin, false), self.odds(bin, true)]).collect();
     }
 
     fn is_worth_it(&self) -> bool {

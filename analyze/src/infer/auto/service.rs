@@ -122,11 +122,11 @@ impl Service {
         self.call_before.get(call as usize).copied().unwrap_or(NONE)
     }
 
-    /// Whether there will be another call on the connection of this one after `time`, and before
-    /// the request is answered.
-    pub(super) fn goes_on(&self, call: u32, request: u32, time: i64) -> bool {
-        let next = self.call_after.get(call as usize).and_then(|next| self.calls.get(*next as usize));
-        next.is_some_and(|next| next.begin > time && next.begin <= self.closed(request))
+    /// When there will be another call on the connection of this one after `time`, if that is before the
+    /// request is answered.
+    pub(super) fn goes_on(&self, call: u32, request: u32, time: i64) -> Option<i64> {
+        let next = self.call_after.get(call as usize).and_then(|next| self.calls.get(*next as usize))?;
+        (next.begin > time && next.begin <= self.closed(request)).then_some(next.begin)
     }
 
     /// How many calls no request covers: none that was ever answered was open when they were made

@@ -1,6 +1,8 @@
 //! The shapes of requests: how many calls of which kind were made for one, in whatever order. What was made for a
 //! request so far is a shape that grows call by call; each is kept once and known by a number.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 /// A shape's number; 0 is the one without calls.
@@ -9,19 +11,26 @@ pub(super) type ShapeId = u32;
 /// Of more calls of a kind it is not known how many.
 const MOST: u32 = 255;
 
+/// Shared, as every part of a search has its own shapes.
+type Counts = Arc<[(u32, u32)]>;
+
 /// All shapes seen so far.
 #[derive(Clone, Debug)]
 pub(super) struct Shapes {
     /// How many calls of each kind, by kind.
-    counts: Vec<Vec<(u32, u32)>>,
-    ids: FxHashMap<Vec<(u32, u32)>, ShapeId>,
+    counts: Vec<Counts>,
+    ids: FxHashMap<Counts, ShapeId>,
     grown: FxHashMap<(ShapeId, u32), ShapeId>,
 }
 
 impl Shapes {
     pub(super) fn new() -> Shapes {
-        let ids = [(Vec::new(), 0)].into_iter().collect();
-        Shapes { counts: vec![Vec::new()], ids, grown: FxHashMap::default() }
+        let none = Counts::default();
+        Shapes {
+            counts: vec![none.clone()],
+            ids: [(none, 0)].into_iter().collect(),
+            grown: FxHashMap::default(),
+        }
     }
 
     /// How many there are.
@@ -34,15 +43,16 @@ impl Shapes {
         if let Some(grown) = self.grown.get(&(shape, kind)) {
             return *grown;
         }
-        let mut counts = self.counts[shape as usize].clone();
+        let mut counts = self.counts[shape as usize].to_vec();
         match counts.binary_search_by_key(&kind, |(of, _)| *of) {
             Ok(at) => counts[at].1 = (counts[at].1 + 1).min(MOST),
             Err(at) => counts.insert(at, (kind, 1)),
         }
-        let id = match self.ids.get(&counts) {
+        let id = match self.ids.get(counts.as_slice()) {
             Some(id) => *id,
             None => {
                 let id = self.counts.len() as ShapeId;
+                let counts = Counts::from(counts);
                 self.counts.push(counts.clone());
                 self.ids.insert(counts, id);
                 id

@@ -65,7 +65,8 @@ impl Sizes {
             }
         }
         let worth = |seen: Differences| Some(seen).filter(Differences::is_worth_it);
-        Sizes { known: seen.into_iter().map(|(kinds, seen)| (kinds, seen.map(worth))).collect() }
+        let known = seen.into_iter().map(|(kinds, seen)| (kinds, seen.map(worth)));
+        Sizes { known: known.filter(|(_, known)| known.iter().any(Option::is_some)).collect() }
     }
 
     /// How much more likely the sizes are if the call was made for the request than if it was for another one, as a logarithm. `own`: this

@@ -1,0 +1,165 @@
+//! The hypotheses that a search keeps, in columns, and the order in which ways to go on are looked at.
+
+use std::cmp::Reverse;
+
+/// Ways in which all calls so far may belong to requests.
+#[derive(Debug, Default)]
+pub(super) struct Beam {
+    /// How many requests are open.
+    open: usize,
+    scores: Vec<f64>,
+    /// The list of what is over, of each.
+    over: Vec<u32>,
+    /// The states of the open requests, in their order, one hypothesis after the other.
+    states: Vec<u32>,
+}
+
+impl Beam {
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.scores.len()
+    }
+
+    /// Forgets all. Those to come have so many open requests.
+    pub(super) fn clear(&mut self, open: usize) {
+        self.open = open;
+        self.scores.clear();
+        self.over.clear();
+        self.states.clear();
+    }
+
+    /// Adds one.
+    pub(super) fn push(&mut self, score: f64, over: u32, states: impl Iterator<Item = u32>) {
+        self.scores.push(score);
+        self.over.push(over);
+        self.states.extend(states);
+    }
+
+    pub(super) fn score(&self, at: usize) -> f64 {
+        self.scores[at]
+    }
+
+    pub(super) fn add_score(&mut self, at: usize, score: f64) {
+        self.scores[at] += score;
+    }
+
+    pub(super) fn over(&self, at: usize) -> u32 {
+        self.over[at]
+    }
+
+    pub(super) fn states(&self, at: usize) -> &[u32] {
+        &self.states[at * self.open..(at + 1) * self.open]
+    }
+
+    pub(super) fn states_mut(&mut self, at: usize) -> &mut [u32] {
+        &mut self.states[at * self.open..(at + 1) * self.open]
+    }
+
+    /// Another request is open, in that state.
+    pub(super) fn open(&mut self, state: u32) {
+        let (open, all) = (self.open, self.len());
+        self.states.resize(all * (open + 1), state);
+        for at in (0..all).rev() {
+            self.states.copy_within(at * open..(at + 1) * open, at * (open + 1));
+            self.states[at * (open + 1) + open] = state;
+        }
+        self.open += 1;
+    }
+
+    /// The best one; of equal ones the last.
+    pub(super) fn best(&self) -> Option<usize> {
+        (0..self.len()).max_by(|one, other| self.scores[*one].total_cmp(&self.scores[*other]))
+    }
+}
+
+/// Scores with their places, the best score first, and of equal ones the first place.
+#[derive(Debug, Default)]
+pub(super) struct Order {
+    keys: Vec<Key>,
+}
+
+/// The greater, the earlier.
+type Key = (i64, Reverse<u32>);
+
+impl Order {
+    /// The places of `scores` that are at least `least`, no more than `most` of them, in their order.
+    pub(super) fn sorted(
+        &mut self,
+        scores: impl Iterator<Item = f64>,
+        least: f64,
+        most: usize,
+    ) -> impl Iterator<Item = u32> + '_ {
+        fill(&mut self.keys, scores, least);
+        if self.keys.len() > most {
+            self.keys.select_nth_unstable_by(most, |one, other| other.cmp(one));
+            self.keys.truncate(most);
+        }
+        self.keys.sort_unstable_by(|one, other| other.cmp(one));
+        self.keys.iter().map(|(_, Reverse(place))| *place)
+    }
+
+    /// The same where only the first ones will be asked for, likely no more than so many.
+    pub(super) fn first_ones(
+        &mut self,
+        scores: impl Iterator<Item = f64>,
+        least: f64,
+        likely: usize,
+    ) -> impl Iterator<Item = u32> + '_ {
+        fill(&mut self.keys, scores, least);
+        let (mut next, mut sorted) = (0, 0);
+        std::iter::from_fn(move || {
+            if next == sorted {
+                let left = &mut self.keys[sorted..];
+                let more = left.len().min(likely.max(sorted));
+                if more < left.len() {
+                    left.select_nth_unstable_by(more, |one, other| other.cmp(one));
+                }
+                left[..more].sort_unstable_by(|one, other| other.cmp(one));
+                sorted += more;
+            }
+            next += 1;
+            self.keys[..sorted].get(next - 1).map(|(_, Reverse(place))| *place)
+        })
+    }
+}
+
+fn fill(keys: &mut Vec<Key>, scores: impl Iterator<Item = f64>, least: f64) {
+    keys.clear();
+    let places = scores.zip(0..).filter(|(score, _)| *score >= least);
+    keys.extend(places.map(|(score, place)| (ascending(score), Reverse(place))));
+}
+
+/// A number by which scores are in order as by [`f64::total_cmp`].
+fn ascending(score: f64) -> i64 {
+    let bits = score.to_bits() as i64;
+    bits ^ ((bits >> 63) as u64 >> 1) as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_come_first_and_of_equal_ones_the_first() {
+        let scores = [-3.5, 2.0, 0.0, -0.25, 2.0, -90.0, 7.5];
+        let mut order = Order::default();
+        let all = [6, 1, 4, 2, 3, 0];
+        assert!(order.sorted(scores.into_iter(), -50.0, 9).eq(all));
+        for likely in [1, 2, 3, 9] {
+            assert!(order.first_ones(scores.into_iter(), -50.0, likely).eq(all), "{likely}");
+        }
+        assert!(order.sorted(scores.into_iter(), -50.0, 3).eq([6, 1, 4]));
+    }
+
+    #[test]
+    fn a_request_that_is_opened_is_the_last_of_each() {
+        let mut beam = Beam::default();
+        beam.clear(1);
+        beam.push(1.0, 0, [4].into_iter());
+        beam.push(3.0, 1, [5].into_iter());
+        beam.push(3.0, 2, [6].into_iter());
+        beam.open(9);
+        assert_eq!([0, 1, 2].map(|at| beam.states(at).to_vec()), [[4, 9], [5, 9], [6, 9]]);
+        assert_eq!(beam.best(), Some(2));
+    }
+}

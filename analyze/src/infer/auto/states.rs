@@ -1,0 +1,170 @@
+//! What was done for each request so far, in every way that the search looks at: a state is a call after an earlier state, so that
+//! ways that begin alike share what they have in common.
+
+use super::NONE;
+use super::model::Model;
+use super::service::Service;
+use super::shapes::ShapeId;
+use super::trigger::{Trigger, last_event};
+
+/// Of what was done for a request, so many calls are looked back at.
+const MEMORY: usize = 64;
+
+/// What was done for a request so far: a call, and what was done before.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct State {
+    pub(super) request: u32,
+    pub(super) call: u32,
+    pub(super) before: u32,
+    pub(super) shape: ShapeId,
+    /// What the ends of its calls promise, in nats; it is in the score until the request is answered.
+    pub(super) promised: f64,
+    /// What [`States::mark`] found, which is so until a time.
+    mark: u64,
+    mark_until: i64,
+}
+
+/// All states since hypotheses were last one.
+#[derive(Debug, Default)]
+pub(super) struct States {
+    all: Vec<State>,
+    /// The calls of the state that was looked back from, in their order.
+    made: Vec<u32>,
+}
+
+impl States {
+    /// The state of a request for which nothing was done.
+    pub(super) fn begin(&mut self, request: u32) -> u32 {
+        self.push(State {
+            request,
+            call: NONE,
+            before: NONE,
+            shape: 0,
+            promised: 0.0,
+            mark: 0,
+            mark_until: i64::MIN,
+        })
+    }
+
+    /// The state after a call, which makes it of that shape and promises so much.
+    pub(super) fn grow(&mut self, before: u32, call: u32, shape: ShapeId, promise: f64) -> u32 {
+        let State { request, promised, .. } = self.get(before);
+        let promised = promised + promise;
+        self.push(State { request, call, before, shape, promised, mark: 0, mark_until: i64::MIN })
+    }
+
+    fn push(&mut self, state: State) -> u32 {
+        self.all.push(state);
+        self.all.len() as u32 - 1
+    }
+
+    pub(super) fn get(&self, state: u32) -> State {
+        self.all[state as usize]
+    }
+
+    /// Takes away what the calls of a state promised.
+    pub(super) fn keep_promise(&mut self, state: u32) -> f64 {
+        let state = &mut self.all[state as usize];
+        state.mark_until = i64::MIN;
+        std::mem::take(&mut state.promised)
+    }
+
+    /// Does something with the calls of a state, in their order.
+    pub(super) fn with_calls<T>(&mut self, state: u32, work: impl FnOnce(State, &[u32]) -> T) -> T {
+        let state = self.get(state);
+        self.made.clear();
+        let mut at = state;
+        while at.call != NONE && self.made.len() < MEMORY {
+            self.made.push(at.call);
+            at = self.get(at.before);
+        }
+        self.made.reverse();
+        work(state, &self.made)
+    }
+
+    /// A number that is the same for states of a request of which the future does not tell one from the other at `time`, which
+    /// is not earlier than before.
+    pub(super) fn mark(&mut self, service: &Service, model: &Model, state: u32, time: i64) -> u64 {
+        let State { mark, mark_until, .. } = self.get(state);
+        if time < mark_until {
+            return mark;
+        }
+        let (mark, mark_until) =
+            self.with_calls(state, |state, made| marked(service, model, state, made, time));
+        let state = &mut self.all[state as usize];
+        (state.mark, state.mark_until) = (mark, mark_until);
+        mark
+    }
+
+    /// Hands on all calls of a state with their requests.
+    pub(super) fn calls(&self, state: u32, mut take: impl FnMut(u32, u32)) {
+        let mut at = self.get(state);
+        while at.call != NONE {
+            take(at.call, at.request);
+            at = self.get(at.before);
+        }
+    }
+
+    /// Forgets all but these states and what was done before them.
+    pub(super) fn keep(&mut self, states: &mut [u32]) {
+        let old = std::mem::take(&mut self.all);
+        let mut chain = Vec::new();
+        for state in states {
+            chain.clear();
+            let mut at = *state;
+            while at != NONE {
+                chain.push(old[at as usize]);
+                at = old[at as usize].before;
+            }
+            let mut before = NONE;
+            for link in chain.drain(..).rev() {
+                before = self.push(State { before, ..link });
+            }
+            *state = before;
+        }
+    }
+}
+
+/// The mark of a state in which these calls were `made`, and until when it is that.
+fn marked(service: &Service, model: &Model, state: State, made: &[u32], time: i64) -> (u64, i64) {
+    let State { request, shape, promised, .. } = state;
+    let last = Trigger::Last.time(service, request, made, time).unwrap_or(0);
+    let (mut open, mut until) = (0u64, i64::MAX);
+    for call in made {
+        let end = service.calls[*call as usize].end;
+        if end > time {
+            open = open.wrapping_add(mixed(0, u64::from(*call)));
+            until = until.min(end);
+        }
+    }
+    let mut mark =
+        [u64::from(shape), last as u64, open, promised.to_bits()].into_iter().fold(u64::from(request), mixed);
+    if !service.call_threads.is_empty() {
+        let last = last_event(service, made, time);
+        let thread = last.map(|(call, is_end)| service.call_threads[call as usize][usize::from(is_end)]);
+        mark = mixed(mark, thread.map_or(u64::MAX, u64::from));
+    }
+    // Of calls on whose connection there will be another one in its time it matters whose they are.
+    for call in made {
+        if let Some(next) = service.goes_on(*call, request, time) {
+            mark = mixed(mark, u64::from(*call));
+            until = until.min(next);
+        }
+    }
+    for trigger in &model.triggers {
+        let since = trigger.time(service, request, made, time).unwrap_or(i64::MIN);
+        mark = mixed(mark, since as u64);
+        if *trigger == Trigger::Answer {
+            let first = service.requests[request as usize].end;
+            let ends = [first, first.saturating_add(service.answering(request))];
+            until = ends.into_iter().filter(|end| *end > time).fold(until, i64::min);
+        }
+    }
+    (mark, until)
+}
+
+/// A number that follows from two, and mostly from no others.
+fn mixed(one: u64, other: u64) -> u64 {
+    let sum = (one ^ other.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    sum ^ sum >> 29
+}
