@@ -46,9 +46,15 @@ impl Table {
     pub(crate) fn write(&self, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
         let head: Vec<String> = self.head.iter().map(|(name, _)| (*name).to_owned()).collect();
         let all = || std::iter::once(&head).chain(self.rows.iter().map(|row| &row.cells));
-        let widths: Vec<usize> = (0..head.len())
+        let mut widths: Vec<usize> = (0..head.len())
             .map(|column| all().filter_map(|cells| Some(length(cells.get(column)?))).max().unwrap_or(0))
             .collect();
+        let columns = head.len().saturating_sub(1);
+        let all: usize = widths.iter().take(columns).map(|width| width + GAP.len()).sum();
+        if let (Some(first), Some(width)) = (widths.first_mut(), width) {
+            // Names may be of any length; figures are not.
+            *first = first.saturating_sub((all + 1).saturating_sub(width)).max(LEAST.min(*first));
+        }
         self.line(&head, &widths, width, out)?;
         for row in &self.rows {
             self.line(&row.cells, &widths, width, out)?;
@@ -69,10 +75,11 @@ impl Table {
         let mut line = String::new();
         let Some((last, columns)) = cells.split_last() else { return Ok(()) };
         for ((cell, (_, side)), width) in columns.iter().zip(&self.head).zip(widths) {
-            let padding = " ".repeat(width.saturating_sub(length(cell)));
+            let cell = cut(cell, *width);
+            let padding = " ".repeat(width.saturating_sub(length(&cell)));
             match side {
-                Side::Left => line.extend([cell, padding.as_str(), GAP]),
-                Side::Right => line.extend([padding.as_str(), cell, GAP]),
+                Side::Left => line.extend([&cell, padding.as_str(), GAP]),
+                Side::Right => line.extend([padding.as_str(), &cell, GAP]),
             }
         }
         let begin = length(&line);
@@ -118,6 +125,14 @@ fn pieces(text: &str, room: Option<usize>) -> Vec<&str> {
     pieces
 }
 
+/// `text` in at most so many characters.
+fn cut(text: &str, width: usize) -> String {
+    match length(text) > width {
+        true => text.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
+        false => text.to_owned(),
+    }
+}
+
 /// How many columns a text takes on a screen: for the names and numbers here, as many as it has characters.
 fn length(text: &str) -> usize {
     text.chars().count()
@@ -156,6 +171,17 @@ a-longer-name  12345
       five
 ";
         assert_eq!(shown(&table, Some(28)), narrower);
+    }
+
+    #[test]
+    fn a_name_that_is_longer_than_the_screen_is_cut() {
+        let mut table = Table::new(&[("HOST", Side::Left), ("N", Side::Right), ("COMMAND", Side::Left)]);
+        table.row(vec!["n".repeat(60), "7".into(), "nginx".into()], Vec::new());
+        let shown = shown(&table, Some(40));
+        assert!(
+            shown.lines().all(|line| length(line) <= 40) && shown.contains("nnn…  7\n    nginx"),
+            "{shown}"
+        );
     }
 
     #[test]
