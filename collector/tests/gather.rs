@@ -1,8 +1,6 @@
 //! Ship and collect in one process over loopback: what is gathered equals what was there, however often either side begins
 //! anew, and what was there already is not sent again.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panics")]
-
 mod common;
 
 use std::fs;

@@ -132,7 +132,7 @@ fn most_time() -> Vec<PathPattern> {
 /// The data directory that the line names so far.
 fn data() -> DataDir {
     let words: Vec<OsString> = env::args_os().collect();
-    DataDir::new(&directory(&words).unwrap_or_else(|| DEFAULT_DIRECTORY.into()))
+    DataDir::new(directory(&words).unwrap_or_else(|| DEFAULT_DIRECTORY.into()))
 }
 
 fn directory(words: &[OsString]) -> Option<PathBuf> {

@@ -86,7 +86,8 @@ fn a_killed_process_s_log_goes_from_overlayfs_without_a_boot() {
     let contained =
         Talker::start(&recording, &["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]);
     ship(&recording, &address);
-    let is_of = |name: &str| name.starts_with(&format!("{}-", talker.0.id()));
+    let prefix = format!("{}-", talker.0.id());
+    let is_of = |name: &str| name.starts_with(&prefix);
     assert!(logs(&here).keys().any(|name| is_of(name)), "it runs, and its log stays");
     talker.goes_on();
     let before = logs(&here);

@@ -1,7 +1,7 @@
 //! A lookup of a name is the hop that it is, and not its caller's own time: on real sockets, in a network of its own
 //! with a name server that takes 20 ms.
 
-#![expect(clippy::unwrap_used, reason = "helpers of the tests fail them by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of the tests fail them by panicking")]
 
 use std::fs;
 use std::process::{Command, Stdio};

@@ -1,7 +1,7 @@
 //! The units of `dist/` under a real systemd, which is process 1 of namespaces of its own with nothing but these units: they start as they
 //! are, ship what is recorded, come again when they are killed, turn a revoked key away, and remove what was shipped.
 
-#![expect(clippy::unwrap_used, reason = "helpers of the tests fail them by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of the tests fail them by panicking")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
