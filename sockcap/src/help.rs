@@ -64,7 +64,10 @@ fn argument(argument: Arg, short: bool) -> Arg {
         glued(&text)
     };
     let help = argument.get_help().map(with_groups);
-    let argument = argument.hide_default_value(true).hide_possible_values(!is_list || hides_values);
+    let argument = match takes_value {
+        true => argument.hide_default_value(true).hide_possible_values(!is_list || hides_values),
+        false => argument,
+    };
     match help {
         Some(help) => argument.help(help),
         None => argument,

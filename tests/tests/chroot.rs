@@ -23,11 +23,18 @@ fn furnish(root: &Path, binary: &Path) {
     fs::copy(binary, root.join("program")).unwrap();
 }
 
-/// Prints what it finds of the preload list.
+/// Uses a socket, and prints what it finds of the preload list.
 const PROGRAM: &str = r#"
 #include <stdio.h>
 #include <stdlib.h>
-int main(void) { const char *list = getenv("LD_PRELOAD"); printf("list: %s\n", list ? list : "none"); return 7; }
+#include <sys/socket.h>
+int main(void) {
+    const char *list = getenv("LD_PRELOAD");
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0) send(pair[0], "x", 1, 0);
+    printf("list: %s\n", list ? list : "none");
+    return 7;
+}
 "#;
 
 fn cell(recording: &Recording) -> std::path::PathBuf {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use end_to_end::capture::{ECHO, Recording, program, python, successful};
 use end_to_end::oracle::{Witnessed, free_port};
 use end_to_end::repository;
-use message_trace::{DataDir, MessageTrace};
+use message_trace::{DataDir, MessageTrace, Protocol};
 use reconcile::import::{Importer, Strace, Summary, strace_options};
 use reconcile::{Options, Reconciliation, reconcile};
 
@@ -42,7 +42,8 @@ fn messages(data: &DataDir) -> (Messages, Reconciliation) {
         let name = trace.endpoint(endpoint).unwrap().to_string();
         if name.starts_with("unix:#") { "unix:#".to_owned() } else { name }
     };
-    for message in trace.messages() {
+    // Lookups of names are calls of libc's, which strace sees none of; only their datagrams, if there are any.
+    for message in trace.messages().filter(|message| message.protocol != Protocol::Other) {
         let ends = (name(message.src_endpoint), name(message.dst_endpoint));
         let key = (message.protocol.to_string(), ends.0, ends.1, message.direction);
         let both = message.send_first.is_some() && message.recv_first.is_some();

@@ -62,7 +62,10 @@ pub(super) fn is_key(argument: &Arg) -> bool {
 pub(super) fn read(path: &Path, command: &Command, owner: Owner) -> Result<Settings, ConfigError> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Settings::new()),
+        // Below what is no directory there is none either; who needs the directory says so.
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(Settings::new());
+        }
         Err(source) => return Err(ConfigError::Unreadable { path: path.to_owned(), source }),
     };
     let file = File { path, text: &text, owner };
