@@ -4,12 +4,13 @@
 //! Their own sends and receives go from within libc straight to the kernel. What can be known is that a thread was
 //! held up there; what was asked, and of whom, is payload and is not looked at.
 
-use core::ffi::c_int;
+use core::ffi::{CStr, c_char, c_int, c_void};
 
 use socket_log::api::Api;
 use socket_log::encode::{self, Call};
 
-use crate::{clock, log};
+use crate::hooks::types;
+use crate::{clock, log, raw};
 
 /// What such a call returns.
 pub(crate) trait Outcome {
@@ -38,6 +39,33 @@ impl<T> Outcome for *mut T {
 /// Makes the program's call and logs it.
 pub(crate) fn timed<R: Outcome>(api: Api, call: impl FnOnce() -> R) -> R {
     on_flow(api, 0, call)
+}
+
+/// Whether `host` is none, or an address in digits: then nobody is asked. Of a name nothing is kept.
+fn asks_nobody(host: *const c_char) -> bool {
+    if host.is_null() {
+        return true;
+    }
+    if !raw::is_readable(host) {
+        return false;
+    }
+    // SAFETY: just found readable; libc would have to read it as well.
+    let host = unsafe { CStr::from_ptr(host) }.to_bytes();
+    host.contains(&b':') || host.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.')
+}
+
+/// # Safety
+/// As `getaddrinfo`.
+pub(crate) unsafe fn getaddrinfo(
+    real: types::getaddrinfo,
+    host: *const c_char,
+    service: *const c_char,
+    hints: *const c_void,
+    found: *mut *mut c_void,
+) -> c_int {
+    // SAFETY: the program's own call.
+    let call = || unsafe { real(host, service, hints, found) };
+    if asks_nobody(host) { call() } else { timed(Api::GetAddrInfo, call) }
 }
 
 /// Makes the program's call, which is about `flow`, and logs it.

@@ -253,6 +253,11 @@ handled {
     __vdprintf_chk:
         (fd: c_int, flag: c_int, format: *const c_char, arguments: VaList) -> c_int => stdio::vdprintf_chk;
 
+    // Libc's resolver, whose sends and receives never leave it; its other functions are below.
+    getaddrinfo:
+        (host: *const c_char, service: *const c_char, hints: *const c_void, found: *mut *mut c_void) -> c_int
+        => hidden::getaddrinfo;
+
     // Processes. `vfork`, `execl`, `execlp` and `execle` need hooks of their own making.
     fork | __fork | _Fork: () -> pid_t => process::fork;
     execve:
@@ -332,9 +337,6 @@ wrapped {
     fopen | fopen64: (path: *const c_char, mode: *const c_char) -> *mut FILE => stdio::opened();
 
     // Libc's resolver, whose sends and receives never leave it.
-    getaddrinfo:
-        (host: *const c_char, service: *const c_char, hints: *const c_void, found: *mut *mut c_void) -> c_int
-        => hidden::timed(Api::GetAddrInfo);
     getnameinfo:
         (address: *const sockaddr, length: socklen_t, host: *mut c_char, host_size: socklen_t,
          service: *mut c_char, service_size: socklen_t, flags: c_int) -> c_int

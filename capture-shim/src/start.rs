@@ -239,9 +239,11 @@ pub(crate) fn describe(fields: &mut FileHeader) {
         ($($field:ident)*) => { $(fields.$field = known.$field;)* };
     }
     copy! { version header_bytes chunk_bytes tick_clock tick_shift boot_id host executable arguments }
-    copy! { limit keeps_newest source }
+    copy! { limit keeps_newest source cgroup }
     // It may have gone to another since.
     fields.namespace = raw::inode(c"/proc/self/ns/net").unwrap_or(known.namespace);
+    // That of a child may be another one.
+    fields.pid_namespace = raw::inode(c"/proc/self/ns/pid").unwrap_or(0);
 }
 
 /// Asks the kernel for all that a header says of the program.

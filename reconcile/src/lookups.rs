@@ -18,9 +18,9 @@ use crate::imported::ImportedRow;
 use crate::output::Output;
 use crate::rows::{NIL, NO_THREAD, Place, Row, Slot};
 
-/// Lookups that took less, in nanoseconds, asked nobody: what is an address already takes some 10 µs, and what
-/// `/etc/hosts` has some 60.
-const SHORTEST: i64 = 200_000;
+/// Lookups that took less, in nanoseconds, asked nobody who would be worth a hop: what
+/// `/etc/hosts` has takes some 60 µs, and the first of a process, which loads libraries for it, 200 to 400.
+const SHORTEST: i64 = 500_000;
 /// How long before or after a lookup a name server may see its datagram, in nanoseconds: the clocks of two hosts are
 /// not the same yet.
 const SLACK: i64 = 20_000_000;

@@ -7,7 +7,6 @@
 //! ```
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use socket_log::layout::source;
 
 use crate::process::Process;
 use crate::program::Program;
@@ -19,11 +18,11 @@ const DEEPEST: usize = 8;
 /// How many parents are asked for the name of a process that has only a title.
 const OLDEST: usize = 8;
 
-/// Names the nodes of `processes`, which run these `programs`. Nodes of packets keep their names.
+/// Names the nodes of `processes`, which run these `programs`. Those that have a name, as of packets, keep it.
 pub(crate) fn settle(processes: &mut [Process], mut programs: Vec<Program>) {
     inherit(processes, &mut programs);
     for (process, program) in processes.iter_mut().zip(&programs) {
-        if process.source != source::PACKETS {
+        if process.node.command.is_empty() {
             process.node.command.clone_from(&program.name);
         }
     }

@@ -139,7 +139,10 @@ fn a_file_is_of_the_host_whose_logs_lie_beside_it() {
     write(&system, "moved", &all_along(1, 0));
     write(&system, "b", &all_along(2, 60 * SECOND));
     system.reconcile();
-    assert_eq!([clock(&system, "a").source, clock(&system, "b").source], [Source::Hints, Source::Reference]);
+    assert_eq!(
+        [clock(&system, "moved").source, clock(&system, "b").source],
+        [Source::Hints, Source::Reference]
+    );
 }
 
 #[test]

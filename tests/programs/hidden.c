@@ -61,11 +61,12 @@ static void print(void) {
 }
 
 static void resolve(void) {
-    struct addrinfo *found, hints = {.ai_family = AF_INET, .ai_flags = AI_NUMERICHOST};
-    check(getaddrinfo("127.0.0.1", "80", &hints, &found) == 0, "getaddrinfo");
+    struct addrinfo *found, hints = {.ai_family = AF_INET};
+    check(getaddrinfo("localhost", "80", &hints, &found) == 0, "getaddrinfo");
     char name[100];
     check(getnameinfo(found->ai_addr, found->ai_addrlen, name, sizeof name, 0, 0, NI_NUMERICHOST) == 0, "name");
     check(!strcmp(name, "127.0.0.1"), name);
+    hints.ai_flags = AI_NUMERICHOST;
     check(getaddrinfo("not numeric", 0, &hints, &found) == EAI_NONAME, "an error");
     check(gethostbyname("127.0.0.1") != 0, "gethostbyname");
     struct hostent entry, *result;

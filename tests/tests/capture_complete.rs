@@ -11,7 +11,6 @@ use socket_log::Record;
 use socket_log::api::Api;
 use socket_log::encode::Direction::{Receive, Send};
 use socket_log::encode::{Direction, ProcessEvent};
-use socket_log::layout::state;
 
 /// What is interposed, by group.
 const TABLE: &[(&str, &str)] = &[

@@ -189,7 +189,7 @@ fn the_cycle_counter_is_used_where_the_kernel_uses_it() {
     let source = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     let trusted = std::fs::read_to_string(source).is_ok_and(|name| name.trim() == "tsc") && is_steady();
     let recording = Recording::new();
-    successful(&mut recording.command("/bin/true"));
+    recording.python("import socket\nsocket.socketpair()");
     let expected = if trusted { tick::CYCLES } else { tick::MONOTONIC };
     assert_eq!(recording.log().log.header().tick_clock, expected);
 }
