@@ -14,7 +14,7 @@ docs/keys.md says who holds what, and what to do when a key is lost.
 Examples:
   sockcap keys new                       the authority and the collector's key
   sockcap keys host web1 web2 db1        a key for each host
-  sockcap keys host n1 c1 --together     one key for a machine and its containers
+  sockcap keys host node1 c1 c2 --together   one key for three names
   sockcap keys revoke web2               a key that somebody else may have
   sockcap keys show                      all keys that were made, and which hold";
 
