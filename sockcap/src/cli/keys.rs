@@ -15,7 +15,7 @@ Examples:
   sockcap keys new                       the authority and the collector's key
   sockcap keys host web1 web2 db1        a key for each host
   sockcap keys host node1 c1 c2 --together   one key for three names
-  sockcap keys revoke web2               a key that somebody else may have
+  sockcap keys revoke db1                a key that somebody else may have
   sockcap keys show                      all keys that were made, and which hold";
 
 const NEW_HELP: &str = "\
@@ -34,8 +34,8 @@ Copy revoked.crl to the collector, beside its key or where its --revoked says. A
 runs reads it within a second, ends the connections of these keys and accepts no more of them.
 
 Examples:
-  sockcap keys revoke web1
-  sockcap keys revoke found/web1.pem && sockcap keys host web1 --replace";
+  sockcap keys revoke db1
+  sockcap keys revoke sockcap.keys/web1.pem && sockcap keys host web1 --replace";
 
 const SHOW_HELP: &str = "\
 Examples:
