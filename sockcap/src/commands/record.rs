@@ -23,7 +23,7 @@ use crate::{tidy, visibility};
 
 pub(crate) fn run(arguments: &Record) -> Result<ExitCode, Error> {
     let library = library()?;
-    let mut knows_the_way = false;
+    let mut is_unseen = false;
     if let Some(program) = arguments.command.first()
         && let Some(unseen) = visibility::look(program, arguments.command.get(1..).unwrap_or(&[]))
     {
@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &Record) -> Result<ExitCode, Error> {
             return Err(Error::Unseen(unseen, way_out));
         }
         anstream::eprintln!("sockcap: warning: {unseen}{way_out}");
-        knows_the_way = true;
+        is_unseen = true;
     }
     let data = arguments.data.dir();
     std::fs::create_dir_all(data.path())
@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &Record) -> Result<ExitCode, Error> {
     let began = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as i64);
     let status = run_under(&library, &directory, arguments)?;
     tidy::tidy(&data);
-    summarise(&data, began, arguments, knows_the_way);
+    summarise(&data, began, arguments, is_unseen);
     // A shell reports a signal in the same way.
     let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
     Ok(ExitCode::from(code as u8))
@@ -121,8 +121,8 @@ fn preload(library: &Path) -> OsString {
     value
 }
 
-/// Says what this run left in the data directory and, where that is nothing, the way out unless that was said before.
-fn summarise(data: &DataDir, began: i64, arguments: &Record, knows_the_way: bool) {
+/// Says what this run left in the data directory; of a program that is unseen, the way out was said before.
+fn summarise(data: &DataDir, began: i64, arguments: &Record, is_unseen: bool) {
     let (mut logs, mut processes, mut records, mut lost, mut size) = (0, 0, 0, 0u64, 0);
     for path in data.logs().unwrap_or_default() {
         let Ok(log) = Log::open(&path) else { continue };
@@ -139,12 +139,14 @@ fn summarise(data: &DataDir, began: i64, arguments: &Record, knows_the_way: bool
     }
     if logs == 0 {
         let program = arguments.command.first().map(|program| program.to_string_lossy()).unwrap_or_default();
-        anstream::eprintln!(
-            "sockcap: nothing was recorded: {program} did not load libsockcap.so (is it static, Go, or setuid?), or could \
-             not write to {}{}",
-            data.path().display(),
-            if knows_the_way { String::new() } else { by_strace(arguments) },
-        );
+        let why = match is_unseen {
+            true => format!("{program} did not load libsockcap.so"),
+            false => format!(
+                "{program} and what it started used no socket, or could not write to {}",
+                data.path().display()
+            ),
+        };
+        anstream::eprintln!("sockcap: nothing was recorded: {why}");
         return;
     }
     anstream::eprintln!(
