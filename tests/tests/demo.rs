@@ -123,7 +123,16 @@ fn check_pictures(data: &Path) {
     for name in ["report", "map"] {
         let kept = repository().join("docs/images");
         let text = |directory: &Path| fs::read_to_string(directory.join(format!("{name}.txt"))).unwrap();
-        assert_eq!(text(&kept), text(shots.path()), "docs/images/{name}.png: scripts/pictures makes it anew");
+        // Python looks its own name up once as it begins, which takes long enough to be shown in some runs.
+        let words = |directory: &Path| -> Vec<String> {
+            let is_of_all = |word: &&str| !["name", "lookup"].contains(word);
+            text(directory).lines().filter(is_of_all).map(str::to_owned).collect()
+        };
+        assert_eq!(
+            words(&kept),
+            words(shots.path()),
+            "docs/images/{name}.png: scripts/pictures makes it anew"
+        );
         assert!(kept.join(format!("{name}.png")).is_file());
     }
 }
