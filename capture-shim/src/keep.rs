@@ -64,6 +64,8 @@ impl Kept {
         None
     }
 
+    /// What is known of the file is not on the stack of those that go on with it.
+    #[inline(never)]
     fn is(&self, file: &Descriptor) -> bool {
         let known = [self.device.load(Relaxed), self.inode.load(Relaxed)];
         file.status().is_some_and(|status| [status.st_dev, status.st_ino] == known)
