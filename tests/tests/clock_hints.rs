@@ -296,5 +296,5 @@ fn a_contradiction_is_told(run_of: &Run, data: &DataDir, at: &Path, pair: [&Host
     assert!(check.contradicts && (check.difference_ns.abs() - 80 * MS).abs() < check.within_ns, "{check:?}");
     assert!(succeeds(&["info", "-d", directory], at).contains(told));
     succeeds(&["report", "-d", directory], at);
-    assert!(fs::read_to_string(data.html()).unwrap().contains(&told));
+    assert!(fs::read_to_string(data.html()).unwrap().contains(told));
 }
