@@ -43,11 +43,7 @@ pub(crate) fn add(processes: &mut Vec<Process>, known: &[(u32, Vec<Ancestor>)]) 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn process(pid: u32, parent: i32, start: i64) -> Process {
-        let node = Node { start: Some(start), parent_pid: Some(parent), ..Node::default() };
-        Process { host: 0, kernel: 0, machine: 0, boot: 0, source: 0, pid, ended: None, node }
-    }
+    use crate::process::tests::process;
 
     #[test]
     fn silent_processes_are_between_those_with_logs() {

@@ -80,10 +80,11 @@ pub(crate) fn start_by_parents(processes: &mut [Process], children: &[(u32, u32,
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn process(pid: u32, parent: i32, start: i64) -> Process {
+    /// A process of host 0.
+    pub(crate) fn process(pid: u32, parent: i32, start: i64) -> Process {
         let node = Node { start: Some(start), parent_pid: Some(parent), ..Node::default() };
         Process { host: 0, kernel: 0, machine: 0, boot: 0, source: 0, pid, ended: None, node }
     }

@@ -1,7 +1,7 @@
 //! A service of systemd, hardened as units are, is recorded by the drop-in that docs/systemd.md shows. A systemd of its own runs
 //! in namespaces of its own; that of the machine, if there is one, is not asked. This takes root.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

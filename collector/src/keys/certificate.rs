@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use rustls_pki_types::{CertificateDer, DnsName, PrivateKeyDer, UnixTime};
 use webpki::{
-    ALL_VERIFICATION_ALGS, CertRevocationList, EndEntityCert, KeyUsage, RevocationOptionsBuilder,
-    anchor_from_trusted_cert,
+    ALL_VERIFICATION_ALGS, CertRevocationList, EndEntityCert, KeyUsage, RevocationOptions,
+    RevocationOptionsBuilder, anchor_from_trusted_cert,
 };
 
 use super::Error;
@@ -72,11 +72,21 @@ pub(super) fn signed_for(
     certificate: &CertificateDer<'_>,
     authority: &CertificateDer<'_>,
 ) -> Result<(), webpki::Error> {
+    verified(usage, certificate, authority, None)
+}
+
+/// Verifies a certificate as of when it begins to hold, so that one that has expired is still its authority's.
+fn verified(
+    usage: KeyUsage,
+    certificate: &CertificateDer<'_>,
+    authority: &CertificateDer<'_>,
+    revocation: Option<RevocationOptions<'_>>,
+) -> Result<(), webpki::Error> {
     let [from, _] = validity(certificate)?;
     let time = UnixTime::since_unix_epoch(Duration::from_secs(u64::try_from(from).unwrap_or(0)));
     let anchors = [anchor_from_trusted_cert(authority)?];
     let parsed = EndEntityCert::try_from(certificate)?;
-    parsed.verify_for_usage(ALL_VERIFICATION_ALGS, &anchors, &[], time, usage, None, None).map(drop)
+    parsed.verify_for_usage(ALL_VERIFICATION_ALGS, &anchors, &[], time, usage, revocation, None).map(drop)
 }
 
 /// Whether the authority that has signed this certificate has signed this list of revoked ones.
@@ -85,18 +95,12 @@ pub(super) fn list_is_of(
     certificate: &CertificateDer<'_>,
     authority: &CertificateDer<'_>,
 ) -> Result<(), webpki::Error> {
-    let [from, _] = validity(certificate)?;
-    let time = UnixTime::since_unix_epoch(Duration::from_secs(u64::try_from(from).unwrap_or(0)));
-    let anchors = [anchor_from_trusted_cert(authority)?];
-    let parsed = EndEntityCert::try_from(certificate)?;
     let lists = [list];
     let options =
         RevocationOptionsBuilder::new(&lists).map_err(|_| webpki::Error::UnknownRevocationStatus)?;
-    let usage = KeyUsage::server_auth();
-    let options = Some(options.build());
-    match parsed.verify_for_usage(ALL_VERIFICATION_ALGS, &anchors, &[], time, usage, options, None) {
+    match verified(KeyUsage::server_auth(), certificate, authority, Some(options.build())) {
         // Were it on the list itself, hosts would not know.
-        Ok(_) | Err(webpki::Error::CertRevoked) => Ok(()),
+        Ok(()) | Err(webpki::Error::CertRevoked) => Ok(()),
         Err(error) => Err(error),
     }
 }

@@ -1,0 +1,107 @@
+//! What a host's store keeps, counts and refuses.
+
+use socket_log::layout::source;
+use socket_log::write::LogWriter;
+
+use super::*;
+
+const LIMITS: Limits = Limits { bytes: 10 << 20, files: 3 };
+
+/// The identity of a log of this process, and its bytes.
+fn log(name: &str, pid: u32, imported: bool) -> (Identity, Vec<u8>) {
+    let mut log = LogWriter::new("web-1", pid, "/bin/x");
+    if imported {
+        log.set_source(source::STRACE).set_start(u64::from(pid));
+    }
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), log.bytes()).unwrap();
+    (Identity::read(name, file.as_file()).unwrap().0, log.bytes())
+}
+
+fn store(store: &mut HostStore, name: &str, pid: u32, imported: bool) -> Identity {
+    let (identity, bytes) = log(name, pid, imported);
+    store.select(name, identity).unwrap();
+    store.write(0, &bytes).unwrap();
+    identity
+}
+
+fn total(directory: &Path) -> u64 {
+    let files = fs::read_dir(directory).unwrap().map(|entry| File::open(entry.unwrap().path()).unwrap());
+    files.map(|file| disk_use(&file).unwrap()).sum()
+}
+
+#[test]
+fn what_is_counted_is_what_is_on_the_disk_in_whatever_order_it_came() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut host = HostStore::open(directory.path(), LIMITS, None).unwrap();
+    let page = [7; PAGE];
+    for round in 1..6_u64 {
+        // One, the other, and the first again, which becomes shorter.
+        store(&mut host, "1-1.sclog", 1, false);
+        (0..20).for_each(|at| host.write((round * 20 + at) * PAGE as u64, &page).unwrap());
+        store(&mut host, "2-1.sclog", 2, false);
+        store(&mut host, "1-1.sclog", 1, false);
+        host.set_length(if round % 2 == 0 { PAGE as u64 } else { 100 * PAGE as u64 }).unwrap();
+        host.flush().unwrap();
+        assert_eq!(host.used(), total(directory.path()), "round {round}");
+    }
+    assert_eq!(HostStore::open(directory.path(), LIMITS, None).unwrap().used(), host.used());
+}
+
+#[test]
+fn too_many_files_keep_none_of_the_others_out() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut host = HostStore::open(directory.path(), LIMITS, None).unwrap();
+    for pid in 1..4 {
+        store(&mut host, &format!("{pid}-1.sclog"), pid, false);
+    }
+    host.flush().unwrap();
+    store(&mut host, "0-1.sclog", 9, false);
+    store(&mut host, "1-1.sclog", 1, false);
+    host.write(4 * PAGE as u64, &[5; PAGE]).unwrap();
+    assert!(matches!(host.flush(), Err((Shortage::Files, None))));
+    assert_eq!(fs::metadata(directory.path().join("1-1.sclog")).unwrap().len(), 5 * PAGE as u64);
+    host.flush().unwrap();
+}
+
+#[test]
+fn an_imported_log_under_another_s_name_is_found_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut host = HostStore::open(directory.path(), LIMITS, None).unwrap();
+    let first = store(&mut host, "x.sclog", 1, true);
+    let second = store(&mut host, "x.sclog", 2, true);
+    assert_ne!(first, second);
+    host.flush().unwrap();
+    let mut host = HostStore::open(directory.path(), LIMITS, None).unwrap();
+    for identity in [first, second] {
+        host.select("x.sclog", identity).unwrap();
+        assert!(host.have(0, 10).unwrap().unwrap().0 > 0);
+    }
+    assert_eq!((host.files(), &host.names[&second]), (2, &"x+2.sclog".to_owned()));
+}
+
+#[test]
+fn checksums_are_of_what_there_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut host = HostStore::open(directory.path(), LIMITS, None).unwrap();
+    let (identity, bytes) = log("1-1.sclog", 1, false);
+    host.select("1-1.sclog", identity).unwrap();
+    assert_eq!(host.have(0, 10).unwrap().unwrap(), (0, Vec::new()));
+    store(&mut host, "1-1.sclog", 1, false);
+    host.write(10 * PAGE as u64, &[3; 100]).unwrap();
+    host.flush().unwrap();
+    let (length, sums) = host.have(0, 100).unwrap().unwrap();
+    assert_eq!((length, sums.len()), (10 * PAGE as u64 + 100, 11));
+    assert_eq!(
+        (sums[0], sums[5], sums[10]),
+        (crate::page::sum(&bytes[..PAGE]), 0, crate::page::sum(&[3; 100]))
+    );
+    assert_eq!(host.have(9, 100).unwrap().unwrap().1, sums[9..]);
+    for behind in [11, 1 << 52, u64::MAX] {
+        assert_eq!(host.have(behind, 100).unwrap().unwrap(), (length, Vec::new()));
+    }
+    // What cannot be looked at does not look as if it were not there.
+    fs::remove_file(directory.path().join("1-1.sclog")).unwrap();
+    fs::create_dir(directory.path().join("1-1.sclog")).unwrap();
+    assert!(host.have(0, 1).unwrap().is_err());
+}
