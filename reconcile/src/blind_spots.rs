@@ -11,9 +11,10 @@ use message_trace::DataDir;
 use rustc_hash::FxHashSet;
 use serde::Serialize;
 use socket_log::encode::Role;
-use socket_log::layout::{state, unseen};
+use socket_log::layout::{source, state};
 use socket_log::{Header, Log, Record, SocketName};
 
+use crate::holes::cause_of_unseen;
 use crate::machines::{self, Home, Machines};
 use crate::namespaces::Namespaces;
 use crate::program::Program;
@@ -99,6 +100,8 @@ struct Survey {
     /// The processes that have logs, by kernel and id.
     processes: FxHashSet<(u32, u32)>,
     unseen: Vec<Unseen>,
+    /// The processes that something else than the library saw, by host and id.
+    seen_otherwise: FxHashSet<(String, u32)>,
     without_log: u64,
     addresses: FxHashSet<IpAddr>,
     namespaces: Namespaces,
@@ -135,6 +138,9 @@ impl Survey {
         let header = log.header();
         let (kernel, name) = (home.kernel, ProcessName::of(header));
         self.processes.insert((kernel, header.pid));
+        if header.source != source::LIBRARY {
+            self.seen_otherwise.insert((header.host.clone(), header.pid));
+        }
         self.without_log = self.without_log.saturating_add(header.without_log);
         let mut flows: BTreeMap<u32, Ends> = BTreeMap::new();
         log.for_each(|entry| match entry.record {
@@ -159,7 +165,7 @@ impl Survey {
                 }
             }
             Record::Unseen { cause, pid, program } => {
-                let cause = unseen::NAMES.get(usize::from(cause)).copied().unwrap_or_default();
+                let cause = cause_of_unseen(cause);
                 self.unseen.push(Unseen { program, cause, pid, by: name.clone() });
             }
             _ => {}
@@ -197,8 +203,9 @@ impl Survey {
         }
         let unseen_ends =
             ends_by.into_iter().map(|((name, by), flows)| UnseenEnd { name, by, flows }).collect();
-        let Survey { mut silent, unseen, without_log, .. } = self;
+        let Survey { mut silent, mut unseen, seen_otherwise, without_log, .. } = self;
         silent.sort();
+        unseen.retain(|unseen| !seen_otherwise.contains(&(unseen.by.host.clone(), unseen.pid)));
         BlindSpots { silent, unseen, without_log, unseen_ends }
     }
 

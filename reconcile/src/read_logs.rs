@@ -12,7 +12,7 @@ use crate::ancestors;
 use crate::capture::{Capture, Flow, LogFile, NONE, Naming};
 use crate::column::Column;
 use crate::error::Error;
-use crate::holes;
+use crate::holes::{self, Missing};
 use crate::machines::{self, Home, Machines};
 use crate::names::{NO_NAME, NameId};
 use crate::namespaces::Namespaces;
@@ -48,7 +48,7 @@ pub(crate) fn read(
         homes: Vec::new(),
         children: Vec::new(),
         programs: Vec::new(),
-        lost: Vec::new(),
+        missing: Vec::new(),
         ancestors: Vec::new(),
     };
     parallel::in_order(
@@ -62,9 +62,9 @@ pub(crate) fn read(
             Ok(())
         },
     )?;
-    let lost = std::mem::take(&mut reader.lost);
+    let missing = std::mem::take(&mut reader.missing);
     let mut capture = reader.finish();
-    outcome.holes = holes::of(&capture, &lost);
+    outcome.holes = holes::of(&capture, missing);
     outcome.hosts = capture.hosts.len() as u64;
     steady::align(&mut capture);
     Ok(capture)
@@ -81,8 +81,8 @@ struct Reader {
     children: Vec<(u32, u32, i64)>,
     /// What each process runs.
     programs: Vec<Program>,
-    /// Records that were lost: of which process, why, and how many.
-    lost: Vec<(u32, &'static str, u64)>,
+    /// What each log says is missing, by the place of its process.
+    missing: Vec<(u32, Missing)>,
     /// The processes that they come from, by their places.
     ancestors: Vec<(u32, Vec<Ancestor>)>,
 }
@@ -113,6 +113,7 @@ impl Reader {
             ended,
             children,
             lookups,
+            unseen,
             damage,
             counts,
         } = survey;
@@ -120,8 +121,12 @@ impl Reader {
         for (name, count) in lost::NAMES.iter().zip(header.lost).filter(|(_, count)| *count > 0) {
             let cause = if name.is_empty() { "other" } else { name };
             add(&mut outcome.lost_records, cause, count);
-            self.lost.push((place, cause, count));
+            self.missing.push((place, Missing::Records { cause, count }));
         }
+        if header.without_log > 0 {
+            self.missing.push((place, Missing::Children(header.without_log)));
+        }
+        self.missing.extend(unseen.into_iter().map(|program| (place, Missing::Program(program))));
         // A process that became another program goes on in that one's log.
         outcome.processes += u64::from(header.state != state::REPLACED);
         if !damage.is_empty() {

@@ -10,6 +10,7 @@ use socket_log::{Clock, Damage, Entry, Header, Log, OpenError, Record, Setting};
 
 use crate::capture::{Flow, Kind, NONE, Naming};
 use crate::column::Column;
+use crate::holes::{self, UnseenProgram};
 use crate::lookups::Lookup;
 use crate::names::Names;
 use crate::positions::Positions;
@@ -35,6 +36,8 @@ pub(crate) struct Survey {
     /// The processes that it started, by their numbers, and when.
     pub(crate) children: Vec<(u32, i64)>,
     pub(crate) lookups: Vec<Lookup>,
+    /// The programs that it began, or became, of which nothing is recorded.
+    pub(crate) unseen: Vec<UnseenProgram>,
     pub(crate) damage: Vec<Damage>,
     /// Its share of the counts.
     pub(crate) counts: Reconciliation,
@@ -68,7 +71,17 @@ pub(crate) fn survey(path: &Path, tables: &Tables) -> Result<Result<Survey, Open
     }
     damage.extend_from_slice(chunks.damage());
     let Reading {
-        mut flows, mut namings, names, namespaces, ended, children, lookups, counts, failed, ..
+        mut flows,
+        mut namings,
+        names,
+        namespaces,
+        ended,
+        children,
+        lookups,
+        unseen,
+        counts,
+        failed,
+        ..
     } = reading;
     if let Some(error) = failed {
         return Err(error);
@@ -92,6 +105,7 @@ pub(crate) fn survey(path: &Path, tables: &Tables) -> Result<Result<Survey, Open
         ended,
         children,
         lookups,
+        unseen,
         damage,
         counts,
     }))
@@ -108,6 +122,7 @@ struct Reading {
     /// By when in ticks they were started.
     children: Vec<(u32, u64)>,
     lookups: Vec<Lookup>,
+    unseen: Vec<UnseenProgram>,
     counts: Reconciliation,
     has_positions: bool,
     positions: Positions,
@@ -126,6 +141,7 @@ impl Reading {
             ended: None,
             children: Vec::new(),
             lookups: Vec::new(),
+            unseen: Vec::new(),
             counts: Reconciliation::default(),
             has_positions,
             positions: Positions::default(),
@@ -206,6 +222,9 @@ impl Reading {
                 let (begin, duration) = (ticks, call.duration);
                 self.lookups.push(Lookup { api: call.api, tid, begin, duration });
             }
+            Record::Unseen { cause, pid, program } => {
+                self.unseen.push(UnseenProgram { path: program, pid, cause: holes::cause_of_unseen(cause) });
+            }
             Record::Anchor(_)
             | Record::Shutdown { .. }
             | Record::Wait { .. }
@@ -213,7 +232,6 @@ impl Reading {
             | Record::Fingerprint { .. }
             | Record::EndOfFile { .. }
             | Record::Call(_)
-            | Record::Unseen { .. }
             | Record::Thread { .. } => {}
         }
         Ok(())

@@ -6,8 +6,10 @@ use common::{System, accept, bind, connect, log, receive_from, send_to};
 use message_trace::DataDir;
 use proptest::prelude::*;
 use reconcile::clocks::Source;
-use reconcile::{Clocks, Error, Options, reconcile};
-use socket_log::layout::{CHUNK_BYTES, HEADER_BYTES, lost};
+use reconcile::{Clocks, Error, Hole, Options, reconcile};
+use socket_log::encode;
+use socket_log::layout::{CHUNK_BYTES, HEADER_BYTES, lost, source, unseen};
+use socket_log::write::LogWriter;
 
 const CLIENT: &str = "10.0.0.1:40000";
 const SERVER: &str = "10.0.0.2:80";
@@ -38,6 +40,34 @@ fn a_damaged_log_is_named_and_the_rest_is_used() {
     let [hole] = &outcome.counts.holes[..] else { panic!("{:?}", outcome.counts.holes) };
     assert_eq!((hole.program.as_str(), hole.cause.as_str(), hole.records), ("client", "disk full", 3));
     assert_eq!((outcome.counts.logs, outcome.counts.processes), (3, 2));
+}
+
+#[test]
+fn programs_of_which_nothing_is_recorded_are_counted_by_cause() {
+    let system = System::new();
+    let mut shell = log(10, "sh");
+    for (pid, program) in [(11, "/bin/static"), (12, "/bin/static"), (13, "/bin/traced")] {
+        let cause = unseen::STATIC;
+        shell.record(1_000, encode::unseen(1_000, cause, pid, program.as_bytes()).as_slice());
+    }
+    // What strace saw is seen.
+    let mut traced = LogWriter::new("one", 13, "/bin/traced");
+    traced.set_source(source::STRACE);
+    system.add("one", "a", shell.set_without_log(5)).add("one", "b", &traced);
+    let holes = system.reconcile().counts.holes;
+    let hole = |program: &str, cause: &str, processes, of_children| Hole {
+        program: program.to_owned(),
+        cause: cause.to_owned(),
+        records: 0,
+        processes,
+        of_children,
+    };
+    let wanted =
+        [hole("sh", "no room for its log", 5, true), hole("/bin/static", "statically linked", 2, false)];
+    assert_eq!(holes, wanted);
+    let spots = reconcile::blind_spots::find(&system.data()).unwrap();
+    let pids: Vec<u32> = spots.unseen.iter().map(|unseen| unseen.pid).collect();
+    assert_eq!((pids, spots.without_log), (vec![11, 12], 5));
 }
 
 #[test]

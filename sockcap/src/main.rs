@@ -15,6 +15,7 @@ mod stages;
 mod table;
 mod tidy;
 mod visibility;
+mod ways_out;
 mod words;
 
 use std::process::ExitCode;

@@ -2,12 +2,16 @@
 
 use analyze::AnalysisSummary;
 use message_trace::DataDir;
-use reconcile::{Reconciliation, TranslatedEnd, Translation};
+use reconcile::{Hole, Reconciliation, TranslatedEnd, Translation};
 use report::Note;
 use socket_log::Header;
 use socket_log::layout::source;
 
 use crate::output::{bytes, counted};
+use crate::ways_out::with_way_out;
+
+/// Maximum number of holes that are named one by one in the first lines of a report. The rest is summed.
+pub(crate) const NAMED_HOLES: usize = 6;
 
 /// What reconcile found, in a line.
 pub(crate) fn reconciliation(found: &Reconciliation) -> String {
@@ -51,8 +55,8 @@ pub(crate) fn translation(translation: &Translation) -> String {
     format!("{from} {how} {to}: {connections}, {:.1}% sure", (100.0 * confidence).min(99.9))
 }
 
-/// What could not be seen or matched, each with its count.
-pub(crate) fn notes(found: &Reconciliation) -> Vec<Note> {
+/// What could not be seen or matched, each with its count. At most `most` holes are named, and the rest is summed.
+pub(crate) fn notes(found: &Reconciliation, most: usize) -> Vec<Note> {
     // A number stands before it: "1 message", "2 messages".
     let note = |count, [one, many]: [&str; 2], rest: &str| {
         let what = if count == 1 { one } else { many };
@@ -65,10 +69,26 @@ pub(crate) fn notes(found: &Reconciliation) -> Vec<Note> {
         counts.iter().map(|(cause, count)| note(*count, what, &format!("{rest}: {cause}"))).collect()
     };
     let mut notes = Vec::new();
-    notes.extend(found.holes.iter().map(|hole| {
-        let lost = format!("of {} lost while recording: {}", hole.program, hole.cause);
-        note(hole.records, record, &lost)
-    }));
+    let process = ["process", "processes"];
+    let (named, others) = found.holes.split_at(found.holes.len().min(most));
+    for Hole { program, cause, records, processes, of_children } in named {
+        let lost = format!("of {program} lost while recording: {cause}");
+        notes.push(note(*records, record, &lost));
+        let of = if *of_children { "that began as" } else { "of" };
+        let missing = with_way_out(format!("{of} {program}, not recorded: {cause}"), cause);
+        notes.push(note(*processes, process, &missing));
+    }
+    let sum = |of: fn(&Hole) -> u64| others.iter().map(of).fold(0, u64::saturating_add);
+    notes.push(note(
+        sum(|hole| hole.records),
+        record,
+        "of other programs lost while recording; see 'sockcap info'",
+    ));
+    notes.push(note(
+        sum(|hole| hole.processes),
+        process,
+        "of other programs, not recorded; see 'sockcap info'",
+    ));
     notes.push(note(found.damaged.len() as u64, log, "with damage, read as far as it goes"));
     let misnamed = "that say they are another host's, taken as those of";
     notes.extend(causes(&found.misnamed, log, misnamed));
@@ -149,13 +169,59 @@ mod tests {
         found.datagrams.lost = 1;
         found.stream_bytes.sent_only = 2;
         found.send_only.insert("why".to_owned(), 1);
-        let labels: Vec<String> =
-            notes(&found).into_iter().map(|note| format!("{} {}", note.count, note.label)).collect();
+        let labels: Vec<String> = notes(&found, usize::MAX)
+            .into_iter()
+            .map(|note| format!("{} {}", note.count, note.label))
+            .collect();
         let wanted = [
             "1 message without a time of receipt: why",
             "2 bytes sent on a stream and never read",
             "1 datagram lost",
         ];
         assert_eq!(labels, wanted);
+    }
+
+    #[test]
+    fn a_program_that_is_not_recorded_is_named_with_a_way_out() {
+        let hole = |of_children, cause: &str| Hole {
+            program: "server".to_owned(),
+            cause: cause.to_owned(),
+            processes: 1 + u64::from(of_children),
+            of_children,
+            ..Hole::default()
+        };
+        let holes = vec![hole(false, "statically linked"), hole(true, "no room for its log")];
+        let found = Reconciliation { holes, ..Reconciliation::default() };
+        let labels: Vec<String> = notes(&found, usize::MAX)
+            .into_iter()
+            .map(|note| format!("{} {}", note.count, note.label))
+            .collect();
+        let wanted = [
+            "1 process of server, not recorded: statically linked; run it under strace, then \
+             'sockcap import strace'",
+            "2 processes that began as server, not recorded: no room for its log",
+        ];
+        assert_eq!(labels, wanted);
+    }
+
+    #[test]
+    fn many_holes_are_summed() {
+        let hole = |number| Hole {
+            program: format!("server{number}"),
+            records: u64::from(number < 2),
+            processes: 1,
+            ..Hole::default()
+        };
+        let holes = (0..9).rev().map(hole).collect();
+        let notes = notes(&Reconciliation { holes, ..Reconciliation::default() }, NAMED_HOLES);
+        let said: Vec<&Note> = notes.iter().filter(|note| note.count > 0).collect();
+        assert_eq!(said.len(), NAMED_HOLES + 2);
+        let last: Vec<(u64, &str)> =
+            said[NAMED_HOLES..].iter().map(|note| (note.count, note.label.as_str())).collect();
+        let wanted = [
+            (2, "records of other programs lost while recording; see 'sockcap info'"),
+            (3, "processes of other programs, not recorded; see 'sockcap info'"),
+        ];
+        assert_eq!(last, wanted);
     }
 }

@@ -114,9 +114,20 @@ print(tcp.getsockname()[1], os.getpid())
     };
     // /bin/true used no socket, and is no news.
     let unseen = list("programs that recorded processes began, of which nothing is recorded");
-    assert_eq!(unseen.len(), 1, "{info}");
+    assert_eq!(unseen.len(), 2, "{info}");
     assert!(unseen[0].starts_with("./static (statically linked): pid "), "{info}");
     assert!(unseen[0].contains(" on web1, started by ") && unseen[0].contains("python3 -c"), "{info}");
+    let way_out = "statically linked: run it under strace, then 'sockcap import strace'";
+    assert_eq!(unseen[1], way_out, "{info}");
+    // The report says so in its first lines; the page shows what the JSON tells.
+    let report = text(&run(&["report"], path).stdout);
+    let note = "1 process of ./static, not recorded: statically linked; run it under strace, then \
+                'sockcap import strace'";
+    let first = report.lines().take(10).collect::<Vec<_>>().join(" ");
+    let first = first.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(first.contains(note), "{report}");
+    let json = text(&run(&["report", "--json"], path).stdout);
+    assert!(json.contains("process of ./static, not recorded: statically linked"), "{json}");
     let ends = list("connections whose other end is on a recorded host");
     assert_eq!(ends.len(), 2, "not what it has with itself: {info}");
     assert!(ends[0].starts_with(&format!("127.0.0.1:{port}: 1 flow of pid ")), "{info}");

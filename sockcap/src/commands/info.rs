@@ -3,6 +3,7 @@
 mod json;
 mod processes;
 
+use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
@@ -16,6 +17,7 @@ use crate::cli::Info;
 use crate::error::Error;
 use crate::output::{self, counted};
 use crate::table::folded;
+use crate::ways_out::way_out;
 use crate::{clocks, stages, tidy, words};
 use processes::Processes;
 
@@ -51,7 +53,7 @@ pub(crate) fn run(arguments: &Info) -> Result<ExitCode, Error> {
     match Reconciliation::read(&data) {
         Ok(reconciliation) => {
             line(&format!("messages: {}", words::reconciliation(&reconciliation)), &mut out)?;
-            for note in words::notes(&reconciliation) {
+            for note in words::notes(&reconciliation, usize::MAX) {
                 folded(&format!("{}: {}", note.label, note.count), "  ", output::limit(), &mut out)?;
             }
             translations(&reconciliation, &mut out)?;
@@ -127,17 +129,20 @@ fn not_seen(spots: &BlindSpots, out: &mut impl Write) -> io::Result<()> {
                 .iter()
                 .map(|process| format!("pid {} on {}: {}", process.pid, process.host, process.command))
                 .collect::<Vec<_>>(),
+            Vec::new(),
         ),
         (
             "programs that recorded processes began, of which nothing is recorded",
             spots.unseen.iter().map(unseen).collect(),
+            ways_out(&spots.unseen),
         ),
         (
             "connections whose other end is on a recorded host and was not recorded",
             spots.unseen_ends.iter().map(unseen_end).collect(),
+            Vec::new(),
         ),
     ];
-    for (what, list) in lists.iter().filter(|(_, list)| !list.is_empty()) {
+    for (what, list, ways_out) in lists.iter().filter(|(_, list, _)| !list.is_empty()) {
         line(&format!("{what}: {}", list.len()), out)?;
         for line in list.iter().take(MOST_LISTED) {
             folded(line, "  ", output::limit(), out)?;
@@ -145,11 +150,20 @@ fn not_seen(spots: &BlindSpots, out: &mut impl Write) -> io::Result<()> {
         if list.len() > MOST_LISTED {
             writeln!(out, "  and {} more", list.len() - MOST_LISTED)?;
         }
+        for way_out in ways_out {
+            folded(way_out, "  ", output::limit(), out)?;
+        }
     }
     if spots.without_log > 0 {
         writeln!(out, "\nprocesses that used sockets and found no room for a log: {}", spots.without_log)?;
     }
     Ok(())
+}
+
+/// What to do about each cause.
+fn ways_out(unseen: &[Unseen]) -> Vec<String> {
+    let causes: BTreeSet<&str> = unseen.iter().map(|unseen| unseen.cause).collect();
+    causes.into_iter().filter_map(|cause| Some(format!("{cause}: {}", way_out(cause)?))).collect()
 }
 
 fn unseen(program: &Unseen) -> String {

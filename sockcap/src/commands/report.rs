@@ -171,6 +171,7 @@ pub(super) fn meta(data: &DataDir, summary: &AnalysisSummary) -> Result<Meta, Er
     // Where something was imported, the nodes are what there is to count.
     let found = Reconciliation::read(data).ok();
     let recorded = found.as_ref().filter(|found| found.imported.is_empty()).map(|found| found.processes);
+    let notes = found.as_ref().map(|found| words::notes(found, words::NAMED_HOLES)).unwrap_or_default();
     let doubts = summary.doubts.iter().map(|doubt| Note { label: doubt.words(), count: doubt.calls });
     Ok(Meta {
         source: data.path().display().to_string(),
@@ -180,7 +181,7 @@ pub(super) fn meta(data: &DataDir, summary: &AnalysisSummary) -> Result<Meta, Er
         begin: page::begin(data)?,
         span: totals.span,
         expected_paths: totals.instances_expected,
-        notes: doubts.chain(found.as_ref().map(words::notes).unwrap_or_default()).collect(),
+        notes: doubts.chain(notes).collect(),
         clocks: Clocks::read(&data.clocks()).map(|found| clocks::of_report(&found)).unwrap_or_default(),
         ..Meta::default()
     })

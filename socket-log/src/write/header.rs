@@ -92,4 +92,10 @@ impl LogWriter {
         self.put(offset_of!(FileHeader, lost) + 8 * cause, &records.to_le_bytes());
         self
     }
+
+    /// Number of children that used sockets and found no room for a log.
+    pub fn set_without_log(&mut self, children: u64) -> &mut LogWriter {
+        self.put(offset_of!(FileHeader, without_log), &children.to_le_bytes());
+        self
+    }
 }

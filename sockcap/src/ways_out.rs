@@ -1,0 +1,37 @@
+//! What a user can do so that a program is recorded of which nothing was, by the cause.
+
+use socket_log::layout::unseen;
+
+/// What to do about `cause`, as the end of a sentence; none where nothing is known to help.
+pub(crate) fn way_out(cause: &str) -> Option<&'static str> {
+    let number = unseen::NAMES.iter().position(|name| !name.is_empty() && *name == cause)?;
+    match number as u16 {
+        unseen::STATIC | unseen::MACHINE => Some("run it under strace, then 'sockcap import strace'"),
+        unseen::RIGHTS => Some("record as the user whose rights it has"),
+        unseen::DIRECTORY => Some("let its user write to the data directory, or record as root"),
+        unseen::LIBRARY => Some("put libsockcap.so where it can open it, see docs/chroot.md"),
+        _ => None,
+    }
+}
+
+/// `text` with what to do about `cause`.
+pub(crate) fn with_way_out(text: String, cause: &str) -> String {
+    match way_out(cause) {
+        Some(way_out) => format!("{text}; {way_out}"),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cause_has_a_way_out() {
+        for cause in unseen::NAMES.iter().skip(1) {
+            assert!(way_out(cause).is_some(), "{cause}");
+        }
+        assert_eq!(way_out(""), None);
+        assert_eq!(way_out("sunspots"), None);
+    }
+}
