@@ -25,12 +25,22 @@ pub(crate) enum Cause {
     Closed,
 }
 
+/// The name in the counts of what is missing because the process at the other end was not recorded.
+pub const NOT_RECORDED: &str = "peer not traced";
+
+/// Whether a cause, by its name in the counts, is something that the recorded system did. It is no hole of the recording.
+pub fn is_of_the_system(cause: &str) -> bool {
+    [Cause::Itself, Cause::Unread, Cause::Lost, Cause::Closed]
+        .iter()
+        .any(|of_system| of_system.name() == cause)
+}
+
 impl Cause {
     /// Its name in the counts.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Cause::Nothing => "",
-            Cause::Untraced => "peer not traced",
+            Cause::Untraced => NOT_RECORDED,
             Cause::NotAccepted => "not accepted",
             Cause::NoNames => "names not known",
             Cause::Itself => "connected to itself",

@@ -98,6 +98,7 @@ mod unix_sockets;
 mod ways;
 
 pub use calls::{Part, Seen, Transfer};
+pub use cause::{NOT_RECORDED, is_of_the_system};
 pub use clocks::Clocks;
 pub use error::Error;
 pub use holes::Hole;

@@ -8,6 +8,7 @@ mod complete;
 mod config;
 mod error;
 mod help;
+mod notes;
 mod output;
 mod page;
 mod progress;

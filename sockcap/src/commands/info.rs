@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::output::{self, counted};
 use crate::table::folded;
 use crate::ways_out::way_out;
-use crate::{clocks, stages, tidy, words};
+use crate::{clocks, notes, stages, tidy, words};
 use processes::Processes;
 
 /// How many lines a list of what was not seen has at most.
@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &Info) -> Result<ExitCode, Error> {
     match Reconciliation::read(&data) {
         Ok(reconciliation) => {
             line(&format!("messages: {}", words::reconciliation(&reconciliation)), &mut out)?;
-            for note in words::notes(&reconciliation, usize::MAX) {
+            for note in notes::notes(&reconciliation) {
                 folded(&format!("{}: {}", note.label, note.count), "  ", output::limit(), &mut out)?;
             }
             translations(&reconciliation, &mut out)?;

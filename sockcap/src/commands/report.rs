@@ -16,7 +16,7 @@ use report::{DelayReport, DelaysBy, Filtered, Html, Json, Meta, Note, Options, O
 use crate::cli::Report;
 use crate::error::Error;
 use crate::output::Target;
-use crate::{clocks, output, page, progress, stages, words};
+use crate::{clocks, notes, output, page, progress, stages, words};
 
 /// Patterns that are read for people: more than anybody looks at, and as many as a page can have.
 pub(super) const MOST: usize = 10_000;
@@ -171,7 +171,7 @@ pub(super) fn meta(data: &DataDir, summary: &AnalysisSummary) -> Result<Meta, Er
     // Where something was imported, the nodes are what there is to count.
     let found = Reconciliation::read(data).ok();
     let recorded = found.as_ref().filter(|found| found.imported.is_empty()).map(|found| found.processes);
-    let notes = found.as_ref().map(|found| words::notes(found, words::NAMED_HOLES)).unwrap_or_default();
+    let notes = found.as_ref().map(notes::warnings).unwrap_or_default();
     let doubts = summary.doubts.iter().map(|doubt| Note { label: doubt.words(), count: doubt.calls });
     Ok(Meta {
         source: data.path().display().to_string(),

@@ -415,3 +415,21 @@ fn a_call_that_is_begun_in_one_request_and_ends_in_the_next_is_of_the_first() {
     assert_eq!(wrong, 0);
     assert_eq!(service.unfit_calls(), 40, "and it is said that they fit no request");
 }
+
+#[test]
+fn a_call_fits_what_its_thread_received_last_though_it_is_never_answered() {
+    // Data comes on a connection of its own and is not answered; the thread that took it makes a call for it.
+    let (mut requests, mut calls) = (Vec::new(), Vec::new());
+    for at in 0..40 {
+        let begin = 20 * MS * at;
+        requests.extend([(begin, begin + 2 * MS, 9), (begin + 3 * MS, OPEN, 8)]);
+        calls.push((begin + 5 * MS, begin + 6 * MS, 1));
+    }
+    let mut service = service(requests, calls);
+    assert_eq!(service.unfit_calls(), 40, "by nobody knows which thread");
+    service.request_threads = vec![[7, 7]; service.requests.len()];
+    service.call_threads = vec![[7, 7]; service.calls.len()];
+    assert_eq!(service.unfit_calls(), 0);
+    service.call_threads = vec![[8, 8]; service.calls.len()];
+    assert_eq!(service.unfit_calls(), 40, "another thread makes them");
+}
