@@ -41,6 +41,7 @@ mod estimate;
 #[cfg(test)]
 mod event_loop_tests;
 mod exchanges;
+mod fits;
 #[cfg(test)]
 mod handed_on_tests;
 #[cfg(test)]

@@ -96,7 +96,7 @@ impl Service {
     }
 
     /// Whether the request lasted until the call had ended, or the call was made after it.
-    fn lasts(&self, request: u32, call: u32) -> bool {
+    pub(super) fn lasts(&self, request: u32, call: u32) -> bool {
         let (is_itself, is_unsure) = (self.is_itself(request, call), self.is_unsure(call));
         let closed = self.closed(request);
         let (request, call) = (self.requests[request as usize], self.calls[call as usize]);
@@ -127,49 +127,6 @@ impl Service {
     pub(super) fn goes_on(&self, call: u32, request: u32, time: i64) -> Option<i64> {
         let next = self.call_after.get(call as usize).and_then(|next| self.calls.get(*next as usize))?;
         (next.begin > time && next.begin <= self.closed(request)).then_some(next.begin)
-    }
-
-    /// Number of calls that no request covers: none that was ever answered was open when they were made
-    /// and lasted until they were answered. A request that is never answered covers everything that comes
-    /// after it, and so proves nothing, unless it is what the calling thread received last.
-    pub(super) fn unfit_calls(&self) -> usize {
-        self.fits().iter().filter(|(_, is_fit)| !is_fit).count()
-    }
-
-    /// Of each call whether requests were open when it was made that were all answered, and whether one of the
-    /// requests covers it.
-    pub(super) fn fits(&self) -> Vec<(bool, bool)> {
-        let mut open: Vec<u32> = Vec::new();
-        // The request that each thread received last.
-        let mut last: FxHashMap<u32, u32> = FxHashMap::default();
-        let mut fits = vec![(false, false); self.calls.len()];
-        for (_, event) in events(self) {
-            match event {
-                Event::Receipt(request) => {
-                    open.push(request);
-                    if let Some([receiver, _]) = self.request_threads.get(request as usize) {
-                        last.insert(*receiver, request);
-                    }
-                }
-                Event::Answer(_) => {}
-                Event::Reply(request) => open.retain(|open| *open != request),
-                Event::Call(call) => {
-                    let lasts = |request: &u32| {
-                        self.requests[*request as usize].end != OPEN && self.lasts(*request, call)
-                    };
-                    // What is never answered may be what the call is for, however long that lasts.
-                    let is_answered = |request: &u32| self.requests[*request as usize].end != OPEN;
-                    let is_judged = !open.is_empty() && open.iter().all(is_answered);
-                    // The thread that makes the call has got nothing else to do since.
-                    let thread = self.caller(call);
-                    let of_thread = last.get(&thread).filter(|_| thread != UNKNOWN_THREAD);
-                    let is_at_it =
-                        of_thread.is_some_and(|last| !is_answered(last) && !self.is_itself(*last, call));
-                    fits[call as usize] = (is_judged, is_at_it || open.iter().any(lasts));
-                }
-            }
-        }
-        fits
     }
 
     /// The thread that made the call.

@@ -433,3 +433,26 @@ fn a_call_fits_what_its_thread_received_last_though_it_is_never_answered() {
     service.call_threads = vec![[8, 8]; service.calls.len()];
     assert_eq!(service.unfit_calls(), 40, "another thread makes them");
 }
+
+#[test]
+fn what_a_thread_does_before_its_first_request_is_for_none() {
+    // Forty processes, each of which opens its connections first and then takes one request.
+    let (mut requests, mut calls) = (Vec::new(), Vec::new());
+    for at in 0..40 {
+        let begin = 20 * MS * at;
+        calls.extend([
+            (begin, begin + MS, 1),
+            (begin + MS, begin + 2 * MS, 2),
+            (begin + 6 * MS, begin + 7 * MS, 3),
+        ]);
+        requests.push((begin + 5 * MS, begin + 8 * MS, 9));
+    }
+    let mut service = service(requests, calls);
+    assert_eq!(service.unfit_calls(), 80, "by nobody knows which thread");
+    service.request_threads = (0..40).map(|thread| [thread, thread]).collect();
+    service.call_threads = (0..120).map(|call| [call / 3, call / 3]).collect();
+    assert_eq!(service.unfit_calls(), 0);
+    // A process that makes so many calls without a request has requests that were not seen.
+    service.call_threads = vec![[39, 39]; 120];
+    assert_eq!(service.unfit_calls(), 80);
+}

@@ -1,0 +1,77 @@
+//! Which calls fit a request: whether the requests that were seen can be what the calls of a service are made for at
+//! all. Where many fit none, requests are missing, and what is said of the others is doubtful, too.
+
+use rustc_hash::FxHashMap;
+
+use super::service::{Event, OPEN, Service, Span, UNKNOWN_THREAD, events};
+
+/// Maximum number of calls of a thread before its first request that prepare it for requests. A login process of Dovecot
+/// makes 7. Of a thread with more, requests are missing.
+const PREPARING_CALLS: usize = 16;
+
+impl Service {
+    /// Number of calls that no request covers: none that was ever answered was open when they were made
+    /// and lasted until they were answered. A request that is never answered covers everything that comes
+    /// after it, and so proves nothing, unless it is what the calling thread received last. What a thread does before
+    /// its first request prepares it, and is for none.
+    pub(super) fn unfit_calls(&self) -> usize {
+        let prepares = self.prepares();
+        self.fits().iter().zip(prepares).filter(|((_, is_fit), prepares)| !is_fit && !prepares).count()
+    }
+
+    /// Of each call whether its thread made it before the first request that it received, to be ready for requests.
+    fn prepares(&self) -> Vec<bool> {
+        let mut first: FxHashMap<u32, i64> = FxHashMap::default();
+        for ([receiver, _], request) in self.request_threads.iter().zip(&self.requests) {
+            let first = first.entry(*receiver).or_insert(i64::MAX);
+            *first = request.begin.min(*first);
+        }
+        first.remove(&UNKNOWN_THREAD);
+        let is_before = |(call, span): (u32, &Span)| {
+            let caller = self.caller(call);
+            first.get(&caller).filter(|first| span.begin < **first).map(|_| caller)
+        };
+        let before: Vec<Option<u32>> = (0..).zip(&self.calls).map(is_before).collect();
+        let mut counts: FxHashMap<u32, usize> = FxHashMap::default();
+        for caller in before.iter().flatten() {
+            *counts.entry(*caller).or_default() += 1;
+        }
+        before.iter().map(|of| of.is_some_and(|caller| counts[&caller] <= PREPARING_CALLS)).collect()
+    }
+
+    /// Of each call whether requests were open when it was made that were all answered, and whether one of the
+    /// requests covers it.
+    pub(super) fn fits(&self) -> Vec<(bool, bool)> {
+        let mut open: Vec<u32> = Vec::new();
+        // The request that each thread received last.
+        let mut last: FxHashMap<u32, u32> = FxHashMap::default();
+        let mut fits = vec![(false, false); self.calls.len()];
+        for (_, event) in events(self) {
+            match event {
+                Event::Receipt(request) => {
+                    open.push(request);
+                    if let Some([receiver, _]) = self.request_threads.get(request as usize) {
+                        last.insert(*receiver, request);
+                    }
+                }
+                Event::Answer(_) => {}
+                Event::Reply(request) => open.retain(|open| *open != request),
+                Event::Call(call) => {
+                    let lasts = |request: &u32| {
+                        self.requests[*request as usize].end != OPEN && self.lasts(*request, call)
+                    };
+                    // What is never answered may be what the call is for, however long that lasts.
+                    let is_answered = |request: &u32| self.requests[*request as usize].end != OPEN;
+                    let is_judged = !open.is_empty() && open.iter().all(is_answered);
+                    // The thread that makes the call has got nothing else to do since.
+                    let thread = self.caller(call);
+                    let of_thread = last.get(&thread).filter(|_| thread != UNKNOWN_THREAD);
+                    let is_at_it =
+                        of_thread.is_some_and(|last| !is_answered(last) && !self.is_itself(*last, call));
+                    fits[call as usize] = (is_judged, is_at_it || open.iter().any(lasts));
+                }
+            }
+        }
+        fits
+    }
+}
