@@ -12,11 +12,19 @@ const PREPARING_CALLS: usize = 16;
 impl Service {
     /// Number of calls that no request covers: none that was ever answered was open when they were made
     /// and lasted until they were answered. A request that is never answered covers everything that comes
-    /// after it, and so proves nothing, unless it is what the calling thread received last. What a thread does before
-    /// its first request prepares it, and is for none.
+    /// after it, and so proves nothing, unless the calling thread is at it: it received it last. What a thread does
+    /// before its first request prepares it, and is for none.
     pub(super) fn unfit_calls(&self) -> usize {
         let prepares = self.prepares();
         self.fits().iter().zip(prepares).filter(|((_, is_fit), prepares)| !is_fit && !prepares).count()
+    }
+
+    /// Whether a thread that has received nothing since `request` still is at it when it makes `call`: the request is not
+    /// answered, or was not longer ago than it took.
+    fn is_at(&self, request: u32, call: u32) -> bool {
+        let (is_itself, begin) = (self.is_itself(request, call), self.calls[call as usize].begin);
+        let Span { begin: received, end, .. } = self.requests[request as usize];
+        !is_itself && (end == OPEN || begin.saturating_sub(end) <= end.saturating_sub(received))
     }
 
     /// Of each call whether its thread made it before the first request that it received, to be ready for requests.
@@ -66,8 +74,7 @@ impl Service {
                     // The thread that makes the call has got nothing else to do since.
                     let thread = self.caller(call);
                     let of_thread = last.get(&thread).filter(|_| thread != UNKNOWN_THREAD);
-                    let is_at_it =
-                        of_thread.is_some_and(|last| !is_answered(last) && !self.is_itself(*last, call));
+                    let is_at_it = of_thread.is_some_and(|last| self.is_at(*last, call));
                     fits[call as usize] = (is_judged, is_at_it || open.iter().any(lasts));
                 }
             }

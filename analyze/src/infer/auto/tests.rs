@@ -435,6 +435,21 @@ fn a_call_fits_what_its_thread_received_last_though_it_is_never_answered() {
 }
 
 #[test]
+fn a_call_fits_the_request_that_its_thread_has_just_answered() {
+    // Each request takes 2 ms; a millisecond or 3 after its answer the thread makes a call.
+    let after = |ms: i64| {
+        let begin = |at: i64| 20 * MS * at;
+        let requests = (0..40).map(|at| (begin(at), begin(at) + 2 * MS, 9)).collect();
+        let calls = (0..40).map(|at| (begin(at) + (2 + ms) * MS, begin(at) + (3 + ms) * MS, 1)).collect();
+        let mut service = service(requests, calls);
+        service.request_threads = vec![[7, 7]; 40];
+        service.call_threads = vec![[7, 7]; 40];
+        service.unfit_calls()
+    };
+    assert_eq!((after(1), after(3)), (0, 40));
+}
+
+#[test]
 fn what_a_thread_does_before_its_first_request_is_for_none() {
     // Forty processes, each of which opens its connections first and then takes one request.
     let (mut requests, mut calls) = (Vec::new(), Vec::new());
