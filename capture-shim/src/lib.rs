@@ -26,6 +26,7 @@
 #![no_std]
 
 mod aliases;
+mod arguments;
 mod calls;
 mod checksum;
 mod clock;

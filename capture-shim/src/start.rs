@@ -4,7 +4,7 @@
 //!
 //! Whatever goes wrong here, the program runs on as if the library were not there.
 
-use core::ffi::c_int;
+use core::ffi::{c_char, c_int};
 use core::ptr;
 use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -19,15 +19,17 @@ use crate::raw::{self, Descriptor};
 use crate::state::{self, State};
 use crate::text::{PATH, Scratch, Text, fill};
 use crate::{
-    checksum, clock, ended, environment, family, fds, hooks, identity, inherit, keep, lineage, options,
-    positions, process, recycle, rights, seccomp, segment, shifted, spares, watch,
+    arguments, checksum, clock, ended, environment, family, fds, hooks, identity, inherit, keep, lineage,
+    options, positions, process, recycle, rights, seccomp, segment, shifted, spares, watch,
 };
 
 #[used]
 #[unsafe(link_section = ".init_array")]
-static CONSTRUCTOR: extern "C" fn() = constructor;
+static CONSTRUCTOR: extern "C" fn(c_int, *const *const c_char) = constructor;
 
-extern "C" fn constructor() {
+extern "C" fn constructor(count: c_int, arguments: *const *const c_char) {
+    // SAFETY: this is the constructor, and glibc hands it the program's arguments.
+    unsafe { arguments::keep(count, arguments) };
     hooks::resolve_all();
     let usable = environment::read();
     options::read();
@@ -255,9 +257,7 @@ fn find_out(fields: &mut FileHeader) {
     fields.boot_id = boot_id();
     fill(&mut fields.host, environment::host());
     raw::readlink(c"/proc/self/exe", &mut fields.executable);
-    if let Ok(file) = raw::open(c"/proc/self/cmdline", libc::O_RDONLY | libc::O_CLOEXEC, 0) {
-        file.read(&mut fields.arguments);
-    }
+    arguments::write(&mut fields.arguments);
     fields.limit = options().limit();
     fields.keeps_newest = if options().keeps_newest { KEEPS_NEWEST } else { 0 };
     fields.namespace = raw::inode(c"/proc/self/ns/net").unwrap_or(0);

@@ -19,6 +19,8 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 pub const MAGIC: u64 = u64::from_le_bytes(*b"sockcap\0");
 /// The version of this layout. A reader refuses others by name.
 pub const VERSION: u32 = 1;
+/// Size of a header's field of arguments, in bytes.
+pub const ARGUMENTS_BYTES: usize = 2048;
 /// The size of the header page, and so the offset of the first chunk.
 pub const HEADER_BYTES: usize = 4096;
 /// The size of a chunk.
@@ -187,7 +189,7 @@ pub struct FileHeader {
     /// The path of the executable.
     pub executable: [u8; 1024],
     /// The arguments, each ended by a zero byte.
-    pub arguments: [u8; 2048],
+    pub arguments: [u8; ARGUMENTS_BYTES],
     /// The size that the log may have, in bytes; 0 where it has no limit.
     pub limit: u64,
     /// Whether a full log goes on in the place of its oldest chunks ([`KEEPS_NEWEST`]) or ends (0).

@@ -55,6 +55,18 @@ fn a_process_is_described() {
 }
 
 #[test]
+fn a_title_that_is_written_over_the_arguments_does_not_hide_them() {
+    let recording = Recording::new();
+    let titled = recording.compile("titled");
+    successful(recording.command(&titled).args(["--port", "4000"]));
+    let logs = recording.logs();
+    assert_eq!(logs.len(), 2, "it and its child");
+    for log in logs {
+        assert_eq!(log.log.header().arguments, [titled.to_str().unwrap(), "--port", "4000"]);
+    }
+}
+
+#[test]
 fn a_process_without_a_socket_leaves_no_file() {
     let recording = Recording::new();
     fs::write(recording.file("file"), "text").unwrap();
