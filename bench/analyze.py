@@ -21,14 +21,14 @@ SOCKCAP = os.path.join(TARGET, "release", "sockcap")
 MULTI_TIER = 80
 # Algorithm, messages in thousands, sequences in parallel, aim in seconds and in MB, published figure.
 CASES = [
-    ("linking", 4700, 1, 5, 1000, "1354 s of CPU (WAP5)"),
+    ("linking", 4700, 1, 5, 800, "1354 s of CPU (WAP5)"),
     ("linking", 4700, 8, None, None, ""),
     ("linking", 25000, 1, None, 2000, ""),
-    ("nesting", 2000, 1, 0.7, None, "24 s (Project 5)"),
+    ("nesting", 2000, 1, 1, None, "24 s (Project 5)"),
     ("nesting", 775, 28, 3, None, "234 s (Project 5)"),
     ("convolution", 202, 4, 2, None, "6684 s (Project 5)"),
-    ("auto", 4700, 1, 30, None, ""),
-    ("auto", 4700, 8, None, None, ""),
+    ("auto", 4700, 1, 10, 800, ""),
+    ("auto", 4700, 8, 60, 2000, ""),
     ("auto", 25000, 1, None, 2000, ""),
 ]
 

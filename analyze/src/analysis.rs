@@ -59,14 +59,14 @@ pub fn analyze(dir: &DataDir, options: &Options, progress: &dyn Progress) -> Res
     AnalysisSummary::remove(&summary)?;
     progress.step("naming nodes", 0);
     let threads = options.resources.threads();
-    let whole = Whole::of(dir, threads)?;
+    let mut inference = options.algorithm.inference();
+    let whole = Whole::of(dir, threads, inference.looks_for_calls())?;
     let mut namer = Namer::of(&whole.outline, options);
     let budget = Budget::new(options.resources.memory);
     let mut paths = PathsOfStretches::new(options, &budget, dir.path());
     let mut links = LinkWriter::create(&dir.links())?;
     let mut totals = Totals::default();
     let mut span: Option<(i64, i64)> = None;
-    let mut inference = options.algorithm.inference();
     let mut all = Stretches::of(dir, options.stretch, &whole)?;
     let next = || {
         let Some(stretch) = all.next()? else { return Ok(None) };

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use message_trace::MessageTrace;
+use message_trace::{Message, MessageTrace};
 
 use crate::fixture::{Fixture, some_trace};
 use crate::infer::Links;
@@ -124,6 +124,42 @@ fn alike(requests: i64) -> MessageTrace {
         trace.send("web", &client, time + 1300, time + 1350).ports(80, 40_000).accepting().on(request % 5);
     }
     trace.trace()
+}
+
+#[test]
+fn who_looks_for_calls_knows_their_ids() {
+    // Two calls are open at a time on each connection; by their ids the later one is answered first.
+    let mut fixture = Fixture::new();
+    for pair in 0..50 {
+        let time = pair * 10_000;
+        for (src, sent) in [("c", time), ("c", time + 100)] {
+            fixture.send(src, "web", sent, sent + 50).ports(40_000, 80);
+            fixture.send("web", "app", sent + 60, sent + 70).ports(40_001, 81).on(1);
+        }
+        for (ended, name) in [(time + 400, "web"), (time + 900, "web")] {
+            fixture.send("app", name, ended, ended + 50).ports(81, 40_001).on(1).accepting();
+            fixture.send(name, "c", ended + 60, ended + 110).ports(80, 40_000).accepting();
+        }
+    }
+    let plain = fixture.trace();
+    let mut told = MessageTrace::new(plain.nodes.clone());
+    for (row, message) in plain.messages().enumerate() {
+        let endpoints = [message.src_endpoint, message.dst_endpoint].map(|end| plain.endpoint(end).unwrap());
+        let [src_endpoint, dst_endpoint] = endpoints.map(|endpoint| told.intern(endpoint));
+        // Eight rows a pair of calls: c1, w1, c2, w2, and the answers to w2 and c2, to w1 and c1.
+        let id = ["c1", "w1", "c2", "w2", "w2", "c2", "w1", "c1"][row % 8];
+        told.push(&Message { src_endpoint, dst_endpoint, ..message }, Some(&format!("{id}/{}", row / 8)));
+    }
+    for (algorithm, tells) in [
+        (Algorithm::Auto, true),
+        (Algorithm::Nesting, true),
+        (Algorithm::Linking, false),
+        (Algorithm::Convolution, false),
+    ] {
+        let links = |trace| analyzed(trace, &Options { algorithm, ..Options::default() }).links;
+        assert_eq!(links(&told) != links(&plain), tells, "{algorithm}");
+        assert_eq!(algorithm.inference().looks_for_calls(), tells, "{algorithm}");
+    }
 }
 
 #[test]

@@ -38,6 +38,11 @@ pub trait Inference {
         progress: &dyn Progress,
     ) -> Links;
 
+    /// Whether it looks for calls: if not, the ids of calls need not be read, nor what tells which answer is whose.
+    fn looks_for_calls(&self) -> bool {
+        true
+    }
+
     /// What the algorithm is not sure of as a whole, in all that it inferred so far.
     fn doubts(&self) -> Vec<Doubt> {
         Vec::new()

@@ -14,7 +14,7 @@ mod roles;
 
 use std::ops::Range;
 
-use message_trace::{EndpointId, MessageTrace, NodeId, Protocol};
+use message_trace::{EndpointId, Ends, MessageTrace, NodeId, Protocol};
 
 use crate::options::Options;
 pub use aliases::{Aliases, Error as AliasError};
@@ -162,21 +162,29 @@ impl<'trace> Namer<'trace> {
             let known = known.get(endpoint as usize).copied().flatten();
             known.is_some_and(|known| roles.is_fixed(node, known))
         };
+        // Hardly any endpoint is used by two nodes.
+        let mut last: Vec<Option<(NodeId, bool)>> = vec![None; stretch.endpoints().len()];
+        let mut is_fixed = |node: NodeId, endpoint: EndpointId| match last.get_mut(endpoint as usize) {
+            Some(Some((of, fixed))) if *of == node => *fixed,
+            Some(last) => last.insert((node, is_fixed(node, endpoint))).1,
+            None => false,
+        };
         let (mut src, mut dst, mut hop) = (Vec::new(), Vec::new(), Vec::new());
         for column in [&mut src, &mut dst, &mut hop] {
             column.reserve_exact(stretch.len());
         }
-        for message in stretch.messages() {
-            let from = nodes.node(message.src, message.src_tid, roles, texts);
-            let to = nodes.node(message.dst, message.dst_tid, roles, texts);
+        for message in 0..stretch.len() {
+            let Ends { src: sender, dst: receiver, protocol } = stretch.ends(message);
+            let from = nodes.node(sender.node, sender.tid, roles, texts);
+            let to = nodes.node(receiver.node, receiver.tid, roles, texts);
             src.push(from);
             dst.push(to);
             hop.push(hops.intern(HopName {
                 src: nodes.list[from as usize].name,
                 dst: nodes.list[to as usize].name,
-                src_port: labels.label(message.src_endpoint, is_fixed(message.src, message.src_endpoint)),
-                dst_port: labels.label(message.dst_endpoint, is_fixed(message.dst, message.dst_endpoint)),
-                protocol: message.protocol,
+                src_port: labels.label(sender.endpoint, is_fixed(sender.node, sender.endpoint)),
+                dst_port: labels.label(receiver.endpoint, is_fixed(receiver.node, receiver.endpoint)),
+                protocol,
             }));
         }
         let by_role = nodes.by_role.as_mut().map(|by_role| by_role.label(&hops.values, texts));

@@ -82,7 +82,7 @@ impl Default for Options {
             path_limit: 1000,
             clients_start_paths: true,
             fixed_port_peers: 16,
-            stretch: 1 << 20,
+            stretch: 3 << 18,
             nesting: NestingOptions::default(),
             convolution: ConvolutionOptions::default(),
             resources: Resources::default(),

@@ -6,13 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+pub(crate) use message_trace::parallel::threads;
+
 /// Below this many items the threads would cost more than they bring.
 const WORTH_A_THREAD: usize = 16 * 1024;
-
-/// How many threads there are to work on all processors.
-pub(crate) fn threads() -> usize {
-    thread::available_parallelism().map_or(1, usize::from)
-}
 
 /// Splits `0..items` into one part per core, and returns what `work` makes of each part, in order.
 pub(crate) fn in_parts<T: Send>(items: usize, work: impl Fn(Range<usize>) -> T + Sync) -> Vec<T> {

@@ -25,7 +25,8 @@ pub(crate) struct Stretches {
     rows: u64,
     /// The stretch before the next.
     last: Option<Arc<Stretch>>,
-    uneven: Arc<FxHashSet<i64>>,
+    /// As of the whole; `None` where no calls are looked for.
+    uneven: Option<Arc<FxHashSet<i64>>>,
 }
 
 /// A stretch of a trace with what is around it.
@@ -45,7 +46,8 @@ impl Stretches {
     /// # Errors
     /// When the trace cannot be read.
     pub(crate) fn of(data: &DataDir, length: usize, whole: &Whole) -> Result<Stretches, Error> {
-        let reader = MessageReader::of_nodes(&data.messages(), whole.outline.nodes.clone())?;
+        let nodes = whole.outline.nodes.clone();
+        let reader = MessageReader::of_nodes(&data.messages(), nodes, whole.uneven.is_some())?;
         let rows = reader.rows();
         Ok(Stretches { reader, length: length.max(1), rows, last: None, uneven: whole.uneven.clone() })
     }
@@ -72,13 +74,15 @@ impl Stretches {
         let own = before..before + length;
         let mut trace = MessageTrace::new(self.reader.nodes().clone());
         // One that is the whole trace tells by itself.
-        trace.beyond.uneven = Some(self.uneven.clone()).filter(|_| (length as u64) < self.rows);
+        trace.beyond.uneven = self.uneven.clone().filter(|_| (length as u64) < self.rows);
         trace.reserve((own.end + around).min((self.rows - begin) as usize + before));
         if let Some(last) = last {
             let rest = last.own.end - before;
             trace.append_rows(&last.trace, rest..last.trace.len());
-            trace.beyond.open = last.trace.beyond.open.clone();
-            balance(&mut trace.beyond.open, &last.trace, 0..rest);
+            if self.uneven.is_some() {
+                trace.beyond.open = last.trace.beyond.open.clone();
+                balance(&mut trace.beyond.open, &last.trace, 0..rest);
+            }
         }
         let wanted = (own.end + around).saturating_sub(trace.len());
         self.reader.read(&mut trace, wanted)?;
@@ -93,17 +97,17 @@ pub(crate) struct Whole {
     /// Its outline.
     pub(crate) outline: MessageTrace,
     /// The flows of which the two sides sent different numbers of messages without call ids, where a first message of the
-    /// accepting side is not counted: it answers nothing that was seen.
-    uneven: Arc<FxHashSet<i64>>,
+    /// accepting side is not counted: it answers nothing that was seen. `None` where no calls are looked for.
+    uneven: Option<Arc<FxHashSet<i64>>>,
 }
 
 impl Whole {
-    /// What a first reading of the trace of `data` tells, by so many `threads`.
+    /// What a first reading of the trace of `data` tells, by so many `threads`; of `calls` only where they are looked for.
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub(crate) fn of(data: &DataDir, threads: usize) -> Result<Whole, Error> {
-        let reader = WayReader::open(&data.messages(), &data.nodes())?;
+    pub(crate) fn of(data: &DataDir, threads: usize, calls: bool) -> Result<Whole, Error> {
+        let reader = WayReader::open(&data.messages(), &data.nodes(), calls)?;
         let mut outline = Outline::new(reader.nodes().clone());
         let mut more = Surplus::default();
         // An outline's outline is itself, so each group's is made on its own.
@@ -111,7 +115,7 @@ impl Whole {
             let mut outline = Outline::new(Nodes::default());
             let mut more = Surplus::default();
             reader.read(group, |part| {
-                for row in (0..part.len()).filter(|row| part.call_number(*row).is_none()) {
+                for row in (0..part.len()).filter(|row| calls && part.call_number(*row).is_none()) {
                     more.add(part.flow(row), if part.direction(row) == FROM_CONNECTING { 1 } else { -1 });
                 }
                 outline.add(part);
@@ -123,7 +127,8 @@ impl Whole {
             more.append(of_group);
             Ok(())
         })?;
-        Ok(Whole { outline: outline.into_trace(), uneven: Arc::new(more.uneven()) })
+        let uneven = calls.then(|| Arc::new(more.uneven()));
+        Ok(Whole { outline: outline.into_trace(), uneven })
     }
 }
 
@@ -173,7 +178,7 @@ mod tests {
             [(0, 4), (1, 1), (1, 100), (10, 4), (10, 7), (10, 8), (11, 16), (50, 8), (50, 99)]
         {
             let (_directory, data, whole) = directory(calls);
-            let mut stretches = Stretches::of(&data, length, &Whole::of(&data, 2).unwrap()).unwrap();
+            let mut stretches = Stretches::of(&data, length, &Whole::of(&data, 2, true).unwrap()).unwrap();
             let (mut next, mut count) = (0, 0);
             while let Some(stretch) = stretches.next().unwrap() {
                 let Stretch { trace, first, own } = &*stretch;
@@ -216,18 +221,18 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let data = DataDir::new(directory.path());
         whole.write(&data.messages(), &data.nodes()).unwrap();
-        assert_eq!(WayReader::open(&data.messages(), &data.nodes()).unwrap().groups(), 2);
+        assert_eq!(WayReader::open(&data.messages(), &data.nodes(), true).unwrap().groups(), 2);
         for threads in [1, 3] {
-            let known = Whole::of(&data, threads).unwrap();
+            let known = Whole::of(&data, threads, true).unwrap();
             assert_eq!((known.outline.len(), known.outline.nodes.len()), (2, 2));
-            assert_eq!(known.uneven.iter().copied().collect::<Vec<_>>(), [5]);
+            assert_eq!(known.uneven.as_ref().unwrap().iter().copied().collect::<Vec<_>>(), [5]);
         }
     }
 
     #[test]
     fn names_by_the_outline_are_those_by_the_whole_trace() {
         let (_directory, data, whole) = directory(40);
-        let known = Whole::of(&data, 2).unwrap();
+        let known = Whole::of(&data, 2, true).unwrap();
         let outline = &known.outline;
         assert_eq!(outline.len(), 4, "two clients, both ways");
         let options = Options::default();
@@ -266,8 +271,8 @@ mod tests {
             let data = DataDir::new(directory.path());
             whole.write(&data.messages(), &data.nodes()).unwrap();
             let all = Calls::of(&whole);
-            let known = Whole::of(&data, 2).unwrap();
-            assert_eq!(known.uneven.len() as i64, unanswered);
+            let known = Whole::of(&data, 2, true).unwrap();
+            assert_eq!(known.uneven.as_ref().unwrap().len() as i64, unanswered);
             if unanswered > 0 {
                 continue;
             }

@@ -24,7 +24,7 @@ pub use data_dir::{DataDir, Import};
 pub use endpoint::Endpoint;
 pub use error::Error;
 pub use few::Few;
-pub use message::{Connect, FROM_ACCEPTING, FROM_CONNECTING, Message, Protocol, arrival};
+pub use message::{Connect, End, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, Protocol, arrival};
 pub use node::{Grain, Node, NodeId, Nodes};
 pub use progress::Progress;
 pub use trace::{Beyond, EndpointId, MessageTrace};

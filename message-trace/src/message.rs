@@ -95,6 +95,28 @@ impl Message {
     }
 }
 
+/// What is known of a message but its times and what it carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ends {
+    /// Who sent it.
+    pub src: End,
+    /// Who received it.
+    pub dst: End,
+    /// What it went over.
+    pub protocol: Protocol,
+}
+
+/// One end of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// The node.
+    pub node: NodeId,
+    /// Its endpoint.
+    pub endpoint: EndpointId,
+    /// The thread that sent or received.
+    pub tid: Option<i32>,
+}
+
 /// [`Message::arrival`] by [`Message::recv_ts`], [`Message::recv_first`] and [`Message::recv_last`].
 #[inline]
 pub fn arrival(recv_ts: Option<i64>, recv_first: Option<i64>, recv_last: Option<i64>) -> Option<i64> {

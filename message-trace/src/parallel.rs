@@ -5,6 +5,11 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+/// How many threads there are to work on all processors.
+pub fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 /// What the workers share.
 struct Shared<M, T, E> {
     /// The next piece that nobody works on.

@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::endpoint::Endpoint;
 use crate::few::Few;
-use crate::message::{Connect, Message, Protocol, arrival};
+use crate::message::{Connect, End, Ends, Message, Protocol, arrival};
 use crate::node::{Node, NodeId, Nodes};
 pub(crate) use call_ids::CallIds;
 
@@ -154,6 +154,20 @@ impl MessageTrace {
             bytes: self.bytes[row],
             parts: self.parts[row],
             connect: self.connects.get(row),
+        }
+    }
+
+    /// Between whom and over what the message of row `row` went, for passes that need no more.
+    ///
+    /// # Panics
+    /// As for [`MessageTrace::message`].
+    #[inline]
+    pub fn ends(&self, row: usize) -> Ends {
+        let tid = |tid: i32| Some(tid).filter(|tid| *tid != NO_THREAD);
+        Ends {
+            src: End { node: self.src[row], endpoint: self.src_endpoint[row], tid: tid(self.src_tid[row]) },
+            dst: End { node: self.dst[row], endpoint: self.dst_endpoint[row], tid: tid(self.dst_tid[row]) },
+            protocol: self.protocol[row],
         }
     }
 

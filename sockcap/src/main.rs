@@ -1,6 +1,7 @@
 //! `sockcap`: the command line. It turns arguments into plain options, calls the stage that does the work, and
 //! turns what comes back into words and an exit status. Nothing is worked out here.
 
+mod arenas;
 mod cli;
 mod clocks;
 mod commands;
@@ -24,6 +25,7 @@ use std::process::ExitCode;
 use cli::{Cli, Command};
 
 fn main() -> ExitCode {
+    arenas::limit();
     if let Some(status) = complete::answer() {
         return status;
     }

@@ -193,7 +193,7 @@ pub fn in_windows<E: From<Error>>(
     options: &Options,
     mut each: impl FnMut(&CallWindow<'_>) -> Result<ControlFlow<()>, E>,
 ) -> Result<(), E> {
-    let whole = Whole::of(data, options.resources.threads())?;
+    let whole = Whole::of(data, options.resources.threads(), true)?;
     let late = Late::of(data, options.stretch, &whole)?;
     let mut parties = Parties::of(&whole.outline, options);
     let mut stretches = Stretches::of(data, options.stretch, &whole)?;

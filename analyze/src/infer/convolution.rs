@@ -69,4 +69,8 @@ impl Inference for Convolution {
         progress.advance(trace.len() as u64);
         links
     }
+
+    fn looks_for_calls(&self) -> bool {
+        false
+    }
 }

@@ -12,6 +12,9 @@ mod places;
 mod tests;
 mod untraced;
 
+use std::convert::Infallible;
+
+use message_trace::parallel::in_order;
 use message_trace::{MessageTrace, Progress};
 
 use super::{Inference, Links};
@@ -21,6 +24,9 @@ use crate::parallel;
 use delay::{Delays, Round};
 use places::Places;
 pub(super) use untraced::Rounds;
+
+/// Departures that are linked by one thread at a time: few, so that what is found is not there twice for long.
+const PIECE: usize = 16 * 1024;
 
 /// The message linking algorithm.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,20 +49,25 @@ impl Inference for Linking {
             delays = estimate(&places, naming, options, Round::After(&delays), progress);
         }
         progress.step("linking messages", departures as u64);
-        let parts = parallel::in_parts(departures, |part| {
+        let mut links = Links::spontaneous_only(trace.len());
+        let pieces = departures.div_ceil(PIECE);
+        let work = |piece: usize| {
             let mut found = Found::default();
-            for chunk in places.chunks(part) {
+            for chunk in places.chunks(piece * PIECE..departures.min((piece + 1) * PIECE)) {
                 found.link(&chunk, naming, &delays, options);
                 progress.advance(chunk.departures.len() as u64);
             }
-            found
+            Ok::<Found, Infallible>(found)
+        };
+        let Ok(()) = in_order(parallel::threads(), pieces, work, |_, found: Found| {
+            found.copy_to(&mut links);
+            Ok(())
         });
-        let mut links = Links::spontaneous_only(trace.len());
-        links.reserve(parts.iter().map(|part| part.parents.len()).sum());
-        for part in parts {
-            part.copy_to(&mut links);
-        }
         links
+    }
+
+    fn looks_for_calls(&self) -> bool {
+        false
     }
 }
 
@@ -79,7 +90,7 @@ fn estimate(
     Delays::sum(parts, naming.hops())
 }
 
-/// The parents found by one thread: for each child how many, and all of them one after the other.
+/// The parents found in one piece: for each child how many, and all of them one after the other.
 #[derive(Default)]
 struct Found {
     children: Vec<(u32, u32, f64)>,

@@ -1,8 +1,6 @@
 //! The result of an inference: for each message its possible parents with their probabilities, and the probability
 //! that it was spontaneous; together they sum to 1 (WAP5 section 5.1).
 
-use std::ops::Range;
-
 /// The possible parents of every message of a trace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Links {
@@ -74,29 +72,6 @@ impl Links {
         self.probability.extend(parents.iter().map(|(_, probability)| *probability));
     }
 
-    /// Appends the links of these children of `others`. Message numbers become less by `shift`; a parent that has then no number
-    /// below `messages` is [`Links::ELSEWHERE`].
-    pub(crate) fn append_rows(
-        &mut self,
-        others: &Links,
-        children: Range<usize>,
-        shift: i64,
-        messages: usize,
-    ) {
-        for child in children {
-            let first = self.parent.len() as u32;
-            for (parent, probability) in others.parents(child) {
-                let known = Some(parent).filter(|parent| *parent != Links::ELSEWHERE);
-                let here = known.and_then(|parent| u32::try_from(i64::from(parent) - shift).ok());
-                let here = here.filter(|parent| (*parent as usize) < messages);
-                self.parent.push(here.unwrap_or(Links::ELSEWHERE));
-                self.probability.push(probability);
-            }
-            self.candidates.push((first, self.parent.len() as u32 - first));
-            self.spontaneous.push(others.spontaneous(child));
-        }
-    }
-
     /// Takes the first messages away; where these are parents, they are [`Links::ELSEWHERE`] from now on.
     pub(crate) fn remove_first(&mut self, messages: usize) {
         let shift = messages as u32;
@@ -146,15 +121,10 @@ mod tests {
 
     #[test]
     fn a_cause_that_is_elsewhere_is_still_the_likely_one() {
-        let mut whole = Links::spontaneous_only(4);
-        whole.set(2, &[(0, 0.7), (1, 0.2)], 0.1);
-        whole.set(3, &[(2, 1.0)], 0.0);
-        let mut part = Links::default();
-        part.append_rows(&whole, 1..4, 1, 3);
-        assert_eq!(part.messages(), 3);
-        assert_eq!(part.parents(1).collect::<Vec<_>>(), [(Links::ELSEWHERE, 0.7), (0, 0.2)]);
+        let mut part = Links::spontaneous_only(3);
+        part.set(1, &[(Links::ELSEWHERE, 0.7), (0, 0.2)], 0.1);
+        part.set(2, &[(1, 1.0)], 0.0);
         assert_eq!((part.most_likely(1), part.is_likely_spontaneous(1)), (Some(0), false));
-        assert_eq!(part.parents(2).collect::<Vec<_>>(), [(1, 1.0)]);
         part.remove_first(1);
         assert_eq!(part.parents(0).collect::<Vec<_>>(), [(Links::ELSEWHERE, 0.7), (Links::ELSEWHERE, 0.2)]);
         assert_eq!(part.parents(1).collect::<Vec<_>>(), [(0, 1.0)]);

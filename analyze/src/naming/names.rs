@@ -71,6 +71,8 @@ pub(super) struct GrainNodes<'trace> {
     grain: Grain,
     with_host: bool,
     numbers: FxHashMap<(NodeId, Option<i32>), u32>,
+    /// The number of each node as a whole, as far as it was met: most messages ask for no more.
+    whole: Vec<Option<u32>>,
     hosts: FxHashMap<(String, bool), u32>,
     pub(super) list: Vec<GrainNode>,
     /// What is told of every node, where roles are asked for.
@@ -91,6 +93,7 @@ impl<'trace> GrainNodes<'trace> {
             grain,
             with_host,
             numbers: FxHashMap::default(),
+            whole: vec![None; trace.nodes.len()],
             hosts: FxHashMap::default(),
             list: Vec::new(),
             by_role,
@@ -105,13 +108,23 @@ impl<'trace> GrainNodes<'trace> {
         roles: &Roles,
         texts: &mut Interner<String>,
     ) -> u32 {
-        let id = self.known.get(id as usize).map_or(id, |known| known.same);
         let tid = if self.grain == Grain::Thread { tid } else { None };
-        if let Some(number) = self.numbers.get(&(id, tid)) {
+        let place = usize::try_from(id).ok().filter(|_| tid.is_none());
+        if let Some(Some(number)) = place.and_then(|place| self.whole.get(place)) {
             return *number;
         }
-        let number = self.add(id, tid, roles, texts);
-        self.numbers.insert((id, tid), number);
+        let id = self.known.get(id as usize).map_or(id, |known| known.same);
+        let number = match self.numbers.get(&(id, tid)) {
+            Some(number) => *number,
+            None => {
+                let number = self.add(id, tid, roles, texts);
+                self.numbers.insert((id, tid), number);
+                number
+            }
+        };
+        if let Some(slot) = place.and_then(|place| self.whole.get_mut(place)) {
+            *slot = Some(number);
+        }
         number
     }
 

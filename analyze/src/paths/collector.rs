@@ -16,8 +16,7 @@ use super::children::Children;
 use super::messages::PathMessages;
 use super::path_log::{PathBlock, PathLog, PathLogger};
 use super::record::Recorder;
-use super::tree::{Builder, Built, is_root};
-use crate::infer::Links;
+use super::tree::{Builder, Built};
 use crate::naming::Naming;
 use crate::options::Options;
 
@@ -29,7 +28,7 @@ pub(crate) struct Stretch<'a> {
     /// The labels of these messages. The numbers of labels are the same in all stretches.
     pub(crate) naming: &'a Naming,
     /// The links among these messages.
-    pub(crate) links: &'a Links,
+    pub(crate) children: &'a Children,
     /// Which of the messages may be roots now.
     pub(crate) roots: (usize, usize),
     /// How many messages of the whole trace come before these.
@@ -39,7 +38,7 @@ pub(crate) struct Stretch<'a> {
 impl Stretch<'_> {
     fn roots(&self) -> Range<usize> {
         let (first, end) = self.roots;
-        first..end.min(self.links.messages())
+        first..end.min(self.children.messages())
     }
 }
 
@@ -104,7 +103,6 @@ impl<'a> Collector<'a> {
     /// # Errors
     /// When a temporary file cannot be written.
     pub(crate) fn add(&mut self, stretch: &Stretch<'_>, progress: &dyn Progress) -> Result<(), Error> {
-        let children = Children::of(stretch.links, self.options);
         let size = self.options.resources.pieces.messages.max(1);
         let pieces = stretch.roots().len().div_ceil(size);
         let Collector { options, by_shape, kept, builders, .. } = self;
@@ -115,9 +113,8 @@ impl<'a> Collector<'a> {
             let builder = lock(builders).pop();
             let mut builder = builder.unwrap_or_else(|| Builder::new(options));
             let mut keeper = Keeper::new(stretch, by_shape, first + piece);
-            for root in (begin..end).filter(|root| is_root(stretch.links, *root, options)) {
-                let spontaneous = stretch.links.spontaneous(root);
-                builder.build(&children, root as u32, spontaneous, |tree, p| keeper.keep(tree, p))?;
+            for (root, spontaneous) in stretch.children.roots(begin..end) {
+                builder.build(stretch.children, root, spontaneous, |tree, p| keeper.keep(tree, p))?;
             }
             let piece = keeper.finish(std::mem::take(&mut builder.built))?;
             lock(builders).push(builder);
@@ -215,8 +212,8 @@ impl Collector<'_> {
         naming: &Naming,
         trees: &[(f64, &[(u32, u32)])],
     ) {
-        let links = Links::default();
-        let stretch = Stretch { messages, naming, links: &links, roots: (0, 0), before: 0 };
+        let children = Children::default();
+        let stretch = Stretch { messages, naming, children: &children, roots: (0, 0), before: 0 };
         let mut keeper = Keeper::new(&stretch, &self.by_shape, self.kept.before.len());
         trees.iter().for_each(|(probability, tree)| keeper.keep(tree, *probability).unwrap());
         let piece = keeper.finish(Built::default()).unwrap();

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::fixture::Fixture;
+use crate::infer::Links;
 use crate::options::{Pieces, Resources};
 use crate::paths::reference;
 use crate::paths::tree::tests::some_links;
@@ -59,6 +60,7 @@ proptest! {
         let options = Options { resources, path_limit, roles, clients_start_paths: false, ..Options::default() };
         let naming = Naming::new(&trace, &options);
         let (messages, columns) = (trace.len(), PathMessages::from(&trace));
+        let children = Children::of(&links, &options);
         // The same trace again and again, as if it went on so.
         let (once, built) = reference::instances(&links, &options);
         let mut expected = Instances::default();
@@ -76,7 +78,7 @@ proptest! {
         for repeat in 0..repeats {
             for roots in borders.windows(2).map(|roots| (roots[0], roots[1])) {
                 let before = repeat * messages as u64;
-                let stretch = Stretch { messages: &columns, naming: &naming, links: &links, roots, before };
+                let stretch = Stretch { messages: &columns, naming: &naming, children: &children, roots, before };
                 collector.add(&stretch, &()).unwrap();
             }
         }
@@ -100,11 +102,12 @@ fn a_place_for_temporary_files_that_is_gone_is_an_error() {
     let trace = trace.trace();
     let options = Options::default();
     let naming = Naming::new(&trace, &options);
-    let links = Links::spontaneous_only(1);
+    let children = Children::of(&Links::spontaneous_only(1), &options);
     let budget = Budget::new(0);
     let mut collector = Collector::new(&options, &budget, Path::new("/nonexistent/here"));
     let messages = PathMessages::from(&trace);
-    let stretch = Stretch { messages: &messages, naming: &naming, links: &links, roots: (0, 1), before: 0 };
+    let stretch =
+        Stretch { messages: &messages, naming: &naming, children: &children, roots: (0, 1), before: 0 };
     let error = collector.add(&stretch, &()).unwrap_err().to_string();
     assert!(error.contains("/nonexistent/here"), "{error}");
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use message_trace::spill::Budget;
 use message_trace::{DataDir, Error, Progress};
 
+use super::children::Children;
 use super::collector::{self, Collector, Counts};
 use super::messages::PathMessages;
 use crate::infer::Links;
@@ -15,18 +16,19 @@ use crate::stretches::Stretch;
 
 /// The paths of a trace, stretch by stretch, on their way into tables.
 pub(crate) struct PathsOfStretches<'a> {
+    options: &'a Options,
     collector: Collector<'a>,
     last: Option<Inferred>,
     /// How many of its messages are of the stretch before.
     roots: usize,
 }
 
-/// The messages of a stretch, their names and their links.
+/// The messages of a stretch, their names and who caused whom.
 #[derive(Default)]
 struct Inferred {
     messages: PathMessages,
     naming: Naming,
-    links: Links,
+    children: Children,
     /// How many messages of the whole trace come before them.
     before: u64,
 }
@@ -34,7 +36,8 @@ struct Inferred {
 impl<'a> PathsOfStretches<'a> {
     /// Those of no stretch yet; temporary files go to `directory` when `budget` is used up.
     pub(crate) fn new(options: &'a Options, budget: &'a Budget, directory: &Path) -> PathsOfStretches<'a> {
-        PathsOfStretches { collector: Collector::new(options, budget, directory), last: None, roots: 0 }
+        let collector = Collector::new(options, budget, directory);
+        PathsOfStretches { options, collector, last: None, roots: 0 }
     }
 
     /// Takes what is needed of a stretch, its names and its `links`.
@@ -42,7 +45,7 @@ impl<'a> PathsOfStretches<'a> {
         let before = stretch.first + stretch.own.start as u64;
         let both = self.last.get_or_insert_with(|| Inferred { before, ..Inferred::default() });
         self.roots = both.messages.len();
-        both.append(stretch, naming, links);
+        both.append(stretch, naming, links, self.options);
     }
 
     /// Builds the instances of the stretch before the last that was appended.
@@ -77,28 +80,28 @@ impl<'a> PathsOfStretches<'a> {
     /// Builds the instances of the first `roots` messages of `of`.
     fn build(&mut self, of: &Inferred, roots: usize, progress: &dyn Progress) -> Result<(), Error> {
         progress.step("building paths", roots as u64);
-        let Inferred { messages, naming, links, before } = of;
-        let stretch = collector::Stretch { messages, naming, links, roots: (0, roots), before: *before };
+        let Inferred { messages, naming, children, before } = of;
+        let stretch = collector::Stretch { messages, naming, children, roots: (0, roots), before: *before };
         self.collector.add(&stretch, progress)
     }
 }
 
 impl Inferred {
     /// Appends a stretch's own messages, their names and their links.
-    fn append(&mut self, stretch: &Stretch, naming: Naming, links: &Links) {
+    fn append(&mut self, stretch: &Stretch, naming: Naming, links: &Links, options: &Options) {
         self.messages.append(&stretch.trace, stretch.own.clone());
         self.naming.append_rows(naming, stretch.own.clone());
         // A cause may be among the messages behind, which are the next stretch's.
         let messages = self.messages.len() + stretch.trace.len() - stretch.own.end;
         let shift = self.before as i64 - stretch.first as i64;
-        self.links.append_rows(links, stretch.own.clone(), shift, messages);
+        self.children.append(links, stretch.own.clone(), shift, messages, options);
     }
 
     /// Takes its first messages away.
     fn remove_first(&mut self, messages: usize) {
         self.messages.remove_first(messages);
         self.naming.remove_first(messages);
-        self.links.remove_first(messages);
+        self.children.remove_first(messages);
         self.before += messages as u64;
     }
 }

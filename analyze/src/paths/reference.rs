@@ -9,7 +9,7 @@ use message_trace::stats::Summary;
 use super::children::Children;
 use super::instances::{Instance, Instances};
 use super::pattern::{Connects, Hop, PathPattern};
-use super::tree::{Builder, Built, is_root};
+use super::tree::{Builder, Built};
 use crate::infer::Links;
 use crate::naming::Naming;
 use crate::options::Options;
@@ -19,8 +19,8 @@ pub(super) fn instances(links: &Links, options: &Options) -> (Instances, Built) 
     let children = Children::of(links, options);
     let mut builder = Builder::new(options);
     let mut instances = Instances::default();
-    for root in (0..links.messages()).filter(|root| is_root(links, *root, options)) {
-        let Ok(()) = builder.build(&children, root as u32, links.spontaneous(root), |tree, probability| {
+    for (root, spontaneous) in children.roots(0..links.messages()) {
+        let Ok(()) = builder.build(&children, root, spontaneous, |tree, probability| {
             instances.push(tree, probability);
             Ok::<_, Infallible>(())
         });

@@ -7,7 +7,6 @@
 
 use super::children::Children;
 use super::decision::Decision;
-use crate::infer::Links;
 use crate::options::Options;
 
 /// How building went.
@@ -37,12 +36,8 @@ impl Built {
     }
 }
 
-/// Whether instances are built from `message`: it is probably spontaneous, or at least may well be, which is decided as for
-/// a link.
-pub(super) fn is_root(links: &Links, message: usize, options: &Options) -> bool {
-    let likely = links.is_likely_spontaneous(message);
-    Decision::of(links.spontaneous(message), likely, options.try_both) != Decision::False
-}
+/// A link: parent and child.
+type Link = (u32, u32);
 
 /// The builder of the instances of one root after the other.
 #[derive(Default)]
@@ -52,9 +47,9 @@ pub(super) struct Builder {
     /// The messages that this walk has met, and what they are to it; and where among them each message may be.
     met: Vec<(u32, State)>,
     slots: Vec<u32>,
-    ambiguous: Vec<(f64, u32)>,
+    ambiguous: Vec<(f64, Link)>,
     /// The links of the root that are tried both ways, sorted.
-    tried: Vec<u32>,
+    tried: Vec<Link>,
     /// The choices of the instance in the making, one for each tried link in the order in which they are met.
     choices: Vec<bool>,
     stack: Vec<(u32, u32)>,
@@ -141,11 +136,12 @@ impl Builder {
         self.ambiguous.clear();
         let mut messages = 1;
         while let Some((message, _)) = self.stack.pop() {
-            for (link, child) in children.of_parent(message) {
+            for child in children.of_parent(message) {
                 match child.decision {
                     Decision::False => continue,
                     Decision::True => {}
                     Decision::TryBoth { .. } => {
+                        let link = (message, child.message);
                         self.ambiguous.push(((child.probability - 0.5).abs(), link));
                     }
                 }
@@ -177,7 +173,7 @@ impl Builder {
         while let Some((message, depth)) = self.stack.pop() {
             self.tree.push((message, depth));
             let first = self.stack.len();
-            for (link, child) in children.of_parent(message) {
+            for child in children.of_parent(message) {
                 if cut {
                     break;
                 }
@@ -185,7 +181,11 @@ impl Builder {
                 let taken = match child.decision {
                     Decision::True => true,
                     Decision::False => false,
-                    Decision::TryBoth { likely } if self.tried.binary_search(&link).is_err() => likely,
+                    Decision::TryBoth { likely }
+                        if self.tried.binary_search(&(message, child.message)).is_err() =>
+                    {
+                        likely
+                    }
                     Decision::TryBoth { .. } => {
                         if tried == self.choices.len() {
                             self.choices.push(true);

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::infer::Links;
 use crate::paths::reference;
 
 /// The instances of `root`: its probability and its messages with their depths.

@@ -297,6 +297,17 @@ impl<'batch> Columns<'batch> {
         Ok((numbers, values.iter().map(Option::unwrap_or_default).collect()))
     }
 
+    /// The same of a column that was not asked for: no row has a value in it.
+    ///
+    /// # Errors
+    /// When it is of another type.
+    pub fn numbered_texts_if_any(&self, name: &str) -> Result<(Vec<Option<u32>>, Vec<&'batch str>), Error> {
+        match self.batch.column_by_name(name) {
+            Some(_) => self.numbered_texts(name),
+            None => Ok((vec![None; self.batch.num_rows()], Vec::new())),
+        }
+    }
+
     /// A value that may not be null.
     ///
     /// # Errors

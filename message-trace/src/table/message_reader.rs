@@ -10,9 +10,35 @@ use crate::endpoint::Endpoint;
 use crate::error::Error;
 use crate::message::{Connect, Protocol};
 use crate::node::Nodes;
+use crate::parallel::{ahead, threads};
 use crate::table::columns::Columns;
 use crate::table::{self, Batches};
 use crate::trace::{MessageTrace, NIL, NO_CALL, NO_THREAD};
+
+/// The columns that are read of each message.
+const COLUMNS: [&str; 19] = [
+    "send_first",
+    "send_last",
+    "recv_first",
+    "recv_last",
+    "send_ts",
+    "recv_ts",
+    "src",
+    "dst",
+    "src_endpoint",
+    "dst_endpoint",
+    "src_tid",
+    "dst_tid",
+    "flow",
+    "direction",
+    "protocol",
+    "bytes",
+    "parts",
+    "connect_begin",
+    "connect_end",
+];
+/// The column that is read where calls are looked for.
+const CALL_ID: &str = "call_id";
 
 impl MessageTrace {
     /// Reads the messages and the nodes they name.
@@ -54,7 +80,7 @@ impl MessageTrace {
         table.append::<Int32Type>("dst_tid", Some(NO_THREAD), &mut self.dst_tid)?;
         table.append::<Int64Type>("bytes", None, &mut self.bytes)?;
         table.append::<Int32Type>("parts", None, &mut self.parts)?;
-        let mut call = Once::new(table.numbered_texts("call_id")?);
+        let mut call = Once::new(table.numbered_texts_if_any("call_id")?);
         let calls = &mut self.calls;
         let call = |row: usize| call.of(row, |text| calls.intern(text)).unwrap_or(NO_CALL);
         self.call.extend((0..batch.num_rows()).map(call));
@@ -103,7 +129,7 @@ impl MessageTrace {
         trace.bytes.resize(rows, 0);
         trace.parts.resize(rows, 0);
         let empty = trace.calls.intern("");
-        let (numbers, _) = table.numbered_texts("call_id")?;
+        let (numbers, _) = table.numbered_texts_if_any("call_id")?;
         trace.call.extend(numbers.into_iter().map(|number| number.map_or(NO_CALL, |_| empty)));
         Ok(trace)
     }
@@ -145,15 +171,16 @@ impl MessageReader {
     /// # Errors
     /// When a file cannot be read, or is not such a table.
     pub fn open(messages: &Path, nodes: &Path) -> Result<MessageReader, Error> {
-        MessageReader::of_nodes(messages, Arc::new(Nodes::read(nodes)?))
+        MessageReader::of_nodes(messages, Arc::new(Nodes::read(nodes)?), true)
     }
 
-    /// The same where the table of nodes was read already.
+    /// The same where the table of nodes was read already. Without `call_ids` it is as if no message had one.
     ///
     /// # Errors
     /// When the file cannot be read, or is not such a table.
-    pub fn of_nodes(messages: &Path, nodes: Arc<Nodes>) -> Result<MessageReader, Error> {
-        let batches = table::read(messages)?;
+    pub fn of_nodes(messages: &Path, nodes: Arc<Nodes>, call_ids: bool) -> Result<MessageReader, Error> {
+        let columns: Vec<&str> = COLUMNS.into_iter().chain(call_ids.then_some(CALL_ID)).collect();
+        let batches = table::read_columns(messages, &columns)?;
         let rows = table::rows(messages)?;
         Ok(MessageReader { path: messages.to_owned(), nodes, rows, batches, rest: None })
     }
@@ -173,21 +200,95 @@ impl MessageReader {
     /// # Errors
     /// When the table cannot be read.
     pub fn read(&mut self, trace: &mut MessageTrace, most: usize) -> Result<(), Error> {
-        let mut left = most;
-        while left > 0 {
-            let batch = match self.rest.take() {
-                Some(batch) => batch,
-                None => match self.batches.next() {
-                    Some(batch) => batch?,
-                    None => break,
-                },
-            };
+        let MessageReader { path, nodes, batches, rest, .. } = self;
+        let (mut wanted, mut left, mut over) = (most, most, None);
+        let next = || {
+            if wanted == 0 {
+                return Ok(None);
+            }
+            let batch = rest.take().map(Ok).or_else(|| batches.next()).transpose()?;
+            wanted = wanted.saturating_sub(batch.as_ref().map_or(0, RecordBatch::num_rows));
+            Ok(batch)
+        };
+        // One batch is decoded while another is appended.
+        ahead(threads(), next, |batch: RecordBatch| {
             let now = left.min(batch.num_rows());
-            let part = batch.slice(0, now);
-            trace.append(&self.path, &part, self.nodes.len())?;
-            self.rest = (now < batch.num_rows()).then(|| batch.slice(now, batch.num_rows() - now));
+            trace.append(path, &batch.slice(0, now), nodes.len())?;
+            over = (now < batch.num_rows()).then(|| batch.slice(now, batch.num_rows() - now));
             left -= now;
+            Ok(())
+        })?;
+        if over.is_some() {
+            *rest = over;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::Message;
+    use crate::node::Node;
+    use crate::table::BATCH_ROWS;
+
+    fn message(send_ts: i64, src_endpoint: u32) -> Message {
+        Message {
+            send_first: None,
+            send_last: None,
+            recv_first: None,
+            recv_last: None,
+            send_ts: Some(send_ts),
+            recv_ts: None,
+            src: 0,
+            dst: 0,
+            src_endpoint,
+            dst_endpoint: 0,
+            src_tid: None,
+            dst_tid: None,
+            flow: 0,
+            direction: 0,
+            protocol: Protocol::Tcp,
+            bytes: 0,
+            parts: 1,
+            connect: None,
+        }
+    }
+
+    #[test]
+    fn parts_of_any_size_are_the_whole_and_call_ids_are_there_if_they_are_asked_for() {
+        let mut whole = MessageTrace::default();
+        whole.add_node(Node { command: "c".into(), ..Node::default() });
+        for row in 0..2 * BATCH_ROWS + 10 {
+            let port = 1 + (row % 100) as u16;
+            let src_endpoint = whole.intern(&Endpoint::Inet(([10, 0, 0, 1], port).into()));
+            let message = message(row as i64, src_endpoint);
+            whole.push(&message, Some(if row % 3 == 0 { "three" } else { "other" }).filter(|_| row % 2 == 0));
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let (messages, nodes) = (directory.path().join("m.parquet"), directory.path().join("n.parquet"));
+        whole.write(&messages, &nodes).unwrap();
+        let nodes = Arc::new(Nodes::read(&nodes).unwrap());
+        for (most, call_ids) in
+            [(1000, true), (BATCH_ROWS, true), (BATCH_ROWS + 7, false), (usize::MAX, false)]
+        {
+            let mut reader = MessageReader::of_nodes(&messages, nodes.clone(), call_ids).unwrap();
+            let mut read = MessageTrace::new(reader.nodes().clone());
+            loop {
+                let before = read.len();
+                reader.read(&mut read, most).unwrap();
+                let expected = (whole.len() - before).min(most);
+                assert_eq!(read.len() - before, expected);
+                if expected == 0 {
+                    break;
+                }
+            }
+            for row in 0..whole.len() {
+                assert_eq!(read.send_ts(row), Some(row as i64));
+                let (ours, theirs) = (whole.ends(row).src.endpoint, read.ends(row).src.endpoint);
+                assert_eq!(read.endpoint(theirs), whole.endpoint(ours));
+                assert_eq!(read.call_id(row), whole.call_id(row).filter(|_| call_ids));
+            }
+        }
     }
 }

@@ -10,7 +10,7 @@ use crate::table::Groups;
 use crate::table::columns::Columns;
 use crate::trace::MessageTrace;
 
-/// The columns that tell who sent what to whom over what.
+/// The columns that tell who sent what to whom over what. The last is read where calls are looked for.
 const WAYS: [&str; 8] =
     ["src", "dst", "src_endpoint", "dst_endpoint", "flow", "direction", "protocol", "call_id"];
 
@@ -22,12 +22,13 @@ pub struct WayReader {
 }
 
 impl WayReader {
-    /// Opens the tables of messages and of the nodes they name.
+    /// Opens the tables of messages and of the nodes they name. Without `call_ids` it is as if no message had one.
     ///
     /// # Errors
     /// When a file cannot be read, or is not such a table.
-    pub fn open(messages: &Path, nodes: &Path) -> Result<WayReader, Error> {
-        let (nodes, groups) = (Arc::new(Nodes::read(nodes)?), Groups::open(messages, &WAYS)?);
+    pub fn open(messages: &Path, nodes: &Path, call_ids: bool) -> Result<WayReader, Error> {
+        let columns = if call_ids { &WAYS[..] } else { &WAYS[..WAYS.len() - 1] };
+        let (nodes, groups) = (Arc::new(Nodes::read(nodes)?), Groups::open(messages, columns)?);
         Ok(WayReader { path: messages.to_owned(), nodes, groups })
     }
 

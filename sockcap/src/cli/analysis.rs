@@ -121,7 +121,7 @@ pub(crate) struct Inference {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     link_clients: Option<bool>,
     /// Look at this many messages together, and at a quarter as many before and behind them: more takes more memory,
-    /// less tears paths that last longer [default: 1048576]
+    /// less tears paths that last longer [default: 786432]
     #[arg(long, value_name = "MESSAGES", value_parser = clap::value_parser!(u32).range(1..))]
     stretch: Option<u32>,
     #[command(flatten)]

@@ -87,9 +87,9 @@ impl DelayGraph {
     /// # Errors
     /// When the messages cannot be read.
     pub fn of_data(data: &DataDir, options: &Options, progress: &dyn Progress) -> Result<DelayGraph, Error> {
-        let whole = Whole::of(data, options.resources.threads())?;
+        let whole = Whole::of(data, options.resources.threads(), false)?;
         let mut namer = Namer::of(&whole.outline, options);
-        let mut reader = MessageReader::of_nodes(&data.messages(), whole.outline.nodes.clone())?;
+        let mut reader = MessageReader::of_nodes(&data.messages(), whole.outline.nodes.clone(), false)?;
         let mut left = reader.rows();
         progress.step("correlating messages", left);
         let mut all = Stretched::default();
