@@ -140,7 +140,13 @@ impl Learner<'_> {
     fn rounds(&self, mut owner: Vec<u32>, rounds: usize, nobody: Nobody, shapes: &mut Shapes) -> Vec<u32> {
         for _ in 0..rounds {
             let model = self.without_turns(&owner, nobody, shapes);
-            owner = self.owner(shapes, &model);
+            let found = self.owner(shapes, &model);
+            // The next round would find the same again.
+            let is_over = found == owner;
+            owner = found;
+            if is_over {
+                break;
+            }
         }
         owner
     }

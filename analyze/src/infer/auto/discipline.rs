@@ -55,12 +55,17 @@ impl Turn {
     /// all that wait have together stays as it was. `waiting` is since when each waits, `weights`
     /// how likely each is, 0 for those that do not. None where nobody would overtake.
     pub(super) fn of(waiting: &[i64], weights: &[f64], less: f64) -> Option<Turn> {
+        const LANES: usize = 8;
         let first = waiting.iter().copied().min().filter(|first| *first != NEVER)?;
-        let (mut ahead, mut all) = (0.0, 0.0);
-        for (since, weight) in waiting.iter().zip(weights) {
-            all += weight;
-            ahead += if *since == first { *weight } else { 0.0 };
+        // Several sums at once, as one addition need not wait for the one before then.
+        let (mut ahead, mut all) = ([0.0; LANES], [0.0; LANES]);
+        for (waiting, weights) in waiting.chunks(LANES).zip(weights.chunks(LANES)) {
+            for (lane, (since, weight)) in waiting.iter().zip(weights).enumerate() {
+                all[lane] += weight;
+                ahead[lane] += if *since == first { *weight } else { 0.0 };
+            }
         }
+        let [ahead, all] = [ahead, all].map(|sums| sums.iter().sum::<f64>());
         let overtakes = |since: &i64| *since > first && *since != NEVER;
         let after = ahead + (all - ahead) * (-less).exp();
         let rest = (all / after).ln();

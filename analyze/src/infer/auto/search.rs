@@ -168,11 +168,13 @@ impl<'a> Search<'a> {
                 _ if !is_judged => 0.0,
                 Some(score) => score,
                 None => {
-                    let score = self.with(state, |search, at| {
+                    let Search { service, shapes, model, states, .. } = self;
+                    let score = states.with_calls(state, |State { request, shape, .. }, made| {
+                        let at = &At { request, made, shape };
                         // Where something may be done after the answer, the answer itself was judged when it was given.
                         match is_answered {
-                            false => search.model.reply(search.service, search.shapes, at),
-                            true => search.model.finish(search.service, search.shapes, at),
+                            false => model.reply(service, shapes, at),
+                            true => model.finish(service, shapes, at),
                         }
                     });
                     let score = score - if is_answered { 0.0 } else { self.states.get(state).promised };
@@ -221,8 +223,11 @@ impl<'a> Search<'a> {
         for at in 0..self.hypotheses.len() {
             let state = self.hypotheses.states(at)[slot];
             let added = self.answered.get(state).unwrap_or_else(|| {
-                let score = self.with(state, |search, at| search.model.answer(search.service, at));
-                score - self.states.keep_promise(state)
+                let Search { service, model, states, .. } = self;
+                let score = states.with_calls(state, |State { request, shape, .. }, made| {
+                    model.answer(service, &At { request, made, shape })
+                });
+                score - states.keep_promise(state)
             });
             self.answered.set(state, added);
             self.hypotheses.add_score(at, added);
@@ -329,13 +334,14 @@ impl<'a> Search<'a> {
         let before = Some(self.service.before(call)).filter(|before| {
             *before != NONE && self.model.connections.count(self.service.calls[call as usize].kind)
         });
-        let judged = self.with(state, |search, at| {
-            let promise = search.model.promise(search.service, at.request, call);
-            let (score, waiting) = search.model.judge(search.service, search.shapes, at, call);
+        let Search { service, shapes, model, states, .. } = self;
+        let judged = states.with_calls(state, |State { request, shape, .. }, made| {
+            let promise = model.promise(service, request, call);
+            let (score, waiting) = model.judge(service, shapes, &At { request, made, shape }, call);
             let candidate = Candidate {
                 score: promise + score,
                 waiting: waiting.filter(|_| others).unwrap_or(NEVER),
-                has_before: before.is_some_and(|before| at.made.contains(&before)),
+                has_before: before.is_some_and(|before| made.contains(&before)),
             };
             Judged { candidate, promise, grown: NONE }
         });
@@ -354,15 +360,6 @@ impl<'a> Search<'a> {
         let grown = self.states.grow(state, call, shape, judged.promise);
         self.judged.set(state, Judged { grown, ..judged });
         grown
-    }
-
-    /// Does something with what was done for the request of a state.
-    fn with<T>(&mut self, state: u32, work: impl FnOnce(&mut Search<'a>, &At<'_>) -> T) -> T {
-        let mut states = std::mem::take(&mut self.states);
-        let result = states
-            .with_calls(state, |State { request, shape, .. }, made| work(self, &At { request, made, shape }));
-        self.states = states;
-        result
     }
 
     /// For each of `all` hypotheses a number that is the same where the future does not tell one from the other, by what differs
