@@ -29,10 +29,16 @@ impl Beam {
     }
 
     /// Adds one.
-    pub(super) fn push(&mut self, score: f64, over: u32, states: impl Iterator<Item = u32>) {
+    pub(super) fn push(&mut self, score: f64, over: u32, states: &[u32]) {
         self.scores.push(score);
         self.over.push(over);
-        self.states.extend(states);
+        self.states.extend_from_slice(states);
+    }
+
+    /// Adds one as [`Beam::push`] does, without the state in one place.
+    pub(super) fn push_without(&mut self, score: f64, over: u32, states: &[u32], place: usize) {
+        self.push(score, over, &states[..place]);
+        self.states.extend_from_slice(&states[place + 1..]);
     }
 
     pub(super) fn score(&self, at: usize) -> f64 {
@@ -53,6 +59,20 @@ impl Beam {
 
     pub(super) fn states_mut(&mut self, at: usize) -> &mut [u32] {
         &mut self.states[at * self.open..(at + 1) * self.open]
+    }
+
+    /// Hands on in which places a hypothesis has another state than the first one, with its own and that of the first.
+    pub(super) fn differing(&self, at: usize, mut each: impl FnMut(usize, u32, u32)) {
+        // So many are compared at once.
+        const LANES: usize = 16;
+        let [own, first] = [at, 0].map(|at| self.states(at));
+        for (chunk, (own, first)) in own.chunks(LANES).zip(first.chunks(LANES)).enumerate() {
+            let differences = own.iter().zip(first).fold(0, |all, (own, first)| all | (own ^ first));
+            if differences != 0 {
+                let both = own.iter().zip(first).enumerate().filter(|(_, (own, first))| own != first);
+                both.for_each(|(place, (own, first))| each(chunk * LANES + place, *own, *first));
+            }
+        }
     }
 
     /// Another request is open, in that state.
@@ -155,9 +175,9 @@ mod tests {
     fn a_request_that_is_opened_is_the_last_of_each() {
         let mut beam = Beam::default();
         beam.clear(1);
-        beam.push(1.0, 0, [4].into_iter());
-        beam.push(3.0, 1, [5].into_iter());
-        beam.push(3.0, 2, [6].into_iter());
+        beam.push(1.0, 0, &[4]);
+        beam.push(3.0, 1, &[5]);
+        beam.push(3.0, 2, &[6]);
         beam.open(9);
         assert_eq!([0, 1, 2].map(|at| beam.states(at).to_vec()), [[4, 9], [5, 9], [6, 9]]);
         assert_eq!(beam.best(), Some(2));

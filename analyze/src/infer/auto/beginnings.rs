@@ -41,14 +41,32 @@ pub(super) struct Begun {
     pub(super) agreement: Agreement,
 }
 
+/// A beginning while it is tried.
+struct Trial {
+    /// Nothing of an event loop that is not supposed to serve in turn, by correlation.
+    choice: Option<Choice>,
+    /// The requests of the calls at first, and now.
+    first: Vec<u32>,
+    owner: Vec<u32>,
+    shapes: Shapes,
+}
+
 /// What one of them comes to.
 struct Tried {
     /// How well it fits, in nats.
     fit: f64,
-    /// The requests of the calls at first, and at last.
     first: Vec<u32>,
     owner: Vec<u32>,
     model: Model,
+    shapes: Shapes,
+}
+
+/// A round of learning that was done: whether in turn was supposed, from which assignment, and with which.
+struct Done {
+    in_turn: bool,
+    nobody: Nobody,
+    owner: Vec<u32>,
+    next: Vec<u32>,
     shapes: Shapes,
 }
 
@@ -66,12 +84,17 @@ pub(super) fn begin(service: &Service, axis: Axis, shapes: &mut Shapes, nobody: 
     let choices: Vec<Choice> = Choice::ALL.into_iter().filter(|choice| choice.is_known(&part)).collect();
     // What all beginnings suppose they do not tell.
     let free = part.is_event_loop();
-    let mut tried =
-        parallel::one_by_one(choices.len() + usize::from(free), |place| match choices.get(place) {
-            Some(choice) => learner.tried(*choice, shapes.clone(), nobody),
-            None => learner.free(shapes.clone(), nobody),
-        });
-    let free = tried.pop_if(|_| free).map(|free| free.owner);
+    let known: Vec<Option<Choice>> = choices.into_iter().map(Some).chain(free.then_some(None)).collect();
+    let mut trials =
+        parallel::one_by_one(known.len(), |place| learner.begun(known[place], shapes.clone(), nobody));
+    let mut done = Vec::new();
+    for round in 0..ROUNDS + LAST_ROUNDS {
+        let nobody = if round < ROUNDS { nobody } else { Nobody::WhileIdle };
+        learner.round(&mut trials, nobody, &mut done);
+    }
+    drop(done);
+    let free = trials.pop_if(|trial| trial.choice.is_none()).map(|free| free.owner);
+    let tried = parallel::one_by_one(trials.len(), |place| learner.tried(&trials[place], nobody));
     let mut all: Vec<Tried> = Vec::new();
     for one in tried {
         // What another one came to is no beginning of its own.
@@ -92,57 +115,74 @@ pub(super) fn begin(service: &Service, axis: Axis, shapes: &mut Shapes, nobody: 
 }
 
 impl Learner<'_> {
-    /// What a beginning comes to after some rounds of learning.
-    fn tried(&self, choice: Choice, mut shapes: Shapes, nobody: Nobody) -> Tried {
-        let (part, shapes) = (self.service, &mut shapes);
-        let first = match choice {
-            Choice::Correlated => {
-                let mut model = correlate::model(part, shapes, self.axis);
-                model.suppose(part, &self.events, nobody);
-                self.owner(shapes, &model)
-            }
-            Choice::Solo => {
-                let owner = first(part, &self.events, choice);
-                let solo = solo(part, &self.events);
-                let mut model =
-                    learn(part, &made_for(part, &owner), |request| solo[request], shapes, self.axis);
-                model.suppose(part, &self.events, nobody);
-                self.owner(shapes, &model)
-            }
-            _ => first(part, &self.events, choice),
-        };
-        let mut owner = first.clone();
-        for (rounds, nobody) in [(ROUNDS, nobody), (LAST_ROUNDS, Nobody::WhileIdle)] {
-            owner = self.rounds(owner, rounds, nobody, shapes);
-        }
-        let mut model = learn(part, &made_for(part, &owner), |_| true, shapes, self.axis);
-        model.connections = Connections::learn(part, &self.events, &owner);
-        model.sizes = Sizes::learn(part, &self.events, &owner);
-        model.suppose(part, &self.events, nobody);
-        let by_itself = if choice == Choice::Thread { BY_ITSELF * part.calls.len() as f64 } else { 0.0 };
-        let waiting = WAITS * part.calls.len() as f64 * waits::after_last_call(part, &owner);
-        let fit = fit(part, &owner, shapes, &mut model) - by_itself - waiting;
-        Tried { fit, first, owner, model, shapes: std::mem::replace(shapes, Shapes::new()) }
-    }
-
-    /// The same by correlation, of an event loop that is not supposed to serve in turn.
-    fn free(&self, mut shapes: Shapes, nobody: Nobody) -> Tried {
+    /// A beginning before any round.
+    fn begun(&self, choice: Option<Choice>, mut shapes: Shapes, nobody: Nobody) -> Trial {
         let part = self.service;
-        let free = Learner { supposes: false, events: self.events.clone(), ..*self };
-        let mut model = correlate::model(part, &mut shapes, self.axis);
-        model.suppose(part, &free.events, nobody);
-        let first = free.owner(&shapes, &model);
-        let owner = free.rounds(first.clone(), ROUNDS, nobody, &mut shapes);
-        Tried { fit: 0.0, first, owner, model, shapes }
+        let model = match choice {
+            None | Some(Choice::Correlated) => Some(correlate::model(part, &mut shapes, self.axis)),
+            Some(Choice::Solo) => {
+                let owner = first(part, &self.events, Choice::Solo);
+                let solo = solo(part, &self.events);
+                let made = made_for(part, &owner);
+                Some(learn(part, &made, |request| solo[request], &mut shapes, self.axis))
+            }
+            Some(_) => None,
+        };
+        let first = match (model, choice) {
+            (Some(mut model), _) => {
+                model.suppose(part, &self.events, nobody);
+                self.owner(&shapes, &model)
+            }
+            (None, choice) => choice.map_or_else(Vec::new, |choice| first(part, &self.events, choice)),
+        };
+        Trial { choice, owner: first.clone(), first, shapes }
     }
 
-    /// The assignment after so many rounds.
-    fn rounds(&self, mut owner: Vec<u32>, rounds: usize, nobody: Nobody, shapes: &mut Shapes) -> Vec<u32> {
-        for _ in 0..rounds {
-            let model = self.without_turns(&owner, nobody, shapes);
-            owner = self.owner(shapes, &model);
+    /// A round of learning of all beginnings. What comes of an assignment is always the same, and several beginnings mostly come
+    /// to the same one sooner or later, so that each round is `done` once.
+    fn round(&self, trials: &mut [Trial], nobody: Nobody, done: &mut Vec<Done>) {
+        let is_of = |done: &Done, trial: &Trial| {
+            (done.in_turn, done.nobody) == (trial.choice.is_some(), nobody) && done.owner == trial.owner
+        };
+        // What is not supposed to serve in turn has its say, but is never the best, so it need not settle.
+        let goes_on = |trial: &Trial| trial.choice.is_some() || nobody != Nobody::WhileIdle;
+        let mut new: Vec<&Trial> = Vec::new();
+        for trial in trials.iter().filter(|trial| goes_on(trial)) {
+            let is_same = |other: &&Trial| {
+                other.choice.is_some() == trial.choice.is_some() && other.owner == trial.owner
+            };
+            if !done.iter().any(|done| is_of(done, trial)) && !new.iter().any(is_same) {
+                new.push(trial);
+            }
         }
-        owner
+        let found = parallel::one_by_one(new.len(), |place| {
+            let (trial, mut shapes) = (new[place], new[place].shapes.clone());
+            let supposes = trial.choice.is_some();
+            let learner = Learner { supposes, events: self.events.clone(), ..*self };
+            let model = learner.without_turns(&trial.owner, nobody, &mut shapes);
+            let next = learner.owner(&shapes, &model);
+            Done { in_turn: supposes, nobody, owner: trial.owner.clone(), next, shapes }
+        });
+        done.extend(found);
+        for trial in trials.iter_mut().filter(|trial| goes_on(trial)) {
+            if let Some(done) = done.iter().find(|done| is_of(done, trial)) {
+                (trial.owner, trial.shapes) = (done.next.clone(), done.shapes.clone());
+            }
+        }
+    }
+
+    /// What a beginning came to after all rounds.
+    fn tried(&self, trial: &Trial, nobody: Nobody) -> Tried {
+        let (part, owner, mut shapes) = (self.service, &trial.owner, trial.shapes.clone());
+        let mut model = learn(part, &made_for(part, owner), |_| true, &mut shapes, self.axis);
+        model.connections = Connections::learn(part, &self.events, owner);
+        model.sizes = Sizes::learn(part, &self.events, owner);
+        model.suppose(part, &self.events, nobody);
+        let is_by_thread = trial.choice == Some(Choice::Thread);
+        let by_itself = if is_by_thread { BY_ITSELF * part.calls.len() as f64 } else { 0.0 };
+        let waiting = WAITS * part.calls.len() as f64 * waits::after_last_call(part, owner);
+        let fit = fit(part, owner, &mut shapes, &mut model) - by_itself - waiting;
+        Tried { fit, first: trial.first.clone(), owner: owner.clone(), model, shapes }
     }
 }
 

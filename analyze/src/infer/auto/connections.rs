@@ -5,7 +5,6 @@
 use rustc_hash::FxHashMap;
 
 use super::NONE;
-use super::discipline::Way;
 use super::service::{Event, Service};
 
 /// What is taken to have been seen beforehand: so many calls that were for any of the open requests.
@@ -66,19 +65,13 @@ impl Connections {
         self.same.contains_key(&kind)
     }
 
-    /// Shifts how likely each of `ways` is for a call of that kind: the one in whose place the call before it on the
-    /// connection was made has the learned share, and the others together what is left.
-    pub(super) fn tilt(&self, ways: &mut [Way], kind: u32) {
-        let Some(same) = self.same.get(&kind) else { return };
-        let Some(holder) = ways.iter().position(|way| way.has_before) else { return };
-        let all = ways.len() as f64;
-        if ways.len() < 2 {
-            return;
-        }
-        let (own, others) = ((same * all).ln(), ((1.0 - same) * all / (all - 1.0)).ln());
-        for (at, way) in ways.iter_mut().enumerate() {
-            way.score += if at == holder { own } else { others };
-        }
+    /// What is added to how well a call of that kind fits each of `all` that it may be for, where the call before it on the
+    /// connection was made for one of them: to that one, which has the learned share, and to the others, which together
+    /// have what is left.
+    pub(super) fn shares(&self, kind: u32, all: usize) -> Option<[f64; 2]> {
+        let same = self.same.get(&kind)?;
+        let all = all as f64;
+        (all >= 2.0).then(|| [(same * all).ln(), ((1.0 - same) * all / (all - 1.0)).ln()])
     }
 }
 
@@ -118,13 +111,9 @@ mod tests {
 
     #[test]
     fn shares_are_by_hand() {
-        let way = |slot, has_before| Way { slot, state: slot, score: 0.0, waiting: None, has_before };
-        let mut ways = [way(0, false), way(1, true), way(2, false)];
         let connections = Connections { same: [(1, 0.8)].into_iter().collect() };
-        connections.tilt(&mut ways, 1);
-        let shares = ways.map(|way| (way.score.exp() / 3.0 * 1000.0).round());
-        assert_eq!(shares, [100.0, 800.0, 100.0]);
-        connections.tilt(&mut ways, 2);
-        assert_eq!(ways.map(|way| (way.score.exp() / 3.0 * 1000.0).round()), shares);
+        let shares = connections.shares(1, 3).unwrap();
+        assert_eq!(shares.map(|share| (share.exp() / 3.0 * 1000.0).round()), [800.0, 100.0]);
+        assert!(connections.shares(2, 3).is_none() && connections.shares(1, 1).is_none());
     }
 }

@@ -5,6 +5,9 @@
 //!
 //! A sample's own part in a density can be left out, so that no assignment of calls speaks for itself.
 
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
 /// Bins to a factor of two.
 const BINS: f64 = 32.0;
 /// Bins to a factor of two of the two axes of a plane.
@@ -13,6 +16,8 @@ const PLANE_BINS: [f64; 2] = [8.0, 3.0];
 const PLANE_KERNEL: [f64; 2] = [1.5, 1.0];
 /// The widest reach of a kernel to either side, in bins.
 const WIDEST: usize = 48;
+/// How far, in factors of two, a density and a plane go beyond what was seen.
+const AROUND: [f64; 2] = [2.0, 1.0];
 /// What a delay never seen before counts, as a part of a sample.
 const UNSEEN: f64 = 0.05;
 /// So many samples of the plain density stand beside those of a plane.
@@ -27,7 +32,7 @@ pub(super) struct Axis {
 
 impl Axis {
     pub(super) fn place(self, delay: i64) -> f64 {
-        (delay.max(0) as f64 + self.resolution).log2()
+        log2(delay.max(0) as f64 + self.resolution)
     }
 
     /// The differential entropy of delays in nats: the lower, the better they are known beforehand.
@@ -43,18 +48,40 @@ impl Axis {
     }
 }
 
+/// How many parts of a factor of two [`log2`] knows the logarithm of.
+const LOGARITHMS: usize = 256;
+
+/// The binary logarithm of a normal number that is greater than 0, to ten digits: the search asks for little else.
+fn log2(number: f64) -> f64 {
+    static KNOWN: OnceLock<[(f64, f64); LOGARITHMS]> = OnceLock::new();
+    let known = KNOWN.get_or_init(|| {
+        std::array::from_fn(|part| {
+            let middle = 1.0 + (part as f64 + 0.5) / LOGARITHMS as f64;
+            (middle.recip(), middle.log2())
+        })
+    });
+    let bits = number.to_bits();
+    let exponent = (bits >> 52) as i32 - 1023;
+    let (inverse, log) = known[(bits >> 44) as usize % LOGARITHMS];
+    let mantissa = f64::from_bits(bits & ((1 << 52) - 1) | 1023 << 52);
+    // What it is more than the middle of its part, as a part of that.
+    let more = mantissa * inverse - 1.0;
+    let natural = more * (1.0 - more * (1.0 / 2.0 - more * (1.0 / 3.0)));
+    f64::from(exponent) + log + natural * std::f64::consts::LOG2_E
+}
+
 /// The density of a delay. Values are per factor of two.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Density {
     axis: Axis,
     low: f64,
     /// The sum of all kernels, and what the kernel of a sample here has at its middle.
     bins: Vec<(f32, f32)>,
-    /// The logarithm of each bin's density where no sample is left out; at last that beyond them. Where another delay counts
-    /// it is of no use, and empty.
-    logs: Vec<f64>,
     samples: f64,
     plane: Option<Plane>,
+    /// The logarithm of each bin's density where no sample is left out, at last that beyond them; where another delay counts,
+    /// for each of its rows, at last for one that was never seen. What was not asked for is 0.
+    logs: Vec<AtomicU32>,
 }
 
 impl Density {
@@ -66,13 +93,9 @@ impl Density {
             let known: Vec<f64> = known.iter().map(|delay| axis.place(*delay)).collect();
             Plane::of(&places, &known)
         });
-        let mut density = Density { axis, low, bins, logs: Vec::new(), samples: places.len() as f64, plane };
-        if density.plane.is_none() {
-            density.logs = (0..=density.bins.len())
-                .map(|bin| (density.plain(bin, false) / std::f64::consts::LN_2).ln())
-                .collect();
-        }
-        density
+        let rows = plane.as_ref().map_or(1, |plane| plane.rows() + 1);
+        let logs = (0..rows * (bins.len() + 1)).map(|_| AtomicU32::new(0)).collect();
+        Density { axis, low, bins, samples: places.len() as f64, plane, logs }
     }
 
     /// The logarithm of the density of `delay`, per nanosecond, where the other one is `known`; `own`: this very delay
@@ -81,17 +104,27 @@ impl Density {
         let place = self.axis.place(delay);
         let at = (place - self.low) * BINS;
         let bin = if at >= 0.0 { (at as usize).min(self.bins.len()) } else { self.bins.len() };
-        let known_log = self.logs.get(bin).filter(|_| !own).copied();
-        let log = known_log.unwrap_or_else(|| {
-            let mut density = self.plain(bin, own);
-            if let Some(plane) = &self.plane {
-                let (near, conditional) = plane.at(place, self.axis.place(known), own);
-                density = (near * conditional + PLAIN * density) / (near + PLAIN);
-            }
-            (density / std::f64::consts::LN_2).ln()
-        });
+        let row = self.plane.as_ref().map_or(0, |plane| plane.row(self.axis.place(known)));
         // From a factor of two to a nanosecond.
-        log - place * std::f64::consts::LN_2
+        self.log_of_bin(bin, row, own) - place * std::f64::consts::LN_2
+    }
+
+    fn log_of_bin(&self, bin: usize, row: usize, own: bool) -> f64 {
+        let known = self.logs.get(row * (self.bins.len() + 1) + bin).filter(|_| !own);
+        // Whoever finds it finds the same.
+        let log = known.map_or(0, |log| log.load(Ordering::Relaxed));
+        if log != 0 {
+            return f64::from(f32::from_bits(log));
+        }
+        let mut density = self.plain(bin, own);
+        if let Some(plane) = &self.plane {
+            let (near, conditional) = plane.at(bin, row, own);
+            density = (near * conditional + PLAIN * density) / (near + PLAIN);
+        }
+        let log = (density / std::f64::consts::LN_2).ln();
+        let Some(known) = known else { return log };
+        known.store((log as f32).to_bits(), Ordering::Relaxed);
+        f64::from(log as f32)
     }
 
     /// The density in a bin, without what one of its samples has in it if that is left out.
@@ -105,8 +138,8 @@ impl Density {
 
 /// The sum of kernels over the samples: where its first bin is, and each bin with the middle of a kernel there.
 fn smoothed(places: &[f64]) -> (f64, Vec<(f32, f32)>) {
-    let low = places.iter().copied().fold(f64::MAX, f64::min) - 2.0;
-    let high = places.iter().copied().fold(f64::MIN, f64::max) + 2.0;
+    let low = places.iter().copied().fold(f64::MAX, f64::min) - AROUND[0];
+    let high = places.iter().copied().fold(f64::MIN, f64::max) + AROUND[0];
     if low > high {
         return (0.0, Vec::new());
     }
@@ -158,8 +191,8 @@ pub(super) struct Plane {
 impl Plane {
     fn of(places: &[f64], known: &[f64]) -> Plane {
         let axes = [places, known];
-        let low = axes.map(|axis| axis.iter().copied().fold(f64::MAX, f64::min) - 1.0);
-        let high = axes.map(|axis| axis.iter().copied().fold(f64::MIN, f64::max) + 1.0);
+        let low = axes.map(|axis| axis.iter().copied().fold(f64::MAX, f64::min) - AROUND[1]);
+        let high = axes.map(|axis| axis.iter().copied().fold(f64::MIN, f64::max) + AROUND[1]);
         let size = [0, 1].map(|axis| ((high[axis] - low[axis]).max(0.0) * PLANE_BINS[axis]) as usize + 1);
         let mut counts = vec![0f32; size[0] * size[1]];
         for (place, known) in places.iter().zip(known) {
@@ -175,15 +208,26 @@ impl Plane {
         Plane { low, size, joint, near, own: [x * y, y] }
     }
 
-    /// How many samples are near `known`, and the density at `place` among them.
-    fn at(&self, place: f64, known: f64, own: bool) -> (f64, f64) {
-        let [x, y] = [(place, 0), (known, 1)].map(|(at, axis)| (at - self.low[axis]) * PLANE_BINS[axis]);
-        if y < 0.0 || y as usize >= self.size[1] {
-            return (0.0, 0.0);
-        }
-        let (mut near, mut here) = (f64::from(self.near[y as usize]), 0.0);
-        if x >= 0.0 && (x as usize) < self.size[0] {
-            here = f64::from(self.joint[y as usize * self.size[0] + x as usize]);
+    /// How many rows there are.
+    fn rows(&self) -> usize {
+        self.size[1]
+    }
+
+    /// The row of a value of the other delay; that behind the last one is for all values that are far from those seen.
+    fn row(&self, known: f64) -> usize {
+        let at = (known - self.low[1]) * PLANE_BINS[1];
+        if at < 0.0 { self.rows() } else { (at as usize).min(self.rows()) }
+    }
+
+    /// How many samples are near that row, and the density at that bin of the plain density among them.
+    fn at(&self, bin: usize, row: usize, own: bool) -> (f64, f64) {
+        let Some(near) = self.near.get(row) else { return (0.0, 0.0) };
+        let (mut near, mut here) = (f64::from(*near), 0.0);
+        // The plain density begins farther from the samples, and its bins are narrower.
+        let before = (AROUND[0] - AROUND[1]) * PLANE_BINS[0];
+        let column = (bin as f64 * PLANE_BINS[0] / BINS - before).floor();
+        if column >= 0.0 && (column as usize) < self.size[0] {
+            here = f64::from(self.joint[row * self.size[0] + column as usize]);
         }
         if own {
             (here, near) = ((here - self.own[0]).max(0.0), (near - self.own[1]).max(0.0));
@@ -222,6 +266,15 @@ mod tests {
                 density.log(delay as i64, known, false).exp() * delay * std::f64::consts::LN_2 * step
             })
             .sum()
+    }
+
+    #[test]
+    fn logarithms_are_those_of_the_library() {
+        for at in 0..100_000_u32 {
+            let number = 1.0 + f64::from(at).powi(3) * 1.7;
+            let off = log2(number) - number.log2();
+            assert!(off.abs() < 1e-10, "{number}: {off}");
+        }
     }
 
     #[test]

@@ -6,7 +6,6 @@
 use rustc_hash::FxHashMap;
 
 use super::NONE;
-use super::at_event::AtEvent;
 use super::model::{At, Model};
 use super::search::MOST_OPEN;
 use super::service::{Event, Service, recent};
@@ -37,67 +36,50 @@ pub(super) fn suppose(service: &Service, model: &mut Model) {
     }
 }
 
-/// A request that a call may be for.
+/// The time since when a request waits that does not.
+pub(super) const NEVER: i64 = i64::MAX;
+
+/// What it adds that requests which wait for the same mostly get it in turn.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Way {
-    /// Its place among the open ones.
-    pub(super) slot: u32,
-    /// What was done for it.
-    pub(super) state: u32,
-    pub(super) score: f64,
-    /// Since when it waits for such a call, if it does.
-    pub(super) waiting: Option<i64>,
-    /// Whether the call before this one on the same connection was made for it.
-    pub(super) has_before: bool,
+pub(super) struct Turn {
+    /// Since when the one waits that waits longest.
+    first: i64,
+    /// What is added to how well the call fits it, and to how well it fits those that overtake it.
+    ahead: f64,
+    behind: f64,
 }
 
-/// The weights of states at one event: most hypotheses have most states, and the best one, in common.
-#[derive(Debug, Default)]
-pub(super) struct Weights(AtEvent<([f64; 2], [f64; 2])>);
-
-impl Weights {
-    /// Begins another event.
-    pub(super) fn clear(&mut self) {
-        self.0.clear();
-    }
-
-    /// How likely a way is beside the best one of all, and if it is less likely.
-    fn of(&mut self, way: &Way, most: f64, less: f64) -> [f64; 2] {
-        // What was done for it says nearly all, but for what was added to the score since.
-        let by = [way.score - most, less];
-        if let Some((_, weights)) = self.0.get(way.state).filter(|(of, _)| *of == by) {
-            return weights;
+impl Turn {
+    /// Makes it by `less` less likely that a call is for a request while another one waits longer
+    /// for such a call, whoever made that request: a pool of connections has one queue for all. What
+    /// all that wait have together stays as it was. `waiting` is since when each waits, `weights`
+    /// how likely each is, 0 for those that do not. None where nobody would overtake.
+    pub(super) fn of(waiting: &[i64], weights: &[f64], less: f64) -> Option<Turn> {
+        const LANES: usize = 8;
+        let first = waiting.iter().copied().min().filter(|first| *first != NEVER)?;
+        // Several sums at once, as one addition need not wait for the one before then.
+        let (mut ahead, mut all) = ([0.0; LANES], [0.0; LANES]);
+        for (waiting, weights) in waiting.chunks(LANES).zip(weights.chunks(LANES)) {
+            for (lane, (since, weight)) in waiting.iter().zip(weights).enumerate() {
+                all[lane] += weight;
+                ahead[lane] += if *since == first { *weight } else { 0.0 };
+            }
         }
-        let weights = [by[0].exp(), (by[0] - less).exp()];
-        self.0.set(way.state, (by, weights));
-        weights
+        let [ahead, all] = [ahead, all].map(|sums| sums.iter().sum::<f64>());
+        let overtakes = |since: &i64| *since > first && *since != NEVER;
+        let after = ahead + (all - ahead) * (-less).exp();
+        let rest = (all / after).ln();
+        let counts = rest.is_finite() && waiting.iter().any(overtakes);
+        counts.then_some(Turn { first, ahead: rest, behind: rest - less })
     }
-}
 
-/// Makes it by `less` less likely that a call is for a request while another one waits longer for
-/// such a call, whoever made that request: a pool of connections has one queue for all. What all
-/// that wait have together stays as it was.
-pub(super) fn tilt(ways: &mut [Way], less: Option<f64>, weights: &mut Weights) {
-    let Some(less) = less else { return };
-    let (mut first, mut last, mut most) = (i64::MAX, i64::MIN, f64::NEG_INFINITY);
-    for way in ways.iter() {
-        if let Some(since) = way.waiting {
-            (first, last, most) = (first.min(since), last.max(since), most.max(way.score));
+    /// What is added for a request that waits since then.
+    pub(super) fn adds(&self, since: i64) -> f64 {
+        match since {
+            NEVER => 0.0,
+            _ if since > self.first => self.behind,
+            _ => self.ahead,
         }
-    }
-    // None waits, or none longer than others.
-    if first >= last {
-        return;
-    }
-    let (mut before, mut after) = (0.0, 0.0);
-    for way in ways.iter().filter(|way| way.waiting.is_some()) {
-        let [weight, lessened] = weights.of(way, most, less);
-        before += weight;
-        after += if way.waiting > Some(first) { lessened } else { weight };
-    }
-    let rest = (before / after).ln();
-    for way in ways.iter_mut().filter(|way| way.waiting.is_some()) {
-        way.score += rest - if way.waiting > Some(first) { less } else { 0.0 };
     }
 }
 
@@ -191,16 +173,14 @@ mod tests {
 
     #[test]
     fn the_one_that_waits_longest_gains_what_the_others_lose() {
-        let way = |slot, waiting| {
-            let score = 0.5f64.ln();
-            Way { slot, state: slot, score, waiting, has_before: false }
-        };
-        let mut ways = [way(0, Some(20)), way(1, Some(10)), way(2, None), way(3, Some(5))];
-        tilt(&mut ways, Some(3f64.ln()), &mut Weights::default());
-        let probabilities = ways.map(|way| (way.score.exp() * 1000.0).round());
+        let (waiting, odds) = ([20, 10, NEVER, 5], 0.5f64);
+        let weights = waiting.map(|since| if since == NEVER { 0.0 } else { odds });
+        let turn = Turn::of(&waiting, &weights, 3f64.ln()).unwrap();
+        let probabilities = waiting.map(|since| (turn.adds(since).exp() * odds * 1000.0).round());
         assert_eq!(probabilities, [300.0, 300.0, 500.0, 900.0]);
-        tilt(&mut ways, None, &mut Weights::default());
-        assert_eq!(ways.map(|way| (way.score.exp() * 1000.0).round()), probabilities);
+        // None waits longer than others.
+        assert!(Turn::of(&[NEVER, 7, 7], &[0.0, odds, odds], 3f64.ln()).is_none());
+        assert!(Turn::of(&[NEVER; 2], &[0.0; 2], 3f64.ln()).is_none());
     }
 
     #[test]

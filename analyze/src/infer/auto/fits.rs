@@ -9,6 +9,17 @@ use super::service::{Event, OPEN, Service, Span, UNKNOWN_THREAD, events};
 /// makes 7. Of a thread with more, requests are missing.
 const PREPARING_CALLS: usize = 16;
 
+/// How a call fits the requests of its service.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Fit {
+    /// Whether requests were open when it was made, and all of them were answered at some time.
+    pub(super) are_answered: bool,
+    /// Whether one of them lasted until the call had its answer.
+    pub(super) is_covered: bool,
+    /// Whether its thread was at a request when it made the call.
+    is_at_it: bool,
+}
+
 impl Service {
     /// Number of calls that no request covers: none that was ever answered was open when they were made
     /// and lasted until they were answered. A request that is never answered covers everything that comes
@@ -16,7 +27,8 @@ impl Service {
     /// before its first request prepares it, and is for none.
     pub(super) fn unfit_calls(&self) -> usize {
         let prepares = self.prepares();
-        self.fits().iter().zip(prepares).filter(|((_, is_fit), prepares)| !is_fit && !prepares).count()
+        let unfit = |(fit, prepares): &(Fit, bool)| !fit.is_covered && !fit.is_at_it && !prepares;
+        self.fits().into_iter().zip(prepares).filter(unfit).count()
     }
 
     /// Whether a thread that has received nothing since `request` still is at it when it makes `call`: the request is not
@@ -47,13 +59,12 @@ impl Service {
         before.iter().map(|of| of.is_some_and(|caller| counts[&caller] <= PREPARING_CALLS)).collect()
     }
 
-    /// Of each call whether requests were open when it was made that were all answered, and whether one of the
-    /// requests covers it.
-    pub(super) fn fits(&self) -> Vec<(bool, bool)> {
+    /// How each call fits the requests.
+    pub(super) fn fits(&self) -> Vec<Fit> {
         let mut open: Vec<u32> = Vec::new();
         // The request that each thread received last.
         let mut last: FxHashMap<u32, u32> = FxHashMap::default();
-        let mut fits = vec![(false, false); self.calls.len()];
+        let mut fits = vec![Fit::default(); self.calls.len()];
         for (_, event) in events(self) {
             match event {
                 Event::Receipt(request) => {
@@ -70,12 +81,12 @@ impl Service {
                     };
                     // What is never answered may be what the call is for, however long that lasts.
                     let is_answered = |request: &u32| self.requests[*request as usize].end != OPEN;
-                    let is_judged = !open.is_empty() && open.iter().all(is_answered);
+                    let are_answered = !open.is_empty() && open.iter().all(is_answered);
                     // The thread that makes the call has got nothing else to do since.
                     let thread = self.caller(call);
                     let of_thread = last.get(&thread).filter(|_| thread != UNKNOWN_THREAD);
                     let is_at_it = of_thread.is_some_and(|last| self.is_at(*last, call));
-                    fits[call as usize] = (is_judged, is_at_it || open.iter().any(lasts));
+                    fits[call as usize] = Fit { are_answered, is_covered: open.iter().any(lasts), is_at_it };
                 }
             }
         }

@@ -1,7 +1,11 @@
 //! A service's events in parts that are searched at the same time. Whenever no request is open the past is settled: what came before
 //! tells nothing of what comes then, but by the model, so a part ends there, and the parts together give what a search through
 //! all would.
+//!
+//! A service that is never idle is cut where it is long enough. Who has which calls by then is found anew in what goes before the
+//! cut, and what tells it is looked at after it; both are searched twice, but each call counts once.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::model::Model;
@@ -14,6 +18,25 @@ use crate::parallel;
 const MOST: usize = 64;
 const LEAST_EVENTS: usize = 2048;
 
+/// What is never idle is cut into pieces of so many events at least,
+const LEAST_IN_PIECE: usize = 1 << 14;
+/// and of so many times as many as are searched twice.
+const LEAST_TIMES: usize = 12;
+/// For each request that is open, so many events before a cut, and so many after it. A request with one call has three.
+const BEFORE: usize = 6;
+const AFTER: usize = 3;
+
+/// Events that are searched on one processor.
+#[derive(Debug, PartialEq)]
+struct Part {
+    /// Those of which it is found whose they are.
+    counted: Range<usize>,
+    /// With those around them.
+    searched: Range<usize>,
+    /// The requests that are open before that.
+    open: Vec<u32>,
+}
+
 /// Finds the best assignment of the calls of `service` by `model`, keeping up to `width` hypotheses.
 pub(super) fn search(
     service: &Service,
@@ -24,27 +47,33 @@ pub(super) fn search(
     with_shares: bool,
 ) -> Found {
     let parts = parts(events, LEAST_EVENTS.max(events.len() / MOST));
+    let parts = parts.into_iter().flat_map(|part| pieces(events, part, LEAST_IN_PIECE)).collect();
     search_parts(service, events, parts, shapes, model, width, with_shares)
 }
 
 fn search_parts(
     service: &Service,
     events: &[(i64, Event)],
-    parts: Vec<Range<usize>>,
+    parts: Vec<Part>,
     shapes: &Shapes,
     model: &Model,
     width: usize,
     with_shares: bool,
 ) -> Found {
     let found = parallel::one_by_one(parts.len(), |part| {
-        let (events, mut shapes, mut model) = (&events[parts[part].clone()], shapes.clone(), model.clone());
-        let calls = calls(events);
-        let found = Search::run(service, events, calls.clone(), &mut shapes, &mut model, width, with_shares);
+        let (Part { searched, open, .. }, mut shapes, mut model) =
+            (&parts[part], shapes.clone(), model.clone());
+        let mut events = Cow::Borrowed(&events[searched.clone()]);
+        if let Some((begin, _)) = events.first().copied().filter(|_| !open.is_empty()) {
+            events.to_mut().splice(0..0, open.iter().map(|request| (begin, Event::Receipt(*request))));
+        }
+        let calls = calls(&events);
+        let found = Search::run(service, &events, calls.clone(), &mut shapes, &mut model, width, with_shares);
         (found, calls.start)
     });
     let mut all = Found::of(0..service.calls.len() as u32, with_shares);
     for ((mut found, first), part) in found.into_iter().zip(parts) {
-        for (_, event) in &events[part] {
+        for (_, event) in &events[part.counted] {
             let Event::Call(call) = event else { continue };
             let (to, from) = (*call as usize, (call - first) as usize);
             all.owner[to] = found.owner[from];
@@ -75,6 +104,40 @@ fn parts(events: &[(i64, Event)], least: usize) -> Vec<Range<usize>> {
         parts.push(begin..events.len());
     }
     parts
+}
+
+/// Cuts a part before and after which no request is open into pieces of at least so many events.
+fn pieces(events: &[(i64, Event)], part: Range<usize>, least: usize) -> Vec<Part> {
+    let (mut open, mut most) = (0_usize, 0);
+    for (_, event) in &events[part.clone()] {
+        match event {
+            Event::Receipt(_) => open += 1,
+            Event::Reply(_) => open = open.saturating_sub(1),
+            Event::Call(_) | Event::Answer(_) => {}
+        }
+        most = most.max(open);
+    }
+    let twice = most * (BEFORE + AFTER);
+    let pieces = (part.len() / least.max(LEAST_TIMES * twice)).max(1);
+    let cut = |piece: usize| part.start + part.len() * piece / pieces;
+    let mut found: Vec<Part> = Vec::with_capacity(pieces);
+    // The requests that are open where the events searched begin.
+    let (mut open, mut at) = (Vec::new(), part.start);
+    for piece in 0..pieces {
+        let counted = cut(piece)..cut(piece + 1);
+        let begin = counted.start.saturating_sub(most * BEFORE).max(part.start);
+        let end = (counted.end + most * AFTER).min(part.end);
+        for (_, event) in &events[at..begin] {
+            match event {
+                Event::Receipt(request) => open.push(*request),
+                Event::Reply(request) => open.retain(|open| open != request),
+                Event::Call(_) | Event::Answer(_) => {}
+            }
+        }
+        at = begin;
+        found.push(Part { counted, searched: begin..end, open: open.clone() });
+    }
+    found
 }
 
 /// From the first of the calls among `events` to the last.
@@ -113,7 +176,9 @@ mod tests {
         let model = learn(&service, &made_for(&service, &owner), |_| true, &mut shapes, axis);
         for width in [8, 24] {
             let find = |least: usize| {
-                search_parts(&service, &events, parts(&events, least), &shapes, &model, width, true)
+                let parts = parts(&events, least).into_iter();
+                let parts = parts.flat_map(|part| pieces(&events, part, usize::MAX)).collect();
+                search_parts(&service, &events, parts, &shapes, &model, width, true)
             };
             let whole = find(usize::MAX);
             assert!(whole.shares.iter().any(|shares| shares.len() > 2), "some are in doubt");
@@ -123,6 +188,33 @@ mod tests {
                 assert_eq!((found.owner, found.shares), (whole.owner.clone(), whole.shares.clone()));
             }
         }
+    }
+
+    #[test]
+    fn what_is_never_idle_is_cut_and_each_call_counts_once() {
+        // Twenty requests are open at a time; each makes its call so long after it came as hardly any other does.
+        let mut service = Service { window: 1_000_000_000, ..Service::default() };
+        for request in 0..4000_i64 {
+            let begin = 1_000_000 * request;
+            service.requests.push(Span { begin, end: begin + 20_000_000, kind: 9 });
+            let call = begin + 8_000_000 + request * 7_919 % 900_000;
+            service.calls.push(Span { begin: call, end: call + 2_000_000, kind: 1 });
+        }
+        let (events, mut shapes) = (events(&service), Shapes::new());
+        let owner: Vec<u32> = (0..4000).collect();
+        let axis = Axis { resolution: service.resolution() };
+        let model = learn(&service, &made_for(&service, &owner), |_| true, &mut shapes, axis);
+        let whole = pieces(&events, 0..events.len(), usize::MAX);
+        assert_eq!(whole, [Part { counted: 0..12_000, searched: 0..12_000, open: Vec::new() }]);
+        let cut = pieces(&events, 0..events.len(), 3000);
+        assert_eq!(cut.iter().map(|part| part.counted.len()).collect::<Vec<_>>(), [3000; 4]);
+        assert!(cut[1].open.len() >= 19 && cut[1].searched.start < cut[1].counted.start, "{:?}", cut[1]);
+        let found = search_parts(&service, &events, cut, &shapes, &model, 24, true);
+        assert_eq!(found.owner, owner);
+        assert!(found.shares.iter().all(|shares| {
+            let all: f64 = shares.iter().map(|(_, share)| share).sum();
+            (0.99..1.01).contains(&all)
+        }));
     }
 
     #[test]

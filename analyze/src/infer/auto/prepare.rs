@@ -75,10 +75,10 @@ impl Service {
     /// mail line by line.
     fn learn_unwaited(&mut self) {
         let mut counts: FxHashMap<u32, [usize; 2]> = FxHashMap::default();
-        for (call, (_, is_fit)) in self.calls.iter().zip(self.fits()).filter(|(_, (is_open, _))| *is_open) {
+        for (call, fit) in self.calls.iter().zip(self.fits()).filter(|(_, fit)| fit.are_answered) {
             let [calls, outlast] = counts.entry(call.kind).or_default();
             *calls += 1;
-            *outlast += usize::from(!is_fit);
+            *outlast += usize::from(!fit.is_covered);
         }
         let outlast =
             |[calls, outlast]: [usize; 2]| calls >= FEWEST_CALLS && outlast as f64 >= OUTLAST * calls as f64;

@@ -10,12 +10,13 @@ use rustc_hash::FxHashMap;
 use super::NONE;
 use super::at_event::AtEvent;
 use super::beam::{Beam, Order};
-use super::discipline;
+use super::discipline::NEVER;
 use super::lattice::Lattice;
 use super::model::{At, Model};
 use super::service::{Event, Service};
 use super::shapes::Shapes;
 use super::states::{State, States};
+use super::ways::{Candidate, Candidates, Way, Ways};
 
 /// Hypotheses so many nats worse than the best are given up.
 const MARGIN: f64 = 25.0;
@@ -23,8 +24,10 @@ const MARGIN: f64 = 25.0;
 pub(super) const MOST_OPEN: usize = 1024;
 /// So many ways to go on are looked at for one event: the more requests are open, the fewer hypotheses are kept.
 const MOST_WAYS: usize = 2048;
-/// Of these so many are gone on with, or found to be alike.
-const MOST_KEPT: usize = 1024;
+/// but no fewer than that, and no more.
+const KEPT: [usize; 2] = [4, 64];
+/// So many times as many ways are gone on with, or found to be alike.
+const ALIKE: usize = 16;
 /// Hypotheses that never become one are made one after so many steps.
 const LONGEST: usize = 4096;
 /// The least probability that is worth keeping.
@@ -50,26 +53,11 @@ impl Found {
 /// A state at an event.
 #[derive(Clone, Copy, Debug)]
 struct Judged {
-    score: f64,
-    /// Since when it waits for the call.
-    waiting: Option<i64>,
-    /// Whether the call before on the same connection was made for it.
-    has_before: bool,
+    candidate: Candidate,
     /// What the end of the call promises for it.
     promise: f64,
     /// The state after it.
     grown: u32,
-}
-
-/// How a hypothesis may go on.
-#[derive(Clone, Copy, Debug)]
-struct Way {
-    /// The score after it, and what of that is new.
-    score: f64,
-    added: f64,
-    from: u32,
-    /// The place of the request that gets the call.
-    slot: u32,
 }
 
 /// The search through one service's events.
@@ -98,11 +86,10 @@ pub(super) struct Search<'a> {
 struct Room {
     next: Beam,
     order: Order,
-    ways: Vec<Way>,
-    /// The places of the open requests that may have made a call.
-    slots: Vec<u32>,
-    local: Vec<discipline::Way>,
-    weights: discipline::Weights,
+    /// What an answer makes of each hypothesis.
+    answered: Vec<Way>,
+    candidates: Candidates,
+    ways: Ways,
     /// The mark of each hypothesis.
     marks: Vec<u64>,
     /// Which hypothesis has a mark.
@@ -122,7 +109,7 @@ impl<'a> Search<'a> {
         with_shares: bool,
     ) -> Found {
         let mut hypotheses = Beam::default();
-        hypotheses.push(0.0, NONE, std::iter::empty());
+        hypotheses.push(0.0, NONE, &[]);
         let mut search = Search {
             service,
             shapes,
@@ -173,7 +160,7 @@ impl<'a> Search<'a> {
             self.service.closed(request) > self.service.over(&self.service.requests[request as usize]);
         self.answered.clear();
         let mut room = std::mem::take(&mut self.room);
-        room.ways.clear();
+        room.answered.clear();
         let all = std::mem::take(&mut self.hypotheses);
         for from in 0..all.len() {
             let state = all.states(from)[slot];
@@ -181,11 +168,13 @@ impl<'a> Search<'a> {
                 _ if !is_judged => 0.0,
                 Some(score) => score,
                 None => {
-                    let score = self.with(state, |search, at| {
+                    let Search { service, shapes, model, states, .. } = self;
+                    let score = states.with_calls(state, |State { request, shape, .. }, made| {
+                        let at = &At { request, made, shape };
                         // Where something may be done after the answer, the answer itself was judged when it was given.
                         match is_answered {
-                            false => search.model.reply(search.service, search.shapes, at),
-                            true => search.model.finish(search.service, search.shapes, at),
+                            false => model.reply(service, shapes, at),
+                            true => model.finish(service, shapes, at),
                         }
                     });
                     let score = score - if is_answered { 0.0 } else { self.states.get(state).promised };
@@ -193,26 +182,25 @@ impl<'a> Search<'a> {
                     score
                 }
             };
-            room.ways.push(Way { score: all.score(from) + added, added, from: from as u32, slot: state });
+            room.answered.push(Way { score: all.score(from) + added, added, from: from as u32, slot: state });
         }
         if let Some(lattice) = &mut self.lattice {
             lattice.begin(NONE);
         }
-        let best = room.ways.iter().map(|way| way.score).fold(f64::NEG_INFINITY, f64::max);
+        self.mark_all(&all, Some(slot), time, &mut room.marks);
+        let scores = || room.answered.iter().map(|way| way.score);
+        let best = scores().fold(f64::NEG_INFINITY, f64::max);
         room.next.clear(self.open.len());
         room.seen.clear();
-        for place in room.order.sorted(room.ways.iter().map(|way| way.score), best - MARGIN, usize::MAX) {
-            let Way { score, added, from, slot: state } = room.ways[place as usize];
-            let states = all.states(from as usize);
-            let left = || states[..slot].iter().chain(&states[slot + 1..]).copied();
-            let mark = left().fold(0u64, |sum, state| {
-                sum.wrapping_add(self.states.mark(self.service, self.model, state, time))
-            });
+        for place in room.order.sorted(scores(), best - MARGIN, usize::MAX) {
+            let Way { score, added, from, slot: state } = room.answered[place as usize];
+            let mark = room.marks[from as usize];
             let next = room.next.len() as u32;
             let to = *room.seen.entry(mark).or_insert(next);
             if to == next {
                 self.over.push((state, all.over(from as usize)));
-                room.next.push(score, self.over.len() as u32 - 1, left());
+                let over = self.over.len() as u32 - 1;
+                room.next.push_without(score, over, all.states(from as usize), slot);
             }
             if let Some(lattice) = &mut self.lattice {
                 lattice.add(from, to, NONE, added);
@@ -235,8 +223,11 @@ impl<'a> Search<'a> {
         for at in 0..self.hypotheses.len() {
             let state = self.hypotheses.states(at)[slot];
             let added = self.answered.get(state).unwrap_or_else(|| {
-                let score = self.with(state, |search, at| search.model.answer(search.service, at));
-                score - self.states.keep_promise(state)
+                let Search { service, model, states, .. } = self;
+                let score = states.with_calls(state, |State { request, shape, .. }, made| {
+                    model.answer(service, &At { request, made, shape })
+                });
+                score - states.keep_promise(state)
             });
             self.answered.set(state, added);
             self.hypotheses.add_score(at, added);
@@ -253,7 +244,6 @@ impl<'a> Search<'a> {
         let span = self.service.calls[call as usize];
         let among = if self.model.nobody_among_all { (self.open.len().max(1) as f64).ln() } else { 0.0 };
         let spontaneous = self.model.spontaneous(span.kind) - among;
-        let less_often = self.model.overtaking.get(&span.kind).copied();
         let holder = self.service.holder(call);
         let is_held = holder != NONE && self.open.contains(&holder);
         let mut room = std::mem::take(&mut self.room);
@@ -262,53 +252,35 @@ impl<'a> Search<'a> {
                 self.service.closed(**request) >= span.begin && !self.service.is_itself(**request, call);
             is_possible && (!is_held || **request == holder)
         });
-        room.slots.clear();
-        room.slots.extend(possible.map(|(slot, _)| slot));
-        room.ways.clear();
-        room.weights.clear();
+        room.candidates.begin(self.model, span.kind, possible.map(|(slot, _)| slot));
+        let width = (MOST_WAYS / (self.open.len() + 1)).clamp(KEPT[0], KEPT[1]);
+        room.ways.begin(width * ALIKE, MARGIN);
         self.judged.clear();
-        let mut best = f64::NEG_INFINITY;
-        for from in 0..self.hypotheses.len() {
-            room.local.clear();
-            for slot in &room.slots {
-                let state = self.hypotheses.states(from)[*slot as usize];
-                let Judged { score, waiting, has_before, .. } = self.judge(state, call);
-                room.local.push(discipline::Way { slot: *slot, state, score, waiting, has_before });
-            }
-            self.model.connections.tilt(&mut room.local, span.kind);
-            discipline::tilt(&mut room.local, less_often, &mut room.weights);
-            let (score, from) = (self.hypotheses.score(from), from as u32);
-            let mut add = |slot: u32, added: f64| {
-                let score = score + added;
-                best = best.max(score);
-                if score >= best - MARGIN {
-                    room.ways.push(Way { score, added, from, slot });
-                }
-            };
-            room.local.iter().for_each(|way| add(way.slot, way.score));
+        let all = std::mem::take(&mut self.hypotheses);
+        for from in 0..all.len() {
+            room.candidates.go_to(all.states(from), |state| self.judge(state, call).candidate);
+            let (score, from) = (all.score(from), from as u32);
+            room.candidates.add_to(&mut room.ways, from, score);
             if !is_held {
-                add(NONE, spontaneous);
+                room.ways.add(Way { score: score + spontaneous, added: spontaneous, from, slot: NONE });
             }
+            room.ways.thin();
         }
-        let width = (MOST_WAYS / (self.open.len() + 1)).clamp(4, self.width);
-        self.go_on(call, width, best - MARGIN, &mut room);
+        self.hypotheses = all;
+        self.go_on(call, width.min(self.width), &mut room);
         self.room = room;
     }
 
-    /// Continues with the best ways, those of at least that score.
-    fn go_on(&mut self, call: u32, width: usize, least: f64, room: &mut Room) {
+    /// Continues with the best ways.
+    fn go_on(&mut self, call: u32, width: usize, room: &mut Room) {
         let time = self.service.calls[call as usize].begin;
         if let Some(lattice) = &mut self.lattice {
             lattice.begin(call);
         }
         let all = std::mem::take(&mut self.hypotheses);
-        room.marks.clear();
-        for from in 0..all.len() {
-            let states = all.states(from).iter();
-            let mark = states.fold(0u64, |sum, state| sum.wrapping_add(self.mark(*state, time)));
-            room.marks.push(mark);
-        }
+        self.mark_all(&all, None, time, &mut room.marks);
         let Room { next, order, ways, marks, seen, .. } = room;
+        let ((most, least), ways) = (ways.bounds(), ways.found());
         next.clear(self.open.len());
         seen.clear();
         let scores = || ways.iter().map(|way| way.score);
@@ -326,7 +298,7 @@ impl<'a> Search<'a> {
                 None if next.len() < width => {
                     let to = next.len() as u32;
                     seen.insert(mark, to);
-                    next.push(score, all.over(from as usize), states.iter().copied());
+                    next.push(score, all.over(from as usize), states);
                     if let Some(state) = next.states_mut(to as usize).get_mut(slot as usize) {
                         *state = grown;
                     }
@@ -340,12 +312,12 @@ impl<'a> Search<'a> {
             true
         };
         if self.lattice.is_some() {
-            for place in order.sorted(scores(), least, MOST_KEPT) {
+            for place in order.sorted(scores(), least, most) {
                 go_on(self, place);
             }
         } else {
             // What is found to be alike later on is asked for by nobody.
-            order.first_ones(scores(), least, 2 * width).take(MOST_KEPT).all(|place| go_on(self, place));
+            order.first_ones(scores(), least, 2 * width).take(most).all(|place| go_on(self, place));
         }
         if let Some(lattice) = &mut self.lattice {
             lattice.end();
@@ -362,16 +334,16 @@ impl<'a> Search<'a> {
         let before = Some(self.service.before(call)).filter(|before| {
             *before != NONE && self.model.connections.count(self.service.calls[call as usize].kind)
         });
-        let judged = self.with(state, |search, at| {
-            let promise = search.model.promise(search.service, at.request, call);
-            let (score, waiting) = search.model.judge(search.service, search.shapes, at, call);
-            Judged {
+        let Search { service, shapes, model, states, .. } = self;
+        let judged = states.with_calls(state, |State { request, shape, .. }, made| {
+            let promise = model.promise(service, request, call);
+            let (score, waiting) = model.judge(service, shapes, &At { request, made, shape }, call);
+            let candidate = Candidate {
                 score: promise + score,
-                waiting: waiting.filter(|_| others),
-                has_before: before.is_some_and(|before| at.made.contains(&before)),
-                promise,
-                grown: NONE,
-            }
+                waiting: waiting.filter(|_| others).unwrap_or(NEVER),
+                has_before: before.is_some_and(|before| made.contains(&before)),
+            };
+            Judged { candidate, promise, grown: NONE }
         });
         self.judged.set(state, judged);
         judged
@@ -390,13 +362,19 @@ impl<'a> Search<'a> {
         grown
     }
 
-    /// Does something with what was done for the request of a state.
-    fn with<T>(&mut self, state: u32, work: impl FnOnce(&mut Search<'a>, &At<'_>) -> T) -> T {
-        let mut states = std::mem::take(&mut self.states);
-        let result = states
-            .with_calls(state, |State { request, shape, .. }, made| work(self, &At { request, made, shape }));
-        self.states = states;
-        result
+    /// For each of `all` hypotheses a number that is the same where the future does not tell one from the other, by what differs
+    /// from the first of them. What is in the place `left_out` does not count.
+    fn mark_all(&mut self, all: &Beam, left_out: Option<usize>, time: i64, marks: &mut Vec<u64>) {
+        marks.clear();
+        for at in 0..all.len() {
+            let mut mark = 0u64;
+            all.differing(at, |slot, state, first| {
+                if left_out != Some(slot) {
+                    mark = mark.wrapping_add(self.mark(state, time)).wrapping_sub(self.mark(first, time));
+                }
+            });
+            marks.push(mark);
+        }
     }
 
     /// A number that is the same for states of which the future does not tell one from the other.
@@ -430,6 +408,6 @@ impl<'a> Search<'a> {
         self.over.clear();
         self.states.keep(&mut states);
         self.hypotheses.clear(states.len());
-        self.hypotheses.push(0.0, NONE, states.into_iter());
+        self.hypotheses.push(0.0, NONE, &states);
     }
 }

@@ -86,6 +86,7 @@ const ONE_IN: usize = 100;
 impl Service {
     /// Whether the call can have been made for the request and, if its answer is waited for, ended
     /// before.
+    #[inline]
     pub(super) fn covers(&self, request: u32, call: u32) -> bool {
         let is_unwaited = || self.unwaited.binary_search(&self.calls[call as usize].kind).is_ok();
         self.lasts(request, call)
@@ -96,6 +97,7 @@ impl Service {
     }
 
     /// Whether the request lasted until the call had ended, or the call was made after it.
+    #[inline]
     pub(super) fn lasts(&self, request: u32, call: u32) -> bool {
         let (is_itself, is_unsure) = (self.is_itself(request, call), self.is_unsure(call));
         let closed = self.closed(request);
@@ -108,16 +110,19 @@ impl Service {
     }
 
     /// Whether it is doubtful when the call ended.
+    #[inline]
     pub(super) fn is_unsure(&self, call: u32) -> bool {
         self.call_unsure.get(call as usize).copied().unwrap_or(false)
     }
 
     /// The request that the thread of the call holds, or [`NONE`].
+    #[inline]
     pub(super) fn holder(&self, call: u32) -> u32 {
         self.held.get(call as usize).copied().unwrap_or(NONE)
     }
 
     /// The call before this one on its connection, or [`NONE`].
+    #[inline]
     pub(super) fn before(&self, call: u32) -> u32 {
         self.call_before.get(call as usize).copied().unwrap_or(NONE)
     }
@@ -130,11 +135,13 @@ impl Service {
     }
 
     /// The thread that made the call.
+    #[inline]
     pub(super) fn caller(&self, call: u32) -> u32 {
         self.call_threads.get(call as usize).map_or(UNKNOWN_THREAD, |[thread, _]| *thread)
     }
 
     /// The thread that answered the request.
+    #[inline]
     pub(super) fn answerer(&self, request: u32) -> u32 {
         self.request_threads.get(request as usize).map_or(UNKNOWN_THREAD, |[_, thread]| *thread)
     }
@@ -156,6 +163,7 @@ impl Service {
     }
 
     /// Whether the request and the call are the two ends of one call that the node makes to itself.
+    #[inline]
     pub(super) fn is_itself(&self, request: u32, call: u32) -> bool {
         let [request, call] = [self.request_calls.get(request as usize), self.made_calls.get(call as usize)];
         request.is_some() && request == call
@@ -271,6 +279,7 @@ impl Service {
     }
 
     /// When the request was over.
+    #[inline]
     pub(super) fn over(&self, request: &Span) -> i64 {
         let patience = || self.patience.get(&request.kind).copied().unwrap_or(self.window);
         let end = if request.end == OPEN { request.begin.saturating_add(patience()) } else { request.end };
@@ -280,6 +289,7 @@ impl Service {
 
 impl Service {
     /// When nothing is done for the request any more.
+    #[inline]
     pub(super) fn closed(&self, request: u32) -> i64 {
         let span = &self.requests[request as usize];
         let linger = if span.end == OPEN { 0 } else { self.linger.saturating_add(self.answering(request)) };
@@ -287,11 +297,13 @@ impl Service {
     }
 
     /// For how long the answer to the request was being sent.
+    #[inline]
     pub(super) fn answering(&self, request: u32) -> i64 {
         self.answering.get(request as usize).copied().unwrap_or(0)
     }
 
     /// Whether calls may be made for requests that are being answered, or were.
+    #[inline]
     pub(super) fn goes_on_after_answers(&self) -> bool {
         self.linger > 0 || !self.answering.is_empty()
     }
