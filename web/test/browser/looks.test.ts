@@ -134,7 +134,7 @@ describe.skipIf(real.length > 0)("made systems", () => {
     expect(await badge.getAttribute("title")).toBe("80 messages seen at one end only");
     expect(await badge.innerText()).toBe("80");
     // At the top of every view: what was not seen.
-    expect(await page.locator("header .not-seen").innerText()).toMatch(/Not seen:\s*40 messages without a time of receipt/);
+    expect(await page.locator("header .not-seen").innerText()).toMatch(/Not seen:\s*80 messages seen at one end only/);
     await page.click("#tab-clocks");
     const rows = await page.locator(".holes tbody tr").evaluateAll((all) => all.map((row) => (row as HTMLElement).innerText.replace(/\s+/g, " ")));
     expect(rows[0]).toMatch(/^(web dns|dns web)/);
