@@ -1,8 +1,6 @@
 //! Programs of one name are told apart by the container and the pod that they are part of: real processes in control groups
 //! that are named as Docker and Kubernetes name theirs.
 
-#![expect(clippy::unwrap_used, reason = "helpers of the tests fail them by panicking")]
-
 use std::fs;
 use std::process::{Command, Stdio};
 
