@@ -116,7 +116,8 @@ def reconciled(work, calls, parents, truth, with_ids):
             rows.setdefault((*ends, message["send_first"], message["recv_first"]), []).append(message["id"])
     row_of = {}
     for call in calls:
-        # Of calls at one time between the same two it cannot be told which is which, nor need it be.
+        # Of calls at one time between the same two it cannot be told which is which, nor need it
+        # be.
         row_of[call["call_id"]] = rows[tuple(call[column] for column in ("caller", "callee", "t_call_send", "t_call_recv"))].pop(0)
     truth = os.path.join(work, "truth.csv")
     ids = {call["call_id"] for call in calls}

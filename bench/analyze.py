@@ -19,7 +19,8 @@ SOCKCAP = os.path.join(TARGET, "release", "sockcap")
 
 # Four instances of each sequence of the multi-tier system are 320 messages.
 MULTI_TIER = 80
-# Algorithm, messages in thousands, sequences in parallel, aim in seconds and in MB, published figure.
+# Algorithm, messages in thousands, sequences in parallel, aim in seconds and in MB, published
+# figure.
 CASES = [
     ("linking", 4700, 1, 5, 800, "1354 s of CPU (WAP5)"),
     ("linking", 4700, 8, None, None, ""),

@@ -1,8 +1,9 @@
 // What a call costs bare and through a preloaded library, measured in one process.
 //
-// Under LD_PRELOAD the program's own names lead to the library, and libc's handle to libc itself. Slices of the two
-// alternate, on the same descriptors and the same processor, so that whatever drifts touches both alike. Without a
-// library both are the same, and the bare column is the cost of the call under whatever watches from outside.
+// Under LD_PRELOAD the program's own names lead to the library, and libc's handle to libc itself.
+// Slices of the two alternate, on the same descriptors and the same processor, so that whatever
+// drifts touches both alike. Without a library both are the same, and the bare column is the cost
+// of the call under whatever watches from outside.
 //
 // usage: calls ROUNDS [PROCESSOR]
 // Prints a line for each call: name, p10 bare, p10 hooked, mean bare, mean hooked, in ns a call.

@@ -128,7 +128,8 @@ def figure_21(work, algorithm, size):
     return "Effect of message loss", "dropped messages, %", "traces not found, %", lines
 
 
-# What the nesting algorithm has against skew, with the paper's window; how wide its curve is the paper does not say.
+# What the nesting algorithm has against skew, with the paper's window; how wide its curve is the
+# paper does not say.
 COMPENSATED = {
     "skew window": ["--skew-window", "30ms"],
     "window and smoothing": ["--skew-window", "30ms", "--smoothing", "4"],

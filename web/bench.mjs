@@ -1,4 +1,5 @@
-// How long a page takes until it can be used, as the median of several loads: node bench.mjs PAGE [PAGE...], in milliseconds
+// How long a page takes until it can be used, as the median of several loads: node bench.mjs PAGE
+// [PAGE...], in milliseconds
 import path from "node:path";
 import { chromium } from "playwright-core";
 

@@ -1,4 +1,5 @@
-// Builds the page's program, looks and licences into one directory: report/assets, or the one that is named.
+// Builds the page's program, looks and licences into one directory: report/assets, or the one that
+// is named.
 import { readFile, writeFile, mkdir } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";

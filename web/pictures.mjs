@@ -1,5 +1,5 @@
-// Takes the README's pictures of a page: node pictures.mjs PAGE DIRECTORY
-// Beside each is a text with the words in it, but for figures, by which a test sees whether the page still has them.
+// Takes the README's pictures of a page: node pictures.mjs PAGE DIRECTORY Beside each is a text
+// with the words in it, but for figures, by which a test sees whether the page still has them.
 import fs from "node:fs";
 import path from "node:path";
 import { chromium } from "playwright-core";

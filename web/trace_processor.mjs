@@ -1,7 +1,9 @@
-// What Perfetto's own trace processor reads in traces: the one of its user interface, which runs in a browser. Prints a line of
-// JSON for each trace: slices, flows, the sum of the slices' durations, and whatever it found wrong.
+// What Perfetto's own trace processor reads in traces: the one of its user interface, which runs in
+// a browser. Prints a line of JSON for each trace: slices, flows, the sum of the slices' durations,
+// and whatever it found wrong.
 //
-// usage: node trace_processor.mjs INTERFACE TRACE...        (INTERFACE: the directory with the interface's index.html)
+// usage: node trace_processor.mjs INTERFACE TRACE...        (INTERFACE: the directory with the
+// interface's index.html)
 import { createServer } from "node:http";
 import { readFile } from "node:fs/promises";
 import path from "node:path";

@@ -5,7 +5,8 @@ export default defineConfig({
     projects: [
       { test: { name: "unit", include: ["test/unit/**/*.test.ts"] } },
       {
-        // Pages in a real browser, one after the other: that of this machine, made by the sockcap that SOCKCAP names.
+        // Pages in a real browser, one after the other: that of this machine, made by the sockcap
+        // that SOCKCAP names.
         test: {
           name: "browser",
           include: ["test/browser/**/*.test.ts"],

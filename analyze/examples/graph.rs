@@ -1,4 +1,5 @@
-//! The graph that the convolution algorithm finds in a data directory, path by path, the most frequent first.
+//! The graph that the convolution algorithm finds in a data directory, path by path, the most
+//! frequent first.
 //!
 //! `cargo run --release -p analyze --example graph -- DIR [TIME-STEP-MS [N [S [V-MS]]]]`
 
@@ -12,8 +13,9 @@ use message_trace::{DataDir, MessageTrace};
 fn main() -> Result<(), message_trace::Error> {
     let mut arguments = std::env::args().skip(1);
     let dir = DataDir::new(arguments.next().unwrap_or_else(|| "sockcap.data".into()));
-    let mut number =
-        || arguments.next().and_then(|text| text.parse::<f64>().ok()).filter(|number| *number > 0.0);
+    let mut number = || {
+        arguments.next().and_then(|text| text.parse::<f64>().ok()).filter(|number| *number > 0.0)
+    };
     let mut options = Options::default();
     let convolution = &mut options.convolution;
     let milliseconds = |number: f64| (number * 1e6) as i64;

@@ -1,7 +1,8 @@
-//! How fast an analysis is, on a trace made up of requests through three tiers: client -> web -> app -> db, twice, and
-//! back, eight messages a request, with exponential delays.
+//! How fast an analysis is, on a trace made up of requests through three tiers: client -> web ->
+//! app -> db, twice, and back, eight messages a request, with exponential delays.
 //!
-//! `cargo run --release -p analyze --example speed -- [MESSAGES] [PARALLELISM] [TRY-BOTH-LIMIT] [ALGORITHM]`
+//! `cargo run --release -p analyze --example speed -- [MESSAGES] [PARALLELISM] [TRY-BOTH-LIMIT]
+//! [ALGORITHM]`
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Mutex;
@@ -9,8 +10,8 @@ use std::time::Instant;
 
 use analyze::{Options, analyze};
 use message_trace::{
-    DataDir, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message, MessageTrace, Node, NodeId, Progress,
-    Protocol,
+    DataDir, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message, MessageTrace, Node, NodeId,
+    Progress, Protocol,
 };
 
 /// Mean delay at a node and mean latency of the network, in nanoseconds.
@@ -19,16 +20,19 @@ const NETWORK: f64 = 100_000.0;
 
 fn main() -> Result<(), message_trace::Error> {
     let mut arguments = std::env::args().skip(1);
-    let mut number = |default: f64| arguments.next().and_then(|text| text.parse().ok()).unwrap_or(default);
+    let mut number =
+        |default: f64| arguments.next().and_then(|text| text.parse().ok()).unwrap_or(default);
     let (messages, parallelism) = (number(1e6) as usize, number(2.0));
     let defaults = Options::default();
     let try_both_limit = number(defaults.try_both_limit as f64) as usize;
-    let algorithm = arguments.next().and_then(|name| name.parse().ok()).unwrap_or(defaults.algorithm);
+    let algorithm =
+        arguments.next().and_then(|name| name.parse().ok()).unwrap_or(defaults.algorithm);
     let options = Options { try_both_limit, algorithm, ..defaults };
     let trace = synthetic(messages, parallelism);
     let steps = Steps(Mutex::new((Instant::now(), String::from("start"))));
     let directory = std::env::temp_dir().join(format!("analyze-speed-{}", std::process::id()));
-    std::fs::create_dir_all(&directory).map_err(|error| message_trace::Error::io(&directory, error))?;
+    std::fs::create_dir_all(&directory)
+        .map_err(|error| message_trace::Error::io(&directory, error))?;
     let dir = DataDir::new(&directory);
     let start = Instant::now();
     let written = trace.write(&dir.messages(), &dir.nodes()).and_then(|()| {
@@ -39,7 +43,8 @@ fn main() -> Result<(), message_trace::Error> {
         println!("{:#?}", summary.totals);
         Ok(())
     });
-    std::fs::remove_dir_all(&directory).map_err(|error| message_trace::Error::io(&directory, error))?;
+    std::fs::remove_dir_all(&directory)
+        .map_err(|error| message_trace::Error::io(&directory, error))?;
     written?;
     if let Ok(status) = std::fs::read_to_string("/proc/self/status") {
         status.lines().filter(|line| line.starts_with("VmHWM")).for_each(|line| println!("{line}"));
@@ -69,7 +74,13 @@ fn synthetic(messages: usize, parallelism: f64) -> MessageTrace {
         .enumerate()
         .map(|(pid, name)| {
             let (host, command) = ("h".to_owned(), (*name).to_owned());
-            trace.add_node(Node { host, command, pid: Some(pid as i32), traced: true, ..Node::default() })
+            trace.add_node(Node {
+                host,
+                command,
+                pid: Some(pid as i32),
+                traced: true,
+                ..Node::default()
+            })
         })
         .collect();
     let mut random = Random(1);
@@ -80,9 +91,16 @@ fn synthetic(messages: usize, parallelism: f64) -> MessageTrace {
         let app = nodes[2 + random.below(4)];
         let mut time = begin;
         let hops = [(nodes[0], nodes[1]), (nodes[1], app), (app, nodes[6]), (app, nodes[6])];
-        for (depth, answer) in
-            [(0, false), (1, false), (2, false), (2, true), (3, false), (3, true), (1, true), (0, true)]
-        {
+        for (depth, answer) in [
+            (0, false),
+            (1, false),
+            (2, false),
+            (2, true),
+            (3, false),
+            (3, true),
+            (1, true),
+            (0, true),
+        ] {
             let (asks, answers) = hops[depth];
             let sent = time as i64;
             let received = (time + random.exponential(NETWORK)) as i64;
@@ -126,7 +144,8 @@ struct Random(u64);
 
 impl Random {
     fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((self.0 >> 11) as f64 + 0.5) / (1u64 << 53) as f64
     }
 

@@ -46,15 +46,20 @@ pub struct Totals {
     pub patterns: u64,
 }
 
-/// Infers links, path instances and path patterns from the messages of `dir`, and leaves them there: `links.parquet`,
-/// `paths.parquet`, `patterns.parquet` and, written last, so that where it is all is, the summary.
+/// Infers links, path instances and path patterns from the messages of `dir`, and leaves them
+/// there: `links.parquet`, `paths.parquet`, `patterns.parquet` and, written last, so that where it
+/// is all is, the summary.
 ///
-/// The trace is looked at in stretches of [`Options::stretch`] messages, one after the other (docs/decisions/0405). A path is
-/// built from the stretch that its root is in and the next one.
+/// The trace is looked at in stretches of [`Options::stretch`] messages, one after the other
+/// (docs/decisions/0405). A path is built from the stretch that its root is in and the next one.
 ///
 /// # Errors
 /// When the messages cannot be read, or a file cannot be written.
-pub fn analyze(dir: &DataDir, options: &Options, progress: &dyn Progress) -> Result<AnalysisSummary, Error> {
+pub fn analyze(
+    dir: &DataDir,
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<AnalysisSummary, Error> {
     let summary = dir.analysis();
     AnalysisSummary::remove(&summary)?;
     progress.step("naming nodes", 0);
@@ -81,9 +86,13 @@ pub fn analyze(dir: &DataDir, options: &Options, progress: &dyn Progress) -> Res
         totals.links += own.clone().map(|message| found.parents(message).len() as u64).sum::<u64>();
         totals.spontaneous += own.clone().map(|message| found.spontaneous(message)).sum::<f64>();
         for message in own.clone() {
-            for time in [stretch.trace.send_ts(message), stretch.trace.recv_ts(message)].into_iter().flatten()
+            for time in [stretch.trace.send_ts(message), stretch.trace.recv_ts(message)]
+                .into_iter()
+                .flatten()
             {
-                span = Some(span.map_or((time, time), |(first, last)| (time.min(first), time.max(last))));
+                span = Some(
+                    span.map_or((time, time), |(first, last)| (time.min(first), time.max(last))),
+                );
             }
         }
         progress.step("writing links", 0);
@@ -136,13 +145,16 @@ impl AnalysisSummary {
     /// Removes the summary at `path`, if there is one.
     fn remove(path: &Path) -> Result<(), Error> {
         match fs::remove_file(path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io(path, error)),
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(Error::io(path, error))
+            }
             _ => Ok(()),
         }
     }
 
     fn write(&self, path: &Path) -> Result<(), Error> {
-        let mut text = serde_json::to_vec_pretty(self).map_err(|error| Error::malformed(path, error))?;
+        let mut text =
+            serde_json::to_vec_pretty(self).map_err(|error| Error::malformed(path, error))?;
         text.push(b'\n');
         let unfinished = path.with_extension("json.unfinished");
         fs::write(&unfinished, text).map_err(|error| Error::io(&unfinished, error))?;

@@ -10,8 +10,8 @@ use crate::infer::Links;
 use crate::options::Algorithm;
 use crate::paths::{Instances, PathPattern};
 
-/// Two clients, each with `requests` one after the other: one through web and app to db, twice; the other only to
-/// web. Times differ a little from request to request.
+/// Two clients, each with `requests` one after the other: one through web and app to db, twice; the
+/// other only to web. Times differ a little from request to request.
 fn system(requests: i64) -> MessageTrace {
     let mut trace = Fixture::new();
     for request in 0..requests {
@@ -105,9 +105,11 @@ fn a_summary_is_read_back_and_nothing_else_is_left() {
     system(5).write(&dir.messages(), &dir.nodes()).unwrap();
     let summary = analyze(&dir, &Options::default(), &()).unwrap();
     assert_eq!(AnalysisSummary::read(&dir.analysis()).unwrap(), summary);
-    let mut files: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    let mut files: Vec<_> =
+        std::fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
     files.sort();
-    let tables = ["links.parquet", "messages.parquet", "nodes.parquet", "paths.parquet", "patterns.parquet"];
+    let tables =
+        ["links.parquet", "messages.parquet", "nodes.parquet", "paths.parquet", "patterns.parquet"];
     assert_eq!(files[0], "analysis.json");
     assert_eq!(files[1..], tables);
 }
@@ -121,14 +123,19 @@ fn alike(requests: i64) -> MessageTrace {
         trace.send(&client, "web", time, time + 50).ports(40_000, 80).on(request % 5);
         trace.send("web", "app", time + 300, time + 350).ports(40_000, 81).on(9);
         trace.send("app", "web", time + 900, time + 950).ports(81, 40_000).accepting().on(9);
-        trace.send("web", &client, time + 1300, time + 1350).ports(80, 40_000).accepting().on(request % 5);
+        trace
+            .send("web", &client, time + 1300, time + 1350)
+            .ports(80, 40_000)
+            .accepting()
+            .on(request % 5);
     }
     trace.trace()
 }
 
 #[test]
 fn who_looks_for_calls_knows_their_ids() {
-    // Two calls are open at a time on each connection; by their ids the later one is answered first.
+    // Two calls are open at a time on each connection; by their ids the later one is answered
+    // first.
     let mut fixture = Fixture::new();
     for pair in 0..50 {
         let time = pair * 10_000;
@@ -144,11 +151,15 @@ fn who_looks_for_calls_knows_their_ids() {
     let plain = fixture.trace();
     let mut told = MessageTrace::new(plain.nodes.clone());
     for (row, message) in plain.messages().enumerate() {
-        let endpoints = [message.src_endpoint, message.dst_endpoint].map(|end| plain.endpoint(end).unwrap());
+        let endpoints =
+            [message.src_endpoint, message.dst_endpoint].map(|end| plain.endpoint(end).unwrap());
         let [src_endpoint, dst_endpoint] = endpoints.map(|endpoint| told.intern(endpoint));
         // Eight rows a pair of calls: c1, w1, c2, w2, and the answers to w2 and c2, to w1 and c1.
         let id = ["c1", "w1", "c2", "w2", "w2", "c2", "w1", "c1"][row % 8];
-        told.push(&Message { src_endpoint, dst_endpoint, ..message }, Some(&format!("{id}/{}", row / 8)));
+        told.push(
+            &Message { src_endpoint, dst_endpoint, ..message },
+            Some(&format!("{id}/{}", row / 8)),
+        );
     }
     for (algorithm, tells) in [
         (Algorithm::Auto, true),
@@ -166,8 +177,9 @@ fn who_looks_for_calls_knows_their_ids() {
 fn stretches_find_what_the_whole_trace_shows() {
     let trace = alike(60);
     for algorithm in [Algorithm::Auto, Algorithm::Linking, Algorithm::Nesting] {
-        let in_stretches =
-            |stretch| analyzed(&trace, &Options { algorithm, window: 5_000, stretch, ..Options::default() });
+        let in_stretches = |stretch| {
+            analyzed(&trace, &Options { algorithm, window: 5_000, stretch, ..Options::default() })
+        };
         let whole = in_stretches(1000);
         let shape = |pattern: &PathPattern| -> Vec<_> {
             pattern
@@ -185,7 +197,10 @@ fn stretches_find_what_the_whole_trace_shows() {
             let parts = in_stretches(stretch);
             assert_eq!(counts(&parts), counts(&whole), "{algorithm} {stretch}");
             assert_eq!(parts.totals.messages, 240);
-            assert_eq!((parts.totals.links, parts.totals.span), (whole.totals.links, whole.totals.span));
+            assert_eq!(
+                (parts.totals.links, parts.totals.span),
+                (whole.totals.links, whole.totals.span)
+            );
             for message in 0..trace.len() {
                 let likely = |of: &Written| {
                     of.links
@@ -203,7 +218,8 @@ fn stretches_find_what_the_whole_trace_shows() {
     }
 }
 
-/// The same requests of which each is served by one of three pairs of hosts, in turn, and every fourth is asked of two apps.
+/// The same requests of which each is served by one of three pairs of hosts, in turn, and every
+/// fourth is asked of two apps.
 fn replicas(requests: i64) -> MessageTrace {
     let mut trace = Fixture::new();
     for request in 0..requests {
@@ -229,7 +245,8 @@ fn by_roles_stretches_find_what_the_whole_trace_shows_and_links_are_as_by_names(
     let trace = replicas(72);
     for algorithm in [Algorithm::Auto, Algorithm::Linking, Algorithm::Nesting] {
         let found = |stretch, roles| {
-            let options = Options { algorithm, window: 5_000, stretch, roles, ..Options::default() };
+            let options =
+                Options { algorithm, window: 5_000, stretch, roles, ..Options::default() };
             analyzed(&trace, &options)
         };
         let shapes = |of: &Written| -> Vec<_> {
@@ -294,8 +311,9 @@ proptest! {
                 prop_assert!(parent as usize != child);
                 let cause = trace.message(parent as usize);
                 prop_assert_eq!(cause.dst, sent.src);
-                // A cause has arrived with its first byte. Where the node has no time of its own, its peers' stand in; but for auto,
-                // what a node that was not traced sends is caused by who receives it.
+                // A cause has arrived with its first byte. Where the node has no time of its own,
+                // its peers' stand in; but for auto, what a node that was not traced sends is
+                // caused by who receives it.
                 let delay = sent.send_ts.or(sent.arrival()).unwrap() - cause.arrival().or(cause.send_ts).unwrap();
                 if algorithm != Algorithm::Auto {
                     prop_assert!(sent.send_ts.is_none() || cause.recv_ts.is_some());

@@ -1,12 +1,15 @@
-//! Calls: a request and the response to it. Links say which message caused which; people, and tables of calls that
-//! other tools write, ask which call was made for which. What is between the two is here: which messages are the two of
-//! a call ([`pairing`]), which call is the parent of which ([`Parents`], [`Candidates`]), and the table of all that
-//! ([`CallTable`]), as a whole or window by window ([`windows`]).
+//! Calls: a request and the response to it. Links say which message caused which; people, and
+//! tables of calls that other tools write, ask which call was made for which. What is between the
+//! two is here: which messages are the two of a call ([`pairing`]), which call is the parent of
+//! which ([`Parents`], [`Candidates`]), and the table of all that ([`CallTable`]), as a whole or
+//! window by window ([`windows`]).
 //!
-//! Where both sides of a flow send on their own, or what seems to answer was sent before it was asked for, nothing is
-//! paired ([`one_way`], [`unasked`]). An answer may come in several pieces ([`continued`]).
+//! Where both sides of a flow send on their own, or what seems to answer was sent before it was
+//! asked for, nothing is paired ([`one_way`], [`unasked`]). An answer may come in several pieces
+//! ([`continued`]).
 //!
-//! A message that was never answered is a call without a response, so that every message is of exactly one call.
+//! A message that was never answered is a call without a response, so that every message is of
+//! exactly one call.
 
 mod candidates;
 mod continued;
@@ -38,7 +41,8 @@ pub struct Calls {
     request: Vec<u32>,
     response: Vec<u32>,
     of_message: Vec<u32>,
-    /// The pieces of answers before the last one, which is the response: the call and the row of each, in order.
+    /// The pieces of answers before the last one, which is the response: the call and the row of
+    /// each, in order.
     pieces: Vec<(u32, u32)>,
     /// Calls whose imported id an earlier one has, too.
     repeated: FxHashSet<u32>,
@@ -47,10 +51,11 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// Pairs the messages of `trace`, which must be sorted: by call id where they have one, else by the turns of their
-    /// connection, or by their order where no connection is known.
+    /// Pairs the messages of `trace`, which must be sorted: by call id where they have one, else by
+    /// the turns of their connection, or by their order where no connection is known.
     pub fn of(trace: &MessageTrace) -> Calls {
-        // By the row of its first message, what the other message of the call is and whether it is the request.
+        // By the row of its first message, what the other message of the call is and whether it is
+        // the request.
         let mut second = vec![(NONE, false); trace.len()];
         let mut is_first = vec![false; trace.len()];
         let mut pairs = pairing::pairs(trace);
@@ -121,8 +126,9 @@ impl Calls {
         Some(self.response[call] as usize).filter(|row| *row != NONE as usize)
     }
 
-    /// How likely it is that the response is another call's, from 0 (sure) to 1, where nothing but their order tells the calls of a
-    /// connection apart: of n that were open when it came, it is this one's with 1 / n.
+    /// How likely it is that the response is another call's, from 0 (sure) to 1, where nothing but
+    /// their order tells the calls of a connection apart: of n that were open when it came, it is
+    /// this one's with 1 / n.
     pub fn doubt(&self, call: usize) -> f64 {
         let place = self.doubts.binary_search_by_key(&(call as u32), |(call, _)| *call);
         place.map_or(0.0, |place| f64::from(self.doubts[place].1))
@@ -138,7 +144,10 @@ impl Calls {
     /// The request of the call whose answer has that message as a piece, but not as its last one.
     pub(crate) fn begun_by(&self, message: usize) -> Option<usize> {
         let call = self.of_message(message);
-        self.pieces.binary_search(&(call as u32, message as u32)).ok().and_then(|_| self.request(call))
+        self.pieces
+            .binary_search(&(call as u32, message as u32))
+            .ok()
+            .and_then(|_| self.request(call))
     }
 
     /// Whether there is such a message: links of another trace may know more.
@@ -151,7 +160,8 @@ impl Calls {
         self.request[self.of_message(message)] != NONE
     }
 
-    /// Whether an id or a connection says which messages the call is of, not only the order of all between two nodes.
+    /// Whether an id or a connection says which messages the call is of, not only the order of all
+    /// between two nodes.
     pub(crate) fn is_paired_surely(&self, trace: &MessageTrace, call: usize) -> bool {
         let row = self.first_of(call);
         trace.call_number(row).is_some() || pairing::is_connection(trace, row as u32)
@@ -162,8 +172,9 @@ impl Calls {
         self.of_message[message] as usize
     }
 
-    /// The call's id: the imported one or, where there is none, `#` and the row of its first message. Where an earlier
-    /// call has the same imported id, it is followed by the latter, so that every id is of one call only.
+    /// The call's id: the imported one or, where there is none, `#` and the row of its first
+    /// message. Where an earlier call has the same imported id, it is followed by the latter, so
+    /// that every id is of one call only.
     pub fn id<'trace>(&self, trace: &'trace MessageTrace, call: usize) -> Cow<'trace, str> {
         let row = self.request[call].min(self.response[call]);
         match trace.call_id(row as usize) {
@@ -173,8 +184,8 @@ impl Calls {
         }
     }
 
-    /// Who made the call and who was called, each with the thread that sent or received the request (or, where that was
-    /// not seen, the response).
+    /// Who made the call and who was called, each with the thread that sent or received the request
+    /// (or, where that was not seen, the response).
     pub fn ends(&self, trace: &MessageTrace, call: usize) -> [(NodeId, Option<i32>); 2] {
         let of = |m: Message| [(m.src, m.src_tid), (m.dst, m.dst_tid)];
         match self.request(call) {

@@ -1,5 +1,5 @@
-//! Traces for tests. By hand: nodes by name, made when they are first mentioned, and messages with just what the test is
-//! about. Or any, for what holds of all of them.
+//! Traces for tests. By hand: nodes by name, made when they are first mentioned, and messages with
+//! just what the test is about. Or any, for what holds of all of them.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -7,8 +7,8 @@ use proptest::prelude::*;
 
 use message_trace::spill::Budget;
 use message_trace::{
-    Connect, DataDir, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message, MessageTrace, Node, NodeId,
-    Protocol,
+    Connect, DataDir, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message, MessageTrace, Node,
+    NodeId, Protocol,
 };
 
 use crate::naming::Naming;
@@ -48,7 +48,8 @@ impl Fixture {
         40_000 + self.ephemeral
     }
 
-    /// The node of that name; `name#1` and `name#2` are two processes of one command, and `one/name` is on host one.
+    /// The node of that name; `name#1` and `name#2` are two processes of one command, and
+    /// `one/name` is on host one.
     pub(crate) fn node(&mut self, name: &str) -> NodeId {
         let (host, name) = name.split_once('/').unwrap_or(("h", name));
         let (command, number) = name.split_once('#').unwrap_or((name, "0"));
@@ -58,14 +59,22 @@ impl Fixture {
         let known = nodes.0.iter().position(is_it);
         known.map(|id| id as NodeId).unwrap_or_else(|| {
             let traced = !self.untraced.iter().any(|untraced| untraced == command);
-            nodes.push(Node { host: host.into(), pid, command: command.into(), traced, ..Node::default() })
+            nodes.push(Node {
+                host: host.into(),
+                pid,
+                command: command.into(),
+                traced,
+                ..Node::default()
+            })
         })
     }
 
-    /// A message from port 40000 to port 80, sent and received at these times, as far as the ends were traced.
+    /// A message from port 40000 to port 80, sent and received at these times, as far as the ends
+    /// were traced.
     pub(crate) fn send(&mut self, src: &str, dst: &str, send: i64, recv: i64) -> &mut Sent {
         let (src, dst) = (self.node(src), self.node(dst));
-        let traced = |id: NodeId, time| Some(time).filter(|_| self.trace.nodes.0[id as usize].traced);
+        let traced =
+            |id: NodeId, time| Some(time).filter(|_| self.trace.nodes.0[id as usize].traced);
         let (send, recv) = (traced(src, send), traced(dst, recv));
         let message = Message {
             send_first: send,
@@ -165,7 +174,8 @@ impl Sent {
 
     /// Never received.
     pub(crate) fn lost(&mut self) -> &mut Sent {
-        (self.message.recv_first, self.message.recv_last, self.message.recv_ts) = (None, None, None);
+        (self.message.recv_first, self.message.recv_last, self.message.recv_ts) =
+            (None, None, None);
         self
     }
 }
@@ -177,8 +187,15 @@ pub(crate) fn some_trace() -> impl Strategy<Value = MessageTrace> {
     let message = (message, connect);
     proptest::collection::vec(message, 0..60).prop_map(|messages| {
         let mut trace = Fixture::new().untraced(&["d"]);
-        for (bytes, ((src, dst, send, latency, answers, lost, early), connect)) in (1..).zip(messages) {
-            let sent = trace.send(["a", "b", "c", "d"][src], ["a", "b", "c", "d"][dst], send, send + latency);
+        for (bytes, ((src, dst, send, latency, answers, lost, early), connect)) in
+            (1..).zip(messages)
+        {
+            let sent = trace.send(
+                ["a", "b", "c", "d"][src],
+                ["a", "b", "c", "d"][dst],
+                send,
+                send + latency,
+            );
             sent.bytes(bytes).arrives(send + latency - early);
             if answers {
                 sent.ports(80, 40_000).accepting();
@@ -199,14 +216,17 @@ pub(crate) fn analyzed(trace: &MessageTrace) -> (tempfile::TempDir, DataDir) {
     let directory = tempfile::tempdir().unwrap();
     let dir = DataDir::new(directory.path());
     trace.write(&dir.messages(), &dir.nodes()).unwrap();
-    let resources =
-        Resources { pieces: Pieces { messages: 5, partitions: 2, rows: 9 }, ..Resources::default() };
-    analyze(&dir, &Options { resources, clients_start_paths: false, ..Options::default() }, &()).unwrap();
+    let resources = Resources {
+        pieces: Pieces { messages: 5, partitions: 2, rows: 9 },
+        ..Resources::default()
+    };
+    analyze(&dir, &Options { resources, clients_start_paths: false, ..Options::default() }, &())
+        .unwrap();
     (directory, dir)
 }
 
-/// A directory with the tables of paths and patterns of `trees`: each with how likely it is and, in depth-first order, the
-/// messages of `trace` with their depths.
+/// A directory with the tables of paths and patterns of `trees`: each with how likely it is and, in
+/// depth-first order, the messages of `trace` with their depths.
 pub(crate) fn collected(
     trace: &MessageTrace,
     trees: &[(f64, &[(u32, u32)])],

@@ -1,5 +1,5 @@
-//! From messages to [`Links`]: which message may have caused which. Every algorithm is a module here behind the one
-//! trait [`Inference`], and none knows what is done with its links.
+//! From messages to [`Links`]: which message may have caused which. Every algorithm is a module
+//! here behind the one trait [`Inference`], and none knows what is done with its links.
 
 mod auto;
 mod call_links;
@@ -28,8 +28,9 @@ use crate::options::{Algorithm, Options};
 
 /// An algorithm that infers links from a message trace.
 pub trait Inference {
-    /// For every message of `trace`, which must be sorted, its possible parents. Of a trace in stretches each is inferred by
-    /// itself, in order, and the algorithm may know what it learned of those before.
+    /// For every message of `trace`, which must be sorted, its possible parents. Of a trace in
+    /// stretches each is inferred by itself, in order, and the algorithm may know what it learned
+    /// of those before.
     fn infer(
         &mut self,
         trace: &MessageTrace,
@@ -38,7 +39,8 @@ pub trait Inference {
         progress: &dyn Progress,
     ) -> Links;
 
-    /// Whether it looks for calls: if not, the ids of calls need not be read, nor what tells which answer is whose.
+    /// Whether it looks for calls: if not, the ids of calls need not be read, nor what tells which
+    /// answer is whose.
     fn looks_for_calls(&self) -> bool {
         true
     }

@@ -1,6 +1,7 @@
-//! Who a message went between, at the chosen grain, and by which labels it is aggregated. Two things that WAP5
-//! section 2.5 keeps apart are kept apart here: the *node* at which a cause is sought, which is never coarser than
-//! a process unless the user asks for hosts, and its *name*, which many nodes may share.
+//! Who a message went between, at the chosen grain, and by which labels it is aggregated. Two
+//! things that WAP5 section 2.5 keeps apart are kept apart here: the *node* at which a cause is
+//! sought, which is never coarser than a process unless the user asks for hosts, and its *name*,
+//! which many nodes may share.
 
 mod aliases;
 mod by_role;
@@ -50,8 +51,8 @@ pub struct GrainNode {
     pub client: bool,
 }
 
-/// The labels of a message: two messages with the same ones are the same hop of a path pattern. Each text is an
-/// index for [`Naming::text`].
+/// The labels of a message: two messages with the same ones are the same hop of a path pattern.
+/// Each text is an index for [`Naming::text`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HopName {
     /// The sender's name.
@@ -72,7 +73,8 @@ impl Naming {
         Namer::of(trace, options).name(trace)
     }
 
-    /// Appends those rows of `later`, which names a later stretch of the same trace, and takes over what it knows more of.
+    /// Appends those rows of `later`, which names a later stretch of the same trace, and takes over
+    /// what it knows more of.
     pub(crate) fn append_rows(&mut self, later: Naming, rows: Range<usize>) {
         self.src.extend_from_slice(&later.src[rows.clone()]);
         self.dst.extend_from_slice(&later.dst[rows.clone()]);
@@ -132,7 +134,8 @@ impl Naming {
     }
 }
 
-/// What names the messages of a trace stretch by stretch: a node, a hop and a text have the same number in all of them.
+/// What names the messages of a trace stretch by stretch: a node, a hop and a text have the same
+/// number in all of them.
 pub(crate) struct Namer<'trace> {
     outline: &'trace MessageTrace,
     roles: Roles,
@@ -142,7 +145,8 @@ pub(crate) struct Namer<'trace> {
 }
 
 impl<'trace> Namer<'trace> {
-    /// What names the trace of which `outline` has all nodes, and all ways between endpoints ([`Outline`]).
+    /// What names the trace of which `outline` has all nodes, and all ways between endpoints
+    /// ([`Outline`]).
     pub(crate) fn of(outline: &'trace MessageTrace, options: &'trace Options) -> Namer<'trace> {
         let known = known::nodes(outline, &options.aliases);
         let roles = Roles::of(outline, &known, options.grain, options.fixed_port_peers);
@@ -164,11 +168,12 @@ impl<'trace> Namer<'trace> {
         };
         // Hardly any endpoint is used by two nodes.
         let mut last: Vec<Option<(NodeId, bool)>> = vec![None; stretch.endpoints().len()];
-        let mut is_fixed = |node: NodeId, endpoint: EndpointId| match last.get_mut(endpoint as usize) {
-            Some(Some((of, fixed))) if *of == node => *fixed,
-            Some(last) => last.insert((node, is_fixed(node, endpoint))).1,
-            None => false,
-        };
+        let mut is_fixed =
+            |node: NodeId, endpoint: EndpointId| match last.get_mut(endpoint as usize) {
+                Some(Some((of, fixed))) if *of == node => *fixed,
+                Some(last) => last.insert((node, is_fixed(node, endpoint))).1,
+                None => false,
+            };
         let (mut src, mut dst, mut hop) = (Vec::new(), Vec::new(), Vec::new());
         for column in [&mut src, &mut dst, &mut hop] {
             column.reserve_exact(stretch.len());
@@ -183,7 +188,8 @@ impl<'trace> Namer<'trace> {
                 src: nodes.list[from as usize].name,
                 dst: nodes.list[to as usize].name,
                 src_port: labels.label(sender.endpoint, is_fixed(sender.node, sender.endpoint)),
-                dst_port: labels.label(receiver.endpoint, is_fixed(receiver.node, receiver.endpoint)),
+                dst_port:
+                    labels.label(receiver.endpoint, is_fixed(receiver.node, receiver.endpoint)),
                 protocol,
             }));
         }
@@ -202,7 +208,8 @@ struct PortLabels {
 impl PortLabels {
     fn new(trace: &MessageTrace, texts: &mut Interner<String>) -> PortLabels {
         let ephemeral = texts.intern(EPHEMERAL.to_owned());
-        let fixed = trace.endpoints().iter().map(|endpoint| texts.intern(names::port(endpoint))).collect();
+        let fixed =
+            trace.endpoints().iter().map(|endpoint| texts.intern(names::port(endpoint))).collect();
         PortLabels { fixed, ephemeral }
     }
 

@@ -1,9 +1,12 @@
-//! Whose messages were seen at one end only. Each such message is a hole: what its other end did with it is not known.
+//! Whose messages were seen at one end only. Each such message is a hole: what its other end did
+//! with it is not known.
 
 use std::collections::BTreeMap;
 
 use message_trace::table::columns::Columns;
-use message_trace::{DataDir, Error, FROM_CONNECTING, MessageTrace, NodeId, Nodes, Protocol, table};
+use message_trace::{
+    DataDir, Error, FROM_CONNECTING, MessageTrace, NodeId, Nodes, Protocol, table,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::naming::{CLIENT, NodeNames};
@@ -55,8 +58,8 @@ struct Sum {
     bytes: i64,
 }
 
-/// The messages of `data` that were seen at one end only, those with the most first. Nodes have the names that they have with
-/// `options`; untraced ones that only call are one, as in patterns.
+/// The messages of `data` that were seen at one end only, those with the most first. Nodes have the
+/// names that they have with `options`; untraced ones that only call are one, as in patterns.
 ///
 /// # Errors
 /// When the tables of messages and nodes cannot be read.
@@ -81,7 +84,9 @@ pub fn one_sided(data: &DataDir, options: &Options) -> Result<Vec<OneSided>, Err
                 _ => continue,
             };
             // The making of a connection is no message.
-            let (Some(src), Some(dst), Some(1..)) = (src[row], dst[row], parts[row]) else { continue };
+            let (Some(src), Some(dst), Some(1..)) = (src[row], dst[row], parts[row]) else {
+                continue;
+            };
             let Ok(protocol) = protocol[row].unwrap_or_default().parse::<Protocol>();
             let sum = sums.entry((src, dst, protocol, missing)).or_default();
             sum.messages += 1;
@@ -120,15 +125,8 @@ fn named(
     }
     let mut found: Vec<OneSided> = all
         .into_iter()
-        .map(|((from, to, _, missing, traced), (protocol, Sum { messages, flows, bytes }))| OneSided {
-            from,
-            to,
-            protocol,
-            missing,
-            traced,
-            messages,
-            flows,
-            bytes,
+        .map(|((from, to, _, missing, traced), (protocol, Sum { messages, flows, bytes }))| {
+            OneSided { from, to, protocol, missing, traced, messages, flows, bytes }
         })
         .collect();
     found.sort_by_key(|one| std::cmp::Reverse(one.messages));

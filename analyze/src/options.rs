@@ -1,5 +1,6 @@
-//! What the user can choose about an analysis: the algorithm, the grain, and the constants of WAP5 section 5.1 and of
-//! Project 5 section 5.1. They are kept in `analysis.json` beside the result, so that a report can tell how it came about.
+//! What the user can choose about an analysis: the algorithm, the grain, and the constants of WAP5
+//! section 5.1 and of Project 5 section 5.1. They are kept in `analysis.json` beside the result, so
+//! that a report can tell how it came about.
 
 mod convolution;
 mod nesting;
@@ -28,34 +29,37 @@ pub struct Options {
     /// What a node is (WAP5 section 2.5).
     #[serde(with = "grain")]
     pub grain: Grain,
-    /// Whether instances are aggregated by what their nodes do instead of which they are (WAP5 section 2.5.1, Figure 3;
-    /// docs/decisions/0406). Off is left out of the summary.
+    /// Whether instances are aggregated by what their nodes do instead of which they are (WAP5
+    /// section 2.5.1, Figure 3; docs/decisions/0406). Off is left out of the summary.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub roles: bool,
     /// What the user calls the nodes.
     pub aliases: Aliases,
-    /// The window x, in nanoseconds: a message with nothing received this long before it is spontaneous. It should
-    /// be longer than the longest real delay (WAP5 section 5.1, step 1).
+    /// The window x, in nanoseconds: a message with nothing received this long before it is
+    /// spontaneous. It should be longer than the longest real delay (WAP5 section 5.1, step 1).
     pub window: i64,
-    /// The constant y: being spontaneous weighs as much as a cause y times the average delay ago (WAP5 section
-    /// 5.1, step 2). Larger makes longer paths.
+    /// The constant y: being spontaneous weighs as much as a cause y times the average delay ago
+    /// (WAP5 section 5.1, step 2). Larger makes longer paths.
     pub spontaneous_delay: f64,
-    /// How often message linking estimates delays and links: 1 as in the paper, more to estimate them by the links of
-    /// the round before (WAP5 section 5.1, step 1, names it and leaves it).
+    /// How often message linking estimates delays and links: 1 as in the paper, more to estimate
+    /// them by the links of the round before (WAP5 section 5.1, step 1, names it and leaves it).
     pub iterations: usize,
-    /// Links whose probability is within these bounds are tried both ways (WAP5 section 5.1, step 3).
+    /// Links whose probability is within these bounds are tried both ways (WAP5 section 5.1, step
+    /// 3).
     pub try_both: [f64; 2],
-    /// The bound on k, the links of one root that are tried both ways: up to 2^k instances are built of it
-    /// (docs/decisions/0204 has the figures behind the default).
+    /// The bound on k, the links of one root that are tried both ways: up to 2^k instances are
+    /// built of it (docs/decisions/0204 has the figures behind the default).
     pub try_both_limit: usize,
     /// The most messages that an instance may have; what goes beyond is cut off and counted.
     pub path_limit: usize,
-    /// Whether what a client sends is always spontaneous (docs/decisions/0201). Off is WAP5 to the letter.
+    /// Whether what a client sends is always spontaneous (docs/decisions/0201). Off is WAP5 to the
+    /// letter.
     pub clients_start_paths: bool,
-    /// A datagram port is fixed when it was seen with at least this many others (WAP5 section 2.5.1).
+    /// A datagram port is fixed when it was seen with at least this many others (WAP5 section
+    /// 2.5.1).
     pub fixed_port_peers: usize,
-    /// How many messages are looked at together. A quarter as many before and behind them are seen with them, so that nothing is
-    /// torn at the border (docs/decisions/0405).
+    /// How many messages are looked at together. A quarter as many before and behind them are seen
+    /// with them, so that nothing is torn at the border (docs/decisions/0405).
     pub stretch: usize,
     /// What only the nesting algorithm has.
     pub nesting: NestingOptions,
@@ -126,10 +130,12 @@ impl FromStr for Algorithm {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Algorithm, String> {
-        Algorithm::ALL.into_iter().find(|algorithm| algorithm.to_string() == text).ok_or_else(|| {
-            let names: Vec<String> = Algorithm::ALL.iter().map(Algorithm::to_string).collect();
-            format!("'{text}' is no algorithm; it is one of {}", names.join(", "))
-        })
+        Algorithm::ALL.into_iter().find(|algorithm| algorithm.to_string() == text).ok_or_else(
+            || {
+                let names: Vec<String> = Algorithm::ALL.iter().map(Algorithm::to_string).collect();
+                format!("'{text}' is no algorithm; it is one of {}", names.join(", "))
+            },
+        )
     }
 }
 
@@ -139,11 +145,16 @@ mod grain {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};
 
-    pub(super) fn serialize<S: Serializer>(grain: &Grain, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(super) fn serialize<S: Serializer>(
+        grain: &Grain,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
         serializer.collect_str(grain)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Grain, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Grain, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
     }
 }
@@ -155,9 +166,13 @@ mod tests {
     #[test]
     fn options_survive_json_by_the_names_of_the_command_line() {
         let without = vec![Evidence::Threads];
-        let options = Options { grain: Grain::Thread, without, try_both_limit: 3, ..Options::default() };
+        let options =
+            Options { grain: Grain::Thread, without, try_both_limit: 3, ..Options::default() };
         let text = serde_json::to_string(&options).unwrap();
-        assert!(text.contains(r#""algorithm":"auto","without":["threads"],"grain":"thread""#), "{text}");
+        assert!(
+            text.contains(r#""algorithm":"auto","without":["threads"],"grain":"thread""#),
+            "{text}"
+        );
         assert_eq!(serde_json::from_str::<Options>(&text).unwrap(), options);
         assert_eq!(serde_json::from_str::<Options>("{}").unwrap(), Options::default());
         assert!(!text.contains("roles"), "a summary without them is as it was: {text}");

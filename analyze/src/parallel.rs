@@ -1,5 +1,5 @@
-//! The same work on contiguous parts of a range, on all cores, with the results in order, or on single items in no order:
-//! whatever the number of cores, an analysis gives the same result.
+//! The same work on contiguous parts of a range, on all cores, with the results in order, or on
+//! single items in no order: whatever the number of cores, an analysis gives the same result.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,8 +21,9 @@ pub(crate) fn in_parts<T: Send>(items: usize, work: impl Fn(Range<usize>) -> T +
     let bound = |part: usize| items / parts * part + (items % parts).min(part);
     thread::scope(|scope| {
         let work = &work;
-        let threads: Vec<_> =
-            (0..parts).map(|part| scope.spawn(move || work(bound(part)..bound(part + 1)))).collect();
+        let threads: Vec<_> = (0..parts)
+            .map(|part| scope.spawn(move || work(bound(part)..bound(part + 1))))
+            .collect();
         threads
             .into_iter()
             .map(|thread| thread.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause)))
@@ -30,8 +31,8 @@ pub(crate) fn in_parts<T: Send>(items: usize, work: impl Fn(Range<usize>) -> T +
     })
 }
 
-/// Returns what `work` makes of each of `0..items`, in order. Each processor takes the next item when it is done with one:
-/// for few items, each of which is worth a thread.
+/// Returns what `work` makes of each of `0..items`, in order. Each processor takes the next item
+/// when it is done with one: for few items, each of which is worth a thread.
 pub(crate) fn one_by_one<T: Send>(items: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let cores = threads().min(items);
     if cores <= 1 {
@@ -60,9 +61,9 @@ pub(crate) fn one_by_one<T: Send>(items: usize, work: impl Fn(usize) -> T + Sync
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Does `work` on each of `items`, those of the greatest `size` first, on all cores. Every core gathers what comes of its
-/// items in a value of its own; which items those are is left to chance, so that the order in which the values are put
-/// together may not matter.
+/// Does `work` on each of `items`, those of the greatest `size` first, on all cores. Every core
+/// gathers what comes of its items in a value of its own; which items those are is left to chance,
+/// so that the order in which the values are put together may not matter.
 pub(crate) fn on_each<T: Send, R: Send + Default>(
     items: &mut [T],
     size: impl Fn(&T) -> usize,
@@ -86,7 +87,9 @@ pub(crate) fn on_each<T: Send, R: Send + Default>(
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(part)).collect();
         let mut results = vec![part()];
         let others = others.into_iter().map(|thread| thread.join());
-        results.extend(others.map(|result| result.unwrap_or_else(|cause| std::panic::resume_unwind(cause))));
+        results.extend(
+            others.map(|result| result.unwrap_or_else(|cause| std::panic::resume_unwind(cause))),
+        );
         results
     })
 }
@@ -98,7 +101,9 @@ mod tests {
     #[test]
     fn each_item_is_worked_on_once_and_results_are_in_order() {
         for items in [0, 1, 2, 100] {
-            assert!(one_by_one(items, |item| item * 2).into_iter().eq((0..items).map(|item| item * 2)));
+            assert!(
+                one_by_one(items, |item| item * 2).into_iter().eq((0..items).map(|item| item * 2))
+            );
         }
     }
 

@@ -1,13 +1,14 @@
-//! Path instances and path patterns: the trees that links make, and what they have in common (step 3 of WAP5
-//! section 5.1). Links to parents are turned into links to children ([`children`]), each of which is taken, left out
-//! or tried both ways ([`decision`]); the trees that follow ([`tree`]) are the [`instances`], and those of the same
-//! shape are a pattern ([`mod@aggregate`]).
+//! Path instances and path patterns: the trees that links make, and what they have in common (step
+//! 3 of WAP5 section 5.1). Links to parents are turned into links to children ([`children`]), each
+//! of which is taken, left out or tried both ways ([`decision`]); the trees that follow ([`tree`])
+//! are the [`instances`], and those of the same shape are a pattern ([`mod@aggregate`]).
 //!
-//! There may be more of them than memory holds, as every wrong link makes a pattern of its own. So they are collected as bytes
-//! ([`collector`], [`record`], [`place_labels`], [`path_log`], [`bytes`]), described partition by partition ([`mod@aggregate`], [`described`]),
-//! numbered ([`ranking`]) and written group by group ([`pattern_rows`], [`hop_texts`]). Whoever wants to know more of them than the
-//! patterns tell reads them with the times of their messages, piece by piece ([`timed_instances`]). Both count a message as received
-//! when [`receipt`] says.
+//! There may be more of them than memory holds, as every wrong link makes a pattern of its own. So
+//! they are collected as bytes ([`collector`], [`record`], [`place_labels`], [`path_log`],
+//! [`bytes`]), described partition by partition ([`mod@aggregate`], [`described`]), numbered
+//! ([`ranking`]) and written group by group ([`pattern_rows`], [`hop_texts`]). Whoever wants to
+//! know more of them than the patterns tell reads them with the times of their messages, piece by
+//! piece ([`timed_instances`]). Both count a message as received when [`receipt`] says.
 
 mod aggregate;
 mod bytes;

@@ -1,6 +1,7 @@
-//! A trace in stretches, so that memory does not grow with it: each is so many messages one after the other, with some before
-//! and behind them. What is inferred of a stretch is kept for its own messages, and those around it only let these be seen
-//! with what they overlap (Project 5, section 8, does so for the nesting algorithm).
+//! A trace in stretches, so that memory does not grow with it: each is so many messages one after
+//! the other, with some before and behind them. What is inferred of a stretch is kept for its own
+//! messages, and those around it only let these be seen with what they overlap (Project 5, section
+//! 8, does so for the nesting algorithm).
 
 mod surplus;
 
@@ -49,7 +50,13 @@ impl Stretches {
         let nodes = whole.outline.nodes.clone();
         let reader = MessageReader::of_nodes(&data.messages(), nodes, whole.uneven.is_some())?;
         let rows = reader.rows();
-        Ok(Stretches { reader, length: length.max(1), rows, last: None, uneven: whole.uneven.clone() })
+        Ok(Stretches {
+            reader,
+            length: length.max(1),
+            rows,
+            last: None,
+            uneven: whole.uneven.clone(),
+        })
     }
 
     /// Whether all messages are one stretch.
@@ -96,13 +103,15 @@ impl Stretches {
 pub(crate) struct Whole {
     /// Its outline.
     pub(crate) outline: MessageTrace,
-    /// The flows of which the two sides sent different numbers of messages without call ids, where a first message of the
-    /// accepting side is not counted: it answers nothing that was seen. `None` where no calls are looked for.
+    /// The flows of which the two sides sent different numbers of messages without call ids, where
+    /// a first message of the accepting side is not counted: it answers nothing that was seen.
+    /// `None` where no calls are looked for.
     uneven: Option<Arc<FxHashSet<i64>>>,
 }
 
 impl Whole {
-    /// What a first reading of the trace of `data` tells, by so many `threads`; of `calls` only where they are looked for.
+    /// What a first reading of the trace of `data` tells, by so many `threads`; of `calls` only
+    /// where they are looked for.
     ///
     /// # Errors
     /// When the trace cannot be read.
@@ -116,7 +125,10 @@ impl Whole {
             let mut more = Surplus::default();
             reader.read(group, |part| {
                 for row in (0..part.len()).filter(|row| calls && part.call_number(*row).is_none()) {
-                    more.add(part.flow(row), if part.direction(row) == FROM_CONNECTING { 1 } else { -1 });
+                    more.add(
+                        part.flow(row),
+                        if part.direction(row) == FROM_CONNECTING { 1 } else { -1 },
+                    );
                 }
                 outline.add(part);
             })?;
@@ -132,15 +144,21 @@ impl Whole {
     }
 }
 
-/// Counts the messages of these rows into how many requests of each flow are `open`: who answers, answers the earliest.
+/// Counts the messages of these rows into how many requests of each flow are `open`: who answers,
+/// answers the earliest.
 fn balance(open: &mut FxHashMap<i64, u32>, trace: &MessageTrace, rows: Range<usize>) {
     for row in rows.filter(|row| trace.call_number(*row).is_none()) {
         let is_request = trace.direction(row) == FROM_CONNECTING;
-        add(open, trace.flow(row), |open| if is_request { open + 1 } else { open.saturating_sub(1) });
+        add(
+            open,
+            trace.flow(row),
+            |open| if is_request { open + 1 } else { open.saturating_sub(1) },
+        );
     }
 }
 
-/// Changes the count of `flow`; one that is nothing is not kept, so that there are as many as are open.
+/// Changes the count of `flow`; one that is nothing is not kept, so that there are as many as are
+/// open.
 fn add(counts: &mut FxHashMap<i64, u32>, flow: i64, change: impl Fn(u32) -> u32) {
     let count = counts.entry(flow).or_default();
     *count = change(*count);
@@ -157,7 +175,8 @@ mod tests {
     use crate::naming::{Namer, Naming};
     use crate::options::Options;
 
-    /// A trace of `calls` calls from clients of two hosts to a server, one after the other, in a data directory.
+    /// A trace of `calls` calls from clients of two hosts to a server, one after the other, in a
+    /// data directory.
     fn directory(calls: i64) -> (tempfile::TempDir, DataDir, MessageTrace) {
         let mut trace = Fixture::new();
         for call in 0..calls {
@@ -178,7 +197,8 @@ mod tests {
             [(0, 4), (1, 1), (1, 100), (10, 4), (10, 7), (10, 8), (11, 16), (50, 8), (50, 99)]
         {
             let (_directory, data, whole) = directory(calls);
-            let mut stretches = Stretches::of(&data, length, &Whole::of(&data, 2, true).unwrap()).unwrap();
+            let mut stretches =
+                Stretches::of(&data, length, &Whole::of(&data, 2, true).unwrap()).unwrap();
             let (mut next, mut count) = (0, 0);
             while let Some(stretch) = stretches.next().unwrap() {
                 let Stretch { trace, first, own } = &*stretch;
@@ -195,8 +215,14 @@ mod tests {
                     let (found, wanted) = (trace.message(row), whole.message(first + row));
                     assert_eq!((found.send_ts, found.src), (wanted.send_ts, wanted.src));
                     assert_eq!(trace.nodes.get(found.src), whole.nodes.get(wanted.src));
-                    assert_eq!(trace.endpoint(found.src_endpoint), whole.endpoint(wanted.src_endpoint));
-                    assert_eq!(trace.endpoint(found.dst_endpoint), whole.endpoint(wanted.dst_endpoint));
+                    assert_eq!(
+                        trace.endpoint(found.src_endpoint),
+                        whole.endpoint(wanted.src_endpoint)
+                    );
+                    assert_eq!(
+                        trace.endpoint(found.dst_endpoint),
+                        whole.endpoint(wanted.dst_endpoint)
+                    );
                 }
                 count += 1;
             }
@@ -207,7 +233,8 @@ mod tests {
 
     #[test]
     fn what_is_known_of_groups_of_rows_is_put_together() {
-        // More rows than a group has; the first request is answered in the second group, another one never.
+        // More rows than a group has; the first request is answered in the second group, another
+        // one never.
         let calls = message_trace::table::GROUP_ROWS as i64 / 2 + 50;
         let mut trace = Fixture::new();
         for call in 0..calls {
@@ -245,11 +272,16 @@ mod tests {
             for row in 0..trace.len() {
                 let text = |naming: &Naming, hop: u32| {
                     let hop = naming.hop_name(hop);
-                    [hop.src, hop.dst, hop.src_port, hop.dst_port].map(|text| naming.text(text).to_owned())
+                    [hop.src, hop.dst, hop.src_port, hop.dst_port]
+                        .map(|text| naming.text(text).to_owned())
                 };
                 let whole = *first as usize + row;
                 assert_eq!(text(&naming, naming.hop(row)), text(&all, all.hop(whole)));
-                assert_eq!(naming.src(row), all.src(whole), "numbers are the same in all stretches");
+                assert_eq!(
+                    naming.src(row),
+                    all.src(whole),
+                    "numbers are the same in all stretches"
+                );
                 assert_eq!(naming.hop(row), all.hop(whole));
             }
         }
@@ -257,13 +289,18 @@ mod tests {
 
     #[test]
     fn answers_to_requests_before_a_stretch_are_not_those_of_requests_in_it() {
-        // Four requests are open on one flow at any time; a flow whose last one is never answered is not in turns.
+        // Four requests are open on one flow at any time; a flow whose last one is never answered
+        // is not in turns.
         for unanswered in [0, 1] {
             let mut trace = Fixture::new();
             for call in 0..60 {
                 trace.send("x", "s", 10 * call, 10 * call + 1).ports(4000, 80).on(1);
                 if call < 60 - unanswered {
-                    trace.send("s", "x", 10 * call + 34, 10 * call + 35).ports(80, 4000).accepting().on(1);
+                    trace
+                        .send("s", "x", 10 * call + 34, 10 * call + 35)
+                        .ports(80, 4000)
+                        .accepting()
+                        .on(1);
                 }
             }
             let whole = trace.trace();
@@ -287,7 +324,8 @@ mod tests {
                         let row = request.or(response).unwrap();
                         let of_all = all.of_message(first + row);
                         let here = |row: Option<usize>| {
-                            row.and_then(|row| row.checked_sub(first)).filter(|row| *row < trace.len())
+                            row.and_then(|row| row.checked_sub(first))
+                                .filter(|row| *row < trace.len())
                         };
                         assert_eq!(request, here(all.request(of_all)), "{length}");
                         assert_eq!(response, here(all.response(of_all)), "{length}");

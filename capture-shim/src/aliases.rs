@@ -41,9 +41,14 @@ pub(crate) unsafe fn dup3(real: types::dup3, old: c_int, new: c_int, flags: c_in
 }
 
 /// # Safety
-/// As `fcntl`. On all architectures that Linux knows, a missing third argument is any value, and one that is
-/// there comes as a whole word.
-pub(crate) unsafe fn fcntl(real: types::fcntl, fd: c_int, command: c_int, argument: c_long) -> c_int {
+/// As `fcntl`. On all architectures that Linux knows, a missing third argument is any value, and
+/// one that is there comes as a whole word.
+pub(crate) unsafe fn fcntl(
+    real: types::fcntl,
+    fd: c_int,
+    command: c_int,
+    argument: c_long,
+) -> c_int {
     // SAFETY: the program's own call.
     let result = unsafe { real(fd, command, argument) };
     if matches!(command, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC) {
@@ -91,8 +96,8 @@ pub(crate) fn is_other(fd: c_int) {
     }
 }
 
-/// Descriptors that came with a message are new whatever their numbers were before: each is described at its
-/// first use.
+/// Descriptors that came with a message are new whatever their numbers were before: each is
+/// described at its first use.
 ///
 /// # Safety
 /// `message` is as the kernel filled it.
@@ -105,7 +110,8 @@ pub(crate) unsafe fn passed(message: *const msghdr) {
     let mut offset = 0;
     while offset + size_of::<cmsghdr>() <= length {
         // SAFETY: the header lies within the control data.
-        let header = unsafe { ptr::read_unaligned(control.cast::<u8>().add(offset).cast::<cmsghdr>()) };
+        let header =
+            unsafe { ptr::read_unaligned(control.cast::<u8>().add(offset).cast::<cmsghdr>()) };
         let size = (header.cmsg_len as usize).min(length - offset);
         if size < size_of::<cmsghdr>() {
             return;
@@ -114,7 +120,8 @@ pub(crate) unsafe fn passed(message: *const msghdr) {
             for index in 0..(size - size_of::<cmsghdr>()) / size_of::<c_int>() {
                 let at = offset + size_of::<cmsghdr>() + index * size_of::<c_int>();
                 // SAFETY: the descriptor lies within the control data.
-                let fd = unsafe { ptr::read_unaligned(control.cast::<u8>().add(at).cast::<c_int>()) };
+                let fd =
+                    unsafe { ptr::read_unaligned(control.cast::<u8>().add(at).cast::<c_int>()) };
                 if fds::get(fd) != Entry::UNKNOWN {
                     lifecycle::forget(fd);
                 }

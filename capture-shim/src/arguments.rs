@@ -1,6 +1,6 @@
-//! The arguments that the program was begun with. A server may write a title over them before it uses its first socket,
-//! so they are kept when the library is loaded. musl hands a constructor no arguments. There the kernel is asked when
-//! the log begins.
+//! The arguments that the program was begun with. A server may write a title over them before it
+//! uses its first socket, so they are kept when the library is loaded. musl hands a constructor no
+//! arguments. There the kernel is asked when the log begins.
 
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char, c_int};
@@ -27,7 +27,8 @@ static KEPT: Once = Once(UnsafeCell::new(Kept { bytes: [0; ARGUMENTS_BYTES], len
 /// To be called by the constructor alone. Under glibc, `arguments` are `count` strings.
 pub(crate) unsafe fn keep(count: c_int, arguments: *const *const c_char) {
     // SAFETY: asks for a name, which only glibc has.
-    let is_glibc = !unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"gnu_get_libc_version".as_ptr()) }.is_null();
+    let is_glibc =
+        !unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"gnu_get_libc_version".as_ptr()) }.is_null();
     if !is_glibc || arguments.is_null() {
         return;
     }
@@ -41,7 +42,9 @@ pub(crate) unsafe fn keep(count: c_int, arguments: *const *const c_char) {
         }
         // SAFETY: a string that the kernel put there.
         let argument = unsafe { CStr::from_ptr(argument) }.to_bytes_with_nul();
-        let Some(room) = kept.bytes.get_mut(kept.length..).filter(|room| !room.is_empty()) else { return };
+        let Some(room) = kept.bytes.get_mut(kept.length..).filter(|room| !room.is_empty()) else {
+            return;
+        };
         let fits = argument.len().min(room.len());
         if let (Some(room), Some(argument)) = (room.get_mut(..fits), argument.get(..fits)) {
             room.copy_from_slice(argument);

@@ -1,6 +1,8 @@
-//! The read and write families: each call's own arguments, turned into what [`crate::transfer`] takes.
+//! The read and write families: each call's own arguments, turned into what [`crate::transfer`]
+//! takes.
 //!
-//! Every function gets libc's own function of the same name first, and then the program's arguments.
+//! Every function gets libc's own function of the same name first, and then the program's
+//! arguments.
 
 use core::ffi::{c_int, c_void};
 use core::ptr;
@@ -14,7 +16,12 @@ use crate::transfer::{self, Buffers};
 /// # Safety
 /// As `read`.
 #[inline(always)]
-pub(crate) unsafe fn read(real: types::read, fd: c_int, buffer: *mut c_void, size: size_t) -> ssize_t {
+pub(crate) unsafe fn read(
+    real: types::read,
+    fd: c_int,
+    buffer: *mut c_void,
+    size: size_t,
+) -> ssize_t {
     // SAFETY: the program's own call.
     unsafe { transfer::receive(fd, buffer.cast(), size, || real(fd, buffer, size)) }
 }
@@ -62,7 +69,12 @@ pub(crate) unsafe fn pread_chk(
 /// # Safety
 /// As `readv`.
 #[inline(always)]
-pub(crate) unsafe fn readv(real: types::readv, fd: c_int, first: *const iovec, count: c_int) -> ssize_t {
+pub(crate) unsafe fn readv(
+    real: types::readv,
+    fd: c_int,
+    first: *const iovec,
+    count: c_int,
+) -> ssize_t {
     // SAFETY: the program's own call.
     unsafe { transfer::receive_vector(fd, buffers(first, count), || real(fd, first, count)) }
 }
@@ -77,7 +89,9 @@ pub(crate) unsafe fn preadv(
     offset: off_t,
 ) -> ssize_t {
     // SAFETY: the program's own call.
-    unsafe { transfer::receive_vector(fd, buffers(first, count), || real(fd, first, count, offset)) }
+    unsafe {
+        transfer::receive_vector(fd, buffers(first, count), || real(fd, first, count, offset))
+    }
 }
 
 /// # Safety
@@ -91,13 +105,22 @@ pub(crate) unsafe fn preadv2(
     flags: c_int,
 ) -> ssize_t {
     // SAFETY: the program's own call.
-    unsafe { transfer::receive_vector(fd, buffers(first, count), || real(fd, first, count, offset, flags)) }
+    unsafe {
+        transfer::receive_vector(fd, buffers(first, count), || {
+            real(fd, first, count, offset, flags)
+        })
+    }
 }
 
 /// # Safety
 /// As `write`.
 #[inline(always)]
-pub(crate) unsafe fn write(real: types::write, fd: c_int, buffer: *const c_void, size: size_t) -> ssize_t {
+pub(crate) unsafe fn write(
+    real: types::write,
+    fd: c_int,
+    buffer: *const c_void,
+    size: size_t,
+) -> ssize_t {
     // SAFETY: the program's own call.
     unsafe { transfer::send(fd, buffer.cast(), size, Address::NONE, || real(fd, buffer, size)) }
 }
@@ -112,15 +135,28 @@ pub(crate) unsafe fn pwrite(
     offset: off_t,
 ) -> ssize_t {
     // SAFETY: the program's own call.
-    unsafe { transfer::send(fd, buffer.cast(), size, Address::NONE, || real(fd, buffer, size, offset)) }
+    unsafe {
+        transfer::send(fd, buffer.cast(), size, Address::NONE, || real(fd, buffer, size, offset))
+    }
 }
 
 /// # Safety
 /// As `writev`.
 #[inline(always)]
-pub(crate) unsafe fn writev(real: types::writev, fd: c_int, first: *const iovec, count: c_int) -> ssize_t {
+pub(crate) unsafe fn writev(
+    real: types::writev,
+    fd: c_int,
+    first: *const iovec,
+    count: c_int,
+) -> ssize_t {
     // SAFETY: the program's own call.
-    unsafe { transfer::send_vector(fd, || (buffers(first, count), Address::NONE), || real(fd, first, count)) }
+    unsafe {
+        transfer::send_vector(
+            fd,
+            || (buffers(first, count), Address::NONE),
+            || real(fd, first, count),
+        )
+    }
 }
 
 /// # Safety
@@ -173,7 +209,9 @@ pub(crate) unsafe fn send(
     flags: c_int,
 ) -> ssize_t {
     // SAFETY: the program's own call.
-    unsafe { transfer::send(fd, buffer.cast(), size, Address::NONE, || real(fd, buffer, size, flags)) }
+    unsafe {
+        transfer::send(fd, buffer.cast(), size, Address::NONE, || real(fd, buffer, size, flags))
+    }
 }
 
 /// # Safety
@@ -191,7 +229,9 @@ pub(crate) unsafe fn sendto(
     let to = Address { start: address, length: length as usize };
     // SAFETY: the program's own call.
     let result = unsafe {
-        transfer::send(fd, buffer.cast(), size, to, || real(fd, buffer, size, flags, address, length))
+        transfer::send(fd, buffer.cast(), size, to, || {
+            real(fd, buffer, size, flags, address, length)
+        })
     };
     if flags & libc::MSG_FASTOPEN != 0 {
         // SAFETY: the program's own address.

@@ -1,9 +1,10 @@
 //! The time: ticks for the records, and anchors that tie ticks to the clocks.
 //!
-//! A tick is a step of the processor's cycle counter, halved until it is about a nanosecond, but only where the
-//! kernel itself keeps its time by that counter; elsewhere it is a nanosecond of `CLOCK_MONOTONIC`, which the vDSO
-//! gives without a system call but for twice the price. Nobody has to know the counter's rate: readers find it
-//! between two anchors, and correct it at every further one.
+//! A tick is a step of the processor's cycle counter, halved until it is about a nanosecond, but
+//! only where the kernel itself keeps its time by that counter; elsewhere it is a nanosecond of
+//! `CLOCK_MONOTONIC`, which the vDSO gives without a system call but for twice the price. Nobody
+//! has to know the counter's rate: readers find it between two anchors, and correct it at every
+//! further one.
 
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
@@ -13,8 +14,9 @@ use socket_log::layout::{ANCHOR_REACH, Anchor, tick};
 use crate::environment::{self, Clock};
 use crate::{raw, shifted};
 
-/// 0: ticks are nanoseconds of `CLOCK_MONOTONIC`. Else one more than the bits by which the counter is shifted.
-/// Chosen by the constructor and kept by all children, so that a child's ticks never mix two clocks.
+/// 0: ticks are nanoseconds of `CLOCK_MONOTONIC`. Else one more than the bits by which the counter
+/// is shifted. Chosen by the constructor and kept by all children, so that a child's ticks never
+/// mix two clocks.
 static CYCLES: AtomicU32 = AtomicU32::new(0);
 
 /// How soon, in ticks, a log whose ticks are cycles has its second anchor.
@@ -24,7 +26,8 @@ const FIRST_REACH: u64 = 1 << 17;
 pub(crate) fn description() -> (u32, u32) {
     match CYCLES.load(Relaxed) {
         0 if !shifted::is_on() => (tick::MONOTONIC, 0),
-        // True nanoseconds, whose rate on a clock that runs at another is to be found like that of cycles.
+        // True nanoseconds, whose rate on a clock that runs at another is to be found like that of
+        // cycles.
         0 => (tick::CYCLES, 0),
         shifted => (tick::CYCLES, shifted - 1),
     }
@@ -41,8 +44,9 @@ pub(crate) fn now() -> u64 {
 
 /// How far records may go from an anchor at `ticks`, in a log that began at `start`.
 ///
-/// Cycles are turned into time at the rate found between anchors, so no more time is bridged without one than lies
-/// behind it: also in a process that is killed, the last record's time is as good as the reading of the anchors.
+/// Cycles are turned into time at the rate found between anchors, so no more time is bridged
+/// without one than lies behind it: also in a process that is killed, the last record's time is as
+/// good as the reading of the anchors.
 #[inline]
 pub(crate) fn reach(start: u64, ticks: u64) -> u32 {
     match CYCLES.load(Relaxed) {
@@ -52,8 +56,9 @@ pub(crate) fn reach(start: u64, ticks: u64) -> u32 {
     }
 }
 
-/// All clocks at one moment, which is that of the reading of `CLOCK_REALTIME`; the other two are read on both sides
-/// of it. The tightest of a few tries, since a thread can be interrupted in between.
+/// All clocks at one moment, which is that of the reading of `CLOCK_REALTIME`; the other two are
+/// read on both sides of it. The tightest of a few tries, since a thread can be interrupted in
+/// between.
 pub(crate) fn anchor() -> Anchor {
     let mut best = try_anchor();
     for _ in 0..3 {
@@ -100,7 +105,8 @@ pub(crate) fn choose() {
     }
     let cycles = counter::read_in_order().saturating_sub(first);
     let mut shift = 0;
-    // Not more than about 1.4 ticks a nanosecond: ANCHOR_REACH is then at least 0.7 s, and at most twice that.
+    // Not more than about 1.4 ticks a nanosecond: ANCHOR_REACH is then at least 0.7 s, and at most
+    // twice that.
     while elapsed > 0 && (cycles >> shift) * 10 > elapsed as u64 * 14 && shift < 8 {
         shift += 1;
     }
@@ -124,8 +130,8 @@ mod counter {
     /// Its value. The processor may read it some instructions early.
     #[inline(always)]
     pub(super) fn read() -> u64 {
-        // SAFETY: every x86-64 processor has it, and Linux lets programs read it (one that asked the kernel not to,
-        // by PR_SET_TSC, gets the signal it asked for from the vDSO as well).
+        // SAFETY: every x86-64 processor has it, and Linux lets programs read it (one that asked
+        // the kernel not to, by PR_SET_TSC, gets the signal it asked for from the vDSO as well).
         unsafe { _rdtsc() }
     }
 
@@ -167,8 +173,8 @@ mod counter {
 #[inline(always)]
 fn nanoseconds(clock: libc::clockid_t) -> i64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: libc fills the struct. It was bound when the library was loaded, and both clocks always exist, so
-    // `errno` stays as it is.
+    // SAFETY: libc fills the struct. It was bound when the library was loaded, and both clocks
+    // always exist, so `errno` stays as it is.
     unsafe { libc::clock_gettime(clock, &mut time) };
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }

@@ -1,7 +1,7 @@
 //! Datagrams: size, checksum and peer of each, whichever call moved it.
 //!
-//! The checksum is what finds a datagram at the other end, where order and number prove nothing. It is made of
-//! the caller's own buffers behind the call, so it delays nothing that others wait for.
+//! The checksum is what finds a datagram at the other end, where order and number prove nothing. It
+//! is made of the caller's own buffers behind the call, so it delays nothing that others wait for.
 
 use core::ffi::c_int;
 
@@ -98,7 +98,8 @@ pub(crate) unsafe fn sent(
     }
 }
 
-/// Whether a socket without a name of its own choice, which is judged by where it first sends to, is recorded.
+/// Whether a socket without a name of its own choice, which is judged by where it first sends to,
+/// is recorded.
 ///
 /// # Safety
 /// `to` is readable.

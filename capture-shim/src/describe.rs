@@ -1,7 +1,7 @@
 //! Making a descriptor's acquaintance: asks the kernel what it is, numbers its flow and logs both.
 //!
-//! Descriptors arrive from everywhere (inherited, passed by another process, made out of our sight), so this
-//! runs for each at its first use, besides at the calls that make sockets.
+//! Descriptors arrive from everywhere (inherited, passed by another process, made out of our
+//! sight), so this runs for each at its first use, besides at the calls that make sockets.
 
 use core::ffi::c_int;
 
@@ -14,7 +14,8 @@ use crate::options::options;
 use crate::text::{PATH, Scratch};
 use crate::{clock, lifecycle, positions, raw, remembered, start, watch};
 
-/// Asks for the kernel's id of a socket's network namespace, of Linux 5.14 on; before, it is an error without effect.
+/// Asks for the kernel's id of a socket's network namespace, of Linux 5.14 on; before, it is an
+/// error without effect.
 const SO_NETNS_COOKIE: c_int = 71;
 
 /// A socket's name, as the kernel wrote it.
@@ -68,7 +69,9 @@ impl Name {
         if !address.is_null() {
             self.length = length.min(self.bytes.len());
             // SAFETY: the length is within both.
-            unsafe { self.bytes.as_mut_ptr().copy_from_nonoverlapping(address.cast(), self.length) };
+            unsafe {
+                self.bytes.as_mut_ptr().copy_from_nonoverlapping(address.cast(), self.length)
+            };
         }
     }
 
@@ -95,7 +98,8 @@ impl Name {
     /// The port of an internet address.
     fn port(&self) -> Option<u16> {
         let [_, _, high, low, ..] = self.bytes;
-        matches!(self.family(), libc::AF_INET | libc::AF_INET6).then_some(u16::from_be_bytes([high, low]))
+        matches!(self.family(), libc::AF_INET | libc::AF_INET6)
+            .then_some(u16::from_be_bytes([high, low]))
     }
 
     /// Whether it is the name of a socket that is bound: an internet address without a port is not.
@@ -114,10 +118,12 @@ pub(crate) fn resolve(fd: c_int, entry: Entry) -> Entry {
     if entry.is_doubtful() { verify(fd, entry) } else { entry }
 }
 
-/// What `fd` is, which is `entry` as far as the table knows: asks the kernel whether it still is that socket.
+/// What `fd` is, which is `entry` as far as the table knows: asks the kernel whether it still is
+/// that socket.
 ///
-/// A number that was closed and given out again, both out of sight, looks as before. To ask at each message would
-/// cost more than all else, so it is asked where a flow begins, and where bytes come behind a stream's end.
+/// A number that was closed and given out again, both out of sight, looks as before. To ask at each
+/// message would cost more than all else, so it is asked where a flow begins, and where bytes come
+/// behind a stream's end.
 #[cold]
 #[inline(never)]
 pub(crate) fn verify(fd: c_int, entry: Entry) -> Entry {
@@ -148,7 +154,8 @@ fn find(fd: c_int) -> Entry {
         },
         Err(error) => {
             // Only a descriptor that is open and no socket is worth remembering.
-            let state = if -error as c_int == libc::ENOTSOCK { log::state_of_table() } else { None };
+            let state =
+                if -error as c_int == libc::ENOTSOCK { log::state_of_table() } else { None };
             let found = state.map(|state| fds::replace(state, fd, Entry::UNKNOWN, Entry::OTHER));
             return found.and_then(Result::err).unwrap_or(Entry::OTHER);
         }
@@ -182,7 +189,8 @@ fn name_found(writer: Writer, fd: c_int, entry: Entry) {
     name(writer, fd, entry, role, &local, &peer);
 }
 
-/// Calls `with` for the descriptors that are open, of those that can be remembered, until it returns true; whether it did.
+/// Calls `with` for the descriptors that are open, of those that can be remembered, until it
+/// returns true; whether it did.
 fn any_open(mut with: impl FnMut(c_int) -> bool) -> bool {
     const PIECE: usize = 512;
     const { assert!(PIECE * size_of::<libc::pollfd>() <= PATH) };
@@ -254,7 +262,8 @@ pub(crate) struct Nature {
 
 impl Nature {
     /// Nothing is known.
-    pub(crate) const UNKNOWN: Nature = Nature { domain: 0, kind: 0, protocol: 0, cookie: 0, namespace: 0 };
+    pub(crate) const UNKNOWN: Nature =
+        Nature { domain: 0, kind: 0, protocol: 0, cookie: 0, namespace: 0 };
 
     /// Of a socket made with these arguments.
     pub(crate) fn made(domain: c_int, kind: c_int, protocol: c_int) -> Nature {
@@ -280,12 +289,18 @@ impl Nature {
 }
 
 /// Numbers the flow of a socket that is new to this process, logs it and enters it into the table.
-pub(crate) fn adopt(writer: Writer, fd: c_int, origin: Origin, listener: u32, nature: &Nature) -> Entry {
+pub(crate) fn adopt(
+    writer: Writer,
+    fd: c_int,
+    origin: Origin,
+    listener: u32,
+    nature: &Nature,
+) -> Entry {
     number_flow(writer, fd, origin, listener, true, nature)
 }
 
-/// Numbers another flow of a socket that had one, whose connection has ended. The new one goes without the kernel's id,
-/// by which both would pass for the same.
+/// Numbers another flow of a socket that had one, whose connection has ended. The new one goes
+/// without the kernel's id, by which both would pass for the same.
 pub(crate) fn adopt_again(writer: Writer, fd: c_int) -> Entry {
     number_flow(writer, fd, Origin::Socket, 0, false, &Nature::UNKNOWN)
 }
@@ -354,8 +369,8 @@ fn watched(entry: Entry) -> Entry {
     if options().watches(entry.kind()) { entry.watched() } else { entry }
 }
 
-/// Whether a socket that is new here may be one that the user wants: of one without ends that decide, it is not
-/// known yet.
+/// Whether a socket that is new here may be one that the user wants: of one without ends that
+/// decide, it is not known yet.
 fn is_selected(fd: c_int, domain: c_int, origin: Origin) -> bool {
     if !options().filters_ports() {
         return true;
@@ -364,14 +379,17 @@ fn is_selected(fd: c_int, domain: c_int, origin: Origin) -> bool {
         return false;
     }
     let peer = Name::peer(fd);
-    !matches!(origin, Origin::Accept | Origin::Found) || !peer.is_known() || selects(&Name::local(fd), &peer)
+    !matches!(origin, Origin::Accept | Origin::Found)
+        || !peer.is_known()
+        || selects(&Name::local(fd), &peer)
 }
 
 fn selects(local: &Name, peer: &Name) -> bool {
     [local, peer].into_iter().filter_map(Name::port).any(|port| options().selects(port))
 }
 
-/// Whether a flow of these ends is one that the user wants. One that is not becomes a plain file to the hooks.
+/// Whether a flow of these ends is one that the user wants. One that is not becomes a plain file to
+/// the hooks.
 pub(crate) fn stays(writer: Writer, fd: c_int, entry: Entry, local: &Name, peer: &Name) -> bool {
     let stays = !options().filters_ports() || selects(local, peer);
     if !stays {
@@ -393,13 +411,16 @@ pub(crate) struct Call {
 /// Logs what the ends of `fd`'s flow are called.
 pub(crate) fn name(writer: Writer, fd: c_int, entry: Entry, role: Role, local: &Name, peer: &Name) {
     // A stream that is only bound may yet listen or connect.
-    if (role != Role::Bind || entry.kind() == Kind::Datagram) && !stays(writer, fd, entry, local, peer) {
+    if (role != Role::Bind || entry.kind() == Kind::Datagram)
+        && !stays(writer, fd, entry, local, peer)
+    {
         return;
     }
     log_names(writer, fd, entry, (role, None), local, peer);
 }
 
-/// The same of a flow on which a connection was made, or is under way, by a `call` at so many ticks, where that is known.
+/// The same of a flow on which a connection was made, or is under way, by a `call` at so many
+/// ticks, where that is known.
 pub(crate) fn connected(
     writer: Writer,
     fd: c_int,
@@ -430,9 +451,13 @@ fn log_names(
     let peer_pid = if of_unix { peer_pid(fd) } else { 0 };
     remembered::name(fd, local, peer, role == Role::Listen);
     let now = clock::now();
-    let connect = call.map(|Call { at, under_way }| Connect { took: now.saturating_sub(at), under_way });
+    let connect =
+        call.map(|Call { at, under_way }| Connect { took: now.saturating_sub(at), under_way });
     let [own, other] = [local, peer].map(Name::as_bytes);
-    writer.names(encode::endpoints_parts(now, entry.flow(), role, own, other, peer_pid, connect), now);
+    writer.names(
+        encode::endpoints_parts(now, entry.flow(), role, own, other, peer_pid, connect),
+        now,
+    );
     // Fails when the descriptor was closed or named meanwhile, and then there is nothing to do.
     let _ = fds::replace(writer.state(), fd, entry, entry.named());
 }

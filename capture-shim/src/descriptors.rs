@@ -1,8 +1,9 @@
 //! Calls that give the program a descriptor which is no socket of its own making.
 //!
-//! A number that the kernel gives out anew was closed before. Where that happened out of sight (inline assembly,
-//! libc's own files, io_uring), the table still says what the number was, and bytes would be logged on the wrong
-//! flow. So every call that gives a descriptor forgets what its number was, at the price of a load.
+//! A number that the kernel gives out anew was closed before. Where that happened out of sight
+//! (inline assembly, libc's own files, io_uring), the table still says what the number was, and
+//! bytes would be logged on the wrong flow. So every call that gives a descriptor forgets what its
+//! number was, at the price of a load.
 
 use core::ffi::{c_char, c_int};
 

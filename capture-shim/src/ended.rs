@@ -1,8 +1,9 @@
-//! Threads that end: the rest of a chunk that one leaves is for the next that begins, so that a program of many short
-//! threads does not need a chunk for each.
+//! Threads that end: the rest of a chunk that one leaves is for the next that begins, so that a
+//! program of many short threads does not need a chunk for each.
 //!
-//! A thread's end is told by a destructor of thread-specific data. That is the one way which sees a return, an exit and
-//! a cancellation alike, and, unlike thread-local storage of a language, allocates nothing.
+//! A thread's end is told by a destructor of thread-specific data. That is the one way which sees a
+//! return, an exit and a cancellation alike, and, unlike thread-local storage of a language,
+//! allocates nothing.
 
 use core::ffi::{c_int, c_uint, c_void};
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -14,7 +15,8 @@ use crate::options::options;
 use crate::state::{self, State};
 use crate::{recycle, tls};
 
-/// How many chunks are kept for others. A program seldom has more threads that end before another begins.
+/// How many chunks are kept for others. A program seldom has more threads that end before another
+/// begins.
 pub(crate) const LEAVINGS: usize = 64;
 /// How many bytes of a chunk must be left for it to be worth it.
 const WORTH: usize = 1024;
@@ -28,7 +30,8 @@ static KEY: AtomicU32 = AtomicU32::new(0);
 
 /// Asks libc to tell of the end of threads.
 pub(crate) fn watch() {
-    // SAFETY: asks for names. They are not in all versions of libc's own file, so they must not be needed.
+    // SAFETY: asks for names. They are not in all versions of libc's own file, so they must not be
+    // needed.
     let (create, set) = unsafe {
         (
             libc::dlsym(libc::RTLD_DEFAULT, c"pthread_key_create".as_ptr()),
@@ -52,7 +55,12 @@ pub(crate) fn expect_end() {
     let set = SET.load(Relaxed);
     if !set.is_null() {
         // SAFETY: the function's type as documented; any value but null will do.
-        unsafe { core::mem::transmute::<*mut c_void, Set>(set)(KEY.load(Relaxed), (&raw const KEY).cast()) };
+        unsafe {
+            core::mem::transmute::<*mut c_void, Set>(set)(
+                KEY.load(Relaxed),
+                (&raw const KEY).cast(),
+            )
+        };
     }
 }
 
@@ -77,7 +85,10 @@ unsafe extern "C" fn on_end(_: *mut c_void) {
 pub(crate) fn leave(state: &State, cursor: usize) {
     let used = cursor % CHUNK_BYTES;
     if used != 0 && CHUNK_BYTES - used >= WORTH {
-        let _ = state.leavings.iter().any(|place| place.compare_exchange(0, cursor, AcqRel, Relaxed).is_ok());
+        let _ = state
+            .leavings
+            .iter()
+            .any(|place| place.compare_exchange(0, cursor, AcqRel, Relaxed).is_ok());
     }
 }
 

@@ -1,4 +1,5 @@
-//! What the user chose. Read once, at load; [`crate::inherit`] sees to it that other programs find it too.
+//! What the user chose. Read once, at load; [`crate::inherit`] sees to it that other programs find
+//! it too.
 
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char, c_int, c_void};
@@ -58,7 +59,8 @@ static SETTINGS: Once = Once(UnsafeCell::new(Settings {
 
 /// The choices.
 pub(crate) fn settings() -> &'static Settings {
-    // SAFETY: nobody writes any more once the constructor has run, and it takes no reference while it writes.
+    // SAFETY: nobody writes any more once the constructor has run, and it takes no reference while
+    // it writes.
     unsafe { &*SETTINGS.0.get() }
 }
 
@@ -73,7 +75,8 @@ pub(crate) fn present() -> *const *const c_char {
     unsafe { (&raw const environ).read() }
 }
 
-/// Reads the choices. False when there is no path of the data directory, or it is too long to be used.
+/// Reads the choices. False when there is no path of the data directory, or it is too long to be
+/// used.
 pub(crate) fn read() -> bool {
     let mut directory = Text::new();
     directory.push(DIRECTORY);
@@ -113,7 +116,8 @@ pub(crate) fn read() -> bool {
     usable
 }
 
-/// Appends `path` as an absolute one. Nothing, where it depends on a working directory that has no path (any more).
+/// Appends `path` as an absolute one. Nothing, where it depends on a working directory that has no
+/// path (any more).
 fn absolute(to: &mut Text<LONGEST>, path: &[u8]) {
     if path.first() != Some(&b'/') {
         let before = to.as_bytes().len();
@@ -148,7 +152,8 @@ pub(crate) enum Clock {
     Trusted,
     /// Nanoseconds (`monotonic`).
     Monotonic,
-    /// Cycles wherever their counter is steady (`cycles`): for tests, since it may be out of step between processors.
+    /// Cycles wherever their counter is steady (`cycles`): for tests, since it may be out of step
+    /// between processors.
     Cycles,
 }
 
@@ -166,8 +171,9 @@ pub(crate) fn own_path() -> &'static [u8] {
     settings().library.as_bytes().get(PRELOAD.len()..).unwrap_or(&[])
 }
 
-/// Why the dynamic linker of a program that begins here could not open this library: an error of the kernel's, or 0. Behind
-/// `chroot`, or for another user, its path may lead nowhere, and the linker would tell the user of the program so.
+/// Why the dynamic linker of a program that begins here could not open this library: an error of
+/// the kernel's, or 0. Behind `chroot`, or for another user, its path may lead nowhere, and the
+/// linker would tell the user of the program so.
 pub(crate) fn refusal() -> c_int {
     let path = &settings().library;
     if path.as_bytes().len() <= PRELOAD.len() {

@@ -1,5 +1,5 @@
-//! Other programs: in the place of this one, or in a child of its own. Each is given an environment in which it is
-//! recorded too.
+//! Other programs: in the place of this one, or in a child of its own. Each is given an environment
+//! in which it is recorded too.
 
 use core::ffi::{c_char, c_int, c_void};
 
@@ -13,8 +13,8 @@ use crate::process::{event, set_progress};
 use crate::unseen::{self, Program};
 use crate::{descriptors, environment};
 
-/// Runs another program in the place of this one, which will load this library unless that was `refused`. Comes back only
-/// if that fails.
+/// Runs another program in the place of this one, which will load this library unless that was
+/// `refused`. Comes back only if that fails.
 pub(crate) fn replace(program: &Program, refused: c_int, call: impl FnOnce() -> c_int) -> c_int {
     let said = unseen::becomes(program, refused);
     event(ProcessEvent::Exec, 0);
@@ -97,8 +97,9 @@ pub(crate) unsafe fn spawn(
     let (mut complete, refused) = (Complete::new(), environment::refusal());
     let mut pid = 0;
     // SAFETY: the program's own call and environment; a null place for the pid is allowed.
-    let result =
-        unsafe { real(&mut pid, path, actions, attributes, arguments, complete.of(variables, refused)) };
+    let result = unsafe {
+        real(&mut pid, path, actions, attributes, arguments, complete.of(variables, refused))
+    };
     if result == 0 {
         if !child.is_null() {
             // SAFETY: the program's place for the pid.
@@ -123,8 +124,9 @@ pub(crate) unsafe fn pidfd_spawn(
 ) -> c_int {
     let (mut complete, refused) = (Complete::new(), environment::refusal());
     // SAFETY: the program's own call and environment.
-    let result =
-        unsafe { real(child, path, actions, attributes, arguments, complete.of(variables, refused)) };
+    let result = unsafe {
+        real(child, path, actions, attributes, arguments, complete.of(variables, refused))
+    };
     match result {
         0 => {
             // SAFETY: libc has just written the child's descriptor.

@@ -1,5 +1,6 @@
-//! Children that use sockets and can make no log: nobody else would tell of them, so they count themselves, in memory that
-//! they share with the process that made them, and that one's log has the count.
+//! Children that use sockets and can make no log: nobody else would tell of them, so they count
+//! themselves, in memory that they share with the process that made them, and that one's log has
+//! the count.
 
 use core::ptr;
 use core::sync::atomic::AtomicPtr;
@@ -8,7 +9,8 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use crate::{log, raw, spares};
 
-/// The count of the nearest process above that has a log, which is shared with its children; null where there is none.
+/// The count of the nearest process above that has a log, which is shared with its children; null
+/// where there is none.
 static NEAREST: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
 
 /// The process is about to make a child.

@@ -1,8 +1,10 @@
-//! The descriptor table: what each descriptor of the process is, in one word that is read without a lock.
+//! The descriptor table: what each descriptor of the process is, in one word that is read without a
+//! lock.
 //!
-//! That a descriptor is no socket is an answer like any other, so a plain file costs one load and one compare.
-//! Zero means that nobody has looked yet: the table begins as zeros, is zeroed again in a child, and a closed
-//! descriptor's word is zeroed before the kernel can give its number to something else.
+//! That a descriptor is no socket is an answer like any other, so a plain file costs one load and
+//! one compare. Zero means that nobody has looked yet: the table begins as zeros, is zeroed again
+//! in a child, and a closed descriptor's word is zeroed before the kernel can give its number to
+//! something else.
 
 use core::ffi::c_int;
 use core::ptr;
@@ -36,8 +38,8 @@ pub(crate) fn is_captured(domain: c_int) -> bool {
     DOMAINS.contains(&domain)
 }
 
-/// A descriptor's word: kind in the low 8 bits, flags in the next 8, a part of the kernel's id of the socket in the
-/// next 16, flow in the high 32.
+/// A descriptor's word: kind in the low 8 bits, flags in the next 8, a part of the kernel's id of
+/// the socket in the next 16, flow in the high 32.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry(u64);
 
@@ -50,9 +52,11 @@ impl Entry {
     const NAMED: u64 = 1 << 8;
     /// Flag: more is recorded of it than its messages.
     const WATCHED: u64 = 1 << 9;
-    /// Flag: its stream has ended, so more bytes from this number mean that it names another socket now.
+    /// Flag: its stream has ended, so more bytes from this number mean that it names another socket
+    /// now.
     const ENDED: u64 = 1 << 10;
-    /// Flag: a receive of nothing is the end of the connection (`SOCK_SEQPACKET`), and no empty datagram.
+    /// Flag: a receive of nothing is the end of the connection (`SOCK_SEQPACKET`), and no empty
+    /// datagram.
     const ENDS: u64 = 1 << 11;
     /// Two bits: which of [`DOMAINS`] it is of.
     const DOMAIN: u32 = 12;
@@ -103,7 +107,8 @@ impl Entry {
         Entry(self.0 | Entry::WATCHED)
     }
 
-    /// Whether a receive of nothing is the end of its connection, though it keeps the bounds of messages.
+    /// Whether a receive of nothing is the end of its connection, though it keeps the bounds of
+    /// messages.
     #[inline(always)]
     pub(crate) fn has_end(self) -> bool {
         self.0 & Entry::ENDS != 0
@@ -156,7 +161,9 @@ static TABLE: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
 
 /// Maps the table; false when there is no memory.
 pub(crate) fn create() -> bool {
-    let Some(memory) = state::private_to_process(LIMIT * size_of::<AtomicU64>()) else { return false };
+    let Some(memory) = state::private_to_process(LIMIT * size_of::<AtomicU64>()) else {
+        return false;
+    };
     TABLE.store(memory.cast(), Relaxed);
     true
 }

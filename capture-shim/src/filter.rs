@@ -1,8 +1,8 @@
-//! What a seccomp filter says of a system call: the kernel's classic packet filter, as far as it decides on system
-//! calls, worked through step by step.
+//! What a seccomp filter says of a system call: the kernel's classic packet filter, as far as it
+//! decides on system calls, worked through step by step.
 //!
-//! A program that restricts itself hands its filter to the kernel through a hook. Working through a copy of it tells
-//! which calls of ours it lets pass, where to try would be the program's death.
+//! A program that restricts itself hands its filter to the kernel through a hook. Working through a
+//! copy of it tells which calls of ours it lets pass, where to try would be the program's death.
 
 use libc::sock_filter;
 
@@ -11,8 +11,9 @@ pub(crate) const LONGEST: usize = 4096;
 /// The words that a filter can keep.
 const MEMORY: usize = 16;
 
-/// A system call, in the words that filters look at: number, architecture, the calling instruction's address, and
-/// the six arguments, each of the last seven in two words, the low one first.
+/// A system call, in the words that filters look at: number, architecture, the calling
+/// instruction's address, and the six arguments, each of the last seven in two words, the low one
+/// first.
 pub(crate) struct Call([u32; 16]);
 
 #[cfg(target_arch = "x86_64")]
@@ -27,14 +28,16 @@ impl Call {
         let own = Call::new as *const () as usize;
         words[0] = number as u32;
         words[1] = ARCHITECTURE;
-        for (pair, value) in words[2..].chunks_exact_mut(2).zip([&own].into_iter().chain(arguments)) {
+        for (pair, value) in words[2..].chunks_exact_mut(2).zip([&own].into_iter().chain(arguments))
+        {
             pair.copy_from_slice(&[*value as u32, (*value >> 32) as u32]);
         }
         Call(words)
     }
 }
 
-/// What the filter returns: a `SECCOMP_RET_` word. `None` for one that the kernel would not have taken.
+/// What the filter returns: a `SECCOMP_RET_` word. `None` for one that the kernel would not have
+/// taken.
 pub(crate) fn run(filter: &[sock_filter], call: &Call) -> Option<u32> {
     let (mut a, mut x) = (0u32, 0u32);
     let mut memory = [0u32; MEMORY];
@@ -46,7 +49,8 @@ pub(crate) fn run(filter: &[sock_filter], call: &Call) -> Option<u32> {
         at += 1;
         // The low three bits are the class.
         match code & 7 {
-            // Loads: absolute, immediate, from memory, the length; by other ways there is nothing to load.
+            // Loads: absolute, immediate, from memory, the length; by other ways there is nothing
+            // to load.
             class @ (libc::BPF_LD | libc::BPF_LDX) => {
                 let value = match code & 0xe0 {
                     libc::BPF_ABS if k % 4 == 0 => *call.0.get(k as usize / 4)?,

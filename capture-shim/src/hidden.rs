@@ -1,8 +1,8 @@
-//! Calls of libc's that move bytes out of sight (its resolver, its files, the system's log): which, when, how long
-//! and with what result.
+//! Calls of libc's that move bytes out of sight (its resolver, its files, the system's log): which,
+//! when, how long and with what result.
 //!
-//! Their own sends and receives go from within libc straight to the kernel. What can be known is that a thread was
-//! held up there; what was asked, and of whom, is payload and is not looked at.
+//! Their own sends and receives go from within libc straight to the kernel. What can be known is
+//! that a thread was held up there; what was asked, and of whom, is payload and is not looked at.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
@@ -41,7 +41,8 @@ pub(crate) fn timed<R: Outcome>(api: Api, call: impl FnOnce() -> R) -> R {
     on_flow(api, 0, call)
 }
 
-/// Whether `host` is none, or an address in digits: then nobody is asked. Of a name nothing is kept.
+/// Whether `host` is none, or an address in digits: then nobody is asked. Of a name nothing is
+/// kept.
 fn asks_nobody(host: *const c_char) -> bool {
     if host.is_null() {
         return true;

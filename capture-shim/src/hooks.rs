@@ -1,10 +1,12 @@
-//! The one list of what is interposed. It drives the exports, their resolution and the types of both.
+//! The one list of what is interposed. It drives the exports, their resolution and the types of
+//! both.
 //!
-//! Each line is `name | its other names: (arguments) -> result => handler`. A handler of the first part gets libc's
-//! own function of the very name that was called, and then the program's arguments; one of the second part gets the
-//! program's call as a closure, since it needs to know nothing of the arguments. Libc's functions are found when the
-//! library is loaded, before the program runs: looking for one later could land in a signal handler, or in an
-//! allocator that is not yet ready. One that libc does not have (but a library loaded later may) is looked for at
+//! Each line is `name | its other names: (arguments) -> result => handler`. A handler of the first
+//! part gets libc's own function of the very name that was called, and then the program's
+//! arguments; one of the second part gets the program's call as a closure, since it needs to know
+//! nothing of the arguments. Libc's functions are found when the library is loaded, before the
+//! program runs: looking for one later could land in a signal handler, or in an allocator that is
+//! not yet ready. One that libc does not have (but a library loaded later may) is looked for at
 //! each call.
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_uchar, c_uint, c_ulong, c_void};
@@ -13,15 +15,15 @@ use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::Relaxed;
 
 use libc::{
-    FILE, epoll_event, fd_set, iovec, loff_t, mmsghdr, msghdr, off_t, pid_t, pollfd, rlimit, sigset_t,
-    size_t, sockaddr, socklen_t, ssize_t, termios, timespec, timeval, uid_t, winsize,
+    FILE, epoll_event, fd_set, iovec, loff_t, mmsghdr, msghdr, off_t, pid_t, pollfd, rlimit,
+    sigset_t, size_t, sockaddr, socklen_t, ssize_t, termios, timespec, timeval, uid_t, winsize,
 };
 use socket_log::api::Api;
 
 use crate::variadic::VaList;
 use crate::{
-    aliases, calls, descriptors, execute, hidden, lifecycle, process, raw, receive, rights, send, stdio,
-    syscall, thread, waits,
+    aliases, calls, descriptors, execute, hidden, lifecycle, process, raw, receive, rights, send,
+    stdio, syscall, thread, waits,
 };
 
 /// A function of libc's, by name.
@@ -42,8 +44,8 @@ impl Function {
         if address.is_null() { self.resolve() } else { address }
     }
 
-    /// Finds it. Called by a hook only before this library's constructor ran (another library's did first), and
-    /// where libc lacks the function.
+    /// Finds it. Called by a hook only before this library's constructor ran (another library's did
+    /// first), and where libc lacks the function.
     #[cold]
     fn resolve(&self) -> *mut c_void {
         // SAFETY: the name ends with a zero byte.
@@ -312,7 +314,8 @@ handled {
 }
 
 wrapped {
-    // Calls that give a descriptor: what the table says of its number is of another, long closed out of sight.
+    // Calls that give a descriptor: what the table says of its number is of another, long closed
+    // out of sight.
     open | open64 | __open | __open64: (path: *const c_char, flags: c_int, mode: c_uint) -> c_int
         => descriptors::made();
     openat | openat64: (directory: c_int, path: *const c_char, flags: c_int, mode: c_uint) -> c_int

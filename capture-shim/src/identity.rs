@@ -1,8 +1,9 @@
-//! Who the calling thread and its process are, also where the program has given up asking the kernel.
+//! Who the calling thread and its process are, also where the program has given up asking the
+//! kernel.
 //!
-//! Libc knows the id of each thread: the kernel wrote it there when the thread or the process was made. It has no
-//! function that tells it without a system call, but a mutex that can be locked twice by one thread has to keep who
-//! has locked it.
+//! Libc knows the id of each thread: the kernel wrote it there when the thread or the process was
+//! made. It has no function that tells it without a system call, but a mutex that can be locked
+//! twice by one thread has to keep who has locked it.
 
 use core::mem::MaybeUninit;
 use core::sync::atomic::AtomicU32;
@@ -12,8 +13,8 @@ use crate::raw;
 
 /// Which word of such a mutex is its owner's id; 0 where that was not found out.
 static OWNER: AtomicU32 = AtomicU32::new(0);
-/// The process, its parent and its user, as far as they were asked for: what a child that may not ask knows of its
-/// parent.
+/// The process, its parent and its user, as far as they were asked for: what a child that may not
+/// ask knows of its parent.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 static PARENT: AtomicU32 = AtomicU32::new(0);
 static USER: AtomicU32 = AtomicU32::new(0);
@@ -24,11 +25,14 @@ const WORDS: usize = size_of::<libc::pthread_mutex_t>() / 4;
 fn locked() -> Option<[u32; WORDS]> {
     let mut attributes = MaybeUninit::<libc::pthread_mutexattr_t>::uninit();
     let mut mutex = MaybeUninit::<libc::pthread_mutex_t>::zeroed();
-    // SAFETY: in the order that libc wants, on memory of the types that it wants. Nobody else has the mutex, so
-    // nothing waits and no system call is made.
+    // SAFETY: in the order that libc wants, on memory of the types that it wants. Nobody else has
+    // the mutex, so nothing waits and no system call is made.
     unsafe {
         if libc::pthread_mutexattr_init(attributes.as_mut_ptr()) != 0
-            || libc::pthread_mutexattr_settype(attributes.as_mut_ptr(), libc::PTHREAD_MUTEX_RECURSIVE) != 0
+            || libc::pthread_mutexattr_settype(
+                attributes.as_mut_ptr(),
+                libc::PTHREAD_MUTEX_RECURSIVE,
+            ) != 0
             || libc::pthread_mutex_init(mutex.as_mut_ptr(), attributes.as_ptr()) != 0
             || libc::pthread_mutex_lock(mutex.as_mut_ptr()) != 0
         {

@@ -1,14 +1,15 @@
 //! Seeing to it that the programs which this one starts are recorded too.
 //!
-//! They find the user's choices in their environment: where a program gives another an environment of its own making,
-//! the hooks of `exec` and `spawn` add what is missing.
+//! They find the user's choices in their environment: where a program gives another an environment
+//! of its own making, the hooks of `exec` and `spawn` add what is missing.
 
 use core::ffi::{CStr, c_char, c_int};
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 
 use crate::environment::{
-    DIRECTORY, HOST, OPTIONS, PRELOAD, directory, environ, find, host, option, own_path, present, settings,
+    DIRECTORY, HOST, OPTIONS, PRELOAD, directory, environ, find, host, option, own_path, present,
+    settings,
 };
 use crate::lineage::{self, ANCESTORS};
 use crate::{identity, raw, tls};
@@ -16,11 +17,12 @@ use crate::{identity, raw, tls};
 /// How many variables [`Complete`] may add, with the null pointer behind them.
 const ADDED: usize = 4 + OPTIONS.len() + 1;
 
-/// An environment that has all that a child of a traced program needs: the given one, or one made in a mapping of its
-/// own. Not on the stack, where the program may have left little room (a handler on its alternate stack, say).
+/// An environment that has all that a child of a traced program needs: the given one, or one made
+/// in a mapping of its own. Not on the stack, where the program may have left little room (a
+/// handler on its alternate stack, say).
 ///
-/// A `vfork` child whose `exec` succeeds leaves its mapping to its parent. The thread that they share remembers it,
-/// and [`reclaim`] gives it back.
+/// A `vfork` child whose `exec` succeeds leaves its mapping to its parent. The thread that they
+/// share remembers it, and [`reclaim`] gives it back.
 pub(crate) struct Complete(Option<*mut Mapping>);
 
 /// What a mapping begins with; the pointers follow, and then the text of `LD_PRELOAD`.
@@ -37,12 +39,17 @@ impl Complete {
         Complete(None)
     }
 
-    /// The environment to be used in place of `given`: the same array where nothing is missing. Where the library cannot be
-    /// loaded as that was `refused` (an error, or 0), one that does not ask for it.
+    /// The environment to be used in place of `given`: the same array where nothing is missing.
+    /// Where the library cannot be loaded as that was `refused` (an error, or 0), one that does not
+    /// ask for it.
     ///
     /// # Safety
     /// `given` is null or an array of strings that ends with a null pointer.
-    pub(crate) unsafe fn of(&mut self, given: *const *const c_char, refused: c_int) -> *const *const c_char {
+    pub(crate) unsafe fn of(
+        &mut self,
+        given: *const *const c_char,
+        refused: c_int,
+    ) -> *const *const c_char {
         if !given.is_null() && !raw::is_readable(given) {
             return given;
         }
@@ -68,7 +75,10 @@ impl Complete {
             let places = start.add(size_of::<Mapping>());
             (
                 core::slice::from_raw_parts_mut(places.cast::<*const c_char>(), count + 1),
-                core::slice::from_raw_parts_mut(places.add(pointers), PRELOAD.len() + others.len() + 1),
+                core::slice::from_raw_parts_mut(
+                    places.add(pointers),
+                    PRELOAD.len() + others.len() + 1,
+                ),
             )
         };
         let has_others = others_list(text, others);
@@ -150,7 +160,12 @@ impl Complete {
 impl Drop for Complete {
     fn drop(&mut self) {
         if let Some(mapping) = self.0.take() {
-            let _ = tls::current().left.compare_exchange(mapping.cast(), ptr::null_mut(), Relaxed, Relaxed);
+            let _ = tls::current().left.compare_exchange(
+                mapping.cast(),
+                ptr::null_mut(),
+                Relaxed,
+                Relaxed,
+            );
             // SAFETY: the call that was given it has come back.
             unsafe { raw::unmap(mapping.cast(), (*mapping).length) };
         }
@@ -189,7 +204,8 @@ fn has_host(given: *const *const c_char) -> bool {
     host().is_empty() || find(given, HOST).is_some()
 }
 
-/// Whether an environment tells the data directory in a way that does not depend on where its reader is.
+/// Whether an environment tells the data directory in a way that does not depend on where its
+/// reader is.
 fn has_directory(given: *const *const c_char) -> bool {
     directory().is_empty() || find(given, DIRECTORY).is_some_and(|path| path.first() == Some(&b'/'))
 }
@@ -209,7 +225,8 @@ fn is_own(entry: &[u8]) -> bool {
     file_name(entry) == file_name(own_path())
 }
 
-/// Whether an entry depends on where its reader is. A name alone does not: the dynamic linker has its own places.
+/// Whether an entry depends on where its reader is. A name alone does not: the dynamic linker has
+/// its own places.
 fn is_relative(entry: &[u8]) -> bool {
     entry.first() != Some(&b'/') && entry.contains(&b'/')
 }
@@ -225,8 +242,8 @@ fn names_own(list: &[u8]) -> bool {
     list.split(separates).any(is_own)
 }
 
-/// Writes `LD_PRELOAD=` and those of `list` that are not this library into `text`, which is zeroed and large enough; whether
-/// there are some.
+/// Writes `LD_PRELOAD=` and those of `list` that are not this library into `text`, which is zeroed
+/// and large enough; whether there are some.
 fn others_list(text: &mut [u8], list: &[u8]) -> bool {
     let mut places = text.iter_mut();
     let mut push = |bytes: &[u8]| {
@@ -246,8 +263,8 @@ fn others_list(text: &mut [u8], list: &[u8]) -> bool {
     has_others
 }
 
-/// Writes `LD_PRELOAD=` and a list that loads this library beside `others` into `text`, which is zeroed and large
-/// enough.
+/// Writes `LD_PRELOAD=` and a list that loads this library beside `others` into `text`, which is
+/// zeroed and large enough.
 fn preload_list(text: &mut [u8], others: &[u8]) {
     let mut places = text.iter_mut();
     let mut push = |bytes: &[u8]| {
@@ -279,7 +296,8 @@ impl List<'_> {
     /// Sets the variable that begins with `name` to `text`, in its old place or behind the last.
     fn put(&mut self, name: &[u8], text: &CStr) {
         let old = self.pointers.iter().take(self.count).position(|pointer| {
-            // SAFETY: the first pointers are those of the given array, whose strings end with a zero byte.
+            // SAFETY: the first pointers are those of the given array, whose strings end with a
+            // zero byte.
             unsafe { CStr::from_ptr(*pointer) }.to_bytes().starts_with(name)
         });
         let index = old.unwrap_or(self.count);
@@ -306,8 +324,9 @@ fn file_name(path: &[u8]) -> &[u8] {
     path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
 }
 
-/// Puts what is missing into the program's own environment, for the children that libc starts without a hook
-/// (`system`, `popen`) and for those that find the data directory only by its absolute path.
+/// Puts what is missing into the program's own environment, for the children that libc starts
+/// without a hook (`system`, `popen`) and for those that find the data directory only by its
+/// absolute path.
 pub(crate) fn complete_own() {
     let mut complete = Complete::new();
     // SAFETY: the program's own environment.
@@ -315,7 +334,8 @@ pub(crate) fn complete_own() {
     if better == present() {
         return;
     }
-    // Never given back: from now on it is the program's environment. Libc copies it before it changes it.
+    // Never given back: from now on it is the program's environment. Libc copies it before it
+    // changes it.
     tls::current().left.store(ptr::null_mut(), Relaxed);
     core::mem::forget(complete);
     // SAFETY: the constructor runs before the program has a second thread.

@@ -1,9 +1,11 @@
-//! The two descriptors that the library keeps, of a process that loses the ways to its log: the directory of the host,
-//! in which its children make theirs, and the log itself, by which that grows.
+//! The two descriptors that the library keeps, of a process that loses the ways to its log: the
+//! directory of the host, in which its children make theirs, and the log itself, by which that
+//! grows.
 //!
-//! No other process has any. They have high numbers, and to the program they are closed: its own `close` of such a number
-//! fails as it would without them, and what takes the number for something else is given it. Past libc a number can be closed
-//! out of sight, so before each use the kernel is asked whether it still is what it was.
+//! No other process has any. They have high numbers, and to the program they are closed: its own
+//! `close` of such a number fails as it would without them, and what takes the number for something
+//! else is given it. Past libc a number can be closed out of sight, so before each use the kernel
+//! is asked whether it still is what it was.
 
 use core::ffi::{CStr, c_int, c_uint};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -98,8 +100,11 @@ pub(crate) fn directory() {
 pub(crate) fn log(state: &State) {
     let generation = state.generation.load(Acquire);
     if LOG.get(generation).is_none()
-        && let Ok(file) =
-            open(state.path(), libc::O_RDWR | libc::O_APPEND | libc::O_CLOEXEC | libc::O_NOFOLLOW, 0)
+        && let Ok(file) = open(
+            state.path(),
+            libc::O_RDWR | libc::O_APPEND | libc::O_CLOEXEC | libc::O_NOFOLLOW,
+            0,
+        )
     {
         LOG.keep(&file, generation);
     }
@@ -173,8 +178,13 @@ pub(crate) fn make_way(fd: c_int) {
     }
 }
 
-/// Calls `close` for all numbers from `first` to `last` but those that are kept, and stops at its first failure.
-pub(crate) fn around(first: c_uint, last: c_uint, mut close: impl FnMut(c_uint, c_uint) -> c_int) -> c_int {
+/// Calls `close` for all numbers from `first` to `last` but those that are kept, and stops at its
+/// first failure.
+pub(crate) fn around(
+    first: c_uint,
+    last: c_uint,
+    mut close: impl FnMut(c_uint, c_uint) -> c_int,
+) -> c_int {
     let mut numbers = ALL.map(|kept| kept.fd.load(Relaxed));
     numbers.sort_unstable();
     let mut from = first;

@@ -13,7 +13,12 @@ use crate::{aliases, clock, keep, raw, remembered, seccomp, transfer, watch};
 
 /// # Safety
 /// As `socket`.
-pub(crate) unsafe fn socket(real: types::socket, domain: c_int, kind: c_int, protocol: c_int) -> c_int {
+pub(crate) unsafe fn socket(
+    real: types::socket,
+    domain: c_int,
+    kind: c_int,
+    protocol: c_int,
+) -> c_int {
     // SAFETY: the program's own call.
     let fd = unsafe { real(domain, kind, protocol) };
     if fd >= 0 && !fds::is_captured(domain) {
@@ -120,8 +125,8 @@ pub(crate) unsafe fn connect(
     result
 }
 
-/// Whether a `connect` that succeeded has ended what was connected before: it took a socket from its peer, or gave it
-/// another one. (A second call for one connection under way does neither.)
+/// Whether a `connect` that succeeded has ended what was connected before: it took a socket from
+/// its peer, or gave it another one. (A second call for one connection under way does neither.)
 fn ends_flow(fd: c_int, entry: Entry, before: &Name, asked: &Name) -> bool {
     match entry.kind() {
         Kind::Stream => asked.is_unspecified(),
@@ -144,7 +149,8 @@ fn begin_again(fd: c_int, old: Entry) {
     }
 }
 
-/// Logs the ends of a flow on which a connection was made, or is under way, by a call at `called` ticks, where that is known.
+/// Logs the ends of a flow on which a connection was made, or is under way, by a call at `called`
+/// ticks, where that is known.
 ///
 /// # Safety
 /// `address` is null or as long as told; `errno` is that of the call unless it was a success.
@@ -177,7 +183,8 @@ pub(crate) unsafe fn connected(
             peer = Name::NONE; // A datagram socket taken from its peer again.
         }
     }
-    // A call that was interrupted and is made again may find the connection made: the first record has when that began.
+    // A call that was interrupted and is made again may find the connection made: the first record
+    // has when that began.
     let call = called.map(|at| describe::Call { at, under_way: !success });
     describe::connected(writer, fd, entry, call, &Name::local(fd), &peer);
 }

@@ -1,8 +1,8 @@
 //! Which processes this one comes from.
 //!
-//! A process without a socket leaves no log, but the tree of processes should have it where one that comes from it
-//! has. So each knows those above it: by a variable of its environment, which a new program finds, and which lies
-//! in memory that a child inherits. A log's header has it.
+//! A process without a socket leaves no log, but the tree of processes should have it where one
+//! that comes from it has. So each knows those above it: by a variable of its environment, which a
+//! new program finds, and which lies in memory that a child inherits. A log's header has it.
 
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char};
@@ -23,7 +23,8 @@ const NAME: usize = 15;
 
 /// This process and those above it, as the variable.
 struct Line(UnsafeCell<[u8; ROOM]>);
-// SAFETY: written by the constructor and by a child of `fork` that has just begun, before there is a second thread.
+// SAFETY: written by the constructor and by a child of `fork` that has just begun, before there is
+// a second thread.
 unsafe impl Sync for Line {}
 
 static LINE: Line = Line(UnsafeCell::new([0; ROOM]));
@@ -55,7 +56,11 @@ pub(crate) fn read() {
 /// Enters this process, which began at `start`.
 pub(crate) fn enter(start: i64) {
     let mut entry: Text<64> = Text::new();
-    entry.push_number(identity::pid().into()).push(b":").push_number(start.max(0) as u64).push(b":");
+    entry
+        .push_number(identity::pid().into())
+        .push(b":")
+        .push_number(start.max(0) as u64)
+        .push(b":");
     for byte in started_as().iter().take(NAME) {
         let is_plain = byte.is_ascii_graphic() && !matches!(byte, b',' | b':');
         entry.push(if is_plain { core::slice::from_ref(byte) } else { b"_" });

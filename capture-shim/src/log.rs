@@ -1,9 +1,10 @@
-//! The writer: a thread's way from a record to the mapped log, without locks and without allocation.
+//! The writer: a thread's way from a record to the mapped log, without locks and without
+//! allocation.
 //!
-//! Each thread writes into a chunk of its own. A record's words are reserved by one compare-and-exchange on the
-//! thread's cursor, which a signal handler can come before or behind but not into. Then the first word says
-//! "reserved", the others are stored, and the true first word goes in last, so that a reader finds whole records
-//! however the process ends.
+//! Each thread writes into a chunk of its own. A record's words are reserved by one
+//! compare-and-exchange on the thread's cursor, which a signal handler can come before or behind
+//! but not into. Then the first word says "reserved", the others are stored, and the true first
+//! word goes in last, so that a reader finds whole records however the process ends.
 
 mod chunks;
 mod commit;
@@ -32,8 +33,8 @@ pub(crate) struct Writer {
     thread: &'static Thread,
 }
 
-/// The calling thread's writer; `None` where nothing may be logged: before the start, without a log, and in a
-/// `vfork` child, which runs on its parent's memory.
+/// The calling thread's writer; `None` where nothing may be logged: before the start, without a
+/// log, and in a `vfork` child, which runs on its parent's memory.
 #[inline(always)]
 pub(crate) fn writer() -> Option<Writer> {
     let state = state::current()?;
@@ -61,7 +62,11 @@ pub(crate) fn standing() -> Standing {
     if state.generation.load(Acquire) != 0 && !start::is_unused(state) {
         return writer().map_or(Standing::Aside, Standing::Writes);
     }
-    if is_child_of(state, tls::current(), identity::tid) { Standing::Aside } else { Standing::Silent(state) }
+    if is_child_of(state, tls::current(), identity::tid) {
+        Standing::Aside
+    } else {
+        Standing::Silent(state)
+    }
 }
 
 /// The state, where the calling thread may change the table of descriptors.
@@ -73,7 +78,8 @@ pub(crate) fn state_of_table() -> Option<&'static State> {
     }
 }
 
-/// The calling thread's writer where there is a log already: for what is worth a record, but no log.
+/// The calling thread's writer where there is a log already: for what is worth a record, but no
+/// log.
 pub(crate) fn existing() -> Option<Writer> {
     match standing() {
         Standing::Writes(writer) => Some(writer),
@@ -81,7 +87,8 @@ pub(crate) fn existing() -> Option<Writer> {
     }
 }
 
-/// Whether the calling thread is the `vfork` child of one that was set aside before there was a log.
+/// Whether the calling thread is the `vfork` child of one that was set aside before there was a
+/// log.
 fn is_child_of(state: &State, thread: &Thread, tid: impl FnOnce() -> u32) -> bool {
     let known = thread.tid.load(Relaxed);
     state.has_vforked.load(Relaxed) != 0 && known != 0 && known != tid()
@@ -121,14 +128,16 @@ fn attach(state: &'static State, thread: &'static Thread) -> Option<Writer> {
     Some(Writer { state, thread })
 }
 
-/// Makes the calling thread look at who it is before it writes again: its child is about to run on its memory.
+/// Makes the calling thread look at who it is before it writes again: its child is about to run on
+/// its memory.
 pub(crate) fn set_aside() {
     let (Some(state), thread) = (state::current(), tls::current()) else { return };
     if state.generation.load(Acquire) == 0 {
         thread.tid.store(identity::tid(), Relaxed);
         state.has_vforked.store(1, Relaxed);
     } else {
-        // Attached first: the child must not be taken for the thread, even if it is the first to log.
+        // Attached first: the child must not be taken for the thread, even if it is the first to
+        // log.
         let _ = writer();
         thread.generation.store(0, Relaxed);
     }
@@ -192,11 +201,13 @@ impl Writer {
         now: u64,
     ) {
         let Some(_behind) = self.make_ready(now) else { return };
-        // Until this record is whole, one of a signal handler must not be read as following upon it.
+        // Until this record is whole, one of a signal handler must not be read as following upon
+        // it.
         self.thread.latest.store(0, Release);
         match encode::transfer(direction, flow, ticks, bytes, duration) {
             Some(words) if self.is_near(ticks) => self.append(&words),
-            _ => self.append(encode::transfer_long(direction, flow, ticks, bytes, duration).as_slice()),
+            _ => self
+                .append(encode::transfer_long(direction, flow, ticks, bytes, duration).as_slice()),
         }
         self.thread.latest.store(ticks, Release);
     }
@@ -263,7 +274,8 @@ impl Writer {
         let length = head.len() + local.len().div_ceil(4) + peer.len().div_ceil(4);
         let Some(_behind) = self.make_ready(now) else { return };
         let Some(place) = self.reserve(length, || true) else { return self.lose(lost::BUSY) };
-        // SAFETY: as many words were reserved for this record, and what pads the names is zero already.
+        // SAFETY: as many words were reserved for this record, and what pads the names is zero
+        // already.
         unsafe {
             let tag = AtomicU32::from_ptr(place);
             tag.store(encode::reserved(length), Relaxed);
@@ -290,10 +302,12 @@ impl Writer {
     #[inline(always)]
     fn is_near(self, ticks: u64) -> bool {
         let distance = ticks.wrapping_sub(self.thread.anchor.load(Relaxed));
-        distance.wrapping_add(ANCHOR_REACH) < ANCHOR_REACH + u64::from(self.thread.reach.load(Relaxed))
+        distance.wrapping_add(ANCHOR_REACH)
+            < ANCHOR_REACH + u64::from(self.thread.reach.load(Relaxed))
     }
 
-    /// Whether `ticks` is so soon after (or before) the thread's latest transfer that the shortest form will do.
+    /// Whether `ticks` is so soon after (or before) the thread's latest transfer that the shortest
+    /// form will do.
     #[inline(always)]
     fn follows(self, ticks: u64) -> bool {
         let distance = ticks.wrapping_sub(self.thread.latest.load(Relaxed));
@@ -308,13 +322,14 @@ impl Writer {
         }
     }
 
-    /// Takes `words` words of the thread's chunk, where it has them left and `fits` holds of the thread as it is when
-    /// they are taken.
+    /// Takes `words` words of the thread's chunk, where it has them left and `fits` holds of the
+    /// thread as it is when they are taken.
     #[inline(always)]
     fn reserve(self, words: usize, fits: impl Fn() -> bool) -> Option<*mut u32> {
         let cursor = &self.thread.cursor;
         loop {
-            // Loaded before anything that `fits` looks at: a signal handler that changes that moves the cursor too.
+            // Loaded before anything that `fits` looks at: a signal handler that changes that moves
+            // the cursor too.
             let at = cursor.load(Acquire);
             let used = at % CHUNK_BYTES;
             if used == 0 || used + 4 * words > CHUNK_BYTES || !fits() {

@@ -1,7 +1,8 @@
-//! The options: what is recorded beside messages, of which programs and ports, and how large a log may get.
+//! The options: what is recorded beside messages, of which programs and ports, and how large a log
+//! may get.
 //!
-//! Read once, at load, from the variables that `docs/capture.md` describes. A value that makes no sense counts as not
-//! given: a recording that is larger than wished is better than none.
+//! Read once, at load, from the variables that `docs/capture.md` describes. A value that makes no
+//! sense counts as not given: a recording that is larger than wished is better than none.
 
 use core::cell::UnsafeCell;
 
@@ -27,7 +28,8 @@ pub(crate) struct Options {
     pub(crate) waits: bool,
     /// Whether each message is followed by the thread's CPU time.
     pub(crate) cpu: bool,
-    /// Of how many bytes at the beginning of each direction of a stream the checksum is recorded; 0 for none.
+    /// Of how many bytes at the beginning of each direction of a stream the checksum is recorded; 0
+    /// for none.
     pub(crate) fingerprint: u32,
     ports: [u16; PORTS],
     port_count: usize,
@@ -50,7 +52,8 @@ static OPTIONS: Once = Once(UnsafeCell::new(Options {
 /// The options.
 #[inline(always)]
 pub(crate) fn options() -> &'static Options {
-    // SAFETY: nobody writes any more once the constructor has run, and it takes no reference while it writes.
+    // SAFETY: nobody writes any more once the constructor has run, and it takes no reference while
+    // it writes.
     unsafe { &*OPTIONS.0.get() }
 }
 
@@ -59,7 +62,8 @@ pub(crate) fn read() {
     let [max_bytes, when_full, waits, cpu, fingerprint, ports, _] =
         core::array::from_fn(|index| environment::option(index).unwrap_or(b""));
     let mut options = Options {
-        max_bytes: size(max_bytes).unwrap_or(u64::MAX).max(SMALLEST_LOG) & !(CHUNK_BYTES as u64 - 1),
+        max_bytes: size(max_bytes).unwrap_or(u64::MAX).max(SMALLEST_LOG)
+            & !(CHUNK_BYTES as u64 - 1),
         keeps_newest: when_full == b"newest",
         waits: is_on(waits),
         cpu: is_on(cpu),
@@ -67,8 +71,10 @@ pub(crate) fn read() {
         ports: [0; PORTS],
         port_count: 0,
     };
-    let numbers =
-        ports.split(|byte| *byte == b',').filter_map(size).filter_map(|port| u16::try_from(port).ok());
+    let numbers = ports
+        .split(|byte| *byte == b',')
+        .filter_map(size)
+        .filter_map(|port| u16::try_from(port).ok());
     for (place, port) in options.ports.iter_mut().zip(numbers) {
         *place = port;
         options.port_count += 1;
@@ -100,8 +106,8 @@ impl Options {
     }
 }
 
-/// Whether this program is one of those to be recorded: by the name of its file, by that of its first argument, or
-/// by what the kernel calls it (which for a script is the script's name).
+/// Whether this program is one of those to be recorded: by the name of its file, by that of its
+/// first argument, or by what the kernel calls it (which for a script is the script's name).
 pub(crate) fn selects_this_command() -> bool {
     let Some(list) = environment::option(6).filter(|list| !list.is_empty()) else { return true };
     let mut path = [0; 4096];

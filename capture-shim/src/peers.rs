@@ -1,9 +1,11 @@
-//! The peers that need not be written again: whom a thread's latest datagram in the long form went to or came from.
+//! The peers that need not be written again: whom a thread's latest datagram in the long form went
+//! to or came from.
 //!
-//! A socket mostly talks to the peer that it talked to before, and then the record of four words does, which leaves the
-//! peer to that one (see `kind::SEND_DATAGRAM_SHORT`). A thread remembers the peers of a few flows for each direction, and
-//! forgets them with its chunk. A signal handler may come at any moment and log datagrams of its own: what it does to the log must be in
-//! what is remembered, so while a peer is being noted, a handler notes none and says that it was there.
+//! A socket mostly talks to the peer that it talked to before, and then the record of four words
+//! does, which leaves the peer to that one (see `kind::SEND_DATAGRAM_SHORT`). A thread remembers
+//! the peers of a few flows for each direction, and forgets them with its chunk. A signal handler
+//! may come at any moment and log datagrams of its own: what it does to the log must be in what is
+//! remembered, so while a peer is being noted, a handler notes none and says that it was there.
 
 use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -82,10 +84,12 @@ impl Latest {
     #[inline(always)]
     fn begins_with<const WORDS: usize>(&self, name: &[u8]) -> bool {
         let known = self.name.iter().take(WORDS).enumerate();
-        known.fold(0, |other, (index, known)| other | (known.load(Relaxed) ^ word(name, index))) == 0
+        known.fold(0, |other, (index, known)| other | (known.load(Relaxed) ^ word(name, index)))
+            == 0
     }
 
-    /// A datagram's record in the long form is about to be written. Tells whether its peer may be noted behind it.
+    /// A datagram's record in the long form is about to be written. Tells whether its peer may be
+    /// noted behind it.
     pub(crate) fn begin(&self) -> bool {
         if self.flow.load(Acquire) == BUSY || self.flow.load(Acquire) == DISTURBED {
             self.flow.store(DISTURBED, Release);
@@ -95,7 +99,8 @@ impl Latest {
         true
     }
 
-    /// Notes the peer of the record just written, unless a signal handler has written another meanwhile.
+    /// Notes the peer of the record just written, unless a signal handler has written another
+    /// meanwhile.
     pub(crate) fn note(&self, flow: u32, name: &[u8]) {
         let fits = matches!(name.len(), 0 | INET | LONGEST);
         if fits && self.flow.load(Acquire) == BUSY {

@@ -1,10 +1,12 @@
-//! How far into its stream each transfer begins, where the log forgets its oldest part (`SOCKCAP_WHEN_FULL=newest`).
+//! How far into its stream each transfer begins, where the log forgets its oldest part
+//! (`SOCKCAP_WHEN_FULL=newest`).
 //!
-//! A reader finds the other end of a message by counting bytes from the stream's first on, and of these nobody knows
-//! how many were forgotten. So the first transfer of each direction of a flow in a chunk has its position before it, and
-//! the next in the same chunk lies behind it, unless another thread came in between: then it has a position too. Each chunk
-//! is thus right by itself, whichever others are gone. What is counted are the bytes that this process moved, whether
-//! their records were written or not.
+//! A reader finds the other end of a message by counting bytes from the stream's first on, and of
+//! these nobody knows how many were forgotten. So the first transfer of each direction of a flow in
+//! a chunk has its position before it, and the next in the same chunk lies behind it, unless
+//! another thread came in between: then it has a position too. Each chunk is thus right by itself,
+//! whichever others are gone. What is counted are the bytes that this process moved, whether their
+//! records were written or not.
 
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
@@ -17,8 +19,8 @@ use crate::log::Writer;
 use crate::options::options;
 use crate::state;
 
-/// How many flows are counted; a later one takes the place of one that far before it, whose positions are not known
-/// from then on.
+/// How many flows are counted; a later one takes the place of one that far before it, whose
+/// positions are not known from then on.
 const FLOWS: usize = 1 << 18;
 
 /// The counts of one flow.
@@ -35,7 +37,8 @@ struct Place {
 struct Way {
     /// How many bytes have moved.
     total: AtomicU64,
-    /// The chunk with the latest record, and where that ends, as [`mark`] puts it; 0 where there is no record yet.
+    /// The chunk with the latest record, and where that ends, as [`mark`] puts it; 0 where there is
+    /// no record yet.
     latest: AtomicU64,
 }
 
@@ -44,7 +47,9 @@ static PLACES: AtomicPtr<Place> = AtomicPtr::new(ptr::null_mut());
 /// Maps the counts, where they are needed; false when there is no memory.
 pub(crate) fn create() -> bool {
     if options().keeps_newest {
-        let Some(memory) = state::private_to_process(FLOWS * size_of::<Place>()) else { return false };
+        let Some(memory) = state::private_to_process(FLOWS * size_of::<Place>()) else {
+            return false;
+        };
         PLACES.store(memory.cast(), Relaxed);
     }
     true
@@ -95,7 +100,8 @@ fn write(writer: Writer, moved: &Moved, now: u64) {
     });
     let before = way.map_or(NO_POSITION, |way| way.total.fetch_add(moved.bytes, Relaxed));
     let position = encode::position(now, moved.flow, moved.direction, before);
-    // Asked again at the very moment at which the record gets its place: a signal handler may have come in between.
+    // Asked again at the very moment at which the record gets its place: a signal handler may have
+    // come in between.
     let follows = |chunk| way.is_some_and(|way| way.latest.load(Relaxed) == mark(chunk, before));
     let written = writer.transfer_behind(position.as_slice(), follows, moved, now);
     if let (Some(way), Some(chunk)) = (way, written) {
@@ -103,7 +109,8 @@ fn write(writer: Writer, moved: &Moved, now: u64) {
     }
 }
 
-/// A record of this chunk that ends at this byte. The first of a stream has none before it in any chunk.
+/// A record of this chunk that ends at this byte. The first of a stream has none before it in any
+/// chunk.
 fn mark(chunk: u64, end: u64) -> u64 {
     const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
     if end == 0 { 0 } else { (chunk ^ end.wrapping_mul(ODD)).wrapping_mul(ODD) | 1 }

@@ -8,7 +8,9 @@ use socket_log::encode::{self, ProcessEvent};
 use socket_log::layout::state as progress;
 
 use crate::hooks::types;
-use crate::{clock, descriptors, family, fds, inherit, keep, log, start, state, thread, tls, trim, unseen};
+use crate::{
+    clock, descriptors, family, fds, inherit, keep, log, start, state, thread, tls, trim, unseen,
+};
 
 /// Logs what befalls the process.
 pub(crate) fn event(event: ProcessEvent, value: c_int) {
@@ -45,7 +47,8 @@ pub(crate) unsafe fn fork(real: types::fork) -> pid_t {
 /// A child begins without a log, and gets one when it uses a socket.
 fn begin_child() {
     let Some(state) = state::current() else { return };
-    // Of the threads that were about to begin, none came along; and this one is now the first of its process.
+    // Of the threads that were about to begin, none came along; and this one is now the first of
+    // its process.
     thread::forget_beginnings();
     tls::current().creator.store(0, Relaxed);
     if !state::is_wiped_on_fork() {
@@ -59,7 +62,8 @@ fn begin_child() {
     start::born(state);
 }
 
-/// What the tail jump of `vfork` needs: libc's own, and a thread that will look at who it is before it logs.
+/// What the tail jump of `vfork` needs: libc's own, and a thread that will look at who it is before
+/// it logs.
 extern "C" fn before_vfork() -> *const c_void {
     unseen::collect();
     log::set_aside();
@@ -68,7 +72,8 @@ extern "C" fn before_vfork() -> *const c_void {
     crate::hooks::functions::vfork.address().cast()
 }
 
-/// `vfork` returns twice into the frame of its caller, which no function of ours may stand in between.
+/// `vfork` returns twice into the frame of its caller, which no function of ours may stand in
+/// between.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
@@ -76,7 +81,8 @@ unsafe extern "C" fn vfork() -> pid_t {
     core::arch::naked_asm!("sub rsp, 8", "call {before}", "add rsp, 8", "jmp rax", before = sym before_vfork)
 }
 
-/// `vfork` returns twice into the frame of its caller, which no function of ours may stand in between.
+/// `vfork` returns twice into the frame of its caller, which no function of ours may stand in
+/// between.
 #[cfg(target_arch = "aarch64")]
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
@@ -108,8 +114,8 @@ unsafe extern "C" fn __vfork() -> pid_t {
 }
 
 /// # Safety
-/// As `clone`. The child begins with its own function on its own stack, so this frame is the parent's alone; the
-/// last three arguments are any value where the program gave none.
+/// As `clone`. The child begins with its own function on its own stack, so this frame is the
+/// parent's alone; the last three arguments are any value where the program gave none.
 #[expect(clippy::too_many_arguments, reason = "as many as libc's function has, and that function")]
 pub(crate) unsafe fn clone(
     real: types::clone,
@@ -121,7 +127,8 @@ pub(crate) unsafe fn clone(
     local: *mut c_void,
     child: *mut c_void,
 ) -> c_int {
-    let (shares_memory, has_own_local) = (flags & libc::CLONE_VM != 0, flags & libc::CLONE_SETTLS != 0);
+    let (shares_memory, has_own_local) =
+        (flags & libc::CLONE_VM != 0, flags & libc::CLONE_SETTLS != 0);
     if shares_memory && !has_own_local {
         // As with `vfork`: the child has this thread's place in the log, and must not use it.
         log::set_aside();
@@ -205,6 +212,8 @@ pub(crate) fn at_exit() {
     unsafe { libc::dlerror() };
     if !address.is_null() {
         // SAFETY: the function's type as documented.
-        unsafe { core::mem::transmute::<*mut c_void, OnExit>(address)(on_exit, core::ptr::null_mut()) };
+        unsafe {
+            core::mem::transmute::<*mut c_void, OnExit>(address)(on_exit, core::ptr::null_mut())
+        };
     }
 }

@@ -1,7 +1,7 @@
 //! System calls made without libc, since libc's own `write` and `close` lead back to the hooks.
 //!
-//! Each returns what the kernel returned, an error as its negative number, and leaves `errno` alone. That is
-//! why no hook has to save `errno` around its own work.
+//! Each returns what the kernel returned, an error as its negative number, and leaves `errno`
+//! alone. That is why no hook has to save `errno` around its own work.
 
 use core::ffi::{c_int, c_long};
 use core::ptr;
@@ -19,8 +19,8 @@ pub(crate) use sockets::*;
 /// The smallest page that Linux has.
 pub(crate) const PAGE: usize = 4096;
 
-/// Makes system call `number`, unless it is one that the program has given up: that is refused like any that the
-/// process has no right to.
+/// Makes system call `number`, unless it is one that the program has given up: that is refused like
+/// any that the process has no right to.
 ///
 /// # Safety
 /// As the system call demands.
@@ -85,8 +85,8 @@ unsafe fn direct(number: c_long, arguments: [usize; 6]) -> isize {
     result
 }
 
-/// An id: of the process (`SYS_getpid`), its parent, the thread, or the user. `None` where the program has given up
-/// asking for it.
+/// An id: of the process (`SYS_getpid`), its parent, the thread, or the user. `None` where the
+/// program has given up asking for it.
 pub(crate) fn id(number: c_long) -> Option<u32> {
     // SAFETY: takes nothing.
     u32::try_from(unsafe { call(number, [0; 6]) }).ok()
@@ -103,10 +103,19 @@ pub(crate) fn sched_yield() {
     unsafe { call(libc::SYS_sched_yield, [0; 6]) };
 }
 
-fn map(length: usize, protection: c_int, flags: c_int, fd: c_int, offset: usize) -> Result<*mut u8, isize> {
+fn map(
+    length: usize,
+    protection: c_int,
+    flags: c_int,
+    fd: c_int,
+    offset: usize,
+) -> Result<*mut u8, isize> {
     // SAFETY: a new mapping at an address of the kernel's choice touches no other memory.
     let result = unsafe {
-        call(libc::SYS_mmap, [0, length, protection as usize, flags as usize, fd as isize as usize, offset])
+        call(
+            libc::SYS_mmap,
+            [0, length, protection as usize, flags as usize, fd as isize as usize, offset],
+        )
     };
     // Errors are the last page of the address space.
     if (-4095..0).contains(&result) { Err(result) } else { Ok(result as *mut u8) }
@@ -127,8 +136,8 @@ pub(crate) fn map_shared(length: usize) -> Option<*mut u8> {
 
 const MADV_POPULATE_WRITE: usize = 23;
 
-/// Gives the pages of a shared mapping of a file their room on the disk: what the kernel does at the first store
-/// into each, but with an error where there is none, and not a signal.
+/// Gives the pages of a shared mapping of a file their room on the disk: what the kernel does at
+/// the first store into each, but with an error where there is none, and not a signal.
 ///
 /// # Safety
 /// The mapping is the caller's own.
@@ -150,8 +159,12 @@ pub(crate) fn of_population() -> [usize; 6] {
 
 /// The arguments of the two calls that make a new log, to open and to map it.
 pub(crate) fn of_new_log() -> [[usize; 6]; 2] {
-    let flags =
-        libc::O_RDWR | libc::O_APPEND | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC | libc::O_NOFOLLOW;
+    let flags = libc::O_RDWR
+        | libc::O_APPEND
+        | libc::O_CREAT
+        | libc::O_EXCL
+        | libc::O_CLOEXEC
+        | libc::O_NOFOLLOW;
     let create = [libc::AT_FDCWD as usize, PAGE, flags as usize, 0o644, 0, 0];
     [create, [0, PAGE, USABLE as usize, libc::MAP_SHARED as usize, 3, 0]]
 }
@@ -182,11 +195,12 @@ pub(crate) unsafe fn unmap(address: *mut u8, length: usize) {
     unsafe { call(libc::SYS_munmap, [address as usize, length, 0, 0, 0, 0]) };
 }
 
-/// Whether the program's memory at `address` can be read: what it hands to the kernel may be wrong, which is an error
-/// for the kernel to report and no reason to die for.
+/// Whether the program's memory at `address` can be read: what it hands to the kernel may be wrong,
+/// which is an error for the kernel to report and no reason to die for.
 pub(crate) fn is_readable<T>(address: *const T) -> bool {
-    /// The page that was found readable last. It is taken to be so still, or each datagram would cost a system call:
-    /// a program that has unmapped it since and hands it to the kernel is not told apart.
+    /// The page that was found readable last. It is taken to be so still, or each datagram would
+    /// cost a system call: a program that has unmapped it since and hands it to the kernel is not
+    /// told apart.
     static LATEST: AtomicUsize = AtomicUsize::new(usize::MAX);
     const WORD: usize = 8;
     let own_frame = 0u8;
@@ -201,8 +215,8 @@ pub(crate) fn is_readable<T>(address: *const T) -> bool {
     let can_read = |address: usize| {
         // Wholly inside the page, so that its neighbour does not matter.
         let within = address.min((address | (PAGE - 1)) - (WORD - 1));
-        // The kernel reads the set of signals before it finds that what to do with it makes no sense.
-        // SAFETY: changes nothing, since there is no such thing to do.
+        // The kernel reads the set of signals before it finds that what to do with it makes no
+        // sense. SAFETY: changes nothing, since there is no such thing to do.
         let result = unsafe { call(libc::SYS_rt_sigprocmask, [usize::MAX, within, 0, WORD, 0, 0]) };
         result != -libc::EFAULT as isize
     };
@@ -224,7 +238,8 @@ pub(crate) fn started_as() -> &'static [u8] {
 /// The CPU time that the calling thread has used, in nanoseconds.
 pub(crate) fn thread_cpu_time() -> Option<u64> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    let arguments = [libc::CLOCK_THREAD_CPUTIME_ID as usize, ptr::from_mut(&mut time) as usize, 0, 0, 0, 0];
+    let arguments =
+        [libc::CLOCK_THREAD_CPUTIME_ID as usize, ptr::from_mut(&mut time) as usize, 0, 0, 0, 0];
     // SAFETY: the kernel fills the struct.
     let result = unsafe { call(libc::SYS_clock_gettime, arguments) };
     (result == 0).then_some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)

@@ -1,14 +1,17 @@
-//! `recv`, `recvfrom`, `recvmsg`, `recvmmsg`: the receives that have flags, senders and control data.
+//! `recv`, `recvfrom`, `recvmsg`, `recvmmsg`: the receives that have flags, senders and control
+//! data.
 //!
-//! A datagram's sender and true size are facts that the program may not ask for but the log needs. They come
-//! with the very same system call when it is given a place for them, so the hooks add that place where it is
-//! missing and hide from the program what it did not want.
+//! A datagram's sender and true size are facts that the program may not ask for but the log needs.
+//! They come with the very same system call when it is given a place for them, so the hooks add
+//! that place where it is missing and hide from the program what it did not want.
 
 use core::ffi::{c_int, c_uint, c_void};
 use core::mem::MaybeUninit;
 use core::ptr;
 
-use libc::{iovec, mmsghdr, msghdr, size_t, sockaddr, sockaddr_storage, socklen_t, ssize_t, timespec};
+use libc::{
+    iovec, mmsghdr, msghdr, size_t, sockaddr, sockaddr_storage, socklen_t, ssize_t, timespec,
+};
 use socket_log::encode::Direction;
 
 use crate::aliases;
@@ -51,7 +54,9 @@ pub(crate) unsafe fn recv_chk(
     // SAFETY: the program's own call. The check comes first, whatever the call is then.
     unsafe {
         receive(fd, buffer, size, flags, None, |flags, address| match address {
-            Some((start, length)) if size <= room => real!(recvfrom)(fd, buffer, size, flags, start, length),
+            Some((start, length)) if size <= room => {
+                real!(recvfrom)(fd, buffer, size, flags, start, length)
+            }
             _ => real(fd, buffer, size, room, flags),
         })
     }
@@ -108,8 +113,8 @@ fn given(address: *mut sockaddr, length: *mut socklen_t) -> Option<Place> {
     (!address.is_null()).then_some((address, length))
 }
 
-/// A receive with flags into one buffer. `call` makes the program's call with the flags and the place for an
-/// address that it is given, or with the program's own place when it is given none.
+/// A receive with flags into one buffer. `call` makes the program's call with the flags and the
+/// place for an address that it is given, or with the program's own place when it is given none.
 ///
 /// # Safety
 /// `buffer` and `size` are where `call` receives; `given` is what it gives to the kernel.
@@ -143,7 +148,17 @@ unsafe fn receive(
         && let Some(writer) = log::writer()
     {
         // SAFETY: the buffer's description is ours.
-        unsafe { transfer::received(writer, fd, entry, result, filled(buffers, result, flags), begin, end) };
+        unsafe {
+            transfer::received(
+                writer,
+                fd,
+                entry,
+                result,
+                filled(buffers, result, flags),
+                begin,
+                end,
+            )
+        };
     }
     result
 }
@@ -192,13 +207,15 @@ unsafe fn receive_datagram(
     as_asked(result, size, flags)
 }
 
-/// The sender's name, `length` bytes long; none where the program left so little room that it was cut.
+/// The sender's name, `length` bytes long; none where the program left so little room that it was
+/// cut.
 fn name(start: *const sockaddr, length: socklen_t, room: socklen_t) -> Address {
     if length <= room { Address { start, length: length as usize } } else { Address::NONE }
 }
 
-/// For which messages of a batch there is room for a whole name, bit by bit: once the kernel has written how long each
-/// name is, nobody can tell whether it was cut, and what lies behind is the program's own.
+/// For which messages of a batch there is room for a whole name, bit by bit: once the kernel has
+/// written how long each name is, nobody can tell whether it was cut, and what lies behind is the
+/// program's own.
 struct Rooms([u64; Rooms::MOST / 64]);
 
 impl Rooms {
@@ -226,7 +243,8 @@ impl Rooms {
                 readable = (end.wrapping_sub(1) | (raw::PAGE - 1)).wrapping_add(1);
             }
             // SAFETY: just found readable.
-            let (start, room) = unsafe { ((*message).msg_hdr.msg_name, (*message).msg_hdr.msg_namelen) };
+            let (start, room) =
+                unsafe { ((*message).msg_hdr.msg_name, (*message).msg_hdr.msg_namelen) };
             if let Some(word) = rooms.0.get_mut(index / 64)
                 && !start.is_null()
                 && room as usize >= longest
@@ -258,7 +276,12 @@ fn as_asked(result: ssize_t, capacity: usize, flags: c_int) -> ssize_t {
 /// # Safety
 /// As `recvmsg`.
 #[inline(always)]
-pub(crate) unsafe fn recvmsg(real: types::recvmsg, fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t {
+pub(crate) unsafe fn recvmsg(
+    real: types::recvmsg,
+    fd: c_int,
+    message: *mut msghdr,
+    flags: c_int,
+) -> ssize_t {
     let entry = fds::get(fd);
     if entry.is_other() || message.is_null() {
         // SAFETY: the program's own call.
@@ -285,7 +308,8 @@ pub(crate) unsafe fn recvmsg(real: types::recvmsg, fd: c_int, message: *mut msgh
         if flags & libc::MSG_PEEK == 0
             && let Some(writer) = log::writer()
         {
-            let buffers = if result < 0 { Buffers::NONE } else { filled(vector(message), result, flags) };
+            let buffers =
+                if result < 0 { Buffers::NONE } else { filled(vector(message), result, flags) };
             transfer::received(writer, fd, entry, result, buffers, begin, end);
         }
     }

@@ -1,13 +1,14 @@
 //! The flight recorder: a log that has reached its limit goes on in the place of its oldest chunk.
 //!
-//! Chunks whose threads have no more use for them stand in a queue, in the order in which they were full. A thread
-//! that needs a chunk takes the oldest out. What that says of flows that live on (their numbers, ends and
-//! descriptors) goes along into the chunk that the thread will write; everything else in it is forgotten.
+//! Chunks whose threads have no more use for them stand in a queue, in the order in which they were
+//! full. A thread that needs a chunk takes the oldest out. What that says of flows that live on
+//! (their numbers, ends and descriptors) goes along into the chunk that the thread will write;
+//! everything else in it is forgotten.
 //!
-//! The reader is right at any moment, also after SIGKILL, because a chunk passes through a state in which it is
-//! nobody's: its magic says free before its old records are zeroed, and says chunk only when the new ones can be
-//! read. And what is taken along from one chunk is in another before the first is zeroed: some chunks are kept
-//! spare for that.
+//! The reader is right at any moment, also after SIGKILL, because a chunk passes through a state in
+//! which it is nobody's: its magic says free before its old records are zeroed, and says chunk only
+//! when the new ones can be read. And what is taken along from one chunk is in another before the
+//! first is zeroed: some chunks are kept spare for that.
 
 mod carried;
 
@@ -16,8 +17,8 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 
 use socket_log::layout::{
-    Anchor, CHUNK_BYTES, CHUNK_FREE, CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkHeader, FileHeader, HEADER_BYTES,
-    kind, lost,
+    Anchor, CHUNK_BYTES, CHUNK_FREE, CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkHeader, FileHeader,
+    HEADER_BYTES, kind, lost,
 };
 
 use crate::log::open_chunk;
@@ -30,10 +31,12 @@ use carried::{Carried, Scratch, length};
 const SPARES: usize = 4;
 /// How many chunks are looked at for one that can be used again.
 const TRIES: usize = 16;
-/// How many threads and signal handlers can use a chunk again at one moment; the records of others are lost.
+/// How many threads and signal handlers can use a chunk again at one moment; the records of others
+/// are lost.
 const SCRATCHES: usize = 64;
 
-/// The queue's places: 36 bits of the chunk's page, 0 once it was taken; above them the ticket by which it came.
+/// The queue's places: 36 bits of the chunk's page, 0 once it was taken; above them the ticket by
+/// which it came.
 static QUEUE: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
 const PAGE_BITS: u32 = 36;
 const PAGE_MASK: u64 = (1 << PAGE_BITS) - 1;
@@ -93,8 +96,8 @@ fn capacity() -> usize {
     ((options().max_bytes as usize).min(segment::MOST) - HEADER_BYTES) / CHUNK_BYTES
 }
 
-/// How many places the queue has: twice as many as there can be chunks in it, so that none is needed while the one
-/// that was there a round before is still being taken.
+/// How many places the queue has: twice as many as there can be chunks in it, so that none is
+/// needed while the one that was there a round before is still being taken.
 fn places() -> usize {
     (2 * capacity()).next_power_of_two()
 }
@@ -102,8 +105,12 @@ fn places() -> usize {
 /// Maps the queue, where it is needed; false when there is no memory.
 pub(crate) fn create() -> bool {
     if options().keeps_newest {
-        let Some(memory) = state::private_to_process(places() * size_of::<AtomicU64>()) else { return false };
-        let Some(scratch) = state::private_to_process(SCRATCHES * size_of::<Scratch>()) else { return false };
+        let Some(memory) = state::private_to_process(places() * size_of::<AtomicU64>()) else {
+            return false;
+        };
+        let Some(scratch) = state::private_to_process(SCRATCHES * size_of::<Scratch>()) else {
+            return false;
+        };
         QUEUE.store(memory.cast(), Relaxed);
         SCRATCH.store(scratch.cast(), Relaxed);
     }
@@ -136,17 +143,20 @@ pub(crate) fn give(state: &State, address: usize) {
 /// How many full chunks a thread keeps from being used again.
 pub(crate) const RETIRED: usize = 4;
 
-/// A thread has filled its chunk, up to before `cursor`. It is given, unless a record in it is still to be written.
+/// A thread has filled its chunk, up to before `cursor`. It is given, unless a record in it is
+/// still to be written.
 ///
-/// That is so where a signal handler fills chunks while the code that it interrupted is about to write: it has a place,
-/// and would write into it whatever the chunk is by then. So such a chunk stays with the thread until it is whole. Were there
-/// ever more of them than a thread can keep (or one is never made whole, because the handler jumped out), the chunk is
-/// not used again, and the log has one less.
+/// That is so where a signal handler fills chunks while the code that it interrupted is about to
+/// write: it has a place, and would write into it whatever the chunk is by then. So such a chunk
+/// stays with the thread until it is whole. Were there ever more of them than a thread can keep (or
+/// one is never made whole, because the handler jumped out), the chunk is not used again, and the
+/// log has one less.
 pub(crate) fn retire(state: &State, retired: &[AtomicUsize; RETIRED], cursor: usize) {
     for kept in retired {
         let chunk = kept.load(Relaxed);
         // Taken out first: a handler that comes in between gives it, or this does, but not both.
-        if is_whole(chunk) && chunk != 0 && kept.compare_exchange(chunk, 0, AcqRel, Relaxed).is_ok() {
+        if is_whole(chunk) && chunk != 0 && kept.compare_exchange(chunk, 0, AcqRel, Relaxed).is_ok()
+        {
             give(state, chunk);
         }
     }
@@ -179,14 +189,16 @@ fn is_whole(last: usize) -> bool {
 fn oldest(state: &State) -> Option<*mut u32> {
     let queue = &state.queue;
     let mut ticket = queue.head.load(Acquire);
-    // The tail anew each time: while this thread stood still, others may have emptied what it saw and filled more.
+    // The tail anew each time: while this thread stood still, others may have emptied what it saw
+    // and filled more.
     while ticket < queue.tail.load(Acquire) {
         let place = place(ticket)?;
         let found = place.load(Acquire);
         let page = found & PAGE_MASK;
         if found == value(ticket, page) {
             let is_taken = page == 0;
-            let taken = is_taken || place.compare_exchange(found, value(ticket, 0), AcqRel, Acquire).is_ok();
+            let taken = is_taken
+                || place.compare_exchange(found, value(ticket, 0), AcqRel, Acquire).is_ok();
             if taken {
                 // Whoever is first moves the head on.
                 let _ = queue.head.compare_exchange(ticket, ticket + 1, AcqRel, Relaxed);
@@ -270,7 +282,12 @@ fn never_used(state: &State, header: &FileHeader, but: usize) -> Option<*mut u8>
 }
 
 fn spare(state: &State) -> Option<*mut u8> {
-    let taken = state.queue.spares.iter().map(|spare| spare.swap(0, AcqRel)).find(|address| *address != 0)?;
+    let taken = state
+        .queue
+        .spares
+        .iter()
+        .map(|spare| spare.swap(0, AcqRel))
+        .find(|address| *address != 0)?;
     Some(ptr::with_exposed_provenance_mut(taken as usize))
 }
 

@@ -1,7 +1,8 @@
 //! What the kernel said of each socket, kept for the children of a program that gives up asking it.
 //!
-//! A child has to describe the sockets that it inherits in its own log. Where `seccomp` forbids to ask what they
-//! are, it reads here what its parent knew: this memory, unlike the table of descriptors, is a child's too.
+//! A child has to describe the sockets that it inherits in its own log. Where `seccomp` forbids to
+//! ask what they are, it reads here what its parent knew: this memory, unlike the table of
+//! descriptors, is a child's too.
 
 use core::ffi::c_int;
 use core::ptr;
@@ -27,8 +28,8 @@ struct Socket {
     listens: bool,
 }
 
-/// A word for each descriptor is not enough, and two threads rarely change one descriptor at once; what is torn then is
-/// what a child of that moment would know of it.
+/// A word for each descriptor is not enough, and two threads rarely change one descriptor at once;
+/// what is torn then is what a child of that moment would know of it.
 static SOCKETS: AtomicPtr<Socket> = AtomicPtr::new(ptr::null_mut());
 
 /// Begins to remember.
@@ -47,12 +48,14 @@ fn place(fd: c_int) -> Option<*mut Socket> {
 
 /// What `fd` is, where it is remembered as a socket.
 pub(crate) fn get(fd: c_int) -> Option<Nature> {
-    // SAFETY: within the mapping, which is never removed; any bytes that were stored there are valid.
+    // SAFETY: within the mapping, which is never removed; any bytes that were stored there are
+    // valid.
     let nature = unsafe { (*place(fd)?).nature };
     (nature.kind != 0).then_some(nature)
 }
 
-/// What the ends of the socket `fd` are called, as far as that is remembered, and whether it listens.
+/// What the ends of the socket `fd` are called, as far as that is remembered, and whether it
+/// listens.
 pub(crate) fn fill(fd: c_int, local: &mut Name, peer: &mut Name) -> bool {
     let Some(place) = place(fd) else { return false };
     // SAFETY: as above.

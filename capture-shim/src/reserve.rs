@@ -1,10 +1,11 @@
-//! Room made ahead, for a process that is about to lose the way to its log: by another root directory, another user,
-//! or system calls given up.
+//! Room made ahead, for a process that is about to lose the way to its log: by another root
+//! directory, another user, or system calls given up.
 //!
-//! The log is mapped far beyond its end while it can still be opened. The mapping costs addresses, and the file nothing
-//! but a size, until a chunk is needed; then the kernel is asked to give its pages room on the disk, which takes
-//! neither a path nor a descriptor and fails with an error where a plain store would be a SIGBUS. Where not even
-//! that call is permitted, the log has what was given room before.
+//! The log is mapped far beyond its end while it can still be opened. The mapping costs addresses,
+//! and the file nothing but a size, until a chunk is needed; then the kernel is asked to give its
+//! pages room on the disk, which takes neither a path nor a descriptor and fails with an error
+//! where a plain store would be a SIGBUS. Where not even that call is permitted, the log has what
+//! was given room before.
 
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -15,7 +16,8 @@ use crate::options::options;
 use crate::state::State;
 use crate::{keep, raw};
 
-/// How much of a log is mapped beyond what is in use, and how much where the process's address space is limited.
+/// How much of a log is mapped beyond what is in use, and how much where the process's address
+/// space is limited.
 const REACH: usize = 256 << 20;
 const REACH_LIMITED: usize = 16 << 20;
 /// How much is given room at once, when it is needed.
@@ -32,7 +34,8 @@ pub(crate) fn can_populate() -> bool {
     ANSWER.load(Relaxed) == 2
 }
 
-/// Makes a reserve for the process's own log, unless it has one; with room `ahead` where it may get none later.
+/// Makes a reserve for the process's own log, unless it has one; with room `ahead` where it may get
+/// none later.
 pub(crate) fn make(state: &State, header: &FileHeader, ahead: bool) {
     let used = HEADER_BYTES + header.chunks.load(Relaxed) as usize * CHUNK_BYTES;
     if !state.reserve.load(Acquire).is_null() {
@@ -74,8 +77,8 @@ pub(crate) fn publish(state: &State, memory: *mut u8, length: usize, ready: usiz
     state.reserve.store(memory, Release);
 }
 
-/// The memory of the chunk at `offset` of the file, or the cause ([`lost`]) for which there is none; `None` where there
-/// is no reserve.
+/// The memory of the chunk at `offset` of the file, or the cause ([`lost`]) for which there is
+/// none; `None` where there is no reserve.
 pub(crate) fn chunk(state: &State, offset: usize) -> Option<Result<*mut u8, usize>> {
     let memory = state.reserve.load(Acquire);
     if memory.is_null() {

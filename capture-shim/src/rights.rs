@@ -1,6 +1,7 @@
-//! What a process gives up: its user, its root directory, its view of the files, system calls. Each may cost its log
-//! the way by which it grows, and the logs of its children the way by which they begin. Against the first three the
-//! way is kept ([`crate::keep`]), against the last what is needed is made ahead, unless the filter permits it.
+//! What a process gives up: its user, its root directory, its view of the files, system calls. Each
+//! may cost its log the way by which it grows, and the logs of its children the way by which they
+//! begin. Against the first three the way is kept ([`crate::keep`]), against the last what is
+//! needed is made ahead, unless the filter permits it.
 
 use core::ffi::{CStr, c_char, c_int, c_long};
 use core::sync::atomic::AtomicBool;
@@ -14,7 +15,8 @@ use crate::raw::PAGE;
 use crate::text::{PATH, Scratch, Text};
 use crate::{describe, identity, keep, raw, reserve, seccomp, segment, spares, start, state};
 
-/// Whether the paths that the process knew may lead elsewhere now. A child inherits that, and the mark.
+/// Whether the paths that the process knew may lead elsewhere now. A child inherits that, and the
+/// mark.
 static UPROOTED: AtomicBool = AtomicBool::new(false);
 
 /// Whether the data directory is no more where it was.
@@ -22,8 +24,8 @@ pub(crate) fn is_uprooted() -> bool {
     UPROOTED.load(Relaxed)
 }
 
-/// Whether the caller is a `vfork` child, whose rights are its own while its memory is its parent's, which must not be taken
-/// for a process that has given up anything.
+/// Whether the caller is a `vfork` child, whose rights are its own while its memory is its
+/// parent's, which must not be taken for a process that has given up anything.
 fn is_aside() -> bool {
     log::state_of_table().is_none()
 }
@@ -59,8 +61,9 @@ fn provide(left: Left) {
     }
 }
 
-/// The log goes to the user as whom the process will run, which could not open it again otherwise. Where it is refused to
-/// give it away, or that user cannot reach the log's directory, the ways to both are kept.
+/// The log goes to the user as whom the process will run, which could not open it again otherwise.
+/// Where it is refused to give it away, or that user cannot reach the log's directory, the ways to
+/// both are kept.
 fn hand_over(user: uid_t) {
     if user == uid_t::MAX || user == raw::geteuid() || is_aside() {
         return;
@@ -94,9 +97,13 @@ fn hand_over(user: uid_t) {
 fn is_open_to_all(path: &CStr) -> bool {
     let Some(mut memory) = Scratch::new() else { return false };
     let prefix: &mut Text<PATH> = memory.text();
-    let mode = |prefix: &Text<PATH>| raw::status(prefix.as_c_str()).map(|status| status.st_mode & 0o7);
+    let mode =
+        |prefix: &Text<PATH>| raw::status(prefix.as_c_str()).map(|status| status.st_mode & 0o7);
     for byte in path.to_bytes() {
-        if *byte == b'/' && !prefix.as_bytes().is_empty() && mode(prefix).is_some_and(|mode| mode & 1 == 0) {
+        if *byte == b'/'
+            && !prefix.as_bytes().is_empty()
+            && mode(prefix).is_some_and(|mode| mode & 1 == 0)
+        {
             return false;
         }
         prefix.push(&[*byte]);
@@ -122,14 +129,19 @@ pub(crate) unsafe fn setreuid(real: types::setreuid, user: uid_t, effective: uid
 
 /// # Safety
 /// As `setresuid`.
-pub(crate) unsafe fn setresuid(real: types::setresuid, user: uid_t, effective: uid_t, saved: uid_t) -> c_int {
+pub(crate) unsafe fn setresuid(
+    real: types::setresuid,
+    user: uid_t,
+    effective: uid_t,
+    saved: uid_t,
+) -> c_int {
     hand_over(effective);
     // SAFETY: the program's own call.
     unsafe { real(user, effective, saved) }
 }
 
-/// Makes a call that sets a limit, where `asked` is of which resource and to how much. With next to no descriptors or size of
-/// files left, no log could be made.
+/// Makes a call that sets a limit, where `asked` is of which resource and to how much. With next to
+/// no descriptors or size of files left, no log could be made.
 fn limit(asked: Option<(c_int, u64)>, call: impl FnOnce() -> c_int) -> c_int {
     const DESCRIPTORS: u64 = 16;
     let is_hard = |(resource, most): (c_int, u64)| match resource as libc::__rlimit_resource_t {
@@ -152,7 +164,11 @@ fn wanted(resource: c_int, limit: *const libc::rlimit) -> Option<(c_int, u64)> {
 
 /// # Safety
 /// As `setrlimit`.
-pub(crate) unsafe fn setrlimit(real: types::setrlimit, resource: c_int, new: *const libc::rlimit) -> c_int {
+pub(crate) unsafe fn setrlimit(
+    real: types::setrlimit,
+    resource: c_int,
+    new: *const libc::rlimit,
+) -> c_int {
     // SAFETY: the program's own call.
     limit(wanted(resource, new), || unsafe { real(resource, new) })
 }
@@ -193,7 +209,11 @@ pub(crate) unsafe fn chroot(real: types::chroot, path: *const c_char) -> c_int {
 
 /// # Safety
 /// As `pivot_root`.
-pub(crate) unsafe fn pivot_root(real: types::pivot_root, path: *const c_char, old: *const c_char) -> c_int {
+pub(crate) unsafe fn pivot_root(
+    real: types::pivot_root,
+    path: *const c_char,
+    old: *const c_char,
+) -> c_int {
     // SAFETY: the program's own call.
     uproot(|| unsafe { real(path, old) }.into()) as c_int
 }
@@ -203,11 +223,16 @@ pub(crate) unsafe fn pivot_root(real: types::pivot_root, path: *const c_char, ol
 pub(crate) unsafe fn setns(real: types::setns, fd: c_int, kind: c_int) -> c_int {
     // SAFETY: the program's own call.
     let call = || unsafe { real(fd, kind) };
-    if kind != 0 && kind & libc::CLONE_NEWNS == 0 { call() } else { uproot(|| call().into()) as c_int }
+    if kind != 0 && kind & libc::CLONE_NEWNS == 0 {
+        call()
+    } else {
+        uproot(|| call().into()) as c_int
+    }
 }
 
 /// # Safety
-/// As `unshare`. Mounts of its own may hide the data directory later, so paths stay good, but not for sure.
+/// As `unshare`. Mounts of its own may hide the data directory later, so paths stay good, but not
+/// for sure.
 pub(crate) unsafe fn unshare(real: types::unshare, flags: c_int) -> c_int {
     if flags & libc::CLONE_NEWNS != 0 && !is_aside() {
         keep::directory();
@@ -240,15 +265,17 @@ fn provide_behind(filter: &seccomp::Copy) {
         provide(Left {
             populate: reserve::can_populate() && permits(libc::SYS_madvise, raw::of_population()),
             socket: remembered
-                || [libc::SYS_socket, libc::SYS_socketpair].iter().any(|number| permits(*number, [0; 6]))
+                || [libc::SYS_socket, libc::SYS_socketpair]
+                    .iter()
+                    .any(|number| permits(*number, [0; 6]))
                 || can_ask && describe::any_socket(),
             fork: permits(libc::SYS_clone, [fork, 0, 0, PAGE, PAGE, 0]),
         });
     }
 }
 
-/// Makes a call that restricts the system calls of the process to what the filter `program` lets pass; null for next to
-/// none.
+/// Makes a call that restricts the system calls of the process to what the filter `program` lets
+/// pass; null for next to none.
 fn restrict(program: *const libc::sock_fprog, call: impl FnOnce() -> c_long) -> c_long {
     if is_aside() {
         return call();
@@ -287,7 +314,9 @@ pub(crate) unsafe fn prctl(
 pub(crate) fn seccomp(operation: c_long, program: c_long, call: impl FnOnce() -> c_long) -> c_long {
     match operation as u32 {
         libc::SECCOMP_SET_MODE_STRICT => restrict(core::ptr::null(), call),
-        libc::SECCOMP_SET_MODE_FILTER => restrict(core::ptr::with_exposed_provenance(program as usize), call),
+        libc::SECCOMP_SET_MODE_FILTER => {
+            restrict(core::ptr::with_exposed_provenance(program as usize), call)
+        }
         // Others only ask.
         _ => call(),
     }

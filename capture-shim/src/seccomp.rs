@@ -1,9 +1,10 @@
-//! Which system calls the program has given up, so that the library makes none of them: one could be the program's
-//! end.
+//! Which system calls the program has given up, so that the library makes none of them: one could
+//! be the program's end.
 //!
-//! Every filter that the program installs passes a hook, which keeps a copy. From then on each call of ours is
-//! held against all copies before it is made. A child inherits the filters and, since the copies lie in plain memory,
-//! what is known of them. A filter that was installed before the program began, or past libc, is not known.
+//! Every filter that the program installs passes a hook, which keeps a copy. From then on each call
+//! of ours is held against all copies before it is made. A child inherits the filters and, since
+//! the copies lie in plain memory, what is known of them. A filter that was installed before the
+//! program began, or past libc, is not known.
 
 use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -24,7 +25,8 @@ struct Kept {
 }
 
 static KEPT: [Kept; FILTERS] =
-    [const { Kept { first: AtomicPtr::new(ptr::null_mut()), length: AtomicUsize::new(0) } }; FILTERS];
+    [const { Kept { first: AtomicPtr::new(ptr::null_mut()), length: AtomicUsize::new(0) } };
+        FILTERS];
 /// How many there are; [`EVERYTHING`] where no call is permitted.
 static COUNT: AtomicU32 = AtomicU32::new(0);
 const EVERYTHING: u32 = u32::MAX;
@@ -38,7 +40,10 @@ pub(crate) fn is_active() -> bool {
 /// Whether a filter lets a call pass, or fail with an error, which harms nobody.
 fn harms_nobody(filter: &[sock_filter], call: &Call) -> bool {
     let action = filter::run(filter, call).map(|answer| answer & libc::SECCOMP_RET_ACTION_FULL);
-    matches!(action, Some(libc::SECCOMP_RET_ALLOW | libc::SECCOMP_RET_LOG | libc::SECCOMP_RET_ERRNO))
+    matches!(
+        action,
+        Some(libc::SECCOMP_RET_ALLOW | libc::SECCOMP_RET_LOG | libc::SECCOMP_RET_ERRNO)
+    )
 }
 
 /// Whether all filters let a call pass, or fail with an error.
@@ -65,14 +70,15 @@ impl Copy {
         let call = Call::new(number as usize, arguments);
         // SAFETY: a copy of so many instructions, which is never removed.
         let filter = unsafe { core::slice::from_raw_parts(first, length) };
-        let action = filter::run(filter, &call).map(|answer| answer & libc::SECCOMP_RET_ACTION_FULL);
+        let action =
+            filter::run(filter, &call).map(|answer| answer & libc::SECCOMP_RET_ACTION_FULL);
         matches!(action, Some(libc::SECCOMP_RET_ALLOW | libc::SECCOMP_RET_LOG))
             && (!is_active() || permits(number as usize, arguments))
     }
 }
 
-/// Copies the filter that the program hands to the kernel; none where the kernel will refuse it or it is no filter,
-/// and then nothing is permitted should it be taken nevertheless.
+/// Copies the filter that the program hands to the kernel; none where the kernel will refuse it or
+/// it is no filter, and then nothing is permitted should it be taken nevertheless.
 ///
 /// # Safety
 /// `program` is null, or what the program gives as its `sock_fprog`, which may be wrong.
@@ -92,7 +98,9 @@ pub(crate) unsafe fn copy(program: *const sock_fprog) -> Copy {
             return Copy(None);
         }
     }
-    let Some(memory) = raw::map_anonymous(length * size_of::<sock_filter>()) else { return Copy(None) };
+    let Some(memory) = raw::map_anonymous(length * size_of::<sock_filter>()) else {
+        return Copy(None);
+    };
     let to: *mut sock_filter = memory.cast();
     // SAFETY: both are as long as that, and the mapping is new.
     unsafe { to.copy_from_nonoverlapping(from, length) };

@@ -1,9 +1,11 @@
-//! The log's parts: where each chunk lies in the file, and mapping a part when its first chunk is needed.
+//! The log's parts: where each chunk lies in the file, and mapping a part when its first chunk is
+//! needed.
 //!
-//! A part is given its room on the disk before it is mapped, because a store into a mapped hole of a full disk is
-//! a SIGBUS in the host program. Parts begin small, since most processes log little, and double up to
-//! [`LARGEST`]. Several threads may need the same part at once; each maps it for itself and all but the first to
-//! publish its mapping take theirs back, so no thread ever waits for another.
+//! A part is given its room on the disk before it is mapped, because a store into a mapped hole of
+//! a full disk is a SIGBUS in the host program. Parts begin small, since most processes log little,
+//! and double up to [`LARGEST`]. Several threads may need the same part at once; each maps it for
+//! itself and all but the first to publish its mapping take theirs back, so no thread ever waits
+//! for another.
 
 use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -14,7 +16,8 @@ use crate::options::options;
 use crate::state::State;
 use crate::{keep, raw, reserve};
 
-/// The size of the first part: the header and one chunk, which is all that most processes of a script need.
+/// The size of the first part: the header and one chunk, which is all that most processes of a
+/// script need.
 pub(crate) const FIRST: usize = HEADER_BYTES + CHUNK_BYTES;
 /// The size that later parts have.
 const LARGEST: usize = 4 * 1024 * 1024;
@@ -51,7 +54,8 @@ fn locate(offset: usize) -> Segment {
 /// Takes the next chunk, or tells the cause ([`lost`]) for which there is none.
 pub(crate) fn next_chunk(state: &State, header: &FileHeader) -> Result<*mut u8, usize> {
     loop {
-        // The number is taken once there is memory for it: one that was given back might be another thread's as well.
+        // The number is taken once there is memory for it: one that was given back might be another
+        // thread's as well.
         let number = header.chunks.load(Relaxed);
         let memory = chunk(state, number).inspect_err(|cause| {
             if !passes(*cause) {
@@ -65,10 +69,11 @@ pub(crate) fn next_chunk(state: &State, header: &FileHeader) -> Result<*mut u8, 
     }
 }
 
-/// Has the kernel make the pages of the next chunks ready, half a part at once. One by one, at the first store into each
-/// chunk, a busy server would wait for a page in every few hundred calls. A wait delays every request that is open just
-/// then, so what counts is how seldom it comes: at 128 KiB two of a thousand requests of a saturated nginx met one, which
-/// moved its p99; at 2 MiB one of ten thousand does, and pages made ready together cost less each.
+/// Has the kernel make the pages of the next chunks ready, half a part at once. One by one, at the
+/// first store into each chunk, a busy server would wait for a page in every few hundred calls. A
+/// wait delays every request that is open just then, so what counts is how seldom it comes: at 128
+/// KiB two of a thousand requests of a saturated nginx met one, which moved its p99; at 2 MiB one
+/// of ten thousand does, and pages made ready together cost less each.
 fn touch_ahead(state: &State, number: u32, memory: *mut u8) {
     /// The advice to fault pages in, of Linux 5.14 on; before, it is an error without effect.
     const POPULATE_WRITE: libc::c_int = 23;
@@ -110,8 +115,8 @@ pub(crate) fn chunk(state: &State, number: u32) -> Result<*mut u8, usize> {
     Ok(base.wrapping_add(offset - segment.offset))
 }
 
-/// The part of the log's mappings from `offset` of the file on, to the file's end; `None` where there is nothing. Parts
-/// beyond the one of `offset` there are none.
+/// The part of the log's mappings from `offset` of the file on, to the file's end; `None` where
+/// there is nothing. Parts beyond the one of `offset` there are none.
 pub(crate) fn rest(state: &State, offset: usize) -> Option<(*mut u8, usize)> {
     let reserve = state.reserve.load(Acquire);
     let (memory, begin, length) = if reserve.is_null() {
@@ -144,9 +149,13 @@ pub(crate) fn cause(error: isize) -> usize {
 /// How often, at most, a part is not asked for behind a failure that may pass.
 const LONGEST_PAUSE: u64 = 1024;
 
-/// Gets room for the log, unless that has failed just now: behind each failure twice as many records are given up before
-/// the next attempt, so that a program in trouble is not slowed down too.
-pub(crate) fn patiently<T>(state: &State, attempt: impl FnOnce() -> Result<T, usize>) -> Result<T, usize> {
+/// Gets room for the log, unless that has failed just now: behind each failure twice as many
+/// records are given up before the next attempt, so that a program in trouble is not slowed down
+/// too.
+pub(crate) fn patiently<T>(
+    state: &State,
+    attempt: impl FnOnce() -> Result<T, usize>,
+) -> Result<T, usize> {
     // The pause that is left, the whole of it, and its cause.
     let pack = |left: u64, whole: u64, cause: usize| left << 32 | whole << 8 | cause as u64;
     let pause = state.pause.load(Relaxed);
@@ -174,7 +183,11 @@ fn map(state: &State, segment: &Segment) -> Result<*mut u8, usize> {
 }
 
 /// Gives a part of the file room and maps it.
-pub(crate) fn map_file(file: &raw::Descriptor, offset: usize, length: usize) -> Result<*mut u8, usize> {
+pub(crate) fn map_file(
+    file: &raw::Descriptor,
+    offset: usize,
+    length: usize,
+) -> Result<*mut u8, usize> {
     // Beyond the limit the kernel would answer with a deadly SIGXFSZ.
     if (offset + length) as u64 > raw::file_size_limit() {
         return Err(lost::NO_SPACE);

@@ -1,4 +1,5 @@
-//! `sendmsg`, `sendmmsg`, `sendfile` and `splice`: sends whose bytes lie in a message or in another descriptor.
+//! `sendmsg`, `sendmmsg`, `sendfile` and `splice`: sends whose bytes lie in a message or in another
+//! descriptor.
 
 use core::ffi::{c_int, c_uint};
 
@@ -70,11 +71,21 @@ pub(crate) unsafe fn sendmmsg(
             if entry.kind() == Kind::Datagram {
                 // The first of them names the socket, if need be.
                 let entry = if index == 0 { entry } else { entry.named() };
-                datagram::sent(writer, fd, entry, vector(header), bytes, destination(header), begin, end);
+                datagram::sent(
+                    writer,
+                    fd,
+                    entry,
+                    vector(header),
+                    bytes,
+                    destination(header),
+                    begin,
+                    end,
+                );
             } else if bytes > 0 {
                 let (direction, flow, bytes) = (Direction::Send, entry.flow(), bytes as u64);
                 if entry.is_watched() {
-                    let moved = Moved { direction, flow, ticks: begin, bytes, duration: end - begin };
+                    let moved =
+                        Moved { direction, flow, ticks: begin, bytes, duration: end - begin };
                     watch::moved(writer, &moved, vector(header), end);
                 } else {
                     writer.transfer(direction, flow, begin, bytes, end - begin, end);
@@ -89,7 +100,9 @@ pub(crate) unsafe fn sendmmsg(
 /// The header is readable.
 unsafe fn destination(message: *const msghdr) -> Address {
     // SAFETY: as the caller says.
-    unsafe { Address { start: (*message).msg_name.cast(), length: (*message).msg_namelen as usize } }
+    unsafe {
+        Address { start: (*message).msg_name.cast(), length: (*message).msg_namelen as usize }
+    }
 }
 
 /// # Safety
@@ -127,7 +140,13 @@ pub(crate) unsafe fn splice(
 
 /// # Safety
 /// As `tee`.
-pub(crate) unsafe fn tee(real: types::tee, from: c_int, to: c_int, size: size_t, flags: c_uint) -> ssize_t {
+pub(crate) unsafe fn tee(
+    real: types::tee,
+    from: c_int,
+    to: c_int,
+    size: size_t,
+    flags: c_uint,
+) -> ssize_t {
     // Between pipes alone, for now; the kernel refuses a socket, and that is logged.
     move_bytes(from, Direction::Receive, || {
         // SAFETY: the program's own call.

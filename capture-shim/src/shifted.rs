@@ -1,10 +1,11 @@
-//! A clock that is wrong on purpose (`SOCKCAP_TEST_CLOCK`), for tests: several "hosts" on one machine, each with a
-//! clock of its own.
+//! A clock that is wrong on purpose (`SOCKCAP_TEST_CLOCK`), for tests: several "hosts" on one
+//! machine, each with a clock of its own.
 //!
-//! The value is `OFFSET,SKEW[,AT:STEP]...`: how far the clock is ahead in nanoseconds when `CLOCK_MONOTONIC` is 0, by
-//! how many parts per million it runs faster, and when (in nanoseconds of `CLOCK_MONOTONIC`) it is set, by how many
-//! nanoseconds. All processes with one value thus have one clock. Only anchors are shifted, since all times come from
-//! them; where the variable is not set, that costs a look at each anchor.
+//! The value is `OFFSET,SKEW[,AT:STEP]...`: how far the clock is ahead in nanoseconds when
+//! `CLOCK_MONOTONIC` is 0, by how many parts per million it runs faster, and when (in nanoseconds
+//! of `CLOCK_MONOTONIC`) it is set, by how many nanoseconds. All processes with one value thus have
+//! one clock. Only anchors are shifted, since all times come from them; where the variable is not
+//! set, that costs a look at each anchor.
 
 use core::cell::UnsafeCell;
 
@@ -39,12 +40,13 @@ pub(crate) fn read() {
 }
 
 fn shift() -> Option<&'static Shift> {
-    // SAFETY: nobody writes any more once the constructor has run, and it takes no reference while it writes.
+    // SAFETY: nobody writes any more once the constructor has run, and it takes no reference while
+    // it writes.
     unsafe { (*SHIFT.0.get()).as_ref() }
 }
 
-/// Whether the clock is a shifted one. Its rate is then to be found between anchors, also where a tick is a true
-/// nanosecond.
+/// Whether the clock is a shifted one. Its rate is then to be found between anchors, also where a
+/// tick is a true nanosecond.
 pub(crate) fn is_on() -> bool {
     shift().is_some()
 }
@@ -67,7 +69,8 @@ impl Shift {
             .wrapping_mul(self.skew)
             .wrapping_add((monotonic % MILLION).wrapping_mul(self.skew) / MILLION);
         let steps = self.steps.iter().filter(|(at, _)| *at <= monotonic);
-        let ahead = steps.fold(self.offset.wrapping_add(gained), |sum, (_, by)| sum.wrapping_add(*by));
+        let ahead =
+            steps.fold(self.offset.wrapping_add(gained), |sum, (_, by)| sum.wrapping_add(*by));
         Anchor {
             ticks: anchor.ticks,
             monotonic: monotonic.wrapping_add(gained),

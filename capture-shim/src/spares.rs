@@ -1,9 +1,10 @@
-//! Logs made ahead for children that will not be able to make their own: of a process that gives up the system calls for
-//! it, and can still fork.
+//! Logs made ahead for children that will not be able to make their own: of a process that gives up
+//! the system calls for it, and can still fork.
 //!
-//! Each is a file of its own beside the process's log, mapped so that children inherit it. A child takes the next one
-//! by its number in memory that all descendants share. The files take 8 KiB each on the disk (256 KiB where a child can
-//! get no more) and end with `.spare`; readers pass over those that nobody took.
+//! Each is a file of its own beside the process's log, mapped so that children inherit it. A child
+//! takes the next one by its number in memory that all descendants share. The files take 8 KiB each
+//! on the disk (256 KiB where a child can get no more) and end with `.spare`; readers pass over
+//! those that nobody took.
 
 use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -17,8 +18,8 @@ use crate::{keep, raw, reserve, segment, start};
 
 /// How many are made.
 const MANY: usize = 16;
-/// How much room each has from the beginning, for a process that can give a child more when it is needed, and for one that
-/// cannot.
+/// How much room each has from the beginning, for a process that can give a child more when it is
+/// needed, and for one that cannot.
 const LITTLE: usize = segment::FIRST;
 const MUCH: usize = 256 * 1024;
 /// How far each is mapped, and how far where the process's address space is limited.
@@ -46,13 +47,15 @@ pub(crate) struct Slot {
     ready: usize,
 }
 
-/// The pool of this process and of those that forked it; a child that can make its log by its path does not use it.
+/// The pool of this process and of those that forked it; a child that can make its log by its path
+/// does not use it.
 static POOL: AtomicPtr<Pool> = AtomicPtr::new(ptr::null_mut());
 
 /// How many were made so far, by this process and those that it comes from: part of their names.
 static MADE: AtomicU32 = AtomicU32::new(0);
 
-/// Makes spare logs, unless there are enough. With `much` room each, where it may be all that they will ever have.
+/// Makes spare logs, unless there are enough. With `much` room each, where it may be all that they
+/// will ever have.
 pub(crate) fn make(state: &State, much: bool) {
     let old = POOL.load(Acquire);
     // SAFETY: null or a pool, which is never removed.
@@ -107,7 +110,8 @@ pub(crate) fn become_own(state: &State, slot: &Slot) {
     unsafe { raw::advise(behind, length, libc::MADV_DONTFORK) };
 }
 
-/// This process has found none, and says so in one that another has taken: the first page of each is everybody's.
+/// This process has found none, and says so in one that another has taken: the first page of each
+/// is everybody's.
 pub(crate) fn count_missing() {
     // SAFETY: null, or a pool that was inherited, which is never removed.
     if let Some(pool) = unsafe { POOL.load(Acquire).as_ref() }

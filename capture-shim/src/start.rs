@@ -1,6 +1,7 @@
 //! The beginning of a log: when the process uses its first socket.
 //!
-//! Most processes never do, and leave nothing. When the process began is noted before, as that is what its log is to say.
+//! Most processes never do, and leave nothing. When the process began is noted before, as that is
+//! what its log is to say.
 //!
 //! Whatever goes wrong here, the program runs on as if the library were not there.
 
@@ -10,7 +11,8 @@ use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use socket_log::layout::{
-    Anchor, CHUNK_BYTES, FileHeader, HEADER_BYTES, KEEPS_NEWEST, MAGIC, VERSION, lost, state as progress,
+    Anchor, CHUNK_BYTES, FileHeader, HEADER_BYTES, KEEPS_NEWEST, MAGIC, VERSION, lost,
+    state as progress,
 };
 
 use crate::log::{self, Standing};
@@ -19,8 +21,9 @@ use crate::raw::{self, Descriptor};
 use crate::state::{self, State};
 use crate::text::{PATH, Scratch, Text, fill};
 use crate::{
-    arguments, checksum, clock, ended, environment, family, fds, hooks, identity, inherit, keep, lineage,
-    options, positions, process, recycle, rights, seccomp, segment, shifted, spares, watch,
+    arguments, checksum, clock, ended, environment, family, fds, hooks, identity, inherit, keep,
+    lineage, options, positions, process, recycle, rights, seccomp, segment, shifted, spares,
+    watch,
 };
 
 #[used]
@@ -77,7 +80,8 @@ fn birth(state: &State) -> Anchor {
     if birth == Anchor::default() { clock::anchor() } else { birth }
 }
 
-/// Whether the process's log was made ahead, for a time when none can be made, and nothing is in it.
+/// Whether the process's log was made ahead, for a time when none can be made, and nothing is in
+/// it.
 pub(crate) fn is_unused(state: &State) -> bool {
     state.unused.load(Relaxed) != 0
 }
@@ -87,8 +91,8 @@ pub(crate) fn begin(state: &State) {
     const LONGEST_WAIT: u32 = 100_000;
     let own = identity::tid();
     if let Err(starter) = state.starting.compare_exchange(0, own, AcqRel, Acquire) {
-        // Another thread is at it, which takes as long as making a file. It may be this very thread, interrupted by a
-        // signal: so not for ever.
+        // Another thread is at it, which takes as long as making a file. It may be this very
+        // thread, interrupted by a signal: so not for ever.
         for _ in 0..LONGEST_WAIT {
             let is_over = state.generation.load(Acquire) != 0 || state.starting.load(Acquire) == 0;
             if is_over || starter == own {
@@ -98,7 +102,8 @@ pub(crate) fn begin(state: &State) {
         }
         return;
     }
-    // Not at load: most processes have no use for it, and a virtual processor takes long to say what it has.
+    // Not at load: most processes have no use for it, and a virtual processor takes long to say
+    // what it has.
     checksum::choose();
     let generation = clock::now() | 1;
     match segment::patiently(state, || create(state)) {
@@ -122,7 +127,8 @@ pub(crate) fn begin(state: &State) {
     state.generation.store(generation, Release);
 }
 
-/// A message on `fd` is not logged; it is counted where that is because the log could not be begun yet.
+/// A message on `fd` is not logged; it is counted where that is because the log could not be begun
+/// yet.
 pub(crate) fn miss(fd: c_int) {
     if let Standing::Silent(state) = log::standing()
         && state.generation.load(Relaxed) == 0
@@ -132,9 +138,11 @@ pub(crate) fn miss(fd: c_int) {
     }
 }
 
-/// Makes the log, or takes a spare one where none can be made; or tells the cause ([`lost`]) for which there is none.
+/// Makes the log, or takes a spare one where none can be made; or tells the cause ([`lost`]) for
+/// which there is none.
 fn create(state: &State) -> Result<*mut FileHeader, usize> {
-    // A file that is made and cannot be mapped is of no use, so what is there already comes first where calls are given up.
+    // A file that is made and cannot be mapped is of no use, so what is there already comes first
+    // where calls are given up.
     let spare = if seccomp::is_active() { spares::take(state) } else { None };
     let made = spare.map_or_else(|| create_file(state), Ok);
     let header = made.or_else(|cause| spares::take(state).ok_or(cause))?;
@@ -143,14 +151,16 @@ fn create(state: &State) -> Result<*mut FileHeader, usize> {
     Ok(header)
 }
 
-/// Makes the log ahead, for a time when none can be made any more. Tools pass over it until there is something in it.
+/// Makes the log ahead, for a time when none can be made any more. Tools pass over it until there
+/// is something in it.
 pub(crate) fn begin_ahead(state: &State, room: usize) {
     if state.starting.compare_exchange(0, identity::tid(), AcqRel, Acquire).is_err() {
         return;
     }
     checksum::choose();
     let generation = clock::now() | 1;
-    // SAFETY: only the thread that starts the log writes the path, and nobody reads it before the generation.
+    // SAFETY: only the thread that starts the log writes the path, and nobody reads it before the
+    // generation.
     let path = unsafe { &mut *state.path.get() };
     let made = set_path(path, state, b".spare").and_then(|()| spares::make_one(path, room));
     let Some(made) = made else {
@@ -158,7 +168,8 @@ pub(crate) fn begin_ahead(state: &State, room: usize) {
         return;
     };
     spares::become_own(state, &made);
-    // Nothing is stored before it is needed: what takes time is the first store into a page of a file.
+    // Nothing is stored before it is needed: what takes time is the first store into a page of a
+    // file.
     state.unused.store(1, Relaxed);
     state.header.store(made.memory.cast(), Relaxed);
     state.generation.store(generation, Release);
@@ -189,13 +200,13 @@ fn fill_in(state: &State, fields: &mut FileHeader) {
 
 /// Makes the file, maps its first part and fills in what it says of the program.
 fn create_file(state: &State) -> Result<*mut FileHeader, usize> {
-    // In its final place, since the program may have left little room on the stack.
-    // SAFETY: only the thread that starts the log writes the path, and nobody reads it before the generation.
+    // In its final place, since the program may have left little room on the stack. SAFETY: only
+    // the thread that starts the log writes the path, and nobody reads it before the generation.
     let path = unsafe { &mut *state.path.get() };
     set_path(path, state, b".sclog").ok_or(lost::REFUSED)?;
     let file = create_at(path)?;
-    let memory =
-        segment::map_file(&file, 0, segment::FIRST).inspect_err(|_| keep::unlink(path.as_c_str()))?;
+    let memory = segment::map_file(&file, 0, segment::FIRST)
+        .inspect_err(|_| keep::unlink(path.as_c_str()))?;
     drop(file);
     let first = state.segments.first().ok_or(lost::REFUSED)?;
     first.store(memory, Relaxed);
@@ -204,8 +215,12 @@ fn create_file(state: &State) -> Result<*mut FileHeader, usize> {
 
 /// Makes the file `path`, and the directories on the way where they are missing.
 pub(crate) fn create_at(path: &Text<PATH>) -> Result<Descriptor, usize> {
-    let flags =
-        libc::O_RDWR | libc::O_APPEND | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC | libc::O_NOFOLLOW;
+    let flags = libc::O_RDWR
+        | libc::O_APPEND
+        | libc::O_CREAT
+        | libc::O_EXCL
+        | libc::O_CLOEXEC
+        | libc::O_NOFOLLOW;
     let make = || keep::open(path.as_c_str(), flags, 0o644);
     let is_missing = |error: &isize| *error == -libc::ENOENT as isize && !rights::is_uprooted();
     let made = make().or_else(|error| {
@@ -218,7 +233,8 @@ pub(crate) fn create_at(path: &Text<PATH>) -> Result<Descriptor, usize> {
     made.map_err(segment::cause)
 }
 
-/// What is known of the program from before it gave up the ways to find that out; null before. Children have it too.
+/// What is known of the program from before it gave up the ways to find that out; null before.
+/// Children have it too.
 static KNOWN: AtomicPtr<FileHeader> = AtomicPtr::new(ptr::null_mut());
 
 /// Remembers what a header is to say of the program, for a time when that cannot be found out.
@@ -227,7 +243,8 @@ pub(crate) fn remember() {
         && let Some(memory) = raw::map_anonymous(size_of::<FileHeader>())
     {
         let header: *mut FileHeader = memory.cast();
-        // SAFETY: the mapping is new, zeroed, aligned to a page and as long as that; zeros are valid.
+        // SAFETY: the mapping is new, zeroed, aligned to a page and as long as that; zeros are
+        // valid.
         find_out(unsafe { &mut *header });
         KNOWN.store(header, Release);
     }
@@ -297,8 +314,8 @@ pub(crate) fn make_directories() {
         path.push(&[*byte]);
     }
     make(path, 0o755);
-    // Processes of other users, such as a server that gives up its rights, put their logs there too, and those of
-    // other hosts' names make directories.
+    // Processes of other users, such as a server that gives up its rights, put their logs there
+    // too, and those of other hosts' names make directories.
     path.push(b"/hosts");
     make(path, 0o1777);
     *path = Text::new();
@@ -316,7 +333,9 @@ fn make(path: &Text<PATH>, mode: u32) {
 fn boot_id() -> [u8; 16] {
     let mut text = [0; 40];
     let mut id = [0; 16];
-    let Ok(file) = raw::open(c"/proc/sys/kernel/random/boot_id", libc::O_RDONLY | libc::O_CLOEXEC, 0) else {
+    let Ok(file) =
+        raw::open(c"/proc/sys/kernel/random/boot_id", libc::O_RDONLY | libc::O_CLOEXEC, 0)
+    else {
         return id;
     };
     let length = Descriptor::read(&file, &mut text);

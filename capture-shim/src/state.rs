@@ -1,8 +1,8 @@
 //! The process's own state, in memory that the kernel hands to a child as zeros.
 //!
-//! `pthread_atfork` sees only `fork`; `MADV_WIPEONFORK` works for every way of making a process with a copy of
-//! the memory. A child that reads a zero generation knows that it has no log yet. What stays the same in a child
-//! (paths, names) is in [`crate::environment`] instead.
+//! `pthread_atfork` sees only `fork`; `MADV_WIPEONFORK` works for every way of making a process
+//! with a copy of the memory. A child that reads a zero generation knows that it has no log yet.
+//! What stays the same in a child (paths, names) is in [`crate::environment`] instead.
 
 use core::cell::UnsafeCell;
 use core::ffi::CStr;
@@ -24,22 +24,26 @@ pub(crate) struct State {
     pub(crate) generation: AtomicU64,
     /// The thread that starts the log, or has.
     pub(crate) starting: AtomicU32,
-    /// Set where a thread was about to make a `vfork` child while there was no log, see [`crate::log`].
+    /// Set where a thread was about to make a `vfork` child while there was no log, see
+    /// [`crate::log`].
     pub(crate) has_vforked: AtomicU32,
     /// Set while the log is one that was made ahead and has nothing in it, not even a header.
     pub(crate) unused: AtomicU32,
-    /// Where this process's children count themselves, see [`crate::family`]; null before there are any.
+    /// Where this process's children count themselves, see [`crate::family`]; null before there are
+    /// any.
     pub(crate) without_log: AtomicPtr<AtomicU64>,
     /// How many threads have had a chunk.
     pub(crate) writers: AtomicU32,
-    /// When the process began. Written before it has a second thread; zeros where its beginning was not seen.
+    /// When the process began. Written before it has a second thread; zeros where its beginning was
+    /// not seen.
     pub(crate) birth: UnsafeCell<Anchor>,
     /// Flows numbered so far.
     pub(crate) flows: AtomicU32,
-    /// Why the log grows no further: a cause of [`socket_log::layout::lost`] plus one; 0 while it grows.
+    /// Why the log grows no further: a cause of [`socket_log::layout::lost`] plus one; 0 while it
+    /// grows.
     pub(crate) stopped: AtomicU32,
-    /// How many times the log is not to be grown before that is tried again, and for what cause; see
-    /// [`crate::segment`].
+    /// How many times the log is not to be grown before that is tried again, and for what cause;
+    /// see [`crate::segment`].
     pub(crate) pause: AtomicU64,
     /// One more than the largest descriptor with an entry in the table.
     pub(crate) descriptors: AtomicU32,

@@ -1,8 +1,9 @@
 //! Libc's buffered files over descriptors: opened, closed and printed to from within libc.
 //!
-//! A file's own reads and writes are out of sight. What can be kept right is the table: `fclose` closes a descriptor
-//! without `close`, and `fopen` gives a number that may have been a socket's. Where a file is made of a socket, or
-//! closed over one, the log says so, because bytes may move there that it does not have.
+//! A file's own reads and writes are out of sight. What can be kept right is the table: `fclose`
+//! closes a descriptor without `close`, and `fopen` gives a number that may have been a socket's.
+//! Where a file is made of a socket, or closed over one, the log says so, because bytes may move
+//! there that it does not have.
 
 use core::ffi::{c_char, c_int};
 
@@ -83,7 +84,11 @@ pub(crate) unsafe fn freopen(
 
 /// # Safety
 /// As `popen`.
-pub(crate) unsafe fn popen(real: types::popen, command: *const c_char, mode: *const c_char) -> *mut FILE {
+pub(crate) unsafe fn popen(
+    real: types::popen,
+    command: *const c_char,
+    mode: *const c_char,
+) -> *mut FILE {
     // SAFETY: the program's own call.
     opened(|| hidden::timed(Api::POpen, || unsafe { real(command, mode) }))
 }
@@ -122,8 +127,8 @@ pub(crate) unsafe fn vdprintf_chk(
     print(fd, || unsafe { real(fd, flag, format, arguments) })
 }
 
-/// Prints to a descriptor. Its result is what libc has written, in one piece or several, so a stream's bytes are
-/// logged as they are; the datagrams that it makes of them nobody outside knows.
+/// Prints to a descriptor. Its result is what libc has written, in one piece or several, so a
+/// stream's bytes are logged as they are; the datagrams that it makes of them nobody outside knows.
 fn print(fd: c_int, call: impl FnOnce() -> c_int) -> c_int {
     let entry = describe::resolve(fd, fds::get(fd));
     match entry.kind() {

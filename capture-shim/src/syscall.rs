@@ -1,15 +1,18 @@
-//! `syscall`: the way by which some libraries reach the kernel past libc's own functions (libuv closes sockets
-//! and sends batches so). What concerns sockets takes the same path as the function of that name.
+//! `syscall`: the way by which some libraries reach the kernel past libc's own functions (libuv
+//! closes sockets and sends batches so). What concerns sockets takes the same path as the function
+//! of that name.
 
 use core::ffi::{c_char, c_int, c_long, c_uint, c_void};
 
 use libc::{
-    iovec, loff_t, mmsghdr, msghdr, off_t, pid_t, rlimit, size_t, sockaddr, socklen_t, ssize_t, timespec,
-    uid_t,
+    iovec, loff_t, mmsghdr, msghdr, off_t, pid_t, rlimit, size_t, sockaddr, socklen_t, ssize_t,
+    timespec, uid_t,
 };
 
 use crate::hooks::{real, types};
-use crate::{aliases, calls, descriptors, execute, lifecycle, process, receive, rights, send, waits};
+use crate::{
+    aliases, calls, descriptors, execute, lifecycle, process, receive, rights, send, waits,
+};
 
 /// Functions with the types of libc's that go through libc's `syscall`.
 macro_rules! forwarded {
@@ -91,8 +94,8 @@ forwarded! {
 }
 
 /// # Safety
-/// As `syscall`. It is variadic, but on all architectures that Linux knows six words passed on for fewer are the
-/// same call.
+/// As `syscall`. It is variadic, but on all architectures that Linux knows six words passed on for
+/// fewer are the same call.
 #[expect(clippy::too_many_arguments, reason = "as many as libc's function has, and that function")]
 pub(crate) unsafe fn syscall(
     real: types::syscall,
@@ -112,17 +115,30 @@ pub(crate) unsafe fn syscall(
             libc::SYS_readv => calls::readv(by_number::readv, a as _, b as _, c as _) as c_long,
             libc::SYS_writev => calls::writev(by_number::writev, a as _, b as _, c as _) as c_long,
             libc::SYS_sendto => {
-                calls::sendto(by_number::sendto, a as _, b as _, c as _, d as _, e as _, f as _) as c_long
-            }
-            libc::SYS_recvfrom => {
-                receive::recvfrom(by_number::recvfrom, a as _, b as _, c as _, d as _, e as _, f as _)
+                calls::sendto(by_number::sendto, a as _, b as _, c as _, d as _, e as _, f as _)
                     as c_long
             }
-            libc::SYS_sendmsg => send::sendmsg(by_number::sendmsg, a as _, b as _, c as _) as c_long,
-            libc::SYS_recvmsg => receive::recvmsg(by_number::recvmsg, a as _, b as _, c as _) as c_long,
-            libc::SYS_sendmmsg => send::sendmmsg(by_number::sendmmsg, a as _, b as _, c as _, d as _).into(),
+            libc::SYS_recvfrom => receive::recvfrom(
+                by_number::recvfrom,
+                a as _,
+                b as _,
+                c as _,
+                d as _,
+                e as _,
+                f as _,
+            ) as c_long,
+            libc::SYS_sendmsg => {
+                send::sendmsg(by_number::sendmsg, a as _, b as _, c as _) as c_long
+            }
+            libc::SYS_recvmsg => {
+                receive::recvmsg(by_number::recvmsg, a as _, b as _, c as _) as c_long
+            }
+            libc::SYS_sendmmsg => {
+                send::sendmmsg(by_number::sendmmsg, a as _, b as _, c as _, d as _).into()
+            }
             libc::SYS_recvmmsg => {
-                receive::recvmmsg(by_number::recvmmsg, a as _, b as _, c as _, d as _, e as _).into()
+                receive::recvmmsg(by_number::recvmmsg, a as _, b as _, c as _, d as _, e as _)
+                    .into()
             }
             libc::SYS_sendfile => {
                 send::sendfile(by_number::sendfile, a as _, b as _, c as _, d as _) as c_long
@@ -133,7 +149,9 @@ pub(crate) unsafe fn syscall(
             }
             libc::SYS_bind => lifecycle::bind(by_number::bind, a as _, b as _, c as _).into(),
             libc::SYS_listen => lifecycle::listen(by_number::listen, a as _, b as _).into(),
-            libc::SYS_connect => lifecycle::connect(by_number::connect, a as _, b as _, c as _).into(),
+            libc::SYS_connect => {
+                lifecycle::connect(by_number::connect, a as _, b as _, c as _).into()
+            }
             libc::SYS_accept => lifecycle::accept(by_number::accept, a as _, b as _, c as _).into(),
             libc::SYS_accept4 => {
                 lifecycle::accept4(by_number::accept4, a as _, b as _, c as _, d as _).into()
@@ -150,27 +168,29 @@ pub(crate) unsafe fn syscall(
             libc::SYS_fcntl => aliases::fcntl(by_number::fcntl, a as _, b as _, c as _).into(),
             libc::SYS_execve => execute::execve(by_number::execve, a as _, b as _, c as _).into(),
             libc::SYS_execveat => {
-                execute::execveat(by_number::execveat, a as _, b as _, c as _, d as _, e as _).into()
+                execute::execveat(by_number::execveat, a as _, b as _, c as _, d as _, e as _)
+                    .into()
             }
             libc::SYS_splice => {
-                send::splice(by_number::splice, a as _, b as _, c as _, d as _, e as _, f as _) as c_long
+                send::splice(by_number::splice, a as _, b as _, c as _, d as _, e as _, f as _)
+                    as c_long
             }
             // Their offset comes in two words, which makes them functions of six arguments.
-            libc::SYS_preadv2 => {
-                calls::receive_vector(a as _, b as _, c as _, || real(number, a, b, c, d, e, f) as ssize_t)
-                    as c_long
-            }
-            libc::SYS_pwritev2 => {
-                calls::send_vector(a as _, b as _, c as _, || real(number, a, b, c, d, e, f) as ssize_t)
-                    as c_long
-            }
+            libc::SYS_preadv2 => calls::receive_vector(a as _, b as _, c as _, || {
+                real(number, a, b, c, d, e, f) as ssize_t
+            }) as c_long,
+            libc::SYS_pwritev2 => calls::send_vector(a as _, b as _, c as _, || {
+                real(number, a, b, c, d, e, f) as ssize_t
+            }) as c_long,
             #[cfg(target_arch = "x86_64")]
             libc::SYS_open
             | libc::SYS_creat
             | libc::SYS_eventfd
             | libc::SYS_epoll_create
             | libc::SYS_inotify_init
-            | libc::SYS_signalfd => descriptors::made(|| real(number, a, b, c, d, e, f) as c_int).into(),
+            | libc::SYS_signalfd => {
+                descriptors::made(|| real(number, a, b, c, d, e, f) as c_int).into()
+            }
             libc::SYS_openat
             | libc::SYS_openat2
             | libc::SYS_eventfd2
@@ -182,23 +202,34 @@ pub(crate) unsafe fn syscall(
             | libc::SYS_pidfd_open
             | libc::SYS_pidfd_getfd
             | libc::SYS_io_uring_setup
-            | libc::SYS_userfaultfd => descriptors::made(|| real(number, a, b, c, d, e, f) as c_int).into(),
+            | libc::SYS_userfaultfd => {
+                descriptors::made(|| real(number, a, b, c, d, e, f) as c_int).into()
+            }
             libc::SYS_pipe2 => descriptors::pipe2(by_number::pipe2, a as _, b as _).into(),
             libc::SYS_setuid => rights::setuid(by_number::setuid, a as _).into(),
             libc::SYS_setreuid => rights::setreuid(by_number::setreuid, a as _, b as _).into(),
-            libc::SYS_setresuid => rights::setresuid(by_number::setresuid, a as _, b as _, c as _).into(),
+            libc::SYS_setresuid => {
+                rights::setresuid(by_number::setresuid, a as _, b as _, c as _).into()
+            }
             #[cfg(target_arch = "x86_64")]
             libc::SYS_poll | libc::SYS_select | libc::SYS_epoll_wait => {
                 waits::by_number(number, [a, b, c, d, e, f], || real(number, a, b, c, d, e, f))
             }
-            libc::SYS_ppoll | libc::SYS_pselect6 | libc::SYS_epoll_pwait | libc::SYS_epoll_pwait2 => {
+            libc::SYS_ppoll
+            | libc::SYS_pselect6
+            | libc::SYS_epoll_pwait
+            | libc::SYS_epoll_pwait2 => {
                 waits::by_number(number, [a, b, c, d, e, f], || real(number, a, b, c, d, e, f))
             }
             libc::SYS_chroot => rights::chroot(by_number::chroot, a as _).into(),
-            libc::SYS_pivot_root => rights::pivot_root(by_number::pivot_root, a as _, b as _).into(),
+            libc::SYS_pivot_root => {
+                rights::pivot_root(by_number::pivot_root, a as _, b as _).into()
+            }
             libc::SYS_unshare => rights::unshare(by_number::unshare, a as _).into(),
             libc::SYS_setns => rights::setns(by_number::setns, a as _, b as _).into(),
-            libc::SYS_prlimit64 => rights::prlimit(by_number::prlimit, a as _, b as _, c as _, d as _).into(),
+            libc::SYS_prlimit64 => {
+                rights::prlimit(by_number::prlimit, a as _, b as _, c as _, d as _).into()
+            }
             libc::SYS_prctl => rights::prctl(by_number::prctl, a as _, b, c, d, e).into(),
             libc::SYS_seccomp => rights::seccomp(a, c, || real(number, a, b, c, d, e, f)),
             libc::SYS_landlock_restrict_self => rights::fence(|| real(number, a, b, c, d, e, f)),

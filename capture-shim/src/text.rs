@@ -1,4 +1,5 @@
-//! Text of bounded length without allocation: paths and environment strings, each ended by a zero byte.
+//! Text of bounded length without allocation: paths and environment strings, each ended by a zero
+//! byte.
 
 use core::ffi::CStr;
 
@@ -48,8 +49,8 @@ impl<const N: usize> Text<N> {
         self.push(digits.get(first..).unwrap_or(&[]))
     }
 
-    /// Appends what `fill` puts into the room that is left and says to keep, with no buffer between: a path takes too
-    /// much of a stack to lie there twice.
+    /// Appends what `fill` puts into the room that is left and says to keep, with no buffer
+    /// between: a path takes too much of a stack to lie there twice.
     pub(crate) fn push_with(&mut self, fill: impl FnOnce(&mut [u8]) -> usize) -> &mut Text<N> {
         let Some(room) = self.bytes.get_mut(self.length..N - 1) else { return self };
         let kept = fill(room).min(room.len());
@@ -99,7 +100,8 @@ impl Scratch {
     /// The same memory as so many plain values, which are zeros at first.
     pub(crate) fn words<T: Copy>(&mut self, count: usize) -> &mut [T] {
         let count = count.min(size_of::<Text<PATH>>() / size_of::<T>());
-        // SAFETY: the mapping is as large as that; used for plain numbers alone, of which zeros are valid.
+        // SAFETY: the mapping is as large as that; used for plain numbers alone, of which zeros are
+        // valid.
         unsafe { core::slice::from_raw_parts_mut(self.0.cast(), count) }
     }
 

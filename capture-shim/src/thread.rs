@@ -1,8 +1,9 @@
 //! Threads: which of them started which.
 //!
-//! Only the new thread knows its own id, and only the old one knows who it is; the two meet in a small table of
-//! slots, from which the new thread fetches where it really begins. What it learns it keeps to itself until it logs
-//! something, so a thread that has nothing to do with sockets takes no room in the log.
+//! Only the new thread knows its own id, and only the old one knows who it is; the two meet in a
+//! small table of slots, from which the new thread fetches where it really begins. What it learns
+//! it keeps to itself until it logs something, so a thread that has nothing to do with sockets
+//! takes no room in the log.
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -12,7 +13,8 @@ use crate::hooks::types;
 use crate::log::{self, Standing};
 use crate::{identity, tls};
 
-/// How many threads may be between their creation and their first instruction and still know their creator.
+/// How many threads may be between their creation and their first instruction and still know their
+/// creator.
 const SLOTS: usize = 64;
 
 /// Where a new thread is to begin. Free while its owner is 0.
@@ -53,7 +55,8 @@ pub(crate) unsafe fn pthread_create(
     slot.argument.store(argument, Release);
     let begin = begin as *mut c_void;
     // SAFETY: the program's own call; the new thread goes on to the program's own function.
-    let result = unsafe { real(thread, attributes, begin, core::ptr::from_ref(slot).cast_mut().cast()) };
+    let result =
+        unsafe { real(thread, attributes, begin, core::ptr::from_ref(slot).cast_mut().cast()) };
     if result != 0 {
         slot.creator.store(0, Release); // There is no thread that would.
     }
@@ -69,7 +72,8 @@ pub(crate) fn forget_beginnings() {
 
 fn claim(creator: u32) -> Option<&'static Slot> {
     BEGINNINGS.iter().find(|slot| {
-        slot.creator.load(Relaxed) == 0 && slot.creator.compare_exchange(0, creator, AcqRel, Relaxed).is_ok()
+        slot.creator.load(Relaxed) == 0
+            && slot.creator.compare_exchange(0, creator, AcqRel, Relaxed).is_ok()
     })
 }
 
@@ -89,7 +93,8 @@ unsafe extern "C" fn arrive(slot: &Slot) -> Beginning {
     Beginning { entry, argument }
 }
 
-/// The first function of a new thread. It jumps to the program's own, so that no frame of ours is in its way.
+/// The first function of a new thread. It jumps to the program's own, so that no frame of ours is
+/// in its way.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 unsafe extern "C" fn begin() {
@@ -103,7 +108,8 @@ unsafe extern "C" fn begin() {
     )
 }
 
-/// The first function of a new thread. It jumps to the program's own, so that no frame of ours is in its way.
+/// The first function of a new thread. It jumps to the program's own, so that no frame of ours is
+/// in its way.
 #[cfg(target_arch = "aarch64")]
 #[unsafe(naked)]
 unsafe extern "C" fn begin() {

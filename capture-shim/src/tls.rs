@@ -1,28 +1,31 @@
 //! What each thread keeps: its place in the log, and what proves that place to be its own.
 //!
-//! The memory is initial-exec thread-local storage made by hand, because the general kind goes through
-//! `__tls_get_addr`, which may call `malloc`, and because `#[thread_local]` is not stable. There is no
-//! destructor: a thread's end leaves nothing to do.
+//! The memory is initial-exec thread-local storage made by hand, because the general kind goes
+//! through `__tls_get_addr`, which may call `malloc`, and because `#[thread_local]` is not stable.
+//! There is no destructor: a thread's end leaves nothing to do.
 //!
-//! `fork` copies this memory while it wipes the process's state, and a `vfork` child shares it with its parent;
-//! [`Thread::generation`] is what tells such copies apart, see [`crate::log`].
+//! `fork` copies this memory while it wipes the process's state, and a `vfork` child shares it with
+//! its parent; [`Thread::generation`] is what tells such copies apart, see [`crate::log`].
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 
 use crate::peers::Peers;
 use crate::recycle::RETIRED;
 
-/// One thread's part. All of it begins as zeros. Only the thread itself and its signal handlers use it, so the
-/// atomics are for the handlers and cost nothing.
+/// One thread's part. All of it begins as zeros. Only the thread itself and its signal handlers use
+/// it, so the atomics are for the handlers and cost nothing.
 #[repr(C, align(64))]
 pub(crate) struct Thread {
-    /// The process's generation when the thread was attached to the log, or 0 when it must be looked at anew.
+    /// The process's generation when the thread was attached to the log, or 0 when it must be
+    /// looked at anew.
     pub(crate) generation: AtomicU64,
-    /// Where the next record goes; a multiple of the chunk's size when there is no room (or no chunk).
+    /// Where the next record goes; a multiple of the chunk's size when there is no room (or no
+    /// chunk).
     pub(crate) cursor: AtomicUsize,
     /// The ticks of the latest anchor in the thread's chunk.
     pub(crate) anchor: AtomicU64,
-    /// The ticks of the latest transfer or anchor in the thread's chunk; 0 while that is not settled.
+    /// The ticks of the latest transfer or anchor in the thread's chunk; 0 while that is not
+    /// settled.
     pub(crate) latest: AtomicU64,
     /// As [`Thread::generation`], but kept while that one is set aside for a `vfork`.
     pub(crate) attached: AtomicU64,
@@ -34,10 +37,11 @@ pub(crate) struct Thread {
     pub(crate) creator: AtomicU32,
     /// Whether the thread has begun to end, see [`crate::ended`].
     pub(crate) ended: AtomicU32,
-    /// What a `vfork` child has left in this thread's memory, see [`crate::environment`]; null for nothing.
+    /// What a `vfork` child has left in this thread's memory, see [`crate::environment`]; null for
+    /// nothing.
     pub(crate) left: AtomicPtr<u8>,
-    /// Full chunks that are kept from being used again while an interrupted record is still to be written into them,
-    /// see [`crate::recycle::retire`]; 0 for none.
+    /// Full chunks that are kept from being used again while an interrupted record is still to be
+    /// written into them, see [`crate::recycle::retire`]; 0 for none.
     pub(crate) retired: [AtomicUsize; RETIRED],
     /// Whom its latest datagrams went to.
     pub(crate) sent_to: Peers,
@@ -64,8 +68,8 @@ core::arch::global_asm!(
 #[inline(always)]
 pub(crate) fn current() -> &'static Thread {
     let address: usize;
-    // SAFETY: reads the thread pointer and the offset that the dynamic linker filled in; the storage is zeroed,
-    // aligned and lives as long as the thread.
+    // SAFETY: reads the thread pointer and the offset that the dynamic linker filled in; the
+    // storage is zeroed, aligned and lives as long as the thread.
     unsafe {
         core::arch::asm!(
             "mov {0}, qword ptr [rip + sockcap_thread@GOTTPOFF]",
@@ -97,11 +101,11 @@ pub(crate) fn current() -> &'static Thread {
     }
 }
 
-/// Replaces `old` by `new` in a word that only this thread and its signal handlers change, and tells whether it
-/// held `old`.
+/// Replaces `old` by `new` in a word that only this thread and its signal handlers change, and
+/// tells whether it held `old`.
 ///
-/// One instruction, so a handler comes before or after it, never in between; without the bus lock that other
-/// threads would call for, it costs a fifth.
+/// One instruction, so a handler comes before or after it, never in between; without the bus lock
+/// that other threads would call for, it costs a fifth.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(crate) fn replace(word: &AtomicUsize, old: usize, new: usize) -> bool {
@@ -119,8 +123,8 @@ pub(crate) fn replace(word: &AtomicUsize, old: usize, new: usize) -> bool {
     found == old
 }
 
-/// Replaces `old` by `new` in a word that only this thread and its signal handlers change, and tells whether it
-/// held `old`.
+/// Replaces `old` by `new` in a word that only this thread and its signal handlers change, and
+/// tells whether it held `old`.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 pub(crate) fn replace(word: &AtomicUsize, old: usize, new: usize) -> bool {

@@ -1,7 +1,8 @@
-//! Sends and receives: finds out what the descriptor is, makes the program's call, and logs its outcome.
+//! Sends and receives: finds out what the descriptor is, makes the program's call, and logs its
+//! outcome.
 //!
-//! A stream's transfer is logged here, a datagram's in [`crate::datagram`]. The program's own call is handed in
-//! as a closure, so that all members of the read and write families share one path.
+//! A stream's transfer is logged here, a datagram's in [`crate::datagram`]. The program's own call
+//! is handed in as a closure, so that all members of the read and write families share one path.
 
 use core::ffi::c_int;
 
@@ -61,8 +62,8 @@ pub(crate) unsafe fn send(
     unsafe { send_on_socket(fd, entry, || (Buffers { first: &buffer, count: 1 }, to), call) }
 }
 
-/// A send from several buffers. `what` is asked for them and for their destination once the kernel has taken them: what
-/// the program hands to it may be wrong.
+/// A send from several buffers. `what` is asked for them and for their destination once the kernel
+/// has taken them: what the program hands to it may be wrong.
 ///
 /// # Safety
 /// `what` is what `call` sends.
@@ -141,7 +142,11 @@ pub(crate) unsafe fn receive(
 /// # Safety
 /// `buffers` are where `call` receives.
 #[inline(always)]
-pub(crate) unsafe fn receive_vector(fd: c_int, buffers: Buffers, call: impl FnOnce() -> ssize_t) -> ssize_t {
+pub(crate) unsafe fn receive_vector(
+    fd: c_int,
+    buffers: Buffers,
+    call: impl FnOnce() -> ssize_t,
+) -> ssize_t {
     let entry = fds::get(fd);
     if entry.is_other() {
         return call();

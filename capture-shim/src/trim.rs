@@ -1,8 +1,9 @@
 //! The end of a log: the room that it was given ahead and has not used goes back.
 //!
-//! A store into a mapping beyond the file's end would be the program's. So before the file is cut, what lies beyond is
-//! replaced by memory that leads nowhere, and the log is told to grow no more. Where more than one thread logs, others
-//! may have much to say until the process is gone; then the tools cut the log, as they do where a process was killed.
+//! A store into a mapping beyond the file's end would be the program's. So before the file is cut,
+//! what lies beyond is replaced by memory that leads nowhere, and the log is told to grow no more.
+//! Where more than one thread logs, others may have much to say until the process is gone; then the
+//! tools cut the log, as they do where a process was killed.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
@@ -21,7 +22,9 @@ pub(crate) fn at_end() {
             }
         }
         // Nobody has needed what was made ahead.
-        Standing::Silent(state) if state.generation.load(Acquire) != 0 && start::is_unused(state) => {
+        Standing::Silent(state)
+            if state.generation.load(Acquire) != 0 && start::is_unused(state) =>
+        {
             keep::unlink(state.path());
         }
         _ => {}

@@ -1,7 +1,7 @@
 //! Programs that load no library: a process that begins one says so, as nothing else will.
 //!
-//! A `vfork` child cannot write, as it runs on its parent's memory. It leaves a note there, which the parent writes down
-//! when it makes its next child, or ends.
+//! A `vfork` child cannot write, as it runs on its parent's memory. It leaves a note there, which
+//! the parent writes down when it makes its next child, or ends.
 
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char, c_int};
@@ -75,7 +75,8 @@ impl Said {
     }
 }
 
-/// The calling process is about to become `program`, for which the library cannot be opened if that was `refused`.
+/// The calling process is about to become `program`, for which the library cannot be opened if that
+/// was `refused`.
 pub(crate) fn becomes(program: &Program, refused: c_int) -> Said {
     let is_aside = matches!(log::standing(), Standing::Aside);
     let mut note = None;
@@ -122,7 +123,8 @@ fn say(cause: u16, pid: u32, program: &[u8]) {
 
 fn leave(cause: u16, program: &[u8]) -> Option<usize> {
     let index = NOTES.0.iter().position(|note| {
-        note.state.load(Acquire) == FREE && note.state.compare_exchange(FREE, BUSY, AcqRel, Relaxed).is_ok()
+        note.state.load(Acquire) == FREE
+            && note.state.compare_exchange(FREE, BUSY, AcqRel, Relaxed).is_ok()
     })?;
     let note = NOTES.0.get(index)?;
     // SAFETY: this child's alone now.
@@ -152,7 +154,8 @@ fn look_at(program: &Program, refused: c_int, unseen: impl FnOnce(u16, &[u8])) {
     }
     let Some(mut room) = Scratch::new() else { return };
     let of_file = cause(path.as_c_str(), room.text());
-    let library = || (refused != 0 && raw::status(path.as_c_str()).is_some()).then_some(unseen::LIBRARY);
+    let library =
+        || (refused != 0 && raw::status(path.as_c_str()).is_some()).then_some(unseen::LIBRARY);
     if let Some(cause) = of_file.or_else(library) {
         unseen(cause, path.as_bytes());
     }
@@ -175,7 +178,8 @@ fn seek(name: &[u8], path: &mut Text<PATH>) {
     *path = Text::new();
 }
 
-/// Why nothing of the program at `path` will be recorded, if so. `room` is for the file's beginning.
+/// Why nothing of the program at `path` will be recorded, if so. `room` is for the file's
+/// beginning.
 fn cause(path: &CStr, room: &mut Text<PATH>) -> Option<u16> {
     let status = raw::status(path)?;
     if status.st_mode & libc::S_IFMT != libc::S_IFREG || status.st_mode & 0o111 == 0 {
@@ -213,8 +217,11 @@ fn image(path: &CStr, room: &mut Text<PATH>, depth: usize) -> Option<u16> {
             None
         };
     }
-    let is_linker =
-        path.to_bytes().rsplit(|byte| *byte == b'/').next().is_some_and(|name| name.starts_with(b"ld"));
+    let is_linker = path
+        .to_bytes()
+        .rsplit(|byte| *byte == b'/')
+        .next()
+        .is_some_and(|name| name.starts_with(b"ld"));
     elf(room.as_bytes()).filter(|cause| *cause != unseen::STATIC || !is_linker)
 }
 

@@ -1,9 +1,10 @@
 //! Functions with any number of arguments: `execl`, `execlp`, `execle`; `dprintf`, `syslog`.
 //!
-//! Stable Rust cannot define such functions. The strings of an `execl` lie almost as an array already: the first ones
-//! in registers, the others in order on the stack. Pushing the registers below the others makes the array, of
-//! any length and without a copy. Those of a `dprintf` are of any type, so their registers are stored and described
-//! to the function that takes a `va_list` in their place.
+//! Stable Rust cannot define such functions. The strings of an `execl` lie almost as an array
+//! already: the first ones in registers, the others in order on the stack. Pushing the registers
+//! below the others makes the array, of any length and without a copy. Those of a `dprintf` are of
+//! any type, so their registers are stored and described to the function that takes a `va_list` in
+//! their place.
 
 use core::ffi::{c_char, c_int, c_void};
 
@@ -18,8 +19,9 @@ type Strings = *const *const c_char;
 /// Defines an exported function that calls `$with(first argument, array of the others)`.
 macro_rules! listed {
     ($name:ident => $with:ident) => {
-        // On entry the return address lies below the arguments on the stack. It is taken away, the registers are
-        // pushed in its place, and it is put back below them, where it aligns the stack for the call.
+        // On entry the return address lies below the arguments on the stack. It is taken away, the
+        // registers are pushed in its place, and it is put back below them, where it aligns the
+        // stack for the call.
         #[cfg(target_arch = "x86_64")]
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
@@ -90,16 +92,17 @@ unsafe extern "C" fn execle_with(path: *const c_char, arguments: Strings) -> c_i
     }
 }
 
-/// A `va_list` as an argument: on all architectures that Linux knows and that pass one by reference or as an array,
-/// an address.
+/// A `va_list` as an argument: on all architectures that Linux knows and that pass one by reference
+/// or as an array, an address.
 pub(crate) type VaList = *mut c_void;
 
-/// Defines an exported function with `$named` fixed arguments that calls `$with(the fixed arguments, the others as a
-/// va_list)`.
+/// Defines an exported function with `$named` fixed arguments that calls `$with(the fixed
+/// arguments, the others as a va_list)`.
 macro_rules! printing {
     ($name:ident($named:literal) => $with:ident, $list_x86_64:literal, $list_aarch64:literal) => {
-        // The registers of general arguments, then those of floating-point ones (as `al` says), then the list: how far
-        // each of the two is used up by the fixed arguments, where the rest lies on the stack, and where they are.
+        // The registers of general arguments, then those of floating-point ones (as `al` says),
+        // then the list: how far each of the two is used up by the fixed arguments, where the rest
+        // lies on the stack, and where they are.
         #[cfg(target_arch = "x86_64")]
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
@@ -199,7 +202,14 @@ unsafe extern "C" fn syslog_with(priority: c_int, format: *const c_char, argumen
     hidden::timed(Api::Syslog, || unsafe { real!(vsyslog)(priority, format, arguments) });
 }
 
-unsafe extern "C" fn syslog_chk_with(priority: c_int, flag: c_int, format: *const c_char, arguments: VaList) {
+unsafe extern "C" fn syslog_chk_with(
+    priority: c_int,
+    flag: c_int,
+    format: *const c_char,
+    arguments: VaList,
+) {
     // SAFETY: as above.
-    hidden::timed(Api::Syslog, || unsafe { real!(__vsyslog_chk)(priority, flag, format, arguments) });
+    hidden::timed(Api::Syslog, || unsafe {
+        real!(__vsyslog_chk)(priority, flag, format, arguments)
+    });
 }

@@ -1,5 +1,5 @@
-//! `poll`, `select` and `epoll_wait`: how long a thread waits for descriptors, where the user wants to know
-//! (`SOCKCAP_WAITS`). Otherwise each costs one look at that choice.
+//! `poll`, `select` and `epoll_wait`: how long a thread waits for descriptors, where the user wants
+//! to know (`SOCKCAP_WAITS`). Otherwise each costs one look at that choice.
 
 use core::ffi::{c_int, c_long, c_ulong};
 
@@ -56,7 +56,11 @@ unsafe fn readable<'call, T>(pointer: *const T) -> Option<&'call T> {
 
 /// A wait that the program asks for by the number of its system call. `words` are the arguments.
 #[inline(always)]
-pub(crate) fn by_number(number: c_long, words: [c_long; 6], wait: impl FnOnce() -> c_long) -> c_long {
+pub(crate) fn by_number(
+    number: c_long,
+    words: [c_long; 6],
+    wait: impl FnOnce() -> c_long,
+) -> c_long {
     if !options().waits {
         return wait();
     }
@@ -83,7 +87,12 @@ pub(crate) fn by_number(number: c_long, words: [c_long; 6], wait: impl FnOnce() 
 /// # Safety
 /// As `poll`.
 #[inline(always)]
-pub(crate) unsafe fn poll(real: types::poll, fds: *mut pollfd, count: c_ulong, timeout: c_int) -> c_int {
+pub(crate) unsafe fn poll(
+    real: types::poll,
+    fds: *mut pollfd,
+    count: c_ulong,
+    timeout: c_int,
+) -> c_int {
     // SAFETY: the program's own call.
     timed(WaitCall::Poll, || timeout != 0, move || unsafe { real(fds, count, timeout) })
 }
@@ -111,7 +120,9 @@ pub(crate) unsafe fn ppoll(
     mask: *const sigset_t,
 ) -> c_int {
     // SAFETY: the program's own call and timeout.
-    unsafe { timed(WaitCall::Poll, || is_some_time(timeout), move || real(fds, count, timeout, mask)) }
+    unsafe {
+        timed(WaitCall::Poll, || is_some_time(timeout), move || real(fds, count, timeout, mask))
+    }
 }
 
 /// # Safety
@@ -125,7 +136,13 @@ pub(crate) unsafe fn ppoll_chk(
     room: size_t,
 ) -> c_int {
     // SAFETY: the program's own call and timeout.
-    unsafe { timed(WaitCall::Poll, || is_some_time(timeout), move || real(fds, count, timeout, mask, room)) }
+    unsafe {
+        timed(
+            WaitCall::Poll,
+            || is_some_time(timeout),
+            move || real(fds, count, timeout, mask, room),
+        )
+    }
 }
 
 /// # Safety
@@ -190,7 +207,11 @@ pub(crate) unsafe fn epoll_pwait(
     mask: *const sigset_t,
 ) -> c_int {
     // SAFETY: the program's own call.
-    timed(WaitCall::Epoll, || timeout != 0, move || unsafe { real(epoll, events, most, timeout, mask) })
+    timed(
+        WaitCall::Epoll,
+        || timeout != 0,
+        move || unsafe { real(epoll, events, most, timeout, mask) },
+    )
 }
 
 /// # Safety
@@ -205,6 +226,10 @@ pub(crate) unsafe fn epoll_pwait2(
 ) -> c_int {
     // SAFETY: the program's own call and timeout.
     unsafe {
-        timed(WaitCall::Epoll, || is_some_time(timeout), move || real(epoll, events, most, timeout, mask))
+        timed(
+            WaitCall::Epoll,
+            || is_some_time(timeout),
+            move || real(epoll, events, most, timeout, mask),
+        )
     }
 }

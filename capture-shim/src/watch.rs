@@ -1,8 +1,9 @@
-//! What is recorded of a stream beside its messages, where the user wants it: the thread's CPU time behind each
-//! (`SOCKCAP_CPU`), and the checksum of the first bytes of each direction (`SOCKCAP_FINGERPRINT`).
+//! What is recorded of a stream beside its messages, where the user wants it: the thread's CPU time
+//! behind each (`SOCKCAP_CPU`), and the checksum of the first bytes of each direction
+//! (`SOCKCAP_FINGERPRINT`).
 //!
-//! A stream that is watched has a mark in its descriptor's word, which the hooks have in hand anyway; so it costs
-//! nothing where it is off.
+//! A stream that is watched has a mark in its descriptor's word, which the hooks have in hand
+//! anyway; so it costs nothing where it is off.
 
 use core::ffi::c_int;
 use core::ptr;
@@ -19,13 +20,14 @@ use crate::positions::{self, Moved};
 use crate::transfer::Buffers;
 use crate::{raw, state};
 
-/// How many flows can be under way with an unfinished fingerprint; a later flow takes the place of one that far
-/// before it.
+/// How many flows can be under way with an unfinished fingerprint; a later flow takes the place of
+/// one that far before it.
 const FLOWS: usize = 1 << 20;
 /// The place of a direction whose fingerprint is done, or cannot be made.
 const DONE: u64 = u32::MAX as u64;
 
-/// For each flow and direction: the number of bytes so far in the low half, their checksum in the high one.
+/// For each flow and direction: the number of bytes so far in the low half, their checksum in the
+/// high one.
 static PLACES: AtomicPtr<[AtomicU64; 2]> = AtomicPtr::new(ptr::null_mut());
 
 /// Maps what fingerprints need; false when there is no memory.
@@ -49,7 +51,8 @@ fn place(flow: u32, direction: Direction) -> Option<&'static AtomicU64> {
     Some(if direction == Direction::Send { send } else { receive })
 }
 
-/// A flow begins. What went over one that was `found` in use before that is not known, unless it is nothing.
+/// A flow begins. What went over one that was `found` in use before that is not known, unless it is
+/// nothing.
 pub(crate) fn begin(fd: c_int, flow: u32, found: bool) {
     if options().fingerprint == 0 {
         return;
@@ -62,7 +65,8 @@ pub(crate) fn begin(fd: c_int, flow: u32, found: bool) {
     }
 }
 
-/// Writes a transfer of a stream that is watched, of which the bytes lie in `buffers`, and what is wanted beside it.
+/// Writes a transfer of a stream that is watched, of which the bytes lie in `buffers`, and what is
+/// wanted beside it.
 ///
 /// # Safety
 /// The buffers are readable as far as `bytes`.
@@ -75,7 +79,8 @@ pub(crate) unsafe fn moved(writer: Writer, moved: &Moved, buffers: Buffers, now:
     cpu(writer, now);
 }
 
-/// The same, of bytes that the program never held: from here on the direction's checksum cannot be made.
+/// The same, of bytes that the program never held: from here on the direction's checksum cannot be
+/// made.
 #[cold]
 #[inline(never)]
 pub(crate) fn moved_unseen(writer: Writer, moved: &Moved, now: u64) {
@@ -141,7 +146,8 @@ unsafe fn fingerprint(
     let after = u64::from(hasher.finalize()) << 32 | u64::from(before as u32 + taken as u32);
     // Two threads at once on one direction of a stream: nobody knows whose bytes came first.
     let is_whole = taken == wanted;
-    let kept = place.compare_exchange(before, if is_whole { DONE } else { after }, Relaxed, Relaxed);
+    let kept =
+        place.compare_exchange(before, if is_whole { DONE } else { after }, Relaxed, Relaxed);
     match kept {
         Ok(_) if is_whole => log_fingerprint(writer, flow, direction, after, now),
         Ok(_) => {}

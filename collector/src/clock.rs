@@ -1,5 +1,5 @@
-//! Wall clocks, as clock hints need them: that of this machine and, for tests, one that is wrong on purpose in the same way
-//! as that of the programs recorded here.
+//! Wall clocks, as clock hints need them: that of this machine and, for tests, one that is wrong on
+//! purpose in the same way as that of the programs recorded here.
 
 use std::env;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -10,7 +10,9 @@ use rustix::time::{ClockId, clock_gettime};
 pub fn now() -> i64 {
     match SystemTime::now().duration_since(UNIX_EPOCH) {
         Ok(since) => i64::try_from(since.as_nanos()).unwrap_or(i64::MAX),
-        Err(before) => i64::try_from(before.duration().as_nanos()).map_or(i64::MIN, |before| -before),
+        Err(before) => {
+            i64::try_from(before.duration().as_nanos()).map_or(i64::MIN, |before| -before)
+        }
     }
 }
 
@@ -28,7 +30,10 @@ pub struct HostClock {
 impl HostClock {
     /// The machine's own, unless `SOCKCAP_TEST_CLOCK` says how it is wrong (docs/capture.md).
     pub fn from_environment() -> HostClock {
-        env::var("SOCKCAP_TEST_CLOCK").ok().and_then(|text| HostClock::parse(&text)).unwrap_or_default()
+        env::var("SOCKCAP_TEST_CLOCK")
+            .ok()
+            .and_then(|text| HostClock::parse(&text))
+            .unwrap_or_default()
     }
 
     /// As in `SOCKCAP_TEST_CLOCK`: `OFFSET,SKEW[,AT:STEP]...`.
@@ -54,7 +59,8 @@ impl HostClock {
     }
 
     fn ahead(&self, monotonic: i64) -> i64 {
-        let steps: i64 = self.steps.iter().filter(|(at, _)| *at <= monotonic).map(|(_, by)| by).sum();
+        let steps: i64 =
+            self.steps.iter().filter(|(at, _)| *at <= monotonic).map(|(_, by)| by).sum();
         let gained = i128::from(monotonic) * i128::from(self.skew) / 1_000_000;
         self.offset.saturating_add(steps).saturating_add(i64::try_from(gained).unwrap_or(0))
     }

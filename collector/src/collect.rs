@@ -1,7 +1,9 @@
-//! The gathering side: listens, gives every connection a thread of its own, and keeps what they bring in one data directory.
+//! The gathering side: listens, gives every connection a thread of its own, and keeps what they
+//! bring in one data directory.
 //!
-//! `session` is a connection from its first byte to its last, `store` one host's files, `seats` sees to it that a host has one
-//! connection at a time, `sender` notes whose key was shown, `hints` keeps times, `event` is what all of them tell.
+//! `session` is a connection from its first byte to its last, `store` one host's files, `seats`
+//! sees to it that a host has one connection at a time, `sender` notes whose key was shown, `hints`
+//! keeps times, `event` is what all of them tell.
 
 mod event;
 mod hints;
@@ -62,7 +64,8 @@ pub struct Deadlines {
     pub handshake: Duration,
     /// Between two frames. Shippers say something every ten seconds.
     pub silence: Duration,
-    /// From a frame's first byte on, and once more for every 16 KiB that have come; and for an answer to be taken.
+    /// From a frame's first byte on, and once more for every 16 KiB that have come; and for an
+    /// answer to be taken.
     pub frame: Duration,
 }
 
@@ -89,11 +92,18 @@ pub enum Error {
     Listen(io::Error),
 }
 
-/// Gathers what comes over `listener` until `stop` is set; then ends every connection between two frames and returns.
+/// Gathers what comes over `listener` until `stop` is set; then ends every connection between two
+/// frames and returns.
 ///
 /// # Errors
-/// When the data directory cannot be used. What fails later concerns single connections, and `events` hears of it.
-pub fn run(options: &Options, listener: &TcpListener, events: &dyn Events, stop: &Stop) -> Result<(), Error> {
+/// When the data directory cannot be used. What fails later concerns single connections, and
+/// `events` hears of it.
+pub fn run(
+    options: &Options,
+    listener: &TcpListener,
+    events: &dyn Events,
+    stop: &Stop,
+) -> Result<(), Error> {
     let hosts = options.data.hosts();
     let file = |path: &PathBuf| {
         let path = path.clone();
@@ -103,8 +113,11 @@ pub fn run(options: &Options, listener: &TcpListener, events: &dyn Events, stop:
     let name = hosts.join(".store");
     let (store, _lock) = store_id(&name).map_err(file(&name))?;
     // The way to the files has to last like the files.
-    let above = options.data.path().canonicalize().ok().and_then(|path| path.parent().map(Path::to_owned));
-    for directory in [Some(hosts), Some(options.data.path().to_owned()), above].into_iter().flatten() {
+    let above =
+        options.data.path().canonicalize().ok().and_then(|path| path.parent().map(Path::to_owned));
+    for directory in
+        [Some(hosts), Some(options.data.path().to_owned()), above].into_iter().flatten()
+    {
         stored_file::sync_directory(&directory).map_err(file(&directory))?;
     }
     let shared = Shared {
@@ -119,7 +132,8 @@ pub fn run(options: &Options, listener: &TcpListener, events: &dyn Events, stop:
         stop: Arc::clone(stop),
     };
     listener.set_nonblocking(true).map_err(Error::Listen)?;
-    // Each connection has files open. Where it cannot be more, as many connections as there can be are served.
+    // Each connection has files open. Where it cannot be more, as many connections as there can be
+    // are served.
     let files = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: files.maximum, ..files });
     let unknown = AtomicUsize::new(0);
@@ -130,8 +144,9 @@ pub fn run(options: &Options, listener: &TcpListener, events: &dyn Events, stop:
                 looked = Instant::now();
                 look_for_revoked(&shared);
             }
-            let accepted =
-                accept(listener).map_err(Error::Listen).inspect_err(|_| stop.store(true, Relaxed))?;
+            let accepted = accept(listener)
+                .map_err(Error::Listen)
+                .inspect_err(|_| stop.store(true, Relaxed))?;
             let Some((stream, peer)) = accepted else { continue };
             let (shared, unknown) = (&shared, &unknown);
             let many = |why: &str| {
@@ -212,7 +227,8 @@ fn accept(listener: &TcpListener) -> io::Result<Option<(TcpStream, SocketAddr)>>
     match listener.accept() {
         Ok(connection) => return Ok(Some(connection)),
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-        // Out of descriptors, or the connection was reset: what is there goes on, and this is tried again.
+        // Out of descriptors, or the connection was reset: what is there goes on, and this is tried
+        // again.
         Err(_) => std::thread::sleep(Duration::from_millis(20)),
     }
     let tick = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
@@ -222,10 +238,11 @@ fn accept(listener: &TcpListener) -> io::Result<Option<(TcpStream, SocketAddr)>>
     }
 }
 
-/// The name of this collection, made when it is begun: shippers that know it need not ask again what there is. With it
-/// the lock that keeps a second collector out.
+/// The name of this collection, made when it is begun: shippers that know it need not ask again
+/// what there is. With it the lock that keeps a second collector out.
 fn store_id(path: &Path) -> io::Result<(u128, File)> {
-    let mut file = File::options().read(true).write(true).create(true).truncate(false).open(path)?;
+    let mut file =
+        File::options().read(true).write(true).create(true).truncate(false).open(path)?;
     flock(&file, FlockOperation::NonBlockingLockExclusive)
         .map_err(|_| io::Error::other("another collector gathers into this directory"))?;
     let mut text = String::new();

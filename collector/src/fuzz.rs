@@ -1,5 +1,6 @@
-//! Both readers of the wire on any bytes: what fuzzing and property tests run. It panics where they break their word, which
-//! is to refuse what is no message, and to keep within a host's directory whatever a shipper asks for.
+//! Both readers of the wire on any bytes: what fuzzing and property tests run. It panics where they
+//! break their word, which is to refuse what is no message, and to keep within a host's directory
+//! whatever a shipper asks for.
 
 use std::fs;
 use std::path::Path;
@@ -12,8 +13,9 @@ use crate::wire::{self, FrameReader};
 /// What a host may have here: little, so that both limits are met.
 const LIMITS: Limits = Limits { bytes: 1 << 20, files: 4 };
 
-/// Reads `bytes` as a stream of frames, as the collector does once a shipper was let in, with `root` as the data
-/// directory; and each frame as an answer, as a shipper does. The directory is emptied before.
+/// Reads `bytes` as a stream of frames, as the collector does once a shipper was let in, with
+/// `root` as the data directory; and each frame as an answer, as a shipper does. The directory is
+/// emptied before.
 pub fn wire(bytes: &[u8], root: &Path) {
     let data = DataDir::new(root);
     let host = data.hosts().join("web-1");
@@ -29,7 +31,11 @@ pub fn wire(bytes: &[u8], root: &Path) {
     }
     // Nothing but the host's directory was made, and nothing in it but files.
 
-    assert!([root, &data.hosts()].map(names).iter().all(|names| names.len() <= 1), "{:?}", names(root));
+    assert!(
+        [root, &data.hosts()].map(names).iter().all(|names| names.len() <= 1),
+        "{:?}",
+        names(root)
+    );
     let mut used = 0;
     for entry in names(&host) {
         let status = fs::symlink_metadata(entry.path());
@@ -57,7 +63,8 @@ mod tests {
         let identity = |pid| Identity { boot: [7; 16], pid, ticks: 1, start: 2, name: 0 };
         let page = [9; 4096];
         let compressed = zstd::bulk::compress(&page, 1).unwrap();
-        let exchange = Exchange { host_sent: 1, collector_received: 2, collector_sent: 3, host_received: 4 };
+        let exchange =
+            Exchange { host_sent: 1, collector_received: 2, collector_sent: 3, host_received: 4 };
         let requests: Vec<(Request<'_>, &[u8])> = vec![
             (Request::File { name: "1-1.sclog", identity: identity(1) }, &[]),
             (Request::Ask { page: 0, pages: 10 }, &[]),
@@ -82,7 +89,11 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         wire(&frames().concat(), directory.path());
         let stored = directory.path().join("hosts/web-1/1-1.sclog");
-        assert_eq!(std::fs::metadata(stored).unwrap().len(), 50_000, "it is a dialog that goes well");
+        assert_eq!(
+            std::fs::metadata(stored).unwrap().len(),
+            50_000,
+            "it is a dialog that goes well"
+        );
         if let Some(corpus) = std::env::var_os("FUZZ_SEEDS") {
             let directory = std::path::Path::new(&corpus).join("wire");
             std::fs::create_dir_all(&directory).unwrap();

@@ -1,5 +1,6 @@
-//! Which log a file is: (boot, process, start), whatever it is called. A host's files are told apart by it on both sides, so
-//! that a file that was renamed is gone on with, and another one under an old name is not written over the first.
+//! Which log a file is: (boot, process, start), whatever it is called. A host's files are told
+//! apart by it on both sides, so that a file that was renamed is gone on with, and another one
+//! under an old name is not written over the first.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -23,7 +24,8 @@ pub struct Identity {
     pub ticks: u64,
     /// and in nanoseconds since the Unix epoch.
     pub start: i64,
-    /// A checksum of the file's name for logs that were imported, which may share all of the above; 0 otherwise.
+    /// A checksum of the file's name for logs that were imported, which may share all of the above;
+    /// 0 otherwise.
     pub name: u64,
 }
 

@@ -1,6 +1,6 @@
-//! The keys by which a collector and its hosts know each other: a private authority, made once by whoever runs the
-//! experiment, and one file for each machine. Nothing here is known to anybody else: a certificate of a public authority
-//! opens nothing.
+//! The keys by which a collector and its hosts know each other: a private authority, made once by
+//! whoever runs the experiment, and one file for each machine. Nothing here is known to anybody
+//! else: a certificate of a public authority opens nothing.
 //!
 //! | file | who holds it | what it can do |
 //! |---|---|---|
@@ -8,9 +8,9 @@
 //! | `collector.pem` | the collector | gather what hosts send |
 //! | `NAME.pem` | the host NAME | send logs under that name |
 //!
-//! A host's certificate is for clients only and the collector's for servers only, so no host can pose as the collector.
-//! A key that was lost to somebody is revoked by a list that the authority signs (`revoked`, `issued`); `docs/keys.md` says
-//! what to do.
+//! A host's certificate is for clients only and the collector's for servers only, so no host can
+//! pose as the collector. A key that was lost to somebody is revoked by a list that the authority
+//! signs (`revoked`, `issued`); `docs/keys.md` says what to do.
 
 mod authority;
 mod bundle;

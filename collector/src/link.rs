@@ -1,5 +1,6 @@
-//! One connection, TLS or plain: reads and writes that end at a deadline or when the program is to stop, whatever the
-//! other side does. A socket never blocks by itself; all waiting is in one `poll`.
+//! One connection, TLS or plain: reads and writes that end at a deadline or when the program is to
+//! stop, whatever the other side does. A socket never blocks by itself; all waiting is in one
+//! `poll`.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -18,7 +19,8 @@ const TICK: Duration = Duration::from_millis(200);
 const READ: usize = 64 << 10;
 /// After so long without an answer from the other machine, a connection is given up by the kernel.
 const DEAD: Duration = Duration::from_secs(60);
-/// What may wait in the kernel unsent: the more, the later the other side hears of what is sent now.
+/// What may wait in the kernel unsent: the more, the later the other side hears of what is sent
+/// now.
 const UNSENT: u32 = 512 << 10;
 
 /// So long the other side has to take the last word,
@@ -44,7 +46,8 @@ impl Link {
     /// The connecting side; the handshake is over when this returns.
     ///
     /// # Errors
-    /// When the other side is not who it has to be, does not want this one, or is not done by the deadline.
+    /// When the other side is not who it has to be, does not want this one, or is not done by the
+    /// deadline.
     pub fn client(socket: Socket, mut connection: ClientConnection) -> io::Result<Link> {
         // What is waiting to be sent is bounded by what is written, a frame at a time.
         connection.set_buffer_limit(None);
@@ -164,7 +167,8 @@ impl Socket {
         stream.set_nonblocking(true)?;
         stream.set_nodelay(true)?;
         let options = SockRef::from(&stream);
-        let keepalive = TcpKeepalive::new().with_time(DEAD / 6).with_interval(DEAD / 12).with_retries(4);
+        let keepalive =
+            TcpKeepalive::new().with_time(DEAD / 6).with_interval(DEAD / 12).with_retries(4);
         options.set_tcp_keepalive(&keepalive)?;
         options.set_tcp_user_timeout(Some(DEAD))?;
         options.set_tcp_notsent_lowat(UNSENT)?;
@@ -190,8 +194,8 @@ impl Socket {
         [self.received, self.sent]
     }
 
-    /// Ends the connection so that what was sent last still arrives: the kernel would throw it away with a reset if there
-    /// were something left to read.
+    /// Ends the connection so that what was sent last still arrives: the kernel would throw it away
+    /// with a reset if there were something left to read.
     fn linger(&mut self) {
         let _ = self.stream.shutdown(Shutdown::Write);
         self.within(LINGER);
@@ -210,8 +214,15 @@ impl Socket {
     pub fn listen(&self) -> io::Result<()> {
         match self.stream.peek(&mut [0]) {
             // TLS says goodbye by a message of its own.
-            Ok(_) => Err(io::Error::new(ErrorKind::UnexpectedEof, "the other side closed the connection")),
-            Err(error) if [ErrorKind::WouldBlock, ErrorKind::Interrupted].contains(&error.kind()) => Ok(()),
+            Ok(_) => Err(io::Error::new(
+                ErrorKind::UnexpectedEof,
+                "the other side closed the connection",
+            )),
+            Err(error)
+                if [ErrorKind::WouldBlock, ErrorKind::Interrupted].contains(&error.kind()) =>
+            {
+                Ok(())
+            }
             Err(error) => Err(error),
         }
     }
@@ -227,7 +238,8 @@ impl Socket {
                 return Err(io::Error::new(ErrorKind::TimedOut, "the other side was too slow"));
             }
             let tick = left.min(TICK);
-            let tick = Timespec { tv_sec: tick.as_secs() as i64, tv_nsec: i64::from(tick.subsec_nanos()) };
+            let tick =
+                Timespec { tv_sec: tick.as_secs() as i64, tv_nsec: i64::from(tick.subsec_nanos()) };
             match poll(&mut [PollFd::new(&self.stream, what)], Some(&tick)) {
                 Ok(0) | Err(rustix::io::Errno::INTR) => {}
                 Ok(_) => return Ok(()),

@@ -1,5 +1,6 @@
-//! A collector's figures, for Prometheus and for the table that `sockcap collect` prints. Sessions tell what happened; the
-//! figures of a host stay when it has gone, so that one that is silent is seen.
+//! A collector's figures, for Prometheus and for the table that `sockcap collect` prints. Sessions
+//! tell what happened; the figures of a host stay when it has gone, so that one that is silent is
+//! seen.
 //!
 //! `text` writes them as Prometheus reads them, `http` serves that.
 
@@ -11,10 +12,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use http::{DEFAULT_ADDRESS, Server};
 
-/// So many hosts have figures of their own. More are counted, so that no foreign names can fill the memory.
+/// So many hosts have figures of their own. More are counted, so that no foreign names can fill the
+/// memory.
 pub const MOST_HOSTS: usize = 10_000;
 
-/// What a collector counts and measures. All methods may be called from any thread, and none waits for the disk or the net.
+/// What a collector counts and measures. All methods may be called from any thread, and none waits
+/// for the disk or the net.
 #[derive(Debug)]
 pub struct Metrics {
     quota: Option<u64>,
@@ -32,7 +35,8 @@ struct State {
 pub struct HostFigures {
     /// Its name.
     pub host: String,
-    /// Its open connections: one, or two for a moment where a new one takes the place of one that is lost.
+    /// Its open connections: one, or two for a moment where a new one takes the place of one that
+    /// is lost.
     pub connections: u64,
     /// When it was last told that something is on the disk, in nanoseconds since the Unix epoch.
     pub acknowledged: Option<i64>,
@@ -70,11 +74,13 @@ pub struct Totals {
 }
 
 impl Metrics {
-    /// Figures of a collector that gives each host so many bytes of disk. The causes for which connections are refused and
-    /// the shortages are named beforehand: a count that is there from the beginning shows its first increase.
+    /// Figures of a collector that gives each host so many bytes of disk. The causes for which
+    /// connections are refused and the shortages are named beforehand: a count that is there from
+    /// the beginning shows its first increase.
     pub fn new(quota: Option<u64>, causes: &[&'static str], shortages: &[&'static str]) -> Metrics {
         let none = |words: &[&'static str]| words.iter().map(|word| (*word, 0)).collect();
-        let totals = Totals { refused: none(causes), not_stored: none(shortages), ..Totals::default() };
+        let totals =
+            Totals { refused: none(causes), not_stored: none(shortages), ..Totals::default() };
         Metrics { quota, state: Mutex::new(State { totals, ..State::default() }) }
     }
 
@@ -82,14 +88,18 @@ impl Metrics {
     pub fn connected(&self, host: &str) {
         let mut state = self.state();
         state.totals.connections = state.totals.connections.saturating_add(1);
-        self.of(&mut state, host, |figures| figures.connections = figures.connections.saturating_add(1));
+        self.of(&mut state, host, |figures| {
+            figures.connections = figures.connections.saturating_add(1)
+        });
     }
 
     /// A connection of a host that was let in has ended.
     pub fn disconnected(&self, host: &str) {
         let mut state = self.state();
         state.totals.connections = state.totals.connections.saturating_sub(1);
-        self.of(&mut state, host, |figures| figures.connections = figures.connections.saturating_sub(1));
+        self.of(&mut state, host, |figures| {
+            figures.connections = figures.connections.saturating_sub(1)
+        });
     }
 
     /// What a host has here, in files and bytes of disk.
@@ -97,8 +107,9 @@ impl Metrics {
         self.of(&mut self.state(), host, |figures| (figures.files, figures.used) = (files, used));
     }
 
-    /// A host was told at `now` (nanoseconds since the Unix epoch) that so many more bytes of its files are on the disk,
-    /// which took so many bytes of the wire; it says that it has `left` yet to send.
+    /// A host was told at `now` (nanoseconds since the Unix epoch) that so many more bytes of its
+    /// files are on the disk, which took so many bytes of the wire; it says that it has `left` yet
+    /// to send.
     pub fn acknowledged(&self, host: &str, now: i64, stored: u64, received: u64, left: u64) {
         self.of(&mut self.state(), host, |figures| {
             figures.acknowledged = Some(now);
@@ -120,7 +131,8 @@ impl Metrics {
         *count = count.saturating_add(1);
     }
 
-    /// Times were exchanged: how far the host's clock is ahead, and how long the exchange took, in nanoseconds.
+    /// Times were exchanged: how far the host's clock is ahead, and how long the exchange took, in
+    /// nanoseconds.
     pub fn clock(&self, host: &str, offset: i64, round_trip: i64) {
         self.of(&mut self.state(), host, |figures| {
             (figures.clock_offset, figures.round_trip) = (Some(offset), Some(round_trip));
@@ -162,7 +174,8 @@ impl Metrics {
         if let Some(figures) = hosts.get_mut(host) {
             change(figures);
         } else if hosts.len() < MOST_HOSTS {
-            let new = HostFigures { host: host.to_owned(), quota: self.quota, ..HostFigures::default() };
+            let new =
+                HostFigures { host: host.to_owned(), quota: self.quota, ..HostFigures::default() };
             change(hosts.entry(host.to_owned()).or_insert(new));
         } else {
             totals.untold = totals.untold.saturating_add(1);

@@ -1,5 +1,6 @@
-//! Which names a host and its logs may have: they come over the wire and become names of directories and files, so
-//! whatever passes here names a direct child of the directory it is joined to, on every host that a log may be taken to.
+//! Which names a host and its logs may have: they come over the wire and become names of
+//! directories and files, so whatever passes here names a direct child of the directory it is
+//! joined to, on every host that a log may be taken to.
 
 /// The longest name of a host, in bytes. The header of a log has room for no more.
 pub const HOST_NAME_LENGTH: usize = 127;
@@ -7,8 +8,8 @@ pub const HOST_NAME_LENGTH: usize = 127;
 /// The longest name of a log, in bytes, as file systems have it.
 pub const LOG_NAME_LENGTH: usize = 255;
 
-/// What stands at the collector between the name and the number of a log whose name another had already. No name on a host
-/// has it.
+/// What stands at the collector between the name and the number of a log whose name another had
+/// already. No name on a host has it.
 pub const AGAIN: &str = "+";
 
 /// What a log that the collector calls `name` is called on its host.
@@ -23,7 +24,9 @@ pub fn original(name: &str) -> String {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// It can be no host's.
-    #[error("a host name has 1 to 127 letters, digits, '-', '_' and '.', and does not begin with '.'")]
+    #[error(
+        "a host name has 1 to 127 letters, digits, '-', '_' and '.', and does not begin with '.'"
+    )]
     Host,
     /// It can be no log's.
     #[error(
@@ -46,11 +49,15 @@ pub fn host_name(name: &str) -> Result<(), NameError> {
 /// [`NameError::Log`], which says what it may be.
 pub fn log_name(name: &str) -> Result<(), NameError> {
     let is_log = name.ends_with(".sclog") || name.ends_with(".spare");
-    if is_plain(name) && name.len() <= LOG_NAME_LENGTH && is_log { Ok(()) } else { Err(NameError::Log) }
+    if is_plain(name) && name.len() <= LOG_NAME_LENGTH && is_log {
+        Ok(())
+    } else {
+        Err(NameError::Log)
+    }
 }
 
-/// No separator, no control character, nothing that a shell or a terminal takes for something else; neither hidden,
-/// nor the directory itself or the one above.
+/// No separator, no control character, nothing that a shell or a terminal takes for something else;
+/// neither hidden, nor the directory itself or the one above.
 fn is_plain(name: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     !name.is_empty() && !name.starts_with('.') && name.bytes().all(allowed)
@@ -69,7 +76,9 @@ mod tests {
         for right in ["a", "web-1.example", "WEB_1", "-", "10.0.0.1", &"x".repeat(127)] {
             assert_eq!(host_name(right), Ok(()), "{right}");
         }
-        for wrong in ["", ".", "..", ".x", "a/b", "a b", "a\0", "é", "a\n", "a\\b", &"x".repeat(128)] {
+        for wrong in
+            ["", ".", "..", ".x", "a/b", "a b", "a\0", "é", "a\n", "a\\b", &"x".repeat(128)]
+        {
             assert_eq!(host_name(wrong), Err(NameError::Host), "{wrong}");
         }
     }
@@ -80,9 +89,17 @@ mod tests {
         for right in ["812-1763800000000000000.sclog", "a-0.spare", "x.2.sclog", &longest(0)] {
             assert_eq!(log_name(right), Ok(()), "{right}");
         }
-        for wrong in
-            ["", ".sclog", "..sclog", "a.log", "sclog", "../a.sclog", "/a.sclog", "a.sclog/", &longest(1)]
-        {
+        for wrong in [
+            "",
+            ".sclog",
+            "..sclog",
+            "a.log",
+            "sclog",
+            "../a.sclog",
+            "/a.sclog",
+            "a.sclog/",
+            &longest(1),
+        ] {
             assert_eq!(log_name(wrong), Err(NameError::Log), "{wrong}");
         }
     }

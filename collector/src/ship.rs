@@ -1,8 +1,10 @@
-//! The host's side: follows the logs of one host and sends what is committed, over connections that come and go.
+//! The host's side: follows the logs of one host and sends what is committed, over connections that
+//! come and go.
 //!
-//! Two stages with bounded queues between them: `scan` finds what the collector does not have (`files`, `tracked`, `writers`)
-//! and compresses it, `dialog` writes it to the connection (`rate`) and reads the answers; `outgoing` stands between
-//! them and knows what was acknowledged. Nothing is kept but in memory: a shipper that restarts asks the collector.
+//! Two stages with bounded queues between them: `scan` finds what the collector does not have
+//! (`files`, `tracked`, `writers`) and compresses it, `dialog` writes it to the connection (`rate`)
+//! and reads the answers; `outgoing` stands between them and knows what was acknowledged. Nothing
+//! is kept but in memory: a shipper that restarts asks the collector.
 
 mod dialog;
 mod event;
@@ -45,7 +47,8 @@ const ITEMS: usize = 8;
 const REPLIES: usize = 64;
 /// Times are exchanged so often at the beginning of a connection,
 const FIRST_EXCHANGES: usize = 4;
-/// and from then on each time this has passed. It also tells the collector that the shipper is there.
+/// and from then on each time this has passed. It also tells the collector that the shipper is
+/// there.
 const EXCHANGE: Duration = Duration::from_secs(10);
 
 /// How long a shipper that waits does not look whether its connection is still there.
@@ -108,7 +111,9 @@ pub enum Error {
         why: String,
     },
     /// The collector has no room, and got none for too long.
-    #[error("{to}: {shortage}; what is not stored stays here, and the next run goes on where this one ended")]
+    #[error(
+        "{to}: {shortage}; what is not stored stays here, and the next run goes on where this one ended"
+    )]
     NoRoom {
         /// The collector.
         to: String,
@@ -138,7 +143,8 @@ enum Went {
 /// Sends until all is sent, or, where it follows, until `stop` is set.
 ///
 /// # Errors
-/// When a file cannot be read; and unless it follows, when the collector cannot be reached for long, or refuses.
+/// When a file cannot be read; and unless it follows, when the collector cannot be reached for
+/// long, or refuses.
 pub fn run(options: &Options, events: &dyn Events, stop: &Stop) -> Result<Summary, Error> {
     let mut shipper = Shipper::new(options, events, stop)?;
     let (abort, over) = (Arc::clone(&shipper.abort), Stop::default());
@@ -179,7 +185,9 @@ fn go_on(
         }
         let broken = match went {
             Went::Over => break,
-            Went::NoRoom(shortage) => return Err(Error::NoRoom { to: options.to.clone(), shortage }),
+            Went::NoRoom(shortage) => {
+                return Err(Error::NoRoom { to: options.to.clone(), shortage });
+            }
             Went::Broken(broken) => broken,
         };
         let why = broken.to_string();
@@ -227,7 +235,11 @@ struct Shipper<'a> {
 }
 
 impl<'a> Shipper<'a> {
-    fn new(options: &'a Options, events: &'a dyn Events, stop: &'a Stop) -> Result<Shipper<'a>, Error> {
+    fn new(
+        options: &'a Options,
+        events: &'a dyn Events,
+        stop: &'a Stop,
+    ) -> Result<Shipper<'a>, Error> {
         let hosts = options.data.hosts();
         let others = other_hosts(options);
         if !others.is_empty() {
@@ -304,8 +316,11 @@ impl<'a> Shipper<'a> {
                 Err(error) => {
                     // Whoever tells of it names the collector, as it was given.
                     let at = address.to_string();
-                    why =
-                        Broken::Lost(if at == *to { error.to_string() } else { format!("{error} at {at}") });
+                    why = Broken::Lost(if at == *to {
+                        error.to_string()
+                    } else {
+                        format!("{error} at {at}")
+                    });
                     continue;
                 }
             };
@@ -313,14 +328,15 @@ impl<'a> Shipper<'a> {
             let link = match &self.options.tls {
                 None => Link::Plain(socket),
                 Some(config) => {
-                    let connection =
-                        tls::connect(Arc::clone(config)).map_err(|e| Broken::Lost(e.to_string()))?;
+                    let connection = tls::connect(Arc::clone(config))
+                        .map_err(|e| Broken::Lost(e.to_string()))?;
                     Link::client(socket, connection)?
                 }
             };
             let mut dialog =
                 Dialog::new(link, self.options.limit, self.clock.clone(), Arc::clone(&self.abort));
-            let hello = Request::Hello { version: VERSION, host: &self.options.host, boot: self.boot };
+            let hello =
+                Request::Hello { version: VERSION, host: &self.options.host, boot: self.boot };
             return match dialog.ask(&hello)? {
                 Answer::Welcome { version: VERSION, store } => Ok((dialog, store)),
                 _ => Err(Broken::Lost("this is no collector of this version".into())),
@@ -329,7 +345,8 @@ impl<'a> Shipper<'a> {
         Err(why)
     }
 
-    /// Looks at the files, once or over and over. What there was too little of at the end, unless it follows.
+    /// Looks at the files, once or over and over. What there was too little of at the end, unless
+    /// it follows.
     fn look(&mut self, out: &mut Outgoing) -> Result<Option<Shortage>, Failed> {
         let mut exchanged = Instant::now();
         for _ in 0..FIRST_EXCHANGES {
@@ -345,7 +362,9 @@ impl<'a> Shipper<'a> {
                 progress = Instant::now();
             }
             match scanned.shortage {
-                Some(shortage) if !self.options.follow && progress.elapsed() >= self.options.patience => {
+                Some(shortage)
+                    if !self.options.follow && progress.elapsed() >= self.options.patience =>
+                {
                     out.bye()?;
                     return Ok(Some(shortage));
                 }
@@ -367,7 +386,12 @@ impl<'a> Shipper<'a> {
     }
 
     /// Waits, and exchanges times when that is due.
-    fn wait(&self, out: &mut Outgoing, time: Duration, exchanged: &mut Instant) -> Result<(), Failed> {
+    fn wait(
+        &self,
+        out: &mut Outgoing,
+        time: Duration,
+        exchanged: &mut Instant,
+    ) -> Result<(), Failed> {
         let until = Instant::now() + time;
         while !self.stop.load(Relaxed) {
             if exchanged.elapsed() >= EXCHANGE {

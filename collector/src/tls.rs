@@ -1,5 +1,6 @@
-//! TLS between hosts and collector: version 1.3 only, certificates of one private authority on both sides, and nothing
-//! remembered from one connection to the next, so that every connection shows its certificate.
+//! TLS between hosts and collector: version 1.3 only, certificates of one private authority on both
+//! sides, and nothing remembered from one connection to the next, so that every connection shows
+//! its certificate.
 
 mod verifier;
 
@@ -21,8 +22,9 @@ use verifier::Verifier;
 /// What [`refusal`] says of a certificate that was revoked.
 pub const REVOKED: &str = "certificate revoked";
 
-/// The name that the collector's certificate has, and that shippers check whatever address they connect to: who makes
-/// keys need not know where the collector will be. Nothing on the net can be called so (`.internal` is kept for that).
+/// The name that the collector's certificate has, and that shippers check whatever address they
+/// connect to: who makes keys need not know where the collector will be. Nothing on the net can be
+/// called so (`.internal` is kept for that).
 pub const COLLECTOR: &str = "collector.sockcap.internal";
 
 /// A configuration could not be made, or a peer's certificate is for nobody.
@@ -59,13 +61,17 @@ pub fn server(bundle: &Bundle) -> Result<Arc<ServerConfig>, Error> {
 ///
 /// # Errors
 /// As [`server`].
-pub fn server_with(bundle: &Bundle, revoked: Option<&Arc<Followed>>) -> Result<Arc<ServerConfig>, Error> {
+pub fn server_with(
+    bundle: &Bundle,
+    revoked: Option<&Arc<Followed>>,
+) -> Result<Arc<ServerConfig>, Error> {
     if bundle.role() != Role::Collector {
         let has = format!("the key of host {}", bundle.names().join(", "));
         return Err(Error::Role { has, needs: "the collector's" });
     }
     let provider = provider();
-    let inner = WebPkiClientVerifier::builder_with_provider(roots(bundle)?, provider.clone()).build()?;
+    let inner =
+        WebPkiClientVerifier::builder_with_provider(roots(bundle)?, provider.clone()).build()?;
     let verifier = match revoked {
         Some(revoked) => Arc::new(Verifier { inner, revoked: Arc::clone(revoked) }),
         None => inner,
@@ -74,7 +80,8 @@ pub fn server_with(bundle: &Bundle, revoked: Option<&Arc<Followed>>) -> Result<A
         .with_protocol_versions(&[&TLS13])?
         .with_client_cert_verifier(verifier)
         .with_single_cert(vec![bundle.certificate.clone()], bundle.key.clone_key())?;
-    // A session that is resumed shows no certificate: one that has expired meanwhile would go on being good.
+    // A session that is resumed shows no certificate: one that has expired meanwhile would go on
+    // being good.
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
     Ok(Arc::new(config))
@@ -96,12 +103,14 @@ pub fn client(bundle: &Bundle) -> Result<Arc<ClientConfig>, Error> {
     Ok(Arc::new(config))
 }
 
-/// A shipper's end of a connection, which takes nobody but the authority's collector for the other end.
+/// A shipper's end of a connection, which takes nobody but the authority's collector for the other
+/// end.
 ///
 /// # Errors
 /// rustls cannot make it.
 pub fn connect(config: Arc<ClientConfig>) -> Result<ClientConnection, Error> {
-    let name = DnsName::try_from_str(COLLECTOR).map_err(|_| rustls::Error::General(COLLECTOR.to_owned()))?;
+    let name = DnsName::try_from_str(COLLECTOR)
+        .map_err(|_| rustls::Error::General(COLLECTOR.to_owned()))?;
     Ok(ClientConnection::new(config, ServerName::DnsName(name))?)
 }
 
@@ -118,14 +127,16 @@ pub fn hosts_of(certificates: &[CertificateDer<'_>]) -> Result<Vec<String>, Erro
     Ok(names)
 }
 
-/// Why a handshake failed or a connection was ended, in a few words that are the same for the same cause, for log lines
-/// and counters; none if TLS is not to blame.
+/// Why a handshake failed or a connection was ended, in a few words that are the same for the same
+/// cause, for log lines and counters; none if TLS is not to blame.
 pub fn refusal(error: &io::Error) -> Option<&'static str> {
     let error = error.get_ref()?.downcast_ref::<rustls::Error>()?;
     Some(match error {
         rustls::Error::NoCertificatesPresented => "no certificate",
         rustls::Error::InvalidCertificate(why) => match why {
-            CertificateError::Expired | CertificateError::ExpiredContext { .. } => "certificate expired",
+            CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+                "certificate expired"
+            }
             CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
                 "certificate not yet valid"
             }

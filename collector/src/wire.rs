@@ -1,6 +1,7 @@
-//! What goes over the wire, version 1: `docs/wire-format.md` in code. `message` has the messages, `frames` cuts the stream
-//! into them. A shipper asks and tells, the collector answers, in the order in which it was asked: neither ever waits for
-//! something that the other does not know it has to send.
+//! What goes over the wire, version 1: `docs/wire-format.md` in code. `message` has the messages,
+//! `frames` cuts the stream into them. A shipper asks and tells, the collector answers, in the
+//! order in which it was asked: neither ever waits for something that the other does not know it
+//! has to send.
 
 mod frames;
 mod message;

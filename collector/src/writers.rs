@@ -1,6 +1,7 @@
-//! Whether anybody still writes to a log. The header says when a process ended, but not when it was killed. The kernel knows: it
-//! grants a lease on a file only while nobody has it open for writing, and a mapping counts as open. Where leases do not know of
-//! mappings, the process itself is asked after, if its id means here what it meant there.
+//! Whether anybody still writes to a log. The header says when a process ended, but not when it was
+//! killed. The kernel knows: it grants a lease on a file only while nobody has it open for writing,
+//! and a mapping counts as open. Where leases do not know of mappings, the process itself is asked
+//! after, if its id means here what it meant there.
 
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
@@ -13,8 +14,8 @@ use rustix::process::{Pid, test_kill_process};
 use socket_log::Header;
 use socket_log::layout::source;
 
-/// File systems of which it is known that their leases know of mappings. On overlayfs, for one, a mapping is of the file
-/// below, and a lease would be granted.
+/// File systems of which it is known that their leases know of mappings. On overlayfs, for one, a
+/// mapping is of the file below, and a lease would be granted.
 const KNOWN: [i64; 5] = [
     0xef53,      // ext2, ext3, ext4
     0x5846_5342, // xfs
@@ -23,14 +24,15 @@ const KNOWN: [i64; 5] = [
     0xf2f5_2010, // f2fs
 ];
 
-/// `true` where nobody writes to the file or can begin to by a mapping there is; `false` where somebody can; `None` where
-/// the system does not tell.
+/// `true` where nobody writes to the file or can begin to by a mapping there is; `false` where
+/// somebody can; `None` where the system does not tell.
 pub fn none(file: &File) -> Option<bool> {
     let of = fstatfs(file).ok()?.f_type;
     if !KNOWN.contains(&of) {
         return None;
     }
-    // Whoever opens the file for writing while the lease lasts makes the kernel tell us by a signal.
+    // Whoever opens the file for writing while the lease lasts makes the kernel tell us by a
+    // signal.
     static IGNORED: Once = Once::new();
     // SAFETY: to ignore a signal runs no code of ours.
     IGNORED.call_once(|| unsafe {
@@ -65,18 +67,23 @@ impl Here {
         Here { boot, namespace: fs::metadata("/proc/self/ns/pid").map_or(0, |status| status.ino()) }
     }
 
-    /// Whether the process of a log is known to be gone, so that it writes no more: it ran on this kernel and in this namespace,
-    /// and nobody has its id any more. A log is mapped by its own process only.
+    /// Whether the process of a log is known to be gone, so that it writes no more: it ran on this
+    /// kernel and in this namespace, and nobody has its id any more. A log is mapped by its own
+    /// process only.
     ///
-    /// One of another container may be alive under an id that nobody has here, and a log made ahead says nothing of it; an id
-    /// that was given to somebody else since is as good as that of one that lives.
+    /// One of another container may be alive under an id that nobody has here, and a log made ahead
+    /// says nothing of it; an id that was given to somebody else since is as good as that of one
+    /// that lives.
     pub(super) fn has_lost(&self, header: &Header) -> bool {
         let is_ours = header.source == source::LIBRARY
             && self.boot != [0; 16]
             && header.boot_id == self.boot
             && self.namespace != 0
             && header.pid_namespace == self.namespace;
-        let pid = i32::try_from(header.pid).ok().filter(|pid| is_ours && *pid > 0).and_then(Pid::from_raw);
+        let pid = i32::try_from(header.pid)
+            .ok()
+            .filter(|pid| is_ours && *pid > 0)
+            .and_then(Pid::from_raw);
         // One that is dead and not yet waited for counts as there.
         pid.is_some_and(|pid| test_kill_process(pid) == Err(Errno::SRCH))
     }
@@ -112,7 +119,11 @@ mod tests {
         child.wait().unwrap();
         assert!(here.has_lost(&own), "it was killed");
         assert!(others.iter().all(|other| !here.has_lost(other)), "of those nothing is known");
-        assert!(!Here { boot: [0; 16], ..here }.has_lost(&header(0, here.namespace, source::LIBRARY)));
+        assert!(!Here { boot: [0; 16], ..here }.has_lost(&header(
+            0,
+            here.namespace,
+            source::LIBRARY
+        )));
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! Whoever makes room at a collector takes files away while shippers run: they notice, go on with what they have yet to send, and
-//! nothing at the collector is half a log. No shipper is started again.
+//! Whoever makes room at a collector takes files away while shippers run: they notice, go on with
+//! what they have yet to send, and nothing at the collector is half a log. No shipper is started
+//! again.
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panics")]
 
@@ -30,7 +31,10 @@ fn clear(directory: &Path) {
 /// Those of some logs that have these numbers.
 fn numbered(logs: &BTreeMap<String, Vec<u8>>, numbers: &[u32]) -> BTreeMap<String, Vec<u8>> {
     let is_one = |name: &str| numbers.iter().any(|number| name.starts_with(&format!("{number}-")));
-    logs.iter().filter(|(name, _)| is_one(name)).map(|(name, log)| (name.clone(), log.clone())).collect()
+    logs.iter()
+        .filter(|(name, _)| is_one(name))
+        .map(|(name, log)| (name.clone(), log.clone()))
+        .collect()
 }
 
 #[test]
@@ -62,8 +66,9 @@ fn a_quota_that_is_full_is_noticed_to_be_free_again() {
             let first = numbered(&contents(&host), &[1]);
             assert_eq!(numbered(&contents(&gathered), &[1]), first);
             clear(&gathered);
-            // What was not there as a whole comes as a whole, and the last one goes on. The first is done and stays gone; whether
-            // the one after it was done as well depends on where a batch ended.
+            // What was not there as a whole comes as a whole, and the last one goes on. The first
+            // is done and stays gone; whether the one after it was done as well depends on where a
+            // batch ended.
             let comes = || {
                 let (here, there) = (contents(&host), contents(&gathered));
                 numbered(&there, &[3, 4, 5]) == numbered(&here, &[3, 4, 5])
@@ -108,8 +113,9 @@ fn a_log_that_goes_on_is_sent_as_a_whole_where_it_was_taken_away() {
     let path = make_log(&host, 1, &[1, 2, 3, 9], 300);
     let writer = fs::File::options().write(true).open(&path).unwrap();
     let heard = Heard::default();
-    let same =
-        || wait(&heard, "all is there", || gathered.exists() && contents(&gathered) == contents(&host));
+    let same = || {
+        wait(&heard, "all is there", || gathered.exists() && contents(&gathered) == contents(&host))
+    };
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);

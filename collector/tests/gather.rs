@@ -1,5 +1,5 @@
-//! Ship and collect in one process over loopback: what is gathered equals what was there, however often either side begins
-//! anew, and what was there already is not sent again.
+//! Ship and collect in one process over loopback: what is gathered equals what was there, however
+//! often either side begins anew, and what was there already is not sent again.
 
 mod common;
 
@@ -114,7 +114,11 @@ fn a_quota_stops_a_host_and_more_of_it_lets_it_go_on() {
         let options = options(&from, address);
         std::thread::scope(|scope| {
             let shipper = scope.spawn(|| ship::run(&options, &*heard, &stop));
-            while !heard.lines().iter().any(|line| line.contains("NotStored") && line.contains("again")) {
+            while !heard
+                .lines()
+                .iter()
+                .any(|line| line.contains("NotStored") && line.contains("again"))
+            {
                 assert!(!shipper.is_finished(), "{:?}", heard.lines());
                 std::thread::sleep(Duration::from_millis(5));
             }
@@ -122,7 +126,8 @@ fn a_quota_stops_a_host_and_more_of_it_lets_it_go_on() {
             shipper.join().unwrap().unwrap();
         });
     });
-    let stored: u64 = contents(&to.join("hosts/web-1")).values().map(|bytes| bytes.len() as u64).sum();
+    let stored: u64 =
+        contents(&to.join("hosts/web-1")).values().map(|bytes| bytes.len() as u64).sum();
     assert!(stored <= 600 << 10, "{stored}");
     with_collector(&to, PLENTY, &heard, |address| once(&options(&from, address), &heard));
     assert_eq!(contents(&to.join("hosts/web-1")), contents(&host));
@@ -230,7 +235,8 @@ fn a_file_that_cannot_be_read_holds_up_no_other() {
     version[8] = 77;
     fs::write(host.join("3-version.sclog"), version).unwrap();
     let heard = Heard::default();
-    let summary = with_collector(&to, PLENTY, &heard, |address| once(&options(&from, address), &heard));
+    let summary =
+        with_collector(&to, PLENTY, &heard, |address| once(&options(&from, address), &heard));
     assert_eq!((summary.sent, summary.unreadable), (2 * 4096, 2), "{:?}", heard.lines());
     let gathered = contents(&to.join("hosts/web-1"));
     assert_eq!(
@@ -258,8 +264,9 @@ fn two_collectors_do_not_gather_into_one_directory() {
     let directory = tempfile::tempdir().unwrap();
     let heard = Heard::default();
     with_collector(directory.path(), PLENTY, &heard, |_| {
-        let locked =
-            || fs::read_to_string(directory.path().join("hosts/.store")).is_ok_and(|id| id.len() == 33);
+        let locked = || {
+            fs::read_to_string(directory.path().join("hosts/.store")).is_ok_and(|id| id.len() == 33)
+        };
         while !locked() {
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -272,7 +279,8 @@ fn two_collectors_do_not_gather_into_one_directory() {
             limits: PLENTY,
             deadlines: Deadlines::default(),
         };
-        let error = collect::run(&options, &listener, &heard, &Stop::default()).unwrap_err().to_string();
+        let error =
+            collect::run(&options, &listener, &heard, &Stop::default()).unwrap_err().to_string();
         assert!(error.contains("another collector gathers into this directory"), "{error}");
     });
 }
@@ -282,11 +290,20 @@ fn an_error_says_the_address_once() {
     let directory = tempfile::tempdir().unwrap();
     let heard = Heard::default();
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    for to in [closed.to_string(), format!("localhost:{}", closed.port()), "no-such-host.invalid:9712".into()]
-    {
-        let options =
-            ship::Options { to: to.clone(), patience: Duration::ZERO, ..options(directory.path(), closed) };
+    for to in [
+        closed.to_string(),
+        format!("localhost:{}", closed.port()),
+        "no-such-host.invalid:9712".into(),
+    ] {
+        let options = ship::Options {
+            to: to.clone(),
+            patience: Duration::ZERO,
+            ..options(directory.path(), closed)
+        };
         let error = ship::run(&options, &heard, &Stop::default()).unwrap_err().to_string();
-        assert!(error.starts_with(&format!("{to}: ")) && error.matches(&to).count() == 1, "{error}");
+        assert!(
+            error.starts_with(&format!("{to}: ")) && error.matches(&to).count() == 1,
+            "{error}"
+        );
     }
 }

@@ -1,7 +1,12 @@
-//! Whoever should not be let in is not, with a line that says why; and while it happens, another host's logs are gathered as if
-//! nothing were.
+//! Whoever should not be let in is not, with a line that says why; and while it happens, another
+//! host's logs are gathered as if nothing were.
 
-#![expect(clippy::unwrap_used, clippy::panic, clippy::type_complexity, reason = "tests fail by panics")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::type_complexity,
+    reason = "tests fail by panics"
+)]
 
 use std::fs;
 use std::io::{Read, Write};
@@ -76,7 +81,8 @@ fn with_patient_collector(deadlines: Deadlines, work: impl FnOnce(&System<'_>)) 
         deadlines,
     };
     let (refusals, stop) = (Refusals::default(), Stop::default());
-    let system = System { address, authority: &authority, refusals: &refusals, directory: directory.path() };
+    let system =
+        System { address, authority: &authority, refusals: &refusals, directory: directory.path() };
     std::thread::scope(|scope| {
         let collector = scope.spawn(|| collect::run(&options, &listener, &refusals, &stop));
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
@@ -132,7 +138,8 @@ impl System<'_> {
         ship::run(&options, self.refusals, &Stop::default()).unwrap_err().to_string()
     }
 
-    /// What a shipper does that has a key of another authority, and takes this collector for the right one.
+    /// What a shipper does that has a key of another authority, and takes this collector for the
+    /// right one.
     fn trusting(&self, other: &Authority) -> Arc<ClientConfig> {
         let path = self.directory.join("other.pem");
         other.host(&["web-1"], 1).unwrap().write(&path, false).unwrap();
@@ -140,10 +147,16 @@ impl System<'_> {
         let mut roots = RootCertStore::empty();
         roots.add(self.authority.certificate().clone()).unwrap();
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config =
-            ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap();
         let key = PrivateKeyDer::from_pem_file(&path).unwrap();
-        Arc::new(config.with_root_certificates(roots).with_client_auth_cert(vec![certificate], key).unwrap())
+        Arc::new(
+            config
+                .with_root_certificates(roots)
+                .with_client_auth_cert(vec![certificate], key)
+                .unwrap(),
+        )
     }
 
     /// Waits until a connection was refused for this cause, in words that have these in them.
@@ -210,8 +223,12 @@ impl Raw {
     fn exchange(&mut self) -> Exchange {
         self.request(&Request::Time, &[]);
         let Answer::Time { received, sent } = self.answer() else { panic!("no time") };
-        let exchange =
-            Exchange { host_sent: 1, collector_received: received, collector_sent: sent, host_received: 9 };
+        let exchange = Exchange {
+            host_sent: 1,
+            collector_received: received,
+            collector_sent: sent,
+            host_received: 9,
+        };
         self.request(&Request::Hint(exchange), &[]);
         exchange
     }
@@ -230,15 +247,17 @@ fn certificates_that_are_not_good() {
     with_collector(|system| {
         const DAY: i64 = 24 * 60 * 60;
         let now = Validity::days(0).until;
-        let issue =
-            |from, until| system.authority.issue(Role::Host, &["web-1"], Validity { from, until }).unwrap();
+        let issue = |from, until| {
+            system.authority.issue(Role::Host, &["web-1"], Validity { from, until }).unwrap()
+        };
         let told = system.ship_as("web-1", issue(now - 3 * DAY, now - DAY));
         assert!(told.contains("our certificate has expired"), "{told}");
         system.refused(Cause::Tls, "certificate expired");
         system.ship_as("web-1", issue(now + DAY, now + 3 * DAY));
         system.refused(Cause::Tls, "certificate not yet valid");
 
-        // Of another authority: the shipper trusts that one and not this collector, so it is the first to refuse.
+        // Of another authority: the shipper trusts that one and not this collector, so it is the
+        // first to refuse.
         let other = Authority::create(&system.directory.join("other-keys"), 10).unwrap();
         let told = system.ship_as("web-1", other.host(&["web-1"], 1).unwrap());
         assert!(told.contains("certificate of another authority"), "{told}");
@@ -315,7 +334,9 @@ fn frames_that_are_none() {
         raw.send(&(FRAME_LIMIT as u32 + 1).to_le_bytes());
         assert!(raw.why().contains("more than any may have"));
         // No message; a message with something behind it; one of the other side.
-        for frame in [vec![4, 0, 0, 0, 255, 255, 255, 255], vec![2, 0, 0, 0, 8, 8], vec![0, 0, 0, 0]] {
+        for frame in
+            [vec![4, 0, 0, 0, 255, 255, 255, 255], vec![2, 0, 0, 0, 8, 8], vec![0, 0, 0, 0]]
+        {
             let mut raw = system.welcomed();
             raw.send(&frame);
             assert!(raw.why().contains("not a message of this protocol"), "{frame:?}");
@@ -326,12 +347,16 @@ fn frames_that_are_none() {
         let page = zstd::bulk::compress(&[7; 4096], 1).unwrap();
         let bomb = zstd::bulk::compress(&vec![0; EXTENT_LIMIT + 1], 1).unwrap();
         let limit = EXTENT_LIMIT as u32;
-        let none = Exchange { host_sent: 0, collector_received: 0, collector_sent: 0, host_received: 0 };
+        let none =
+            Exchange { host_sent: 0, collector_received: 0, collector_sent: 0, host_received: 0 };
         let cases: Vec<(Vec<(Request<'_>, &[u8])>, &str)> = vec![
             (vec![(HELLO, &[])], "greeted twice"),
             (vec![(Request::Hint(none), &[])], "an exchange of times that there was not"),
             (vec![(Request::Flush { number: 2, left: 0 }, &[])], "not counted one by one"),
-            (vec![(FILE, &[]), (Request::Ask { page: 0, pages: ASK_LIMIT + 1 }, &[])], "too many checksums"),
+            (
+                vec![(FILE, &[]), (Request::Ask { page: 0, pages: ASK_LIMIT + 1 }, &[])],
+                "too many checksums",
+            ),
             (vec![(Request::Ask { page: 0, pages: 1 }, &[])], "without saying of which"),
             (vec![(Request::Length { length: 1 }, &[])], "without saying of which"),
             (
@@ -352,7 +377,10 @@ fn frames_that_are_none() {
             ),
             (vec![(FILE, &[]), (Request::Extent { offset: 5, length: 4096 }, &page)], "at byte 5"),
             (
-                vec![(FILE, &[]), (Request::Extent { offset: u64::MAX - 4095, length: 4096 }, &page)],
+                vec![
+                    (FILE, &[]),
+                    (Request::Extent { offset: u64::MAX - 4095, length: 4096 }, &page),
+                ],
                 "at byte",
             ),
             (
@@ -384,9 +412,11 @@ fn frames_that_are_none() {
 #[test]
 fn who_speaks_no_tls() {
     with_collector(|system| {
-        for bytes in
-            [&b"GET / HTTP/1.1\r\n\r\n"[..], &wire::frame(&HELLO).unwrap(), &[0x16, 3, 1, 0xff, 0xff, 1]]
-        {
+        for bytes in [
+            &b"GET / HTTP/1.1\r\n\r\n"[..],
+            &wire::frame(&HELLO).unwrap(),
+            &[0x16, 3, 1, 0xff, 0xff, 1],
+        ] {
             let mut stream = TcpStream::connect(system.address).unwrap();
             stream.write_all(bytes).unwrap();
             let _ = stream.shutdown(std::net::Shutdown::Write);
@@ -412,7 +442,8 @@ fn who_is_slow_or_silent_or_half_gone() {
         let no_greeting = system.raw();
         let mut idle = system.welcomed();
         // Many that say nothing do not keep others out.
-        let crowd: Vec<TcpStream> = (0..100).map(|_| TcpStream::connect(system.address).unwrap()).collect();
+        let crowd: Vec<TcpStream> =
+            (0..100).map(|_| TcpStream::connect(system.address).unwrap()).collect();
         system.good_host_gets_through();
         system.refused(Cause::Slow, "its handshake took too long");
         system.refused(Cause::Slow, "too slow, or silent");
@@ -420,13 +451,17 @@ fn who_is_slow_or_silent_or_half_gone() {
         drop((silent, no_greeting, crowd));
         // A frame a byte at a time.
         let mut slow = system.welcomed();
-        let frame = wire::frame_with(&Request::Extent { offset: 0, length: 0 }, &[0; 1000]).unwrap();
+        let frame =
+            wire::frame_with(&Request::Extent { offset: 0, length: 0 }, &[0; 1000]).unwrap();
         let mut sent = 0;
         let began = Instant::now();
         while slow.link.write_all(&frame[sent..=sent]).and_then(|()| slow.link.flush()).is_ok() {
             sent += 1;
             std::thread::sleep(Duration::from_millis(100));
-            assert!(sent < frame.len() && began.elapsed() < Duration::from_secs(60), "nobody minds");
+            assert!(
+                sent < frame.len() && began.elapsed() < Duration::from_secs(60),
+                "nobody minds"
+            );
             slow.link.socket().within(Duration::from_secs(30));
         }
         // A shipper that is cut off and comes again need not wait for its former connection.
@@ -467,7 +502,8 @@ fn a_collector_of_another_authority_is_refused_by_the_shipper() {
                 let socket = Socket::new(stream, Stop::default(), Duration::from_secs(10)).unwrap();
                 assert!(Link::server(socket, Arc::clone(&config)).is_err());
             });
-            let told = ship::run(&options, system.refusals, &Stop::default()).unwrap_err().to_string();
+            let told =
+                ship::run(&options, system.refusals, &Stop::default()).unwrap_err().to_string();
             assert!(told.contains("certificate of another authority"), "{told}");
         });
     });

@@ -1,7 +1,7 @@
 //! What the demo's own programs share: one line asks, one line answers.
 //!
-//! They stand in for nginx, the python applications and redis where those cannot be installed, and show the same
-//! shapes of requests: a chain, a node that asks two others in turn, and a datagram.
+//! They stand in for nginx, the python applications and redis where those cannot be installed, and
+//! show the same shapes of requests: a chain, a node that asks two others in turn, and a datagram.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -20,12 +20,14 @@ pub fn ports<const N: usize>() -> io::Result<[u16; N]> {
     let mut ports = [0; N];
     for port in &mut ports {
         let argument = arguments.next().unwrap_or_default();
-        *port = argument.parse().map_err(|_| io::Error::other(format!("'{argument}' is no port")))?;
+        *port =
+            argument.parse().map_err(|_| io::Error::other(format!("'{argument}' is no port")))?;
     }
     Ok(ports)
 }
 
-/// Answers each line of each connection with what `answer` makes of it, a thread a connection, for ever.
+/// Answers each line of each connection with what `answer` makes of it, a thread a connection, for
+/// ever.
 ///
 /// # Errors
 /// When the port cannot be listened on.

@@ -1,9 +1,10 @@
-//! Timestamps that a host exchanged with the collector, in `hosts/NAME/clock-hints.csv`: one line an exchange, as they came.
+//! Timestamps that a host exchanged with the collector, in `hosts/NAME/clock-hints.csv`: one line
+//! an exchange, as they came.
 //!
-//! The collector writes the file while hosts ship their logs, and reconcile reads it for what it tells of the hosts'
-//! clocks; this is the one place that knows its format (docs/log-format.md). The file is foreign bytes: its last
-//! line may be cut off where the collector was killed, and any other damaged. What is no exchange is passed over and
-//! counted.
+//! The collector writes the file while hosts ship their logs, and reconcile reads it for what it
+//! tells of the hosts' clocks; this is the one place that knows its format (docs/log-format.md).
+//! The file is foreign bytes: its last line may be cut off where the collector was killed, and any
+//! other damaged. What is no exchange is passed over and counted.
 
 use std::fmt;
 use std::fs::File;
@@ -15,11 +16,12 @@ pub const HEAD: &str = "boot,host_sent,collector_received,collector_sent,host_re
 /// No line is longer, in bytes, with the newline that ends it.
 pub const LONGEST_LINE: usize = 256;
 
-/// Four timestamps, as NTP exchanges them: a question of the host and the collector's answer. In nanoseconds since the Unix
-/// epoch, by the clock of whoever they are of.
+/// Four timestamps, as NTP exchanges them: a question of the host and the collector's answer. In
+/// nanoseconds since the Unix epoch, by the clock of whoever they are of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClockExchange {
-    /// The id of the boot of the host's kernel, as in the headers of its logs; 0 where it is not known.
+    /// The id of the boot of the host's kernel, as in the headers of its logs; 0 where it is not
+    /// known.
     pub boot: [u8; 16],
     /// When the host asked, by its clock.
     pub host_sent: i64,
@@ -32,11 +34,12 @@ pub struct ClockExchange {
 }
 
 impl ClockExchange {
-    /// How long question and answer were under way together, in nanoseconds. `None`: that is less than nothing, or the
-    /// answer left before the question came, so that this is damaged, or a clock was set between.
+    /// How long question and answer were under way together, in nanoseconds. `None`: that is less
+    /// than nothing, or the answer left before the question came, so that this is damaged, or a
+    /// clock was set between.
     ///
-    /// So a single number that was changed makes the round trip longer, which then says less, or is found out here, or
-    /// makes no bound wrong by more than the round trip was.
+    /// So a single number that was changed makes the round trip longer, which then says less, or is
+    /// found out here, or makes no bound wrong by more than the round trip was.
     pub fn round_trip(&self) -> Option<i64> {
         let waited = self.collector_sent.checked_sub(self.collector_received)?;
         let all = self.host_received.checked_sub(self.host_sent)?;
@@ -59,8 +62,9 @@ impl ClockExchange {
         fields.next().is_none().then_some(exchange)
     }
 
-    /// Hands the exchanges of the file at `path` to `each`, line by line in bounded memory, and returns how many lines
-    /// were none: the head line is not counted, a last line without its newline is, as its end may be missing.
+    /// Hands the exchanges of the file at `path` to `each`, line by line in bounded memory, and
+    /// returns how many lines were none: the head line is not counted, a last line without its
+    /// newline is, as its end may be missing.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -94,7 +98,8 @@ impl ClockExchange {
 impl fmt::Display for ClockExchange {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.boot.iter().try_for_each(|byte| write!(out, "{byte:02x}"))?;
-        let ClockExchange { host_sent, collector_received, collector_sent, host_received, .. } = self;
+        let ClockExchange { host_sent, collector_received, collector_sent, host_received, .. } =
+            self;
         write!(out, ",{host_sent},{collector_received},{collector_sent},{host_received}")
     }
 }
@@ -181,7 +186,11 @@ mod tests {
             &long,
         ];
         for wrong in wrong {
-            assert_eq!(read(format!("{SOME}\n{wrong}\n{SOME}\n").as_bytes()), (vec![SOME; 2], 1), "{wrong}");
+            assert_eq!(
+                read(format!("{SOME}\n{wrong}\n{SOME}\n").as_bytes()),
+                (vec![SOME; 2], 1),
+                "{wrong}"
+            );
         }
         // The last is cut off, and might go on.
         assert_eq!(read(format!("{SOME}\n{SOME}").as_bytes()), (vec![SOME], 1));
@@ -203,9 +212,14 @@ mod tests {
     }
 
     fn exchanges() -> impl Strategy<Value = Vec<ClockExchange>> {
-        let exchange = (any::<[u8; 16]>(), any::<[i64; 4]>()).prop_map(|(boot, [a, b, c, d])| {
-            ClockExchange { boot, host_sent: a, collector_received: b, collector_sent: c, host_received: d }
-        });
+        let exchange =
+            (any::<[u8; 16]>(), any::<[i64; 4]>()).prop_map(|(boot, [a, b, c, d])| ClockExchange {
+                boot,
+                host_sent: a,
+                collector_received: b,
+                collector_sent: c,
+                host_received: d,
+            });
         proptest::collection::vec(exchange, 0..20)
     }
 
@@ -226,7 +240,8 @@ mod tests {
             prop_assert_eq!(read(kept), (all[..whole].to_vec(), damaged));
         }
 
-        /// Bytes that are overwritten, put in or taken out cost the lines that they are in, and no other.
+        /// Bytes that are overwritten, put in or taken out cost the lines that they are in, and no
+        /// other.
         #[test]
         fn damage_costs_its_own_lines(
             all in exchanges(),
@@ -247,7 +262,8 @@ mod tests {
             prop_assert!(found.len() + damaged as usize <= lines);
         }
 
-        /// A single number that was changed says less, or is found out, or wrong by the round trip at most.
+        /// A single number that was changed says less, or is found out, or wrong by the round trip
+        /// at most.
         #[test]
         fn a_wrong_number_tells_no_lie(
             delays in prop::array::uniform2(0..1_000_000_i64),
@@ -262,7 +278,8 @@ mod tests {
             let exchange =
                 ClockExchange { boot: [0; 16], host_sent, collector_received, collector_sent, host_received };
             if exchange.round_trip().is_some() {
-                // The collector minus the host is -ahead, at least what the answer says and at most what the question does.
+                // The collector minus the host is -ahead, at least what the answer says and at most
+                // what the question does.
                 let trip = delays[0] + delays[1];
                 prop_assert!(collector_received.saturating_sub(host_sent) >= -ahead - trip);
                 prop_assert!(collector_sent.saturating_sub(host_received) <= -ahead + trip);

@@ -13,7 +13,8 @@ const CLOCK_HINTS: &str = "clock-hints.csv";
 /// The name of the file that says who sends a host's logs.
 const SENDER: &str = "sender";
 
-/// A data directory, by default `./sockcap.data`. Every stage finds there what the one before it left.
+/// A data directory, by default `./sockcap.data`. Every stage finds there what the one before it
+/// left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataDir(PathBuf);
 
@@ -33,8 +34,8 @@ impl DataDir {
         self.0.join("hosts")
     }
 
-    /// Where traces are that are messages already: `imports/NAME/messages.parquet` and `nodes.parquet`. Reconcile puts
-    /// them together with what the logs give.
+    /// Where traces are that are messages already: `imports/NAME/messages.parquet` and
+    /// `nodes.parquet`. Reconcile puts them together with what the logs give.
     pub fn imports(&self) -> PathBuf {
         self.0.join("imports")
     }
@@ -52,7 +53,11 @@ impl DataDir {
         let mut imports: Vec<Import> = entries(&self.imports())?
             .into_iter()
             .filter_map(|directory| {
-                let name = directory.file_name()?.to_str().filter(|name| !name.starts_with('.'))?.to_owned();
+                let name = directory
+                    .file_name()?
+                    .to_str()
+                    .filter(|name| !name.starts_with('.'))?
+                    .to_owned();
                 Some(Import { name, directory })
             })
             .filter(|import| import.messages().is_file() && import.nodes().is_file())
@@ -137,13 +142,15 @@ impl DataDir {
         Ok(logs)
     }
 
-    /// Where the timestamps are that the host `host` exchanged with the collector ([`ClockExchange`](crate::ClockExchange)).
+    /// Where the timestamps are that the host `host` exchanged with the collector
+    /// ([`ClockExchange`](crate::ClockExchange)).
     pub fn clock_hints(&self, host: &str) -> PathBuf {
         self.hosts().join(host).join(CLOCK_HINTS)
     }
 
-    /// Who sends the logs of the host `host` to the collector that gathers into this directory: the names that its key is for,
-    /// a line each. There is none where nobody had to show a key, and where the host's programs were recorded.
+    /// Who sends the logs of the host `host` to the collector that gathers into this directory: the
+    /// names that its key is for, a line each. There is none where nobody had to show a key, and
+    /// where the host's programs were recorded.
     pub fn sender(&self, host: &str) -> PathBuf {
         DataDir::sender_of(&self.hosts().join(host))
     }
@@ -153,7 +160,8 @@ impl DataDir {
         directory.join(SENDER)
     }
 
-    /// All clock hints that there are, sorted by path. The directory of each is named after the host.
+    /// All clock hints that there are, sorted by path. The directory of each is named after the
+    /// host.
     ///
     /// # Errors
     /// When the directory of the hosts cannot be read.
@@ -197,7 +205,8 @@ fn is_log(path: &Path) -> bool {
         Some("sclog") => true,
         Some("spare") => {
             let mut first = [0];
-            File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok() && first != [0]
+            File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok()
+                && first != [0]
         }
         _ => false,
     }
@@ -209,5 +218,6 @@ fn entries(directory: &Path) -> Result<Vec<PathBuf>, Error> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(Error::io(directory, error)),
     };
-    read.map(|entry| entry.map(|entry| entry.path()).map_err(|error| Error::io(directory, error))).collect()
+    read.map(|entry| entry.map(|entry| entry.path()).map_err(|error| Error::io(directory, error)))
+        .collect()
 }

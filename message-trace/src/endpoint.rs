@@ -9,8 +9,8 @@ use std::str::FromStr;
 pub enum Endpoint {
     /// An IP address and port, written `10.0.0.1:8080` or `[::1]:53`.
     Inet(SocketAddr),
-    /// A unix socket, by its path, its abstract name (`@name`) or, where it has none, by the process and socket
-    /// that hold it (`#pid/id`); written `unix:` and that.
+    /// A unix socket, by its path, its abstract name (`@name`) or, where it has none, by the
+    /// process and socket that hold it (`#pid/id`); written `unix:` and that.
     Unix(String),
     /// Any other name, written as it is: for traces that name their ends in their own way.
     Other(String),
@@ -53,8 +53,14 @@ mod tests {
 
     #[test]
     fn every_kind_survives_its_own_text() {
-        for text in ["10.0.0.1:8080", "[::1]:53", "unix:/run/x.sock", "unix:@bus", "unix:#12/7", "front end"]
-        {
+        for text in [
+            "10.0.0.1:8080",
+            "[::1]:53",
+            "unix:/run/x.sock",
+            "unix:@bus",
+            "unix:#12/7",
+            "front end",
+        ] {
             let Ok(endpoint) = text.parse::<Endpoint>();
             assert_eq!(endpoint.to_string(), text);
         }

@@ -1,4 +1,5 @@
-//! What can go wrong with the files of a data directory, said so that the user knows which file and what to do.
+//! What can go wrong with the files of a data directory, said so that the user knows which file and
+//! what to do.
 
 use std::io;
 use std::path::{Path, PathBuf};

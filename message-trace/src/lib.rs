@@ -1,9 +1,11 @@
-//! The vocabulary of everything after capture: who ([`Node`]) sent what ([`Message`]) to whom, by which
-//! [`Endpoint`]s, and when, in one table, the [`MessageTrace`].
+//! The vocabulary of everything after capture: who ([`Node`]) sent what ([`Message`]) to whom, by
+//! which [`Endpoint`]s, and when, in one table, the [`MessageTrace`].
 //!
-//! It is the one format between capture and analysis: every importer writes it, every algorithm reads it. The
-//! crate also owns the files of a data directory ([`DataDir`]) and the ways in which tables are stored and shown
-//! ([`table`]), and what all stages do with more than memory holds ([`spill`]) on all processors ([`parallel`]). It knows nothing of how messages were captured, nor of what is inferred from them.
+//! It is the one format between capture and analysis: every importer writes it, every algorithm
+//! reads it. The crate also owns the files of a data directory ([`DataDir`]) and the ways in which
+//! tables are stored and shown ([`table`]), and what all stages do with more than memory holds
+//! ([`spill`]) on all processors ([`parallel`]). It knows nothing of how messages were captured,
+//! nor of what is inferred from them.
 
 pub mod clock_exchange;
 mod data_dir;
@@ -24,7 +26,9 @@ pub use data_dir::{DataDir, Import};
 pub use endpoint::Endpoint;
 pub use error::Error;
 pub use few::Few;
-pub use message::{Connect, End, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, Protocol, arrival};
+pub use message::{
+    Connect, End, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, Protocol, arrival,
+};
 pub use node::{Grain, Node, NodeId, Nodes};
 pub use progress::Progress;
 pub use trace::{Beyond, EndpointId, MessageTrace};

@@ -1,5 +1,5 @@
-//! One message: the data of one send or receive call, or of several adjacent ones of a flow and direction taken as
-//! one (a fat message, WAP5 section 2.3), with its times at both ends.
+//! One message: the data of one send or receive call, or of several adjacent ones of a flow and
+//! direction taken as one (a fat message, WAP5 section 2.3), with its times at both ends.
 
 use crate::node::NodeId;
 use crate::trace::EndpointId;
@@ -11,15 +11,17 @@ pub const FROM_CONNECTING: i8 = 0;
 /// [`Message::direction`]: sent by the side that accepted.
 pub const FROM_ACCEPTING: i8 = 1;
 
-/// A row of the message trace. All times are nanoseconds since the Unix epoch; `None` is WAP5's nil timestamp.
+/// A row of the message trace. All times are nanoseconds since the Unix epoch; `None` is WAP5's nil
+/// timestamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// When the first part's send was called, on the sender's own clock; `None`: the sender was not traced.
+    /// When the first part's send was called, on the sender's own clock; `None`: the sender was not
+    /// traced.
     pub send_first: Option<i64>,
     /// When the last part's send was called, on the sender's own clock.
     pub send_last: Option<i64>,
-    /// When the first part's receive returned, on the receiver's own clock; `None`: the receiver was not traced,
-    /// or the message was lost.
+    /// When the first part's receive returned, on the receiver's own clock; `None`: the receiver
+    /// was not traced, or the message was lost.
     pub recv_first: Option<i64>,
     /// When the last part's receive returned, on the receiver's own clock.
     pub recv_last: Option<i64>,
@@ -49,34 +51,38 @@ pub struct Message {
     pub bytes: i64,
     /// How many messages were merged into this one; 0 where it is the making of a connection.
     pub parts: i32,
-    /// How the connection was made, of which it is the first message; `None` where that is not known, and of all others.
+    /// How the connection was made, of which it is the first message; `None` where that is not
+    /// known, and of all others.
     pub connect: Option<Connect>,
 }
 
-/// The making of a connection by the side that spoke first on it, in nanoseconds on the sender's own clock.
+/// The making of a connection by the side that spoke first on it, in nanoseconds on the sender's
+/// own clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connect {
     /// When `connect` was called.
     pub begin: i64,
-    /// When the connection was there, or the latest that is known of that: not after the message was sent.
+    /// When the connection was there, or the latest that is known of that: not after the message
+    /// was sent.
     pub end: i64,
 }
 
 impl Message {
-    /// When it was sent or, where that is unknown, received: the time by which a trace is sorted, on the common
-    /// clock.
+    /// When it was sent or, where that is unknown, received: the time by which a trace is sorted,
+    /// on the common clock.
     pub fn time(&self) -> i64 {
         self.send_ts.or(self.recv_ts).unwrap_or(i64::MIN)
     }
 
-    /// When its first byte was received, on the common clock: from then on it can cause what its receiver does. The
-    /// receiver may read the last byte much later, or never.
+    /// When its first byte was received, on the common clock: from then on it can cause what its
+    /// receiver does. The receiver may read the last byte much later, or never.
     pub fn arrival(&self) -> Option<i64> {
         arrival(self.recv_ts, self.recv_first, self.recv_last)
     }
 
-    /// Whether it is the making of a connection, from the call to connect to the return from accept, and carries no data.
-    /// There is one where the accepting side speaks first: what it says is caused by the connection.
+    /// Whether it is the making of a connection, from the call to connect to the return from
+    /// accept, and carries no data. There is one where the accepting side speaks first: what it
+    /// says is caused by the connection.
     pub fn is_connect(&self) -> bool {
         self.parts == 0
     }
@@ -85,7 +91,10 @@ impl Message {
     pub fn connecting(&self) -> Option<Connect> {
         self.connect.zip(self.send_ts.zip(self.send_first)).map(|(connect, (common, own))| {
             let shift = common.saturating_sub(own);
-            Connect { begin: connect.begin.saturating_add(shift), end: connect.end.saturating_add(shift) }
+            Connect {
+                begin: connect.begin.saturating_add(shift),
+                end: connect.end.saturating_add(shift),
+            }
         })
     }
 
@@ -117,11 +126,18 @@ pub struct End {
     pub tid: Option<i32>,
 }
 
-/// [`Message::arrival`] by [`Message::recv_ts`], [`Message::recv_first`] and [`Message::recv_last`].
+/// [`Message::arrival`] by [`Message::recv_ts`], [`Message::recv_first`] and
+/// [`Message::recv_last`].
 #[inline]
-pub fn arrival(recv_ts: Option<i64>, recv_first: Option<i64>, recv_last: Option<i64>) -> Option<i64> {
+pub fn arrival(
+    recv_ts: Option<i64>,
+    recv_first: Option<i64>,
+    recv_last: Option<i64>,
+) -> Option<i64> {
     let of_reading = recv_last.zip(recv_first);
-    recv_ts.map(|ts| of_reading.map_or(ts, |(end, begin)| ts.saturating_sub(end.saturating_sub(begin))))
+    recv_ts.map(|ts| {
+        of_reading.map_or(ts, |(end, begin)| ts.saturating_sub(end.saturating_sub(begin)))
+    })
 }
 
 /// What a message went over.
@@ -180,6 +196,9 @@ impl FromStr for Protocol {
     type Err = std::convert::Infallible;
 
     fn from_str(text: &str) -> Result<Protocol, Self::Err> {
-        Ok(Protocol::ALL.into_iter().find(|protocol| protocol.name() == text).unwrap_or(Protocol::Other))
+        Ok(Protocol::ALL
+            .into_iter()
+            .find(|protocol| protocol.name() == text)
+            .unwrap_or(Protocol::Other))
     }
 }

@@ -1,5 +1,6 @@
-//! Nodes: what does the work. The trace keeps them as processes, the finest grain that needs no more than the
-//! process table; analysis sees them as hosts, processes, commands on a host, or threads, as the user chooses.
+//! Nodes: what does the work. The trace keeps them as processes, the finest grain that needs no
+//! more than the process table; analysis sees them as hosts, processes, commands on a host, or
+//! threads, as the user chooses.
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,14 +19,15 @@ pub struct Node {
     pub parent_pid: Option<i32>,
     /// When the process was first seen, in nanoseconds since the Unix epoch on its host's clock.
     pub start: Option<i64>,
-    /// A short name of the program for people: `nginx`, `app.py`; of an untraced node its endpoint or address.
+    /// A short name of the program for people: `nginx`, `app.py`; of an untraced node its endpoint
+    /// or address.
     pub command: String,
     /// The path of the executable; empty when unknown.
     pub executable: String,
     /// Whether its side of the communication was captured.
     pub traced: bool,
-    /// The service, container or pod that it is part of, as its control group says: `nginx`, `pod-8a7b6c5d-000`;
-    /// empty when that is unknown or names none.
+    /// The service, container or pod that it is part of, as its control group says: `nginx`,
+    /// `pod-8a7b6c5d-000`; empty when that is unknown or names none.
     pub unit: String,
 }
 
@@ -69,8 +71,8 @@ pub enum Grain {
     Host,
     /// Every process is a node.
     Process,
-    /// All processes of one command on one host have one name. Causes are still sought within each process, as
-    /// a message into one worker does not cause what another worker sends.
+    /// All processes of one command on one host have one name. Causes are still sought within each
+    /// process, as a message into one worker does not cause what another worker sends.
     #[default]
     Command,
     /// Every thread is a node.
@@ -97,9 +99,8 @@ impl FromStr for Grain {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Grain, String> {
-        Grain::ALL
-            .into_iter()
-            .find(|grain| grain.to_string() == text)
-            .ok_or_else(|| format!("'{text}' is no grain; it is one of host, process, command, thread"))
+        Grain::ALL.into_iter().find(|grain| grain.to_string() == text).ok_or_else(|| {
+            format!("'{text}' is no grain; it is one of host, process, command, thread")
+        })
     }
 }

@@ -1,5 +1,5 @@
-//! Work on all processors whose results are taken in order, so that equal input gives equal output however many
-//! threads there are.
+//! Work on all processors whose results are taken in order, so that equal input gives equal output
+//! however many threads there are.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::sync_channel;
@@ -22,8 +22,9 @@ struct Shared<M, T, E> {
     error: Option<E>,
 }
 
-/// Calls `work` for each of `count` pieces on `threads` threads, and `take` with each result in the order of the
-/// pieces, one at a time. No worker runs far ahead of what was taken, so few results wait. The first error ends it.
+/// Calls `work` for each of `count` pieces on `threads` threads, and `take` with each result in the
+/// order of the pieces, one at a time. No worker runs far ahead of what was taken, so few results
+/// wait. The first error ends it.
 ///
 /// # Errors
 /// What `work` or `take` gives.
@@ -35,7 +36,8 @@ pub fn in_order<T: Send, E: Send>(
 ) -> Result<(), E> {
     let threads = threads.clamp(1, count.max(1));
     let ahead = 2 * threads;
-    let shared = Mutex::new(Shared { next: 0, taken: 0, waiting: BTreeMap::new(), take, error: None });
+    let shared =
+        Mutex::new(Shared { next: 0, taken: 0, waiting: BTreeMap::new(), take, error: None });
     let progressed = Condvar::new();
     let worker = || {
         loop {
@@ -77,8 +79,8 @@ pub fn in_order<T: Send, E: Send>(
     shared.error.map_or(Ok(()), Err)
 }
 
-/// Calls `take` with each of what `make` gives, until that is `None`. With more than one thread the next is made while one is
-/// taken. The first error ends it.
+/// Calls `take` with each of what `make` gives, until that is `None`. With more than one thread the
+/// next is made while one is taken. The first error ends it.
 ///
 /// # Errors
 /// What `make` or `take` gives.
@@ -142,7 +144,11 @@ mod tests {
                 let (mut next, mut taken) = (0, Vec::new());
                 let make = || {
                     next += 1;
-                    if next == wrong_to_make { Err("make") } else { Ok((next <= 20).then_some(next)) }
+                    if next == wrong_to_make {
+                        Err("make")
+                    } else {
+                        Ok((next <= 20).then_some(next))
+                    }
                 };
                 let done = ahead(threads, make, |made| {
                     taken.push(made);
@@ -158,7 +164,8 @@ mod tests {
 
     #[test]
     fn an_error_of_either_ends_it() {
-        let work = in_order(4, 1000, |piece| if piece == 3 { Err(piece) } else { Ok(()) }, |_, ()| Ok(()));
+        let work =
+            in_order(4, 1000, |piece| if piece == 3 { Err(piece) } else { Ok(()) }, |_, ()| Ok(()));
         assert_eq!(work, Err(3));
         let take = in_order(4, 1000, Ok, |piece, _| if piece == 5 { Err(piece) } else { Ok(()) });
         assert_eq!(take, Err(5));

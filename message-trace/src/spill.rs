@@ -1,5 +1,5 @@
-//! More records than memory may hold: dealt into partitions by many workers ([`Dealer`]), kept in memory while a [`Budget`]
-//! lasts and in temporary files beyond it ([`Store`]).
+//! More records than memory may hold: dealt into partitions by many workers ([`Dealer`]), kept in
+//! memory while a [`Budget`] lasts and in temporary files beyond it ([`Store`]).
 
 mod budget;
 mod dealer;

@@ -1,6 +1,7 @@
 //! Summaries of weighted delays: what every pattern, node and hop is described by.
 
-/// Mean, median and 99th percentile of weighted samples, in the samples' unit (nanoseconds for delays).
+/// Mean, median and 99th percentile of weighted samples, in the samples' unit (nanoseconds for
+/// delays).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Summary {
     /// The weighted mean.
@@ -12,21 +13,23 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Summarises `samples`, pairs of value and weight; `None` when the weights do not add up to anything. A
-    /// percentile is the smallest sample at which the cumulated weight reaches its share of the whole, so that
-    /// it is always a delay that was seen.
+    /// Summarises `samples`, pairs of value and weight; `None` when the weights do not add up to
+    /// anything. A percentile is the smallest sample at which the cumulated weight reaches its
+    /// share of the whole, so that it is always a delay that was seen.
     pub fn of(samples: &mut [(i64, f64)]) -> Option<Summary> {
         let total: f64 = samples.iter().map(|(_, weight)| weight).sum();
         if total.is_nan() || total <= 0.0 {
             return None;
         }
         samples.sort_unstable_by_key(|(value, _)| *value);
-        let mean = samples.iter().map(|(value, weight)| *value as f64 * weight).sum::<f64>() / total;
+        let mean =
+            samples.iter().map(|(value, weight)| *value as f64 * weight).sum::<f64>() / total;
         let percentile = |share: f64| {
             let mut cumulated = 0.0;
             for (value, weight) in samples.iter() {
                 cumulated += weight;
-                // A hair of tolerance, so that rounding in the sum does not skip to the next sample.
+                // A hair of tolerance, so that rounding in the sum does not skip to the next
+                // sample.
                 if cumulated >= share * total * (1.0 - 1e-12) {
                     return *value as f64;
                 }

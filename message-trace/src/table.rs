@@ -1,8 +1,9 @@
-//! Tables on disk: Parquet as the stages keep them ([`write()`], [`read`]), CSV and JSON as people take them away
-//! ([`export`]).
+//! Tables on disk: Parquet as the stages keep them ([`write()`], [`read`]), CSV and JSON as people
+//! take them away ([`export`]).
 //!
-//! A table is a sequence of Arrow record batches under one schema, so that a stage never needs to hold more than
-//! a batch, and any reader of Parquet takes the files as they are: signed integers, plain Int64 nanoseconds, zstd.
+//! A table is a sequence of Arrow record batches under one schema, so that a stage never needs to
+//! hold more than a batch, and any reader of Parquet takes the files as they are: signed integers,
+//! plain Int64 nanoseconds, zstd.
 
 pub mod columns;
 pub mod export;
@@ -36,8 +37,8 @@ pub use way_reader::WayReader;
 /// Rows in a batch.
 pub const BATCH_ROWS: usize = 64 * 1024;
 
-/// Writes a table to `path`, replacing what was there only when all of it is written: a stage that is killed
-/// leaves the former table or none, never half of one.
+/// Writes a table to `path`, replacing what was there only when all of it is written: a stage that
+/// is killed leaves the former table or none, never half of one.
 ///
 /// # Errors
 /// When the file cannot be written, or a batch does not fit the schema.
@@ -53,8 +54,8 @@ pub fn write(
     writer.finish()
 }
 
-/// A table that is being written, batch by batch. It has its name from [`Writer::finish`] on; until then the former
-/// table stays, and one that is never finished leaves nothing behind.
+/// A table that is being written, batch by batch. It has its name from [`Writer::finish`] on; until
+/// then the former table stays, and one that is never finished leaves nothing behind.
 pub struct Writer {
     path: PathBuf,
     /// `None` once the table is finished.
@@ -69,7 +70,10 @@ impl Writer {
     pub fn create(path: &Path, schema: SchemaRef) -> Result<Writer, Error> {
         let file = File::create(unfinished(path)).map_err(|error| Error::io(path, error))?;
         let writer = ArrowWriter::try_new(file, schema, Some(properties()));
-        Ok(Writer { path: path.to_owned(), writer: Some(writer.map_err(|error| wrong(path, error))?) })
+        Ok(Writer {
+            path: path.to_owned(),
+            writer: Some(writer.map_err(|error| wrong(path, error))?),
+        })
     }
 
     /// Appends the rows of `batch`.
@@ -91,7 +95,8 @@ impl Writer {
         if let Some(mut writer) = self.writer.take() {
             let ended = writer.finish().map_err(|error| wrong(&self.path, error));
             let named = ended.and_then(|_| {
-                fs::rename(unfinished(&self.path), &self.path).map_err(|error| Error::io(&self.path, error))
+                fs::rename(unfinished(&self.path), &self.path)
+                    .map_err(|error| Error::io(&self.path, error))
             });
             if named.is_err() {
                 let _ = fs::remove_file(unfinished(&self.path));
@@ -142,7 +147,8 @@ pub fn read_columns(path: &Path, columns: &[&str]) -> Result<Batches, Error> {
     batches(path, Some(columns))
 }
 
-/// The groups of rows of a table, of which some columns are read, in any order and by several threads.
+/// The groups of rows of a table, of which some columns are read, in any order and by several
+/// threads.
 pub struct Groups {
     path: PathBuf,
     metadata: ArrowReaderMetadata,
@@ -178,7 +184,8 @@ impl Groups {
         self.batches(vec![group], None)
     }
 
-    /// The batches of these rows of the table, whichever groups they are in, as far as there are such.
+    /// The batches of these rows of the table, whichever groups they are in, as far as there are
+    /// such.
     ///
     /// # Errors
     /// As for [`read`].
@@ -198,14 +205,16 @@ impl Groups {
         self.batches(groups, Some((skip as usize, most as usize)))
     }
 
-    /// The batches of these groups; of their rows only so many after the first that are skipped, if that is said.
+    /// The batches of these groups; of their rows only so many after the first that are skipped, if
+    /// that is said.
     fn batches(&self, groups: Vec<usize>, part: Option<(usize, usize)>) -> Result<Batches, Error> {
         let Groups { path, metadata, mask } = self;
         let file = File::open(path).map_err(|error| Error::io(path, error))?;
-        let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata.clone())
-            .with_projection(mask.clone())
-            .with_row_groups(groups)
-            .with_batch_size(BATCH_ROWS);
+        let mut builder =
+            ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata.clone())
+                .with_projection(mask.clone())
+                .with_row_groups(groups)
+                .with_batch_size(BATCH_ROWS);
         if let Some((skip, most)) = part {
             builder = builder.with_offset(skip).with_limit(most);
         }
@@ -216,14 +225,16 @@ impl Groups {
 
 fn batches(path: &Path, columns: Option<&[&str]>) -> Result<Batches, Error> {
     let file = File::open(path).map_err(|error| Error::io(path, error))?;
-    let mut builder =
-        ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| Error::malformed(path, error))?;
+    let mut builder = ParquetRecordBatchReaderBuilder::try_new(file)
+        .map_err(|error| Error::malformed(path, error))?;
     if let Some(columns) = columns {
         let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
         builder = builder.with_projection(mask);
     }
-    let reader =
-        builder.with_batch_size(BATCH_ROWS).build().map_err(|error| Error::malformed(path, error))?;
+    let reader = builder
+        .with_batch_size(BATCH_ROWS)
+        .build()
+        .map_err(|error| Error::malformed(path, error))?;
     Ok(Batches { path: path.to_owned(), reader })
 }
 
@@ -233,8 +244,8 @@ fn batches(path: &Path, columns: Option<&[&str]>) -> Result<Batches, Error> {
 /// As for [`read`].
 pub fn rows(path: &Path) -> Result<u64, Error> {
     let file = File::open(path).map_err(|error| Error::io(path, error))?;
-    let reader =
-        ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| Error::malformed(path, error))?;
+    let reader = ParquetRecordBatchReaderBuilder::try_new(file)
+        .map_err(|error| Error::malformed(path, error))?;
     Ok(reader.metadata().file_metadata().num_rows().max(0) as u64)
 }
 
@@ -284,7 +295,9 @@ mod tests {
             let mut read = Vec::new();
             for batch in groups.rows(begin..end).unwrap() {
                 let batch = batch.unwrap();
-                read.extend(Columns::new(&path, &batch).int64("number").unwrap().into_iter().flatten());
+                read.extend(
+                    Columns::new(&path, &batch).int64("number").unwrap().into_iter().flatten(),
+                );
             }
             let expected: Vec<i64> = (begin as i64..(end as i64).min(20)).collect();
             assert_eq!(read, expected, "{begin}..{end}");

@@ -1,7 +1,7 @@
 //! The message trace in memory: columns, not objects.
 //!
-//! A stage reads the few columns it needs from end to end, so they are kept apart; a message as a whole is put
-//! together on request. Endpoints and call ids repeat and are kept once each.
+//! A stage reads the few columns it needs from end to end, so they are kept apart; a message as a
+//! whole is put together on request. Endpoints and call ids repeat and are kept once each.
 
 mod call_ids;
 
@@ -26,8 +26,8 @@ pub(crate) const NO_THREAD: i32 = i32::MIN;
 /// The missing call id within a column.
 pub(crate) const NO_CALL: u32 = u32::MAX;
 
-/// Messages with the nodes and endpoints they name, sorted by [`Message::time`] once [`MessageTrace::sort`] was
-/// called. A message's id is its row.
+/// Messages with the nodes and endpoints they name, sorted by [`Message::time`] once
+/// [`MessageTrace::sort`] was called. A message's id is its row.
 #[derive(Clone, Debug, Default)]
 pub struct MessageTrace {
     /// Who the messages went between; parts of a trace share the table.
@@ -52,13 +52,15 @@ pub struct MessageTrace {
     pub beyond: Beyond,
 }
 
-/// What of a trace is beyond a part of it and tells about its messages: about those without call ids, how their flows are
-/// between the two sides.
+/// What of a trace is beyond a part of it and tells about its messages: about those without call
+/// ids, how their flows are between the two sides.
 #[derive(Clone, Debug, Default)]
 pub struct Beyond {
-    /// How many requests before the first message are not answered before it, by flow; those that have none are left out.
+    /// How many requests before the first message are not answered before it, by flow; those that
+    /// have none are left out.
     pub open: FxHashMap<i64, u32>,
-    /// The flows of which the two sides sent different numbers of messages in the whole trace; `None`: this is the whole.
+    /// The flows of which the two sides sent different numbers of messages in the whole trace;
+    /// `None`: this is the whole.
     pub uneven: Option<Arc<FxHashSet<i64>>>,
 }
 
@@ -165,8 +167,16 @@ impl MessageTrace {
     pub fn ends(&self, row: usize) -> Ends {
         let tid = |tid: i32| Some(tid).filter(|tid| *tid != NO_THREAD);
         Ends {
-            src: End { node: self.src[row], endpoint: self.src_endpoint[row], tid: tid(self.src_tid[row]) },
-            dst: End { node: self.dst[row], endpoint: self.dst_endpoint[row], tid: tid(self.dst_tid[row]) },
+            src: End {
+                node: self.src[row],
+                endpoint: self.src_endpoint[row],
+                tid: tid(self.src_tid[row]),
+            },
+            dst: End {
+                node: self.dst[row],
+                endpoint: self.dst_endpoint[row],
+                tid: tid(self.dst_tid[row]),
+            },
             protocol: self.protocol[row],
         }
     }
@@ -294,7 +304,8 @@ impl MessageTrace {
         self.calls.get(self.call[row])
     }
 
-    /// The number of the call id of row `row` among those of this trace, for passes that only compare ids.
+    /// The number of the call id of row `row` among those of this trace, for passes that only
+    /// compare ids.
     ///
     /// # Panics
     /// As for [`MessageTrace::message`].
@@ -306,7 +317,9 @@ impl MessageTrace {
     /// Makes room for so many more messages, and for no more than these.
     pub fn reserve(&mut self, rows: usize) {
         self.times.iter_mut().for_each(|column| column.reserve_exact(rows));
-        for column in [&mut self.src, &mut self.dst, &mut self.src_tid, &mut self.dst_tid, &mut self.parts] {
+        for column in
+            [&mut self.src, &mut self.dst, &mut self.src_tid, &mut self.dst_tid, &mut self.parts]
+        {
             column.reserve_exact(rows);
         }
         for column in [&mut self.src_endpoint, &mut self.dst_endpoint, &mut self.call] {
@@ -317,8 +330,8 @@ impl MessageTrace {
         self.protocol.reserve_exact(rows);
     }
 
-    /// The messages of these rows of `other`, appended to those here; both must be over the same nodes. Endpoints and call ids
-    /// that no row names are not taken along.
+    /// The messages of these rows of `other`, appended to those here; both must be over the same
+    /// nodes. Endpoints and call ids that no row names are not taken along.
     ///
     /// # Panics
     /// As for [`MessageTrace::message`].
@@ -339,7 +352,9 @@ impl MessageTrace {
         let MessageTrace { endpoints, calls, src_endpoint, dst_endpoint, call, .. } = self;
         let mut known: Vec<Option<EndpointId>> = vec![None; other.endpoints.values.len()];
         let mut of = |id: &EndpointId| match (known.get_mut(*id as usize), other.endpoint(*id)) {
-            (Some(known), Some(endpoint)) => *known.get_or_insert_with(|| endpoints.intern(endpoint)),
+            (Some(known), Some(endpoint)) => {
+                *known.get_or_insert_with(|| endpoints.intern(endpoint))
+            }
             _ => *id,
         };
         for row in rows.clone() {
@@ -349,8 +364,8 @@ impl MessageTrace {
         call.extend(rows.map(|row| other.call_id(row).map_or(NO_CALL, |id| calls.intern(id))));
     }
 
-    /// Sorts the messages by [`Message::time`], equal times by flow, direction and former row, so that equal
-    /// input always gives equal output.
+    /// Sorts the messages by [`Message::time`], equal times by flow, direction and former row, so
+    /// that equal input always gives equal output.
     pub fn sort(&mut self) {
         let key = |row: u32| {
             let row = row as usize;

@@ -1,7 +1,8 @@
-//! Answers requests over plain HTTP, for those few of sockcap's pages and figures that programs and browsers of the same machine
-//! read: no more than reading, one request a connection. Whoever connects is bounded in time, size and number, so that it can
-//! hold up neither the program that answers nor, for long, another reader. What is at which path is the caller's: a function
-//! from a [`Request`] to an [`Answer`].
+//! Answers requests over plain HTTP, for those few of sockcap's pages and figures that programs and
+//! browsers of the same machine read: no more than reading, one request a connection. Whoever
+//! connects is bounded in time, size and number, so that it can hold up neither the program that
+//! answers nor, for long, another reader. What is at which path is the caller's: a function from a
+//! [`Request`] to an [`Answer`].
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
@@ -99,7 +100,11 @@ impl Server {
 }
 
 /// Reads a request and answers it.
-fn answer(stream: TcpStream, deadline: Duration, reply: &impl Fn(&Request<'_>) -> Answer) -> io::Result<()> {
+fn answer(
+    stream: TcpStream,
+    deadline: Duration,
+    reply: &impl Fn(&Request<'_>) -> Answer,
+) -> io::Result<()> {
     stream.set_nonblocking(false)?;
     let mut stream = Until { stream, end: Instant::now() + deadline.min(HEAD_DEADLINE) };
     let answer = match head(&mut stream) {
@@ -185,7 +190,11 @@ impl Answer {
 
     /// One that says what is wrong. The status is 400, 404, 405, 408, 421, 431 or 500.
     pub fn refusal(status: u16, why: &str) -> Answer {
-        Answer { status, kind: "text/plain; charset=utf-8", body: format!("{why}\n").into_bytes().into() }
+        Answer {
+            status,
+            kind: "text/plain; charset=utf-8",
+            body: format!("{why}\n").into_bytes().into(),
+        }
     }
 
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
@@ -200,7 +209,8 @@ impl Answer {
             _ => ("Bad Request", ""),
         };
         let Answer { status, kind, body } = self;
-        // What is answered is as it is now, for the reader alone, and of no other kind than it says.
+        // What is answered is as it is now, for the reader alone, and of no other kind than it
+        // says.
         let head = format!(
             "HTTP/1.1 {status} {reason}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n{more}Cache-Control: no-store\r\n\
              X-Content-Type-Options: nosniff\r\nCross-Origin-Resource-Policy: same-origin\r\nConnection: close\r\n\r\n",

@@ -8,7 +8,11 @@ use super::*;
 fn reply(request: &Request<'_>) -> Answer {
     match (request.path, request.method) {
         ("/metrics", "GET") => {
-            let text = format!("it was {} who asked {:?}\n", request.host.unwrap_or("nobody"), request.query);
+            let text = format!(
+                "it was {} who asked {:?}\n",
+                request.host.unwrap_or("nobody"),
+                request.query
+            );
             Answer::of("text/x-test", text.into_bytes())
         }
         ("/metrics", _) => Answer::refusal(405, "only reading"),
@@ -60,7 +64,10 @@ const LONG: Duration = Duration::from_secs(60);
 fn what_is_asked_for_is_answered() {
     serving(LONG, |address| {
         for (request, said) in [
-            ("GET /metrics HTTP/1.1\r\nAccept: */*\r\nhOst:  x:1 \r\n\r\n", "it was x:1 who asked \"\"\n"),
+            (
+                "GET /metrics HTTP/1.1\r\nAccept: */*\r\nhOst:  x:1 \r\n\r\n",
+                "it was x:1 who asked \"\"\n",
+            ),
             ("GET /metrics?a=b?c HTTP/1.0\r\n\r\n", "it was nobody who asked \"a=b?c\"\n"),
         ] {
             let (status, answer) = ask(address, request.as_bytes());
@@ -131,7 +138,8 @@ fn a_reader_that_sends_a_byte_at_a_time_is_served() {
 fn readers_that_say_nothing_hold_up_nobody_for_long() {
     // With more of them than threads, the next one is served when their time is over.
     serving(Duration::from_millis(200), |address| {
-        let silent: Vec<TcpStream> = (0..THREADS + 2).map(|_| TcpStream::connect(address).unwrap()).collect();
+        let silent: Vec<TcpStream> =
+            (0..THREADS + 2).map(|_| TcpStream::connect(address).unwrap()).collect();
         let mut half = TcpStream::connect(address).unwrap();
         half.write_all(b"GET /metrics HT").unwrap();
         for stream in silent {

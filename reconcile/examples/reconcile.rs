@@ -9,7 +9,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let trace = MessageTrace::read(&data.messages(), &data.nodes())?;
     let first = trace.messages().next().map_or(0, |message| message.time());
     for m in trace.messages() {
-        let node = |id| trace.nodes.get(id).map(|n| format!("{}[{}]", n.command, n.pid.unwrap_or(0)));
+        let node =
+            |id| trace.nodes.get(id).map(|n| format!("{}[{}]", n.command, n.pid.unwrap_or(0)));
         let endpoint = |id| trace.endpoint(id).map(ToString::to_string).unwrap_or_default();
         let time = |time: Option<i64>| {
             time.map_or("-".to_owned(), |time| format!("{:.1}", (time - first) as f64 / 1e3))

@@ -1,9 +1,11 @@
-//! Logs of many hosts, to see how fast reconciliation is. `scripts/bench reconcile` measures with them.
-//! `cargo run --release -p reconcile --example scale -- make DIRECTORY MESSAGES` writes the logs, `... -- equal DIRECTORY
-//! DATAGRAMS` those of two processes between which equal datagrams go, and `... -- KIND DIRECTORY COUNT` those in which there is
-//! something once for each of many ends: `alone` (connections of proxies with others that were not recorded), `translated`
-//! (connections through a load balancer), `unix` (connections within a host), `udp` (flows of datagrams with unrecorded peers).
-//! `... -- run DIRECTORY [MEMORY]` reconciles them and prints the time of each step and the peak memory.
+//! Logs of many hosts, to see how fast reconciliation is. `scripts/bench reconcile` measures with
+//! them. `cargo run --release -p reconcile --example scale -- make DIRECTORY MESSAGES` writes the
+//! logs, `... -- equal DIRECTORY DATAGRAMS` those of two processes between which equal datagrams
+//! go, and `... -- KIND DIRECTORY COUNT` those in which there is something once for each of many
+//! ends: `alone` (connections of proxies with others that were not recorded), `translated`
+//! (connections through a load balancer), `unix` (connections within a host), `udp` (flows of
+//! datagrams with unrecorded peers). `... -- run DIRECTORY [MEMORY]` reconciles them and prints the
+//! time of each step and the peak memory.
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -28,7 +30,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["make", directory, messages] => make(Path::new(directory), messages.parse()?, EACH),
-        ["make", directory, messages, each] => make(Path::new(directory), messages.parse()?, each.parse()?),
+        ["make", directory, messages, each] => {
+            make(Path::new(directory), messages.parse()?, each.parse()?)
+        }
         ["equal", directory, datagrams] => equal(Path::new(directory), datagrams.parse()?),
         ["alone", directory, count] => alone(Path::new(directory), count.parse()?),
         ["translated", directory, count] => translated(Path::new(directory), count.parse()?),
@@ -37,14 +41,16 @@ fn main() -> Result<(), Box<dyn Error>> {
         ["run", directory, options @ ..] => {
             let default = Options::default();
             let memory = options.first().map_or(Ok(default.memory), |memory| memory.parse())?;
-            let threads = options.get(1).map(|threads| threads.parse::<NonZeroUsize>()).transpose()?;
+            let threads =
+                options.get(1).map(|threads| threads.parse::<NonZeroUsize>()).transpose()?;
             run(Path::new(directory), &Options { memory, threads, ..default })
         }
         _ => Err(USAGE.into()),
     }
 }
 
-/// Writes the logs, host by host: each connection is between two hosts and has `each` messages, half of them requests.
+/// Writes the logs, host by host: each connection is between two hosts and has `each` messages,
+/// half of them requests.
 fn make(directory: &Path, messages: u64, each: u64) -> Result<(), Box<dyn Error>> {
     let data = DataDir::new(directory);
     for host in 0..HOSTS {
@@ -69,7 +75,8 @@ fn ends(connection: u64) -> (u64, u64) {
     (from, if from == to { (to + 1) % HOSTS } else { to })
 }
 
-/// Adds what one end of a connection does. `scripts/bench reconcile` makes the same records for its comparison.
+/// Adds what one end of a connection does. `scripts/bench reconcile` makes the same records for its
+/// comparison.
 fn add(log: &mut LogWriter, connection: u64, each: u64, connects: bool) {
     let (from, to) = ends(connection);
     let port = 1024 + (connection / HOSTS) % 60_000;
@@ -93,8 +100,8 @@ fn add(log: &mut LogWriter, connection: u64, each: u64, connects: bool) {
     }
 }
 
-/// Writes the logs of two processes of one host: one sends datagrams that are all equal, the other receives all but one of a
-/// hundred, after up to two milliseconds, and one of a thousand twice.
+/// Writes the logs of two processes of one host: one sends datagrams that are all equal, the other
+/// receives all but one of a hundred, after up to two milliseconds, and one of a thousand twice.
 fn equal(directory: &Path, datagrams: u64) -> Result<(), Box<dyn Error>> {
     let data = DataDir::new(directory);
     let names = [4000, 53].map(|port| inet(SocketAddr::from(([10, 0, 0, 1], port))));
@@ -118,7 +125,16 @@ fn equal(directory: &Path, datagrams: u64) -> Result<(), Box<dyn Error>> {
         for ticks in times {
             let peer = names[1 - end].as_slice();
             let (bytes, checksum, flags) = (100, 7, 0);
-            log.datagram(&Datagram { direction, flow: 1, ticks, duration: 0, bytes, checksum, flags, peer });
+            log.datagram(&Datagram {
+                direction,
+                flow: 1,
+                ticks,
+                duration: 0,
+                bytes,
+                checksum,
+                flags,
+                peer,
+            });
         }
         log.write(&data.hosts().join("h0").join(format!("{pid}.sclog")))
     };
@@ -140,8 +156,8 @@ fn log(host: u64, pid: u32) -> LogWriter {
     log
 }
 
-/// Writes the logs of two proxies, of each of which half of the connections are to servers and half from clients that were not
-/// recorded. What comes in goes out 2 ms later.
+/// Writes the logs of two proxies, of each of which half of the connections are to servers and half
+/// from clients that were not recorded. What comes in goes out 2 ms later.
 fn alone(directory: &Path, connections: u64) -> Result<(), Box<dyn Error>> {
     let data = DataDir::new(directory);
     for host in 0..2 {
@@ -155,7 +171,14 @@ fn alone(directory: &Path, connections: u64) -> Result<(), Box<dyn Error>> {
             log.receive(at + 1_000, flow, asks);
             let own = inet(address(3 + host as u8, number));
             log.flow(at + 1_500_000, flow + 1, TCP, Origin::Socket, 2 * number + 2);
-            log.endpoints(at + 1_600_000, flow + 1, Role::Connect, &own, &inet(address(2, number)), 0);
+            log.endpoints(
+                at + 1_600_000,
+                flow + 1,
+                Role::Connect,
+                &own,
+                &inet(address(2, number)),
+                0,
+            );
             log.send(at + 2_000_000, flow + 1, asks).receive(at + 5_000_000, flow + 1, answers);
             log.send(at + 5_100_000, flow, answers);
             log.close(at + 5_200_000, flow).close(at + 5_200_000, flow + 1);
@@ -165,8 +188,9 @@ fn alone(directory: &Path, connections: u64) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Writes the logs of a client and a server on another host, whose clock is an hour ahead. Connections are to a name that is neither
-/// one's, and the server sees another address of the client with the port that it has.
+/// Writes the logs of a client and a server on another host, whose clock is an hour ahead.
+/// Connections are to a name that is neither one's, and the server sees another address of the
+/// client with the port that it has.
 fn translated(directory: &Path, connections: u64) -> Result<(), Box<dyn Error>> {
     let data = DataDir::new(directory);
     for host in 0..2 {
@@ -174,12 +198,20 @@ fn translated(directory: &Path, connections: u64) -> Result<(), Box<dyn Error>> 
         for number in 0..connections {
             // At irregular times.
             let jitter = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 44;
-            let (at, flow) = (APART * (number + 1) + jitter + host * 3_600_000_000_000, number as u32 + 1);
+            let (at, flow) =
+                (APART * (number + 1) + jitter + host * 3_600_000_000_000, number as u32 + 1);
             let (asks, answers) = (100 + number % 3_000, 1_000 + number * 7_919 % 50_021);
             if host == 0 {
                 log.flow(at, flow, TCP, Origin::Socket, number + 1);
                 let own = inet(address(1, number));
-                log.endpoints(at, flow, Role::Connect, &own, &inet(SocketAddr::from(([10, 9, 9, 9], 80))), 0);
+                log.endpoints(
+                    at,
+                    flow,
+                    Role::Connect,
+                    &own,
+                    &inet(SocketAddr::from(([10, 9, 9, 9], 80))),
+                    0,
+                );
                 log.send(at + 200_000, flow, asks).receive(at + 900_000, flow, answers);
             } else {
                 let own = inet(SocketAddr::from(([10, 3, 0, 1], 8080)));

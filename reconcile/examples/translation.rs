@@ -1,5 +1,6 @@
-//! How well the ends of translated flows are found, on made-up systems of which the truth is known, and how long it takes:
-//! `cargo run --release -p reconcile --example translation -- SYSTEMS [FIRST]`.
+//! How well the ends of translated flows are found, on made-up systems of which the truth is known,
+//! and how long it takes: `cargo run --release -p reconcile --example translation -- SYSTEMS
+//! [FIRST]`.
 
 #[path = "../tests/translated/mod.rs"]
 mod translated;
@@ -11,7 +12,8 @@ use reconcile::translation::pairs;
 use translated::{Judgement, Wanted, system};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let number = |place: usize| std::env::args().nth(place).and_then(|number| number.parse::<u64>().ok());
+    let number =
+        |place: usize| std::env::args().nth(place).and_then(|number| number.parse::<u64>().ok());
     let (systems, first) = (number(1).unwrap_or(200), number(2).unwrap_or(0));
     for fingerprints in [false, true] {
         let mut all = Judgement::default();

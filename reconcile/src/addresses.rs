@@ -32,7 +32,8 @@ impl Addresses {
         self.0.get(&ip).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether `ip`, which is no loopback address, can be one of `machine`: it is known to be, or nothing is known.
+    /// Whether `ip`, which is no loopback address, can be one of `machine`: it is known to be, or
+    /// nothing is known.
     pub(crate) fn may_be_on(&self, ip: IpAddr, machine: u32) -> bool {
         let machines = self.machines(ip);
         machines.is_empty() || machines.contains(&machine)

@@ -1,5 +1,6 @@
-//! Processes that used no socket, and so left no log, but started others that did: their logs tell of them. They belong
-//! into the tree of processes, by which a request is found for which a program was started.
+//! Processes that used no socket, and so left no log, but started others that did: their logs tell
+//! of them. They belong into the tree of processes, by which a request is found for which a program
+//! was started.
 
 use message_trace::Node;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -7,8 +8,8 @@ use socket_log::Ancestor;
 
 use crate::process::Process;
 
-/// Adds the processes that the logs of others tell of to those that have logs: `known` has them by the place of the
-/// process that tells of them, the nearest last.
+/// Adds the processes that the logs of others tell of to those that have logs: `known` has them by
+/// the place of the process that tells of them, the nearest last.
 pub(crate) fn add(processes: &mut Vec<Process>, known: &[(u32, Vec<Ancestor>)]) {
     // A process that was replaced by another program has its number in common with that.
     let of = |process: &Process| (process.kernel, process.host, process.pid);

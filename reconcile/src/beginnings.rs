@@ -1,10 +1,11 @@
-//! What one log has of the beginning of a socket: its first calls, which go on to a table one by one, and what its two ways are like
-//! in all. What several logs have of one socket is put together.
+//! What one log has of the beginning of a socket: its first calls, which go on to a table one by
+//! one, and what its two ways are like in all. What several logs have of one socket is put
+//! together.
 
 use crate::translation::Way;
 
-/// As many calls of a socket in one log are kept as they are; of later ones, those that follow each other in one direction
-/// become one.
+/// As many calls of a socket in one log are kept as they are; of later ones, those that follow each
+/// other in one direction become one.
 const KEPT: u32 = 48;
 /// As many are kept in all: more than make up the turns that are looked at, mostly.
 const MOST: u32 = 96;
@@ -112,7 +113,10 @@ mod tests {
         reader.received.fingerprint = Some(Fingerprint { bytes: 30, crc: 1 });
         reader.join(&beginning(&[(5, 7, true), (6, 8, true)]).0);
         assert_eq!((reader.sent.bytes, reader.sent.first, reader.sent.last), (15, 5, 6));
-        assert_eq!((reader.received.bytes, reader.received.first, reader.received.last), (30, 2, 8));
+        assert_eq!(
+            (reader.received.bytes, reader.received.first, reader.received.last),
+            (30, 2, 8)
+        );
         assert!(reader.received.fingerprint.is_some());
         reader.join(&beginning(&[(9, 1, false)]).0);
         assert!(reader.received.fingerprint.is_none());

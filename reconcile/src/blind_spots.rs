@@ -1,8 +1,8 @@
 //! What the logs themselves tell of processes and connections that were not recorded.
 //!
-//! A log says which programs its process began of which nothing is recorded, and with whom it talked. Such a program, and a
-//! connection to a traced machine whose other end is in no log, were there and could not be seen: this lists them, for
-//! `sockcap info`.
+//! A log says which programs its process began of which nothing is recorded, and with whom it
+//! talked. Such a program, and a connection to a traced machine whose other end is in no log, were
+//! there and could not be seen: this lists them, for `sockcap info`.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -146,8 +146,8 @@ impl Survey {
         log.for_each(|entry| match entry.record {
             Record::Flow(flow) => {
                 let is_known = flow.namespace != 0;
-                let number =
-                    is_known.then(|| self.namespaces.number(&home, flow.namespace, Some(flow.origin)));
+                let number = is_known
+                    .then(|| self.namespaces.number(&home, flow.namespace, Some(flow.origin)));
                 flows.entry(flow.flow).or_default().namespace = number;
             }
             Record::Transfer { flow, .. } => flows.entry(flow).or_default().carried = true,
@@ -218,9 +218,12 @@ impl Survey {
                 (traced && !seen).then(|| peer.to_string())
             }
             (_, Some(SocketName::Inet(_))) => None,
-            _ if ends.peer_pid == 0 || self.processes.contains(&(home.kernel, ends.peer_pid)) => None,
+            _ if ends.peer_pid == 0 || self.processes.contains(&(home.kernel, ends.peer_pid)) => {
+                None
+            }
             (local, peer) => {
-                let name = peer.as_ref().or(local.as_ref()).map_or_else(String::new, ToString::to_string);
+                let name =
+                    peer.as_ref().or(local.as_ref()).map_or_else(String::new, ToString::to_string);
                 Some(format!("{name} of process {}", ends.peer_pid))
             }
         }
@@ -230,7 +233,8 @@ impl Survey {
 /// The two names of each stream, and the machine of its own name where that matters.
 type Streams = FxHashSet<(Option<u32>, SocketAddr, SocketAddr)>;
 
-/// The machine to which an address belongs that means another one on each; none where it means the same on all.
+/// The machine to which an address belongs that means another one on each; none where it means the
+/// same on all.
 fn scope(home: Home, address: SocketAddr) -> Option<u32> {
     address.ip().is_loopback().then_some(home.machine)
 }

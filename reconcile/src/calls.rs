@@ -1,21 +1,23 @@
-//! What one call did, as compactly as matching needs it: these are the rows that all the matching works on, in
-//! memory or in temporary files.
+//! What one call did, as compactly as matching needs it: these are the rows that all the matching
+//! works on, in memory or in temporary files.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// One send or receive call on a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// When a send was called or a receive returned, in nanoseconds since the Unix epoch on the host's clock.
+    /// When a send was called or a receive returned, in nanoseconds since the Unix epoch on the
+    /// host's clock.
     pub time: i64,
     /// How many bytes it moved.
     pub bytes: u64,
-    /// The process, by its place among the processes; [`Transfer::FORGOTTEN`] for bytes whose calls a log has forgotten.
+    /// The process, by its place among the processes; [`Transfer::FORGOTTEN`] for bytes whose calls
+    /// a log has forgotten.
     pub process: u32,
     /// The thread.
     pub tid: i32,
-    /// Whether the thread did something else since it last did the same on this flow: what another flow brought came before it
-    /// sent, or it had begun to send on another before it received.
+    /// Whether the thread did something else since it last did the same on this flow: what another
+    /// flow brought came before it sent, or it had begun to send on another before it received.
     pub elsewhere: bool,
 }
 
@@ -48,7 +50,8 @@ pub(crate) struct StreamCall {
 pub(crate) const ELSEWHERE: u32 = 1 << 31;
 
 impl StreamCall {
-    /// Bytes whose calls the log has forgotten, of any number: its higher half is where calls have their thread.
+    /// Bytes whose calls the log has forgotten, of any number: its higher half is where calls have
+    /// their thread.
     pub(crate) fn forgotten(time: i64, bytes: u64, socket: u32) -> StreamCall {
         let (bytes, tid) = (bytes as u32, (bytes >> 32) as u32 as i32);
         StreamCall { time, bytes, process: Transfer::FORGOTTEN, tid, socket }
@@ -132,7 +135,8 @@ pub struct Part {
     pub bytes: u64,
     /// How many messages it was made of.
     pub parts: u32,
-    /// Whether its sender did something else since it sent what is before, see [`Transfer::elsewhere`].
+    /// Whether its sender did something else since it sent what is before, see
+    /// [`Transfer::elsewhere`].
     pub elsewhere: bool,
     /// Whether its receiver did something else since it received what is before.
     pub acted: bool,

@@ -1,5 +1,5 @@
-//! What is kept of all logs between the two readings: processes, their flows with totals, and the names. The calls
-//! themselves are not: there may be more of them than memory holds.
+//! What is kept of all logs between the two readings: processes, their flows with totals, and the
+//! names. The calls themselves are not: there may be more of them than memory holds.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -23,8 +23,8 @@ pub(crate) struct Capture {
     /// Where all tables are.
     pub(crate) tables: Tables,
     pub(crate) hosts: Vec<String>,
-    /// The process of each log that could be read, whose place is also the log's, and behind them those that others'
-    /// logs tell of.
+    /// The process of each log that could be read, whose place is also the log's, and behind them
+    /// those that others' logs tell of.
     pub(crate) processes: Vec<Process>,
     pub(crate) logs: Vec<LogFile>,
     /// The flows of all logs, those of one log in a row.
@@ -66,8 +66,8 @@ pub(crate) struct LogFile {
     pub(crate) records: u64,
 }
 
-/// A flow as one log has it: one process's view of one kernel socket. Times are the log's ticks while it is being
-/// read, and wall-clock time from then on.
+/// A flow as one log has it: one process's view of one kernel socket. Times are the log's ticks
+/// while it is being read, and wall-clock time from then on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flow {
     pub(crate) process: u32,
@@ -76,8 +76,8 @@ pub(crate) struct Flow {
     pub(crate) kind: Option<Kind>,
     /// How the process came to it; `None`: the record is missing.
     pub(crate) origin: Option<Origin>,
-    /// The machine of the socket. While logs are being read the number of its network namespace, in the log and then
-    /// among all, or [`NONE`] where that is not known.
+    /// The machine of the socket. While logs are being read the number of its network namespace, in
+    /// the log and then among all, or [`NONE`] where that is not known.
     pub(crate) machine: u32,
     /// The kernel's number of the socket; 0 if unknown.
     pub(crate) cookie: u64,
@@ -89,8 +89,8 @@ pub(crate) struct Flow {
     pub(crate) last_call: i64,
     /// Descriptors opened less descriptors closed.
     pub(crate) descriptors: i32,
-    /// The flow at the other end of a `socketpair`: its number in the log while that is being read, its place from
-    /// then on.
+    /// The flow at the other end of a `socketpair`: its number in the log while that is being read,
+    /// its place from then on.
     pub(crate) pair: u32,
     /// Bytes sent and received on a stream.
     pub(crate) totals: [u64; 2],
@@ -108,7 +108,8 @@ pub(crate) struct Kind {
 }
 
 impl Kind {
-    /// What messages on the socket go over; `None` for sockets that carry no messages between nodes.
+    /// What messages on the socket go over; `None` for sockets that carry no messages between
+    /// nodes.
     pub(crate) fn protocol(self) -> Option<Protocol> {
         const UNIX: u8 = 1;
         const INET: u8 = 2;

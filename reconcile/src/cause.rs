@@ -28,7 +28,8 @@ pub(crate) enum Cause {
 /// The name in the counts of what is missing because the process at the other end was not recorded.
 pub const NOT_RECORDED: &str = "peer not traced";
 
-/// Whether a cause, by its name in the counts, is something that the recorded system did. It is no hole of the recording.
+/// Whether a cause, by its name in the counts, is something that the recorded system did. It is no
+/// hole of the recording.
 pub fn is_of_the_system(cause: &str) -> bool {
     [Cause::Itself, Cause::Unread, Cause::Lost, Cause::Closed]
         .iter()

@@ -1,5 +1,5 @@
-//! Chosen sockets, of whose calls something is to be known before connections are: they have numbers, and what is known of them is
-//! in tables by these.
+//! Chosen sockets, of whose calls something is to be known before connections are: they have
+//! numbers, and what is known of them is in tables by these.
 
 use std::ops::Range;
 
@@ -15,7 +15,8 @@ pub(crate) struct Chosen {
     pub(crate) sockets: Column<u32>,
     /// By socket its number; [`NONE`] of those that were not chosen.
     numbers: Column<u32>,
-    /// Those whose first flow is in each log: sockets, and so their numbers, are in the order of their first flows.
+    /// Those whose first flow is in each log: sockets, and so their numbers, are in the order of
+    /// their first flows.
     own: Vec<Range<u32>>,
 }
 
@@ -26,7 +27,8 @@ impl Chosen {
         sockets: &Sockets,
         is: impl Fn(u32, &Socket) -> bool,
     ) -> Result<Chosen, Error> {
-        let (mut chosen, mut numbers) = (Column::new(&capture.tables), Column::new(&capture.tables));
+        let (mut chosen, mut numbers) =
+            (Column::new(&capture.tables), Column::new(&capture.tables));
         for (place, socket) in (0u32..).zip(sockets.all.iter()) {
             let wanted = is(place, socket);
             numbers.push(if wanted { chosen.len() as u32 } else { NONE })?;
@@ -37,7 +39,8 @@ impl Chosen {
         let mut this = Chosen { sockets: chosen, numbers, own: Vec::new() };
         let mut next = 0;
         for log in &capture.logs {
-            let numbers = sockets.of_flow.range(places(log)).filter_map(|(_, socket)| this.number(*socket));
+            let numbers =
+                sockets.of_flow.range(places(log)).filter_map(|(_, socket)| this.number(*socket));
             let end = numbers.max().map_or(next, |last| next.max(last + 1));
             this.own.push(next..end);
             next = end;
@@ -61,7 +64,8 @@ impl Chosen {
         let own = self.own.get(log).cloned().unwrap_or_default();
         let flows = capture.logs.get(log).map(places).unwrap_or_default();
         let numbers = sockets.of_flow.range(flows).filter_map(|(_, socket)| self.number(*socket));
-        let mut others = Column::collect(&capture.tables, numbers.filter(|number| !own.contains(number)))?;
+        let mut others =
+            Column::collect(&capture.tables, numbers.filter(|number| !own.contains(number)))?;
         others.sort_by_key(|number| *number)?;
         others.dedup_by_key(|number| *number);
         Ok(Members { chosen: self, own, others })

@@ -1,9 +1,10 @@
-//! Reads what the collector wrote of the hosts' clocks: `hosts/NAME/clock-hints.csv`, on all processors.
+//! Reads what the collector wrote of the hosts' clocks: `hosts/NAME/clock-hints.csv`, on all
+//! processors.
 //!
-//! A file is of the host whose logs lie beside it. Its times are as the host's clock showed them, so they are put back by
-//! what that was set by, as the logs of the same boot tell, like all times of the host (`steady`). Exchanges of a
-//! boot that none of its logs is of are left out: a clock goes on from a reboot as somebody set it, so they tell nothing
-//! of the times in the logs.
+//! A file is of the host whose logs lie beside it. Its times are as the host's clock showed them,
+//! so they are put back by what that was set by, as the logs of the same boot tell, like all times
+//! of the host (`steady`). Exchanges of a boot that none of its logs is of are left out: a clock
+//! goes on from a reboot as somebody set it, so they tell nothing of the times in the logs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -14,7 +15,8 @@ use crate::capture::Capture;
 use crate::clocks::{Hints, HostFacts};
 use crate::steady::{self, SteadyClock};
 
-/// Reads all hints of `data` about `hosts`, on `threads` threads. Whatever cannot be read is counted and passed over.
+/// Reads all hints of `data` about `hosts`, on `threads` threads. Whatever cannot be read is
+/// counted and passed over.
 ///
 /// # Errors
 /// When the directory of the hosts cannot be read.
@@ -62,9 +64,14 @@ fn hosts_of_directories(capture: &Capture) -> BTreeMap<&Path, BTreeSet<u32>> {
 }
 
 /// The host that a file is of; `None`: nothing else is known of it.
-fn host(file: &Path, of_directory: &BTreeMap<&Path, BTreeSet<u32>>, hosts: &[HostFacts]) -> Option<u32> {
+fn host(
+    file: &Path,
+    of_directory: &BTreeMap<&Path, BTreeSet<u32>>,
+    hosts: &[HostFacts],
+) -> Option<u32> {
     let directory = file.parent()?;
-    let with_logs = of_directory.get(directory).filter(|hosts| hosts.len() == 1).and_then(BTreeSet::first);
+    let with_logs =
+        of_directory.get(directory).filter(|hosts| hosts.len() == 1).and_then(BTreeSet::first);
     let name = directory.file_name()?.to_str()?;
     let named = || hosts.iter().position(|host| host.name == name).map(|place| place as u32);
     with_logs.copied().or_else(named)
@@ -97,7 +104,10 @@ fn read_file(path: &Path, host: u32, boots: &BTreeMap<u128, SteadyClock>, hints:
         };
         match (clock.steady(exchange.host_sent), clock.steady(exchange.host_received)) {
             (Some(sent), Some(received)) => {
-                hints.add(host, [sent, exchange.collector_received, exchange.collector_sent, received]);
+                hints.add(
+                    host,
+                    [sent, exchange.collector_received, exchange.collector_sent, received],
+                );
             }
             _ => hints.left_out(host),
         }

@@ -1,12 +1,14 @@
-//! The hosts' clocks, from the messages alone: each host's offset and skew against a reference host (WAP5 section 5.2,
-//! after Paxson), with steps and an uncertainty.
+//! The hosts' clocks, from the messages alone: each host's offset and skew against a reference host
+//! (WAP5 section 5.2, after Paxson), with steps and an uncertainty.
 //!
-//! The way of the data, one concern a file: of all messages those with least delay are kept (`samples`), put together for
-//! each two clocks (`link`), and cut where one of them was set (`segments`); `attribution` says whose clock it was,
-//! and `pieces` what that makes of its times. `graph` gives each piece of a clock a first line along a tree, `refine`
-//! makes it explain all messages, `uncertainty` says how far it may be off. `region` is the geometry under all
-//! of it, `model` the result and its use, which `assemble` and `evidence` fill in. What timestamps exchanged with a collector
-//! (`hints`) add to it is `join`, `through` and `check`. `docs/clocks.md` has the method and its limits.
+//! The way of the data, one concern a file: of all messages those with least delay are kept
+//! (`samples`), put together for each two clocks (`link`), and cut where one of them was set
+//! (`segments`); `attribution` says whose clock it was, and `pieces` what that makes of its times.
+//! `graph` gives each piece of a clock a first line along a tree, `refine` makes it explain all
+//! messages, `uncertainty` says how far it may be off. `region` is the geometry under all of it,
+//! `model` the result and its use, which `assemble` and `evidence` fill in. What timestamps
+//! exchanged with a collector (`hints`) add to it is `join`, `through` and `check`.
+//! `docs/clocks.md` has the method and its limits.
 
 mod assemble;
 mod attribution;
@@ -42,8 +44,8 @@ use pieces::{Pieces, StepTime};
 pub struct HostFacts {
     /// Its name.
     pub name: String,
-    /// What hosts with the same clock have in common: a number of their kernel, 0 if unknown. It is believed where the messages
-    /// do not contradict.
+    /// What hosts with the same clock have in common: a number of their kernel, 0 if unknown. It is
+    /// believed where the messages do not contradict.
     pub machine: u128,
     /// What its clock showed when its first log began or its first message came, in nanoseconds,
     pub first: i64,
@@ -64,14 +66,14 @@ pub struct ClockSet {
     pub offset_ns: i64,
 }
 
-/// The clocks of `hosts`, whose numbers in `samples` are their places. The reference is the host number `reference`, or
-/// else the one that is best connected. Equal input gives equal output.
+/// The clocks of `hosts`, whose numbers in `samples` are their places. The reference is the host
+/// number `reference`, or else the one that is best connected. Equal input gives equal output.
 pub fn estimate(hosts: &[HostFacts], samples: &Samples, reference: Option<usize>) -> Clocks {
     estimate_with(hosts, samples, &Hints::default(), reference)
 }
 
-/// As [`estimate`], with timestamps that hosts exchanged with the collector: hosts that no message connects become related
-/// by them; for all others they are a check only.
+/// As [`estimate`], with timestamps that hosts exchanged with the collector: hosts that no message
+/// connects become related by them; for all others they are a check only.
 pub fn estimate_with(
     hosts: &[HostFacts],
     samples: &Samples,
@@ -92,7 +94,8 @@ pub fn estimate_with(
         let pieces = &known[clock_of[host]];
         Some(time.saturating_sub(pieces.shift(pieces.piece(time)?)))
     });
-    let solved = solve::solve(&links, clocks, reference.and_then(|host| clock_of.get(host)).copied(), &[]);
+    let solved =
+        solve::solve(&links, clocks, reference.and_then(|host| clock_of.get(host)).copied(), &[]);
     let root_of: Vec<usize> = solved
         .clocks
         .iter()
@@ -104,8 +107,8 @@ pub fn estimate_with(
 }
 
 impl Clocks {
-    /// The same clocks with the steps that `hosts` tell of, where this is an estimate from times that were made
-    /// steady before: for times as the clocks showed them.
+    /// The same clocks with the steps that `hosts` tell of, where this is an estimate from times
+    /// that were made steady before: for times as the clocks showed them.
     #[must_use]
     pub fn as_set(&self, hosts: &[HostFacts]) -> Clocks {
         let mut clocks = self.clone();
@@ -122,7 +125,10 @@ fn known(host: &HostFacts) -> Pieces {
     let steps = host.set.iter().map(|set| {
         let at = set.at.saturating_sub(shift);
         shift = shift.saturating_add(set.offset_ns);
-        StepTime { between: [at.saturating_sub(set.before_ns), at.saturating_add(1)], jump: set.offset_ns }
+        StepTime {
+            between: [at.saturating_sub(set.before_ns), at.saturating_add(1)],
+            jump: set.offset_ns,
+        }
     });
     Pieces::new([host.first, host.last], steps.collect())
 }

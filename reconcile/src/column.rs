@@ -1,8 +1,10 @@
-//! A table that grows: rows of one kind, by their places. It is in memory while the [`Tables`] have room, and in a mapped
-//! temporary file from then on, so that memory does not limit how many rows there are. Rows are as in memory there too.
+//! A table that grows: rows of one kind, by their places. It is in memory while the [`Tables`] have
+//! room, and in a mapped temporary file from then on, so that memory does not limit how many rows
+//! there are. Rows are as in memory there too.
 //!
-//! Looking at rows of a file brings their pages into memory; every way to them here takes note of it, so that they are
-//! given back in time. To look at them in the order of their places costs least, but any order is right.
+//! Looking at rows of a file brings their pages into memory; every way to them here takes note of
+//! it, so that they are given back in time. To look at them in the order of their places costs
+//! least, but any order is right.
 
 mod sort;
 
@@ -51,7 +53,10 @@ impl<T: Copy> Column<T> {
     }
 
     /// All of `rows`.
-    pub(crate) fn collect(tables: &Tables, rows: impl IntoIterator<Item = T>) -> Result<Column<T>, Error> {
+    pub(crate) fn collect(
+        tables: &Tables,
+        rows: impl IntoIterator<Item = T>,
+    ) -> Result<Column<T>, Error> {
         let mut this = Column::new(tables);
         this.extend(rows)?;
         Ok(this)
@@ -236,9 +241,11 @@ impl<T: Copy> Column<T> {
                 if bytes <= mapping.bytes() {
                     return Ok(());
                 }
-                let bytes = bytes.max(mapping.bytes() + mapping.bytes() / 4).next_multiple_of(BLOCK_BYTES);
-                let grown =
-                    mapping.grown(bytes).map_err(|error| Error::io(self.tables.directory(), error))?;
+                let bytes =
+                    bytes.max(mapping.bytes() + mapping.bytes() / 4).next_multiple_of(BLOCK_BYTES);
+                let grown = mapping
+                    .grown(bytes)
+                    .map_err(|error| Error::io(self.tables.directory(), error))?;
                 self.tables.mapped(grown.region());
                 self.tables.unmap(&mut std::mem::replace(mapping, grown));
                 Ok(())
@@ -255,7 +262,8 @@ impl<T: Copy> Column<T> {
         self.tables.mapped(mapping.region());
         let rows = self.rows();
         let (from, len) = (rows.as_ptr(), rows.len());
-        // SAFETY: there is room for as many, the mapping is aligned as pages are, and it is elsewhere.
+        // SAFETY: there is room for as many, the mapping is aligned as pages are, and it is
+        // elsewhere.
         unsafe { ptr::copy_nonoverlapping(from, mapping.start().as_ptr().cast::<T>(), len) };
         self.tables.came((len * size_of::<T>()).div_ceil(BLOCK_BYTES));
         // What was taken for memory is given back where the former is dropped.
@@ -276,7 +284,8 @@ impl<T: Copy> Column<T> {
     fn rows(&self) -> &[T] {
         match &self.kept {
             Kept::Memory(rows, _) => rows,
-            // SAFETY: so many rows were written, as what they are, and nobody changes them while this is borrowed.
+            // SAFETY: so many rows were written, as what they are, and nobody changes them while
+            // this is borrowed.
             Kept::File(mapping, len) => unsafe {
                 slice::from_raw_parts(mapping.start().as_ptr().cast::<T>(), *len)
             },

@@ -1,8 +1,9 @@
-//! How long a connection took to be made, on which the connecting side speaks first: told by its first message, as there is no
-//! message for the making itself (`greeting` has those).
+//! How long a connection took to be made, on which the connecting side speaks first: told by its
+//! first message, as there is no message for the making itself (`greeting` has those).
 //!
-//! When `connect` was called is known. Where the call waited for the connection, it was there when the call returned. Where it did not,
-//! nobody logs when it was: the latest that is known is the first send on it, or when the other end was accepted, if that was earlier.
+//! When `connect` was called is known. Where the call waited for the connection, it was there when
+//! the call returned. Where it did not, nobody logs when it was: the latest that is known is the
+//! first send on it, or when the other end was accepted, if that was earlier.
 
 use message_trace::Connect;
 use socket_log::encode::Role;
@@ -30,7 +31,9 @@ impl Connecting {
 
     /// Of a connection between these ends.
     pub(crate) fn of(connecting: Option<&Socket>, accepting: Option<&Socket>) -> Connecting {
-        let Some(socket) = connecting.filter(|socket| is_known(socket)) else { return Connecting::UNKNOWN };
+        let Some(socket) = connecting.filter(|socket| is_known(socket)) else {
+            return Connecting::UNKNOWN;
+        };
         let accepting = accepting.filter(|socket| socket.role == Role::Accept);
         Connecting {
             called: socket.made,
@@ -46,7 +49,8 @@ impl Connecting {
         both.is_some_and(|(socket, sent)| socket.maker == sent.process && socket.made <= sent.first)
     }
 
-    /// The making as the message tells it that was `sent` then. `to_sender` puts the accepting end's time on the sender's clock.
+    /// The making as the message tells it that was `sent` then. `to_sender` puts the accepting
+    /// end's time on the sender's clock.
     pub(crate) fn told(&self, sent: i64, to_sender: impl FnOnce(i64) -> i64) -> Option<Connect> {
         if self.called == NIL || sent == NIL {
             return None;

@@ -1,4 +1,5 @@
-//! Connections: pairs of sockets that bytes went between, and sockets whose other end was not found.
+//! Connections: pairs of sockets that bytes went between, and sockets whose other end was not
+//! found.
 
 use std::net::SocketAddr;
 
@@ -19,7 +20,8 @@ use crate::unix_sockets;
 /// The two ends of a connection. At least one was traced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Connection {
-    /// The end that connected (of a `socketpair`, the one that spoke first); [`NONE`] where it is missing.
+    /// The end that connected (of a `socketpair`, the one that spoke first); [`NONE`] where it is
+    /// missing.
     pub(crate) connecting: u32,
     /// The end that accepted; [`NONE`] where it is missing.
     pub(crate) accepting: u32,
@@ -69,8 +71,15 @@ pub(crate) fn connections(
             // It was never used, or for datagrams.
             NONE if socket.totals == [0, 0] => continue,
             NONE => alone(socket, place, listening, capture),
-            other if is_first(socket, place, &sockets[other as usize], other, listening, capture) => {
-                Connection { connecting: place, accepting: other, cause: Cause::Nothing, doubtful: false }
+            other
+                if is_first(socket, place, &sockets[other as usize], other, listening, capture) =>
+            {
+                Connection {
+                    connecting: place,
+                    accepting: other,
+                    cause: Cause::Nothing,
+                    doubtful: false,
+                }
             }
             _ => continue,
         };
@@ -117,8 +126,8 @@ fn alone(socket: &Socket, place: u32, listening: &Listening, capture: &Capture) 
     }
 }
 
-/// Whether a socket connected or accepted. Where it was only found in use, a listening port says so and, where
-/// none was seen either, the lower port is taken for the server's.
+/// Whether a socket connected or accepted. Where it was only found in use, a listening port says so
+/// and, where none was seen either, the lower port is taken for the server's.
 fn side(socket: &Socket, listening: &Listening, capture: &Capture) -> Role {
     let names = &capture.names;
     match socket.role {
@@ -129,7 +138,9 @@ fn side(socket: &Socket, listening: &Listening, capture: &Capture) -> Role {
         _ => match (names.inet(socket.local), names.inet(socket.peer)) {
             (Some(local), Some(peer)) if local.port() < peer.port() => Role::Accept,
             // A unix socket's server is the one with a name.
-            _ if names.unix(socket.local).is_some() && names.unix(socket.peer).is_none() => Role::Accept,
+            _ if names.unix(socket.local).is_some() && names.unix(socket.peer).is_none() => {
+                Role::Accept
+            }
             _ => Role::Connect,
         },
     }
@@ -169,17 +180,16 @@ impl Listening {
         if self.names.contains(&(socket.machine, name)) {
             return true;
         }
-        let port_on = |address: SocketAddr, machine| self.ports.contains(&(machine, address.port()));
+        let port_on =
+            |address: SocketAddr, machine| self.ports.contains(&(machine, address.port()));
         match capture.names.inet(name) {
             None => false,
             Some(address) if name == socket.local || address.ip().is_loopback() => {
                 port_on(address, socket.machine)
             }
-            Some(address) => self
-                .addresses
-                .machines(address.ip())
-                .iter()
-                .any(|machine| port_on(address, *machine) || self.names.contains(&(*machine, name))),
+            Some(address) => self.addresses.machines(address.ip()).iter().any(|machine| {
+                port_on(address, *machine) || self.names.contains(&(*machine, name))
+            }),
         }
     }
 }
@@ -192,7 +202,8 @@ fn tcp(
     mut pair_up: impl FnMut((u32, u32)),
 ) -> Result<(), Error> {
     let names = &capture.names;
-    // The names in a fixed order, the machine where they are its own, and which of the names is the socket's.
+    // The names in a fixed order, the machine where they are its own, and which of the names is the
+    // socket's.
     type Key = (NameId, NameId, u32);
     let mut ends: Column<(Key, bool, u32)> = Column::new(&capture.tables);
     for (place, socket) in (0..).zip(sockets.iter()) {
@@ -220,7 +231,9 @@ fn tcp(
         let (first, second) = (&sockets[ends[start].2 as usize], &sockets[ends[border].2 as usize]);
         for (side, range) in [(&mut one, start..border), (&mut other, border..end)] {
             side.clear();
-            side.extend(ends.range(range).map(|(_, _, place)| candidate(*place, &sockets[*place as usize])));
+            side.extend(
+                ends.range(range).map(|(_, _, place)| candidate(*place, &sockets[*place as usize])),
+            );
             side.sort_by_key(|candidate| (candidate.named, candidate.socket));
         }
         let apart = first.clock_apart(second);

@@ -1,5 +1,5 @@
-//! The flows of datagrams (pairs of ends) of one partition: their messages in order, with their directions and names.
-//! Datagrams are never made fat: each is a message by its nature.
+//! The flows of datagrams (pairs of ends) of one partition: their messages in order, with their
+//! directions and names. Datagrams are never made fat: each is a message by its nature.
 
 use std::path::Path;
 
@@ -27,7 +27,8 @@ pub(crate) struct DatagramFlow {
     /// Flows are numbered in the order of this.
     pub(crate) first: (i64, [End; 2]),
     pub(crate) protocol: Protocol,
-    /// The side that connected or, as datagrams need no connection, the side that began; and the other.
+    /// The side that connected or, as datagrams need no connection, the side that began; and the
+    /// other.
     pub(crate) ends: [End; 2],
 }
 
@@ -56,7 +57,11 @@ impl AllFlows {
     }
 
     /// Adds those of the next partition.
-    pub(crate) fn add(&mut self, flows: &[DatagramFlow], slots: &[DatagramSlot]) -> Result<(), Error> {
+    pub(crate) fn add(
+        &mut self,
+        flows: &[DatagramFlow],
+        slots: &[DatagramSlot],
+    ) -> Result<(), Error> {
         let (begin, partition) = (self.slots.len(), self.begins.len() as u32);
         let mut first = 0;
         for (place, flow) in (0u32..).zip(flows) {
@@ -90,8 +95,9 @@ pub(crate) struct FlowMaker<'a> {
 }
 
 impl<'a> FlowMaker<'a> {
-    /// Makes flows of the messages of one partition. They are sorted, in files where there are many, and gone through by two readers:
-    /// one looks ahead to the end of each flow for what has to be known of it before its messages are handed on.
+    /// Makes flows of the messages of one partition. They are sorted, in files where there are
+    /// many, and gone through by two readers: one looks ahead to the end of each flow for what has
+    /// to be known of it before its messages are handed on.
     pub(crate) fn partition(
         &self,
         messages: impl Iterator<Item = Result<Vec<DatagramMessage>, Error>>,
@@ -150,9 +156,14 @@ impl<'a> FlowMaker<'a> {
             _ => ends[0],
         };
         let server = if client == ends[0] { ends[1] } else { ends[0] };
-        let protocol = ends.into_iter().find_map(socket).map_or(Protocol::Udp, |socket| socket.protocol);
+        let protocol =
+            ends.into_iter().find_map(socket).map_or(Protocol::Udp, |socket| socket.protocol);
         let flow = matched.flows.len() as u32;
-        matched.flows.push(DatagramFlow { first: (first.first(), ends), protocol, ends: [client, server] });
+        matched.flows.push(DatagramFlow {
+            first: (first.first(), ends),
+            protocol,
+            ends: [client, server],
+        });
         let first_slot = matched.slots.len();
         let mut all = 0;
         for message in messages {
@@ -178,7 +189,8 @@ impl<'a> FlowMaker<'a> {
     }
 }
 
-/// The name of one end of a message: its own towards its peer where it was seen, otherwise what its peer calls it.
+/// The name of one end of a message: its own towards its peer where it was seen, otherwise what its
+/// peer calls it.
 fn name(views: &Views, message: &DatagramMessage, side: usize) -> NameId {
     match message.sockets[side] {
         socket if message.times[side] != NIL => views.own(socket, message.names[side]),
@@ -211,8 +223,9 @@ impl<'a> Known<'a> {
     }
 
     fn add(&mut self, views: &Views, message: &DatagramMessage) -> Result<(), Error> {
-        self.process =
-            self.process.filter(|one| [0, 1].iter().all(|side| process(views, message, *side) == Some(*one)));
+        self.process = self
+            .process
+            .filter(|one| [0, 1].iter().all(|side| process(views, message, *side) == Some(*one)));
         if !message.is_pair() {
             return Ok(());
         }
@@ -220,8 +233,8 @@ impl<'a> Known<'a> {
         self.arrivals[usize::from(message.sockets != self.sockets)].push(Arrival { received, sent })
     }
 
-    /// Whether one process made all the sends and all the receives, and how many of the datagrams came after one that was sent
-    /// later.
+    /// Whether one process made all the sends and all the receives, and how many of the datagrams
+    /// came after one that was sent later.
     fn finish(self) -> Result<(bool, u64), Error> {
         let failed = Failed::default();
         let mut reordered = 0;

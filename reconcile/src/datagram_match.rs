@@ -1,8 +1,9 @@
 //! The datagrams of one partition, matched: which receive got which send.
 //!
-//! Both sides are sorted by a key that they share (where it goes to, size, checksum), and each group of equals is
-//! matched in order. Addresses are not part of the key, as a socket bound to all of a host's addresses does not
-//! know which one its peer used; they must only not contradict each other.
+//! Both sides are sorted by a key that they share (where it goes to, size, checksum), and each
+//! group of equals is matched in order. Addresses are not part of the key, as a socket bound to all
+//! of a host's addresses does not know which one its peer used; they must only not contradict each
+//! other.
 
 use std::ops::Range;
 
@@ -17,12 +18,12 @@ use crate::datagrams::{Chosen, Times, match_in_order};
 use crate::reach::Reach;
 use crate::tables::Tables;
 
-/// Where no name limits who can have sent what, a content is passed over that so many pairs of sockets could have; and so
-/// many pairs are put in order before they are matched.
+/// Where no name limits who can have sent what, a content is passed over that so many pairs of
+/// sockets could have; and so many pairs are put in order before they are matched.
 const MOST_OF_A_CONTENT: usize = 1 << 20;
 
-/// So many datagrams of one key are compared before they are matched, each as often as there are sockets that it can
-/// belong to; of more, only the machines count.
+/// So many datagrams of one key are compared before they are matched, each as often as there are
+/// sockets that it can belong to; of more, only the machines count.
 const MOST_COMPARED: usize = 1 << 23;
 
 /// What became of the datagrams of a partition, by their places in it.
@@ -74,7 +75,8 @@ pub(crate) enum Pass {
 
 impl Pass {
     /// Those that do not go by the checksum.
-    pub(crate) const LATE: &[Pass] = &[Pass::UncheckedSend, Pass::UncheckedReceive, Pass::Truncated];
+    pub(crate) const LATE: &[Pass] =
+        &[Pass::UncheckedSend, Pass::UncheckedReceive, Pass::Truncated];
 
     /// Whether a datagram takes part.
     fn takes(self, datagram: &Datagram) -> bool {
@@ -99,7 +101,8 @@ impl Pass {
         }
     }
 
-    /// Whether both sides know the sender's port. Where one does not, that which is known must not contradict.
+    /// Whether both sides know the sender's port. Where one does not, that which is known must not
+    /// contradict.
     fn knows_source(self) -> bool {
         matches!(self, Pass::Exact | Pass::Truncated)
     }
@@ -169,9 +172,11 @@ fn matched(
     passes: &[Pass],
 ) -> Result<Matches, Error> {
     let tables = &reach.capture.tables;
-    let mut matcher = Matcher { reach, tables, translations, datagrams, matches: Matches::new(tables) };
+    let mut matcher =
+        Matcher { reach, tables, translations, datagrams, matches: Matches::new(tables) };
     let places = |sent: bool| {
-        let those = (0..).zip(datagrams.iter()).filter(move |(_, datagram)| datagram.sent() == sent);
+        let those =
+            (0..).zip(datagrams.iter()).filter(move |(_, datagram)| datagram.sent() == sent);
         Column::collect(tables, those.map(|(at, _)| at))
     };
     let (mut sends, mut receives) = (places(true)?, places(false)?);
@@ -220,7 +225,12 @@ impl Matcher<'_> {
         Ok(sides)
     }
 
-    fn pass(&mut self, pass: Pass, sends: &mut Column<u32>, receives: &mut Column<u32>) -> Result<(), Error> {
+    fn pass(
+        &mut self,
+        pass: Pass,
+        sends: &mut Column<u32>,
+        receives: &mut Column<u32>,
+    ) -> Result<(), Error> {
         if sends.is_empty() || receives.is_empty() {
             return Ok(());
         }
@@ -230,7 +240,10 @@ impl Matcher<'_> {
             let key = send.key.max(receive.key);
             s = run(&sides[0], s, |side| side.key < key);
             r = run(&sides[1], r, |side| side.key < key);
-            let ends = [run(&sides[0], s, |side| side.key == key), run(&sides[1], r, |side| side.key == key)];
+            let ends = [
+                run(&sides[0], s, |side| side.key == key),
+                run(&sides[1], r, |side| side.key == key),
+            ];
             if s < ends[0] && r < ends[1] {
                 self.group(pass, &mut sides, [s..ends[0], r..ends[1]])?;
             }
@@ -249,8 +262,8 @@ impl Matcher<'_> {
     fn group(&mut self, pass: Pass, sides: &mut Sides, group: Ranges) -> Result<(), Error> {
         let [sends, receives] = &group;
         if pass.is_translated() {
-            let [to, from] =
-                [class_ranges(&sides[0], sends), class_ranges(&sides[1], receives)].map(Iterator::count);
+            let [to, from] = [class_ranges(&sides[0], sends), class_ranges(&sides[1], receives)]
+                .map(Iterator::count);
             if to.saturating_mul(from) > MOST_OF_A_CONTENT {
                 return Ok(());
             }
@@ -269,12 +282,20 @@ impl Matcher<'_> {
         Ok(())
     }
 
-    /// Matches the classes of sends and receives that can belong together: those of one machine first, and then those that
-    /// leave the least over and took the least time on average. Sockets that have equal names one after another, or each
-    /// in a container of its own, are told apart by that alone.
-    fn match_each(&mut self, pass: Pass, sides: &mut Sides, [sends, receives]: &Ranges) -> Result<(), Error> {
-        let send_classes = Column::collect(self.tables, class_ranges(&sides[0], sends).map(Class::of))?;
-        let receive_classes = Column::collect(self.tables, class_ranges(&sides[1], receives).map(Class::of))?;
+    /// Matches the classes of sends and receives that can belong together: those of one machine
+    /// first, and then those that leave the least over and took the least time on average. Sockets
+    /// that have equal names one after another, or each in a container of its own, are told apart
+    /// by that alone.
+    fn match_each(
+        &mut self,
+        pass: Pass,
+        sides: &mut Sides,
+        [sends, receives]: &Ranges,
+    ) -> Result<(), Error> {
+        let send_classes =
+            Column::collect(self.tables, class_ranges(&sides[0], sends).map(Class::of))?;
+        let receive_classes =
+            Column::collect(self.tables, class_ranges(&sides[1], receives).map(Class::of))?;
         if send_classes.len().saturating_mul(receive_classes.len()) > MOST_OF_A_CONTENT {
             for elsewhere in [false, true] {
                 for receives in receive_classes.iter().map(|class| class.range()) {
@@ -283,7 +304,8 @@ impl Matcher<'_> {
                             break;
                         }
                         let (send, receive) = (&sides[0][sends.start], &sides[1][receives.start]);
-                        if self.is_elsewhere(send, receive) == elsewhere && self.reaches(pass, send, receive)
+                        if self.is_elsewhere(send, receive) == elsewhere
+                            && self.reaches(pass, send, receive)
                         {
                             self.match_classes(sides, [sends, receives.clone()])?;
                         }
@@ -304,7 +326,8 @@ impl Matcher<'_> {
             let compared: usize = pairs.iter().flatten().map(Range::len).sum();
             let mut keyed = Vec::with_capacity(pairs.len());
             for pair in pairs {
-                let distance = if compared <= MOST_COMPARED { self.distance(sides, &pair)? } else { (0, 0) };
+                let distance =
+                    if compared <= MOST_COMPARED { self.distance(sides, &pair)? } else { (0, 0) };
                 let (send, receive) = (&sides[0][pair[0].start], &sides[1][pair[1].start]);
                 keyed.push(((self.is_elsewhere(send, receive), distance), pair));
             }
@@ -330,8 +353,8 @@ impl Matcher<'_> {
         !self.reach.same_machine(send.class.0, receive.class.0)
     }
 
-    /// If these receives are of these sends, how many are left over on both sides, and how many nanoseconds the others
-    /// took on average; as many as can be where their clocks differ.
+    /// If these receives are of these sends, how many are left over on both sides, and how many
+    /// nanoseconds the others took on average; as many as can be where their clocks differ.
     fn distance(&self, sides: &Sides, [sends, receives]: &Ranges) -> Result<(usize, i64), Error> {
         // None before it was sent: what only the slack between clocks allows is no sign.
         let clocks = self.apart(sides, [sends, receives]).map(|_| 0);
@@ -357,7 +380,8 @@ impl Matcher<'_> {
         let [to, from] = sides;
         if sends.len() == 1 && receives.len() == 1 {
             let (send, receive) = (&mut to[sends.start], &mut from[receives.start]);
-            let too_early = apart.is_some_and(|apart| send.time > receive.time.saturating_add(apart));
+            let too_early =
+                apart.is_some_and(|apart| send.time > receive.time.saturating_add(apart));
             if send.done || receive.done || too_early {
                 return Ok(());
             }
@@ -398,14 +422,16 @@ impl Matcher<'_> {
         let [to, from] = sides;
         let done = from.range(receives.clone()).filter(|side| side.done);
         let mut received: FxHashSet<u32> = done.map(|side| side.class.0).collect();
-        let receive_classes = Column::collect(self.tables, class_ranges(from, receives).map(Class::of))?;
+        let receive_classes =
+            Column::collect(self.tables, class_ranges(from, receives).map(Class::of))?;
         for receives in receive_classes.iter().map(|class| class.range()) {
             if all_done(from, &receives) {
                 continue;
             }
             let first = from[receives.start];
             let socket = first.class.0;
-            // The sends that arrived somewhere and could have arrived here as well, in the order of time.
+            // The sends that arrived somewhere and could have arrived here as well, in the order of
+            // time.
             let mut origins: Column<(i64, u32)> = Column::new(self.tables);
             for sends in class_ranges(to, sends) {
                 let send = to[sends.start];
@@ -413,7 +439,9 @@ impl Matcher<'_> {
                     // Those of another clock come before all.
                     let apart = self.reach.clock_apart(send.class.0, socket);
                     let arrived = to.range(sends).filter(|side| side.done);
-                    let time = |side: &Side| apart.map_or(i64::MIN, |apart| side.time.saturating_sub(apart));
+                    let time = |side: &Side| {
+                        apart.map_or(i64::MIN, |apart| side.time.saturating_sub(apart))
+                    };
                     origins.extend(arrived.map(|side| (time(side), side.at)))?;
                 }
             }
@@ -426,7 +454,8 @@ impl Matcher<'_> {
                     continue;
                 }
                 before = origins.end(before, |(time, _)| *time <= receive.time);
-                let Some((_, origin)) = before.checked_sub(1).and_then(|last| origins.get(last)) else {
+                let Some((_, origin)) = before.checked_sub(1).and_then(|last| origins.get(last))
+                else {
                     continue;
                 };
                 receive.done = true;
@@ -443,7 +472,12 @@ impl Matcher<'_> {
     fn reaches(&self, pass: Pass, send: &Side, receive: &Side) -> bool {
         if let Some(translations) = self.translations {
             let both = pass == Pass::TranslatedBothWays;
-            return translations.allow(self.reach, self.datagram(send.at), self.datagram(receive.at), both);
+            return translations.allow(
+                self.reach,
+                self.datagram(send.at),
+                self.datagram(receive.at),
+                both,
+            );
         }
         (pass != Pass::Truncated || send.class.2 >= receive.class.2)
             && self.reach.reaches(self.datagram(send.at), self.datagram(receive.at))
@@ -467,7 +501,8 @@ impl Class {
     }
 }
 
-/// Where in `range` the sides of each socket and peer are, of which `sides`, which are sorted, consist.
+/// Where in `range` the sides of each socket and peer are, of which `sides`, which are sorted,
+/// consist.
 fn class_ranges(sides: &Column<Side>, range: &Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let Range { mut start, end } = range.clone();
     std::iter::from_fn(move || {
@@ -482,8 +517,8 @@ fn all_done(sides: &Column<Side>, range: &Range<usize>) -> bool {
     sides.range(range.clone()).all(|side| side.done)
 }
 
-/// From `from` on, the first place whose side is not so. Mostly there are very few that are: it looks further ahead step by
-/// step.
+/// From `from` on, the first place whose side is not so. Mostly there are very few that are: it
+/// looks further ahead step by step.
 fn run(sides: &Column<Side>, from: usize, is: impl Fn(&Side) -> bool) -> usize {
     let mut reach = 1;
     while sides.get(from + reach).is_some_and(&is) {

@@ -1,7 +1,8 @@
 //! The names of datagram sockets towards each of their peers.
 //!
-//! A socket bound to all addresses of its host, or to none, does not know under which one it is talked to. Its
-//! peers do: the name that a peer sent to or received from is the socket's own towards that peer (WAP5 section 4).
+//! A socket bound to all addresses of its host, or to none, does not know under which one it is
+//! talked to. Its peers do: the name that a peer sent to or received from is the socket's own
+//! towards that peer (WAP5 section 4).
 
 use std::net::SocketAddr;
 
@@ -35,20 +36,27 @@ pub(crate) fn fallbacks(
     addresses: &Addresses,
 ) -> Result<FxHashMap<u32, Fallback>, Error> {
     let mut all = FxHashMap::default();
-    for (place, socket) in sockets.iter().enumerate().filter(|(_, socket)| socket.protocol == Protocol::Udp) {
-        let Some(own) = names.inet(socket.local).filter(|own| own.ip().is_unspecified()) else { continue };
+    for (place, socket) in
+        sockets.iter().enumerate().filter(|(_, socket)| socket.protocol == Protocol::Udp)
+    {
+        let Some(own) = names.inet(socket.local).filter(|own| own.ip().is_unspecified()) else {
+            continue;
+        };
         let mut name = |ip| names.intern(SocketName::Inet(SocketAddr::new(ip, own.port())));
         let loopback = name(loopback(own.ip()))?;
-        let host = addresses.only_address(socket.machine, own.ip()).map_or(Ok(socket.local), name)?;
+        let host =
+            addresses.only_address(socket.machine, own.ip()).map_or(Ok(socket.local), name)?;
         all.insert(place as u32, Fallback { loopback, host });
     }
     Ok(all)
 }
 
-/// A name under which a peer saw a socket: the socket and the peer, and when that was, by the clock of the one who used it.
+/// A name under which a peer saw a socket: the socket and the peer, and when that was, by the clock
+/// of the one who used it.
 type Seen = ((u32, NameId), (i64, NameId));
 
-/// The names under which peers saw sockets, as one part of the work learned them: of several that which was used first.
+/// The names under which peers saw sockets, as one part of the work learned them: of several that
+/// which was used first.
 #[derive(Debug, Default)]
 pub(crate) struct SeenNames(FxHashMap<(u32, NameId), (i64, NameId)>);
 
@@ -62,7 +70,8 @@ impl SeenNames {
         nameless: &FxHashMap<u32, Fallback>,
     ) {
         let (to, from) = (sent.peer, received.peer);
-        let sees_one = address(to).is_some_and(|to| !is_for_many(to.ip()) && !to.ip().is_unspecified());
+        let sees_one =
+            address(to).is_some_and(|to| !is_for_many(to.ip()) && !to.ip().is_unspecified());
         if sees_one && nameless.contains_key(&received.socket) {
             self.add((received.socket, from), (sent.time, to));
         }

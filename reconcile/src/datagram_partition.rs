@@ -1,5 +1,5 @@
-//! The datagrams of one partition (those of some contents): what was matched, what was lost, and what only one side
-//! saw, each on its way to its flow.
+//! The datagrams of one partition (those of some contents): what was matched, what was lost, and
+//! what only one side saw, each on its way to its flow.
 
 use message_trace::Error;
 use message_trace::spill::{Dealer, Store};
@@ -11,7 +11,9 @@ use crate::clocks::Samples;
 use crate::column::Column;
 use crate::datagram_match::{Matches, Pass, match_all, match_translated};
 use crate::datagram_names::{Fallback, SeenNames};
-use crate::datagram_translation::{DatagramTranslations, Hints, Translated, may_be_translated, split};
+use crate::datagram_translation::{
+    DatagramTranslations, Hints, Translated, may_be_translated, split,
+};
 use crate::end::DatagramMessage;
 use crate::names::NameId;
 use crate::reach::Reach;
@@ -26,8 +28,8 @@ pub(crate) struct DatagramMatcher<'a, 'b> {
     pub(crate) nameless: &'a FxHashMap<u32, Fallback>,
     /// Messages by flow.
     pub(crate) messages: &'a Store<'b, DatagramMessage>,
-    /// Where something was received in part or is without checksum: sends and such receives that are left, by where
-    /// they go.
+    /// Where something was received in part or is without checksum: sends and such receives that
+    /// are left, by where they go.
     pub(crate) late: Option<&'a Store<'b, Datagram>>,
     /// Where names may have been translated: what is left, by content.
     pub(crate) astray: Option<&'a Store<'b, Datagram>>,
@@ -86,7 +88,10 @@ impl DatagramMatcher<'_, '_> {
         let mut dealer = Dealer::new(late, piece);
         for at in matches.sends.iter().chain(matches.receives.iter()).filter(|at| is_late(at)) {
             let datagram = datagrams[*at as usize];
-            dealer.deal((self.reach.hash(&datagram, false) % late.partitions() as u64) as usize, datagram)?;
+            dealer.deal(
+                (self.reach.hash(&datagram, false) % late.partitions() as u64) as usize,
+                datagram,
+            )?;
         }
         dealer.finish()?;
         matches.sends.truncate(0);
@@ -96,7 +101,8 @@ impl DatagramMatcher<'_, '_> {
         Ok(matched)
     }
 
-    /// Matches what is without checksum, or was received in part, with what is left to the same place.
+    /// Matches what is without checksum, or was received in part, with what is left to the same
+    /// place.
     pub(crate) fn late_partition(
         &self,
         piece: usize,
@@ -111,7 +117,8 @@ impl DatagramMatcher<'_, '_> {
         Ok(matched)
     }
 
-    /// What was matched, and what is left that no translation can be the cause of; the rest is dealt by its content.
+    /// What was matched, and what is left that no translation can be the cause of; the rest is
+    /// dealt by its content.
     fn without_astray(
         &self,
         piece: usize,
@@ -133,8 +140,8 @@ impl DatagramMatcher<'_, '_> {
         Ok(matches)
     }
 
-    /// Takes what is astray and was seen on one side only to its flow; the rest of partition number `piece` goes to `both`, and
-    /// what it hints at is returned.
+    /// Takes what is astray and was seen on one side only to its flow; the rest of partition number
+    /// `piece` goes to `both`, and what it hints at is returned.
     pub(crate) fn hints(
         &self,
         piece: [usize; 2],
@@ -170,8 +177,8 @@ impl DatagramMatcher<'_, '_> {
         let matches = match_translated(self.reach, translations, &datagrams)?;
         let mut matched = MatchedDatagrams::default();
         translations.note(self.reach, &datagrams, &matches, &mut matched.translated);
-        // Names that were translated are not those of the other end, and equal contents may have been taken for each other:
-        // neither names nor clocks are learned from them.
+        // Names that were translated are not those of the other end, and equal contents may have
+        // been taken for each other: neither names nor clocks are learned from them.
         self.messages(piece, &datagrams, &matches, &mut Samples::default(), &mut matched)?;
         matched.names = SeenNames::default();
         Ok(matched)
@@ -198,7 +205,8 @@ impl DatagramMatcher<'_, '_> {
         for ((send, receive), copy) in all.chain(matches.copies.iter().map(|pair| (pair, true))) {
             let (sent, received) = (datagram(*send), datagram(*receive));
             let (from, to) = (sent.socket, received.socket);
-            let [from_host, to_host] = [from, to].map(|socket| self.reach.sockets[socket as usize].host);
+            let [from_host, to_host] =
+                [from, to].map(|socket| self.reach.sockets[socket as usize].host);
             if from_host != to_host {
                 samples.add(from_host, to_host, sent.time, received.time);
             }

@@ -1,9 +1,11 @@
-//! Datagrams whose two ends have different names (WAP5 section 7.1): address translation stands between them, so that
-//! the sender's destination is not the receiver's name, or the receiver's source not the sender's.
+//! Datagrams whose two ends have different names (WAP5 section 7.1): address translation stands
+//! between them, so that the sender's destination is not the receiver's name, or the receiver's
+//! source not the sender's.
 //!
-//! Sizes and checksums survive it. Where a content was sent once and received once, and no name explains either, that is
-//! a hint that the name which the one side sees leads to the name that the other side has; a different content between the
-//! same two names is another. From two hints on, what is left between these names is matched by content and order.
+//! Sizes and checksums survive it. Where a content was sent once and received once, and no name
+//! explains either, that is a hint that the name which the one side sees leads to the name that the
+//! other side has; a different content between the same two names is another. From two hints on,
+//! what is left between these names is matched by content and order.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -38,7 +40,8 @@ struct Way {
 #[derive(Debug, Default)]
 pub(crate) struct Hints(FxHashMap<Way, u32>);
 
-/// Whether there can be translated datagrams between sockets of these: where there are several with UDP.
+/// Whether there can be translated datagrams between sockets of these: where there are several with
+/// UDP.
 pub(crate) fn is_possible(sockets: &Column<Socket>) -> bool {
     sockets.iter().filter(|socket| socket.protocol == Protocol::Udp).nth(1).is_some()
 }
@@ -54,8 +57,8 @@ pub(crate) fn may_be_translated(reach: Reach, datagram: &Datagram) -> bool {
         && reach.capture.names.inet(datagram.peer).is_some_and(named)
 }
 
-/// Both ways of a pair: the sender's destination may be a name of the receiver's, and the receiver's source one of the
-/// sender's, as it is in replies.
+/// Both ways of a pair: the sender's destination may be a name of the receiver's, and the
+/// receiver's source one of the sender's, as it is in replies.
 fn ways(reach: Reach, sent: &Datagram, received: &Datagram) -> [Way; 2] {
     [(sent, received), (received, sent)].map(|(seen_by, of)| {
         let socket = &reach.sockets[of.socket as usize];
@@ -63,8 +66,8 @@ fn ways(reach: Reach, sent: &Datagram, received: &Datagram) -> [Way; 2] {
     })
 }
 
-/// Groups `datagrams` by content and tells what is not in both directions, and so cannot be matched, from the rest; which
-/// comes in the order of content. The hints of the rest are counted.
+/// Groups `datagrams` by content and tells what is not in both directions, and so cannot be
+/// matched, from the rest; which comes in the order of content. The hints of the rest are counted.
 pub(crate) fn split(
     reach: Reach,
     mut datagrams: Column<Datagram>,
@@ -87,8 +90,11 @@ pub(crate) fn split(
         }
         if let [one, other] = datagrams.slice(group) {
             let (sent, received) = if one.sent() { (one, other) } else { (other, one) };
-            if one.sent() != other.sent() && one.bytes >= TELLING && in_order(reach, sent, received) {
-                ways(reach, sent, received).into_iter().for_each(|way| *hints.0.entry(way).or_insert(0) += 1);
+            if one.sent() != other.sent() && one.bytes >= TELLING && in_order(reach, sent, received)
+            {
+                ways(reach, sent, received)
+                    .into_iter()
+                    .for_each(|way| *hints.0.entry(way).or_insert(0) += 1);
             }
         }
     }
@@ -127,7 +133,13 @@ pub(crate) struct DatagramTranslations {
 
 impl DatagramTranslations {
     /// Whether the one can have become the other: one of the ways is known or, with `both`, each.
-    pub(crate) fn allow(&self, reach: Reach, sent: &Datagram, received: &Datagram, both: bool) -> bool {
+    pub(crate) fn allow(
+        &self,
+        reach: Reach,
+        sent: &Datagram,
+        received: &Datagram,
+        both: bool,
+    ) -> bool {
         let known = |way: &Way| self.ways.contains_key(way);
         let ways = ways(reach, sent, received);
         if both { ways.iter().all(known) } else { ways.iter().any(known) }
@@ -144,11 +156,12 @@ impl DatagramTranslations {
         for (sent, received) in matches.pairs.iter() {
             let (sent, received) = (&datagrams[*sent as usize], &datagrams[*received as usize]);
             let [forth, back] = ways(reach, sent, received);
-            // A reply tells the same once more, from the other side. Servers talk to more than one, and where there is no more
-            // than one have the lower port.
+            // A reply tells the same once more, from the other side. Servers talk to more than one,
+            // and where there is no more than one have the lower port.
             let port = |way: &Way| reach.capture.names.inet(way.own).map_or(0, |own| own.port());
             let rank = |way: &Way| {
-                let count = if way.seen == way.own { 0 } else { self.ways.get(way).copied().unwrap_or(0) };
+                let count =
+                    if way.seen == way.own { 0 } else { self.ways.get(way).copied().unwrap_or(0) };
                 (count, std::cmp::Reverse(port(way)))
             };
             let is_request = rank(&forth) >= rank(&back);
@@ -180,10 +193,12 @@ impl DatagramTranslations {
                     // Bound to all addresses of a host of which none is known.
                     let host = &capture.hosts[views.sockets[*server as usize].host as usize];
                     let nameless = own.ip().is_unspecified();
-                    let own = if nameless { format!("{host}:{}", own.port()) } else { own.to_string() };
+                    let own =
+                        if nameless { format!("{host}:{}", own.port()) } else { own.to_string() };
                     add((TranslatedEnd::Destination, from.to_string(), own), confidence);
                 }
-                let ip = |name| address(name).map(|name| name.ip()).filter(|ip| !ip.is_unspecified());
+                let ip =
+                    |name| address(name).map(|name| name.ip()).filter(|ip| !ip.is_unspecified());
                 if let (Some(own), Some(seen)) = (ip(views.own(*client, way.seen)), ip(*seen)) {
                     add((TranslatedEnd::Source, own.to_string(), seen.to_string()), confidence);
                 }
@@ -198,7 +213,8 @@ impl DatagramTranslations {
     }
 }
 
-/// The pairs of sockets between which translated datagrams went, by the way and by the name that the server saw.
+/// The pairs of sockets between which translated datagrams went, by the way and by the name that
+/// the server saw.
 #[derive(Debug, Default)]
 pub(crate) struct Translated {
     flows: FxHashMap<(Way, NameId), FxHashSet<(u32, u32)>>,
@@ -207,6 +223,9 @@ pub(crate) struct Translated {
 impl Translated {
     /// Adds what another part of the work found.
     pub(crate) fn absorb(&mut self, other: Translated) {
-        other.flows.into_iter().for_each(|(key, pairs)| self.flows.entry(key).or_default().extend(pairs));
+        other
+            .flows
+            .into_iter()
+            .for_each(|(key, pairs)| self.flows.entry(key).or_default().extend(pairs));
     }
 }

@@ -1,8 +1,10 @@
-//! Which receive got which of several equal datagrams: those of one source, destination, size and checksum.
+//! Which receive got which of several equal datagrams: those of one source, destination, size and
+//! checksum.
 //!
-//! Mostly there is one of each. Where there are more (a query sent again, a heartbeat), the network's order decides:
-//! datagrams mostly arrive in the order in which they were sent, none before it was sent, and soon. This is a
-//! pure function of one key: the step by key of reconciliation for datagrams.
+//! Mostly there is one of each. Where there are more (a query sent again, a heartbeat), the
+//! network's order decides: datagrams mostly arrive in the order in which they were sent, none
+//! before it was sent, and soon. This is a pure function of one key: the step by key of
+//! reconciliation for datagrams.
 
 use message_trace::Error;
 
@@ -10,7 +12,8 @@ use crate::capture::NONE;
 use crate::column::Column;
 use crate::tables::Tables;
 
-/// Times in order, by their places. There may be more than memory holds, so they are gone through from one end to the other.
+/// Times in order, by their places. There may be more than memory holds, so they are gone through
+/// from one end to the other.
 pub(crate) trait Times {
     fn len(&self) -> usize;
 
@@ -34,13 +37,14 @@ impl<T: Times> Times for Chosen<'_, T> {
     }
 }
 
-/// For each receive the send that it got, by its place; [`NONE`]: it got a second copy of one, or one that was not
-/// seen being sent. Both are in the order of time.
+/// For each receive the send that it got, by its place; [`NONE`]: it got a second copy of one, or
+/// one that was not seen being sent. Both are in the order of time.
 ///
-/// Where both are by one clock, no datagram is received before it was sent, and the pairs are those that take
-/// least time without crossing: after a loss and a repetition it is the later send that arrived. Of two receives for
-/// one send the first has it. Only what is left then may seem received before it was sent, by as many nanoseconds as
-/// the two may have read that clock `apart`. With `None` times of the two are not compared.
+/// Where both are by one clock, no datagram is received before it was sent, and the pairs are those
+/// that take least time without crossing: after a loss and a repetition it is the later send that
+/// arrived. Of two receives for one send the first has it. Only what is left then may seem received
+/// before it was sent, by as many nanoseconds as the two may have read that clock `apart`. With
+/// `None` times of the two are not compared.
 pub(crate) fn match_in_order(
     tables: &Tables,
     sends: &impl Times,
@@ -56,11 +60,18 @@ pub(crate) fn match_in_order(
     let left = {
         // Those that arrived are in order as well.
         let mut arrived = matched.iter().filter(|send| **send != NONE).peekable();
-        Column::collect(tables, (0..sends.len() as u32).filter(|send| arrived.next_if_eq(&send).is_none()))?
+        Column::collect(
+            tables,
+            (0..sends.len() as u32).filter(|send| arrived.next_if_eq(&send).is_none()),
+        )?
     };
     let [to, from] = [&left, &late];
-    let again =
-        in_order(tables, &Chosen { of: sends, places: to }, &Chosen { of: receives, places: from }, apart)?;
+    let again = in_order(
+        tables,
+        &Chosen { of: sends, places: to },
+        &Chosen { of: receives, places: from },
+        apart,
+    )?;
     for (receive, send) in late.iter().zip(again.iter()) {
         matched[*receive as usize] = left.get(*send as usize).copied().unwrap_or(NONE);
     }
@@ -74,9 +85,10 @@ fn in_order(
     receives: &impl Times,
     apart: Option<i64>,
 ) -> Result<Column<u32>, Error> {
-    let possible = |send: i64, receive: i64| apart.is_none_or(|apart| send <= receive.saturating_add(apart));
-    // From the end: each receive takes the latest send that is left. That leaves the most to those before it, and
-    // tells which sends arrived.
+    let possible =
+        |send: i64, receive: i64| apart.is_none_or(|apart| send <= receive.saturating_add(apart));
+    // From the end: each receive takes the latest send that is left. That leaves the most to those
+    // before it, and tells which sends arrived.
     let mut arrived: Column<u32> = Column::new(tables);
     let mut left = sends.len();
     for receive in (0..receives.len()).rev() {
@@ -90,7 +102,8 @@ fn in_order(
         left -= 1;
         arrived.push(left as u32)?;
     }
-    // From the beginning: each of them has the first receive that it can have; what is left came twice.
+    // From the beginning: each of them has the first receive that it can have; what is left came
+    // twice.
     let mut arrived = arrived.iter().rev().copied().peekable();
     let got = |receive| {
         let time = receives.time(receive);
@@ -99,8 +112,8 @@ fn in_order(
     Column::collect(tables, (0..receives.len()).map(got))
 }
 
-/// How many of the receives, given by the times of their sends in the order of receiving, came after one that was
-/// sent later.
+/// How many of the receives, given by the times of their sends in the order of receiving, came
+/// after one that was sent later.
 pub fn reordered(sent: impl IntoIterator<Item = i64>) -> u64 {
     let mut latest = i64::MIN;
     let mut count = 0;
@@ -161,8 +174,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever was lost or doubled on a network that keeps order and is faster than the pauses between
-        /// sends, every first arrival gets its own send and every second copy gets none.
+        /// Whatever was lost or doubled on a network that keeps order and is faster than the pauses
+        /// between sends, every first arrival gets its own send and every second copy gets none.
         #[test]
         fn loss_and_duplication_are_told_apart(fates in prop::collection::vec(0usize..4, 0..40)) {
             let sends: Vec<i64> = (0..fates.len()).map(|at| at as i64 * 1000).collect();
@@ -174,8 +187,9 @@ mod tests {
                 }
             }
             let matched = match_in_order(&sends, &receives, Some(0));
-            // Second copies may take the place of a lost one before them, as nothing tells equal datagrams
-            // apart: without losses the matching is exact, with them it is as large as can be and in order.
+            // Second copies may take the place of a lost one before them, as nothing tells equal
+            // datagrams apart: without losses the matching is exact, with them it is as large as
+            // can be and in order.
             if fates.iter().all(|fate| *fate > 0) || fates.iter().all(|fate| *fate < 2) {
                 prop_assert_eq!(&matched, &truth);
             }

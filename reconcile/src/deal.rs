@@ -1,5 +1,5 @@
-//! The second reading of all logs: every call goes to the partition where it will be matched. Those of one connection
-//! meet in one, and so do the two sides of a datagram.
+//! The second reading of all logs: every call goes to the partition where it will be matched. Those
+//! of one connection meet in one, and so do the two sides of a datagram.
 
 use std::ops::Range;
 use std::path::Path;
@@ -18,8 +18,8 @@ use crate::second_reading::{Call, SecondReading};
 use crate::socket::{Socket, Sockets};
 use crate::tables::Tables;
 
-/// About so many bytes of calls make a partition: enough to keep files and buffers few, and little beside what
-/// memory holds.
+/// About so many bytes of calls make a partition: enough to keep files and buffers few, and little
+/// beside what memory holds.
 const PARTITION_BYTES: u64 = 4 << 20;
 /// At most so many partitions, whose buffers every worker has.
 const MOST_PARTITIONS: u64 = 1024;
@@ -53,7 +53,9 @@ impl Partitions {
             ranges: Vec::new(),
         };
         let calls = |connection: &Connection| {
-            let of = |place: u32| sockets.get(place as usize).map_or(0, |socket| u64::from(socket.transfers));
+            let of = |place: u32| {
+                sockets.get(place as usize).map_or(0, |socket| u64::from(socket.transfers))
+            };
             of(connection.connecting) + of(connection.accepting)
         };
         let all: u64 = connections.iter().map(calls).sum();
@@ -124,23 +126,26 @@ pub(crate) fn deal(
         let mut elsewhere = Elsewhere::default();
         SecondReading::of(capture, sockets, piece).for_each(|call| {
             let dealt = match call {
-                Call::Transfer(call) => match partitions.of_socket(call.socket).filter(|_| call.bytes > 0) {
-                    Some(partition) => {
-                        let flag = elsewhere.call(call.tid, call.socket, call.sent);
-                        transfers.deal(
-                            partition,
-                            StreamCall {
-                                time: call.time,
-                                bytes: call.bytes | if flag { ELSEWHERE } else { 0 },
-                                process: piece as u32,
-                                tid: call.tid,
-                                socket: call.socket << 1 | u32::from(!call.sent),
-                            },
-                        )
+                Call::Transfer(call) => {
+                    match partitions.of_socket(call.socket).filter(|_| call.bytes > 0) {
+                        Some(partition) => {
+                            let flag = elsewhere.call(call.tid, call.socket, call.sent);
+                            transfers.deal(
+                                partition,
+                                StreamCall {
+                                    time: call.time,
+                                    bytes: call.bytes | if flag { ELSEWHERE } else { 0 },
+                                    process: piece as u32,
+                                    tid: call.tid,
+                                    socket: call.socket << 1 | u32::from(!call.sent),
+                                },
+                            )
+                        }
+                        None => Ok(()),
                     }
-                    None => Ok(()),
-                },
-                Call::Forgotten { socket, sent, time, bytes } => match partitions.of_socket(socket) {
+                }
+                Call::Forgotten { socket, sent, time, bytes } => match partitions.of_socket(socket)
+                {
                     Some(partition) => {
                         let socket = socket << 1 | u32::from(!sent);
                         transfers.deal(partition, StreamCall::forgotten(time, bytes, socket))

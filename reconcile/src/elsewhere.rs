@@ -1,14 +1,15 @@
-//! What a thread did between two of its calls on one socket: before it sends again, whether a new message reached it on another
-//! flow, so that it may be about something else; before it receives again, whether it began to send on another flow, so that what it
-//! had was a message. Where many calls go over one connection these are the borders between them.
+//! What a thread did between two of its calls on one socket: before it sends again, whether a new
+//! message reached it on another flow, so that it may be about something else; before it receives
+//! again, whether it began to send on another flow, so that what it had was a message. Where many
+//! calls go over one connection these are the borders between them.
 
 use rustc_hash::FxHashMap;
 
 /// So many flows of a thread are remembered at a time.
 const MOST: usize = 4096;
 
-/// The flows of the thread whose calls are being read. A log has them thread by thread, chunk by chunk; when it is another
-/// thread's turn all is forgotten, so a border may be missed there.
+/// The flows of the thread whose calls are being read. A log has them thread by thread, chunk by
+/// chunk; when it is another thread's turn all is forgotten, so a border may be missed there.
 #[derive(Debug, Default)]
 pub(crate) struct Elsewhere {
     tid: i32,
@@ -24,13 +25,15 @@ struct Flow {
     way: Option<usize>,
     /// Messages that have begun on this one.
     begun: [u32; 2],
-    /// When it last sent, one more than what had begun to arrive on others; when it last received, than what it had begun to send.
+    /// When it last sent, one more than what had begun to arrive on others; when it last received,
+    /// than what it had begun to send.
     others: [u32; 2],
 }
 
 impl Elsewhere {
-    /// A thread's next call that moved bytes of a stream: whether it did something else since it last did the same on this flow. A
-    /// message begins where the thread's call before on its flow was the other way, or there was none.
+    /// A thread's next call that moved bytes of a stream: whether it did something else since it
+    /// last did the same on this flow. A message begins where the thread's call before on its flow
+    /// was the other way, or there was none.
     pub(crate) fn call(&mut self, tid: i32, socket: u32, sent: bool) -> bool {
         if tid != self.tid || self.flows.len() >= MOST {
             self.flows.clear();
@@ -65,7 +68,10 @@ mod tests {
         let calls = [(1, false), (2, true), (2, true), (3, false), (2, true)];
         assert_eq!(flags(&calls), [false, false, false, false, true]);
         // What it passed on before it received more was a message.
-        assert_eq!(flags(&[(1, false), (1, false), (2, true), (1, false)]), [false, false, false, true]);
+        assert_eq!(
+            flags(&[(1, false), (1, false), (2, true), (1, false)]),
+            [false, false, false, true]
+        );
         // An answer on its own flow is no other flow's message.
         assert_eq!(flags(&[(2, true), (2, false), (2, true)]), [false; 3]);
     }

@@ -30,7 +30,8 @@ pub(crate) struct DatagramMessage {
     pub(crate) times: [i64; 2],
     /// The sockets at both ends; [`NONE`]: not traced.
     pub(crate) sockets: [u32; 2],
-    /// Of each end the name it is seen under or, where the end was seen itself, the name of its peer.
+    /// Of each end the name it is seen under or, where the end was seen itself, the name of its
+    /// peer.
     pub(crate) names: [NameId; 2],
     /// Whose calls they were.
     pub(crate) processes: [u32; 2],
@@ -132,6 +133,13 @@ impl DatagramMessage {
             let seen = || Seen::once(self.times[side], self.processes[side], self.tids[side]);
             (self.times[side] != NIL).then(seen)
         });
-        Part { sent, received, bytes: u64::from(self.bytes), parts: 1, elsewhere: false, acted: false }
+        Part {
+            sent,
+            received,
+            bytes: u64::from(self.bytes),
+            parts: 1,
+            elsewhere: false,
+            acted: false,
+        }
     }
 }

@@ -1,5 +1,5 @@
-//! Why reconciliation could not be done at all. What is merely damaged or unmatched is no error: it is counted in
-//! the [`Reconciliation`](crate::Reconciliation).
+//! Why reconciliation could not be done at all. What is merely damaged or unmatched is no error: it
+//! is counted in the [`Reconciliation`](crate::Reconciliation).
 
 use std::path::PathBuf;
 

@@ -12,12 +12,13 @@ use crate::multiplexed;
 use crate::streaming::{self, Inside};
 use crate::units::Units;
 
-/// Merges messages of one direction, in order, where at most `gap` nanoseconds lie between them at the sender (at the
-/// receiver, where the sender was not traced) and the other direction had no turn: none of its receives at the sender,
-/// whose times are `at_sender`, and none of its sends at the receiver, whose times are `at_receiver`. All are in order
-/// and gone through once, so that no more of them need be in memory than one. Where the sides need not take turns, `border` says
-/// whether a part is another message than the one before it. What is `inside` an exchange of bodies has no border at all. With
-/// `one_clock` the times of both ends can be compared.
+/// Merges messages of one direction, in order, where at most `gap` nanoseconds lie between them at
+/// the sender (at the receiver, where the sender was not traced) and the other direction had no
+/// turn: none of its receives at the sender, whose times are `at_sender`, and none of its sends at
+/// the receiver, whose times are `at_receiver`. All are in order and gone through once, so that no
+/// more of them need be in memory than one. Where the sides need not take turns, `border` says
+/// whether a part is another message than the one before it. What is `inside` an exchange of bodies
+/// has no border at all. With `one_clock` the times of both ends can be compared.
 pub(crate) fn merge<'a, P, S, R>(
     parts: P,
     (at_sender, at_receiver): (S, R),
@@ -125,7 +126,8 @@ impl<I: Iterator<Item = i64>> Turns<I> {
 impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> Merge<'_, P, S, R> {
     /// Whether the next part is of the same exchange.
     fn goes_on(&mut self, last: &Part, next: &Part) -> bool {
-        let processes = |part: &Part| [part.sent, part.received].map(|seen| seen.map(|seen| seen.process));
+        let processes =
+            |part: &Part| [part.sent, part.received].map(|seen| seen.map(|seen| seen.process));
         self.inside.goes_on(self.place) && processes(last) == processes(next)
     }
 
@@ -156,7 +158,8 @@ impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> Merge<'_, P, S, R> {
                 return false;
             }
         }
-        distance.is_some_and(|distance| distance <= self.gap) && !(next.elsewhere && self.is_control(last))
+        distance.is_some_and(|distance| distance <= self.gap)
+            && !(next.elsewhere && self.is_control(last))
     }
 
     /// Whether a message that is over before its sender turned to something else is the
@@ -164,7 +167,9 @@ impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> Merge<'_, P, S, R> {
     fn is_control(&self, message: &Part) -> bool {
         let about = self.at_sender.before.zip(message.sent);
         message.bytes <= multiplexed::CONTROL_BYTES
-            && about.is_some_and(|(turn, sent)| sent.first.saturating_sub(turn) <= multiplexed::CONTROL_DELAY)
+            && about.is_some_and(|(turn, sent)| {
+                sent.first.saturating_sub(turn) <= multiplexed::CONTROL_DELAY
+            })
     }
 }
 
@@ -172,7 +177,8 @@ impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> Merge<'_, P, S, R> {
 /// waits for that, however long, and only the receiver can tell a pause.
 fn is_behind(last: &Part, next: &Part) -> bool {
     let times = next.sent.zip(last.received);
-    last.bytes >= streaming::PIECE && times.is_some_and(|(sent, received)| sent.first < received.last)
+    last.bytes >= streaming::PIECE
+        && times.is_some_and(|(sent, received)| sent.first < received.last)
 }
 
 /// Puts `next` behind what is before it.
@@ -223,7 +229,8 @@ mod tests {
     fn merge([one, other]: [Vec<Part>; 2], gap: i64) -> [Vec<Part>; 2] {
         [(&one, &other), (&other, &one)].map(|(parts, turns)| {
             let received = turns.iter().filter_map(|part| part.received);
-            let mut at_sender: Vec<i64> = received.flat_map(|seen| [seen.first, seen.last]).collect();
+            let mut at_sender: Vec<i64> =
+                received.flat_map(|seen| [seen.first, seen.last]).collect();
             at_sender.sort_unstable();
             let sent = turns.iter().filter_map(|part| part.sent.map(|seen| seen.first));
             merged(parts.iter().copied(), (at_sender.into_iter(), sent), gap, None).collect()
@@ -250,7 +257,8 @@ mod tests {
     #[test]
     fn a_turn_seen_at_either_end_is_a_border() {
         // The client sends twice before it reads; the server answers between its reads.
-        let [requests, _] = merge([vec![part(1, 5), part(2, 9)], vec![part(7, 20), part(10, 21)]], 100);
+        let [requests, _] =
+            merge([vec![part(1, 5), part(2, 9)], vec![part(7, 20), part(10, 21)]], 100);
         assert_eq!(sizes(&requests), [1, 1]);
         // The other way round, by clocks that are far apart.
         let [requests, _] = merge([vec![part(1, 1005), part(8, 1006)], vec![part(900, 5)]], 100);
@@ -265,7 +273,9 @@ mod tests {
         let sizes = |first: Part, next: Part| -> Vec<u64> {
             let turns = answers.iter().filter_map(|part| part.received.map(|seen| seen.first));
             let none = std::iter::empty();
-            merged([first, next].into_iter(), (turns, none), 100, None).map(|part| part.bytes).collect()
+            merged([first, next].into_iter(), (turns, none), 100, None)
+                .map(|part| part.bytes)
+                .collect()
         };
         assert_eq!(sizes(acknowledgement, next(true)), [17, 300]);
         // Nothing came in between, or it is too large, or too late to be about what was received.
@@ -279,10 +289,13 @@ mod tests {
     #[test]
     fn pieces_of_many_calls_are_messages() {
         let parts = [part(1, 5), part(2, 6), Part { elsewhere: true, ..part(3, 7) }];
-        let parts = parts.map(|part| Part { sent: part.sent.map(|seen| Seen { tid: 1, ..seen }), ..part });
+        let parts =
+            parts.map(|part| Part { sent: part.sent.map(|seen| Seen { tid: 1, ..seen }), ..part });
         let sizes = |border| -> Vec<u32> {
             let none = || std::iter::empty();
-            merged(parts.into_iter(), (none(), none()), 100, border).map(|part| part.parts).collect()
+            merged(parts.into_iter(), (none(), none()), 100, border)
+                .map(|part| part.parts)
+                .collect()
         };
         let pieces = Border { is_border: multiplexed::is_border, units: None };
         assert_eq!((sizes(None), sizes(Some(pieces))), (vec![3], vec![2, 1]));
@@ -325,8 +338,10 @@ mod tests {
     fn one_side_alone_is_judged_by_its_own_order() {
         let sent = |time| Part { received: None, ..part(time, 0) };
         let received = |time| Part { sent: None, ..part(0, time) };
-        let [out, back] =
-            merge([vec![sent(1), sent(2), sent(10)], vec![received(4), received(5), received(12)]], 100);
+        let [out, back] = merge(
+            [vec![sent(1), sent(2), sent(10)], vec![received(4), received(5), received(12)]],
+            100,
+        );
         assert_eq!((sizes(&out), sizes(&back)), (vec![2, 1], vec![2, 1]));
     }
 }

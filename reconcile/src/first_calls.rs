@@ -1,5 +1,6 @@
-//! The first calls of chosen sockets, for questions that are asked before connections are known: which of several
-//! connections that look alike is which. It reads the logs once more, and only where there is such a question.
+//! The first calls of chosen sockets, for questions that are asked before connections are known:
+//! which of several connections that look alike is which. It reads the logs once more, and only
+//! where there is such a question.
 
 use message_trace::Progress;
 use message_trace::parallel;
@@ -20,7 +21,8 @@ pub(crate) struct FirstCalls {
     chosen: Option<Chosen>,
     /// Of each two ways of a socket, its sends and then its receives, in the order of time.
     calls: Column<Transfer>,
-    /// Where the calls of each way end, by twice the socket's number. They begin where those of the way before end.
+    /// Where the calls of each way end, by twice the socket's number. They begin where those of the
+    /// way before end.
     ends: Column<u64>,
     /// By number whether logs have forgotten calls of it.
     forgotten: Column<bool>,
@@ -45,12 +47,14 @@ impl FirstCalls {
         progress: &dyn Progress,
     ) -> Result<FirstCalls, Error> {
         let tables = &capture.tables;
-        let (calls, ends, forgotten) = (Column::new(tables), Column::new(tables), Column::new(tables));
+        let (calls, ends, forgotten) =
+            (Column::new(tables), Column::new(tables), Column::new(tables));
         let mut this = FirstCalls { chosen: None, calls, ends, forgotten, limit: MOST };
         if !wanted.iter().any(|wanted| *wanted) {
             return Ok(this);
         }
-        let chosen = Chosen::of(capture, sockets, |place, _| wanted.get(place as usize) == Some(&true))?;
+        let chosen =
+            Chosen::of(capture, sockets, |place, _| wanted.get(place as usize) == Some(&true))?;
         let count = chosen.sockets.len();
         let limit = (MEMORY / (2 * size_of::<Transfer>() * count)).clamp(FEWEST, MOST);
         this.limit = limit;
@@ -92,13 +96,15 @@ impl FirstCalls {
     /// The first sends, or receives, of a chosen socket.
     fn calls(&self, number: usize, received: bool) -> &[Transfer] {
         let way = 2 * number + usize::from(received);
-        let begin = way.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        let begin =
+            way.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
         let end = self.ends.get(way).copied().unwrap_or(begin);
         self.calls.slice(begin as usize..end as usize)
     }
 
-    /// Whether the calls of the two, as far as they are known, can be those of the two ends of one connection: at no
-    /// time had one received more than the other had sent. Their times are of one clock, up to `slack` nanoseconds.
+    /// Whether the calls of the two, as far as they are known, can be those of the two ends of one
+    /// connection: at no time had one received more than the other had sent. Their times are of one
+    /// clock, up to `slack` nanoseconds.
     pub(crate) fn possible(&self, one: u32, other: u32, slack: i64) -> bool {
         let (Some(one), Some(other)) = (self.number(one), self.number(other)) else { return true };
         if [one, other].iter().any(|number| self.forgotten.get(*number) == Some(&true)) {
@@ -108,7 +114,8 @@ impl FirstCalls {
             let (sends, mut receives) = (self.calls(from, false), self.calls(to, true));
             if let Some(last) = sends.last().filter(|_| sends.len() >= self.limit) {
                 // What was sent after the last known send is not known.
-                let known = receives.partition_point(|call| call.time.saturating_add(slack) < last.time);
+                let known =
+                    receives.partition_point(|call| call.time.saturating_add(slack) < last.time);
                 receives = receives.get(..known).unwrap_or(receives);
             }
             streams::possible(sends, receives, slack)
@@ -159,7 +166,11 @@ impl OfLog {
                 Call::Forgotten { socket, .. } => {
                     let Some((place, number)) = members.place(socket) else { return };
                     let Some((_, forgotten)) = counts.get_mut(place) else { return };
-                    if std::mem::replace(forgotten, true) { Ok(()) } else { this.forgotten.push(number) }
+                    if std::mem::replace(forgotten, true) {
+                        Ok(())
+                    } else {
+                        this.forgotten.push(number)
+                    }
                 }
                 _ => return,
             };

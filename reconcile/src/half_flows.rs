@@ -1,8 +1,10 @@
-//! What translation wants to know of the TCP sockets whose other end was not found by name: their turns, their times and
-//! their fingerprints. The logs are read once more for it, and only where there are such sockets on both sides.
+//! What translation wants to know of the TCP sockets whose other end was not found by name: their
+//! turns, their times and their fingerprints. The logs are read once more for it, and only where
+//! there are such sockets on both sides.
 //!
-//! There may be as many such sockets as there are connections, so what each log has of them is in tables (`column`): one of
-//! what its ways are like, and one of its first calls. Sorted by socket, they are gone through once.
+//! There may be as many such sockets as there are connections, so what each log has of them is in
+//! tables (`column`): one of what its ways are like, and one of its first calls. Sorted by socket,
+//! they are gone through once.
 
 use std::net::SocketAddr;
 
@@ -40,7 +42,8 @@ impl HalfFlows {
         let wanted = |place: u32, socket: &Socket| {
             partner.get(place as usize) == Some(&NONE) && names(capture, socket).is_some()
         };
-        let mut roles = (0u32..).zip(sockets.all.iter()).filter(|(place, socket)| wanted(*place, socket));
+        let mut roles =
+            (0u32..).zip(sockets.all.iter()).filter(|(place, socket)| wanted(*place, socket));
         let first = roles.next().map(|(_, socket)| socket.role);
         if roles.all(|(_, socket)| Some(socket.role) == first) {
             return Ok(None);
@@ -60,8 +63,10 @@ impl HalfFlows {
         // Of one socket they stay in the order of logs.
         found.beginnings.sort_by_key(|row| row.0)?;
         found.calls.sort_by_key(|call| (call.number, call.time))?;
-        let mut this =
-            HalfFlows { halves: Halves::new(tables, capture.names.len()), sockets: Column::new(tables) };
+        let mut this = HalfFlows {
+            halves: Halves::new(tables, capture.names.len()),
+            sockets: Column::new(tables),
+        };
         let mut clocks: FxHashMap<(u32, u32), u32> = FxHashMap::default();
         let mut beginnings = found.beginnings.iter().peekable();
         let mut calls = found.calls.iter().peekable();
@@ -135,14 +140,17 @@ impl Found {
             }
         });
         failed.map_or(Ok(()), Err)?;
-        let last = this.beginnings.iter().filter_map(|(number, beginning)| Some((number, beginning.last?)));
+        let last = this
+            .beginnings
+            .iter()
+            .filter_map(|(number, beginning)| Some((number, beginning.last?)));
         this.calls.extend(last.map(|(number, last)| First::of(*number, last)))?;
         Ok(this)
     }
 }
 
-/// The names of a socket that could be one end of a translated flow; `None`: it cannot. What was found in use has lost
-/// its beginning.
+/// The names of a socket that could be one end of a translated flow; `None`: it cannot. What was
+/// found in use has lost its beginning.
 fn names(capture: &Capture, socket: &Socket) -> Option<[SocketAddr; 2]> {
     let fits = socket.protocol == Protocol::Tcp
         && matches!(socket.role, Role::Connect | Role::Accept)
@@ -152,7 +160,8 @@ fn names(capture: &Capture, socket: &Socket) -> Option<[SocketAddr; 2]> {
     fits.then_some([local, peer])
 }
 
-/// The first turns of a socket, whose first calls come in order, up to when calls are missing; and whether they are all.
+/// The first turns of a socket, whose first calls come in order, up to when calls are missing; and
+/// whether they are all.
 fn turns(
     calls: impl Iterator<Item = impl std::ops::Deref<Target = First>>,
     cut: Option<i64>,

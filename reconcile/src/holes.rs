@@ -1,5 +1,5 @@
-//! What could have been recorded and was not, by program and cause: so that whoever reads a result knows whose part
-//! of it is missing.
+//! What could have been recorded and was not, by program and cause: so that whoever reads a result
+//! knows whose part of it is missing.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
@@ -16,7 +16,8 @@ const NO_ROOM: &str = "no room for its log";
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Hole {
-    /// The program, with its host where there are several. Of a program of which nothing is recorded, its path.
+    /// The program, with its host where there are several. Of a program of which nothing is
+    /// recorded, its path.
     pub program: String,
     /// Why it is missing.
     pub cause: String,
@@ -51,8 +52,8 @@ pub(crate) fn cause_of_unseen(cause: u16) -> &'static str {
     unseen::NAMES.get(usize::from(cause)).copied().unwrap_or_default()
 }
 
-/// The holes by program and cause, from what is `missing` by the place of the process whose log says so. Whole
-/// processes come before records, and the largest number first.
+/// The holes by program and cause, from what is `missing` by the place of the process whose log
+/// says so. Whole processes come before records, and the largest number first.
 pub(crate) fn of(capture: &Capture, missing: Vec<(u32, Missing)>) -> Vec<Hole> {
     let many = capture.hosts.len() > 1;
     // What strace saw is no longer missing.
@@ -69,7 +70,9 @@ pub(crate) fn of(capture: &Capture, missing: Vec<(u32, Missing)>) -> Vec<Hole> {
         let (program, cause, of_children, counts) = match missing {
             Missing::Records { cause, count } => (node.command.clone(), cause, false, [count, 0]),
             Missing::Children(count) => (node.command.clone(), NO_ROOM, true, [0, count]),
-            Missing::Program(UnseenProgram { pid, .. }) if seen_otherwise.contains(&(process.host, pid)) => {
+            Missing::Program(UnseenProgram { pid, .. })
+                if seen_otherwise.contains(&(process.host, pid)) =>
+            {
                 continue;
             }
             Missing::Program(UnseenProgram { path, cause, .. }) => (path, cause, false, [0, 1]),
@@ -80,9 +83,11 @@ pub(crate) fn of(capture: &Capture, missing: Vec<(u32, Missing)>) -> Vec<Hole> {
             *sum = sum.saturating_add(count);
         }
     }
-    let hole = |((program, cause, of_children), [records, processes]): ((String, &str, bool), [u64; 2])| {
-        Hole { program, cause: cause.to_owned(), records, processes, of_children }
-    };
+    let hole =
+        |((program, cause, of_children), [records, processes]): (
+            (String, &str, bool),
+            [u64; 2],
+        )| { Hole { program, cause: cause.to_owned(), records, processes, of_children } };
     let mut holes: Vec<Hole> = sums.into_iter().map(hole).collect();
     holes.sort_by_key(|hole| Reverse((hole.processes, hole.records)));
     holes

@@ -1,4 +1,5 @@
-//! What is known of the hosts' clocks beside their messages, and the one place where the clocks are estimated.
+//! What is known of the hosts' clocks beside their messages, and the one place where the clocks are
+//! estimated.
 
 use message_trace::Progress;
 use socket_log::Setting;
@@ -9,7 +10,8 @@ use crate::steady;
 
 /// The facts of the hosts of `capture`.
 pub(crate) fn of(capture: &Capture) -> Vec<HostFacts> {
-    let named = capture.hosts.iter().map(|host| HostFacts { name: host.clone(), ..HostFacts::default() });
+    let named =
+        capture.hosts.iter().map(|host| HostFacts { name: host.clone(), ..HostFacts::default() });
     let mut facts: Vec<HostFacts> = named.collect();
     for (process, log) in capture.processes.iter().zip(&capture.logs) {
         let Some(host) = facts.get_mut(process.host as usize) else { continue };
@@ -24,8 +26,8 @@ pub(crate) fn of(capture: &Capture) -> Vec<HostFacts> {
     facts
 }
 
-/// The clocks as they were, for whoever has a time that one of them showed: in `clocks` no log's clock was ever set
-/// (see `steady`).
+/// The clocks as they were, for whoever has a time that one of them showed: in `clocks` no log's
+/// clock was ever set (see `steady`).
 pub(crate) fn as_set(clocks: &Clocks, capture: &Capture, hosts: &[HostFacts]) -> Clocks {
     let mut hosts = hosts.to_vec();
     for (host, settings) in hosts.iter_mut().zip(steady::settings_of_hosts(capture)) {
@@ -47,8 +49,8 @@ pub(crate) fn saw(host: &mut HostFacts, time: i64) {
     host.last = if none { time } else { host.last.max(time) };
 }
 
-/// The clocks of `hosts`. The reference is the host that is best connected or, where no message tells of two clocks,
-/// the one with most processes.
+/// The clocks of `hosts`. The reference is the host that is best connected or, where no message
+/// tells of two clocks, the one with most processes.
 pub(crate) fn clocks(
     capture: &Capture,
     hosts: &[HostFacts],
@@ -57,8 +59,10 @@ pub(crate) fn clocks(
     progress: &dyn Progress,
 ) -> Clocks {
     progress.step("estimating clocks", 0);
-    let processes =
-        |host: usize| capture.processes.iter().filter(|process| process.host as usize == host).count();
-    let most = || (0..capture.hosts.len()).max_by_key(|host| (processes(*host), std::cmp::Reverse(*host)));
+    let processes = |host: usize| {
+        capture.processes.iter().filter(|process| process.host as usize == host).count()
+    };
+    let most =
+        || (0..capture.hosts.len()).max_by_key(|host| (processes(*host), std::cmp::Reverse(*host)));
     estimate_with(hosts, samples, hints, if samples.messages() == 0 { most() } else { None })
 }

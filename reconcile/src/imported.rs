@@ -1,7 +1,8 @@
 //! What was imported as messages (`imports/NAME`) joins the messages that were made of the logs.
 //!
-//! It is read twice, batch by batch: before the clocks are estimated, for what it tells of them, and to be put in
-//! order with all other messages. A time that is not on the common clock yet is put on it; one that is stays.
+//! It is read twice, batch by batch: before the clocks are estimated, for what it tells of them,
+//! and to be put in order with all other messages. A time that is not on the common clock yet is
+//! put on it; one that is stays.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -28,7 +29,8 @@ const CAUSE: &str = "imported without";
 #[repr(C)]
 pub(crate) struct ImportedRow {
     pub(crate) row: Row,
-    /// `send_ts` and `recv_ts` as the import has them; [`NIL`]: the host's own time is to be put on the common clock.
+    /// `send_ts` and `recv_ts` as the import has them; [`NIL`]: the host's own time is to be put on
+    /// the common clock.
     pub(crate) common: [i64; 2],
     /// Where its call id is among the [`CallIds`]; 0: it has none.
     pub(crate) call: u64,
@@ -40,7 +42,8 @@ impl ImportedRow {
         let (time, rest) = self.row.key(slot, common);
         match self.common {
             [NIL, NIL] => (time, rest),
-            // What is not said is of the host's own clock, and comes before what is known of the other end.
+            // What is not said is of the host's own clock, and comes before what is known of the
+            // other end.
             [NIL, _] if self.row.times[0] != NIL => (time, rest),
             [NIL, received] => (received, rest),
             [sent, _] => (sent, rest),
@@ -51,7 +54,11 @@ impl ImportedRow {
     pub(crate) fn message(&self, slot: &Slot, common: &Common) -> Message {
         let message = self.row.message(slot, None, common);
         let [sent, received] = self.common.map(|time| Some(time).filter(|time| *time != NIL));
-        Message { send_ts: sent.or(message.send_ts), recv_ts: received.or(message.recv_ts), ..message }
+        Message {
+            send_ts: sent.or(message.send_ts),
+            recv_ts: received.or(message.recv_ts),
+            ..message
+        }
     }
 }
 
@@ -131,8 +138,8 @@ impl CallReader<'_> {
     }
 }
 
-/// What the imports tell of the clocks: messages with the times of two hosts' own clocks alone. Hosts that have clocks of
-/// their own and are in no log are added to `hosts`.
+/// What the imports tell of the clocks: messages with the times of two hosts' own clocks alone.
+/// Hosts that have clocks of their own and are in no log are added to `hosts`.
 pub(crate) fn sample(
     imports: &[Import],
     hosts: &mut Vec<HostFacts>,
@@ -162,8 +169,10 @@ pub(crate) fn sample(
         };
         each(import, &nodes, progress, |trace, row| {
             let m = trace.message(row);
-            let sent = m.send_first.filter(|_| m.send_ts.is_none()).and_then(|time| host(m.src, time));
-            let received = m.recv_last.filter(|_| m.recv_ts.is_none()).and_then(|time| host(m.dst, time));
+            let sent =
+                m.send_first.filter(|_| m.send_ts.is_none()).and_then(|time| host(m.src, time));
+            let received =
+                m.recv_last.filter(|_| m.recv_ts.is_none()).and_then(|time| host(m.dst, time));
             if let (Some((from, sent)), Some((to, received))) = (sent, received)
                 && from != to
                 && !m.is_connect()
@@ -206,8 +215,8 @@ pub(crate) struct Joining<'a, 'b> {
 type SlotKey = (i64, message_trace::Protocol, [(NodeId, EndpointId); 2]);
 
 impl Joining<'_, '_> {
-    /// Hands the messages of `imports` to `row`. Nodes that are the same in every respect are one node; flows get
-    /// numbers after those that are there.
+    /// Hands the messages of `imports` to `row`. Nodes that are the same in every respect are one
+    /// node; flows get numbers after those that are there.
     pub(crate) fn rows(
         &mut self,
         imports: &[Import],
@@ -225,14 +234,18 @@ impl Joining<'_, '_> {
         }
         drop(again);
         self.hosts.resize(self.output.node_count(), NONE);
-        let places =
-            self.host_names.iter().enumerate().map(|(place, host)| (host.name.as_str(), place as u32));
+        let places = self
+            .host_names
+            .iter()
+            .enumerate()
+            .map(|(place, host)| (host.name.as_str(), place as u32));
         let places: FxHashMap<&str, u32> = places.collect();
         for import in imports {
             let own = Nodes::read(&import.nodes())?;
             let mut nodes: Vec<NodeId> = Vec::with_capacity(own.len());
             for node in &own.0 {
-                let id = *known.entry(node.clone()).or_insert_with(|| self.output.import(node.clone()));
+                let id =
+                    *known.entry(node.clone()).or_insert_with(|| self.output.import(node.clone()));
                 self.hosts.resize(self.output.node_count(), NONE);
                 if let Some(host) = self.hosts.get_mut(id as usize) {
                     *host = places.get(node.host.as_str()).copied().unwrap_or(NONE);
@@ -247,7 +260,9 @@ impl Joining<'_, '_> {
                 let m = trace.message(at);
                 let mut slot = |endpoint: EndpointId, node: NodeId| {
                     let nothing = Endpoint::Other(String::new());
-                    let id = self.output.imported_endpoint(trace.endpoint(endpoint).unwrap_or(&nothing))?;
+                    let id = self
+                        .output
+                        .imported_endpoint(trace.endpoint(endpoint).unwrap_or(&nothing))?;
                     Ok::<_, Error>((nodes.get(node as usize).copied().unwrap_or(0), id))
                 };
                 let mut ends = [slot(m.src_endpoint, m.src)?, slot(m.dst_endpoint, m.dst)?];

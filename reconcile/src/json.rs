@@ -1,4 +1,5 @@
-//! The small JSON files of the data directory: written whole or not at all, read with the file's name in errors.
+//! The small JSON files of the data directory: written whole or not at all, read with the file's
+//! name in errors.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +10,8 @@ use serde::de::DeserializeOwned;
 
 /// Writes `value` to `path`, replacing what was there only when all of it is written.
 pub(crate) fn write(path: &Path, value: &impl Serialize) -> Result<(), Error> {
-    let text = serde_json::to_string_pretty(value).map_err(|error| Error::malformed(path, error))?;
+    let text =
+        serde_json::to_string_pretty(value).map_err(|error| Error::malformed(path, error))?;
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".unfinished");
     let unfinished = path.with_file_name(name);

@@ -1,9 +1,9 @@
 //! Few messages that are given and acknowledged one by one, though not turn by turn. How far the
-//! number that is open goes in many turns ([`super::multiplexed`]) is hardly known of a hundred turns.
-//! But where messages have usual sizes it is known how many each turn holds, and what else is said, as
-//! when a connection is set up, is left out. Then the whole way tells more: what is open stays near
-//! where it was, and a random walk of the same steps would have gone far, even one that comes back
-//! in the end.
+//! number that is open goes in many turns ([`super::multiplexed`]) is hardly known of a hundred
+//! turns. But where messages have usual sizes it is known how many each turn holds, and what else
+//! is said, as when a connection is set up, is left out. Then the whole way tells more: what is
+//! open stays near where it was, and a random walk of the same steps would have gone far, even one
+//! that comes back in the end.
 
 use crate::pipelined::{LARGEST, Turns};
 use crate::units::Units;
@@ -27,7 +27,9 @@ pub(crate) fn is_kept(turns: &[Turns; 2], units: &[Units; 2]) -> bool {
     let (mut all, mut usual) = (0_i64, 0_usize);
     for (there, back) in turns[0].bytes.iter().zip(&turns[1].bytes) {
         let counts = units[0].count(*there).zip(units[1].count(*back));
-        let Some([there, back]) = counts.map(|(there, back)| [there as i64, back as i64]) else { continue };
+        let Some([there, back]) = counts.map(|(there, back)| [there as i64, back as i64]) else {
+            continue;
+        };
         open += there - back;
         (least, most) = (open.min(least), open.max(most));
         squares += (there - back) * (there - back);

@@ -1,25 +1,29 @@
-//! From logs to messages: reconciliation (WAP5 section 4) turns what every process saw of its own sockets into one
-//! trace of messages, each with the time at both ends.
+//! From logs to messages: reconciliation (WAP5 section 4) turns what every process saw of its own
+//! sockets into one trace of messages, each with the time at both ends.
 //!
-//! The way of the data, one concern a file. The logs are read twice, on all processors, as there may be more calls
-//! than memory holds:
+//! The way of the data, one concern a file. The logs are read twice, on all processors, as there
+//! may be more calls than memory holds:
 //!
-//! 1. for what there is: processes, flows with their totals, names (`survey`, `read_logs`, `capture`). The flows of
-//!    all processes that hold one kernel socket become one (`socket`), and the two ends of each connection find each
-//!    other (`connections`, `pairing`, `unix_sockets`), where their names differ by what they share ([`translation`],
-//!    `half_flows`, `chosen`, `beginnings`, `translated`);
-//! 2. for the calls (`second_reading`, and `positions` where a log has forgotten some), which are dealt into partitions (`deal`), in memory or in temporary files
-//!    ([`message_trace::spill`]): those of one connection, or of one content of datagrams, meet in one.
+//! 1. for what there is: processes, flows with their totals, names (`survey`, `read_logs`,
+//!    `capture`). The flows of all processes that hold one kernel socket become one (`socket`), and
+//!    the two ends of each connection find each other (`connections`, `pairing`, `unix_sockets`),
+//!    where their names differ by what they share ([`translation`], `half_flows`, `chosen`,
+//!    `beginnings`, `translated`);
+//! 2. for the calls (`second_reading`, and `positions` where a log has forgotten some), which are
+//!    dealt into partitions (`deal`), in memory or in temporary files ([`message_trace::spill`]):
+//!    those of one connection, or of one content of datagrams, meet in one.
 //!
-//! Tables of which there is a row for each flow, socket, name or connection are in files where they are large, too (`column`,
-//! `numbered`, `places`, `tables`, `mapping`).
+//! Tables of which there is a row for each flow, socket, name or connection are in files where they
+//! are large, too (`column`, `numbered`, `places`, `tables`, `mapping`).
 //!
-//! Then each partition is matched apart from the others: streams by byte ([`streams`], `stream_flows`) and made fat
-//! ([`fat`]), a connection with very many calls from files (`ways`, `sorted`), datagrams by checksum (`datagram_match`, [`datagrams`]) and then grouped into flows (`datagram_flows`).
-//! The messages (`rows`, `row_sink`) get the times of the common clock, are sorted, with those that were imported as such (`imported`), and written (`timeline`). The public modules
-//! are the steps by key: pure functions of the calls of one stream direction, one flow or one datagram key. What
-//! could not be matched is counted by cause in the [`Reconciliation`]. [`blind_spots`] lists whom the logs mention and
-//! who has none.
+//! Then each partition is matched apart from the others: streams by byte ([`streams`],
+//! `stream_flows`) and made fat ([`fat`]), a connection with very many calls from files (`ways`,
+//! `sorted`), datagrams by checksum (`datagram_match`, [`datagrams`]) and then grouped into flows
+//! (`datagram_flows`). The messages (`rows`, `row_sink`) get the times of the common clock, are
+//! sorted, with those that were imported as such (`imported`), and written (`timeline`). The public
+//! modules are the steps by key: pure functions of the calls of one stream direction, one flow or
+//! one datagram key. What could not be matched is counted by cause in the [`Reconciliation`].
+//! [`blind_spots`] lists whom the logs mention and who has none.
 
 mod addresses;
 mod ancestors;
@@ -105,5 +109,6 @@ pub use holes::Hole;
 pub use options::Options;
 pub use pipeline::reconcile;
 pub use reconciliation::{
-    Counts, DamagedLog, Datagrams, Internal, Reconciliation, StreamBytes, TranslatedEnd, Translation,
+    Counts, DamagedLog, Datagrams, Internal, Reconciliation, StreamBytes, TranslatedEnd,
+    Translation,
 };

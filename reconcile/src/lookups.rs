@@ -1,7 +1,8 @@
-//! Lookups of names (`getaddrinfo` and its like), whose datagrams libc sends past every function that the library
-//! stands in for. The log says which thread was held up there and how long, so each becomes a request to the
-//! host's *name lookup* and an answer from it. Where the name server was recorded, it saw the datagrams come from an
-//! address of the host and from no socket that is in a log: these are the name lookup's too.
+//! Lookups of names (`getaddrinfo` and its like), whose datagrams libc sends past every function
+//! that the library stands in for. The log says which thread was held up there and how long, so
+//! each becomes a request to the host's *name lookup* and an answer from it. Where the name server
+//! was recorded, it saw the datagrams come from an address of the host and from no socket that is
+//! in a log: these are the name lookup's too.
 //!
 //! ```text
 //! caller            ├── getaddrinfo ──────────────┤
@@ -18,11 +19,11 @@ use crate::imported::ImportedRow;
 use crate::output::Output;
 use crate::rows::{NIL, NO_THREAD, Place, Row, Slot};
 
-/// Lookups that took less, in nanoseconds, asked nobody who would be worth a hop: what
-/// `/etc/hosts` has takes some 60 µs, and the first of a process, which loads libraries for it, 200 to 400.
+/// Lookups that took less, in nanoseconds, asked nobody who would be worth a hop: what `/etc/hosts`
+/// has takes some 60 µs, and the first of a process, which loads libraries for it, 200 to 400.
 const SHORTEST: i64 = 500_000;
-/// How long before or after a lookup a name server may see its datagram, in nanoseconds: the clocks of two hosts are
-/// not the same yet.
+/// How long before or after a lookup a name server may see its datagram, in nanoseconds: the clocks
+/// of two hosts are not the same yet.
 const SLACK: i64 = 20_000_000;
 
 /// A call of libc's that looks a name up, as its log has it: in ticks.
@@ -37,7 +38,9 @@ pub(crate) struct Lookup {
 impl Lookup {
     /// Whether `api` looks names up.
     pub(crate) fn is_made_by(api: Api) -> bool {
-        use Api::{GetAddrInfo, GetHostByAddr, GetHostByName, GetNameInfo, ResQuery, ResQueryDomain};
+        use Api::{
+            GetAddrInfo, GetHostByAddr, GetHostByName, GetNameInfo, ResQuery, ResQueryDomain,
+        };
         use Api::{ResSearch, ResSend};
         matches!(
             api,
@@ -79,7 +82,8 @@ impl Lookups {
         let mut lookups = Lookups::default();
         for (place, lookup) in &capture.lookups {
             let at = *place as usize;
-            let (Some(process), Some(log)) = (capture.processes.get(at), capture.logs.get(at)) else {
+            let (Some(process), Some(log)) = (capture.processes.get(at), capture.logs.get(at))
+            else {
                 continue;
             };
             let begin = log.clock.realtime(lookup.begin);
@@ -87,8 +91,15 @@ impl Lookups {
             if end.saturating_sub(begin) < SHORTEST {
                 continue;
             }
-            lookups.all.push(Timed { process: *place, tid: lookup.tid, api: lookup.api, begin, end });
-            let (_, times) = lookups.of_machine.entry(process.machine).or_insert((process.host, Vec::new()));
+            lookups.all.push(Timed {
+                process: *place,
+                tid: lookup.tid,
+                api: lookup.api,
+                begin,
+                end,
+            });
+            let (_, times) =
+                lookups.of_machine.entry(process.machine).or_insert((process.host, Vec::new()));
             times.push((begin, end));
             lookups.longest = lookups.longest.max(end - begin);
         }
@@ -101,12 +112,16 @@ impl Lookups {
         let (host, times) = self.of_machine.get(&machine)?;
         let earliest = time.saturating_sub(self.longest + SLACK);
         let first = times.partition_point(|(begin, _)| *begin < earliest);
-        let begun = times.get(first..)?.iter().take_while(|(begin, _)| *begin <= time.saturating_add(SLACK));
+        let begun = times
+            .get(first..)?
+            .iter()
+            .take_while(|(begin, _)| *begin <= time.saturating_add(SLACK));
         let mut begun = begun;
         begun.any(|(_, end)| time <= end.saturating_add(SLACK)).then_some(*host)
     }
 
-    /// Hands the two messages of each lookup to `row`, and returns how many there are. The calls of a thread are one flow.
+    /// Hands the two messages of each lookup to `row`, and returns how many there are. The calls of
+    /// a thread are one flow.
     pub(crate) fn rows(
         &self,
         output: &mut Output<'_>,
@@ -128,7 +143,11 @@ impl Lookups {
             let sent = [lookup.begin, lookup.begin, NIL, NIL];
             let received = [NIL, NIL, lookup.end, lookup.end];
             for (times, side) in [(sent, 0), (received, 1)] {
-                row(ImportedRow { row: message(lookup, times, side, slot), common: [NIL; 2], call: 0 })?;
+                row(ImportedRow {
+                    row: message(lookup, times, side, slot),
+                    common: [NIL; 2],
+                    call: 0,
+                })?;
             }
         }
         Ok(2 * self.all.len() as u64)

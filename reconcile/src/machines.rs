@@ -1,5 +1,6 @@
-//! Where a log's process ran: its host, the kernel, and the machine, which is a network namespace of a kernel. One place for
-//! it, because loopback addresses, process ids and paths mean something only within one of these.
+//! Where a log's process ran: its host, the kernel, and the machine, which is a network namespace
+//! of a kernel. One place for it, because loopback addresses, process ids and paths mean something
+//! only within one of these.
 
 use std::borrow::Cow;
 use std::io;
@@ -30,10 +31,12 @@ pub(crate) struct Machines {
     senders: FxHashMap<PathBuf, Sender>,
 }
 
-/// Who sent a log to a collector: the names of the key that was shown. `None`: nobody, as it was recorded here.
+/// Who sent a log to a collector: the names of the key that was shown. `None`: nobody, as it was
+/// recorded here.
 ///
-/// What a sender says of its kernel is believed of its own logs only. Else a host could say that it is a process of another's
-/// machine, and be taken for the other end of what goes on within that, and for another reader of its clock.
+/// What a sender says of its kernel is believed of its own logs only. Else a host could say that it
+/// is a process of another's machine, and be taken for the other end of what goes on within that,
+/// and for another reader of its clock.
 type Sender = Option<String>;
 
 impl Machines {
@@ -79,8 +82,9 @@ impl Machines {
     }
 }
 
-/// Puts processes whose log does not say where they ran (packets and strace tell nothing of the machine) on the machine that
-/// the others of their host are on, with its loopback addresses, where that is one.
+/// Puts processes whose log does not say where they ran (packets and strace tell nothing of the
+/// machine) on the machine that the others of their host are on, with its loopback addresses, where
+/// that is one.
 pub(crate) fn settle(homes: &mut [Home]) {
     let mut known: FxHashMap<u32, Option<Home>> = FxHashMap::default();
     for home in homes.iter().filter(|home| home.told) {
@@ -96,7 +100,8 @@ pub(crate) fn settle(homes: &mut [Home]) {
     }
 }
 
-/// The name of the host. The log's directory is named after it as well and stands in where the header has no name.
+/// The name of the host. The log's directory is named after it as well and stands in where the
+/// header has no name.
 pub(crate) fn host_name<'a>(header: &'a Header, path: &'a Path) -> Cow<'a, str> {
     if header.host.is_empty() {
         return path.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();

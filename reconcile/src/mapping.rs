@@ -1,7 +1,8 @@
-//! A temporary file without a name, mapped into memory: what is in it is there like in any memory, and takes none of
-//! the process's own once its pages are given back.
+//! A temporary file without a name, mapped into memory: what is in it is there like in any memory,
+//! and takes none of the process's own once its pages are given back.
 //!
-//! Its room is reserved on the disk before it is used, so that a full disk is an error here and not a signal later.
+//! Its room is reserved on the disk before it is used, so that a full disk is an error here and not
+//! a signal later.
 
 use std::fs::File;
 use std::io;
@@ -26,9 +27,9 @@ impl Region {
     /// Gives its pages back; they come again when they are looked at. It must be mapped.
     pub(crate) fn give_back(&self) {
         let address = ptr::with_exposed_provenance_mut(self.address);
-        // SAFETY: it is a shared mapping of a file, whose pages keep in the file what was written to them, so nothing that
-        // anybody sees there changes.
-        // That fails only where memory is locked, and then it is not to be given back.
+        // SAFETY: it is a shared mapping of a file, whose pages keep in the file what was written
+        // to them, so nothing that anybody sees there changes. That fails only where memory is
+        // locked, and then it is not to be given back.
         let _ = unsafe { rustix::mm::madvise(address, self.bytes, Advice::LinuxDontNeed) };
     }
 }
@@ -47,8 +48,8 @@ unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// Maps the first `bytes` bytes of `file`, which was just made and has no name. They are reserved and zero where
-    /// nobody has written yet.
+    /// Maps the first `bytes` bytes of `file`, which was just made and has no name. They are
+    /// reserved and zero where nobody has written yet.
     pub(crate) fn new(file: File, bytes: usize) -> io::Result<Mapping> {
         reserve(&file, 0, bytes as u64)?;
         let start = map(&file, bytes)?;
@@ -81,8 +82,8 @@ impl Mapping {
         let bytes = std::mem::take(&mut self.bytes);
         let start = std::mem::replace(&mut self.start, NonNull::dangling());
         if bytes > 0 {
-            // SAFETY: it was mapped with that length, and who has borrowed from it has borrowed `self`.
-            // Of a mapping that is one this does not fail.
+            // SAFETY: it was mapped with that length, and who has borrowed from it has borrowed
+            // `self`. Of a mapping that is one this does not fail.
             let _ = unsafe { rustix::mm::munmap(start.as_ptr().cast(), bytes) };
         }
     }
@@ -112,8 +113,9 @@ fn reserve(file: &File, from: u64, to: u64) -> io::Result<()> {
 
 fn map(file: &File, bytes: usize) -> io::Result<NonNull<u8>> {
     let protection = ProtFlags::READ | ProtFlags::WRITE;
-    // SAFETY: the kernel chooses a place where nothing is. The file has so many bytes and no name, and is not made shorter, so
-    // that they are there as long as they are mapped.
-    let start = unsafe { rustix::mm::mmap(ptr::null_mut(), bytes, protection, MapFlags::SHARED, file, 0)? };
+    // SAFETY: the kernel chooses a place where nothing is. The file has so many bytes and no name,
+    // and is not made shorter, so that they are there as long as they are mapped.
+    let start =
+        unsafe { rustix::mm::mmap(ptr::null_mut(), bytes, protection, MapFlags::SHARED, file, 0)? };
     NonNull::new(start.cast()).ok_or_else(|| io::Error::other("mapped at address 0"))
 }

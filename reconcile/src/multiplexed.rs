@@ -11,8 +11,8 @@
 //! Where few calls are open together, or an answer is sometimes one piece and sometimes two, the
 //! balance tells too little. But a request may be on its way while an answer to another one comes
 //! from there. Where the sides take turns no messages cross but the pieces of large bodies, so of
-//! small ones a few that cross are enough. Where requests are seldom sent together, their sizes tell
-//! it ([`pipelined`]).
+//! small ones a few that cross are enough. Where requests are seldom sent together, their sizes
+//! tell it ([`pipelined`]).
 //!
 //! On a connection with few turns the change in many of them is hardly known. Where messages have
 //! few sizes, these tell more ([`kept`]).
@@ -131,7 +131,8 @@ pub(crate) fn judge(
             if kept::is_kept(&turns, &units) {
                 return Some(Multiplexed { is_border: is_each, units });
             }
-            return pipelined::is_pipelined(&turns, &units).then_some(Multiplexed { is_border, units });
+            return pipelined::is_pipelined(&turns, &units)
+                .then_some(Multiplexed { is_border, units });
         }
     };
     Some(Multiplexed { is_border, units: units() })
@@ -154,8 +155,9 @@ impl Crossings {
         self.bytes[direction] += part.bytes;
         self.is_counted &= !is_turn;
         let Some(before) = before else { return };
-        let is_own =
-            |direction: usize, part: &Part| OWN * part.bytes * self.parts[direction] < self.bytes[direction];
+        let is_own = |direction: usize, part: &Part| {
+            OWN * part.bytes * self.parts[direction] < self.bytes[direction]
+        };
         // By the clock of the side that answers: it sent the one before the other had come.
         let times = part.sent.zip(before.received);
         let crosses = times.is_some_and(|(sent, received)| sent.first < received.first);
@@ -167,7 +169,10 @@ impl Crossings {
 
     fn are_many(&self, turns: u64) -> bool {
         let is_small = |side: usize| self.bytes[side] <= SMALL * self.parts[side];
-        self.turns >= CROSSINGS && self.turns * CROSSING_SELDOM >= turns && is_small(0) && is_small(1)
+        self.turns >= CROSSINGS
+            && self.turns * CROSSING_SELDOM >= turns
+            && is_small(0)
+            && is_small(1)
     }
 }
 
@@ -283,7 +288,8 @@ mod tests {
 
     /// Numbers below `most` that look random.
     fn random(state: &mut u64, most: u64) -> u64 {
-        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        *state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (*state >> 33) % most
     }
 
@@ -320,7 +326,8 @@ mod tests {
     }
 
     fn is_multiplexed([there, back]: [Vec<Part>; 2]) -> bool {
-        let both = [0, 1].map(|end| judge(there.iter().copied(), back.iter().copied(), end).is_some());
+        let both =
+            [0, 1].map(|end| judge(there.iter().copied(), back.iter().copied(), end).is_some());
         assert_eq!(both[0], both[1], "what is received at once looks the same from both ends");
         both[0]
     }
@@ -423,7 +430,8 @@ mod tests {
         for turn in 0..1_000 {
             // The last answer is longer, so that sizes tell nothing.
             let mut add = |side: usize, at: i64, takes: i64| {
-                let [sent, received] = [at, at + takes].map(|at| Some(Seen::once(10 * MS * turn + at, 0, 1)));
+                let [sent, received] =
+                    [at, at + takes].map(|at| Some(Seen::once(10 * MS * turn + at, 0, 1)));
                 let bytes = bytes + u64::from(at == 3 * MS);
                 sides[side].push(Part { sent, received, bytes, ..part(0, true) });
             };
@@ -441,7 +449,8 @@ mod tests {
 
     #[test]
     fn small_messages_that_cross_are_of_calls_that_are_open_together() {
-        let is_seen = |[there, back]: [Vec<Part>; 2]| judge(there.into_iter(), back.into_iter(), 0).is_some();
+        let is_seen =
+            |[there, back]: [Vec<Part>; 2]| judge(there.into_iter(), back.into_iter(), 0).is_some();
         assert!(is_seen(crossing(100, 20, MS / 10)));
         assert!(!is_seen(crossing(100, 200, MS / 10)), "too seldom");
         assert!(!is_seen(crossing(10_000, 20, MS / 10)), "bodies");

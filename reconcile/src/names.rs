@@ -1,6 +1,7 @@
 //! Names of sockets, kept once each, and what follows from a name alone.
 //!
-//! There may be as many as there are connections, so those of IP take some bytes in a table; others are few.
+//! There may be as many as there are connections, so those of IP take some bytes in a table; others
+//! are few.
 
 use std::hash::BuildHasher;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -64,8 +65,9 @@ impl<'a> Sought<'a> {
 
     fn hash(&self) -> u64 {
         match self {
-            // Addresses and ports mostly come in some order, so neighbours have places side by side: then few pages of the
-            // table are looked at at a time. No two of such a block have the same place.
+            // Addresses and ports mostly come in some order, so neighbours have places side by
+            // side: then few pages of the table are looked at at a time. No two of such a block
+            // have the same place.
             Sought::V4(ip, port) => {
                 let (ip, port) = (ip.to_bits(), *port);
                 let within = u64::from(ip & 3) << 4 | u64::from(port & 15);
@@ -89,7 +91,8 @@ impl Names {
 
     pub(crate) fn intern(&mut self, name: SocketName) -> Result<NameId, Error> {
         let mut ids = std::mem::take(&mut self.ids);
-        let hash = |id| self.row(id).and_then(|row| self.sought(row)).map_or(0, |sought| sought.hash());
+        let hash =
+            |id| self.row(id).and_then(|row| self.sought(row)).map_or(0, |sought| sought.hash());
         ids.make_room(self.rows.len(), hash)?;
         self.ids = ids;
         let sought = Sought::of(&name);
@@ -129,7 +132,8 @@ impl Names {
         match *sought {
             Sought::V4(ip, port) => row == Row { kind: Kind::V4, port, value: ip.to_bits() },
             Sought::V6(ip, port) => {
-                (row.kind, row.port) == (Kind::V6, port) && self.v6.get(row.value as usize) == Some(&ip)
+                (row.kind, row.port) == (Kind::V6, port)
+                    && self.v6.get(row.value as usize) == Some(&ip)
             }
             Sought::Other(name) => self.other(row) == Some(name),
         }
@@ -162,9 +166,9 @@ impl Names {
 
     /// The names alone, in the order of their places.
     pub(crate) fn values(&self) -> impl Iterator<Item = SocketName> {
-        self.rows
-            .iter()
-            .filter_map(|row| self.address(*row).map(SocketName::Inet).or_else(|| self.other(*row).cloned()))
+        self.rows.iter().filter_map(|row| {
+            self.address(*row).map(SocketName::Inet).or_else(|| self.other(*row).cloned())
+        })
     }
 
     /// The place of `name`, where it is known.
@@ -193,8 +197,8 @@ impl Names {
         name.filter(|name| matches!(name, SocketName::Path(_) | SocketName::Abstract(_)))
     }
 
-    /// A number for a unix socket's name in the place where it means that socket: a path's is the kernel's, an
-    /// abstract name's is the machine's. Below 2^62.
+    /// A number for a unix socket's name in the place where it means that socket: a path's is the
+    /// kernel's, an abstract name's is the machine's. Below 2^62.
     pub(crate) fn path_place(&self, id: NameId, kernel: u32, machine: u32) -> Option<u64> {
         let (kind, owner) = match self.unix(id)? {
             SocketName::Path(_) => (0, kernel),
@@ -203,8 +207,8 @@ impl Names {
         Some(kind << 61 | u64::from(owner & 0x1fff_ffff) << 32 | u64::from(id))
     }
 
-    /// Whether the name says nothing about which machine it is on: loopback addresses and unix names are each
-    /// machine's own.
+    /// Whether the name says nothing about which machine it is on: loopback addresses and unix
+    /// names are each machine's own.
     pub(crate) fn is_of_its_machine(&self, id: NameId) -> bool {
         self.inet(id).is_none_or(|address| address.ip().is_loopback())
     }
@@ -254,12 +258,15 @@ mod tests {
                 .map(|number| match number % 8 {
                     0 => SocketName::Path(format!("/{number}")),
                     1 => SocketName::Abstract(format!("/{}", number - 1)),
-                    2 => {
-                        SocketName::Inet(SocketAddr::new(Ipv6Addr::from_bits(u128::from(number)).into(), 80))
-                    }
+                    2 => SocketName::Inet(SocketAddr::new(
+                        Ipv6Addr::from_bits(u128::from(number)).into(),
+                        80,
+                    )),
                     3 => SocketName::Other(number as u16),
                     4 => SocketName::Inet(SocketAddr::new(Ipv4Addr::from_bits(number).into(), 80)),
-                    _ => SocketName::Inet(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), number as u16)),
+                    _ => {
+                        SocketName::Inet(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), number as u16))
+                    }
                 })
                 .collect();
             for _ in 0..2 {
@@ -280,7 +287,11 @@ mod tests {
                 assert_eq!(names.is_endpoint(id), unix || address.is_some());
             }
             assert_eq!(names.find(&SocketName::Path("/none".to_owned())), None);
-            assert!(names.inet(NO_NAME).is_none() && !names.has(NO_NAME) && names.is_of_its_machine(NO_NAME));
+            assert!(
+                names.inet(NO_NAME).is_none()
+                    && !names.has(NO_NAME)
+                    && names.is_of_its_machine(NO_NAME)
+            );
         }
     }
 }

@@ -28,12 +28,17 @@ impl Namespaces {
         number
     }
 
-    /// The machine that each is, by its number: the one on which most of its sockets were made, or else a new one, from
-    /// `free` on. No two are the same.
+    /// The machine that each is, by its number: the one on which most of its sockets were made, or
+    /// else a new one, from `free` on. No two are the same.
     pub(crate) fn machines(&self, free: u32) -> Vec<u32> {
-        let mut made: Vec<(u64, u32, u32)> =
-            self.made.iter().map(|((machine, number), count)| (*count, *machine, *number)).collect();
-        made.sort_unstable_by_key(|(count, machine, number)| (std::cmp::Reverse(*count), *machine, *number));
+        let mut made: Vec<(u64, u32, u32)> = self
+            .made
+            .iter()
+            .map(|((machine, number), count)| (*count, *machine, *number))
+            .collect();
+        made.sort_unstable_by_key(|(count, machine, number)| {
+            (std::cmp::Reverse(*count), *machine, *number)
+        });
         let mut machines: Vec<Option<u32>> = vec![None; self.numbers.len()];
         let mut taken = rustc_hash::FxHashSet::default();
         for (_, machine, number) in made {

@@ -1,5 +1,6 @@
-//! Different values numbered in the order in which they came, however many there are: in columns. Values mostly come in some
-//! order, so those that follow each other have places side by side, and few pages of the table are looked at at a time.
+//! Different values numbered in the order in which they came, however many there are: in columns.
+//! Values mostly come in some order, so those that follow each other have places side by side, and
+//! few pages of the table are looked at at a time.
 
 use std::hash::BuildHasher;
 
@@ -15,7 +16,8 @@ const TOGETHER: u32 = 6;
 
 /// Where values are on a line.
 pub(crate) trait OnLine {
-    /// A place on it, which others may share: values that mostly come one after the other are beside each other.
+    /// A place on it, which others may share: values that mostly come one after the other are
+    /// beside each other.
     fn at(&self) -> u64;
 }
 

@@ -1,5 +1,6 @@
-//! What the messages' slots refer to: flows get their numbers, ends their endpoints, and untraced peers their nodes.
-//! It goes flow by flow, in the order of their numbers, so that equal input gives equal numbers.
+//! What the messages' slots refer to: flows get their numbers, ends their endpoints, and untraced
+//! peers their nodes. It goes flow by flow, in the order of their numbers, so that equal input
+//! gives equal numbers.
 
 use std::fmt;
 
@@ -178,8 +179,10 @@ impl<'a> Output<'a> {
     }
 
     fn places(&mut self, connection: &Connection) -> Result<[Place; 2], Error> {
-        let local = |place: u32| self.sockets.get(place as usize).map_or(NO_NAME, |socket| socket.local);
-        let peer = |place: u32| self.sockets.get(place as usize).map_or(NO_NAME, |socket| socket.peer);
+        let local =
+            |place: u32| self.sockets.get(place as usize).map_or(NO_NAME, |socket| socket.local);
+        let peer =
+            |place: u32| self.sockets.get(place as usize).map_or(NO_NAME, |socket| socket.peer);
         Ok(match (connection.connecting, connection.accepting) {
             (NONE, only) => {
                 let (name, own) = (peer(only), local(only));
@@ -196,8 +199,8 @@ impl<'a> Output<'a> {
         })
     }
 
-    /// Adds the flows and slots of datagrams, flow by flow in the order of their beginnings; where the slots of each partition
-    /// begin.
+    /// Adds the flows and slots of datagrams, flow by flow in the order of their beginnings; where
+    /// the slots of each partition begin.
     pub(crate) fn datagrams(
         &mut self,
         mut all: AllFlows,
@@ -235,7 +238,9 @@ impl<'a> Output<'a> {
 
     /// The host whose name lookup a flow of datagrams comes from, if it is one.
     fn asker(&self, flow: &DatagramFlow, lookups: &Lookups, addresses: &Addresses) -> Option<u32> {
-        let (End::Untraced { name, of }, Protocol::Udp) = (flow.ends[0], flow.protocol) else { return None };
+        let (End::Untraced { name, of }, Protocol::Udp) = (flow.ends[0], flow.protocol) else {
+            return None;
+        };
         let ip = self.capture.names.inet(name)?.ip();
         let machine = match addresses.machines(ip) {
             [only] => *only,
@@ -259,7 +264,8 @@ impl<'a> Output<'a> {
         Ok((self.capture.processes.len() + number as usize) as NodeId)
     }
 
-    /// The end that is the socket number `place`, under the name `name` (its own, or as its peer sees it).
+    /// The end that is the socket number `place`, under the name `name` (its own, or as its peer
+    /// sees it).
     fn traced(&mut self, place: u32, name: NameId) -> Result<Place, Error> {
         let socket = &self.sockets[place as usize];
         let endpoint = match self.named(name) {
@@ -269,16 +275,17 @@ impl<'a> Output<'a> {
         Ok(Place { node: socket.owner as NodeId, endpoint })
     }
 
-    /// The untraced end of a flow whose traced end is the socket number `place`, under the name `name` as that end
-    /// sees it. A `client` is the side that connected.
+    /// The untraced end of a flow whose traced end is the socket number `place`, under the name
+    /// `name` as that end sees it. A `client` is the side that connected.
     fn untraced(&mut self, place: u32, name: NameId, client: bool) -> Result<Place, Error> {
         let (socket, names) = (&self.sockets[place as usize], &self.capture.names);
         let machine = if names.is_of_its_machine(name) { socket.machine } else { u32::MAX };
         let (peer, endpoint) = match self.named(name) {
             Some(endpoint) => (Peer::Named(name, machine), endpoint),
-            None if socket.peer_pid != 0 => {
-                (Peer::Process(socket.peer_pid, socket.machine), self.other(Other::Process(socket.peer_pid))?)
-            }
+            None if socket.peer_pid != 0 => (
+                Peer::Process(socket.peer_pid, socket.machine),
+                self.other(Other::Process(socket.peer_pid))?,
+            ),
             None => (Peer::Of(place), self.other(Other::Peer(socket.pid, socket.number))?),
         };
         let number = self.untraced.number(peer)?;
@@ -354,9 +361,10 @@ impl<'a> Output<'a> {
                 Other::Process(pid) => write!(text, "unix:#{pid}"),
                 Other::Socket(pid, number) => write!(text, "unix:#{pid}/{number}"),
                 Other::Peer(pid, number) => write!(text, "unix:#{pid}/{number}/peer"),
-                Other::Text(place) => {
-                    self.texts.get(place as usize).map_or(Ok(()), |endpoint| write!(text, "{endpoint}"))
-                }
+                Other::Text(place) => self
+                    .texts
+                    .get(place as usize)
+                    .map_or(Ok(()), |endpoint| write!(text, "{endpoint}")),
             }),
             None => self.capture.names.endpoint(id).map(|endpoint| write!(text, "{endpoint}")),
         };

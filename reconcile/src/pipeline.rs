@@ -43,12 +43,12 @@ use crate::ways::Owners;
 /// So many imported messages are handed on at once.
 const BLOCK: usize = 64 << 10;
 
-/// Reads all logs and imports of `data`, and writes `messages.parquet`, `nodes.parquet`, `clocks.json` and
-/// `reconciliation.json`. Equal logs and imports give equal files.
+/// Reads all logs and imports of `data`, and writes `messages.parquet`, `nodes.parquet`,
+/// `clocks.json` and `reconciliation.json`. Equal logs and imports give equal files.
 ///
 /// # Errors
-/// When there is neither a log that can be read nor an import, or a file cannot be written. Damaged logs are no error: what is whole in
-/// them is used, and the rest counted.
+/// When there is neither a log that can be read nor an import, or a file cannot be written. Damaged
+/// logs are no error: what is whole in them is used, and the rest counted.
 pub fn reconcile(
     data: &DataDir,
     options: &Options,
@@ -74,13 +74,15 @@ pub fn reconcile(
     sockets.remove(&twice, &tables)?;
     let sockets = sockets;
     let listening = Listening::of(&capture, &sockets.all);
-    let fallbacks = datagram_names::fallbacks(&mut capture.names, &sockets.all, &listening.addresses)?;
+    let fallbacks =
+        datagram_names::fallbacks(&mut capture.names, &sockets.all, &listening.addresses)?;
     let capture = capture;
     let ambiguous = unix_sockets::ambiguous(&capture, &sockets.all)?;
     let first_calls = FirstCalls::read(&capture, &sockets, &ambiguous, threads, progress)?;
     let mut partner = connections::partners(&capture, &sockets.all, &listening, &first_calls)?;
     drop((first_calls, ambiguous));
-    let doubtful = translated::pair_up(&capture, &sockets, &mut partner, options, progress, &mut outcome)?;
+    let doubtful =
+        translated::pair_up(&capture, &sockets, &mut partner, options, progress, &mut outcome)?;
     let mut connections = connections::connections(&capture, &sockets.all, &partner, &listening)?;
     doubtful.mark(&mut connections);
     let (partner, connections) = (partner, connections);
@@ -101,7 +103,8 @@ pub fn reconcile(
     let Stores { transfers, datagrams } = stores;
 
     progress.step("matching streams", partitions.ranges.len() as u64);
-    // Samples hold what is least, in whatever order they were added, so each worker takes any of those at hand.
+    // Samples hold what is least, in whatever order they were added, so each worker takes any of
+    // those at hand.
     let samples = Pool::new(capture.hosts.len());
     let mut rows = Rows::new(&budget, directory);
     rows.grow(partitions.ranges.len());
@@ -119,16 +122,22 @@ pub fn reconcile(
         let range = partitions.ranges[piece].clone();
         let mut sink = rows.sink(piece);
         let calls = transfers.blocks(piece);
-        let matched = samples.with(|samples| matcher.partition(range, calls, samples, &mut sink))?;
+        let matched =
+            samples.with(|samples| matcher.partition(range, calls, samples, &mut sink))?;
         Ok((matched, sink.finish()?))
     };
-    parallel::in_order(threads, partitions.ranges.len(), work, |_, (matched, rows): (MatchedStreams, _)| {
-        progress.advance(1);
-        used.extend(matched.used);
-        outcome.absorb(matched.counts);
-        taken.push(rows);
-        Ok::<_, Error>(())
-    })?;
+    parallel::in_order(
+        threads,
+        partitions.ranges.len(),
+        work,
+        |_, (matched, rows): (MatchedStreams, _)| {
+            progress.advance(1);
+            used.extend(matched.used);
+            outcome.absorb(matched.counts);
+            taken.push(rows);
+            Ok::<_, Error>(())
+        },
+    )?;
     rows.add(0, taken);
 
     progress.step("matching datagrams", 2 * datagrams.partitions() as u64);
@@ -136,8 +145,10 @@ pub fn reconcile(
     let unchecked = outcome.datagrams.unchecked > 0;
     let late = (unchecked || outcome.datagrams.truncated > 0)
         .then(|| Store::<Datagram>::new(&budget, directory, datagrams.partitions()));
-    let udp_is_left = options.translation.is_some() && datagram_translation::is_possible(&sockets.all);
-    let astray = udp_is_left.then(|| Store::<Datagram>::new(&budget, directory, datagrams.partitions()));
+    let udp_is_left =
+        options.translation.is_some() && datagram_translation::is_possible(&sockets.all);
+    let astray =
+        udp_is_left.then(|| Store::<Datagram>::new(&budget, directory, datagrams.partitions()));
     let matcher = DatagramMatcher {
         reach,
         receivers: Receivers::of(reach),
@@ -174,7 +185,9 @@ pub fn reconcile(
         let first = 2 * datagrams.partitions();
         let both = Store::<Datagram>::new(&budget, directory, astray.partitions());
         let mut hints = Hints::default();
-        let work = |piece: usize| Ok(matcher.hints([first + piece, piece], astray.blocks(piece), &both)?);
+        let work = |piece: usize| {
+            Ok(matcher.hints([first + piece, piece], astray.blocks(piece), &both)?)
+        };
         parallel::in_order(threads, astray.partitions(), work, |piece, (matched, found)| {
             hints.absorb(found);
             take(piece, matched)
@@ -197,13 +210,18 @@ pub fn reconcile(
         let matched = maker.partition(messages.blocks(piece), &mut sink)?;
         Ok((matched, sink.finish()?))
     };
-    parallel::in_order(threads, messages.partitions(), work, |_, (matched, rows): (MatchedFlows, _)| {
-        progress.advance(1);
-        outcome.absorb(matched.counts);
-        flows.add(&matched.flows, &matched.slots)?;
-        taken.push(rows);
-        Ok::<_, Error>(())
-    })?;
+    parallel::in_order(
+        threads,
+        messages.partitions(),
+        work,
+        |_, (matched, rows): (MatchedFlows, _)| {
+            progress.advance(1);
+            outcome.absorb(matched.counts);
+            flows.add(&matched.flows, &matched.slots)?;
+            taken.push(rows);
+            Ok::<_, Error>(())
+        },
+    )?;
     rows.add(first, taken);
 
     outcome.translations.extend(translations.translations(&capture, &views, &translated));
@@ -254,7 +272,8 @@ pub fn reconcile(
     let clocks = host_facts::clocks(&capture, &hosts, &samples, &hints, progress);
     let common = Common { clocks: &clocks, hosts: &host_of };
     Nodes::write_each(&data.nodes(), output.nodes())?;
-    let writing = Writing { output: &output, common: &common, calls: calls.as_ref(), threads, progress };
+    let writing =
+        Writing { output: &output, common: &common, calls: calls.as_ref(), threads, progress };
     rows.write(&data.messages(), &writing)?;
     host_facts::as_set(&clocks, &capture, &hosts).write(&data.clocks())?;
     outcome.write(data)?;
@@ -268,7 +287,10 @@ fn something(data: &DataDir, capture: &Capture, outcome: &Reconciliation) -> Res
     }
     if capture.processes.is_empty() {
         let first = outcome.damaged.first().and_then(|log| log.what.first());
-        return Err(Error::NothingReadable { logs: outcome.logs, first: first.cloned().unwrap_or_default() });
+        return Err(Error::NothingReadable {
+            logs: outcome.logs,
+            first: first.cloned().unwrap_or_default(),
+        });
     }
     Ok(())
 }

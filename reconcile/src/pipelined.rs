@@ -3,9 +3,10 @@
 //! it last looked, has mostly one call open. So its connection looks as if the sides took turns, in
 //! some of which the request and the answer are longer than usual.
 //!
-//! What tells it is that both are longer by whole messages, and by as many ([`is_pipelined`]): where a
-//! request is as long as three usual ones, the answer is as long as three usual ones, too. Where
-//! calls have several sizes, a request that is as long as two others has an answer of its own size.
+//! What tells it is that both are longer by whole messages, and by as many ([`is_pipelined`]):
+//! where a request is as long as three usual ones, the answer is as long as three usual ones, too.
+//! Where calls have several sizes, a request that is as long as two others has an answer of its own
+//! size.
 
 use crate::units::{MOST_MESSAGES, Units};
 
@@ -33,7 +34,9 @@ impl Turns {
 
     /// The next part of the latest turn.
     pub(crate) fn add(&mut self, bytes: u64) {
-        let (Some(turn), Some(parts)) = (self.bytes.last_mut(), self.parts.last_mut()) else { return };
+        let (Some(turn), Some(parts)) = (self.bytes.last_mut(), self.parts.last_mut()) else {
+            return;
+        };
         *turn += bytes;
         if let Some(free) = parts.iter_mut().find(|part| **part == 0) {
             *free = bytes;
@@ -57,7 +60,9 @@ pub(crate) fn is_pipelined(turns: &[Turns; 2], units: &[Units; 2]) -> bool {
     let (mut several, mut equal, mut apart) = (0, 0, 0);
     for (turn, sizes) in turns[0].bytes.iter().zip(&turns[1].bytes).enumerate() {
         let counts = units[0].count(*sizes.0).zip(units[1].count(*sizes.1));
-        let Some((there, back)) = counts.filter(|(there, back)| there.max(back) > &1) else { continue };
+        let Some((there, back)) = counts.filter(|(there, back)| there.max(back) > &1) else {
+            continue;
+        };
         several += 1;
         equal += usize::from(there == back);
         let is_apart = (0..2).any(|side| turns[side].is_apart(turn, &units[side]));

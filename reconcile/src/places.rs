@@ -1,5 +1,6 @@
-//! A hash table of numbers in a column: where it is by hash, the number of something that is kept elsewhere. Numbers are put in the
-//! first free place from their own on, and at least half of the places are free.
+//! A hash table of numbers in a column: where it is by hash, the number of something that is kept
+//! elsewhere. Numbers are put in the first free place from their own on, and at least half of the
+//! places are free.
 
 use message_trace::Error;
 
@@ -27,8 +28,13 @@ impl Places {
         Places { tables: tables.clone(), numbers: Column::new(tables) }
     }
 
-    /// Sees to it that there is room for one more than the numbers below `count`, of which each has that `hash`.
-    pub(crate) fn make_room(&mut self, count: usize, hash: impl Fn(u32) -> u64) -> Result<(), Error> {
+    /// Sees to it that there is room for one more than the numbers below `count`, of which each has
+    /// that `hash`.
+    pub(crate) fn make_room(
+        &mut self,
+        count: usize,
+        hash: impl Fn(u32) -> u64,
+    ) -> Result<(), Error> {
         if self.numbers.len() > 2 * count {
             return Ok(());
         }
@@ -43,8 +49,8 @@ impl Places {
         Ok(())
     }
 
-    /// The number with that `hash` of which `is` holds or, where there is none, the place that is free for it; that is there after
-    /// [`Places::make_room`].
+    /// The number with that `hash` of which `is` holds or, where there is none, the place that is
+    /// free for it; that is there after [`Places::make_room`].
     pub(crate) fn find(&self, hash: u64, is: impl Fn(u32) -> bool) -> Result<u32, Option<Free>> {
         let count = self.numbers.len();
         let first = hash as usize & count.wrapping_sub(1);

@@ -1,8 +1,10 @@
-//! Where in its stream each transfer lies, in a log that keeps the newest and has forgotten what was before.
+//! Where in its stream each transfer lies, in a log that keeps the newest and has forgotten what
+//! was before.
 //!
-//! Such a log has a position before the first transfer of each direction of a flow in a chunk, and again where another
-//! chunk came in between; a transfer without one begins where the one before it in the chunk ended, or is the stream's
-//! first. Between the transfers that are left there are gaps, and these are what matching has to step over.
+//! Such a log has a position before the first transfer of each direction of a flow in a chunk, and
+//! again where another chunk came in between; a transfer without one begins where the one before it
+//! in the chunk ended, or is the stream's first. Between the transfers that are left there are
+//! gaps, and these are what matching has to step over.
 
 use rustc_hash::FxHashMap;
 use socket_log::encode::Direction;
@@ -15,7 +17,8 @@ use crate::survey::LARGEST_TRANSFER;
 /// A flow of a log and a direction.
 type Way = (u32, Direction);
 
-/// How far each direction of each flow has come in the chunk that is being read; `None` where that is not known.
+/// How far each direction of each flow has come in the chunk that is being read; `None` where that
+/// is not known.
 #[derive(Debug, Default)]
 pub(crate) struct Positions(FxHashMap<Way, Option<u64>>);
 
@@ -59,7 +62,9 @@ impl Gaps {
         for chunk in log.chunks() {
             positions.next_chunk();
             chunk.for_each(|entry| match entry.record {
-                Record::Position { flow, direction, before } => positions.set(flow, direction, before),
+                Record::Position { flow, direction, before } => {
+                    positions.set(flow, direction, before)
+                }
                 Record::Transfer { direction, flow, bytes, .. } if bytes <= LARGEST_TRANSFER => {
                     if let Some(begin) = positions.moved(flow, direction, bytes) {
                         let pieces = pieces.entry((flow, direction)).or_default();
@@ -87,9 +92,12 @@ impl Gaps {
         gaps
     }
 
-    /// How many bytes are missing before the transfer that begins there; [`Transfer::UNKNOWN`] where nobody knows where that is.
+    /// How many bytes are missing before the transfer that begins there; [`Transfer::UNKNOWN`]
+    /// where nobody knows where that is.
     pub(crate) fn before(&self, flow: u32, direction: Direction, begin: Option<u64>) -> u64 {
-        begin.map_or(Transfer::UNKNOWN, |begin| self.0.get(&((flow, direction), begin)).copied().unwrap_or(0))
+        begin.map_or(Transfer::UNKNOWN, |begin| {
+            self.0.get(&((flow, direction), begin)).copied().unwrap_or(0)
+        })
     }
 }
 

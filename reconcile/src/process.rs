@@ -12,10 +12,12 @@ use crate::unit;
 pub(crate) struct Process {
     /// The host, by its place among the hosts.
     pub(crate) host: u32,
-    /// The kernel (one boot of one), by its place among the kernels. It owns the paths of unix sockets.
+    /// The kernel (one boot of one), by its place among the kernels. It owns the paths of unix
+    /// sockets.
     pub(crate) kernel: u32,
-    /// The machine (one network namespace of a kernel), by its place among the machines. It owns loopback
-    /// addresses and abstract unix names; its processes need not have one clock, as they may be of several hosts.
+    /// The machine (one network namespace of a kernel), by its place among the machines. It owns
+    /// loopback addresses and abstract unix names; its processes need not have one clock, as they
+    /// may be of several hosts.
     pub(crate) machine: u32,
     /// The kernel's id of its boot; 0 if unknown.
     pub(crate) boot: u128,
@@ -27,8 +29,9 @@ pub(crate) struct Process {
     pub(crate) node: Node,
 }
 
-/// The node of the process whose log begins with `header`. It has a name only where the log says what it is to
-/// be called; the others get theirs when all processes are known ([`crate::program_names`]).
+/// The node of the process whose log begins with `header`. It has a name only where the log says
+/// what it is to be called; the others get theirs when all processes are known
+/// ([`crate::program_names`]).
 pub(crate) fn node(header: &Header, host: &str) -> Node {
     // Packets know of no processes: their log says what the node is to be called, and is of none.
     let of_packets = header.source == source::PACKETS;
@@ -47,14 +50,14 @@ pub(crate) fn node(header: &Header, host: &str) -> Node {
     }
 }
 
-/// A child's log begins at most so many nanoseconds before its parent notes that it started it, as the
-/// child may run first,
+/// A child's log begins at most so many nanoseconds before its parent notes that it started it, as
+/// the child may run first,
 const BEFORE: i64 = 10_000_000;
 /// and at most so many after it.
 const AFTER: i64 = 1_000_000_000;
 
-/// Lets processes begin when their parents started them, as far as these say so in `children`: by the
-/// place of the parent, the child's number, and when. A process has its log only when it runs.
+/// Lets processes begin when their parents started them, as far as these say so in `children`: by
+/// the place of the parent, the child's number, and when. A process has its log only when it runs.
 pub(crate) fn start_by_parents(processes: &mut [Process], children: &[(u32, u32, i64)]) {
     let mut by_number: FxHashMap<(u32, u32, u32), Vec<u32>> = FxHashMap::default();
     for (place, process) in (0..).zip(&*processes) {
@@ -92,8 +95,8 @@ pub(crate) mod tests {
     #[test]
     fn a_child_begins_when_its_parent_started_it() {
         const MS: i64 = 1_000_000;
-        // The second is the child, and the third what it became. The number came again much later, and
-        // with another parent.
+        // The second is the child, and the third what it became. The number came again much later,
+        // and with another parent.
         let mut processes = [
             process(10, 1, 0),
             process(20, 10, 105 * MS),
@@ -101,7 +104,10 @@ pub(crate) mod tests {
             process(20, 11, 103 * MS),
             process(20, 10, 5_000 * MS),
         ];
-        start_by_parents(&mut processes, &[(0, 20, 100 * MS), (0, 30, 100 * MS), (0, 20, 7_000 * MS)]);
+        start_by_parents(
+            &mut processes,
+            &[(0, 20, 100 * MS), (0, 30, 100 * MS), (0, 20, 7_000 * MS)],
+        );
         let starts = processes.map(|process| process.node.start.map(|start| start / MS));
         assert_eq!(starts, [Some(0), Some(100), Some(110), Some(103), Some(5_000)]);
     }
@@ -109,7 +115,8 @@ pub(crate) mod tests {
     #[test]
     fn a_child_that_ran_before_its_parent_noted_it_keeps_its_beginning() {
         const MS: i64 = 1_000_000;
-        let mut processes = [process(10, 1, 0), process(20, 10, 99 * MS), process(20, 10, 104 * MS)];
+        let mut processes =
+            [process(10, 1, 0), process(20, 10, 99 * MS), process(20, 10, 104 * MS)];
         start_by_parents(&mut processes, &[(0, 20, 100 * MS)]);
         let starts = processes.map(|process| process.node.start.map(|start| start / MS));
         assert_eq!(starts, [Some(0), Some(99), Some(104)]);

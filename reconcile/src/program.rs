@@ -1,16 +1,16 @@
-//! What people call a program: the name it was started by or, where that only runs other programs, the one
-//! of the program that it runs.
+//! What people call a program: the name it was started by or, where that only runs other programs,
+//! the one of the program that it runs.
 
 /// What the system says of a program, as far as it tells what to call it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Program {
     /// What people call it.
     pub(crate) name: String,
-    /// Which file it is, as it was given: the executable or, of an interpreter, the script, the archive, the
-    /// module or the class.
+    /// Which file it is, as it was given: the executable or, of an interpreter, the script, the
+    /// archive, the module or the class.
     pub(crate) file: String,
-    /// Whether the first argument is a title that the program gave itself, which has taken the place of the
-    /// arguments.
+    /// Whether the first argument is a title that the program gave itself, which has taken the
+    /// place of the arguments.
     pub(crate) is_titled: bool,
 }
 
@@ -36,15 +36,17 @@ impl Program {
     }
 }
 
-/// The program's name, by its executable and the first argument. One executable can be many programs, told apart
-/// by that argument (busybox; Debian's redis-server is redis-check-rdb); but programs also use it to show what they
-/// do ("nginx: master process", "[celeryd: worker] -active-"), behind a blank or a colon.
+/// The program's name, by its executable and the first argument. One executable can be many
+/// programs, told apart by that argument (busybox; Debian's redis-server is redis-check-rdb); but
+/// programs also use it to show what they do ("nginx: master process", "[celeryd: worker]
+/// -active-"), behind a blank or a colon.
 fn own_name<'a>(executable: &'a str, started_as: &'a str) -> &'a str {
     let file = base(executable);
     if base(started_as) == file {
         return file;
     }
-    let shown = started_as.trim_start_matches('[').split([' ', ':', ']']).next().unwrap_or_default();
+    let shown =
+        started_as.trim_start_matches('[').split([' ', ':', ']']).next().unwrap_or_default();
     // A login shell is started as "-bash".
     match base(shown.trim_start_matches('-')) {
         "" => file,
@@ -52,20 +54,23 @@ fn own_name<'a>(executable: &'a str, started_as: &'a str) -> &'a str {
     }
 }
 
-/// Whether the only argument is a title, as one has more words than a program's name. The executable's path
-/// may have blanks itself.
+/// Whether the only argument is a title, as one has more words than a program's name. The
+/// executable's path may have blanks itself.
 fn is_title(executable: &str, arguments: &[String]) -> bool {
     let mut arguments = arguments.iter().filter(|argument| !argument.is_empty());
     let (Some(first), None) = (arguments.next(), arguments.next()) else { return false };
     first.contains([' ', ':', '[']) && base(first) != base(executable)
 }
 
-/// The program's name, behind that of the folder which it shares with the other programs of one package:
-/// `/usr/lib/postfix/sbin/smtpd` is `postfix/smtpd`, and there are other programs called `smtpd`.
+/// The program's name, behind that of the folder which it shares with the other programs of one
+/// package: `/usr/lib/postfix/sbin/smtpd` is `postfix/smtpd`, and there are other programs called
+/// `smtpd`.
 fn in_own_folder(executable: &str, name: &str) -> String {
     let parts: Vec<&str> = executable.split('/').collect();
     let place = match parts.as_slice() {
-        [.., lib, folder, "bin" | "sbin" | "libexec", _] | [.., lib, folder, _] => Some((*lib, *folder)),
+        [.., lib, folder, "bin" | "sbin" | "libexec", _] | [.., lib, folder, _] => {
+            Some((*lib, *folder))
+        }
         _ => None,
     };
     match place {
@@ -111,7 +116,9 @@ fn interpreter(name: &str) -> Option<Interpreter> {
     match stem {
         "java" => Some(Interpreter::Java),
         "beam.smp" | "beam" => Some(Interpreter::Erlang),
-        "python" | "pypy" => script(&["-c"], &["-W", "-X", "--check-hash-based-pycs"], &["-m"], &[]),
+        "python" | "pypy" => {
+            script(&["-c"], &["-W", "-X", "--check-hash-based-pycs"], &["-m"], &[])
+        }
         "perl" => script(&["-e", "-E"], &["-I"], &[], &[]),
         "ruby" => script(&["-e"], &["-I", "-r", "-C", "-E"], &[], &[]),
         "node" | "nodejs" => script(
@@ -130,8 +137,8 @@ fn interpreter(name: &str) -> Option<Interpreter> {
     }
 }
 
-/// The script that an interpreter was given, by its name and its file; `None` for a program given on the
-/// command line or typed in.
+/// The script that an interpreter was given, by its name and its file; `None` for a program given
+/// on the command line or typed in.
 fn script(arguments: &[String], options: &Options) -> Option<(String, String)> {
     let mut arguments = arguments.iter().map(String::as_str);
     let named = |script: &str| (base(script).to_owned(), script.to_owned());
@@ -139,14 +146,17 @@ fn script(arguments: &[String], options: &Options) -> Option<(String, String)> {
         // Of options that stand together, only the last one has something behind it.
         let last = match argument.strip_prefix('-') {
             Some(letters)
-                if options.joins && letters.len() > 1 && letters.chars().all(char::is_alphabetic) =>
+                if options.joins
+                    && letters.len() > 1
+                    && letters.chars().all(char::is_alphabetic) =>
             {
                 letters.chars().last().map(|letter| format!("-{letter}"))
             }
             _ => None,
         };
         let means = |meaning: &[&str]| {
-            meaning.contains(&argument) || last.as_deref().is_some_and(|last| meaning.contains(&last))
+            meaning.contains(&argument)
+                || last.as_deref().is_some_and(|last| meaning.contains(&last))
         };
         if means(options.text) || argument.is_empty() {
             return None;
@@ -189,11 +199,16 @@ fn java(arguments: &[String]) -> Option<(String, String)> {
     while let Some(argument) = arguments.next() {
         match argument {
             "-jar" => {
-                return arguments.next().map(|archive| (without_version(base(archive)), archive.to_owned()));
+                return arguments
+                    .next()
+                    .map(|archive| (without_version(base(archive)), archive.to_owned()));
             }
             "-m" | "--module" => {
                 let module = arguments.next()?;
-                return Some((module.split('/').next().unwrap_or(module).to_owned(), module.to_owned()));
+                return Some((
+                    module.split('/').next().unwrap_or(module).to_owned(),
+                    module.to_owned(),
+                ));
             }
             "-cp"
             | "-classpath"
@@ -216,8 +231,8 @@ fn java(arguments: &[String]) -> Option<(String, String)> {
     None
 }
 
-/// A class as people call it: without its package or, where that says too little, with the part of the
-/// package that says more: `org.apache.catalina.startup.Bootstrap` is `catalina.Bootstrap`.
+/// A class as people call it: without its package or, where that says too little, with the part of
+/// the package that says more: `org.apache.catalina.startup.Bootstrap` is `catalina.Bootstrap`.
 fn class_name(class: &str) -> String {
     let mut parts = class.rsplit('.');
     let own = parts.next().unwrap_or(class);
@@ -230,19 +245,21 @@ fn class_name(class: &str) -> String {
     }
 }
 
-/// An archive without the version in its name: `shop-1.4.2-SNAPSHOT.jar` is `shop.jar`, today and after the
-/// next release.
+/// An archive without the version in its name: `shop-1.4.2-SNAPSHOT.jar` is `shop.jar`, today and
+/// after the next release.
 fn without_version(archive: &str) -> String {
     let Some(stem) = archive.strip_suffix(".jar") else { return archive.to_owned() };
     let starts = stem.match_indices('-').map(|(at, _)| at);
-    let version = starts.into_iter().find(|at| stem[at + 1..].starts_with(|c: char| c.is_ascii_digit()));
+    let version =
+        starts.into_iter().find(|at| stem[at + 1..].starts_with(|c: char| c.is_ascii_digit()));
     match version {
         Some(at) if at > 0 => format!("{}.jar", &stem[..at]),
         _ => archive.to_owned(),
     }
 }
 
-/// The name of an Erlang node without its host (`-sname rabbit@web1`), or of the application that is started.
+/// The name of an Erlang node without its host (`-sname rabbit@web1`), or of the application that
+/// is started.
 fn erlang(arguments: &[String]) -> Option<(String, String)> {
     let behind = |options: &[&str]| {
         let at = arguments.iter().position(|argument| options.contains(&argument.as_str()))?;
@@ -263,7 +280,8 @@ mod tests {
     use super::*;
 
     fn program(executable: &str, arguments: &[&str]) -> Program {
-        let arguments: Vec<String> = arguments.iter().map(|argument| (*argument).to_owned()).collect();
+        let arguments: Vec<String> =
+            arguments.iter().map(|argument| (*argument).to_owned()).collect();
         Program::of(executable, &arguments)
     }
 
@@ -283,8 +301,16 @@ mod tests {
             ("/usr/bin/bash", &["-bash"], "bash"),
             ("/opt/my app/run it", &["/opt/my app/run it"], "run it"),
             ("/usr/bin/python3.11", &["gunicorn: master [shop]"], "gunicorn"),
-            ("/usr/bin/python3.11", &["[celeryd: celery@web1:MainProcess] -active- (worker)"], "celeryd"),
-            ("/usr/bin/java", &["java", "-Xmx1g", "-cp", "a:b", "org.example.shop.Orders", "x"], "Orders"),
+            (
+                "/usr/bin/python3.11",
+                &["[celeryd: celery@web1:MainProcess] -active- (worker)"],
+                "celeryd",
+            ),
+            (
+                "/usr/bin/java",
+                &["java", "-Xmx1g", "-cp", "a:b", "org.example.shop.Orders", "x"],
+                "Orders",
+            ),
             (
                 "/usr/bin/java",
                 &["java", "-Dcatalina.base=/x", "-classpath", "a", tomcat, "start"],
@@ -295,7 +321,11 @@ mod tests {
             ("/usr/bin/java", &["java", "-jar", "log4j-tools-2.1-SNAPSHOT.jar"], "log4j-tools.jar"),
             ("/usr/bin/java", &["java", "-p", "mods", "-m", "org.shop/org.shop.Main"], "org.shop"),
             ("/usr/bin/node", &["node", "--require", "./hook.js", "dist/index.js"], "index.js"),
-            ("/usr/bin/dotnet", &["dotnet", "exec", "--depsfile", "a.json", "/srv/Shop.dll"], "Shop.dll"),
+            (
+                "/usr/bin/dotnet",
+                &["dotnet", "exec", "--depsfile", "a.json", "/srv/Shop.dll"],
+                "Shop.dll",
+            ),
             ("/usr/bin/deno", &["deno", "run", "--allow-net", "main.ts"], "main.ts"),
             ("/bin/bash", &["bash", "-e", "/x/run.sh"], "run.sh"),
             ("/bin/bash", &["bash", "-lc", "ls | wc"], "bash"),
@@ -303,12 +333,20 @@ mod tests {
             ("/usr/bin/dash", &["sh", "/x/run.sh"], "run.sh"),
             ("/usr/bin/perl", &["perl", "-w", "tool.pl"], "tool.pl"),
             ("/usr/bin/php8.2", &["php", "-f", "index.php"], "index.php"),
-            ("/usr/lib/erlang/erts-13/bin/beam.smp", &["beam.smp", "--", "-sname", "rabbit@web1"], "rabbit"),
+            (
+                "/usr/lib/erlang/erts-13/bin/beam.smp",
+                &["beam.smp", "--", "-sname", "rabbit@web1"],
+                "rabbit",
+            ),
             ("/usr/lib/erlang/erts-13/bin/beam.smp", &["beam.smp", "-W", "w"], "beam.smp"),
             ("/usr/lib/postfix/sbin/lmtp", &["lmtp", "-t", "unix", "-u"], "postfix/lmtp"),
             ("/usr/lib/dovecot/lmtp", &["dovecot/lmtp"], "dovecot/lmtp"),
             ("/usr/lib/postgresql/15/bin/postgres", &["postgres: checkpointer"], "postgres"),
-            ("/usr/lib/systemd/systemd-resolved", &["/usr/lib/systemd/systemd-resolved"], "systemd-resolved"),
+            (
+                "/usr/lib/systemd/systemd-resolved",
+                &["/usr/lib/systemd/systemd-resolved"],
+                "systemd-resolved",
+            ),
             ("/usr/lib/x86_64-linux-gnu/tool", &["tool"], "tool"),
             ("/opt/server (deleted)", &[], "server"),
             ("", &["./server"], "server"),
@@ -329,7 +367,10 @@ mod tests {
 
     #[test]
     fn the_file_is_that_of_what_is_run() {
-        assert_eq!(program("/usr/bin/python3", &["python3", "/srv/shop/app.py"]).file, "/srv/shop/app.py");
+        assert_eq!(
+            program("/usr/bin/python3", &["python3", "/srv/shop/app.py"]).file,
+            "/srv/shop/app.py"
+        );
         assert_eq!(program("/opt/a/server", &["server"]).file, "/opt/a/server");
         assert_eq!(program("", &["./server"]).file, "./server");
     }

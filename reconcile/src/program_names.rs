@@ -1,5 +1,5 @@
-//! The names of all processes together: children are called as their parents, and two programs of one name on
-//! a host get different ones.
+//! The names of all processes together: children are called as their parents, and two programs of
+//! one name on a host get different ones.
 //!
 //! ```text
 //! /srv/shop/app.py and /srv/cart/app.py     shop/app.py and cart/app.py, by the first folder that differs
@@ -18,7 +18,8 @@ const DEEPEST: usize = 8;
 /// How many parents are asked for the name of a process that has only a title.
 const OLDEST: usize = 8;
 
-/// Names the nodes of `processes`, which run these `programs`. Those that have a name, as of packets, keep it.
+/// Names the nodes of `processes`, which run these `programs`. Those that have a name, as of
+/// packets, keep it.
 pub(crate) fn settle(processes: &mut [Process], mut programs: Vec<Program>) {
     inherit(processes, &mut programs);
     for (process, program) in processes.iter_mut().zip(&programs) {
@@ -37,7 +38,10 @@ fn inherit(processes: &[Process], programs: &mut [Program]) {
     }
     let mut by_number: FxHashMap<(u32, u32, i32), Vec<usize>> = FxHashMap::default();
     for (place, process) in processes.iter().enumerate() {
-        by_number.entry((process.kernel, process.host, process.pid as i32)).or_default().push(place);
+        by_number
+            .entry((process.kernel, process.host, process.pid as i32))
+            .or_default()
+            .push(place);
     }
     let parent = |place: usize| {
         let child = processes.get(place)?;
@@ -91,7 +95,8 @@ fn by_folders(processes: &mut [Process], programs: &[Program]) {
     }
 }
 
-/// The different files, without those that may be another one of them, named from a folder nearer to it.
+/// The different files, without those that may be another one of them, named from a folder nearer
+/// to it.
 fn whole<'a>(files: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut files: Vec<&str> = files.collect::<FxHashSet<_>>().into_iter().collect();
     files.sort_unstable_by_key(|file| (std::cmp::Reverse(file.len()), *file));
@@ -111,15 +116,16 @@ fn is_same(file: &str, whole: &str) -> bool {
     own == whole || !is_absolute && whole.strip_suffix(own).is_some_and(|rest| rest.ends_with('/'))
 }
 
-/// What each file's folder is called, at the innermost level at which all are different. A folder that tells
-/// nothing is none.
+/// What each file's folder is called, at the innermost level at which all are different. A folder
+/// that tells nothing is none.
 fn telling_folders<'a>(files: &[&'a str]) -> Option<Vec<Option<&'a str>>> {
     if files.len() < 2 {
         return None;
     }
     (1..=DEEPEST).find_map(|level| {
         let folder = |file: &&'a str| {
-            let folder = file.rsplit('/').nth(level).filter(|folder| !matches!(*folder, "" | "." | ".."));
+            let folder =
+                file.rsplit('/').nth(level).filter(|folder| !matches!(*folder, "" | "." | ".."));
             folder.filter(|folder| !PLAIN.contains(folder))
         };
         let folders: Vec<Option<&str>> = files.iter().map(folder).collect();
@@ -131,7 +137,8 @@ fn telling_folders<'a>(files: &[&'a str]) -> Option<Vec<Option<&'a str>>> {
 /// Tells programs of one name apart by the services, containers or pods that they run in.
 fn by_units(processes: &mut [Process]) {
     for group in of_one_name(processes) {
-        let units: FxHashSet<&str> = group.iter().map(|place| processes[*place].node.unit.as_str()).collect();
+        let units: FxHashSet<&str> =
+            group.iter().map(|place| processes[*place].node.unit.as_str()).collect();
         if units.iter().filter(|unit| !unit.is_empty()).count() < 2 {
             continue;
         }
@@ -152,13 +159,15 @@ mod tests {
 
     use super::*;
 
-    /// A process of host 0 that has the number of its place, and of the parent before it if it is `forked`.
+    /// A process of host 0 that has the number of its place, and of the parent before it if it is
+    /// `forked`.
     fn settled(started: &[(&str, &[&str], &str)], forked: bool) -> Vec<String> {
         let mut programs = Vec::new();
         let mut processes: Vec<Process> = (1..)
             .zip(started)
             .map(|(pid, (executable, arguments, unit))| {
-                let arguments: Vec<String> = arguments.iter().map(|text| (*text).to_owned()).collect();
+                let arguments: Vec<String> =
+                    arguments.iter().map(|text| (*text).to_owned()).collect();
                 programs.push(Program::of(executable, &arguments));
                 let node = Node {
                     start: Some(i64::from(pid)),
@@ -167,7 +176,16 @@ mod tests {
                     unit: (*unit).to_owned(),
                     ..Node::default()
                 };
-                Process { host: 0, kernel: 0, machine: 0, boot: 0, source: 0, pid, ended: None, node }
+                Process {
+                    host: 0,
+                    kernel: 0,
+                    machine: 0,
+                    boot: 0,
+                    source: 0,
+                    pid,
+                    ended: None,
+                    node,
+                }
             })
             .collect();
         settle(&mut processes, programs);
@@ -185,7 +203,8 @@ mod tests {
         assert_eq!(settled(started, true), ["celery", "celery", "celery"]);
         assert_eq!(settled(started, false), ["celery", "celeryd", "celeryd"]);
         // What was executed is another program, whatever it is called.
-        let other: &[(&str, &[&str], &str)] = &[(PYTHON, &celery, ""), ("/opt/tool", &["tool: x"], "")];
+        let other: &[(&str, &[&str], &str)] =
+            &[(PYTHON, &celery, ""), ("/opt/tool", &["tool: x"], "")];
         assert_eq!(settled(other, true), ["celery", "tool"]);
     }
 
@@ -200,13 +219,17 @@ mod tests {
                 &[&["python3", "/a/venv/bin/flask"], &["python3", "/b/venv/bin/flask"]],
                 &["a/flask", "b/flask"],
             ),
-            (&[&["python3", "/usr/bin/flask"], &["python3", "/opt/b/bin/flask"]], &["flask", "b/flask"]),
+            (
+                &[&["python3", "/usr/bin/flask"], &["python3", "/opt/b/bin/flask"]],
+                &["flask", "b/flask"],
+            ),
             // These may be one file, and these are.
             (&[&["python3", "/srv/shop/app.py"], &["python3", "./app.py"]], &["app.py", "app.py"]),
             (&[&["python3", "app.py"], &["python3", "./app.py"]], &["app.py", "app.py"]),
         ];
         for (arguments, names) in cases {
-            let started: Vec<_> = arguments.iter().map(|arguments| (PYTHON, *arguments, "")).collect();
+            let started: Vec<_> =
+                arguments.iter().map(|arguments| (PYTHON, *arguments, "")).collect();
             assert_eq!(settled(&started, false), **names);
         }
     }
@@ -218,8 +241,10 @@ mod tests {
             &[(PYTHON, gunicorn, "shop"), (PYTHON, gunicorn, "cart"), (PYTHON, gunicorn, "")];
         assert_eq!(settled(started, false), ["shop/gunicorn", "cart/gunicorn", "gunicorn"]);
         let redis = "/usr/bin/redis-server";
-        let started: &[(&str, &[&str], &str)] =
-            &[(redis, &["redis-server"], "redis-server@a"), (redis, &["redis-server"], "redis-server@b")];
+        let started: &[(&str, &[&str], &str)] = &[
+            (redis, &["redis-server"], "redis-server@a"),
+            (redis, &["redis-server"], "redis-server@b"),
+        ];
         assert_eq!(settled(started, false), ["redis-server@a", "redis-server@b"]);
         assert_eq!(settled(&started[..1], false), ["redis-server"]);
     }

@@ -32,7 +32,8 @@ impl Reach<'_> {
         &self.sockets[datagram.socket as usize]
     }
 
-    /// Where `datagram` goes (a send) or came to (a receive), as both sides know it; `None`: this side does not.
+    /// Where `datagram` goes (a send) or came to (a receive), as both sides know it; `None`: this
+    /// side does not.
     fn destination(&self, datagram: &Datagram) -> Option<Destination> {
         let (socket, names) = (self.socket(datagram), &self.capture.names);
         let other = self.partner.get(datagram.socket as usize).copied().unwrap_or(NONE);
@@ -48,7 +49,8 @@ impl Reach<'_> {
         Some(PATH | name)
     }
 
-    /// The port that `datagram` comes from; 0 where it has none, `None` where this side does not know it.
+    /// The port that `datagram` comes from; 0 where it has none, `None` where this side does not
+    /// know it.
     fn source(&self, datagram: &Datagram) -> Option<u64> {
         let socket = self.socket(datagram);
         let paired = self.partner.get(datagram.socket as usize).is_some_and(|other| *other != NONE);
@@ -86,7 +88,8 @@ impl Reach<'_> {
         self.sockets[one as usize].clock_apart(&self.sockets[other as usize])
     }
 
-    /// Whether nothing that is known of the two sides' names contradicts that the one is the other's.
+    /// Whether nothing that is known of the two sides' names contradicts that the one is the
+    /// other's.
     pub(crate) fn reaches(&self, sent: &Datagram, received: &Datagram) -> bool {
         let (sender, receiver) = (self.socket(sent), self.socket(received));
         let names = &self.capture.names;
@@ -94,7 +97,8 @@ impl Reach<'_> {
             let named = (names.unix(sender.local), names.unix(received.peer));
             return !matches!(named, (Some(own), Some(seen)) if own != seen);
         }
-        self.reaches_address(sender, sent.peer, receiver) && self.comes_from(sender, received.peer, receiver)
+        self.reaches_address(sender, sent.peer, receiver)
+            && self.comes_from(sender, received.peer, receiver)
     }
 
     /// Whether what `sender` sends to the name `to` can arrive at `receiver`.

@@ -1,5 +1,5 @@
-//! The first reading of all logs, on all processors, into one [`Capture`]. Damage is counted, with the file's name,
-//! and passed over.
+//! The first reading of all logs, on all processors, into one [`Capture`]. Damage is counted, with
+//! the file's name, and passed over.
 
 use std::path::{Path, PathBuf};
 
@@ -36,7 +36,8 @@ pub(crate) fn read(
     outcome: &mut Reconciliation,
 ) -> Result<Capture, Error> {
     let paths = data.logs()?;
-    let size = |path: &PathBuf| path.metadata().map_or(0, |metadata| socket_log::on_disk(&metadata));
+    let size =
+        |path: &PathBuf| path.metadata().map_or(0, |metadata| socket_log::on_disk(&metadata));
     outcome.logs = paths.len() as u64;
     outcome.log_bytes = paths.iter().map(size).sum();
     progress.step("reading logs", outcome.log_bytes);
@@ -98,7 +99,11 @@ impl Reader {
             Ok(survey) => survey,
             Err(error) => {
                 let what = vec![error.to_string()];
-                outcome.damaged.push(DamagedLog { file: path.display().to_string(), places: 1, what });
+                outcome.damaged.push(DamagedLog {
+                    file: path.display().to_string(),
+                    places: 1,
+                    what,
+                });
                 return Ok(());
             }
         };
@@ -192,7 +197,16 @@ impl Reader {
 
     /// Puts each process where it ran, and each flow where its socket is.
     fn finish(self) -> Capture {
-        let Reader { mut capture, machines, namespaces, mut homes, children, programs, ancestors, .. } = self;
+        let Reader {
+            mut capture,
+            machines,
+            namespaces,
+            mut homes,
+            children,
+            programs,
+            ancestors,
+            ..
+        } = self;
         machines::settle(&mut homes);
         for (process, home) in capture.processes.iter_mut().zip(homes) {
             (process.kernel, process.machine) = (home.kernel, home.machine);
@@ -203,7 +217,8 @@ impl Reader {
         let of_namespaces = namespaces.machines(machines.count());
         let Capture { flows, processes, .. } = &mut capture;
         flows.for_each_mut(0..flows.len(), |flow| {
-            let of_process = processes.get(flow.process as usize).map_or(NONE, |process| process.machine);
+            let of_process =
+                processes.get(flow.process as usize).map_or(NONE, |process| process.machine);
             flow.machine = of_namespaces.get(flow.machine as usize).copied().unwrap_or(of_process);
         });
         capture.hosts = machines.hosts();

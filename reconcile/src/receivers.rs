@@ -29,7 +29,9 @@ impl<'a> Receivers<'a> {
                     }
                 }
                 Protocol::UnixDatagram => {
-                    if let Some(path) = names.path_place(socket.local, socket.kernel, socket.machine) {
+                    if let Some(path) =
+                        names.path_place(socket.local, socket.kernel, socket.machine)
+                    {
                         by_path.entry(path).or_insert_with(Vec::new).push(place);
                     }
                 }
@@ -46,10 +48,12 @@ impl<'a> Receivers<'a> {
         let open = |place: u32| {
             let to = &self.reach.sockets[place as usize];
             to.clock_apart(from).is_none_or(|apart| {
-                to.opened <= sent.time.saturating_add(apart) && sent.time <= to.closed.saturating_add(apart)
+                to.opened <= sent.time.saturating_add(apart)
+                    && sent.time <= to.closed.saturating_add(apart)
             })
         };
-        if let Some(other) = self.reach.partner.get(sender as usize).filter(|other| **other != NONE) {
+        if let Some(other) = self.reach.partner.get(sender as usize).filter(|other| **other != NONE)
+        {
             return Some((*other, open(*other)));
         }
         let candidates = match names.inet(sent.peer) {
@@ -58,9 +62,13 @@ impl<'a> Receivers<'a> {
         };
         let meant = candidates?.iter().copied().filter(|place| {
             let to = &self.reach.sockets[*place as usize];
-            *place != sender && self.reach.reaches_address(from, sent.peer, to) && self.listens_to(to, from)
+            *place != sender
+                && self.reach.reaches_address(from, sent.peer, to)
+                && self.listens_to(to, from)
         });
-        meant.map(|place| (place, open(place))).max_by_key(|(place, open)| (*open, std::cmp::Reverse(*place)))
+        meant
+            .map(|place| (place, open(place)))
+            .max_by_key(|(place, open)| (*open, std::cmp::Reverse(*place)))
     }
 
     /// A connected socket only gets what its peer sends.

@@ -1,4 +1,5 @@
-//! What reconciliation found and what it could not match, by cause: nothing is dropped without being counted here.
+//! What reconciliation found and what it could not match, by cause: nothing is dropped without
+//! being counted here.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,7 +23,8 @@ pub struct Reconciliation {
     pub logs: u64,
     /// How much room they take on the disk, in bytes.
     pub log_bytes: u64,
-    /// Traced processes: logs that could be read, without those of programs that were replaced by `exec`.
+    /// Traced processes: logs that could be read, without those of programs that were replaced by
+    /// `exec`.
     pub processes: u64,
     /// Hosts they ran on.
     pub hosts: u64,
@@ -30,11 +32,13 @@ pub struct Reconciliation {
     pub records: u64,
     /// Flows: connections, and pairs of datagram endpoints.
     pub flows: u64,
-    /// Messages that were imported as such, by the name of the import. They are among the messages written.
+    /// Messages that were imported as such, by the name of the import. They are among the messages
+    /// written.
     pub imported: Counts,
     /// Messages written, fat ones counted once, by protocol.
     pub messages: Counts,
-    /// Connections written as such, because the side that accepted spoke first. They are not among the messages.
+    /// Connections written as such, because the side that accepted spoke first. They are not among
+    /// the messages.
     pub connects: u64,
     /// Connections that carry many calls at once.
     pub multiplexed: u64,
@@ -48,7 +52,8 @@ pub struct Reconciliation {
     pub receive_only: Counts,
     /// Streams (connections) whose other end was not found, by cause.
     pub unmatched_streams: Counts,
-    /// Names that address translation stands behind, as found by connections whose ends have different names.
+    /// Names that address translation stands behind, as found by connections whose ends have
+    /// different names.
     pub translations: Vec<Translation>,
     /// The bytes of streams of which both ends were traced.
     pub stream_bytes: StreamBytes,
@@ -58,8 +63,8 @@ pub struct Reconciliation {
     pub internal: Internal,
     /// Sockets that another source knows more of, which were left out, by their own source.
     pub seen_twice: Counts,
-    /// Records of sockets that are no message's: other address families, and flows that the log does not
-    /// describe; by cause.
+    /// Records of sockets that are no message's: other address families, and flows that the log
+    /// does not describe; by cause.
     pub ignored: Counts,
     /// Calls that failed, by direction.
     pub failed_calls: Counts,
@@ -67,8 +72,8 @@ pub struct Reconciliation {
     pub lost_records: Counts,
     /// The same by program and cause, the largest number first.
     pub holes: Vec<Hole>,
-    /// Logs that say that they are another host's than the one whose directory they lie in, by that one, whose they are taken to
-    /// be.
+    /// Logs that say that they are another host's than the one whose directory they lie in, by that
+    /// one, whose they are taken to be.
     pub misnamed: Counts,
     /// Logs with damage; what was whole in them was used.
     pub damaged: Vec<DamagedLog>,
@@ -190,8 +195,8 @@ impl Reconciliation {
         json::write(&data.reconciliation(), self)
     }
 
-    /// Whether a log that had not ended when it was read has more to say now. A log is written through memory, so its
-    /// file need not look any newer.
+    /// Whether a log that had not ended when it was read has more to say now. A log is written
+    /// through memory, so its file need not look any newer.
     pub fn is_outgrown(&self, data: &DataDir) -> bool {
         self.unended.iter().any(|unended| match Log::open(&data.path().join(&unended.file)) {
             Ok(log) if log.header().state == state::RUNNING => {

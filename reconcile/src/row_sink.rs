@@ -1,5 +1,6 @@
-//! Where a worker puts the rows of one partition: they go on in blocks, so that a partition may have any number of
-//! them, and some are kept as the sample that says where to cut time into stretches.
+//! Where a worker puts the rows of one partition: they go on in blocks, so that a partition may
+//! have any number of them, and some are kept as the sample that says where to cut time into
+//! stretches.
 
 use message_trace::Error;
 use message_trace::spill::Store;

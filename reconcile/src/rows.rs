@@ -1,5 +1,6 @@
-//! Messages on their way into the trace: a row holds what is its own, a [`Slot`] what it shares with the others of its
-//! flow. Times are those of the hosts' own clocks until all messages are matched, as only then the clocks are known.
+//! Messages on their way into the trace: a row holds what is its own, a [`Slot`] what it shares
+//! with the others of its flow. Times are those of the hosts' own clocks until all messages are
+//! matched, as only then the clocks are known.
 
 use message_trace::{Connect, EndpointId, Message, NodeId, Protocol};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
@@ -60,7 +61,8 @@ impl Row {
     /// The row of a message of `slot` in that direction.
     pub(crate) fn of(part: &Part, slot: u32, direction: usize) -> Row {
         let times = |seen: Option<Seen>| seen.map_or([NIL; 2], |seen| [seen.first, seen.last]);
-        let ([send_first, send_last], [recv_first, recv_last]) = (times(part.sent), times(part.received));
+        let ([send_first, send_last], [recv_first, recv_last]) =
+            (times(part.sent), times(part.received));
         let sides = [part.sent, part.received];
         Row {
             times: [send_first, send_last, recv_first, recv_last],
@@ -72,7 +74,8 @@ impl Row {
         }
     }
 
-    /// The row of a message of `slot` in that direction, without bytes that were counted, of the slot's nodes.
+    /// The row of a message of `slot` in that direction, without bytes that were counted, of the
+    /// slot's nodes.
     pub(crate) fn between(times: [i64; 4], slot: u32, direction: usize) -> Row {
         let parts = 1 | if direction == 0 { 0 } else { BACKWARD };
         Row { times, bytes: 0, slot, nodes: [NONE; 2], tids: [NO_THREAD; 2], parts }
@@ -92,7 +95,8 @@ impl Row {
     pub(crate) fn of_message(m: &Message, slot: u32, nodes: [u32; 2]) -> Row {
         let backward = if m.direction == 0 { 0 } else { BACKWARD };
         Row {
-            times: [m.send_first, m.send_last, m.recv_first, m.recv_last].map(|time| time.unwrap_or(NIL)),
+            times: [m.send_first, m.send_last, m.recv_first, m.recv_last]
+                .map(|time| time.unwrap_or(NIL)),
             bytes: m.bytes,
             slot,
             nodes,
@@ -113,8 +117,14 @@ impl Row {
         (time, (slot.flow as u64) << 1 | u64::from(self.parts & BACKWARD != 0))
     }
 
-    /// The row as a message. `slot` is the row's, and `connecting` how its connection was made, if that is known.
-    pub(crate) fn message(&self, slot: &Slot, connecting: Option<&Connecting>, common: &Common) -> Message {
+    /// The row as a message. `slot` is the row's, and `connecting` how its connection was made, if
+    /// that is known.
+    pub(crate) fn message(
+        &self,
+        slot: &Slot,
+        connecting: Option<&Connecting>,
+        common: &Common,
+    ) -> Message {
         let backward = self.parts & BACKWARD != 0;
         let [src, dst] = if backward { [slot.ends[1], slot.ends[0]] } else { slot.ends };
         let own = |at: usize| Some(self.times[at]).filter(|time| *time != NIL);

@@ -1,7 +1,8 @@
 //! The second reading of a log: its calls, each with the socket it is of.
 //!
-//! Between the two readings a log may have grown, or lost its oldest records where it keeps the newest: what was not
-//! there the first time has no socket and is passed over, and what is gone is missing like any lost record.
+//! Between the two readings a log may have grown, or lost its oldest records where it keeps the
+//! newest: what was not there the first time has no socket and is passed over, and what is gone is
+//! missing like any lost record.
 
 use socket_log::encode::Direction;
 use socket_log::{Log, Record};
@@ -18,7 +19,8 @@ use crate::survey::{LARGEST_TRANSFER, Places};
 pub(crate) enum Call {
     /// Bytes of a stream.
     Transfer(Transfer),
-    /// Before the transfer that follows, bytes of that stream went whose calls the log has forgotten.
+    /// Before the transfer that follows, bytes of that stream went whose calls the log has
+    /// forgotten.
     Forgotten {
         /// The socket.
         socket: u32,
@@ -66,7 +68,11 @@ pub(crate) struct SecondReading<'a> {
 
 impl<'a> SecondReading<'a> {
     /// Of the log of process number `process`.
-    pub(crate) fn of(capture: &'a Capture, sockets: &'a Sockets, process: usize) -> SecondReading<'a> {
+    pub(crate) fn of(
+        capture: &'a Capture,
+        sockets: &'a Sockets,
+        process: usize,
+    ) -> SecondReading<'a> {
         let log = &capture.logs[process];
         let mut places = Places::default();
         let flows = log.flows.start as usize..log.flows.end as usize;
@@ -87,17 +93,28 @@ impl<'a> SecondReading<'a> {
             chunk.for_each(|entry| {
                 let tid = entry.tid as i32;
                 match entry.record {
-                    Record::Position { flow, direction, before } => positions.set(flow, direction, before),
-                    Record::Transfer { direction, flow, bytes, .. } if bytes <= LARGEST_TRANSFER => {
+                    Record::Position { flow, direction, before } => {
+                        positions.set(flow, direction, before)
+                    }
+                    Record::Transfer { direction, flow, bytes, .. }
+                        if bytes <= LARGEST_TRANSFER =>
+                    {
                         let missing = gaps.as_ref().map_or(0, |gaps| {
                             gaps.before(flow, direction, positions.moved(flow, direction, bytes))
                         });
                         if let Some(socket) = self.places.get(flow) {
-                            let (sent, time) = (direction == Direction::Send, clock.realtime(entry.ticks));
+                            let (sent, time) =
+                                (direction == Direction::Send, clock.realtime(entry.ticks));
                             if missing > 0 {
                                 each(Call::Forgotten { socket, sent, time, bytes: missing });
                             }
-                            each(Call::Transfer(Transfer { socket, sent, time, bytes: bytes as u32, tid }));
+                            each(Call::Transfer(Transfer {
+                                socket,
+                                sent,
+                                time,
+                                bytes: bytes as u32,
+                                tid,
+                            }));
                         }
                     }
                     Record::Datagram {
@@ -122,7 +139,11 @@ impl<'a> SecondReading<'a> {
                                 tid,
                                 peer: named.unwrap_or_else(|| self.connected_to(socket, time)),
                                 socket,
-                                flags: Datagram::flags(direction == Direction::Send, truncated, unchecked),
+                                flags: Datagram::flags(
+                                    direction == Direction::Send,
+                                    truncated,
+                                    unchecked,
+                                ),
                                 unused: 0,
                             }));
                         }

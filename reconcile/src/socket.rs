@@ -1,8 +1,8 @@
 //! Sockets: the flows of all processes that hold one kernel socket, made one.
 //!
-//! A socket is handed on: a child inherits it, a worker gets it from its master. Each process logs it as a flow of
-//! its own, and the kernel's cookie says which are the same. What they did on it is one order of calls, by the
-//! machine's clock.
+//! A socket is handed on: a child inherits it, a worker gets it from its master. Each process logs
+//! it as a flow of its own, and the kernel's cookie says which are the same. What they did on it is
+//! one order of calls, by the machine's clock.
 
 use message_trace::{Error, Protocol};
 use rustc_hash::FxHashMap;
@@ -17,15 +17,17 @@ use crate::reconciliation::{Reconciliation, add};
 use crate::rows::NIL;
 use crate::tables::Tables;
 
-/// How far apart, in nanoseconds, two processes of one machine may have read the same clock: each adds its own
-/// difference between monotonic and wall-clock time, read a moment apart.
+/// How far apart, in nanoseconds, two processes of one machine may have read the same clock: each
+/// adds its own difference between monotonic and wall-clock time, read a moment apart.
 const APART: i64 = 10_000;
 
-/// The same where one of them is strace: it tells how long a call took from where its beginning has been printed, so that
-/// a return seems earlier than it was by that printing, which a busy machine may interrupt.
+/// The same where one of them is strace: it tells how long a call took from where its beginning has
+/// been printed, so that a return seems earlier than it was by that printing, which a busy machine
+/// may interrupt.
 const STRACE_APART: i64 = 1_000_000;
 
-/// A socket that was opened at most so many nanoseconds before it was connected was opened for that.
+/// A socket that was opened at most so many nanoseconds before it was connected was opened for
+/// that.
 const RIGHT_BEFORE: i64 = 100_000_000;
 
 /// A kernel socket.
@@ -52,14 +54,16 @@ pub(crate) struct Socket {
     pub(crate) named: i64,
     /// When `connect` was called, as far as that is known, or `accept` returned.
     pub(crate) made: i64,
-    /// When `connect` returned, or [`Connecting::UNDER_WAY`]; [`NIL`] where it is not known when it was called.
+    /// When `connect` returned, or [`Connecting::UNDER_WAY`]; [`NIL`] where it is not known when it
+    /// was called.
     pub(crate) connected: i64,
     /// The process that connected or accepted it, and its thread.
     pub(crate) maker: u32,
     pub(crate) maker_tid: i32,
     /// When the last process had closed it; `i64::MAX`: not seen.
     pub(crate) closed: i64,
-    /// The process that it belongs to, where no call says more: the last to use it, or else to have it.
+    /// The process that it belongs to, where no call says more: the last to use it, or else to have
+    /// it.
     pub(crate) owner: u32,
     /// The socket at the other end of a `socketpair`; [`NONE`] of others.
     pub(crate) pair: u32,
@@ -73,8 +77,8 @@ pub(crate) struct Socket {
 }
 
 impl Socket {
-    /// How far apart, in nanoseconds, the two may have read one moment of their common clock; `None` where they have
-    /// not one clock, so that their times cannot be compared.
+    /// How far apart, in nanoseconds, the two may have read one moment of their common clock;
+    /// `None` where they have not one clock, so that their times cannot be compared.
     pub(crate) fn clock_apart(&self, other: &Socket) -> Option<i64> {
         let common = self.host == other.host && self.kernel == other.kernel;
         let straced = [self, other].into_iter().any(|socket| socket.source == source::STRACE);
@@ -117,8 +121,12 @@ impl Sockets {
     }
 }
 
-/// Makes sockets of the flows of `capture`, which are dropped. Flows that are no message's are counted in `outcome`.
-pub(crate) fn sockets(capture: &mut Capture, outcome: &mut Reconciliation) -> Result<Sockets, Error> {
+/// Makes sockets of the flows of `capture`, which are dropped. Flows that are no message's are
+/// counted in `outcome`.
+pub(crate) fn sockets(
+    capture: &mut Capture,
+    outcome: &mut Reconciliation,
+) -> Result<Sockets, Error> {
     let tables = capture.tables.clone();
     let flows = std::mem::take(&mut capture.flows);
     let namings = std::mem::take(&mut capture.namings);
@@ -166,7 +174,8 @@ pub(crate) fn sockets(capture: &mut Capture, outcome: &mut Reconciliation) -> Re
         let socket = socket(capture, &flows, &members, &names, &sockets.of_flow);
         if socket.datagrams > 0 {
             let peers = names.iter().filter(|(naming, ..)| naming.peer != NO_NAME);
-            let peers: Vec<(i64, NameId)> = peers.map(|(naming, ..)| (naming.time, naming.peer)).collect();
+            let peers: Vec<(i64, NameId)> =
+                peers.map(|(naming, ..)| (naming.time, naming.peer)).collect();
             if peers.len() > 1 {
                 sockets.peers.insert(sockets.all.len() as u32, peers);
             }
@@ -185,10 +194,15 @@ struct Groups {
 }
 
 impl Groups {
-    fn of(capture: &Capture, flows: &Column<Flow>, outcome: &mut Reconciliation) -> Result<Groups, Error> {
+    fn of(
+        capture: &Capture,
+        flows: &Column<Flow>,
+        outcome: &mut Reconciliation,
+    ) -> Result<Groups, Error> {
         let tables = &capture.tables;
         let mut first = Column::new(tables);
-        // The kernel's number is no other kernel's, and another source may have taken the socket's id from elsewhere.
+        // The kernel's number is no other kernel's, and another source may have taken the socket's
+        // id from elsewhere.
         let mut places_of_ids: FxHashMap<[u32; 3], u32> = FxHashMap::default();
         let mut by_cookie: Column<Row> = Column::new(tables);
         for (place, flow) in (0..).zip(flows.iter()) {
@@ -197,7 +211,11 @@ impl Groups {
             match flow.kind {
                 None => add(&mut outcome.ignored, "flow not described in its log", flow.calls()),
                 Some(kind) if protocol == Some(None) => {
-                    add(&mut outcome.ignored, &format!("address family {}", kind.domain), flow.calls());
+                    add(
+                        &mut outcome.ignored,
+                        &format!("address family {}", kind.domain),
+                        flow.calls(),
+                    );
                 }
                 Some(_) if flow.cookie != 0 => {
                     let process = &capture.processes[flow.process as usize];
@@ -221,7 +239,9 @@ impl Groups {
         }
         let mut before: Option<Row> = None;
         for next in by_cookie.iter().copied() {
-            if let Some(one) = before.filter(|one| (one.0, one.1, one.2) == (next.0, next.1, next.2)) {
+            if let Some(one) =
+                before.filter(|one| (one.0, one.1, one.2) == (next.0, next.1, next.2))
+            {
                 groups.first[next.3 as usize] = groups.first[one.3 as usize];
                 groups.next[one.3 as usize] = next.3;
             }
@@ -231,13 +251,14 @@ impl Groups {
     }
 }
 
-/// A flow with what tells its socket: the kernel's number of that, where the number was given, by a place among such, and on
-/// which machine, where that matters; and the flow's place.
+/// A flow with what tells its socket: the kernel's number of that, where the number was given, by a
+/// place among such, and on which machine, where that matters; and the flow's place.
 type Row = (u64, u32, u32, u32);
 
-/// Where the same number was given on several machines: of these kernels, which are older, each network namespace counts by
-/// itself. With others a socket that seems to be on several machines was handed on from one to the other, as a process without
-/// a number of its socket's namespace is thought to have it from where it is itself.
+/// Where the same number was given on several machines: of these kernels, which are older, each
+/// network namespace counts by itself. With others a socket that seems to be on several machines
+/// was handed on from one to the other, as a process without a number of its socket's namespace is
+/// thought to have it from where it is itself.
 fn counted_apart(flows: &Column<Flow>, by_cookie: &Column<Row>, places: usize) -> Vec<bool> {
     let mut apart = vec![false; places];
     let mut before: Option<(u64, u32, u32)> = None;
@@ -246,7 +267,9 @@ fn counted_apart(flows: &Column<Flow>, by_cookie: &Column<Row>, places: usize) -
         if flow.is_found() {
             continue;
         }
-        if before.is_some_and(|other| (other.0, other.1) == (cookie, number) && other.2 != flow.machine) {
+        if before
+            .is_some_and(|other| (other.0, other.1) == (cookie, number) && other.2 != flow.machine)
+        {
             apart[number as usize] = true;
         }
         before = Some((cookie, number, flow.machine));
@@ -277,7 +300,8 @@ fn socket(
     let user = users.map(|flow| (flow.last_call, flow.process)).max();
     let of_maker = &capture.processes[maker as usize];
     // Who has it from another process may be elsewhere.
-    let machine = of_group().find(|flow| !flow.is_found()).or(of_group().next()).map(|flow| flow.machine);
+    let machine =
+        of_group().find(|flow| !flow.is_found()).or(of_group().next()).map(|flow| flow.machine);
     let mut this = Socket {
         host: of_maker.host,
         kernel: of_maker.kernel,
@@ -300,7 +324,8 @@ fn socket(
         owner: user.map_or(holder, |(_, process)| process),
         pair: pair.unwrap_or(NONE),
         first_sent: of_group().map(|flow| flow.first_sent).min().unwrap_or(i64::MAX),
-        totals: [0, 1].map(|way| of_group().fold(0, |sum: u64, flow| sum.saturating_add(flow.totals[way]))),
+        totals: [0, 1]
+            .map(|way| of_group().fold(0, |sum: u64, flow| sum.saturating_add(flow.totals[way]))),
         transfers: of_group().fold(0, |sum: u32, flow| sum.saturating_add(flow.transfers)),
         datagrams: of_group().fold(0, |sum: u32, flow| sum.saturating_add(flow.datagrams)),
     };
@@ -325,8 +350,9 @@ fn socket(
                     (maker, number) = (*process, *flow);
                 } else if this.connected == Connecting::UNDER_WAY {
                     // A later call that found the connection made.
-                    this.connected =
-                        Some(connected(naming)).filter(|time| *time != NIL).unwrap_or(this.connected);
+                    this.connected = Some(connected(naming))
+                        .filter(|time| *time != NIL)
+                        .unwrap_or(this.connected);
                 }
                 this.role = role;
             }
@@ -337,7 +363,8 @@ fn socket(
     this
 }
 
-/// When the call to `connect` returned with the connection that `naming` tells of, as in [`Socket::connected`].
+/// When the call to `connect` returned with the connection that `naming` tells of, as in
+/// [`Socket::connected`].
 fn connected(naming: &Naming) -> i64 {
     match naming.role {
         Role::Connect if naming.called == i64::MIN => NIL,
@@ -347,12 +374,15 @@ fn connected(naming: &Naming) -> i64 {
     }
 }
 
-/// When the call was made that `naming` tells of, if it is one to `connect`, for a socket `opened` then. A log that does not
-/// say has been given the names after the call; a socket is mostly opened right before it.
+/// When the call was made that `naming` tells of, if it is one to `connect`, for a socket `opened`
+/// then. A log that does not say has been given the names after the call; a socket is mostly opened
+/// right before it.
 fn made(naming: &Naming, opened: i64) -> i64 {
     match naming.role {
         Role::Connect if naming.called != i64::MIN => naming.called,
-        Role::Connect if naming.time.saturating_sub(opened) <= RIGHT_BEFORE => opened.min(naming.time),
+        Role::Connect if naming.time.saturating_sub(opened) <= RIGHT_BEFORE => {
+            opened.min(naming.time)
+        }
         _ => naming.time,
     }
 }

@@ -1,9 +1,11 @@
-//! Records in the order of a key, of which there may be more than memory holds: slices of them are sorted and kept as
-//! runs, in memory while the budget lasts and in a temporary file beyond it, and then the runs are gone through
-//! together, as often as needed. Records of equal keys stay in the order in which they came, as in a stable sort.
+//! Records in the order of a key, of which there may be more than memory holds: slices of them are
+//! sorted and kept as runs, in memory while the budget lasts and in a temporary file beyond it, and
+//! then the runs are gone through together, as often as needed. Records of equal keys stay in the
+//! order in which they came, as in a stable sort.
 //!
-//! A run has a buffer only from its first record's turn to its last one's. Calls come nearly in order, so few runs
-//! have one at a time; in the worst case all do, and then the buffers are the smaller the more runs there are.
+//! A run has a buffer only from its first record's turn to its last one's. Calls come nearly in
+//! order, so few runs have one at a time; in the worst case all do, and then the buffers are the
+//! smaller the more runs there are.
 
 use std::cell::Cell;
 use std::cmp::Reverse;
@@ -184,7 +186,8 @@ impl<T: Keyed> Iterator for Merged<'_, T> {
     }
 }
 
-/// Why going through sorted records has ended early. Steps that take them as they take any others need not ask.
+/// Why going through sorted records has ended early. Steps that take them as they take any others
+/// need not ask.
 #[derive(Default)]
 pub(crate) struct Failed(Cell<Option<Error>>);
 

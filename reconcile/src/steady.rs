@@ -1,10 +1,11 @@
 //! One steady clock a host: all its logs as if its clock had never been set.
 //!
-//! A log tells when the wall clock was set, because it holds the monotonic clock as well, and its own times already
-//! go on as if that had not been (`survey`). What is left are the logs that began later: their wall clock was set
-//! before they began, which only the logs that were there know of. Their times are put back by as much, if the difference
-//! between their two clocks is what it must be after that. So the times of a host are in order, and a time that
-//! the clock showed twice is told apart, which it could not be by the messages.
+//! A log tells when the wall clock was set, because it holds the monotonic clock as well, and its
+//! own times already go on as if that had not been (`survey`). What is left are the logs that began
+//! later: their wall clock was set before they began, which only the logs that were there know of.
+//! Their times are put back by as much, if the difference between their two clocks is what it must
+//! be after that. So the times of a host are in order, and a time that the clock showed twice is
+//! told apart, which it could not be by the messages.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,8 @@ use socket_log::Setting;
 
 use crate::capture::Capture;
 
-/// Two logs tell of one setting if they saw it within so many nanoseconds of each other: each looks when it writes.
+/// Two logs tell of one setting if they saw it within so many nanoseconds of each other: each looks
+/// when it writes.
 const LOOKS_APART: u64 = 10_000_000_000;
 /// How exactly both clocks were read at one moment, in nanoseconds.
 const READ_APART: u64 = 1_000_000;
@@ -42,10 +44,12 @@ pub(crate) fn align(capture: &mut Capture) {
     }
 }
 
-/// A clock as if it had never been set, for times that it showed whenever, also long before or behind all logs.
+/// A clock as if it had never been set, for times that it showed whenever, also long before or
+/// behind all logs.
 #[derive(Clone, Debug)]
 pub(crate) struct SteadyClock {
-    /// The first and the last time that it can have shown between two settings, and by how much it was set forward before.
+    /// The first and the last time that it can have shown between two settings, and by how much it
+    /// was set forward before.
     pieces: Vec<([i64; 2], i64)>,
 }
 
@@ -65,9 +69,11 @@ impl SteadyClock {
         SteadyClock { pieces }
     }
 
-    /// What it would have shown when it showed `time`; `None` where it may have shown that twice, or never.
+    /// What it would have shown when it showed `time`; `None` where it may have shown that twice,
+    /// or never.
     pub(crate) fn steady(&self, time: i64) -> Option<i64> {
-        let mut shown = self.pieces.iter().filter(|([begin, end], _)| (*begin..=*end).contains(&time));
+        let mut shown =
+            self.pieces.iter().filter(|([begin, end], _)| (*begin..=*end).contains(&time));
         let (_, shift) = shown.next()?;
         shown.next().is_none().then(|| time.saturating_sub(*shift))
     }
@@ -144,10 +150,14 @@ mod tests {
     fn times_that_were_shown_twice_are_not_told() {
         // From 1000 to 400 within 50 of it, and from 700 to 2000 at once.
         let setting = |since, monotonic, shown, offset| Setting { since, monotonic, shown, offset };
-        let clock = SteadyClock::new(&[setting(950, 1_000, 1_000, -600), setting(1_300, 1_300, 700, 1_300)]);
+        let clock = SteadyClock::new(&[
+            setting(950, 1_000, 1_000, -600),
+            setting(1_300, 1_300, 700, 1_300),
+        ]);
         // The second piece begins at 350 to 400 and ends at 700.
         let shown = [-9, 349, 350, 700, 701, 1_000, 1_001, 1_999, 2_000, i64::MAX];
-        let steady = [Some(-9), Some(349), None, None, Some(701), Some(1_000), None, None, Some(1_300)];
+        let steady =
+            [Some(-9), Some(349), None, None, Some(701), Some(1_000), None, None, Some(1_300)];
         assert_eq!(shown.map(|time| clock.steady(time))[..9], steady);
         assert_eq!(clock.steady(i64::MAX), Some(i64::MAX - 700));
         assert_eq!(SteadyClock::new(&[]).steady(i64::MIN), Some(i64::MIN));

@@ -58,8 +58,10 @@ impl StreamMatcher<'_> {
         rows: &mut RowSink,
     ) -> Result<MatchedStreams, Error> {
         let is_large = |place: &u32| self.calls(*place) > self.options.at_once as u64;
-        let sorting = |place| (place, SortingWays::new(self.budget, self.directory, self.options.at_once));
-        let mut large: Vec<(u32, SortingWays)> = range.clone().filter(is_large).map(sorting).collect();
+        let sorting =
+            |place| (place, SortingWays::new(self.budget, self.directory, self.options.at_once));
+        let mut large: Vec<(u32, SortingWays)> =
+            range.clone().filter(is_large).map(sorting).collect();
         let rest = match large.as_slice() {
             [] => calls.collect::<Result<Vec<_>, Error>>()?,
             _ => self.without_large(calls, &mut large)?,
@@ -82,10 +84,12 @@ impl StreamMatcher<'_> {
 
     /// How many calls the sockets of a connection have.
     fn calls(&self, place: u32) -> u64 {
-        let calls =
-            |socket: u32| self.sockets.get(socket as usize).map_or(0, |socket| u64::from(socket.transfers));
+        let calls = |socket: u32| {
+            self.sockets.get(socket as usize).map_or(0, |socket| u64::from(socket.transfers))
+        };
         let connection = self.owners.connections.get(place as usize);
-        connection.map_or(0, |connection| calls(connection.connecting) + calls(connection.accepting))
+        connection
+            .map_or(0, |connection| calls(connection.connecting) + calls(connection.accepting))
     }
 
     /// Gives those of `calls` to the connections that are `large` which are theirs; the others.
@@ -148,14 +152,17 @@ impl Matching<'_> {
         let mut nobody = Samples::new(0);
         let samples = if self.connection.doubtful { &mut nobody } else { samples };
         let greeting = Greeting::of(ways);
-        if let Some(making) = greeting.and_then(|greeting| self.making(&greeting)).filter(|_| !internal) {
+        if let Some(making) =
+            greeting.and_then(|greeting| self.making(&greeting)).filter(|_| !internal)
+        {
             counts.connects += 1;
             rows.push(Row::of(&making, self.place, 0))?;
         }
         let opens = greeting.is_none() && !ways.tally(0).forgotten;
         let multiplexed = if internal { None } else { self.multiplexed(ways) };
         counts.multiplexed += u64::from(multiplexed.is_some());
-        let exchanges = if internal || multiplexed.is_some() { Vec::new() } else { self.exchanges(ways) };
+        let exchanges =
+            if internal || multiplexed.is_some() { Vec::new() } else { self.exchanges(ways) };
         let treatment = Treatment { internal, opens, multiplexed: multiplexed.as_ref(), exchanges };
         for direction in 0..2 {
             self.direction(ways, direction, &treatment, counts, samples, rows)?;
@@ -171,7 +178,8 @@ impl Matching<'_> {
 
     /// Whether both ends were recorded by one kernel's clock.
     fn has_one_clock(&self) -> bool {
-        let kernel = |socket: u32| self.matcher.sockets.get(socket as usize).map(|socket| socket.kernel);
+        let kernel =
+            |socket: u32| self.matcher.sockets.get(socket as usize).map(|socket| socket.kernel);
         self.both() && kernel(self.connection.connecting) == kernel(self.connection.accepting)
     }
 
@@ -183,7 +191,8 @@ impl Matching<'_> {
         direction: usize,
     ) -> Parts<impl Iterator<Item = Transfer> + 'w, impl Iterator<Item = Transfer> + 'w> {
         let [sends, receives] = [2 * direction, 2 * direction + 1];
-        let placed = self.both() && [sends, receives].iter().all(|way| ways.tally(*way).is_placed());
+        let placed =
+            self.both() && [sends, receives].iter().all(|way| ways.tally(*way).is_placed());
         Parts::new(ways.calls(sends), ways.calls(receives), placed)
     }
 
@@ -199,7 +208,8 @@ impl Matching<'_> {
         let internal = treatment.internal;
         let inside = Inside::of(&treatment.exchanges, direction);
         let [sends, receives] = [2 * direction, 2 * direction + 1];
-        let turns = |way: usize| ways.calls(way).filter(|call| !call.is_forgotten()).map(|call| call.time);
+        let turns =
+            |way: usize| ways.calls(way).filter(|call| !call.is_forgotten()).map(|call| call.time);
         let (sends_back, receives_back) = (turns(2 - sends), turns(3 - sends));
         let mut parts = self.parts(ways, direction);
         let mut bytes = 0;
@@ -214,9 +224,18 @@ impl Matching<'_> {
         let units = treatment.multiplexed.map(|multiplexed| &multiplexed.units[direction]);
         let border = match treatment.multiplexed {
             Some(multiplexed) => Some(Border { is_border: multiplexed.is_border, units }),
-            None => is_unanswered.then_some(Border { is_border: unanswered::is_border, units: None }),
+            None => {
+                is_unanswered.then_some(Border { is_border: unanswered::is_border, units: None })
+            }
         };
-        let merged = fat::merge(seen, (receives_back, sends_back), gap, border, inside, self.has_one_clock());
+        let merged = fat::merge(
+            seen,
+            (receives_back, sends_back),
+            gap,
+            border,
+            inside,
+            self.has_one_clock(),
+        );
         let nothing = Units::default();
         for message in Cut::new(merged, units.unwrap_or(&nothing), gap) {
             let opens = all == 0 && direction == 0 && treatment.opens;
@@ -225,7 +244,8 @@ impl Matching<'_> {
             send_only += u64::from(message.received.is_none());
             if !internal {
                 let row = Row::of(&message, self.place, direction);
-                let tells = opens && Connecting::is_told_by(&message, self.end(self.connection.connecting));
+                let tells =
+                    opens && Connecting::is_told_by(&message, self.end(self.connection.connecting));
                 rows.push(if tells { row.opening() } else { row })?;
             }
         }
@@ -275,7 +295,8 @@ impl Matching<'_> {
     fn exchanges(&self, ways: &impl Ways) -> Vec<Exchange> {
         let tallies = [0, 1, 2, 3].map(|way| ways.tally(way));
         let is_whole = tallies.iter().all(|tally| !tally.forgotten);
-        let is_large = |way: usize| tallies[way].largest.max(tallies[way + 1].largest) >= streaming::CALL;
+        let is_large =
+            |way: usize| tallies[way].largest.max(tallies[way + 1].largest) >= streaming::CALL;
         if !is_whole || !is_large(0) || !is_large(2) {
             return Vec::new();
         }
@@ -289,7 +310,9 @@ impl Matching<'_> {
         let is_whole = tallies.iter().all(|tally| !tally.forgotten);
         let end = usize::from(self.connection.connecting == NONE);
         let is_judged = is_whole && tallies.iter().any(|tally| tally.elsewhere);
-        is_judged.then(|| multiplexed::judge(self.parts(ways, 0), self.parts(ways, 1), end)).flatten()
+        is_judged
+            .then(|| multiplexed::judge(self.parts(ways, 0), self.parts(ways, 1), end))
+            .flatten()
     }
 
     /// Up to so many nanoseconds may lie between the parts of a message.
@@ -301,14 +324,17 @@ impl Matching<'_> {
     /// unasked.
     fn is_unanswered(&self, ways: &impl Ways, direction: usize) -> bool {
         let is_whole = [0, 1, 2, 3].iter().all(|way| !ways.tally(*way).forgotten);
-        let [sends, receives, receives_back] = [2 * direction, 2 * direction + 1, 3 - 2 * direction];
+        let [sends, receives, receives_back] =
+            [2 * direction, 2 * direction + 1, 3 - 2 * direction];
         let [is_asked, is_told] = [direction == 0, ways.tally(receives).elsewhere];
         let counts = if is_asked { unanswered::is_border } else { unanswered::is_told };
         // Who is told something does not answer it, and asks for something else at last.
         let waits = [self.gap(), if is_asked { i64::MAX } else { self.gap() }];
         // Of what was not seen where it came, when it was sent.
         let is_seen = ways.tally(receives_back).calls || is_asked;
-        let back = ways.calls(if is_seen { receives_back } else { receives_back - 1 }).map(|call| call.time);
+        let back = ways
+            .calls(if is_seen { receives_back } else { receives_back - 1 })
+            .map(|call| call.time);
         let seen = |part: &Part| part.sent.or(part.received.filter(|_| !is_asked && !is_seen));
         is_whole
             && (ways.tally(sends).elsewhere || !is_seen)

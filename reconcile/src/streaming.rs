@@ -3,11 +3,14 @@
 //! so what looks like turns is none: all pieces that go one way are one request, all that go the
 //! other one answer.
 //!
-//! Whoever connected asks, and asks again when it has the whole answer. So a piece of it is no new request
-//! - if much of the answer crossed it: it was sent before that was received, and received after that was sent;
-//! - if it has the size of whole buffers, and the request's beginning has not: a request of its own would have a head;
-//! - if such pieces were before it and, when it is answered, as many bytes more have come back than were sent as before: it is the
-//!   last one of a body that is turned round.
+//! Whoever connected asks, and asks again when it has the whole answer. So a piece of it is no new
+//! request
+//! - if much of the answer crossed it: it was sent before that was received, and received after
+//!   that was sent;
+//! - if it has the size of whole buffers, and the request's beginning has not: a request of its own
+//!   would have a head;
+//! - if such pieces were before it and, when it is answered, as many bytes more have come back than
+//!   were sent as before: it is the last one of a body that is turned round.
 //!
 //! Small requests that are sent before the answers of earlier ones came are pipelining, and are
 //! left alone.
@@ -65,7 +68,8 @@ pub(crate) fn exchanges(
     received: impl Iterator<Item = Transfer>,
     sent: impl Iterator<Item = Transfer>,
 ) -> Vec<Exchange> {
-    let mut pieces = Pieces { parts: requests, answers: Answers::of(received, sent), next: None, asked: 0 };
+    let mut pieces =
+        Pieces { parts: requests, answers: Answers::of(received, sent), next: None, asked: 0 };
     let mut exchanges = Vec::new();
     let Some(first) = pieces.next() else { return exchanges };
     let (mut request, mut next) = (Request::begun(first), pieces.next());
@@ -121,7 +125,8 @@ impl Request {
     /// How many bytes more came back than were sent until `place`.
     fn ahead(&self, place: &Place) -> i64 {
         let begin = &self.first.begin;
-        place.sent.saturating_sub(begin.sent) as i64 - place.asked.saturating_sub(begin.asked) as i64
+        place.sent.saturating_sub(begin.sent) as i64
+            - place.asked.saturating_sub(begin.asked) as i64
     }
 
     fn go_on(&mut self, piece: &Piece) {
@@ -168,7 +173,8 @@ where
 {
     /// Where all ends, behind the last piece.
     fn end(&mut self) -> Place {
-        let [received, sent] = [self.answers.received.until(i64::MAX), self.answers.sent.until(i64::MAX)];
+        let [received, sent] =
+            [self.answers.received.until(i64::MAX), self.answers.sent.until(i64::MAX)];
         Place { asked: self.asked, received, sent: sent.max(received) }
     }
 }
@@ -220,9 +226,11 @@ impl<R: Iterator<Item = Transfer>, S: Iterator<Item = Transfer>> Answers<R, S> {
     /// not see it the other one tells.
     fn around(&mut self, part: &Part, asked: u64) -> (Place, Place) {
         let (received, sent) = (&mut self.received, &mut self.sent);
-        let received = part.sent.map(|seen| [received.until(seen.first), received.until(seen.last)]);
+        let received =
+            part.sent.map(|seen| [received.until(seen.first), received.until(seen.last)]);
         let sent = part.received.map(|seen| [sent.until(seen.first), sent.until(seen.last)]);
-        let [received, sent] = [received.or(sent), sent.or(received)].map(Option::unwrap_or_default);
+        let [received, sent] =
+            [received.or(sent), sent.or(received)].map(Option::unwrap_or_default);
         let place = |end: usize| Place { asked, received: received[end], sent: sent[end] };
         (place(0), place(1))
     }
@@ -265,7 +273,14 @@ mod tests {
         fn ask(&mut self, time: i64, bytes: u64) {
             let seen = |time, process| Some(Seen::once(time, process, 0));
             let (sent, received) = (seen(time, 0), seen(time + 1, 1));
-            self.requests.push(Part { sent, received, bytes, parts: 1, elsewhere: true, acted: true });
+            self.requests.push(Part {
+                sent,
+                received,
+                bytes,
+                parts: 1,
+                elsewhere: true,
+                acted: true,
+            });
         }
 
         fn answer(&mut self, time: i64, bytes: u64, received: i64) {

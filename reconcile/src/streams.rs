@@ -1,11 +1,12 @@
 //! One direction of one stream: which receive calls got the bytes of which send call.
 //!
-//! A stream keeps no borders between messages, but it keeps every byte in order: the byte that was the n-th to be
-//! sent is the n-th to be received. So a send's message was received by the calls that got its first and its last
-//! byte, however the bytes were cut up on the way. This is a pure function of the two sides' calls in order: the
-//! step by key of reconciliation for streams.
+//! A stream keeps no borders between messages, but it keeps every byte in order: the byte that was
+//! the n-th to be sent is the n-th to be received. So a send's message was received by the calls
+//! that got its first and its last byte, however the bytes were cut up on the way. This is a pure
+//! function of the two sides' calls in order: the step by key of reconciliation for streams.
 //!
-//! Bytes whose calls a log has forgotten stand among the calls as such, so that those behind them are in their place.
+//! Bytes whose calls a log has forgotten stand among the calls as such, so that those behind them
+//! are in their place.
 
 use crate::calls::{Part, Seen, Transfer};
 use crate::tally::Tally;
@@ -13,10 +14,11 @@ use crate::tally::Tally;
 /// The messages of one direction, and the bytes that only one side saw.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Matched {
-    /// One message for each send, in order, and one for each receive whose bytes nobody was seen to send, where those
-    /// belong.
+    /// One message for each send, in order, and one for each receive whose bytes nobody was seen to
+    /// send, where those belong.
     pub parts: Vec<Part>,
-    /// Bytes sent that were never received: the receiver closed early, or its end of the trace is missing.
+    /// Bytes sent that were never received: the receiver closed early, or its end of the trace is
+    /// missing.
     pub unread: u64,
     /// Bytes received beyond what was seen being sent: the sender's calls were not all captured.
     pub unsent: u64,
@@ -36,8 +38,9 @@ pub fn match_stream(sends: &[Transfer], receives: &[Transfer]) -> Matched {
     Matched { unread: parts.unread, unsent: parts.unsent, ..matched }
 }
 
-/// The messages of one direction, one after the other: as many calls as there may be, one of each side is in memory. First
-/// come those that were sent, in order, with those that nobody was seen to send where they belong.
+/// The messages of one direction, one after the other: as many calls as there may be, one of each
+/// side is in memory. First come those that were sent, in order, with those that nobody was seen to
+/// send where they belong.
 #[derive(Clone, Debug)]
 pub struct Parts<S, R> {
     sends: S,
@@ -56,7 +59,8 @@ pub struct Parts<S, R> {
 }
 
 impl<S: Iterator<Item = Transfer>, R: Iterator<Item = Transfer>> Parts<S, R> {
-    /// Matches `sends` with `receives`, each in order, where it is known where in the stream the calls of both are (`placed`).
+    /// Matches `sends` with `receives`, each in order, where it is known where in the stream the
+    /// calls of both are (`placed`).
     pub fn new(sends: S, receives: R, placed: bool) -> Parts<S, R> {
         Parts { sends, receives, placed, receive: None, left: 0, hidden: 0, unread: 0, unsent: 0 }
     }
@@ -86,7 +90,8 @@ impl<S: Iterator<Item = Transfer>, R: Iterator<Item = Transfer>> Parts<S, R> {
                 forgotten += taken;
             } else {
                 let first = received.map_or(receive.time, |seen| seen.first);
-                received = Some(Seen { first, ..Seen::once(receive.time, receive.process, receive.tid) });
+                received =
+                    Some(Seen { first, ..Seen::once(receive.time, receive.process, receive.tid) });
             }
             wanted -= taken;
         }
@@ -144,8 +149,8 @@ impl<S: Iterator<Item = Transfer>, R: Iterator<Item = Transfer>> Iterator for Pa
     }
 }
 
-/// Whether what `receives` got can have come from `sends`: at no time more bytes were received than sent. Both
-/// sides' times are of one clock, up to `slack` nanoseconds.
+/// Whether what `receives` got can have come from `sends`: at no time more bytes were received than
+/// sent. Both sides' times are of one clock, up to `slack` nanoseconds.
 pub fn possible(sends: &[Transfer], receives: &[Transfer], slack: i64) -> bool {
     let mut sends = sends.iter().peekable();
     let (mut sent, mut received) = (0, 0);
@@ -205,20 +210,32 @@ mod tests {
 
     #[test]
     fn what_a_log_has_forgotten_keeps_its_place() {
-        let forgotten = |time, bytes| Transfer { process: Transfer::FORGOTTEN, ..call(time, bytes) };
+        let forgotten =
+            |time, bytes| Transfer { process: Transfer::FORGOTTEN, ..call(time, bytes) };
         let spans = |matched: &Matched| -> Vec<_> {
-            matched.parts.iter().map(|part| (span(part.sent), span(part.received), part.bytes)).collect()
+            matched
+                .parts
+                .iter()
+                .map(|part| (span(part.sent), span(part.received), part.bytes))
+                .collect()
         };
         let once = |time| Some((time, time));
         let receives = [call(11, 4), call(12, 10), call(13, 6)];
         let matched = match_stream(&[forgotten(3, 12), call(3, 2), call(4, 6)], &receives);
-        let expected =
-            [(None, once(11), 4), (None, once(12), 8), (once(3), once(12), 2), (once(4), once(13), 6)];
+        let expected = [
+            (None, once(11), 4),
+            (None, once(12), 8),
+            (once(3), once(12), 2),
+            (once(4), once(13), 6),
+        ];
         assert_eq!(spans(&matched), expected);
         assert_eq!((matched.unread, matched.unsent), (0, 12));
         let sends = [call(1, 4), call(2, 10), call(3, 6)];
         let matched = match_stream(&sends, &[forgotten(12, 12), call(12, 2), call(13, 6)]);
-        assert_eq!(spans(&matched), [(once(1), None, 4), (once(2), None, 10), (once(3), once(13), 6)]);
+        assert_eq!(
+            spans(&matched),
+            [(once(1), None, 4), (once(2), None, 10), (once(3), once(13), 6)]
+        );
         assert_eq!((matched.unread, matched.unsent), (12, 0), "2 of the 10 were seen");
         let both = match_stream(&[forgotten(3, 7), call(3, 3)], &[forgotten(11, 5), call(11, 5)]);
         assert_eq!(spans(&both), [(None, once(11), 2), (once(3), once(11), 3)]);
@@ -236,7 +253,8 @@ mod tests {
     #[test]
     fn where_nobody_knows_how_much_was_forgotten_nothing_has_a_place() {
         let forgotten = Transfer { process: Transfer::FORGOTTEN, ..call(3, Transfer::UNKNOWN) };
-        let matched = match_stream(&[call(1, 5), forgotten, call(3, 5)], &[call(11, 5), call(12, 1 << 40)]);
+        let matched =
+            match_stream(&[call(1, 5), forgotten, call(3, 5)], &[call(11, 5), call(12, 1 << 40)]);
         assert!(matched.parts.iter().all(|part| part.sent.is_none() || part.received.is_none()));
         assert_eq!((matched.parts.len(), matched.unread, matched.unsent), (4, 10, 5 + (1 << 40)));
     }
@@ -261,8 +279,9 @@ mod tests {
     }
 
     proptest! {
-        /// However a stream is cut into writes and reads, each message's times are those of the reads that a
-        /// simulation byte by byte says got its first and last byte, and no byte is lost or made up.
+        /// However a stream is cut into writes and reads, each message's times are those of the
+        /// reads that a simulation byte by byte says got its first and last byte, and no byte is
+        /// lost or made up.
         #[test]
         fn any_cut_into_writes_and_reads_matches(
             total in 0u64..400,

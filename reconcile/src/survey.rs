@@ -1,4 +1,5 @@
-//! The first reading of one log: its flows with their totals, the names, and its clock. A pure function of the file.
+//! The first reading of one log: its flows with their totals, the names, and its clock. A pure
+//! function of the file.
 
 use std::path::Path;
 
@@ -156,10 +157,14 @@ impl Reading {
             Record::Transfer { bytes, .. } if bytes > LARGEST_TRANSFER => {
                 add(&mut self.counts.ignored, "impossible size", 1);
             }
-            Record::Position { flow, direction, before } => self.positions.set(flow, direction, before),
+            Record::Position { flow, direction, before } => {
+                self.positions.set(flow, direction, before)
+            }
             Record::Transfer { direction, flow, bytes, .. } => {
-                let begin =
-                    self.has_positions.then(|| self.positions.moved(flow, direction, bytes)).flatten();
+                let begin = self
+                    .has_positions
+                    .then(|| self.positions.moved(flow, direction, bytes))
+                    .flatten();
                 let flow = self.at(flow, ticks)?;
                 flow.transfers = flow.transfers.saturating_add(1);
                 let total = &mut flow.totals[usize::from(direction != Direction::Send)];
@@ -187,7 +192,8 @@ impl Reading {
                 let flow = self.at(what.flow, ticks)?;
                 (flow.origin, flow.machine) = (Some(what.origin), machine);
                 flow.opened = flow.opened.min(time);
-                flow.kind = Some(Kind { domain: what.domain, kind: what.kind, protocol: what.protocol });
+                flow.kind =
+                    Some(Kind { domain: what.domain, kind: what.kind, protocol: what.protocol });
                 flow.cookie = what.cookie;
             }
             Record::Endpoints { flow, role, local, peer, peer_pid, took, under_way } => {
@@ -195,7 +201,8 @@ impl Reading {
                 let flow = self.place(flow, ticks)?;
                 let called = took.map_or(i64::MIN, |took| ticks.saturating_sub(took) as i64);
                 let tid = tid as i32;
-                let naming = Naming { flow, role, time, called, under_way, tid, local, peer, peer_pid };
+                let naming =
+                    Naming { flow, role, time, called, under_way, tid, local, peer, peer_pid };
                 self.namings.push(naming)?;
             }
             Record::Pair { first, second } => {
@@ -223,7 +230,11 @@ impl Reading {
                 self.lookups.push(Lookup { api: call.api, tid, begin, duration });
             }
             Record::Unseen { cause, pid, program } => {
-                self.unseen.push(UnseenProgram { path: program, pid, cause: holes::cause_of_unseen(cause) });
+                self.unseen.push(UnseenProgram {
+                    path: program,
+                    pid,
+                    cause: holes::cause_of_unseen(cause),
+                });
             }
             Record::Anchor(_)
             | Record::Shutdown { .. }
@@ -237,7 +248,8 @@ impl Reading {
         Ok(())
     }
 
-    /// The place of a network namespace among those of this log, which are few; [`NONE`] where it is not known.
+    /// The place of a network namespace among those of this log, which are few; [`NONE`] where it
+    /// is not known.
     fn namespace(&mut self, namespace: u64) -> u32 {
         if namespace == 0 {
             return NONE;
@@ -274,7 +286,8 @@ pub(crate) struct Places {
     count: u32,
 }
 
-/// Numbers below this are in the table, and others where twice as many as came before would be at least as many.
+/// Numbers below this are in the table, and others where twice as many as came before would be at
+/// least as many.
 const TABLE_LIMIT: u32 = 1 << 22;
 
 impl Places {
@@ -331,6 +344,9 @@ mod tests {
             let place = places.of(number, || number + 100);
             assert_eq!(place, if number == TABLE_LIMIT + 5 { 7 } else { number + 100 });
         }
-        assert_eq!((places.others.len(), places.get(TABLE_LIMIT + 9)), (1, Some(TABLE_LIMIT + 109)));
+        assert_eq!(
+            (places.others.len(), places.get(TABLE_LIMIT + 9)),
+            (1, Some(TABLE_LIMIT + 109))
+        );
     }
 }

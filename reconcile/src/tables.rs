@@ -1,7 +1,8 @@
-//! What the tables of flows, sockets and names may take of memory: those that are larger are in temporary files, which
-//! are mapped, and this has them all in sight. Pages of such files that were looked at stay in memory until they are given
-//! back; that is done here for all of them as soon as there are too many. They are lost to nobody: what is looked at again is
-//! read again, mostly from the kernel's cache, which is not this process's memory.
+//! What the tables of flows, sockets and names may take of memory: those that are larger are in
+//! temporary files, which are mapped, and this has them all in sight. Pages of such files that were
+//! looked at stay in memory until they are given back; that is done here for all of them as soon as
+//! there are too many. They are lost to nobody: what is looked at again is read again, mostly from
+//! the kernel's cache, which is not this process's memory.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,8 @@ use message_trace::spill::Budget;
 
 use crate::mapping::{Mapping, Region};
 
-/// Memory is counted in blocks of so many bytes, as the kernel brings in as much at a time where it has it at hand.
+/// Memory is counted in blocks of so many bytes, as the kernel brings in as much at a time where it
+/// has it at hand.
 pub(crate) const BLOCK_BYTES: usize = 64 << 10;
 /// However little memory there is, so many bytes of mapped files may be in it.
 const LEAST: usize = 1 << 20;
@@ -51,8 +53,8 @@ impl Default for Tables {
 }
 
 impl Tables {
-    /// Tables of which half of `memory`, in bytes, may be in memory, and a quarter of it of those in files, which have no
-    /// names and are in `directory`.
+    /// Tables of which half of `memory`, in bytes, may be in memory, and a quarter of it of those
+    /// in files, which have no names and are in `directory`.
     pub(crate) fn new(memory: u64, directory: &Path) -> Tables {
         let most = usize::try_from(memory / 4).unwrap_or(usize::MAX).max(LEAST);
         Tables(Arc::new(Shared {
@@ -90,7 +92,8 @@ impl Tables {
     pub(crate) fn touch(&self, address: usize) {
         let block = address / BLOCK_BYTES;
         let is_new = LATELY.with(|lately| {
-            // Rows of several tables are looked at in turns, so neighbours have other places and tables mostly as well.
+            // Rows of several tables are looked at in turns, so neighbours have other places and
+            // tables mostly as well.
             let place = block.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - RECENT.ilog2());
             lately.get(place).is_some_and(|last| last.replace(block) != block)
         });
@@ -122,7 +125,8 @@ impl Tables {
         lock(&self.0.mapped).push(region);
     }
 
-    /// Ends a mapping. Nobody gives its pages back at the same time, nor those of what comes to be where it was.
+    /// Ends a mapping. Nobody gives its pages back at the same time, nor those of what comes to be
+    /// where it was.
     pub(crate) fn unmap(&self, mapping: &mut Mapping) {
         let mut mapped = lock(&self.0.mapped);
         mapped.retain(|region| *region != mapping.region());

@@ -1,9 +1,11 @@
-//! What a single look at the calls of one side of a stream tells, before any of them is matched: matching hands on message by
-//! message, and cannot take back one when it turns out that nobody knows where in the stream the calls were.
+//! What a single look at the calls of one side of a stream tells, before any of them is matched:
+//! matching hands on message by message, and cannot take back one when it turns out that nobody
+//! knows where in the stream the calls were.
 
 use crate::calls::Transfer;
 
-/// What has to be known of the calls of one side before any of them is matched. Their order does not matter.
+/// What has to be known of the calls of one side before any of them is matched. Their order does
+/// not matter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     /// Whether the log has forgotten calls.
@@ -40,9 +42,9 @@ impl Tally {
         self.elsewhere |= call.elsewhere || call.tid != self.tid;
     }
 
-    /// Whether it is known where in the stream the calls are. Where several processes made them and one's log has
-    /// forgotten some, nobody knows before which calls of the others those were; and sometimes it is not known how many
-    /// were forgotten.
+    /// Whether it is known where in the stream the calls are. Where several processes made them and
+    /// one's log has forgotten some, nobody knows before which calls of the others those were; and
+    /// sometimes it is not known how many were forgotten.
     pub(crate) fn is_placed(&self) -> bool {
         !self.forgotten || !self.unknown && !self.several
     }

@@ -1,8 +1,9 @@
 //! The messages of all flows in the order of time, written.
 //!
-//! A sample of all rows says where to cut time into stretches of about as many messages as one group of the table
-//! holds. Rows are dealt into the stretches, and then each stretch is sorted and encoded apart from the others. So
-//! nothing is merged, all processors work, and what is in memory is a stretch for each of them.
+//! A sample of all rows says where to cut time into stretches of about as many messages as one
+//! group of the table holds. Rows are dealt into the stretches, and then each stretch is sorted and
+//! encoded apart from the others. So nothing is merged, all processors work, and what is in memory
+//! is a stretch for each of them.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -54,7 +55,8 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Adds so many partitions; the number of the first. [`Rows::set_begin`] says later where their slots begin.
+    /// Adds so many partitions; the number of the first. [`Rows::set_begin`] says later where their
+    /// slots begin.
     pub(crate) fn grow(&mut self, partitions: usize) -> usize {
         let first = self.begins.len();
         self.begins.resize(first + partitions, 0);
@@ -67,7 +69,8 @@ impl<'a> Rows<'a> {
         RowSink::new(&self.store, partition)
     }
 
-    /// Adds what is known of the rows of partitions, of which this is the first; the others come behind it.
+    /// Adds what is known of the rows of partitions, of which this is the first; the others come
+    /// behind it.
     pub(crate) fn add(&mut self, first: usize, taken: Vec<Taken>) {
         for (partition, taken) in (first as u32..).zip(taken) {
             self.count += taken.count;
@@ -98,7 +101,8 @@ impl<'a> Rows<'a> {
         let imported = imported.map(|row| row.key(&output.slots[row.row.slot as usize], common));
         let mut keys: Vec<Key> = own.chain(imported).collect();
         keys.sort_unstable();
-        let mut borders: Vec<Key> = keys.chunks(GROUP_ROWS / EACH).skip(1).map(|chunk| chunk[0]).collect();
+        let mut borders: Vec<Key> =
+            keys.chunks(GROUP_ROWS / EACH).skip(1).map(|chunk| chunk[0]).collect();
         borders.dedup();
         borders
     }
@@ -121,7 +125,8 @@ impl<'a> Rows<'a> {
             if let Some(piece) = piece.checked_sub(partitions) {
                 let mut dealer = Dealer::new(&stretches.imported, piece);
                 for row in self.imported.take(piece)?.into_iter().flatten() {
-                    let stretch = finder.find(row.key(&output.slots[row.row.slot as usize], common));
+                    let stretch =
+                        finder.find(row.key(&output.slots[row.row.slot as usize], common));
                     counts[stretch] += 1;
                     dealer.deal(stretch, row)?;
                 }
@@ -141,11 +146,16 @@ impl<'a> Rows<'a> {
             dealer.finish()?;
             Ok(counts)
         };
-        parallel::in_order(threads, partitions + self.imported.partitions(), deal, |_, dealt: Vec<u64>| {
-            progress.advance(dealt.iter().sum());
-            counts.iter_mut().zip(dealt).for_each(|(count, more)| *count += more);
-            Ok::<_, Error>(())
-        })?;
+        parallel::in_order(
+            threads,
+            partitions + self.imported.partitions(),
+            deal,
+            |_, dealt: Vec<u64>| {
+                progress.advance(dealt.iter().sum());
+                counts.iter_mut().zip(dealt).for_each(|(count, more)| *count += more);
+                Ok::<_, Error>(())
+            },
+        )?;
 
         progress.step("writing messages", self.count);
         let mut firsts = Vec::with_capacity(counts.len());
@@ -190,7 +200,8 @@ struct Stretches<'a> {
 }
 
 impl Stretches<'_> {
-    /// The rows of one stretch, sorted and encoded; in several groups where more are of one moment than a group holds.
+    /// The rows of one stretch, sorted and encoded; in several groups where more are of one moment
+    /// than a group holds.
     fn encode(
         &self,
         stretch: usize,
@@ -199,7 +210,8 @@ impl Stretches<'_> {
         writing: &Writing,
     ) -> Result<Vec<RowGroup>, Error> {
         let Writing { output, common, .. } = *writing;
-        let (own, imported) = (self.own.take(stretch)?.concat(), self.imported.take(stretch)?.concat());
+        let (own, imported) =
+            (self.own.take(stretch)?.concat(), self.imported.take(stretch)?.concat());
         let slot = |row: &Row| &output.slots[row.slot as usize];
         // Rows of one flow and direction at one time stay in their order.
         let keys = own.iter().map(|row| row.key(slot(row), common));
@@ -208,8 +220,9 @@ impl Stretches<'_> {
         order.sort_unstable();
         let mut groups = Vec::new();
         for (number, chunk) in order.chunks(2 * GROUP_ROWS).enumerate() {
-            let import =
-                |at: usize| (chunk[at].1 as usize).checked_sub(own.len()).map(|place| &imported[place]);
+            let import = |at: usize| {
+                (chunk[at].1 as usize).checked_sub(own.len()).map(|place| &imported[place])
+            };
             let message = |at: usize| match import(at) {
                 None => {
                     let row = &own[chunk[at].1 as usize];
@@ -225,7 +238,12 @@ impl Stretches<'_> {
                 }
             }
             let first = first + (2 * GROUP_ROWS * number) as i64;
-            groups.push(encoder.encode(first, chunk.len(), message, &OfOutput { output, calls })?);
+            groups.push(encoder.encode(
+                first,
+                chunk.len(),
+                message,
+                &OfOutput { output, calls },
+            )?);
         }
         Ok(groups)
     }

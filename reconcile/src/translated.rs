@@ -1,5 +1,6 @@
-//! The connections that go through address translation: their ends are paired, and the names that were translated are
-//! counted, so that each server and client has the name that it has itself and no other.
+//! The connections that go through address translation: their ends are paired, and the names that
+//! were translated are counted, so that each server and client has the name that it has itself and
+//! no other.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +15,8 @@ use crate::reconciliation::{Reconciliation, TranslatedEnd, Translation};
 use crate::socket::Sockets;
 use crate::translation::{self, Pair};
 
-/// Only pairs that are as sure as this tell of clocks: of many times the least counts, so that one wrong one is enough.
+/// Only pairs that are as sure as this tell of clocks: of many times the least counts, so that one
+/// wrong one is enough.
 const SURE: f64 = 0.99;
 
 /// The connecting sockets of pairs that are not sure enough to tell of clocks, in order.
@@ -28,13 +30,15 @@ impl Doubtful {
             return;
         }
         connections.for_each_mut(0..connections.len(), |connection| {
-            let at = self.0.partition_point(0..self.0.len(), |socket| *socket < connection.connecting);
+            let at =
+                self.0.partition_point(0..self.0.len(), |socket| *socket < connection.connecting);
             connection.doubtful |= self.0.get(at) == Some(&connection.connecting);
         });
     }
 }
 
-/// Finds the other ends of sockets that have no `partner` yet, and counts in `outcome` what that says of names.
+/// Finds the other ends of sockets that have no `partner` yet, and counts in `outcome` what that
+/// says of names.
 pub(crate) fn pair_up(
     capture: &Capture,
     sockets: &Sockets,
@@ -45,12 +49,14 @@ pub(crate) fn pair_up(
 ) -> Result<Doubtful, Error> {
     let mut doubtful = Doubtful(Column::new(&capture.tables));
     let Some(least) = options.translation else { return Ok(doubtful) };
-    let Some(flows) = HalfFlows::read(capture, sockets, partner, options.threads(), progress)? else {
+    let Some(flows) = HalfFlows::read(capture, sockets, partner, options.threads(), progress)?
+    else {
         return Ok(doubtful);
     };
     let pairs = translation::pairs_of(&flows.halves, &[], least)?;
     for pair in pairs.iter() {
-        let [one, other] = [pair.connecting, pair.accepting].map(|half| flows.sockets[half as usize]);
+        let [one, other] =
+            [pair.connecting, pair.accepting].map(|half| flows.sockets[half as usize]);
         if partner[one as usize] == NONE && partner[other as usize] == NONE {
             (partner[one as usize], partner[other as usize]) = (other, one);
         }
@@ -68,7 +74,8 @@ fn translations(flows: &HalfFlows, pairs: &Column<Pair>) -> Vec<Translation> {
     for pair in pairs.iter() {
         let [one, other] = [pair.connecting, pair.accepting].map(|half| flows.halves.half(half));
         let server = (TranslatedEnd::Destination, one.peer.to_string(), other.local.to_string());
-        let client = (TranslatedEnd::Source, one.local.ip().to_string(), other.peer.ip().to_string());
+        let client =
+            (TranslatedEnd::Source, one.local.ip().to_string(), other.peer.ip().to_string());
         for key in [server, client].into_iter().filter(|(_, from, to)| from != to) {
             let (count, sum) = counts.entry(key).or_insert((0, 0.0));
             (*count, *sum) = (*count + 1, *sum + pair.confidence);

@@ -1,18 +1,21 @@
-//! Flows whose two ends have different names (WAP5 section 7.1): a load balancer, a container network or a source
-//! address that is rewritten stands between them, and each end knows the other by a name that it does not have.
+//! Flows whose two ends have different names (WAP5 section 7.1): a load balancer, a container
+//! network or a source address that is rewritten stands between them, and each end knows the other
+//! by a name that it does not have.
 //!
-//! Both ends still share what translation leaves alone: the bytes of each direction, the sizes of the turns, the
-//! checksums of the beginning where they were captured, often a port, and the times but for the difference of two
-//! clocks. None of these is proof. Health checks are all alike, and a flow to an untraced peer has no other end here
-//! at all; a false pair is worse than a missed one. So a pair is judged by how likely it would be by chance, against
-//! what else it could be, and by what all pairs say together: that two clocks differ by one and the same amount
-//! (`offsets`), and that a virtual name leads to the same few real ones time and again (`confidence`; "frequent matches
-//! imply NAT").
+//! Both ends still share what translation leaves alone: the bytes of each direction, the sizes of
+//! the turns, the checksums of the beginning where they were captured, often a port, and the times
+//! but for the difference of two clocks. None of these is proof. Health checks are all alike, and a
+//! flow to an untraced peer has no other end here at all; a false pair is worse than a missed one.
+//! So a pair is judged by how likely it would be by chance, against what else it could be, and by
+//! what all pairs say together: that two clocks differ by one and the same amount (`offsets`), and
+//! that a virtual name leads to the same few real ones time and again (`confidence`; "frequent
+//! matches imply NAT").
 //!
-//! The steps: what the two ends share (`signature`, `timing`), who could go with whom (`candidates`), how the clocks differ
-//! (`offsets`: the `stabbing` line through all votes, `fit`, is the `difference`), how sure each pair is (`confidence`, with
-//! what was `learned` of names, and `beliefs` among rivals), and who goes with whom (`assignment`). All of it is a pure function
-//! of the half flows.
+//! The steps: what the two ends share (`signature`, `timing`), who could go with whom
+//! (`candidates`), how the clocks differ (`offsets`: the `stabbing` line through all votes, `fit`,
+//! is the `difference`), how sure each pair is (`confidence`, with what was `learned` of names, and
+//! `beliefs` among rivals), and who goes with whom (`assignment`). All of it is a pure function of
+//! the half flows.
 
 mod assignment;
 mod beliefs;
@@ -53,8 +56,8 @@ pub struct HalfFlow {
     pub machine: u32,
     /// The process that used it.
     pub process: u32,
-    /// When it asked for the connection (at the latest) or had accepted it, in nanoseconds on its host's clock, as all
-    /// times are.
+    /// When it asked for the connection (at the latest) or had accepted it, in nanoseconds on its
+    /// host's clock, as all times are.
     pub made: i64,
     /// What it sent.
     pub sent: Way,
@@ -64,7 +67,8 @@ pub struct HalfFlow {
     pub turns: Vec<Turn>,
     /// Whether `turns` are all there were.
     pub all_turns: bool,
-    /// Whether the flow was seen to its end. A log that stops while the flow is open leaves out the rest of it.
+    /// Whether the flow was seen to its end. A log that stops while the flow is open leaves out the
+    /// rest of it.
     pub whole: bool,
 }
 
@@ -128,8 +132,9 @@ pub struct Pair {
     pub evidence: Evidence,
 }
 
-/// Finds the pairs among `halves` whose confidence is at least `least`, each half in one pair at most, in the order of
-/// the connecting ends. `known` says how clocks differ, where that is known from elsewhere.
+/// Finds the pairs among `halves` whose confidence is at least `least`, each half in one pair at
+/// most, in the order of the connecting ends. `known` says how clocks differ, where that is known
+/// from elsewhere.
 ///
 /// # Errors
 /// There are none, as all of it is in memory.
@@ -141,7 +146,11 @@ pub fn pairs(halves: &[HalfFlow], known: &[Offset], least: f64) -> Result<Vec<Pa
 ///
 /// # Errors
 /// When there is no room for them.
-pub(crate) fn pairs_of(halves: &Halves, known: &[Offset], least: f64) -> Result<Column<Pair>, Error> {
+pub(crate) fn pairs_of(
+    halves: &Halves,
+    known: &[Offset],
+    least: f64,
+) -> Result<Column<Pair>, Error> {
     let field = candidates::Field::of(halves)?;
     let Rare { mut edges, crowds } = field.rare()?;
     let mut clocks = offsets::Clocks::new(halves, known);

@@ -126,7 +126,9 @@ mod tests {
             pieces(40, 50, 1).into_iter().map(|part| Part { bytes, acted, ..part }).collect()
         };
         let is_told = |parts: Vec<Part>| {
-            super::is_unanswered(parts.into_iter(), [60].into_iter(), [100; 2], is_told, |part| part.sent)
+            super::is_unanswered(parts.into_iter(), [60].into_iter(), [100; 2], is_told, |part| {
+                part.sent
+            })
         };
         assert!(is_told(told(500, true)));
         assert!(!is_told(told(500, false)), "pieces of an answer for which others are asked");

@@ -1,17 +1,20 @@
-//! What a process's control group says of it: the systemd service, the container or the pod that it is part of.
+//! What a process's control group says of it: the systemd service, the container or the pod that it
+//! is part of.
 
 /// How many characters of a container's or a pod's id its users read.
 const SHORT: usize = 12;
 
-/// The unit of a process, by what `/proc/self/cgroup` had, cut or whole; empty where that names none that
-/// stands for a service, such as a login's session.
+/// The unit of a process, by what `/proc/self/cgroup` had, cut or whole; empty where that names
+/// none that stands for a service, such as a login's session.
 pub(crate) fn of_cgroup(text: &str) -> String {
-    // The second version of control groups has one line, and the first one a line for each controller.
+    // The second version of control groups has one line, and the first one a line for each
+    // controller.
     let paths = text.lines().filter_map(|line| line.splitn(3, ':').nth(2));
     paths.map(of_path).find(|unit| !unit.is_empty()).unwrap_or_default()
 }
 
-/// The unit that a path names. The innermost one counts, but a container's pod before the container.
+/// The unit that a path names. The innermost one counts, but a container's pod before the
+/// container.
 fn of_path(path: &str) -> String {
     let parts = || path.split('/').filter(|part| !part.is_empty());
     parts().find_map(pod).or_else(|| parts().rev().find_map(unit)).unwrap_or_default()
@@ -78,7 +81,11 @@ mod tests {
                 "0::/system.slice/system-postgresql.slice/postgresql@15-main.service\n".to_owned(),
                 "postgresql@15-main",
             ),
-            ("0::/user.slice/user-1000.slice/user@1000.service/app.slice/shop.service\n".to_owned(), "shop"),
+            (
+                "0::/user.slice/user-1000.slice/user@1000.service/app.slice/shop.service\n"
+                    .to_owned(),
+                "shop",
+            ),
             ("0::/user.slice/user-1000.slice/user@1000.service/app.slice/a.scope\n".to_owned(), ""),
             ("0::/user.slice/user-0.slice/session-3.scope\n".to_owned(), ""),
             (r"0::/machine.slice/machine-web\x2done.scope".to_owned(), "web-one"),

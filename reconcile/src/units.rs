@@ -41,13 +41,18 @@ impl Units {
     /// What is usual where turns had these sizes.
     pub(crate) fn of(turns: &[u64]) -> Units {
         let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
-        turns.iter().filter(|size| **size > 0).for_each(|size| *counts.entry(*size).or_default() += 1);
+        turns
+            .iter()
+            .filter(|size| **size > 0)
+            .for_each(|size| *counts.entry(*size).or_default() += 1);
         let often = |count: usize| count >= FEWEST && count * SELDOM >= turns.len();
-        let mut usual: Vec<(u64, usize)> = counts.into_iter().filter(|(_, count)| often(*count)).collect();
+        let mut usual: Vec<(u64, usize)> =
+            counts.into_iter().filter(|(_, count)| often(*count)).collect();
         let all = usual.clone();
         // What makes up a message that is more frequent, together with something else, is a part of
         // it. Two of one size are two messages, however often they come together.
-        let count = |size: u64| all.iter().find(|(of, _)| *of == size).map_or(0, |(_, count)| *count);
+        let count =
+            |size: u64| all.iter().find(|(of, _)| *of == size).map_or(0, |(_, count)| *count);
         let is_part = |(size, own): &(u64, usize)| {
             all.iter().any(|(whole, of)| {
                 whole > size
@@ -57,7 +62,8 @@ impl Units {
                     && of > &count(whole - size)
             })
         };
-        let parts: Vec<u64> = usual.iter().filter(|size| is_part(size)).map(|(size, _)| *size).collect();
+        let parts: Vec<u64> =
+            usual.iter().filter(|size| is_part(size)).map(|(size, _)| *size).collect();
         usual.retain(|size| !is_part(size));
         // What is several messages is none.
         let mut sizes: Vec<u64> = Vec::new();
@@ -120,8 +126,10 @@ impl Units {
         if self.parts.contains(&bytes) {
             return Some((&[], bytes));
         }
-        let left =
-            self.parts.iter().find(|part| bytes > **part && self.sums.contains_key(&(bytes - **part)))?;
+        let left = self
+            .parts
+            .iter()
+            .find(|part| bytes > **part && self.sums.contains_key(&(bytes - **part)))?;
         Some((self.sums.get(&(bytes - left))?, *left))
     }
 }
@@ -166,8 +174,9 @@ impl<'a, P: Iterator<Item = Part>> Cut<'a, P> {
     fn take(&mut self, piece: Part) {
         let goes_on = |begun: &Part| {
             let [one, other] = [begun, &piece].map(|part| part.sent.or(part.received));
-            let is_near =
-                one.zip(other).is_some_and(|(one, other)| other.first.saturating_sub(one.last) <= self.gap);
+            let is_near = one
+                .zip(other)
+                .is_some_and(|(one, other)| other.first.saturating_sub(one.last) <= self.gap);
             let is_seen = begun.sent.is_some() == piece.sent.is_some()
                 && begun.received.is_some() == piece.received.is_some();
             is_near && is_seen && !self.units.are_whole(piece.bytes)
@@ -225,7 +234,14 @@ mod tests {
     fn cut(units: &Units, pieces: &[u64], apart: i64) -> Vec<(u64, i64, i64)> {
         let parts = pieces.iter().zip(0..).map(|(bytes, at)| {
             let seen = Some(Seen::once(apart * at, 0, 1));
-            Part { sent: seen, received: seen, bytes: *bytes, parts: 1, elsewhere: true, acted: false }
+            Part {
+                sent: seen,
+                received: seen,
+                bytes: *bytes,
+                parts: 1,
+                elsewhere: true,
+                acted: false,
+            }
         });
         let times = |part: Part| part.sent.map(|seen| (part.bytes, seen.first, seen.last));
         Cut::new(parts, units, 100).filter_map(times).collect()
@@ -238,7 +254,8 @@ mod tests {
 
     #[test]
     fn pieces_are_cut_at_usual_sizes_and_put_together() {
-        let units = Units::of(&turns(&[(55, 300), (44, 40), (11, 40), (110, 50), (66, 5), (78, 3)]));
+        let units =
+            Units::of(&turns(&[(55, 300), (44, 40), (11, 40), (110, 50), (66, 5), (78, 3)]));
         let cut = |pieces| cut(&units, pieces, 10);
         assert_eq!(cut(&[55, 110]), [(55, 0, 0), (55, 10, 10), (55, 10, 10)]);
         assert_eq!(cut(&[44, 11, 55]), [(55, 0, 10), (55, 20, 20)]);
@@ -249,7 +266,11 @@ mod tests {
         // What fits nothing stays as it is, and so does a part that nothing follows.
         assert_eq!(
             cut(&[55, 78, 44, 55, 11]),
-            [55, 78, 44, 55, 11].iter().zip(0..).map(|(b, n)| (*b, 10 * n, 10 * n)).collect::<Vec<_>>()
+            [55, 78, 44, 55, 11]
+                .iter()
+                .zip(0..)
+                .map(|(b, n)| (*b, 10 * n, 10 * n))
+                .collect::<Vec<_>>()
         );
     }
 
@@ -270,7 +291,8 @@ mod tests {
 
     #[test]
     fn messages_of_two_kinds_are_told_apart() {
-        let units = Units::of(&turns(&[(66, 100), (68, 120), (134, 60), (31, 20), (37, 20), (29, 20)]));
+        let units =
+            Units::of(&turns(&[(66, 100), (68, 120), (134, 60), (31, 20), (37, 20), (29, 20)]));
         let sizes = |pieces: &[u64]| -> Vec<u64> {
             cut(&units, pieces, 10).iter().map(|(bytes, ..)| *bytes).collect()
         };

@@ -1,8 +1,9 @@
 //! The two ends of unix sockets, which have no name that both ends know.
 //!
-//! A client's socket is nameless; it knows the path it connected to. The server's knows its own path and, from the
-//! kernel, the process that connected. So the k-th connection of a process to a path is the k-th that was accepted
-//! there from that process. The ends of a `socketpair` are known from the call itself.
+//! A client's socket is nameless; it knows the path it connected to. The server's knows its own
+//! path and, from the kernel, the process that connected. So the k-th connection of a process to a
+//! path is the k-th that was accepted there from that process. The ends of a `socketpair` are known
+//! from the call itself.
 
 use message_trace::{Error, Protocol};
 use rustc_hash::FxHashMap;
@@ -26,8 +27,8 @@ pub(crate) fn pairs(sockets: &Column<Socket>) -> impl Iterator<Item = (u32, u32)
 /// Makes something of a server's name.
 type TextOf = fn(&SocketName) -> String;
 
-/// What the two ends of a unix connection have in common, from the surest to the vaguest: something of the server's name, and
-/// whether the client's process as well.
+/// What the two ends of a unix connection have in common, from the surest to the vaguest: something
+/// of the server's name, and whether the client's process as well.
 const KEYS: [(TextOf, bool); 3] = [
     (SocketName::to_string, true),
     // A server may have bound a relative path.
@@ -41,7 +42,8 @@ fn last_part(name: &SocketName) -> String {
     name.to_string().rsplit('/').next().unwrap_or_default().to_owned()
 }
 
-/// Numbers for texts that names of sockets lead to: of these there are few, whatever the number of sockets.
+/// Numbers for texts that names of sockets lead to: of these there are few, whatever the number of
+/// sockets.
 #[derive(Default)]
 struct Texts {
     numbers: FxHashMap<String, u32>,
@@ -60,14 +62,16 @@ impl Texts {
     }
 }
 
-/// A socket with what it has in common with its other end: whose the name is, the name, and the client's process; then its side,
-/// when it was connected or accepted, and its place.
+/// A socket with what it has in common with its other end: whose the name is, the name, and the
+/// client's process; then its side, when it was connected or accepted, and its place.
 type Keyed = (((bool, u32), u32, u32), usize, i64, u32);
 
-/// The side of a unix stream socket, the name of the server's socket, and the client's process; `None` of sockets
-/// that are to be paired in another way or not at all.
+/// The side of a unix stream socket, the name of the server's socket, and the client's process;
+/// `None` of sockets that are to be paired in another way or not at all.
 fn end<'a>(capture: &'a Capture, socket: &Socket) -> Option<(usize, NameId, &'a SocketName, u32)> {
-    if !matches!(socket.protocol, Protocol::UnixStream | Protocol::UnixSequence) || socket.pair != NONE {
+    if !matches!(socket.protocol, Protocol::UnixStream | Protocol::UnixSequence)
+        || socket.pair != NONE
+    {
         return None;
     }
     let (side, name, client) = match socket.role {
@@ -87,7 +91,10 @@ fn owner(socket: &Socket, name: &SocketName) -> (bool, u32) {
 }
 
 /// By socket whether names and order may not tell which goes with which, so that its calls matter.
-pub(crate) fn ambiguous(capture: &Capture, sockets: &Column<Socket>) -> Result<Column<bool>, Error> {
+pub(crate) fn ambiguous(
+    capture: &Capture,
+    sockets: &Column<Socket>,
+) -> Result<Column<bool>, Error> {
     let mut ends: Column<((bool, u32), u32, usize, u32)> = Column::new(&capture.tables);
     let mut texts = Texts::default();
     for (place, socket) in (0u32..).zip(sockets.iter()) {
@@ -113,7 +120,8 @@ pub(crate) fn ambiguous(capture: &Capture, sockets: &Column<Socket>) -> Result<C
     Ok(ambiguous)
 }
 
-/// Pairs the sockets that connected to a unix socket with those that were accepted there: calls `pair` with each two.
+/// Pairs the sockets that connected to a unix socket with those that were accepted there: calls
+/// `pair` with each two.
 pub(crate) fn connected(
     capture: &Capture,
     sockets: &Column<Socket>,
@@ -126,7 +134,9 @@ pub(crate) fn connected(
         let mut texts = Texts::default();
         let mut ends: Column<Keyed> = Column::new(tables);
         for (place, socket) in (0u32..).zip(sockets.iter()) {
-            if let Some((side, id, name, client)) = end(capture, socket).filter(|_| !done[place as usize]) {
+            if let Some((side, id, name, client)) =
+                end(capture, socket).filter(|_| !done[place as usize])
+            {
                 let text = texts.number(id, || text_of(name));
                 let group = (owner(socket, name), text, if with_client { client } else { 0 });
                 ends.push((group, side, socket.named, place))?;
@@ -139,7 +149,10 @@ pub(crate) fn connected(
             let border = ends.partition_point(start..end, |end| end.1 == 0);
             let candidates = |range| {
                 let places = ends.range(range).map(|(.., place)| *place);
-                Column::collect(tables, places.map(|place| candidate(place, &sockets[place as usize])))
+                Column::collect(
+                    tables,
+                    places.map(|place| candidate(place, &sockets[place as usize])),
+                )
             };
             let (connecting, accepting) = (candidates(start..border)?, candidates(border..end)?);
             start = end;

@@ -1,6 +1,7 @@
-//! The calls of connections by their ways: the sends and the receives of each direction, each in the order of time.
-//! Those of most connections are in memory, many connections at once; those of one with very many calls are sorted by
-//! themselves, beyond memory ([`sorted`](crate::sorted)). Matching asks both for the same and cannot tell them apart.
+//! The calls of connections by their ways: the sends and the receives of each direction, each in
+//! the order of time. Those of most connections are in memory, many connections at once; those of
+//! one with very many calls are sorted by themselves, beyond memory ([`sorted`](crate::sorted)).
+//! Matching asks both for the same and cannot tell them apart.
 
 use std::ops::Range;
 use std::path::Path;
@@ -64,8 +65,8 @@ pub(crate) struct ManyWays {
 pub(crate) struct InMemory<'a>([&'a [StreamCall]; 4]);
 
 impl ManyWays {
-    /// Puts the calls of the connections in `range` that belong together side by side, and into the order of time; equal times
-    /// stay as they are.
+    /// Puts the calls of the connections in `range` that belong together side by side, and into the
+    /// order of time; equal times stay as they are.
     pub(crate) fn new(owners: Owners, range: &Range<u32>, calls: Vec<Vec<StreamCall>>) -> ManyWays {
         let place = |call: &StreamCall| {
             let connection = owners.connection(call);
@@ -103,7 +104,8 @@ impl ManyWays {
     }
 
     fn range(&self, way: usize) -> Range<usize> {
-        let begin = way.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        let begin =
+            way.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
         let end = self.ends.get(way).copied().unwrap_or(begin);
         begin as usize..end as usize
     }
@@ -159,7 +161,12 @@ impl<'a> SortingWays<'a> {
     }
 
     /// Adds a call of that connection.
-    pub(crate) fn push(&mut self, owners: Owners, connection: u32, call: StreamCall) -> Result<(), Error> {
+    pub(crate) fn push(
+        &mut self,
+        owners: Owners,
+        connection: u32,
+        call: StreamCall,
+    ) -> Result<(), Error> {
         let way = owners.way(connection, &call);
         self.tallies[way].add(&call.transfer());
         self.sorters[way].push(call)

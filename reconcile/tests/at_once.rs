@@ -1,5 +1,5 @@
-//! What has more calls than are matched in memory is sorted in files and matched from there: whatever the system, the same must
-//! come out, to the byte.
+//! What has more calls than are matched in memory is sorted in files and matched from there:
+//! whatever the system, the same must come out, to the byte.
 #![expect(clippy::unwrap_used, reason = "helpers of the tests fail them by panicking")]
 
 mod common;
@@ -42,7 +42,8 @@ struct Connection {
 
 fn any_call() -> impl Strategy<Value = Call> {
     let who = (any::<bool>(), prop::bool::weighted(0.05), 0u32..2, any::<bool>());
-    let forgotten = prop_oneof![40 => Just(Some(0)), 3 => (1u64..60).prop_map(Some), 1 => Just(None)];
+    let forgotten =
+        prop_oneof![40 => Just(Some(0)), 3 => (1u64..60).prop_map(Some), 1 => Just(None)];
     (who, 0u64..400, 1u64..40, forgotten).prop_map(
         |((accepted, other, thread, sent), time, bytes, forgotten)| Call {
             accepted,
@@ -57,7 +58,8 @@ fn any_call() -> impl Strategy<Value = Call> {
 }
 
 fn any_connection() -> impl Strategy<Value = Connection> {
-    let recorded = prop_oneof![4 => Just([true, true]), 1 => Just([true, false]), 1 => Just([false, true])];
+    let recorded =
+        prop_oneof![4 => Just([true, true]), 1 => Just([true, false]), 1 => Just([false, true])];
     let kind = (recorded, prop::bool::weighted(0.2), any::<[bool; 3]>());
     (kind, prop::collection::vec(any_call(), 0..80)).prop_map(
         |((recorded, internal, [alone, all, sorted]), mut calls)| {
@@ -98,7 +100,9 @@ fn system(connections: &[Connection], keep_newest: bool) -> System {
             accept(&mut logs[to], 200, flow + 1, 1_000 + cookie, server, &client);
         }
         let mut found = [false; 2];
-        for call in connection.calls.iter().filter(|call| connection.recorded[usize::from(call.accepted)]) {
+        for call in
+            connection.calls.iter().filter(|call| connection.recorded[usize::from(call.accepted)])
+        {
             let end = usize::from(call.accepted);
             let other = call.other && !connection.internal;
             let place = [from, to][end] + usize::from(other);
@@ -114,7 +118,10 @@ fn system(connections: &[Connection], keep_newest: bool) -> System {
                 *position += call.forgotten.unwrap_or(0);
                 let before = call.forgotten.map_or(NO_POSITION, |_| *position);
                 *position += call.bytes;
-                log.record(call.time, encode::position(call.time, flow, direction, before).as_slice());
+                log.record(
+                    call.time,
+                    encode::position(call.time, flow, direction, before).as_slice(),
+                );
             }
             log.transfer(call.time, flow, direction, call.bytes);
         }
@@ -126,15 +133,16 @@ fn system(connections: &[Connection], keep_newest: bool) -> System {
             let at = offset_of!(FileHeader, keeps_newest);
             bytes[at..at + 4].copy_from_slice(&KEEPS_NEWEST.to_le_bytes());
         }
-        let path = system.path(["one", "two"][usize::from(place == 2 || place == 3)], &format!("{place}"));
+        let path =
+            system.path(["one", "two"][usize::from(place == 2 || place == 3)], &format!("{place}"));
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, bytes).unwrap();
     }
     system
 }
 
-/// A datagram: whether it goes back, its content, when it was sent and, if it was, received; and by which of two processes that hold
-/// the socket, at each end.
+/// A datagram: whether it goes back, its content, when it was sent and, if it was, received; and by
+/// which of two processes that hold the socket, at each end.
 type Sent = (bool, u32, u64, Option<u64>, [bool; 2]);
 
 fn any_sent() -> impl Strategy<Value = Sent> {
@@ -142,12 +150,14 @@ fn any_sent() -> impl Strategy<Value = Sent> {
     (any::<bool>(), 0u32..30, 0u64..300, received, any::<[bool; 2]>())
 }
 
-/// Two sockets, of which the second may be one of a process that also has the first, and may not have been recorded.
+/// Two sockets, of which the second may be one of a process that also has the first, and may not
+/// have been recorded.
 fn datagrams(sent: &[Sent], [internal, recorded]: [bool; 2]) -> System {
     let mut logs = [log(10, "a"), log(11, "b"), log(20, "c"), log(21, "d")];
     let names = ["127.0.0.1:4000", "127.0.0.1:53"];
-    let process =
-        |end: usize, other: bool| 2 * usize::from(end == 1 && !internal) + usize::from(other && !internal);
+    let process = |end: usize, other: bool| {
+        2 * usize::from(end == 1 && !internal) + usize::from(other && !internal)
+    };
     for end in [0, 1] {
         for other in [false, true] {
             bind(&mut logs[process(end, other)], 100, end as u32 + 1, end as u64 + 7, names[end]);

@@ -1,5 +1,5 @@
-//! What the logs tell of ends and processes that were not recorded: a loopback address is its machine's, which is a network
-//! namespace of a kernel, and a process id its kernel's.
+//! What the logs tell of ends and processes that were not recorded: a loopback address is its
+//! machine's, which is a network namespace of a kernel, and a process id its kernel's.
 
 mod common;
 

@@ -16,8 +16,8 @@ use socket_log::write::{EPOCH, LogWriter};
 const SECOND: i64 = 1_000_000_000;
 const MS: i64 = 1_000_000;
 
-/// A process of a host that was seen from a true time to another, on a clock that is ahead by so much. It talks to somebody who is not
-/// traced.
+/// A process of a host that was seen from a true time to another, on a clock that is ahead by so
+/// much. It talks to somebody who is not traced.
 fn process(host: &str, boot: u8, ahead: i64, between: [i64; 2]) -> LogWriter {
     let mut log = LogWriter::new(host, 10, "/usr/bin/p");
     log.set_boot(boot).set_epoch(EPOCH + ahead).set_start(between[0] as u64);
@@ -32,7 +32,8 @@ fn goes_on(log: &mut LogWriter, between: [i64; 2]) {
     }
 }
 
-/// An exchange at a true time with a collector whose clock is right; question and answer take a millisecond each.
+/// An exchange at a true time with a collector whose clock is right; question and answer take a
+/// millisecond each.
 fn exchange(boot: u8, ahead: i64, at: i64) -> ClockExchange {
     ClockExchange {
         boot: [boot; 16],
@@ -99,9 +100,13 @@ fn times_are_as_the_clock_showed_them() {
     write(&system, "b", &(0..=20).map(shown).collect::<Vec<_>>());
     system.reconcile();
     let b = clock(&system, "b");
-    // From 7 s to 13 s it showed each time twice, and is taken to be set up to a second before its log saw that.
+    // From 7 s to 13 s it showed each time twice, and is taken to be set up to a second before its
+    // log saw that.
     let hinted = b.hints.clone().unwrap();
-    assert!((6..=8).contains(&hinted.left_out) && hinted.exchanges + hinted.left_out == 21, "{hinted:?}");
+    assert!(
+        (6..=8).contains(&hinted.left_out) && hinted.exchanges + hinted.left_out == 21,
+        "{hinted:?}"
+    );
     assert_eq!((b.source, b.steps.len()), (Source::Hints, 1));
     for (at, ahead) in [(0, 60), (5, 60), (15, 57), (20, 57)] {
         let off = b.common(EPOCH + (at + ahead) * SECOND) - EPOCH - at * SECOND;
@@ -160,8 +165,8 @@ fn what_cannot_be_read_ends_nothing() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
-    /// Whatever is done to a file, reconcile ends, and the truth is within what is stated as long as the lines of the file
-    /// that are whole are the only ones.
+    /// Whatever is done to a file, reconcile ends, and the truth is within what is stated as long
+    /// as the lines of the file that are whole are the only ones.
     #[test]
     fn damaged_files(
         at in any::<prop::sample::Index>(),

@@ -43,8 +43,14 @@ impl Host {
     }
 }
 
-/// A connection over which one asks and the other answers, twenty times a second. Each message takes 40 us and a little more.
-fn talk(client: (&mut LogWriter, Host), server: (&mut LogWriter, Host), port: u16, between: [u64; 2]) {
+/// A connection over which one asks and the other answers, twenty times a second. Each message
+/// takes 40 us and a little more.
+fn talk(
+    client: (&mut LogWriter, Host),
+    server: (&mut LogWriter, Host),
+    port: u16,
+    between: [u64; 2],
+) {
     let ((client, here), (server, there)) = (client, server);
     let names = (format!("10.0.{port}.1:4000"), format!("10.0.{port}.2:80"));
     connect(client, here.tick(between[0]), 1, u64::from(port), &names.0, &names.1);
@@ -64,8 +70,8 @@ fn talk(client: (&mut LogWriter, Host), server: (&mut LogWriter, Host), port: u1
     }
 }
 
-/// Each message's corrected times are those that were, to `most` ns, and none arrives before it was sent by more than
-/// is stated.
+/// Each message's corrected times are those that were, to `most` ns, and none arrives before it was
+/// sent by more than is stated.
 fn hold(outcome: &Outcome, clocks: &Clocks, most: i64) {
     let host = |m: &Message, src: bool| {
         let name = &outcome.trace.nodes.get(if src { m.src } else { m.dst }).unwrap().host;
@@ -115,7 +121,8 @@ fn a_clock_that_is_set_back_loses_no_order() {
     let system = System::new();
     let (mut a, mut b) = (A.log(10), B.log(20));
     talk((&mut a, A), (&mut b, B), 1, [0, 10 * SECOND]);
-    // At 10 s it is set back by 5 s, so 5 s are shown twice. One process saw it, another one began behind it.
+    // At 10 s it is set back by 5 s, so 5 s are shown twice. One process saw it, another one began
+    // behind it.
     b.set_epoch(EPOCH + B.offset - 5 * SECOND as i64);
     let mut b2 = B.log(21);
     b2.set_epoch(EPOCH + B.offset - 5 * SECOND as i64).set_start(B.tick(11 * SECOND));
@@ -134,10 +141,12 @@ fn a_clock_that_is_set_back_loses_no_order() {
     assert_eq!(step.offset_ns, -5 * SECOND as i64);
     let reference = if clocks.reference == "a" { A } else { B };
     let at = reference.truth(step.at);
-    // The log has an anchor a second, so it was set in the middle between two or half a second around that.
+    // The log has an anchor a second, so it was set in the middle between two or half a second
+    // around that.
     assert!((at - 10 * SECOND as i64).abs() <= step.within_ns + 100_000, "{at} {step:?}");
     assert!((1..SECOND as i64).contains(&step.within_ns), "{step:?}");
-    // Who has a time that it showed gets the common one: after 15 s it showed what it should have at 10 s.
+    // Who has a time that it showed gets the common one: after 15 s it showed what it should have
+    // at 10 s.
     let shown = |at: u64, set: i64| EPOCH + B.offset + B.tick(at) as i64 + set;
     for (at, set) in [(3 * SECOND, 0), (18 * SECOND, -5 * SECOND as i64)] {
         let off = reference.truth(b.common(shown(at, set))) - at as i64;

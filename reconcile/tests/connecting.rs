@@ -1,4 +1,5 @@
-//! How long a connection took to be made on which the client speaks first: its first message tells. No other does.
+//! How long a connection took to be made on which the client speaks first: its first message tells.
+//! No other does.
 
 mod common;
 
@@ -9,7 +10,8 @@ use socket_log::write::{EPOCH, LogWriter, TCP};
 const CLIENT: &str = "10.0.0.1:40000";
 const SERVER: &str = "10.0.0.2:80";
 
-/// A client whose call to `connect` at 60 returned at 100, with the connection or `under_way`. It asks twice.
+/// A client whose call to `connect` at 60 returned at 100, with the connection or `under_way`. It
+/// asks twice.
 fn client(under_way: bool) -> LogWriter {
     let mut client = log(10, "client");
     client.flow(50, 1, TCP, Origin::Socket, 11);
@@ -112,7 +114,14 @@ fn where_the_server_speaks_first_the_making_is_a_message() {
 fn a_log_without_the_time_of_the_call_tells_nothing() {
     let mut client = log(10, "client");
     client.flow(50, 1, TCP, Origin::Socket, 11);
-    client.endpoints(100, 1, socket_log::encode::Role::Connect, &address(CLIENT), &address(SERVER), 0);
+    client.endpoints(
+        100,
+        1,
+        socket_log::encode::Role::Connect,
+        &address(CLIENT),
+        &address(SERVER),
+        0,
+    );
     client.send(300, 1, 30).receive(900, 1, 10);
     assert_eq!(told(&System::new().add("one", "a", &client).reconcile()), [None; 2]);
 }

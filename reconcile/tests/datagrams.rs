@@ -30,7 +30,10 @@ fn a_query_and_its_answer() {
     send_to(&mut server, 1, 1_200, 2, CLIENT);
     receive_from(&mut client, 1, 1_300, 2, SERVER);
     let outcome = reconcile(&client, &server);
-    assert_eq!(outcome.lines(), ["client => server 100 1000 1100", "server -> client 100 1200 1300"]);
+    assert_eq!(
+        outcome.lines(),
+        ["client => server 100 1000 1100", "server -> client 100 1200 1300"]
+    );
     assert_eq!(outcome.flows(), [0, 0]);
     let counts = outcome.counts.datagrams;
     assert_eq!((counts.sent, counts.received, counts.matched, counts.lost), (2, 2, 2, 0));
@@ -96,9 +99,16 @@ fn wildcard_sockets_get_the_names_their_peers_see() {
     let outcome = reconcile(&client, &server);
     assert_eq!(
         outcome.lines(),
-        ["client => server 100 1000 1100", "server -> client 100 1200 -", "10.0.0.7 => server 100 - 1300"]
+        [
+            "client => server 100 1000 1100",
+            "server -> client 100 1200 -",
+            "10.0.0.7 => server 100 - 1300"
+        ]
     );
-    assert_eq!(outcome.endpoints()[..2], [format!("{CLIENT} > {SERVER}"), format!("{SERVER} > {CLIENT}")]);
+    assert_eq!(
+        outcome.endpoints()[..2],
+        [format!("{CLIENT} > {SERVER}"), format!("{SERVER} > {CLIENT}")]
+    );
     assert_eq!(outcome.flows(), [0, 0, 1]);
     assert_eq!(outcome.counts.datagrams.lost, 1);
 }
@@ -112,7 +122,10 @@ fn wildcard_sockets_on_loopback_are_on_loopback() {
     receive_from(&mut server, 1, 1_100, 1, "127.0.0.1:40000");
     send_to(&mut client, 1, 1_200, 2, "127.0.0.1:54");
     let outcome = reconcile(&client, &server);
-    assert_eq!(outcome.endpoints(), ["127.0.0.1:40000 > 127.0.0.1:53", "127.0.0.1:40000 > 127.0.0.1:54"]);
+    assert_eq!(
+        outcome.endpoints(),
+        ["127.0.0.1:40000 > 127.0.0.1:53", "127.0.0.1:40000 > 127.0.0.1:54"]
+    );
     assert_eq!(outcome.counts.send_only["peer not traced"], 1);
 }
 
@@ -127,7 +140,10 @@ fn a_connected_socket_need_not_name_its_peer() {
     send_to(&mut server, 1, 1_200, 2, CLIENT);
     client.datagram(&datagram(Direction::Receive, 1, 1_300, 2, &[]));
     let outcome = reconcile(&client, &server);
-    assert_eq!(outcome.lines(), ["client => server 100 1000 1100", "server -> client 100 1200 1300"]);
+    assert_eq!(
+        outcome.lines(),
+        ["client => server 100 1000 1100", "server -> client 100 1200 1300"]
+    );
     assert_eq!(outcome.endpoints()[1], format!("{SERVER} > {CLIENT}"));
 }
 
@@ -145,8 +161,11 @@ fn truncated_and_peeked_ones() {
     let (mut client, mut server) = pair();
     send_to(&mut client, 1, 1_000, 1, SERVER);
     let peer = common::address(CLIENT);
-    let part =
-        |flags, ticks| Datagram { bytes: 40, flags, ..datagram(Direction::Receive, 1, ticks, 99, &peer) };
+    let part = |flags, ticks| Datagram {
+        bytes: 40,
+        flags,
+        ..datagram(Direction::Receive, 1, ticks, 99, &peer)
+    };
     server.datagram(&part(datagram_flag::PEEKED, 1_050));
     server.datagram(&part(datagram_flag::TRUNCATED, 1_100));
     let outcome = reconcile(&client, &server);
@@ -161,7 +180,10 @@ fn an_untraced_server_is_no_loss() {
     send_to(&mut client, 1, 1_000, 1, SERVER);
     receive_from(&mut client, 1, 1_300, 2, SERVER);
     let outcome = System::new().add("one", "a", &client).reconcile();
-    assert_eq!(outcome.lines(), ["client => 10.0.0.2:53 100 1000 -", "10.0.0.2:53 -> client 100 - 1300"]);
+    assert_eq!(
+        outcome.lines(),
+        ["client => 10.0.0.2:53 100 1000 -", "10.0.0.2:53 -> client 100 - 1300"]
+    );
     assert_eq!((outcome.counts.datagrams.lost, outcome.flows()), (0, vec![0, 0]));
 }
 
@@ -179,7 +201,10 @@ fn many_receivers_of_one_datagram_each_get_a_message() {
         system.add("one", &pid.to_string(), &server);
     }
     let outcome = system.reconcile();
-    assert_eq!(outcome.lines(), ["client => server20 100 1000 1100", "client => server21 100 1000 1101"]);
+    assert_eq!(
+        outcome.lines(),
+        ["client => server20 100 1000 1100", "client => server21 100 1000 1101"]
+    );
     assert_eq!((outcome.counts.datagrams.copies, outcome.counts.datagrams.duplicated), (1, 0));
 }
 
@@ -194,7 +219,10 @@ fn unix_datagrams_go_by_path() {
     server.datagram(&datagram(Direction::Receive, 1, 1_100, 1, &unix("")));
     client.datagram(&datagram(Direction::Send, 1, 2_000, 2, &[]));
     let outcome = reconcile(&client, &server);
-    assert_eq!(outcome.lines(), ["client => syslogd 100 1000 1100", "client => syslogd 100 2000 -"]);
+    assert_eq!(
+        outcome.lines(),
+        ["client => syslogd 100 1000 1100", "client => syslogd 100 2000 -"]
+    );
     assert_eq!(outcome.endpoints()[0], "unix:#10/1 > unix:/dev/log");
     assert_eq!((outcome.counts.datagrams.lost, outcome.flows()), (1, vec![0, 0]));
 }
@@ -203,7 +231,8 @@ fn unix_datagrams_go_by_path() {
 fn alike(place: u32, namespace: u64, start: u64) -> [LogWriter; 2] {
     let (mut client, mut server) =
         (log(10 + place, &format!("client{place}")), log(20 + place, &format!("server{place}")));
-    for (log, cookie, name) in [(&mut client, 10, "/run/client"), (&mut server, 20, "/run/server")] {
+    for (log, cookie, name) in [(&mut client, 10, "/run/client"), (&mut server, 20, "/run/server")]
+    {
         log.set_namespace(namespace);
         log.flow(start, 1, UNIX_DATAGRAM, Origin::Socket, cookie + u64::from(place));
         log.endpoints(start, 1, Role::Bind, &unix(name), &[], 0);
@@ -221,13 +250,21 @@ fn two_alike(pairs: [[LogWriter; 2]; 2]) {
         let system = System::new();
         for (place, [client, server]) in pairs.iter().enumerate() {
             let name = if swapped { 9 - place } else { place };
-            system.add("one", &format!("{name}"), client).add("one", &format!("{}", 19 - name), server);
+            system.add("one", &format!("{name}"), client).add(
+                "one",
+                &format!("{}", 19 - name),
+                server,
+            );
         }
         let outcome = system.reconcile();
         let lines = outcome.lines();
         for place in [1, 2] {
             let own = format!("client{place} => server{place} 100");
-            assert_eq!(lines.iter().filter(|line| line.starts_with(&own)).count(), 3, "{swapped} {lines:#?}");
+            assert_eq!(
+                lines.iter().filter(|line| line.starts_with(&own)).count(),
+                3,
+                "{swapped} {lines:#?}"
+            );
         }
         assert_eq!(outcome.counts.datagrams.matched, 6);
     }
@@ -266,8 +303,8 @@ fn sockets_of_equal_paths_in_two_containers_are_told_apart_by_their_namespaces()
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Datagrams of different content on a network that delays, loses and doubles them as it likes: every
-    /// arrival is matched with its own send, and the counts are those of the network.
+    /// Datagrams of different content on a network that delays, loses and doubles them as it likes:
+    /// every arrival is matched with its own send, and the counts are those of the network.
     #[test]
     fn any_permutation_loss_and_duplication_is_told_apart(
         fates in prop::collection::vec(prop::collection::vec(1u64..100_000, 0..3), 1..40),
@@ -311,7 +348,16 @@ fn sized<'a>(
     peer: &'a [u8],
 ) -> Datagram<'a> {
     let flags = if checksum.is_some() { 0 } else { datagram_flag::NO_CHECKSUM };
-    Datagram { direction, flow, ticks, duration: 0, bytes, checksum: checksum.unwrap_or(0), flags, peer }
+    Datagram {
+        direction,
+        flow,
+        ticks,
+        duration: 0,
+        bytes,
+        checksum: checksum.unwrap_or(0),
+        flags,
+        peer,
+    }
 }
 
 #[test]

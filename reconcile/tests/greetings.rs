@@ -1,5 +1,5 @@
-//! Connections on which the accepting side speaks first, as databases, mail and file servers do: their making is a
-//! message. On all others it is none.
+//! Connections on which the accepting side speaks first, as databases, mail and file servers do:
+//! their making is a message. On all others it is none.
 
 mod common;
 
@@ -72,7 +72,10 @@ fn an_end_that_was_not_seen_has_no_time() {
     accept(&mut server, 200, 7, 12, SERVER, CLIENT);
     greets(&mut server);
     let outcome = system.add("one", "b", &server).reconcile();
-    assert_eq!(outcome.lines()[..2], ["10.0.0.1 => mysqld 0/0 - 200", "mysqld -> 10.0.0.1 70 300 -"]);
+    assert_eq!(
+        outcome.lines()[..2],
+        ["10.0.0.1 => mysqld 0/0 - 200", "mysqld -> 10.0.0.1 70 300 -"]
+    );
     assert_eq!(outcome.trace.message(0).src_tid, None);
     assert_eq!(outcome.counts.connects, 1);
 }
@@ -93,7 +96,8 @@ fn a_client_that_speaks_first_connects_without_a_message() {
 
 #[test]
 fn both_sides_may_speak_at_once() {
-    // The client need not wait: what the server says is a greeting nonetheless, as it had heard nothing.
+    // The client need not wait: what the server says is a greeting nonetheless, as it had heard
+    // nothing.
     let system = System::new();
     let (mut client, mut server) = (client(), log(20, "sshd"));
     client.send(250, 1, 21).receive(400, 1, 22);
@@ -109,7 +113,8 @@ fn both_sides_may_speak_at_once() {
 #[test]
 fn a_log_without_the_time_of_the_call_has_that_of_the_socket() {
     for (opened, begin) in [(50, 50), (200_000_000, 190)] {
-        // Opened long before it is used, the socket tells nothing, and the connection is made when it is accepted.
+        // Opened long before it is used, the socket tells nothing, and the connection is made when
+        // it is accepted.
         let system = System::new();
         let (mut client, mut server) = (log(10, "client"), log(20, "mysqld"));
         let at = opened.max(100) + 200_000_000 * u64::from(opened > 50);
@@ -154,7 +159,10 @@ fn unix_sockets_are_connections_too() {
     server.endpoints(200, 7, Role::Accept, &unix("/run/mysqld.sock"), &[], 10);
     greets(&mut server);
     let outcome = system.add("one", "a", &client).add("one", "b", &server).reconcile();
-    assert_eq!(outcome.lines()[..2], ["client => mysqld 0/0 60 200", "mysqld -> client 70 300 400"]);
+    assert_eq!(
+        outcome.lines()[..2],
+        ["client => mysqld 0/0 60 200", "mysqld -> client 70 300 400"]
+    );
 }
 
 #[test]

@@ -47,11 +47,18 @@ impl Fixture {
     fn trace(&self) -> MessageTrace {
         let default = reconcile::Options::default();
         // Nothing in memory: the same must come out.
-        reconcile::reconcile(&self.data(), &reconcile::Options { memory: 0, ..default.clone() }, &Silent)
-            .unwrap();
+        reconcile::reconcile(
+            &self.data(),
+            &reconcile::Options { memory: 0, ..default.clone() },
+            &Silent,
+        )
+        .unwrap();
         let from_files = fs::read(self.data().messages()).unwrap();
         reconcile::reconcile(&self.data(), &default, &Silent).unwrap();
-        assert!(fs::read(self.data().messages()).unwrap() == from_files, "the same with any memory");
+        assert!(
+            fs::read(self.data().messages()).unwrap() == from_files,
+            "the same with any memory"
+        );
         MessageTrace::read(&self.data().messages(), &self.data().nodes()).unwrap()
     }
 
@@ -117,7 +124,8 @@ fn a_call_is_two_messages_paired_by_its_id() {
     assert_eq!(threads_and_bytes(0), (None, Some(3), 100));
     assert_eq!(threads_and_bytes(3), (Some(3), None, 200));
     assert_eq!(threads_and_bytes(1), (Some(-1), None, 0));
-    let traced = |command: &str| trace.nodes.0.iter().find(|node| node.command == command).unwrap().traced;
+    let traced =
+        |command: &str| trace.nodes.0.iter().find(|node| node.command == command).unwrap().traced;
     assert!(traced("client") && traced("web") && !traced("db"), "db read no time");
 }
 
@@ -127,12 +135,17 @@ fn own_times_are_the_hosts_and_common_times_stay_as_they_are() {
     let table = "dst, src ,send_ts,recv_last,src_host\nb,a,5,9,h\na,b,10,,h\nb,a,,30,\n";
     fixture.import(&messages(), &[fixture.file("m.csv", table)]).unwrap();
     let data = fixture.data();
-    let imported = MessageTrace::read(&data.import("m").messages(), &data.import("m").nodes()).unwrap();
+    let imported =
+        MessageTrace::read(&data.import("m").messages(), &data.import("m").nodes()).unwrap();
     let times = |row| {
         let m = imported.message(row);
         (m.send_first, m.send_ts, m.recv_first, m.recv_last, m.recv_ts)
     };
-    assert_eq!(times(0), (Some(5), Some(5), Some(9), Some(9), None), "recv_last is still the host's own");
+    assert_eq!(
+        times(0),
+        (Some(5), Some(5), Some(9), Some(9), None),
+        "recv_last is still the host's own"
+    );
     assert_eq!(times(1), (Some(10), Some(10), None, None, None));
     let nodes: Vec<_> =
         imported.nodes.0.iter().map(|node| (node.host.as_str(), node.command.as_str())).collect();
@@ -176,7 +189,9 @@ fn a_time_of_project_5_stands_for_both_ends() {
 #[test]
 fn what_is_wrong_is_skipped_with_its_place_and_the_rest_is_kept() {
     let fixture = Fixture::new();
-    let table = format!("{CALLS}\n9,web,db,soon,,,\n10,,db,1,2,3,4\n11,web,db,1,2,3,4,,,-5\n12,web,db,1,2\n");
+    let table = format!(
+        "{CALLS}\n9,web,db,soon,,,\n10,,db,1,2,3,4\n11,web,db,1,2,3,4,,,-5\n12,web,db,1,2\n"
+    );
     let summary = fixture.import(&calls(), &[fixture.file("calls.csv", table)]).unwrap();
     assert_eq!((summary.read, summary.made, summary.skipped.total()), (6, 5, 4));
     let first: Vec<String> = summary.skipped.first.iter().map(ToString::to_string).collect();
@@ -208,17 +223,22 @@ fn a_file_of_another_kind_is_told_and_replaces_nothing() {
             vec!["x.csv", "nothing in it", "x.csv:2", "'x' is no time"],
         ),
     ] {
-        let error = fixture.import(&calls(), &[fixture.file("x.csv", table)]).unwrap_err().to_string();
+        let error =
+            fixture.import(&calls(), &[fixture.file("x.csv", table)]).unwrap_err().to_string();
         for word in words {
             assert!(error.contains(word), "{error}");
         }
         assert_eq!(fixture.rows(), before);
     }
-    let error =
-        fixture.import(&calls(), &[fixture.directory.path().join("none.csv")]).unwrap_err().to_string();
+    let error = fixture
+        .import(&calls(), &[fixture.directory.path().join("none.csv")])
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("none.csv") && error.contains("No such file"), "{error}");
-    let left: Vec<_> =
-        fs::read_dir(fixture.data().imports()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let left: Vec<_> = fs::read_dir(fixture.data().imports())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
     assert_eq!(left, ["x"], "an import that fails leaves nothing behind");
 }
 
@@ -259,14 +279,22 @@ fn several_files_are_one_import() {
 #[test]
 fn a_file_that_was_cut_off_is_kept_as_far_as_it_goes() {
     let fixture = Fixture::new();
-    let rows: String =
-        (0..20_000).map(|id| format!("{id},a,b,{},{},{},{}\n", id, id + 1, id + 2, id * 3 % 7)).collect();
-    let table = format!("call_id,caller,callee,t_call_send,t_call_recv,t_ret_send,t_ret_recv\n{rows}");
+    let rows: String = (0..20_000)
+        .map(|id| format!("{id},a,b,{},{},{},{}\n", id, id + 1, id + 2, id * 3 % 7))
+        .collect();
+    let table =
+        format!("call_id,caller,callee,t_call_send,t_call_recv,t_ret_send,t_ret_recv\n{rows}");
     let mut packed = zstd::encode_all(table.as_bytes(), 3).unwrap();
-    assert_eq!(fixture.import(&calls(), &[fixture.file("c.csv.zst", &packed)]).unwrap().made, 40_000);
+    assert_eq!(
+        fixture.import(&calls(), &[fixture.file("c.csv.zst", &packed)]).unwrap().made,
+        40_000
+    );
     packed.truncate(packed.len() * 3 / 4);
     let summary = fixture.import(&calls(), &[fixture.file("c.csv.zst", packed)]).unwrap();
-    assert!(summary.made > 1000 && summary.made < 40_000 && summary.skipped.total() == 1, "{summary:?}");
+    assert!(
+        summary.made > 1000 && summary.made < 40_000 && summary.skipped.total() == 1,
+        "{summary:?}"
+    );
     let skip = summary.skipped.first[0].to_string();
     assert!(skip.contains("c.csv.zst:") && skip.contains("cut off"), "{skip}");
     assert_eq!(fixture.trace().len() as u64, summary.made);
@@ -294,8 +322,10 @@ fn end() -> impl Strategy<Value = Option<(i64, i64, i64)>> {
 }
 
 fn any_trace() -> impl Strategy<Value = MessageTrace> {
-    let nodes =
-        proptest::collection::vec((text(), proptest::option::of(0i32..99), text(), any::<bool>()), 1..5);
+    let nodes = proptest::collection::vec(
+        (text(), proptest::option::of(0i32..99), text(), any::<bool>()),
+        1..5,
+    );
     let endpoints = proptest::collection::vec(
         prop_oneof![text(), Just("10.0.0.1:80".to_owned()), Just("unix:/a,b".to_owned())],
         1..4,
@@ -308,52 +338,57 @@ fn any_trace() -> impl Strategy<Value = MessageTrace> {
         (0i64..6, 0i8..2, 0usize..6, 0i64..1 << 40, 0i32..9),
         proptest::option::of(text()),
     );
-    (nodes, endpoints, proptest::collection::vec(row, 1..30)).prop_map(|(nodes, endpoints, rows)| {
-        let mut trace = MessageTrace::default();
-        for (number, (host, pid, command, traced)) in nodes.into_iter().enumerate() {
-            // The number makes each of them another node, and a node that is read from was traced.
-            let start = Some(number as i64);
-            trace.add_node(Node { host, pid, start, command, traced, ..Node::default() });
-        }
-        let endpoints: Vec<u32> =
-            endpoints.iter().map(|text| trace.intern(&text.parse::<Endpoint>().unwrap())).collect();
-        for (sent, received, places, tid, rest, call) in rows {
-            if sent.is_none() && received.is_none() {
-                continue;
+    (nodes, endpoints, proptest::collection::vec(row, 1..30)).prop_map(
+        |(nodes, endpoints, rows)| {
+            let mut trace = MessageTrace::default();
+            for (number, (host, pid, command, traced)) in nodes.into_iter().enumerate() {
+                // The number makes each of them another node, and a node that is read from was
+                // traced.
+                let start = Some(number as i64);
+                trace.add_node(Node { host, pid, start, command, traced, ..Node::default() });
             }
-            let node = |place: u16| (usize::from(place) % trace.nodes.len()) as i32;
-            let endpoint = |place: u16| endpoints[usize::from(place) % endpoints.len()];
-            let message = Message {
-                send_first: sent.map(|time| time.0),
-                send_last: sent.map(|time| time.1),
-                send_ts: sent.map(|time| time.2),
-                recv_first: received.map(|time| time.0),
-                recv_last: received.map(|time| time.1),
-                recv_ts: received.map(|time| time.2),
-                src: node(places.0),
-                dst: node(places.1),
-                src_endpoint: endpoint(places.2),
-                dst_endpoint: endpoint(places.3),
-                src_tid: tid,
-                dst_tid: tid.map(|tid| tid + 1),
-                flow: rest.0,
-                direction: rest.1,
-                protocol: Protocol::ALL[rest.2],
-                bytes: rest.3,
-                parts: rest.4,
-                connect: None,
-            };
-            if sent.is_some() {
-                Arc::make_mut(&mut trace.nodes).0[message.src as usize].traced = true;
+            let endpoints: Vec<u32> = endpoints
+                .iter()
+                .map(|text| trace.intern(&text.parse::<Endpoint>().unwrap()))
+                .collect();
+            for (sent, received, places, tid, rest, call) in rows {
+                if sent.is_none() && received.is_none() {
+                    continue;
+                }
+                let node = |place: u16| (usize::from(place) % trace.nodes.len()) as i32;
+                let endpoint = |place: u16| endpoints[usize::from(place) % endpoints.len()];
+                let message = Message {
+                    send_first: sent.map(|time| time.0),
+                    send_last: sent.map(|time| time.1),
+                    send_ts: sent.map(|time| time.2),
+                    recv_first: received.map(|time| time.0),
+                    recv_last: received.map(|time| time.1),
+                    recv_ts: received.map(|time| time.2),
+                    src: node(places.0),
+                    dst: node(places.1),
+                    src_endpoint: endpoint(places.2),
+                    dst_endpoint: endpoint(places.3),
+                    src_tid: tid,
+                    dst_tid: tid.map(|tid| tid + 1),
+                    flow: rest.0,
+                    direction: rest.1,
+                    protocol: Protocol::ALL[rest.2],
+                    bytes: rest.3,
+                    parts: rest.4,
+                    connect: None,
+                };
+                if sent.is_some() {
+                    Arc::make_mut(&mut trace.nodes).0[message.src as usize].traced = true;
+                }
+                if received.is_some() {
+                    Arc::make_mut(&mut trace.nodes).0[message.dst as usize].traced = true;
+                }
+                trace.push(&message, call.as_deref());
             }
-            if received.is_some() {
-                Arc::make_mut(&mut trace.nodes).0[message.dst as usize].traced = true;
-            }
-            trace.push(&message, call.as_deref());
-        }
-        trace.sort();
-        trace
-    })
+            trace.sort();
+            trace
+        },
+    )
 }
 
 proptest! {
@@ -396,7 +431,12 @@ fn nodes_that_the_table_of_nodes_lacks_are_told() {
             .contains("m.csv:3: column 'dst': '1' is not in the table of nodes")
     );
     let wrong = fixture.file("nodes.csv", "id,host,pid,start,command\n0,h,many,,a\n");
-    let error =
-        fixture.import(&Messages { nodes: Some(wrong), ..messages() }, &[table]).unwrap_err().to_string();
-    assert!(error.contains("nodes.csv:2: column 'pid': 'many' is no number of a process"), "{error}");
+    let error = fixture
+        .import(&Messages { nodes: Some(wrong), ..messages() }, &[table])
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("nodes.csv:2: column 'pid': 'many' is no number of a process"),
+        "{error}"
+    );
 }

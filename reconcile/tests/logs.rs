@@ -34,11 +34,17 @@ fn a_damaged_log_is_named_and_the_rest_is_used() {
     assert_eq!(damaged.len(), 2);
     assert!(damaged[0].file.ends_with("b.sclog"), "{damaged:?}");
     assert_eq!(damaged[0].what.len(), 1);
-    assert!(damaged[0].what[0].starts_with(&format!("offset {}", HEADER_BYTES + CHUNK_BYTES)), "{damaged:?}");
+    assert!(
+        damaged[0].what[0].starts_with(&format!("offset {}", HEADER_BYTES + CHUNK_BYTES)),
+        "{damaged:?}"
+    );
     assert!(damaged[1].file.ends_with("c.sclog"), "{damaged:?}");
     assert_eq!(outcome.counts.lost_records["disk full"], 3);
     let [hole] = &outcome.counts.holes[..] else { panic!("{:?}", outcome.counts.holes) };
-    assert_eq!((hole.program.as_str(), hole.cause.as_str(), hole.records), ("client", "disk full", 3));
+    assert_eq!(
+        (hole.program.as_str(), hole.cause.as_str(), hole.records),
+        ("client", "disk full", 3)
+    );
     assert_eq!((outcome.counts.logs, outcome.counts.processes), (3, 2));
 }
 
@@ -62,8 +68,10 @@ fn programs_of_which_nothing_is_recorded_are_counted_by_cause() {
         processes,
         of_children,
     };
-    let wanted =
-        [hole("sh", "no room for its log", 5, true), hole("/bin/static", "statically linked", 2, false)];
+    let wanted = [
+        hole("sh", "no room for its log", 5, true),
+        hole("/bin/static", "statically linked", 2, false),
+    ];
     assert_eq!(holes, wanted);
     let spots = reconcile::blind_spots::find(&system.data()).unwrap();
     let pids: Vec<u32> = spots.unseen.iter().map(|unseen| unseen.pid).collect();
@@ -105,7 +113,8 @@ fn the_clocks_file_names_the_reference() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// Whatever is wrong with the records, reconciliation comes to an end, and what it writes can be read.
+    /// Whatever is wrong with the records, reconciliation comes to an end, and what it writes can
+    /// be read.
     #[test]
     fn damaged_records_are_survived(
         spots in prop::collection::vec((any::<prop::sample::Index>(), any::<[u8; 8]>(), 1..9usize), 0..12),
@@ -140,7 +149,8 @@ proptest! {
     }
 }
 
-/// An imported log does not tell the boot: it is of the machine that its host's others are on, and loopback is one.
+/// An imported log does not tell the boot: it is of the machine that its host's others are on, and
+/// loopback is one.
 #[test]
 fn logs_without_boot_are_of_their_host_s_machine() {
     use socket_log::write::LogWriter;

@@ -1,4 +1,5 @@
-//! Which machine a socket is on: machines and network namespaces have loopback addresses of their own.
+//! Which machine a socket is on: machines and network namespaces have loopback addresses of their
+//! own.
 
 mod common;
 
@@ -40,7 +41,10 @@ fn loopback_connections_do_not_cross_machines() {
     accept(&mut server, 200, 1, 12, there, here);
     server.receive(1_100, 1, 10);
     let outcome = system.add("one", "a", &client).add("two", "b", &server).reconcile();
-    assert_eq!(outcome.lines(), ["client => 127.0.0.1:80 10 1000 -", "127.0.0.1 => server 10 - 1100"]);
+    assert_eq!(
+        outcome.lines(),
+        ["client => 127.0.0.1:80 10 1000 -", "127.0.0.1 => server 10 - 1100"]
+    );
     assert_eq!(outcome.flows(), [0, 1]);
 }
 
@@ -71,7 +75,11 @@ fn network_namespaces_of_one_kernel_have_loopback_addresses_of_their_own() {
         server.set_namespace(u64::from(namespace));
         accept(&mut server, 200, 1, 20 + u64::from(namespace), there, here);
         server.receive(1_100, 1, 10);
-        system.add("one", &format!("c{namespace}"), &client).add("one", &format!("s{namespace}"), &server);
+        system.add("one", &format!("c{namespace}"), &client).add(
+            "one",
+            &format!("s{namespace}"),
+            &server,
+        );
     }
     assert_eq!(
         system.reconcile().lines(),
@@ -79,8 +87,8 @@ fn network_namespaces_of_one_kernel_have_loopback_addresses_of_their_own() {
     );
 }
 
-/// A server that accepts a connection and has it served by a process in a network namespace of its own, which only found it.
-/// The kernel tells the sockets' namespace, if at all.
+/// A server that accepts a connection and has it served by a process in a network namespace of its
+/// own, which only found it. The kernel tells the sockets' namespace, if at all.
 fn served_elsewhere(namespace: u64) -> Vec<LogWriter> {
     let (here, there) = ("127.0.0.1:40000", "127.0.0.1:21");
     let mut client = log(10, "client");
@@ -104,7 +112,11 @@ fn a_socket_stays_where_it_was_made_wherever_its_users_are() {
             system.add("one", name, log);
         }
         let lines = system.reconcile().lines();
-        assert_eq!(lines, ["client => child 5 1000 1100", "child -> client 6 1200 1300"], "{namespace}");
+        assert_eq!(
+            lines,
+            ["client => child 5 1000 1100", "child -> client 6 1200 1300"],
+            "{namespace}"
+        );
     }
 }
 
@@ -123,7 +135,8 @@ fn a_socket_is_known_to_be_elsewhere_though_its_maker_was_not_seen() {
 
 #[test]
 fn numbers_that_each_namespace_counts_by_itself_are_of_different_sockets() {
-    // Of an older kernel: two namespaces have given the same number to a socket that was made there.
+    // Of an older kernel: two namespaces have given the same number to a socket that was made
+    // there.
     let system = System::new();
     for (log, name) in served_elsewhere(0).iter().zip(["a", "b", "c"]) {
         system.add("one", name, log);

@@ -1,5 +1,5 @@
-//! Many calls on one connection, from a front that has callers on connections of their own: each is a request and an answer, and
-//! what takes turns stays as it is.
+//! Many calls on one connection, from a front that has callers on connections of their own: each is
+//! a request and an answer, and what takes turns stays as it is.
 
 #![expect(clippy::unwrap_used, reason = "helpers of the tests fail them by panicking")]
 
@@ -10,8 +10,9 @@ use common::{Outcome, System, accept, connect, log};
 const BACK: &str = "10.0.0.2:50051";
 const MS: u64 = 1_000_000;
 
-/// A front whose `callers` each ask again 1 ms after they were answered, and what becomes of its one connection to a back.
-/// The head of each request is followed by its body, of each answer by its trailer.
+/// A front whose `callers` each ask again 1 ms after they were answered, and what becomes of its
+/// one connection to a back. The head of each request is followed by its body, of each answer by
+/// its trailer.
 fn front(callers: u32, count: usize) -> Outcome {
     let system = System::new();
     let (mut front, mut back) = (log(10, "front"), log(20, "back"));
@@ -56,9 +57,12 @@ fn calls_that_are_open_together_are_told_apart() {
     let outcome = front(8, 800);
     assert_eq!(outcome.counts.multiplexed, 1);
     let [(requests, request_parts), (answers, answer_parts)] = messages(&outcome);
-    // Heads and bodies stay together, answers and trailers too. What another caller asks in the 10 us between head and body is a
-    // border that is none.
-    assert!((800..=820).contains(&requests) && (795..=800).contains(&answers), "{requests} {answers}");
+    // Heads and bodies stay together, answers and trailers too. What another caller asks in the 10
+    // us between head and body is a border that is none.
+    assert!(
+        (800..=820).contains(&requests) && (795..=800).contains(&answers),
+        "{requests} {answers}"
+    );
     // A piece that belongs to two messages is a part of both.
     let parts = request_parts + answer_parts;
     assert!((3_200..=3_300).contains(&parts), "{parts}");

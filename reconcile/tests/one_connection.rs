@@ -1,7 +1,8 @@
-//! The calls of one connection are matched at once, up to a number, and equal datagrams, whatever their number: this counts
-//! how many bytes that takes for each call, so that it stays what docs/reconciliation.md says, and that a connection with more
-//! calls, or a flow of datagrams, takes no more memory the more they are. Nor does it where there is something once for each of many
-//! ends.
+//! The calls of one connection are matched at once, up to a number, and equal datagrams, whatever
+//! their number: this counts how many bytes that takes for each call, so that it stays what
+//! docs/reconciliation.md says, and that a connection with more calls, or a flow of datagrams,
+//! takes no more memory the more they are. Nor does it where there is something once for each of
+//! many ends.
 #![expect(clippy::unwrap_used, reason = "helpers of the tests fail them by panicking")]
 
 mod common;
@@ -24,7 +25,8 @@ static NOW: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(0);
 /// How much was in use before what is measured.
 static BEFORE: AtomicUsize = AtomicUsize::new(0);
-/// The most that was in use up to the last step but writing, whose stretches are of some size however little there is.
+/// The most that was in use up to the last step but writing, whose stretches are of some size
+/// however little there is.
 static BEFORE_WRITING: AtomicUsize = AtomicUsize::new(0);
 
 // SAFETY: it hands on to the system's own, and only counts.
@@ -60,14 +62,15 @@ impl Progress for Steps {
 
 /// Reconciles with nothing in memory that need not be, on one thread, and counts from then on.
 fn reconciled(system: &System, at_once: usize) -> Reconciliation {
-    let options = Options { memory: 0, threads: NonZeroUsize::new(1), at_once, ..Options::default() };
+    let options =
+        Options { memory: 0, threads: NonZeroUsize::new(1), at_once, ..Options::default() };
     BEFORE.store(NOW.load(Relaxed), Relaxed);
     MOST.store(NOW.load(Relaxed), Relaxed);
     reconcile(&system.data(), &options, &Steps).unwrap()
 }
 
-/// The most memory that is in use while one connection of so many requests and responses is reconciled, of which both ends
-/// were recorded or one, and its calls.
+/// The most memory that is in use while one connection of so many requests and responses is
+/// reconciled, of which both ends were recorded or one, and its calls.
 fn most(turns: u64, both: bool, at_once: usize) -> (usize, usize) {
     let system = System::new();
     let (mut client, mut server) = (log(10, "client"), log(20, "server"));
@@ -106,8 +109,8 @@ fn most_of_datagrams(count: u64, equal: bool, at_once: usize) -> (usize, usize) 
     (BEFORE_WRITING.load(Relaxed), 2 * count as usize)
 }
 
-/// The same for so many connections of a request and a response each between two processes, of which `make` makes each: the
-/// logs of both, its number, when it is made, and its flow.
+/// The same for so many connections of a request and a response each between two processes, of
+/// which `make` makes each: the logs of both, its number, when it is made, and its flow.
 fn most_of_made(count: u64, make: impl Fn(&mut LogWriter, &mut LogWriter, u64, u64, u32)) -> usize {
     let system = System::new();
     let (mut client, mut server) = (log(10, "client"), log(20, "server"));
@@ -127,19 +130,25 @@ fn most_of_made(count: u64, make: impl Fn(&mut LogWriter, &mut LogWriter, u64, u
 /// The same for so many by TCP.
 fn most_of_connections(count: u64) -> usize {
     most_of_made(count, |client, server, number, at, flow| {
-        let own =
-            format!("10.{}.{}.1:{}", 1 + number / 2_560_000, number / 10_000 % 256, 1024 + number % 10_000);
+        let own = format!(
+            "10.{}.{}.1:{}",
+            1 + number / 2_560_000,
+            number / 10_000 % 256,
+            1024 + number % 10_000
+        );
         connect(client, at, flow, 2 * number + 1, &own, "10.0.0.2:80");
         accept(server, at + 100, flow, 2 * number + 2, "10.0.0.2:80", &own);
     })
 }
 
-/// The same for so many connections of a proxy with clients, and as many with servers, none of which were recorded.
+/// The same for so many connections of a proxy with clients, and as many with servers, none of
+/// which were recorded.
 fn most_of_halves(count: u64) -> usize {
     let system = System::new();
     let mut proxy = log(10, "proxy");
     for number in 0..count {
-        let (at, flow, bytes) = (1_000_000 * (number + 1), 2 * number as u32 + 1, 100 + number % 1_000);
+        let (at, flow, bytes) =
+            (1_000_000 * (number + 1), 2 * number as u32 + 1, 100 + number % 1_000);
         let [client, server, own] = [1, 2, 3].map(|network| far(network, number));
         accept(&mut proxy, at, flow, 2 * number + 1, "10.0.0.1:80", &client);
         connect(&mut proxy, at + 100_000, flow + 1, 2 * number + 2, &own, &server);
@@ -150,7 +159,10 @@ fn most_of_halves(count: u64) -> usize {
     system.add("one", "a", &proxy);
     drop(proxy);
     let counts = reconciled(&system, 10_000);
-    assert_eq!((counts.total_messages(), counts.both_ends, counts.flows), (4 * count, 0, 2 * count));
+    assert_eq!(
+        (counts.total_messages(), counts.both_ends, counts.flows),
+        (4 * count, 0, 2 * count)
+    );
     BEFORE_WRITING.load(Relaxed)
 }
 
@@ -192,7 +204,8 @@ type Most = fn(u64) -> (usize, usize);
 
 #[test]
 fn what_is_matched_at_once_takes_so_many_bytes_a_call() {
-    // There is no other test here, so nobody else allocates. With so many calls the rest is little beside them.
+    // There is no other test here, so nobody else allocates. With so many calls the rest is little
+    // beside them.
     let turns = 80_000;
     for (what, (bytes, calls), documented) in [
         ("both ends", most(turns, true, usize::MAX), 50.0),
@@ -202,7 +215,8 @@ fn what_is_matched_at_once_takes_so_many_bytes_a_call() {
         println!("{what}: {each:.1} bytes a call");
         assert!(each < documented, "{what}: {each} bytes a call, more than documented");
     }
-    // Where fewer are matched in memory than there are, a call takes but its share of a sample of the messages.
+    // Where fewer are matched in memory than there are, a call takes but its share of a sample of
+    // the messages.
     let kinds: [(&str, Most); 4] = [
         ("both ends", |turns| most(turns, true, 10_000)),
         ("one end", |turns| most(turns, false, 10_000)),
@@ -212,10 +226,16 @@ fn what_is_matched_at_once_takes_so_many_bytes_a_call() {
     for (what, most) in kinds {
         let [(few, calls), (many, more_calls)] = [turns / 2, turns].map(most);
         let each = many.saturating_sub(few) as f64 / (more_calls - calls) as f64;
-        println!("{what}: {few} bytes for {calls} calls, {many} for {more_calls}, {each:.1} a call");
-        assert!(many < 10 << 20 && each < 4.0, "{what}: {each} bytes a call, which should be in files");
+        println!(
+            "{what}: {few} bytes for {calls} calls, {many} for {more_calls}, {each:.1} a call"
+        );
+        assert!(
+            many < 10 << 20 && each < 4.0,
+            "{what}: {each} bytes a call, which should be in files"
+        );
     }
-    // Of many connections there is something for each: in tables that are not on the heap where there is no memory for them.
+    // Of many connections there is something for each: in tables that are not on the heap where
+    // there is no memory for them.
     let ends: [(&str, MostOf, f64); 4] = [
         ("connections", most_of_connections, 60.0),
         ("connections whose other ends are missing", most_of_halves, 60.0),

@@ -1,5 +1,5 @@
-//! What a host sends to a collector is that host's only, whatever the bytes say: logs that name another host, logs of another's
-//! machine, and timestamps of another's clock.
+//! What a host sends to a collector is that host's only, whatever the bytes say: logs that name
+//! another host, logs of another's machine, and timestamps of another's clock.
 
 #![expect(clippy::unwrap_used, reason = "helpers of the tests fail them by panicking")]
 
@@ -88,7 +88,10 @@ fn a_log_that_names_another_host_is_its_senders() {
         outcome.counts.misnamed.iter().map(|(host, count)| (host.as_str(), *count)).collect();
     assert_eq!(told, [("evil", 2)]);
     let spots = reconcile::blind_spots::find(&system.data()).unwrap();
-    assert_eq!(spots.silent.iter().map(|silent| silent.host.as_str()).collect::<Vec<_>>(), ["evil"]);
+    assert_eq!(
+        spots.silent.iter().map(|silent| silent.host.as_str()).collect::<Vec<_>>(),
+        ["evil"]
+    );
 }
 
 #[test]
@@ -136,7 +139,8 @@ fn a_machine_is_shared_by_the_hosts_of_one_key_only() {
 
 #[test]
 fn who_says_that_it_has_anothers_clock_does_not_move_it() {
-    // A third host talks to the victim, whose clock is right, and to one that says it has the same clock and lies.
+    // A third host talks to the victim, whose clock is right, and to one that says it has the same
+    // clock and lies.
     let system = System::new();
     let talk = |host: &str, boot: u8, pid: u32, flow: [&str; 2], ahead: u64| {
         let [client, server] = flow;
@@ -176,12 +180,19 @@ fn of_victim(system: &System) -> (BTreeSet<String>, [i64; 2], i64) {
     let is_victim =
         |node: i32| trace.nodes.get(node).is_some_and(|node| node.traced && node.host == "victim");
     let nodes = trace.nodes.0.iter().filter(|node| node.traced);
-    assert!(nodes.clone().all(|node| ["victim", "evil"].contains(&node.host.as_str())), "{:?}", trace.nodes);
-    let processes = nodes.filter(|node| node.host == "victim").map(|node| format!("{node:?}")).collect();
+    assert!(
+        nodes.clone().all(|node| ["victim", "evil"].contains(&node.host.as_str())),
+        "{:?}",
+        trace.nodes
+    );
+    let processes =
+        nodes.filter(|node| node.host == "victim").map(|node| format!("{node:?}")).collect();
     let mut bytes = [0, 0];
     for message in trace.messages() {
-        bytes[0] += if is_victim(message.src) && message.send_first.is_some() { message.bytes } else { 0 };
-        bytes[1] += if is_victim(message.dst) && message.recv_first.is_some() { message.bytes } else { 0 };
+        bytes[0] +=
+            if is_victim(message.src) && message.send_first.is_some() { message.bytes } else { 0 };
+        bytes[1] +=
+            if is_victim(message.dst) && message.recv_first.is_some() { message.bytes } else { 0 };
     }
     (processes, bytes, clock(system, "victim").offset_ns)
 }
@@ -189,7 +200,8 @@ fn of_victim(system: &System) -> (BTreeSet<String>, [i64; 2], i64) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// A log that begins as the victim's own process, with any bytes changed, beside exchanges of the victim's boot.
+    /// A log that begins as the victim's own process, with any bytes changed, beside exchanges of
+    /// the victim's boot.
     #[test]
     fn whatever_a_host_sends_the_victim_is_who_it_was(
         changes in prop::collection::vec((0..12_288_usize, any::<u8>()), 0..40),

@@ -82,11 +82,17 @@ fn datagrams_of_a_socket_bound_to_all_addresses_are_not_taken_twice() {
     packets.set_source(source::PACKETS).set_boot(9);
     bind(&mut packets, 55, 1, 0, "10.0.0.2:53");
     receive_from(&mut packets, 1, 1_050, 1, CLIENT);
-    let outcome =
-        System::new().add("one", "a", &client).add("one", "b", &server).add("one", "p", &packets).reconcile();
+    let outcome = System::new()
+        .add("one", "a", &client)
+        .add("one", "b", &server)
+        .add("one", "p", &packets)
+        .reconcile();
     assert_eq!(outcome.lines(), ["client => server 100 1000 1100"]);
     let datagrams = outcome.counts.datagrams;
-    assert_eq!((datagrams.received, datagrams.copies, outcome.counts.seen_twice["packets"]), (1, 0, 1));
+    assert_eq!(
+        (datagrams.received, datagrams.copies, outcome.counts.seen_twice["packets"]),
+        (1, 0, 1)
+    );
 }
 
 /// A log that is not recorded, of host `one`, without the kernel's id.
@@ -129,13 +135,31 @@ fn unix_sockets_that_the_library_saw_are_not_taken_from_strace_again() {
         for (flow, cookie) in [(1, 100), (2, 200)] {
             let id = cookie + u64::from(source);
             client.flow(100 * u64::from(flow), flow, UNIX_STREAM, Origin::Socket, id);
-            client.endpoints(100 * u64::from(flow) + 1, flow, Role::Connect, &unix(""), &unix("/s"), 20);
+            client.endpoints(
+                100 * u64::from(flow) + 1,
+                flow,
+                Role::Connect,
+                &unix(""),
+                &unix("/s"),
+                20,
+            );
             server.flow(100 * u64::from(flow) + 2, flow, UNIX_STREAM, Origin::Accept, id + 7);
-            server.endpoints(100 * u64::from(flow) + 3, flow, Role::Accept, &unix("/s"), &unix(""), 10);
+            server.endpoints(
+                100 * u64::from(flow) + 3,
+                flow,
+                Role::Accept,
+                &unix("/s"),
+                &unix(""),
+                10,
+            );
             client.send(1_000 * u64::from(flow), flow, 5);
             server.receive(1_000 * u64::from(flow) + 100, flow, 5);
         }
-        system.add("one", &format!("{name}-client"), &client).add("one", &format!("{name}-server"), &server);
+        system.add("one", &format!("{name}-client"), &client).add(
+            "one",
+            &format!("{name}-server"),
+            &server,
+        );
     }
     let outcome = system.reconcile();
     assert_eq!(outcome.lines(), ["client => server 5 1000 1100", "client => server 5 2000 2100"]);

@@ -26,7 +26,10 @@ fn a_request_and_its_answer_have_times_at_both_ends() {
         outcome.lines(),
         ["curl => nginx 210/2 1000..1001 1100..1200", "nginx -> curl 500 1500 1700..1800"]
     );
-    assert_eq!(outcome.endpoints(), [format!("{CLIENT} > {SERVER}"), format!("{SERVER} > {CLIENT}")]);
+    assert_eq!(
+        outcome.endpoints(),
+        [format!("{CLIENT} > {SERVER}"), format!("{SERVER} > {CLIENT}")]
+    );
     assert_eq!(outcome.flows(), [0, 0]);
     assert_eq!(outcome.counts.both_ends, 2);
     assert_eq!(outcome.counts.stream_bytes.matched, 710);
@@ -53,8 +56,14 @@ fn turns_part_messages_and_pauses_do() {
     let outcome = system.add("one", "a", &client).add("one", "b", &server).reconcile();
     let lines = outcome.lines();
     assert_eq!(lines.len(), 8);
-    assert_eq!(lines[..2], ["client => server 5 1000 1010", "server -> client 3/2 1020..1030 1040"]);
-    assert_eq!(lines[6..], ["client => server 1 10000 200000100", "client => server 1 200000000 200000100"]);
+    assert_eq!(
+        lines[..2],
+        ["client => server 5 1000 1010", "server -> client 3/2 1020..1030 1040"]
+    );
+    assert_eq!(
+        lines[6..],
+        ["client => server 1 10000 200000100", "client => server 1 200000000 200000100"]
+    );
 }
 
 #[test]
@@ -68,7 +77,14 @@ fn a_server_behind_a_name_of_another_has_its_own() {
         let (mine, cookie) = (format!("10.0.0.1:{}", 40_000 + flow), u64::from(flow));
         connect(&mut client, at, flow, cookie, &mine, behind);
         client.send(at + 10, flow, 200).receive(at + 90, flow, 900).close(at + 100, flow);
-        accept(&mut server, at + 5, flow, 50 + cookie, real, &format!("10.8.8.8:{}", 40_000 + flow));
+        accept(
+            &mut server,
+            at + 5,
+            flow,
+            50 + cookie,
+            real,
+            &format!("10.8.8.8:{}", 40_000 + flow),
+        );
         server.receive(at + 20, flow, 200).send(at + 70, flow, 900).close(at + 95, flow);
     }
     let outcome = system.add("one", "a", &client).add("one", "b", &server).reconcile();
@@ -84,7 +100,10 @@ fn a_server_behind_a_name_of_another_has_its_own() {
 
     let alone = system.reconcile_with(&Options { translation: None, ..Options::default() });
     assert_eq!(alone.trace.nodes.len(), 9);
-    assert_eq!((alone.counts.both_ends, alone.counts.unmatched_streams["peer not traced"]), (0, 12));
+    assert_eq!(
+        (alone.counts.both_ends, alone.counts.unmatched_streams["peer not traced"]),
+        (0, 12)
+    );
     assert!(alone.counts.translations.is_empty());
 }
 
@@ -143,8 +162,11 @@ fn a_child_works_on_the_connection_its_parent_accepted() {
     let mut child = log(21, "worker");
     found(&mut child, 250, 1, TCP, 12);
     child.receive(1_100, 1, 10).send(1_900, 1, 20);
-    let outcome =
-        system.add("one", "a", &client).add("one", "b", &parent).add("one", "c", &child).reconcile();
+    let outcome = system
+        .add("one", "a", &client)
+        .add("one", "b", &parent)
+        .add("one", "c", &child)
+        .reconcile();
     assert_eq!(outcome.lines(), ["client => worker 10 1000 1100", "worker -> client 20 1900 2000"]);
     assert_eq!(outcome.endpoints()[0], format!("{CLIENT} > {SERVER}"));
 }
@@ -161,11 +183,18 @@ fn a_stream_read_by_two_processes_is_one_stream() {
     let mut child = log(21, "worker");
     found(&mut child, 250, 1, TCP, 12);
     child.receive(1_200, 1, 10);
-    let outcome =
-        system.add("one", "a", &client).add("one", "b", &parent).add("one", "c", &child).reconcile();
+    let outcome = system
+        .add("one", "a", &client)
+        .add("one", "b", &parent)
+        .add("one", "c", &child)
+        .reconcile();
     assert_eq!(
         outcome.lines(),
-        ["client => master 10 1000 1100", "client => worker 10 1010 1200", "client => master 10 1020 1300"]
+        [
+            "client => master 10 1000 1100",
+            "client => worker 10 1010 1200",
+            "client => master 10 1020 1300"
+        ]
     );
 }
 
@@ -188,7 +217,10 @@ fn prefork_workers_accept_on_one_listening_socket() {
         system.add("one", &format!("c{pid}"), &client).add("one", &format!("w{pid}"), &worker);
     }
     let outcome = system.reconcile();
-    assert_eq!(outcome.lines(), ["client => worker21 10 1000 1021", "client => worker22 10 1000 1022"]);
+    assert_eq!(
+        outcome.lines(),
+        ["client => worker21 10 1000 1021", "client => worker22 10 1000 1022"]
+    );
 }
 
 #[test]
@@ -236,7 +268,8 @@ fn a_mapped_address_is_the_one_it_stands_for() {
 fn roles_of_sockets_only_found_in_use_follow_from_the_ports() {
     let system = System::new();
     for (role, listening) in [("listener", true), ("lower port", false)] {
-        let (low, high) = if listening { ("10.0.0.1:80", "10.0.0.2:4000") } else { (SERVER, CLIENT) };
+        let (low, high) =
+            if listening { ("10.0.0.1:80", "10.0.0.2:4000") } else { (SERVER, CLIENT) };
         let (serving, client) = if listening { (high, low) } else { (low, high) };
         let mut server = log(20, "server");
         if listening {
@@ -244,11 +277,25 @@ fn roles_of_sockets_only_found_in_use_follow_from_the_ports() {
             server.endpoints(2, 9, Role::Listen, &common::address("0.0.0.0:4000"), &[], 0);
         }
         server.flow(200, 1, TCP, Origin::Found, 12);
-        server.endpoints(200, 1, Role::Unknown, &common::address(serving), &common::address(client), 0);
+        server.endpoints(
+            200,
+            1,
+            Role::Unknown,
+            &common::address(serving),
+            &common::address(client),
+            0,
+        );
         server.send(1_000, 1, 10);
         let mut other = log(10, "client");
         other.flow(200, 1, TCP, Origin::Found, 11);
-        other.endpoints(200, 1, Role::Unknown, &common::address(client), &common::address(serving), 0);
+        other.endpoints(
+            200,
+            1,
+            Role::Unknown,
+            &common::address(client),
+            &common::address(serving),
+            0,
+        );
         other.receive(1_100, 1, 10);
         let outcome = system.add("one", "b", &server).add("one", "a", &other).reconcile();
         assert_eq!(outcome.lines(), ["server -> client 10 1000 1100"], "{role}");
@@ -290,7 +337,9 @@ fn a_flow_that_its_log_does_not_describe_is_counted() {
     let system = System::new();
     let mut client = log(10, "client");
     client.send(1_000, 1, 10).receive(1_001, 1, 10);
-    client.flow(1, 2, Socket { domain: 16, kind: 3, protocol: 0 }, Origin::Socket, 5).send(1_002, 2, 9);
+    client
+        .flow(1, 2, Socket { domain: 16, kind: 3, protocol: 0 }, Origin::Socket, 5)
+        .send(1_002, 2, 9);
     let outcome = system.add("one", "a", &client).reconcile();
     assert_eq!(outcome.lines(), Vec::<String>::new());
     assert_eq!(outcome.counts.ignored["flow not described in its log"], 2);
@@ -333,8 +382,8 @@ fn cut(total: u64, sizes: &[u64]) -> Vec<u64> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// A conversation in turns: however each turn is cut into writes and reads, it is one message, with the times
-    /// of its first and last write and read; and no byte is lost.
+    /// A conversation in turns: however each turn is cut into writes and reads, it is one message,
+    /// with the times of its first and last write and read; and no byte is lost.
     #[test]
     fn every_turn_of_a_conversation_is_one_message(
         turns in prop::collection::vec(

@@ -1,4 +1,5 @@
-//! Datagrams whose two ends have different names: the destination is rewritten on the way, or the source, or both.
+//! Datagrams whose two ends have different names: the destination is rewritten on the way, or the
+//! source, or both.
 
 mod common;
 
@@ -98,9 +99,21 @@ fn each_question_by_another_socket() {
     bind(&mut server, 50, 1, 12, "0.0.0.0:5353");
     for content in 1..=3u32 {
         let (at, flow) = (1_000 * u64::from(content), content);
-        bind(&mut client, at - 10, flow, 100 + u64::from(content), &format!("10.0.0.1:{}", 40_000 + content));
+        bind(
+            &mut client,
+            at - 10,
+            flow,
+            100 + u64::from(content),
+            &format!("10.0.0.1:{}", 40_000 + content),
+        );
         send_to(&mut client, flow, at, content, SERVICE);
-        receive_from(&mut server, 1, at + 100, content, &format!("172.20.0.1:{}", 61_000 + content));
+        receive_from(
+            &mut server,
+            1,
+            at + 100,
+            content,
+            &format!("172.20.0.1:{}", 61_000 + content),
+        );
     }
     let outcome = reconcile(&client, &server);
     assert_eq!(outcome.counts.both_ends, 3, "{:?}", outcome.lines());
@@ -120,10 +133,12 @@ fn equal_contents_go_the_way_of_others() {
     assert_eq!(reconcile(&client, &server).lines(), expected);
 }
 
-/// Two clients say the same by one name of the server: which is whose is told by the names that the server sees.
+/// Two clients say the same by one name of the server: which is whose is told by the names that the
+/// server sees.
 #[test]
 fn equal_contents_of_two_clients_are_told_apart() {
-    let (mut first, mut second, mut server) = (log(10, "first"), log(11, "second"), log(20, "server"));
+    let (mut first, mut second, mut server) =
+        (log(10, "first"), log(11, "second"), log(20, "server"));
     bind(&mut first, 100, 1, 11, "10.0.0.1:40000");
     bind(&mut second, 100, 1, 13, "10.0.0.2:40000");
     bind(&mut server, 50, 1, 12, SERVER);
@@ -131,7 +146,8 @@ fn equal_contents_of_two_clients_are_told_apart() {
     let seen = ["172.20.0.1:61002", "172.20.0.1:61001"];
     for (at, content) in [(1_000, 1), (2_000, 2), (3_000, 7), (4_000, 7)] {
         for (who, client) in [(0, &mut second), (1, &mut first)] {
-            let (at, content) = (at + 10 * who, if content < 7 { content + 10 * who as u32 } else { 7 });
+            let (at, content) =
+                (at + 10 * who, if content < 7 { content + 10 * who as u32 } else { 7 });
             send_to(client, 1, at, content, SERVICE);
             receive_from(&mut server, 1, at + 100, content, seen[who as usize]);
         }
@@ -158,7 +174,10 @@ fn what_is_alike_by_chance_is_not_taken_for_one() {
     // Neither are many short ones.
     let (to, from) = (common::address(SERVICE), common::address(GATEWAY));
     for content in 10..20 {
-        let short = |direction, at, peer| Datagram { bytes: 4, ..datagram(direction, 1, at, content, peer) };
+        let short = |direction, at, peer| Datagram {
+            bytes: 4,
+            ..datagram(direction, 1, at, content, peer)
+        };
         client.datagram(&short(Direction::Send, 2_000 + 10 * u64::from(content), &to));
         server.datagram(&short(Direction::Receive, 2_005 + 10 * u64::from(content), &from));
     }

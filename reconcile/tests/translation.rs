@@ -1,4 +1,5 @@
-//! Pairs across address translation: single cases by hand, and made-up systems by the hundred, of which the truth is known.
+//! Pairs across address translation: single cases by hand, and made-up systems by the hundred, of
+//! which the truth is known.
 #![expect(clippy::unwrap_used, reason = "helpers of the tests fail them by panicking")]
 
 mod translated;
@@ -14,7 +15,8 @@ fn name(text: &str) -> SocketAddr {
     text.parse().unwrap()
 }
 
-/// One exchange, `request` bytes for `response` bytes, as one end saw it: it began at `at` ms and took `took` ms there.
+/// One exchange, `request` bytes for `response` bytes, as one end saw it: it began at `at` ms and
+/// took `took` ms there.
 fn half(
     side: Side,
     host: u32,
@@ -57,9 +59,14 @@ fn ends(pairs: &[Pair]) -> Vec<(u32, u32)> {
     pairs.iter().map(|pair| (pair.connecting, pair.accepting)).collect()
 }
 
-/// `count` exchanges of a client on host 0, at irregular times, through a name that leads to host 1, whose clock is an
-/// hour ahead. `port` is the port that the server sees. Even places connect, odd ones accept.
-fn translated(count: u64, sizes: impl Fn(u64) -> (u64, u64), port: impl Fn(u16) -> u16) -> Vec<HalfFlow> {
+/// `count` exchanges of a client on host 0, at irregular times, through a name that leads to host
+/// 1, whose clock is an hour ahead. `port` is the port that the server sees. Even places connect,
+/// odd ones accept.
+fn translated(
+    count: u64,
+    sizes: impl Fn(u64) -> (u64, u64),
+    port: impl Fn(u16) -> u16,
+) -> Vec<HalfFlow> {
     let mut random = Random::new(7);
     let mut at = 1_000;
     let mut halves = Vec::new();
@@ -70,7 +77,15 @@ fn translated(count: u64, sizes: impl Fn(u64) -> (u64, u64), port: impl Fn(u16) 
         let (client, seen) = (format!("10.0.0.1:{mine}"), format!("10.8.8.8:{}", port(mine)));
         halves.push(half(Side::Connecting, 0, [&client, "10.9.9.9:80"], at, 9, request, response));
         let real = if number % 2 == 0 { "10.1.0.1:8080" } else { "10.1.0.1:8081" };
-        halves.push(half(Side::Accepting, 1, [real, &seen], at + 3_600_000 + 2, 5, request, response));
+        halves.push(half(
+            Side::Accepting,
+            1,
+            [real, &seen],
+            at + 3_600_000 + 2,
+            5,
+            request,
+            response,
+        ));
     }
     halves
 }
@@ -133,8 +148,14 @@ fn what_cannot_have_been_is_not_paired_whatever_speaks_for_it() {
         halves[1].peer = name("127.0.0.1:40000");
     });
     // The clocks are known to differ by something else.
-    let known =
-        Offset { from: 1, to: 0, at: 0, nanoseconds: -70_000 * MS, skew_ppm: 0.0, uncertainty: 1_000 * MS };
+    let known = Offset {
+        from: 1,
+        to: 0,
+        at: 0,
+        nanoseconds: -70_000 * MS,
+        skew_ppm: 0.0,
+        uncertainty: 1_000 * MS,
+    };
     assert_eq!(pairs(&sound, &[known], 0.01), []);
     let known = Offset { nanoseconds: -76_900 * MS, ..known };
     assert_eq!(ends(&pairs(&sound, &[known], LEAST)), [(0, 1)]);
@@ -153,7 +174,8 @@ fn times_tell_equal_flows_apart_though_no_clock_is_known() {
 
 #[test]
 fn sizes_tell_flows_apart_that_nothing_else_does() {
-    let found = pairs(&translated(40, |number| (200, 900 + 37 * number), |port| port ^ 0x155), &[], LEAST);
+    let found =
+        pairs(&translated(40, |number| (200, 900 + 37 * number), |port| port ^ 0x155), &[], LEAST);
     assert_eq!(ends(&found), all_of(40));
 }
 
@@ -165,20 +187,30 @@ fn periodic_checks_of_others_are_not_paired() {
         let (mine, other) =
             (format!("10.0.0.1:{}", 40_000 + number), format!("10.8.8.8:{}", 50_000 + number));
         halves.push(half(Side::Connecting, 0, [&mine, "10.9.9.9:80"], 1_000 * number, 9, 80, 120));
-        halves.push(half(Side::Accepting, 1, ["10.1.0.1:8080", &other], 1_000 * number + 311, 5, 80, 120));
+        halves.push(half(
+            Side::Accepting,
+            1,
+            ["10.1.0.1:8080", &other],
+            1_000 * number + 311,
+            5,
+            80,
+            120,
+        ));
     }
     assert_eq!(pairs(&halves, &[], LEAST), []);
 }
 
 #[test]
 fn flows_to_untraced_peers_stay_alone() {
-    // Among forty flows through the translation, as many of the same kind to somebody else, on the same hosts.
+    // Among forty flows through the translation, as many of the same kind to somebody else, on the
+    // same hosts.
     let mut halves = translated(40, |_| (200, 900), |port| port);
     let mut random = Random::new(11);
     for number in 0..40 {
         let (mine, other) =
             (format!("10.0.0.1:{}", 50_000 + number), format!("10.8.8.7:{}", 33_000 + 2 * number));
-        let (one, two) = (1_000 + random.below(7_000) as i64, 3_601_000 + random.below(7_000) as i64);
+        let (one, two) =
+            (1_000 + random.below(7_000) as i64, 3_601_000 + random.below(7_000) as i64);
         halves.push(half(Side::Connecting, 0, [&mine, "10.9.9.1:80"], one, 9, 200, 900));
         halves.push(half(Side::Accepting, 1, ["10.1.0.1:8080", &other], two, 5, 200, 900));
     }
@@ -190,14 +222,16 @@ fn each_end_is_in_one_pair_at_most_and_equal_input_gives_equal_pairs() {
     for seed in 0..12 {
         let system = system(Wanted { seed, fingerprints: false, connections: 40, clients: 5 });
         let found = pairs(&system.halves, &[], 0.0);
-        let mut seen: Vec<u32> = found.iter().flat_map(|pair| [pair.connecting, pair.accepting]).collect();
+        let mut seen: Vec<u32> =
+            found.iter().flat_map(|pair| [pair.connecting, pair.accepting]).collect();
         seen.sort_unstable();
         assert!(seen.windows(2).all(|two| two[0] != two[1]), "seed {seed}");
         assert_eq!(pairs(&system.halves, &[], 0.0), found);
     }
 }
 
-/// Three in four systems of `systems` are behind translation, one is not; see `translated` for what is in them.
+/// Three in four systems of `systems` are behind translation, one is not; see `translated` for what
+/// is in them.
 fn judged(systems: std::ops::Range<u64>, fingerprints: bool) -> Judgement {
     let mut all = Judgement::default();
     for seed in systems {
@@ -207,7 +241,8 @@ fn judged(systems: std::ops::Range<u64>, fingerprints: bool) -> Judgement {
     all
 }
 
-/// What is said to be sure with some confidence is right at least as often, and what is taken is right in 99 of 100 cases.
+/// What is said to be sure with some confidence is right at least as often, and what is taken is
+/// right in 99 of 100 cases.
 #[test]
 fn confidence_keeps_its_word_and_most_is_found() {
     for fingerprints in [false, true] {
@@ -215,7 +250,10 @@ fn confidence_keeps_its_word_and_most_is_found() {
         assert!(all.precision(LEAST) > 0.995, "{all}");
         for (bound, [count, right, _]) in BOUNDS.iter().zip(all.buckets) {
             if count >= 60 {
-                assert!(right as f64 / count as f64 >= bound - 0.02, "fingerprints {fingerprints}\n{all}");
+                assert!(
+                    right as f64 / count as f64 >= bound - 0.02,
+                    "fingerprints {fingerprints}\n{all}"
+                );
             }
         }
         let least = [

@@ -31,8 +31,11 @@ fn two_clients_of_one_path_are_told_apart_by_their_pids() {
     let mut second = log(11, "second");
     connect(&mut second, 110, 1, 32, "/run/x", 20);
     second.send(1_000, 1, 5);
-    let outcome =
-        system.add("one", "a", &first).add("one", "b", &second).add("one", "s", &server).reconcile();
+    let outcome = system
+        .add("one", "a", &first)
+        .add("one", "b", &second)
+        .add("one", "s", &server)
+        .reconcile();
     assert_eq!(outcome.lines(), ["second => server 5 1000 1100", "first => server 5 1001 1200"]);
     assert_eq!(outcome.endpoints(), ["unix:#11/1 > unix:/run/x", "unix:#10/1 > unix:/run/x"]);
 }
@@ -51,7 +54,11 @@ fn connections_of_one_process_go_in_order() {
     let outcome = system.add("one", "a", &client).add("one", "b", &server).reconcile();
     assert_eq!(
         outcome.lines(),
-        ["client => server 5 1000 1010", "client => server 10 2000 2010", "client => server 15 3000 3010"]
+        [
+            "client => server 5 1000 1010",
+            "client => server 10 2000 2010",
+            "client => server 15 3000 3010"
+        ]
     );
     assert_eq!(outcome.endpoints()[0], "unix:#10/1 > unix:@bus");
 }
@@ -69,7 +76,10 @@ fn connections_accepted_out_of_order_are_told_apart_by_their_times() {
         server.receive(1_000_000 * at + 10, flow, 5);
     }
     let outcome = system.add("one", "a", &client).add("one", "b", &server).reconcile();
-    assert_eq!(outcome.lines(), ["client => server 5 1000000 1000010", "client => server 5 2000000 2000010"]);
+    assert_eq!(
+        outcome.lines(),
+        ["client => server 5 1000000 1000010", "client => server 5 2000000 2000010"]
+    );
 }
 
 #[test]
@@ -168,7 +178,10 @@ fn messages_in_sequence_are_matched_whole() {
         server.datagram(&datagram(Direction::Receive, 1, 1_100 + u64::from(content), content, &[]));
     }
     let outcome = system.add("one", "a", &client).add("one", "b", &server).reconcile();
-    assert_eq!(outcome.lines(), ["client => server 100 1000 1100", "client => server 100 1001 1101"]);
+    assert_eq!(
+        outcome.lines(),
+        ["client => server 100 1000 1100", "client => server 100 1001 1101"]
+    );
     assert_eq!(outcome.counts.messages["unix-seqpacket"], 2);
 }
 

@@ -1,4 +1,5 @@
-//! The hosts' clocks as reports show them: plain data, filled by the caller like all of a report, and the words for it.
+//! The hosts' clocks as reports show them: plain data, filled by the caller like all of a report,
+//! and the words for it.
 
 use crate::units::{duration, printable};
 
@@ -23,11 +24,12 @@ pub struct Clock {
     pub skew_uncertainty_ppm: Option<f64>,
     /// When it was set, in order of time.
     pub steps: Vec<ClockStep>,
-    /// By how much its offset by timestamps exchanged with a collector differs from that by messages, and how far both may
-    /// be off together, where the one is more than the other. In nanoseconds.
+    /// By how much its offset by timestamps exchanged with a collector differs from that by
+    /// messages, and how far both may be off together, where the one is more than the other. In
+    /// nanoseconds.
     pub contradiction: Option<[i64; 2]>,
-    /// Its fastest messages: when each was sent, on the common clock, and how much later (by the corrected clocks) it
-    /// was received. First those that it received, then those that it sent.
+    /// Its fastest messages: when each was sent, on the common clock, and how much later (by the
+    /// corrected clocks) it was received. First those that it received, then those that it sent.
     pub fastest: [Vec<[i64; 2]>; 2],
 }
 
@@ -63,7 +65,8 @@ impl ClockStep {
     }
 }
 
-/// That messages and a collector's timestamps contradict each other, in a line; `None` where they do not.
+/// That messages and a collector's timestamps contradict each other, in a line; `None` where they
+/// do not.
 pub fn contradiction(clocks: &[Clock]) -> Option<String> {
     let all = || clocks.iter().filter_map(|clock| Some((&clock.host, clock.contradiction?)));
     let share = |[by, most]: [i64; 2]| by.unsigned_abs() as f64 / most.max(1) as f64;
@@ -131,8 +134,16 @@ mod tests {
 
     #[test]
     fn offsets_keep_their_microseconds() {
-        let offsets =
-            [0, 12, -45_600, 1_234_567, -999_999_400, 1_500_000_000, -61_000_001_000, 10_799_999_999_600];
+        let offsets = [
+            0,
+            12,
+            -45_600,
+            1_234_567,
+            -999_999_400,
+            1_500_000_000,
+            -61_000_001_000,
+            10_799_999_999_600,
+        ];
         let texts = [
             "0",
             "+12.0 ns",
@@ -149,8 +160,11 @@ mod tests {
 
     #[test]
     fn a_contradiction_is_a_line() {
-        let clock =
-            |host: &str, contradiction| Clock { host: host.to_owned(), contradiction, ..Clock::default() };
+        let clock = |host: &str, contradiction| Clock {
+            host: host.to_owned(),
+            contradiction,
+            ..Clock::default()
+        };
         let mut clocks = vec![clock("web", None), clock("db", Some([50_000_000, 7_600_000]))];
         assert_eq!(contradiction(&clocks[..1]), None);
         let wanted = "messages and timestamps exchanged with the collector disagree about the clock of db: by +50.000 ms, \
@@ -165,13 +179,17 @@ mod tests {
 
     #[test]
     fn skews_and_uncertainties() {
-        assert_eq!([0.0, -0.004, 33.456, -200.0].map(ppm), ["0 ppm", "0 ppm", "+33.46 ppm", "−200.00 ppm"]);
+        assert_eq!(
+            [0.0, -0.004, 33.456, -200.0].map(ppm),
+            ["0 ppm", "0 ppm", "+33.46 ppm", "−200.00 ppm"]
+        );
         assert_eq!([None, Some(0), Some(43_700)].map(within), ["unknown", "0", "±43.7 µs"]);
     }
 
     #[test]
     fn steps_in_words() {
-        let step = |offset_ns, skew_ppm| ClockStep { offset_ns, skew_ppm, ..ClockStep::default() }.what();
+        let step =
+            |offset_ns, skew_ppm| ClockStep { offset_ns, skew_ppm, ..ClockStep::default() }.what();
         assert_eq!(step(1_500_000_000, 3.0), "set forward by 1.500000 s");
         assert_eq!(step(-5_000_000, 3.0), "set back by 5.000 ms");
         assert_eq!(step(12, -500.0), "runs −500.00 ppm from then on");

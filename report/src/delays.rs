@@ -1,4 +1,5 @@
-//! Delays by node and by hop as they are reported, whatever the paths: one row each, ranked like patterns are.
+//! Delays by node and by hop as they are reported, whatever the paths: one row each, ranked like
+//! patterns are.
 
 use analyze::paths::{DelayTable, Delays, Hop, HopDelays, NodeDelays};
 
@@ -31,7 +32,8 @@ pub(crate) struct DelayRow<'a> {
     pub(crate) of: DelaysOf<'a>,
     /// The delays.
     pub(crate) delays: &'a Delays,
-    /// Their part of the total time of all paths, from 0 to 1; more where branches go on at the same time.
+    /// Their part of the total time of all paths, from 0 to 1; more where branches go on at the
+    /// same time.
     pub(crate) share: f64,
 }
 
@@ -50,8 +52,8 @@ impl<'a> DelayReport<'a> {
         }
     }
 
-    /// The instances that the delays are of: how many there are, how many of them are expected to be real, and the sum of duration
-    /// times probability in nanoseconds.
+    /// The instances that the delays are of: how many there are, how many of them are expected to
+    /// be real, and the sum of duration times probability in nanoseconds.
     pub(crate) fn instances(&self) -> (u64, f64, f64) {
         match self.table {
             DelaysBy::Node(table) => (table.instances, table.expected, table.total_time),
@@ -59,7 +61,8 @@ impl<'a> DelayReport<'a> {
         }
     }
 
-    /// The rows in the order of `options`, and no more than it allows; equal ones in the order of the table.
+    /// The rows in the order of `options`, and no more than it allows; equal ones in the order of
+    /// the table.
     pub(crate) fn ranked(&self, options: &Options) -> Vec<DelayRow<'a>> {
         let (.., total_time) = self.instances();
         let rows: Vec<DelaysOf<'a>> = match self.table {
@@ -105,11 +108,14 @@ impl<'a> DelaysOf<'a> {
     }
 }
 
-/// The hop of a pattern with these labels. Answers are told apart by the port that they come from, so it goes with the name.
+/// The hop of a pattern with these labels. Answers are told apart by the port that they come from,
+/// so it goes with the name.
 fn as_hop(hop: &HopDelays) -> Hop {
     let src = match hop.src_port.as_str() {
         "" | "*" => hop.src.clone(),
-        port if hop.src.strip_suffix(port).is_some_and(|name| name.ends_with(':')) => hop.src.clone(),
+        port if hop.src.strip_suffix(port).is_some_and(|name| name.ends_with(':')) => {
+            hop.src.clone()
+        }
         port if port.chars().all(|c| c.is_ascii_alphanumeric()) => format!("{}:{port}", hop.src),
         port => format!("{} {port}", hop.src),
     };

@@ -1,9 +1,10 @@
 //! Traces and patterns for the tools that people already have: one file for each format.
 //!
-//! What is shown of single requests goes through a [`SpanWriter`]: [`TraceExport`] turns the calls of a window into spans,
-//! chooses those that are wanted and hands them on, so that a trace larger than memory is written as it is read. What is shown
-//! of patterns is a [`PatternWriter`]. Neither opens a file or asks for options of its own; only [`otlp::Collector`] talks to
-//! somebody, as it is told to.
+//! What is shown of single requests goes through a [`SpanWriter`]: [`TraceExport`] turns the calls
+//! of a window into spans, chooses those that are wanted and hands them on, so that a trace larger
+//! than memory is written as it is read. What is shown of patterns is a [`PatternWriter`]. Neither
+//! opens a file or asks for options of its own; only [`otlp::Collector`] talks to somebody, as it
+//! is told to.
 
 mod call_tree;
 pub mod chrome;
@@ -41,7 +42,8 @@ pub enum Error {
 
 /// One format of traces.
 pub trait SpanWriter {
-    /// Writes the spans of a window, which come by their beginnings; their nodes are places in `parties`.
+    /// Writes the spans of a window, which come by their beginnings; their nodes are places in
+    /// `parties`.
     ///
     /// # Errors
     /// When the output cannot be written or sent.
@@ -102,9 +104,11 @@ impl TraceExport<'_> {
     /// Those of the writer.
     pub fn window(&mut self, window: &CallWindow<'_>) -> Result<ControlFlow<()>, Error> {
         let all = self.selection.roots.is_none() && self.selection.limit.is_none();
-        let calls: Vec<TracedCall<'_>> = window.calls().filter(|call| all || self.is_wanted(call)).collect();
+        let calls: Vec<TracedCall<'_>> =
+            window.calls().filter(|call| all || self.is_wanted(call)).collect();
         if all {
-            self.written.traces += calls.iter().filter(|call| call.root.call == call.number).count() as u64;
+            self.written.traces +=
+                calls.iter().filter(|call| call.root.call == call.number).count() as u64;
         }
         let spans = spans::of_calls(&calls);
         self.written.spans += spans.len() as u64;
@@ -138,11 +142,13 @@ impl TraceExport<'_> {
     }
 }
 
-/// What a call is called: the callee and, where it is a server's, its port or other endpoint. There are few of these, however
-/// many calls there are.
+/// What a call is called: the callee and, where it is a server's, its port or other endpoint. There
+/// are few of these, however many calls there are.
 fn operation(call: &TracedCall<'_>, parties: &[Party]) -> String {
     let name = parties.get(call.callee).map_or("", |party| party.name.as_str());
-    let Some(endpoint) = call.dst_endpoint.filter(|_| call.from_connecting) else { return name.to_owned() };
+    let Some(endpoint) = call.dst_endpoint.filter(|_| call.from_connecting) else {
+        return name.to_owned();
+    };
     match endpoint.parse::<std::net::SocketAddr>() {
         // A node that is known by its endpoint alone has the port in its name.
         Ok(_) if name == endpoint => name.to_owned(),

@@ -1,6 +1,6 @@
-//! Patterns that users take for one: the same hops, passed another number of times or in another order. A
-//! loop that ran three times in one request and four times in the next makes two patterns; so do concurrent
-//! calls that answer in another order.
+//! Patterns that users take for one: the same hops, passed another number of times or in another
+//! order. A loop that ran three times in one request and four times in the next makes two patterns;
+//! so do concurrent calls that answer in another order.
 //!
 //! ```text
 //! web → db, db → web                           one family: the same two hops, once,
@@ -80,8 +80,8 @@ impl<'a> Family<'a> {
         key.compare_values(&self.values(), &other.values())
     }
 
-    /// What it is ranked by: what all are together, and the 99th percentile of the lead, as those of several patterns
-    /// make no percentile of all.
+    /// What it is ranked by: what all are together, and the 99th percentile of the lead, as those
+    /// of several patterns make no percentile of all.
     fn values(&self) -> Values {
         let together = self.together();
         Values {
@@ -97,7 +97,10 @@ impl<'a> Family<'a> {
 /// By the number of each of `patterns` that of the lead of its family.
 pub(crate) fn leads(patterns: &[&PathPattern]) -> FxHashMap<i64, i64> {
     let families = Family::of(patterns.iter().copied());
-    families.iter().flat_map(|family| family.patterns().map(|pattern| (pattern.id, family.lead.id))).collect()
+    families
+        .iter()
+        .flat_map(|family| family.patterns().map(|pattern| (pattern.id, family.lead.id)))
+        .collect()
 }
 
 /// What makes a hop another one.
@@ -135,10 +138,13 @@ mod tests {
 
     #[test]
     fn loops_of_other_counts_are_one_family() {
-        let patterns = [looped(3, 4, 10.0), looped(0, 1, 90.0), samples::forked(), looped(2, 2, 20.0)];
+        let patterns =
+            [looped(3, 4, 10.0), looped(0, 1, 90.0), samples::forked(), looped(2, 2, 20.0)];
         let families = Family::of(&patterns);
-        let ids: Vec<Vec<i64>> =
-            families.iter().map(|family| family.patterns().map(|pattern| pattern.id).collect()).collect();
+        let ids: Vec<Vec<i64>> = families
+            .iter()
+            .map(|family| family.patterns().map(|pattern| pattern.id).collect())
+            .collect();
         assert_eq!(ids, [vec![0, 2, 3], vec![1]]);
         let together = families[0].together();
         assert_eq!(together, Together { count: 30, expected: 15.0, total_time: 120.0 });

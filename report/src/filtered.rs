@@ -1,5 +1,5 @@
-//! What of an analysis a report is about, where that is not all of it: said on top of every output, so that nobody takes a part
-//! for the whole.
+//! What of an analysis a report is about, where that is not all of it: said on top of every output,
+//! so that nobody takes a part for the whole.
 
 use analyze::paths::PathFilter;
 
@@ -8,8 +8,8 @@ use analyze::paths::PathFilter;
 pub struct Filtered {
     /// Which paths the report is about.
     pub filter: PathFilter,
-    /// When the trace begins, from which [`PathFilter::from`] and [`PathFilter::to`] are told to people: nanoseconds since the
-    /// Unix epoch, on the common clock.
+    /// When the trace begins, from which [`PathFilter::from`] and [`PathFilter::to`] are told to
+    /// people: nanoseconds since the Unix epoch, on the common clock.
     pub begin: i64,
     /// How many patterns there are in all.
     pub of_patterns: u64,
@@ -23,7 +23,8 @@ impl Filtered {
         let PathFilter { through, patterns, from, to, min_confidence } = &self.filter;
         let mut words: Vec<String> = through.iter().map(|name| format!("through {name}")).collect();
         if !patterns.is_empty() {
-            let numbers: Vec<String> = patterns.iter().map(|pattern| format!("#{pattern}")).collect();
+            let numbers: Vec<String> =
+                patterns.iter().map(|pattern| format!("#{pattern}")).collect();
             words.push(format!("pattern {}", numbers.join(", ")));
         }
         let since = |time: &i64| seconds(time.saturating_sub(self.begin));
@@ -55,7 +56,8 @@ mod tests {
             min_confidence: Some(0.25),
         };
         let filtered = Filtered { filter, begin: 1_000, ..Filtered::default() };
-        let words = ["through web", "through db", "pattern #0, #7", "from 1.5s", "to 12.000000001s"];
+        let words =
+            ["through web", "through db", "pattern #0, #7", "from 1.5s", "to 12.000000001s"];
         assert_eq!(filtered.words()[..5], words);
         assert_eq!(filtered.words()[5], "confidence at least 0.25");
         assert_eq!((seconds(0).as_str(), seconds(-20_000_000).as_str()), ("0s", "-0.02s"));

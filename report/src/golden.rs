@@ -1,5 +1,5 @@
-//! What tests of outputs share: these are compared with the files of `tests/golden` (with `UPDATE_GOLDEN=1` they are written
-//! instead), and fit the terminal.
+//! What tests of outputs share: these are compared with the files of `tests/golden` (with
+//! `UPDATE_GOLDEN=1` they are written instead), and fit the terminal.
 
 use std::path::Path;
 
@@ -10,7 +10,8 @@ pub(crate) fn assert_golden(name: &str, text: &str) {
         std::fs::write(&path, text).unwrap();
         return;
     }
-    let golden = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let golden = std::fs::read_to_string(&path)
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     if golden != text {
         let line = golden.lines().zip(text.lines()).position(|(golden, text)| golden != text);
         panic!(
@@ -20,7 +21,8 @@ pub(crate) fn assert_golden(name: &str, text: &str) {
     }
 }
 
-/// Asserts that every line of `text` has no more columns than that, nothing behind its end, and nothing that a terminal obeys.
+/// Asserts that every line of `text` has no more columns than that, nothing behind its end, and
+/// nothing that a terminal obeys.
 pub(crate) fn assert_fits(text: &str, width: usize) {
     for line in text.lines() {
         assert!(line.chars().count() <= width, "{} columns: {line}", line.chars().count());

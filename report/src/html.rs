@@ -1,6 +1,7 @@
-//! The report as one HTML page: with all of its data for those who keep or send it ([`Html::write`]), or without, for
-//! `sockcap view`, which hands the data out in pieces ([`Html::frame`]). The page's own program is in `web/`; what that builds
-//! is in `report/assets`, so that nobody needs its tools to build sockcap.
+//! The report as one HTML page: with all of its data for those who keep or send it
+//! ([`Html::write`]), or without, for `sockcap view`, which hands the data out in pieces
+//! ([`Html::frame`]). The page's own program is in `web/`; what that builds is in `report/assets`,
+//! so that nobody needs its tools to build sockcap.
 
 mod clock_plot;
 mod clocks;
@@ -25,7 +26,8 @@ use crate::page::Page;
 pub struct Html;
 
 impl Html {
-    /// Writes the page of `report`, of which `page` has the data. It loads nothing and works from disk.
+    /// Writes the page of `report`, of which `page` has the data. It loads nothing and works from
+    /// disk.
     ///
     /// # Errors
     /// When `out` cannot be written.
@@ -33,7 +35,9 @@ impl Html {
         out.write_all(document::start(report, false).as_bytes())?;
         out.write_all(document::piece("overview", &packed(&page.overview)?).as_bytes())?;
         for (group, details) in page.details.iter().enumerate() {
-            out.write_all(document::piece(&format!("details-{group}"), &packed(details)?).as_bytes())?;
+            out.write_all(
+                document::piece(&format!("details-{group}"), &packed(details)?).as_bytes(),
+            )?;
         }
         out.write_all(document::end().as_bytes())
     }

@@ -1,5 +1,6 @@
-//! The report as one JSON document, for programs: every field of every pattern by the names of the patterns' table,
-//! with the metrics by which it can be ranked. Times are in nanoseconds; what was not measured is null.
+//! The report as one JSON document, for programs: every field of every pattern by the names of the
+//! patterns' table, with the metrics by which it can be ranked. Times are in nanoseconds; what was
+//! not measured is null.
 
 use std::io::{self, Write};
 
@@ -296,7 +297,12 @@ impl<'a> Pattern<'a> {
             duration_p99: pattern.duration.p99,
             total_time: pattern.total_time,
             share: crate::summary::share(pattern.total_time, total_time),
-            hops: pattern.hops.iter().enumerate().map(|(index, hop)| JsonHop::of(index, hop)).collect(),
+            hops: pattern
+                .hops
+                .iter()
+                .enumerate()
+                .map(|(index, hop)| JsonHop::of(index, hop))
+                .collect(),
         }
     }
 }
@@ -346,9 +352,17 @@ mod tests {
         let patterns = samples::some();
         let json = written(&patterns, &Options::default());
         assert_eq!((&json["messages"], &json["sort"]), (&2416.into(), &"total".into()));
-        assert_eq!(json["not_seen"].as_array().unwrap().len(), 2, "what did not happen is left out");
-        let lookup =
-            json["patterns"].as_array().unwrap().iter().find(|pattern| pattern["pattern"] == 2).unwrap();
+        assert_eq!(
+            json["not_seen"].as_array().unwrap().len(),
+            2,
+            "what did not happen is left out"
+        );
+        let lookup = json["patterns"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|pattern| pattern["pattern"] == 2)
+            .unwrap();
         assert_eq!(lookup["count"], 88);
         assert_eq!(lookup["expected_per_count"], patterns[2].expected_per_count());
         assert_eq!(lookup["hops"][3]["untraced_mean"], 2.2e6);
@@ -367,7 +381,10 @@ mod tests {
     fn connecting_is_told_where_there_is_some() {
         let json = written(&[samples::connecting()], &Options::default());
         let hops = &json["patterns"][0]["hops"];
-        assert_eq!((&hops[2]["connect_mean"], &hops[2]["connect_count"]), (&4e7.into(), &53.into()));
+        assert_eq!(
+            (&hops[2]["connect_mean"], &hops[2]["connect_count"]),
+            (&4e7.into(), &53.into())
+        );
         assert_eq!(hops[1].get("connect_mean"), None);
     }
 
@@ -387,18 +404,23 @@ mod tests {
 
     #[test]
     fn a_part_says_of_what() {
-        let filter = PathFilter { through: vec!["app".into()], from: Some(7), ..PathFilter::default() };
+        let filter =
+            PathFilter { through: vec!["app".into()], from: Some(7), ..PathFilter::default() };
         let filtered = Filtered { filter, begin: 5, of_patterns: 9, of_instances: 400 };
         let meta = Meta { filtered: Some(filtered), ..samples::meta() };
         let mut out = Vec::new();
-        Json.write(&Report { patterns: &samples::some(), meta }, &Options::default(), &mut out).unwrap();
+        Json.write(&Report { patterns: &samples::some(), meta }, &Options::default(), &mut out)
+            .unwrap();
         let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
         let expected = serde_json::json!({
             "through": ["app"], "patterns": [], "from": 7, "to": null, "min_confidence": null,
             "of_patterns": 9, "of_instances": 400
         });
         assert_eq!(json["filter"], expected);
-        assert_eq!(written(&samples::some(), &Options::default())["filter"], serde_json::Value::Null);
+        assert_eq!(
+            written(&samples::some(), &Options::default())["filter"],
+            serde_json::Value::Null
+        );
     }
 
     #[test]
@@ -416,7 +438,10 @@ mod tests {
             (&2416.into(), &400.into(), &"total".into())
         );
         assert_eq!(json["delays"][0]["node"], "shop.py");
-        assert_eq!((&json["delays"][0]["count"], &json["delays"][0]["mean"]), (&800.into(), &2e6.into()));
+        assert_eq!(
+            (&json["delays"][0]["count"], &json["delays"][0]["mean"]),
+            (&800.into(), &2e6.into())
+        );
         // 800 messages of probability 0.75 and 2 ms, of 400 paths of 10 ms likewise.
         assert_eq!(json["delays"][0]["share"], 0.4);
         let json = written(&hops, SortKey::Count);

@@ -1,5 +1,6 @@
-//! What a hop is called on screen: `src → dst:port`, the protocol when it is known and not TCP, and a diamond at what was not
-//! traced; shortened where there is no room, so that both names stay recognisable.
+//! What a hop is called on screen: `src → dst:port`, the protocol when it is known and not TCP, and
+//! a diamond at what was not traced; shortened where there is no room, so that both names stay
+//! recognisable.
 
 use analyze::paths::Hop;
 use message_trace::Protocol;
@@ -32,7 +33,8 @@ pub(crate) struct Label {
     pub(crate) dst: String,
     /// What follows the receiver's name: `:port` or ` path`; empty for an ephemeral port.
     pub(crate) port: String,
-    /// The protocol with a space before it; empty for TCP, where the port says it, and where nothing is known of it.
+    /// The protocol with a space before it; empty for TCP, where the port says it, and where
+    /// nothing is known of it.
     pub(crate) protocol: String,
     arrow: &'static str,
     ellipsis: char,
@@ -48,7 +50,9 @@ impl Label {
         let port = match hop.dst_port.as_str() {
             "" | "*" => String::new(),
             // A node that is known by its endpoint alone has the port in its name.
-            port if hop.dst.strip_suffix(port).is_some_and(|name| name.ends_with(':')) => String::new(),
+            port if hop.dst.strip_suffix(port).is_some_and(|name| name.ends_with(':')) => {
+                String::new()
+            }
             port if port.chars().all(|c| c.is_ascii_alphanumeric()) => format!(":{port}"),
             port => format!(" {}", printable(port)),
         };
@@ -76,7 +80,8 @@ impl Label {
             + self.arrow.chars().count()
     }
 
-    /// The label in at most `width` characters: the longer name gives way first, then the port, then both names.
+    /// The label in at most `width` characters: the longer name gives way first, then the port,
+    /// then both names.
     pub(crate) fn fitted(&self, width: usize) -> String {
         let length = |text: &str| text.chars().count();
         let (mut port, mut protocol) = (self.port.clone(), self.protocol.clone());
@@ -111,8 +116,8 @@ impl Label {
     }
 }
 
-/// The nodes of a path in the order in which it first comes to them, no more than `most`, and of each whether the path goes on
-/// from the one before.
+/// The nodes of a path in the order in which it first comes to them, no more than `most`, and of
+/// each whether the path goes on from the one before.
 pub(crate) fn nodes(hops: &[Hop], most: usize) -> Vec<(&str, bool)> {
     let mut nodes: Vec<(&str, bool)> =
         hops.first().map(|root| (root.src.as_str(), false)).into_iter().collect();
@@ -149,8 +154,13 @@ mod tests {
     #[test]
     fn nodes_are_met_once() {
         let forked = samples::forked();
-        let met =
-            [("CLIENT", false), ("gateway", true), ("prices", true), ("stock", false), ("audit", false)];
+        let met = [
+            ("CLIENT", false),
+            ("gateway", true),
+            ("prices", true),
+            ("stock", false),
+            ("audit", false),
+        ];
         assert_eq!(nodes(&forked.hops, 10), met);
         assert_eq!(nodes(&forked.hops, 2), met[..2]);
         assert_eq!(nodes(&[], 10), []);

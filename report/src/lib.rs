@@ -1,8 +1,10 @@
-//! Shows path patterns to people and to programs: one [`Output`] per form, each in a file of its own.
+//! Shows path patterns to people and to programs: one [`Output`] per form, each in a file of its
+//! own.
 //!
-//! A [`Report`] is plain data, filled by the caller; [`Options`] say in what order and how much of it; an
-//! [`Output`] writes it. Nothing here opens a file, asks the terminal or reads the clock, so that the same report
-//! always gives the same bytes. What other tools take, traces and patterns alike, is in [`export`].
+//! A [`Report`] is plain data, filled by the caller; [`Options`] say in what order and how much of
+//! it; an [`Output`] writes it. Nothing here opens a file, asks the terminal or reads the clock, so
+//! that the same report always gives the same bytes. What other tools take, traces and patterns
+//! alike, is in [`export`].
 //!
 //! ```
 //! use report::{Meta, Options, Output, Report, Terminal};

@@ -1,4 +1,5 @@
-//! What the reader of a report may choose: order, length and looks. Each output takes what concerns it.
+//! What the reader of a report may choose: order, length and looks. Each output takes what concerns
+//! it.
 
 use crate::SortKey;
 
@@ -9,7 +10,8 @@ pub struct Options {
     pub sort: SortKey,
     /// How many patterns are shown; all of them when `None`.
     pub limit: Option<usize>,
-    /// Whether patterns of the same hops are one line of the terminal, see [`Family`](crate::Family).
+    /// Whether patterns of the same hops are one line of the terminal, see
+    /// [`Family`](crate::Family).
     pub fold: bool,
     /// The columns of the terminal. Lines are kept within it as long as it is at least 40.
     pub width: usize,
@@ -21,6 +23,13 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { sort: SortKey::default(), limit: None, fold: true, width: 100, color: false, unicode: true }
+        Options {
+            sort: SortKey::default(),
+            limit: None,
+            fold: true,
+            width: 100,
+            color: false,
+            unicode: true,
+        }
     }
 }

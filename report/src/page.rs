@@ -1,9 +1,9 @@
-//! The data of the HTML page, made from patterns and, one by one, their instances: an overview that is loaded at once, details
-//! of the patterns in pieces of [`GROUP`], and instances to step through. All pieces are JSON; `web/src/data` has the same
-//! shapes.
+//! The data of the HTML page, made from patterns and, one by one, their instances: an overview that
+//! is loaded at once, details of the patterns in pieces of [`GROUP`], and instances to step
+//! through. All pieces are JSON; `web/src/data` has the same shapes.
 //!
-//! A page that lies on disk carries all of it, with a few instances of each pattern. `sockcap view` hands out piece after piece
-//! and has every instance ([`Instances`]).
+//! A page that lies on disk carries all of it, with a few instances of each pattern. `sockcap view`
+//! hands out piece after piece and has every instance ([`Instances`]).
 
 mod details;
 mod histogram;
@@ -40,7 +40,8 @@ use series::{PATTERN_SLICES, Series, Slices};
 pub const GROUP: usize = 64;
 /// Instances that a page on disk has of each pattern…
 const MOST_INSTANCES: usize = 24;
-/// …as long as these are no more messages together; later patterns by rank have two, and at last none.
+/// …as long as these are no more messages together; later patterns by rank have two, and at last
+/// none.
 const MOST_MESSAGES: usize = 200_000;
 
 /// The data of a page, as JSON.
@@ -69,7 +70,8 @@ pub struct PageBuilder<'a> {
 }
 
 impl<'a> PageBuilder<'a> {
-    /// The page of `report`, all patterns of which are in the page, in the order that `options` say.
+    /// The page of `report`, all patterns of which are in the page, in the order that `options`
+    /// say.
     pub fn new(report: &'a Report<'a>, options: &Options) -> PageBuilder<'a> {
         let options = Options { limit: None, ..*options };
         let ranked = report.ranked(&options);
@@ -81,7 +83,18 @@ impl<'a> PageBuilder<'a> {
         let series = Series::of(begin, span);
         let slices = Slices::of(begin, span, PATTERN_SLICES);
         let one_sided = OneSidedMessages::default();
-        PageBuilder { report, options, ranked, rank, observed, most, series, slices, begin, one_sided }
+        PageBuilder {
+            report,
+            options,
+            ranked,
+            rank,
+            observed,
+            most,
+            series,
+            slices,
+            begin,
+            one_sided,
+        }
     }
 
     /// Says whose messages were seen at one end only, those with the most first.
@@ -91,7 +104,11 @@ impl<'a> PageBuilder<'a> {
 
     /// Adds an instance; also of a pattern that is not in the page, which counts in the series.
     pub fn add(&mut self, seen: &TimedInstance<'_>) {
-        self.series.add(seen.begin().unwrap_or(self.begin), seen.duration(), seen.which.probability);
+        self.series.add(
+            seen.begin().unwrap_or(self.begin),
+            seen.duration(),
+            seen.which.probability,
+        );
         if let Some(rank) = self.rank(seen.which.pattern) {
             let hops = &self.ranked[rank].hops;
             self.observed[rank].add(seen, hops, self.begin, self.slices, self.most[rank]);
@@ -115,13 +132,16 @@ impl<'a> PageBuilder<'a> {
         for group in self.ranked.chunks(GROUP) {
             let group: Vec<Details> = group
                 .iter()
-                .map(|pattern| Details::of(pattern, observed.next().unwrap_or_default(), &mut names))
+                .map(|pattern| {
+                    Details::of(pattern, observed.next().unwrap_or_default(), &mut names)
+                })
                 .collect();
             details.push(serde_json::to_vec(&group)?.into());
         }
         // Last, as it has all names.
         let series = self.series.columns();
-        let mut overview = Overview::of(self.report, &self.ranked, &self.options, &map, series, &mut names);
+        let mut overview =
+            Overview::of(self.report, &self.ranked, &self.options, &map, series, &mut names);
         overview.one_sided = self.one_sided;
         Ok(Page { overview: serde_json::to_vec(&overview)?, details })
     }

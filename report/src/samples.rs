@@ -16,7 +16,13 @@ pub(crate) fn delay(mean: f64) -> Summary {
 }
 
 /// A hop over TCP between traced nodes, with its delays in milliseconds.
-fn hop(parent: Option<usize>, src: (&str, &str), dst: (&str, &str), node: f64, network: f64) -> Hop {
+fn hop(
+    parent: Option<usize>,
+    src: (&str, &str),
+    dst: (&str, &str),
+    node: f64,
+    network: f64,
+) -> Hop {
     let client = |name: &str| name == "CLIENT";
     Hop {
         parent,
@@ -156,7 +162,9 @@ pub(crate) fn many(number: usize) -> Vec<PathPattern> {
         .map(|index| {
             let mut made = kinds[index % kinds.len()].clone();
             for hop in &mut made.hops {
-                for name in [&mut hop.src, &mut hop.dst].into_iter().filter(|name| *name != "CLIENT") {
+                for name in
+                    [&mut hop.src, &mut hop.dst].into_iter().filter(|name| *name != "CLIENT")
+                {
                     *name = format!("{name}-{}", index / kinds.len() % 97);
                 }
             }
@@ -195,8 +203,8 @@ pub(crate) fn meta() -> Meta {
     }
 }
 
-/// A reference, a clock that is hours ahead, one that was set, one with messages in one direction only, and one
-/// that nobody talked to.
+/// A reference, a clock that is hours ahead, one that was set, one with messages in one direction
+/// only, and one that nobody talked to.
 pub(crate) fn clocks() -> Vec<Clock> {
     const BEGIN: i64 = 1_700_000_000_000_000_000;
     let host = |host: &str, against: &str, found: &str| Clock {
@@ -210,7 +218,10 @@ pub(crate) fn clocks() -> Vec<Clock> {
     let messages = |least: i64, number: i64| -> Vec<[i64; 2]> {
         (0..number)
             .map(|index| {
-                [BEGIN + index * 12_000_000_000 / number, least + (index * 7_919) % 9_001 * (index % 5)]
+                [
+                    BEGIN + index * 12_000_000_000 / number,
+                    least + (index * 7_919) % 9_001 * (index % 5),
+                ]
             })
             .collect()
     };

@@ -1,5 +1,5 @@
-//! By which metric patterns are ranked. The names are those of `sockcap report --sort`, of the page's table and of
-//! the JSON.
+//! By which metric patterns are ranked. The names are those of `sockcap report --sort`, of the
+//! page's table and of the JSON.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -7,20 +7,24 @@ use std::str::FromStr;
 
 use analyze::paths::{Delays, PathPattern};
 
-/// A metric of a pattern, or of the delays of a node or a hop; the largest comes first. `count`, `expected` and the two composite metrics `confidence`
-/// and `evidence` are those of WAP5 section 6.6.
+/// A metric of a pattern, or of the delays of a node or a hop; the largest comes first. `count`,
+/// `expected` and the two composite metrics `confidence` and `evidence` are those of WAP5 section
+/// 6.6.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SortKey {
-    /// `total`: duration times probability, summed over the instances. Where the system spends its time.
+    /// `total`: duration times probability, summed over the instances. Where the system spends its
+    /// time.
     #[default]
     Total,
     /// `count`: how many instances were built.
     Count,
     /// `expected`: how many instances are expected to be real, the sum of their probabilities.
     Expected,
-    /// `confidence`: expected / count, the mean probability of an instance. Favours patterns that are certain.
+    /// `confidence`: expected / count, the mean probability of an instance. Favours patterns that
+    /// are certain.
     Confidence,
-    /// `evidence`: expected / sqrt(count). Seeing a pattern often makes it more credible, but not in proportion.
+    /// `evidence`: expected / sqrt(count). Seeing a pattern often makes it more credible, but not
+    /// in proportion.
     Evidence,
     /// `mean`: the mean duration of an instance.
     Mean,
@@ -88,13 +92,14 @@ impl SortKey {
         }
     }
 
-    /// Whether it is multiplied with how likely an instance is. By the others, something that was built once and is
-    /// hardly real could be first.
+    /// Whether it is multiplied with how likely an instance is. By the others, something that was
+    /// built once and is hardly real could be first.
     fn is_weighted(self) -> bool {
         matches!(self, SortKey::Total | SortKey::Expected)
     }
 
-    /// Its value for the delays of a node or a hop: as if each message were an instance that lasts for its delay.
+    /// Its value for the delays of a node or a hop: as if each message were an instance that lasts
+    /// for its delay.
     pub fn value_of_delays(self, delays: &Delays) -> f64 {
         let Delays { count, expected, delay, total_time, .. } = *delays;
         match self {
@@ -113,8 +118,8 @@ impl SortKey {
         descending(self.value_of_delays(a), self.value_of_delays(b))
     }
 
-    /// Which of two patterns comes first: by its value but, where that says nothing of how real an instance is, first
-    /// those of which one at least is expected to be real.
+    /// Which of two patterns comes first: by its value but, where that says nothing of how real an
+    /// instance is, first those of which one at least is expected to be real.
     pub fn compare(self, a: &PathPattern, b: &PathPattern) -> Ordering {
         self.compare_values(&Values::of(a), &Values::of(b))
     }
@@ -128,8 +133,8 @@ impl SortKey {
         }
     }
 
-    /// `patterns` with the largest value first; equal ones stay in their order, and what has no value (the
-    /// confidence of a pattern without instances) comes last.
+    /// `patterns` with the largest value first; equal ones stay in their order, and what has no
+    /// value (the confidence of a pattern without instances) comes last.
     pub fn rank(self, patterns: &[PathPattern]) -> Vec<&PathPattern> {
         let mut ranked: Vec<&PathPattern> = patterns.iter().collect();
         ranked.sort_by(|a, b| self.compare(a, b));
@@ -137,7 +142,8 @@ impl SortKey {
     }
 }
 
-/// The least number of expected instances with which a pattern is shown as one that was expected once: 1.0.
+/// The least number of expected instances with which a pattern is shown as one that was expected
+/// once: 1.0.
 const EXPECTED_ONCE: f64 = 0.95;
 
 /// What patterns are ranked by; times are in nanoseconds.
@@ -183,7 +189,10 @@ impl FromStr for SortKey {
     type Err = UnknownSortKey;
 
     fn from_str(name: &str) -> Result<SortKey, UnknownSortKey> {
-        SortKey::ALL.into_iter().find(|key| key.name() == name).ok_or_else(|| UnknownSortKey(name.to_owned()))
+        SortKey::ALL
+            .into_iter()
+            .find(|key| key.name() == name)
+            .ok_or_else(|| UnknownSortKey(name.to_owned()))
     }
 }
 
@@ -235,7 +244,11 @@ mod tests {
         patterns.push(ghost);
         assert_eq!(order(SortKey::P99, &patterns), [2, 3, 0, 1, 4]);
         assert_eq!(order(SortKey::Mean, &patterns)[4], 4);
-        assert_eq!(order(SortKey::Total, &patterns)[0], 4, "a value that is weighted stands for itself");
+        assert_eq!(
+            order(SortKey::Total, &patterns)[0],
+            4,
+            "a value that is weighted stands for itself"
+        );
     }
 
     #[test]
@@ -261,6 +274,8 @@ mod tests {
             assert_eq!(key.to_string().parse(), Ok(key));
         }
         let error = "sum".parse::<SortKey>().unwrap_err();
-        assert!(error.to_string().contains("total, count, expected, confidence, evidence, mean, p99"));
+        assert!(
+            error.to_string().contains("total, count, expected, confidence, evidence, mean, p99")
+        );
     }
 }

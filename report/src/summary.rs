@@ -8,7 +8,8 @@ use crate::{Family, Filtered, Options};
 /// Everything an output shows.
 #[derive(Clone, Debug)]
 pub struct Report<'a> {
-    /// The patterns, in any order; those that come first by the chosen metric where they are not all ([`Meta::rest`]).
+    /// The patterns, in any order; those that come first by the chosen metric where they are not
+    /// all ([`Meta::rest`]).
     pub patterns: &'a [PathPattern],
     /// What they were found in.
     pub meta: Meta,
@@ -25,11 +26,13 @@ pub struct Meta {
     pub processes: u64,
     /// Traced hosts.
     pub hosts: u64,
-    /// When the first event of the trace was, in nanoseconds since the Unix epoch on the common clock; none where nobody asked.
+    /// When the first event of the trace was, in nanoseconds since the Unix epoch on the common
+    /// clock; none where nobody asked.
     pub begin: Option<i64>,
     /// From the first event of the trace to the last, in nanoseconds.
     pub span: i64,
-    /// How many path instances are expected to be real, in all patterns, also in those that are not given.
+    /// How many path instances are expected to be real, in all patterns, also in those that are not
+    /// given.
     pub expected_paths: f64,
     /// What could not be seen: nobody shall trust a hole. Those with a count of zero are not shown.
     pub notes: Vec<Note>,
@@ -37,9 +40,11 @@ pub struct Meta {
     pub clocks: Vec<Clock>,
     /// The patterns that are not given, as nobody would look at so many.
     pub rest: Rest,
-    /// What the reader asked for where that is not all; the patterns, and how many paths are expected, are those of it.
+    /// What the reader asked for where that is not all; the patterns, and how many paths are
+    /// expected, are those of it.
     pub filtered: Option<Filtered>,
-    /// What the reader may do next, one line each, shown at the end of the terminal output, never broken.
+    /// What the reader may do next, one line each, shown at the end of the terminal output, never
+    /// broken.
     pub next_steps: Vec<String>,
 }
 
@@ -71,8 +76,8 @@ impl Report<'_> {
         ranked
     }
 
-    /// The families of patterns in the order of `options`, and no more than it allows. Where it does not fold, each
-    /// pattern is one by itself.
+    /// The families of patterns in the order of `options`, and no more than it allows. Where it
+    /// does not fold, each pattern is one by itself.
     pub fn families(&self, options: &Options) -> Vec<Family<'_>> {
         if !options.fold {
             let alone = |lead| Family { lead, alike: Vec::new() };
@@ -97,7 +102,8 @@ impl Report<'_> {
 
     /// The total time of all patterns, in nanoseconds.
     pub fn total_time(&self) -> f64 {
-        self.patterns.iter().map(|pattern| pattern.total_time).sum::<f64>() + self.meta.rest.total_time
+        self.patterns.iter().map(|pattern| pattern.total_time).sum::<f64>()
+            + self.meta.rest.total_time
     }
 
     /// The part of the total time that is `pattern`'s, from 0 to 1.

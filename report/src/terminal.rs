@@ -1,5 +1,5 @@
-//! The report on a terminal, in the manner of `perf report`: what was traced and what could not be seen, then the
-//! patterns by rank, each as a headline and a tree with one line a hop.
+//! The report on a terminal, in the manner of `perf report`: what was traced and what could not be
+//! seen, then the patterns by rank, each as a headline and a tree with one line a hop.
 
 mod columns;
 mod delays;
@@ -65,7 +65,12 @@ struct Screen {
 impl Screen {
     fn new(options: &Options) -> Screen {
         let signs = if options.unicode { UNICODE } else { ASCII };
-        Screen { width: options.width.max(40), color: options.color, unicode: options.unicode, signs }
+        Screen {
+            width: options.width.max(40),
+            color: options.color,
+            unicode: options.unicode,
+            signs,
+        }
     }
 
     fn row(&self) -> Row {
@@ -77,7 +82,12 @@ impl Screen {
     }
 
     /// What was traced, how many paths came of it, and what could not be seen.
-    fn header(&self, report: &Report<'_>, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+    fn header(
+        &self,
+        report: &Report<'_>,
+        options: &Options,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         self.trace(&report.meta, out)?;
         let mut row = self.row();
         row.push(Role::Strong, &plural(report.pattern_count(), "path pattern", "path patterns"));
@@ -180,25 +190,40 @@ impl Screen {
         // The other metrics are on the line already.
         match options.sort {
             SortKey::Confidence => {
-                row.items([(Role::Strong, format!("confidence {}", percent(pattern.expected_per_count())))]);
+                row.items([(
+                    Role::Strong,
+                    format!("confidence {}", percent(pattern.expected_per_count())),
+                )]);
             }
             SortKey::Evidence => {
-                row.items([(Role::Strong, format!("evidence {:.2}", pattern.expected_per_root_count()))]);
+                row.items([(
+                    Role::Strong,
+                    format!("evidence {:.2}", pattern.expected_per_root_count()),
+                )]);
             }
             _ => {}
         }
         row.finish(out)
     }
 
-    /// How many patterns have the same hops in other numbers or orders, what all of them are together, and how to see them.
-    fn alike(&self, family: &Family<'_>, report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
+    /// How many patterns have the same hops in other numbers or orders, what all of them are
+    /// together, and how to see them.
+    fn alike(
+        &self,
+        family: &Family<'_>,
+        report: &Report<'_>,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         if family.alike.is_empty() {
             return Ok(());
         }
         let together = family.together();
         let share = share(together.total_time, report.total_time());
         let mut row = self.row();
-        row.push(Role::Dim, &format!("    with {} alike (--alike {})", family.alike.len(), family.lead.id));
+        row.push(
+            Role::Dim,
+            &format!("    with {} alike (--alike {})", family.alike.len(), family.lead.id),
+        );
         row.items([
             (Role::Dim, format!("{} of time", percent(share))),
             (Role::Dim, format!("{} seen", count(together.count.max(0) as u64))),
@@ -209,7 +234,12 @@ impl Screen {
     }
 
     /// What was left out, what the signs mean, and what to do next.
-    fn footer(&self, report: &Report<'_>, families: &[Family<'_>], out: &mut dyn Write) -> io::Result<()> {
+    fn footer(
+        &self,
+        report: &Report<'_>,
+        families: &[Family<'_>],
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         let ranked: Vec<&PathPattern> = families.iter().flat_map(Family::patterns).collect();
         let hidden = report.pattern_count() - ranked.len() as u64;
         if hidden > 0 {
@@ -220,8 +250,9 @@ impl Screen {
             row.items([(Role::Dim, format!("{} of time", percent((1.0 - shown).max(0.0))))]);
             row.finish(out)?;
         }
-        let is_untraced =
-            |family: &Family<'_>| family.lead.hops.iter().any(|hop| !hop.src_traced || !hop.dst_traced);
+        let is_untraced = |family: &Family<'_>| {
+            family.lead.hops.iter().any(|hop| !hop.src_traced || !hop.dst_traced)
+        };
         self.end(&report.meta, families.iter().any(is_untraced), out)
     }
 

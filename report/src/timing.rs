@@ -1,5 +1,6 @@
-//! When, on average, each message of a pattern is sent and received, counted from the sending of the root; and which
-//! delay on the way to the last event is the largest. Terminal, table and timeline all show the same answer.
+//! When, on average, each message of a pattern is sent and received, counted from the sending of
+//! the root; and which delay on the way to the last event is the largest. Terminal, table and
+//! timeline all show the same answer.
 
 use analyze::paths::{Hop, PathPattern};
 
@@ -45,8 +46,8 @@ pub(crate) struct Timing {
 }
 
 impl Timing {
-    /// Adds up the mean delays of `pattern`. A delay below zero, as bad clocks can make it, takes no time here. A
-    /// parent that does not come before its child is no parent.
+    /// Adds up the mean delays of `pattern`. A delay below zero, as bad clocks can make it, takes
+    /// no time here. A parent that does not come before its child is no parent.
     pub(crate) fn of(pattern: &PathPattern) -> Timing {
         let hops = &pattern.hops;
         let mut timing = Timing {
@@ -67,7 +68,8 @@ impl Timing {
             let (parent_sent, parent_received) =
                 parent.map_or((0.0, 0.0), |parent| (timing.sent[parent], timing.received[parent]));
             let (sent, received) = match &hop.untraced {
-                // When an untraced node sends is not known: all of its time lies before its receipt.
+                // When an untraced node sends is not known: all of its time lies before its
+                // receipt.
                 Some(untraced) => {
                     let received = parent_sent + untraced.mean.max(0.0);
                     (received, received)
@@ -84,7 +86,8 @@ impl Timing {
         timing.subtree_end = timing.received.clone();
         for index in (0..hops.len()).rev() {
             if let Some(parent) = parent(&hops[index], index) {
-                timing.subtree_end[parent] = timing.subtree_end[parent].max(timing.subtree_end[index]);
+                timing.subtree_end[parent] =
+                    timing.subtree_end[parent].max(timing.subtree_end[index]);
             }
         }
         timing.end = timing.received.iter().copied().fold(0.0, f64::max);
@@ -98,10 +101,9 @@ impl Timing {
     }
 
     fn last_to_end(&self, candidates: &[usize]) -> Option<usize> {
-        candidates
-            .iter()
-            .copied()
-            .reduce(|best, other| if self.subtree_end[other] > self.subtree_end[best] { other } else { best })
+        candidates.iter().copied().reduce(|best, other| {
+            if self.subtree_end[other] > self.subtree_end[best] { other } else { best }
+        })
     }
 
     fn find_critical(&self, hops: &[Hop]) -> Option<Critical> {
@@ -132,12 +134,14 @@ pub(crate) fn delays(hop: &Hop) -> impl Iterator<Item = (Part, f64)> {
         .chain(hop.connect.map(|connect| (Part::Connect, connect.average())))
 }
 
-/// How long the sender waits for the connection on average, also over the instances in which it does not.
+/// How long the sender waits for the connection on average, also over the instances in which it
+/// does not.
 pub(crate) fn connecting(hop: &Hop) -> f64 {
     hop.connect.map_or(0.0, |connect| connect.average())
 }
 
-/// Whether what `hop` waits for its connection is worth showing: at least a hundredth of the time of its `pattern`.
+/// Whether what `hop` waits for its connection is worth showing: at least a hundredth of the time
+/// of its `pattern`.
 pub(crate) fn is_noticeable(hop: &Hop, pattern: &PathPattern) -> bool {
     connecting(hop) >= 0.01 * pattern.duration.mean && connecting(hop) > 0.0
 }

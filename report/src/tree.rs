@@ -1,9 +1,9 @@
 //! The shape of a pattern as lines of a tree, for terminal and page alike.
 //!
-//! Only forks go to the right. A chain, in which each message causes one, stays in its column, however long it is:
-//! it starts with a dot and runs down a line to its end. Within a chain, what lies between a request and its response
-//! is indented a little, so that a call can be told from its answer at a glance; a pipeline, which never answers,
-//! is not indented at all.
+//! Only forks go to the right. A chain, in which each message causes one, stays in its column,
+//! however long it is: it starts with a dot and runs down a line to its end. Within a chain, what
+//! lies between a request and its response is indented a little, so that a call can be told from
+//! its answer at a glance; a pipeline, which never answers, is not indented at all.
 
 use analyze::paths::Hop;
 
@@ -57,7 +57,8 @@ const MAX_OPEN: usize = 64;
 /// The lines of the tree of `hops`, from the root down.
 pub(crate) fn lines(hops: &[Hop], timing: &Timing) -> Vec<Line> {
     let mut lines = Vec::with_capacity(hops.len());
-    // Chains still to be drawn: the first hop, the guides of its first line and those of the others.
+    // Chains still to be drawn: the first hop, the guides of its first line and those of the
+    // others.
     let mut chains: Vec<(usize, Vec<Guide>, Vec<Guide>)> = Vec::new();
     chains.extend(timing.roots.iter().rev().map(|root| (*root, Vec::new(), Vec::new())));
     while let Some((first, first_guides, guides)) = chains.pop() {
@@ -98,8 +99,11 @@ fn call_depths(hops: &[Hop], chain: &[usize]) -> Vec<usize> {
     let mut answered = vec![None; chain.len()];
     let mut open: Vec<usize> = Vec::new();
     for (position, index) in chain.iter().enumerate() {
-        let call =
-            open.iter().rev().take(MAX_OPEN).position(|call| answers(&hops[*index], &hops[chain[*call]]));
+        let call = open
+            .iter()
+            .rev()
+            .take(MAX_OPEN)
+            .position(|call| answers(&hops[*index], &hops[chain[*call]]));
         match call {
             Some(from_top) => {
                 let call = open[open.len() - 1 - from_top];

@@ -1,5 +1,5 @@
-//! Numbers and names as a person reads them: durations of three significant digits in a unit that suits, grouped
-//! counts, and names that can neither break a line nor command a terminal.
+//! Numbers and names as a person reads them: durations of three significant digits in a unit that
+//! suits, grouped counts, and names that can neither break a line nor command a terminal.
 
 use std::fmt;
 
@@ -78,7 +78,11 @@ pub(crate) fn expected(number: f64) -> String {
 
 /// A share from 0 to 1 as per cent with one decimal; the smallest are `<0.1%`.
 pub(crate) fn percent(share: f64) -> String {
-    if share > 0.0 && share < 0.0005 { "<0.1%".to_owned() } else { format!("{:.1}%", share * 100.0) }
+    if share > 0.0 && share < 0.0005 {
+        "<0.1%".to_owned()
+    } else {
+        format!("{:.1}%", share * 100.0)
+    }
 }
 
 /// A share from 0 to 1 as whole per cent; the smallest are `<1%`.
@@ -91,7 +95,8 @@ pub(crate) fn plural(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 
-/// `name` without what would move the cursor, start an escape sequence or turn the reading direction.
+/// `name` without what would move the cursor, start an escape sequence or turn the reading
+/// direction.
 pub(crate) fn printable(name: &str) -> String {
     let harmful = |c: char| {
         c.is_control()
@@ -100,8 +105,8 @@ pub(crate) fn printable(name: &str) -> String {
     name.chars().map(|c| if harmful(c) { '\u{fffd}' } else { c }).collect()
 }
 
-/// `text` in at most `width` characters, with an ellipsis in its middle where something was left out, because both
-/// ends of a name tell names apart.
+/// `text` in at most `width` characters, with an ellipsis in its middle where something was left
+/// out, because both ends of a name tell names apart.
 pub(crate) fn shorten(text: &str, width: usize, ellipsis: char) -> String {
     let length = text.chars().count();
     if length <= width {
@@ -176,6 +181,9 @@ mod tests {
     fn long_names_keep_both_ends() {
         assert_eq!(shorten("application-server-17", 9, '…'), "appl…r-17");
         assert_eq!(shorten("short", 5, '…'), "short");
-        assert_eq!((shorten("short", 1, '…').as_str(), shorten("short", 0, '…').as_str()), ("…", ""));
+        assert_eq!(
+            (shorten("short", 1, '…').as_str(), shorten("short", 0, '…').as_str()),
+            ("…", "")
+        );
     }
 }

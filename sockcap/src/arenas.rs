@@ -1,13 +1,15 @@
-//! How glibc's allocator divides memory. Each new thread gets one of up to eight arenas a processor, and what was given back to one
-//! arena is not there for another. Stages begin threads all the time, no more at once than there are processors, so with
-//! more arenas than processors memory is held that nobody has (docs/decisions/0428).
+//! How glibc's allocator divides memory. Each new thread gets one of up to eight arenas a
+//! processor, and what was given back to one arena is not there for another. Stages begin threads
+//! all the time, no more at once than there are processors, so with more arenas than processors
+//! memory is held that nobody has (docs/decisions/0428).
 
 /// Lets there be as many arenas as processors. To be called before there are threads.
 #[cfg(target_env = "gnu")]
 pub(crate) fn limit() {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let most = libc::c_int::try_from(processors).unwrap_or(libc::c_int::MAX);
-    // SAFETY: `mallopt` takes numbers and sets a bound; with one that it does not take nothing changes.
+    // SAFETY: `mallopt` takes numbers and sets a bound; with one that it does not take nothing
+    // changes.
     unsafe { libc::mallopt(libc::M_ARENA_MAX, most) };
 }
 

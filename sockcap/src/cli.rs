@@ -1,5 +1,5 @@
-//! The arguments of every subcommand, a file for each group of commands: help, completions and man pages are made from
-//! these. They are turned into the stages' own options here and go no further.
+//! The arguments of every subcommand, a file for each group of commands: help, completions and man
+//! pages are made from these. They are turned into the stages' own options here and go no further.
 
 mod accuracy;
 mod analysis;

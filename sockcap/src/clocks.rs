@@ -43,7 +43,8 @@ pub(crate) fn of_report(clocks: &Clocks) -> Vec<Clock> {
     clocks.hosts.iter().map(of_host).collect()
 }
 
-/// By how much messages and the collector's timestamps contradict each other, and how far both may be off.
+/// By how much messages and the collector's timestamps contradict each other, and how far both may
+/// be off.
 fn contradiction_of(host: &HostClock) -> Option<[i64; 2]> {
     let check = host.hints.as_ref()?.check.as_ref().filter(|check| check.contradicts)?;
     Some([check.difference_ns, check.within_ns])
@@ -72,7 +73,9 @@ fn found(clocks: &Clocks, host: &HostClock) -> String {
         Source::Reference => "the common clock".to_owned(),
         Source::Machine => format!("same machine as {}", host.against),
         Source::Messages => counted(messages(), "message", "messages"),
-        Source::OneWay => format!("{} in one direction only", counted(messages(), "message", "messages")),
+        Source::OneWay => {
+            format!("{} in one direction only", counted(messages(), "message", "messages"))
+        }
         Source::Hints => {
             let exchanges = host.hints.as_ref().map_or(0, |hinted| hinted.exchanges);
             let of_group = match (messages(), exchanges) {
@@ -81,7 +84,10 @@ fn found(clocks: &Clocks, host: &HostClock) -> String {
             };
             match exchanges {
                 0 => format!("{of_group}timestamps exchanged with the collector"),
-                count => format!("{of_group}{} with the collector", counted(count, "exchange", "exchanges")),
+                count => format!(
+                    "{of_group}{} with the collector",
+                    counted(count, "exchange", "exchanges")
+                ),
             }
         }
         Source::None if messages() > 0 => "best connected of its group".to_owned(),
@@ -93,8 +99,8 @@ fn found(clocks: &Clocks, host: &HostClock) -> String {
     words
 }
 
-/// A line for each host's clock, and what can be done about those that nothing is known of. Nothing for a single clock
-/// that was never set.
+/// A line for each host's clock, and what can be done about those that nothing is known of. Nothing
+/// for a single clock that was never set.
 pub(crate) fn table(clocks: &Clocks, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
     let is_plain = |host: &HostClock| {
         matches!(host.source, Source::Reference | Source::Machine) && host.steps.is_empty()
@@ -114,7 +120,9 @@ pub(crate) fn table(clocks: &Clocks, width: Option<usize>, out: &mut impl Write)
     for host in &clocks.hosts {
         let is_compared = host.against != host.host;
         let shown = |text: String| if is_compared { text } else { "-".to_owned() };
-        let skew = host.skew_uncertainty_ppm.map_or_else(|| "unknown".to_owned(), |ppm| format!("{ppm:.2}"));
+        let skew = host
+            .skew_uncertainty_ppm
+            .map_or_else(|| "unknown".to_owned(), |ppm| format!("{ppm:.2}"));
         let mut found = found(clocks, host);
         if is_compared && host.against != clocks.reference {
             found += &format!(", against {}", host.against);
@@ -139,7 +147,8 @@ pub(crate) fn table(clocks: &Clocks, width: Option<usize>, out: &mut impl Write)
         rows.row(cells, steps.collect());
     }
     rows.write(width, out)?;
-    let lost: Vec<&HostClock> = clocks.hosts.iter().filter(|host| host.source == Source::None).collect();
+    let lost: Vec<&HostClock> =
+        clocks.hosts.iter().filter(|host| host.source == Source::None).collect();
     if !lost.is_empty() {
         let names: Vec<&str> = lost.iter().map(|host| host.host.as_str()).collect();
         let line = format!(
@@ -153,7 +162,8 @@ pub(crate) fn table(clocks: &Clocks, width: Option<usize>, out: &mut impl Write)
         folded(&line, "", width, out)?;
     }
     let hinted = || clocks.hosts.iter().filter_map(|host| host.hints.as_ref());
-    let (damaged, left_out) = (hinted().map(|of| of.damaged).sum(), hinted().map(|of| of.left_out).sum());
+    let (damaged, left_out) =
+        (hinted().map(|of| of.damaged).sum(), hinted().map(|of| of.left_out).sum());
     for (what, count) in [
         (counted(damaged, "line that is", "lines that are") + " damaged or cannot be", damaged),
         (
@@ -177,7 +187,12 @@ mod tests {
     use super::*;
 
     fn host(name: &str, against: &str, source: Source) -> HostClock {
-        HostClock { host: name.to_owned(), against: against.to_owned(), source, ..HostClock::default() }
+        HostClock {
+            host: name.to_owned(),
+            against: against.to_owned(),
+            source,
+            ..HostClock::default()
+        }
     }
 
     fn some() -> Clocks {
@@ -200,9 +215,11 @@ mod tests {
             }],
             ..host("db", "web", Source::Messages)
         };
-        let log = HostClock { offset_ns: -2_000, skew_ppm: 1.0, ..host("log", "web", Source::OneWay) };
+        let log =
+            HostClock { offset_ns: -2_000, skew_ppm: 1.0, ..host("log", "web", Source::OneWay) };
         let web = HostClock { uncertainty_ns: Some(0), ..host("web", "web", Source::Reference) };
-        let far = HostClock { uncertainty_ns: Some(9_000_000), ..host("far2", "far1", Source::Messages) };
+        let far =
+            HostClock { uncertainty_ns: Some(9_000_000), ..host("far2", "far1", Source::Messages) };
         Clocks {
             reference: "web".to_owned(),
             hosts: vec![
@@ -257,7 +274,11 @@ no messages lead from web to far1, alone: their times are as their clocks have t
             let host = &mut clocks.hosts[place];
             (host.source, host.against) = (Source::Hints, "web".to_owned());
             host.uncertainty_ns = Some(12_000_000);
-            host.hints = Some(Hinted { exchanges, left_out: u64::from(exchanges == 7), ..Hinted::default() });
+            host.hints = Some(Hinted {
+                exchanges,
+                left_out: u64::from(exchanges == 7),
+                ..Hinted::default()
+            });
         }
         clocks.hosts[3].hints = None;
         let mut out = Vec::new();

@@ -1,5 +1,6 @@
-//! What TAB completes: the script of `sockcap completions` asks this program, which knows its commands, flags and values
-//! and, beside them, what the data directory of the line holds: patterns, nodes, hosts.
+//! What TAB completes: the script of `sockcap completions` asks this program, which knows its
+//! commands, flags and values and, beside them, what the data directory of the line holds:
+//! patterns, nodes, hosts.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -11,7 +12,9 @@ use std::process::ExitCode;
 
 use analyze::paths::{ChosenPatterns, PathPattern};
 use clap::CommandFactory;
-use clap_complete::engine::{ArgValueCandidates, ArgValueCompleter, CompletionCandidate, ValueCompleter};
+use clap_complete::engine::{
+    ArgValueCandidates, ArgValueCompleter, CompletionCandidate, ValueCompleter,
+};
 use clap_complete::{CompleteEnv, PathCompleter};
 use message_trace::DataDir;
 use report::SortKey;
@@ -21,10 +24,12 @@ use crate::cli::{Cli, DEFAULT_DIRECTORY};
 /// The variable by which a shell's script asks.
 pub(crate) const VARIABLE: &str = "SOCKCAP_COMPLETE";
 
-/// Patterns and nodes that are offered come from so many patterns, those with the largest total time.
+/// Patterns and nodes that are offered come from so many patterns, those with the largest total
+/// time.
 const PATTERNS: usize = 200;
 
-/// Answers a shell that asks what could stand here, and says how that went. Nothing where nobody asks.
+/// Answers a shell that asks what could stand here, and says how that went. Nothing where nobody
+/// asks.
 pub(crate) fn answer() -> Option<ExitCode> {
     env::var_os(VARIABLE)?;
     let directory = env::current_dir().ok();
@@ -41,8 +46,9 @@ pub(crate) fn answer() -> Option<ExitCode> {
 pub(crate) fn patterns() -> ArgValueCandidates {
     let candidate = |pattern: PathPattern| {
         let first = pattern.hops.first();
-        let what = first
-            .map_or_else(String::new, |hop| format!("{} → {}, {} seen", hop.src, hop.dst, pattern.count));
+        let what = first.map_or_else(String::new, |hop| {
+            format!("{} → {}, {} seen", hop.src, hop.dst, pattern.count)
+        });
         CompletionCandidate::new(pattern.id.to_string()).help(Some(what.into()))
     };
     ArgValueCandidates::new(move || most_time().into_iter().map(candidate).collect())
@@ -51,8 +57,10 @@ pub(crate) fn patterns() -> ArgValueCandidates {
 /// The nodes of patterns.
 pub(crate) fn nodes() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
-        let names =
-            most_time().into_iter().flat_map(|pattern| pattern.hops).flat_map(|hop| [hop.src, hop.dst]);
+        let names = most_time()
+            .into_iter()
+            .flat_map(|pattern| pattern.hops)
+            .flat_map(|hop| [hop.src, hop.dst]);
         named(names.collect())
     })
 }
@@ -93,12 +101,17 @@ impl ValueCompleter for Programs {
             return PathCompleter::any().complete(begun);
         }
         let directories = env::var_os("PATH").unwrap_or_default();
-        let files =
-            env::split_paths(&directories).filter_map(|path| fs::read_dir(path).ok()).flatten().flatten();
+        let files = env::split_paths(&directories)
+            .filter_map(|path| fs::read_dir(path).ok())
+            .flatten()
+            .flatten();
         let is_program = |file: &fs::DirEntry| {
-            file.path().metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+            file.path()
+                .metadata()
+                .is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
         };
-        let begins = |name: &OsString| name.to_string_lossy().starts_with(&*begun.to_string_lossy());
+        let begins =
+            |name: &OsString| name.to_string_lossy().starts_with(&*begun.to_string_lossy());
         let programs = files.filter(|file| begins(&file.file_name())).filter(is_program);
         let mut all: Vec<CompletionCandidate> = programs
             .map(|file| file.file_name())
@@ -112,7 +125,10 @@ impl ValueCompleter for Programs {
 }
 
 /// Those of `names` that go on as what is written.
-fn beginning_with(names: impl IntoIterator<Item = OsString>, begun: &OsStr) -> Vec<CompletionCandidate> {
+fn beginning_with(
+    names: impl IntoIterator<Item = OsString>,
+    begun: &OsStr,
+) -> Vec<CompletionCandidate> {
     let begun = begun.to_string_lossy();
     let fits = |name: &OsString| name.to_string_lossy().starts_with(&*begun);
     names.into_iter().filter(fits).map(CompletionCandidate::new).collect()
@@ -141,7 +157,9 @@ fn directory(words: &[OsString]) -> Option<PathBuf> {
         let Some(word) = word.to_str() else { continue };
         let value = match word {
             "-d" | "--data" => words.get(place + 1).map(PathBuf::from),
-            _ => word.strip_prefix("--data=").or_else(|| word.strip_prefix("-d")).map(PathBuf::from),
+            _ => {
+                word.strip_prefix("--data=").or_else(|| word.strip_prefix("-d")).map(PathBuf::from)
+            }
         };
         named = value.filter(|path| !path.as_os_str().is_empty()).or(named);
     }

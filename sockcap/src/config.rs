@@ -1,10 +1,11 @@
-//! Configuration files: what a user would otherwise write with every command. A key is the long name of a flag, in a table
-//! named like the command, and what a file says is put in front of the command line's own arguments. So the definitions
-//! of the command line are those of the files, too: there is no second list of keys, and values are read and refused by
-//! the same code.
+//! Configuration files: what a user would otherwise write with every command. A key is the long
+//! name of a flag, in a table named like the command, and what a file says is put in front of the
+//! command line's own arguments. So the definitions of the command line are those of the files,
+//! too: there is no second list of keys, and values are read and refused by the same code.
 //!
-//! The command line wins over the environment, that over the data directory's `sockcap.toml`, and that over the user's
-//! `config.toml`. To win means that the key is left out, as is a key that cannot be together with a flag that was given.
+//! The command line wins over the environment, that over the data directory's `sockcap.toml`, and
+//! that over the user's `config.toml`. To win means that the key is left out, as is a key that
+//! cannot be together with a flag that was given.
 
 mod file;
 #[cfg(test)]
@@ -29,7 +30,8 @@ const IN_DATA: &str = "sockcap.toml";
 /// What the files say, by the command (`["import", "pcap"]`) and the flag.
 type Settings = BTreeMap<(Vec<String>, String), Setting>;
 
-/// The process's arguments, with what the configuration files add to them. An error has been said, and is the exit status.
+/// The process's arguments, with what the configuration files add to them. An error has been said,
+/// and is the exit status.
 pub(crate) fn parse() -> Result<Cli, ExitCode> {
     let arguments: Vec<OsString> = env::args_os().collect();
     parse_from(&arguments, user_file()).map_err(|failed| match failed {
@@ -59,15 +61,18 @@ enum Failed {
     Config(ConfigError),
 }
 
-/// The user's own file, if there is a place for it: `$XDG_CONFIG_HOME/sockcap/config.toml`, by default in `~/.config`.
+/// The user's own file, if there is a place for it: `$XDG_CONFIG_HOME/sockcap/config.toml`, by
+/// default in `~/.config`.
 fn user_file() -> Option<PathBuf> {
     let absolute = |path: PathBuf| Some(path).filter(|path| path.is_absolute());
     let configured = env::var_os("XDG_CONFIG_HOME").and_then(|place| absolute(place.into()));
-    let place = configured.or_else(|| Some(absolute(env::var_os("HOME")?.into())?.join(".config")))?;
+    let place =
+        configured.or_else(|| Some(absolute(env::var_os("HOME")?.into())?.join(".config")))?;
     Some(place.join("sockcap/config.toml"))
 }
 
-/// As [`parse`], with these arguments, of which the first is the program, and this file of the user's.
+/// As [`parse`], with these arguments, of which the first is the program, and this file of the
+/// user's.
 fn parse_from(arguments: &[OsString], user: Option<PathBuf>) -> Result<Cli, Failed> {
     let usage = |error| Failed::Usage(error, Vec::new());
     // What was given, as far as it can be understood: what is missing may be in a file.
@@ -131,9 +136,13 @@ fn levels<'a>(command: &'a Command, given: &'a ArgMatches) -> Vec<(&'a Command, 
     levels
 }
 
-/// What the files say that hold for this command: the user's, and over it the data directory's. A command without
-/// flags needs none.
-fn settings(command: &Command, given: &ArgMatches, user: Option<&Path>) -> Result<Settings, ConfigError> {
+/// What the files say that hold for this command: the user's, and over it the data directory's. A
+/// command without flags needs none.
+fn settings(
+    command: &Command,
+    given: &ArgMatches,
+    user: Option<&Path>,
+) -> Result<Settings, ConfigError> {
     let levels = levels(command, given);
     if !levels.iter().any(|(command, _)| command.get_arguments().any(file::is_key)) {
         return Ok(Settings::new());
@@ -152,7 +161,8 @@ fn settings(command: &Command, given: &ArgMatches, user: Option<&Path>) -> Resul
 fn data_directory(levels: &[(&Command, &ArgMatches)], settings: &Settings) -> Option<PathBuf> {
     let (command, given) = levels.last()?;
     let data = command.get_arguments().find(|argument| argument.get_long() == Some(file::DATA))?;
-    let path: Vec<String> = levels.iter().map(|(command, _)| command.get_name().to_owned()).collect();
+    let path: Vec<String> =
+        levels.iter().map(|(command, _)| command.get_name().to_owned()).collect();
     match settings.get(&(path, file::DATA.to_owned())) {
         Some(setting) if !is_given(given, data) => setting.values.first().map(PathBuf::from),
         _ => given.get_raw(data.get_id().as_str())?.next().map(PathBuf::from),
@@ -168,7 +178,10 @@ fn is_given(given: &ArgMatches, argument: &Arg) -> bool {
 /// Whether a command line can have only one of the two.
 fn exclude_each_other(command: &Command, one: &Arg, other: &Arg) -> bool {
     let by_name = |one: &Arg, other: &Arg| {
-        command.get_arg_conflicts_with(one).iter().any(|argument| argument.get_id() == other.get_id())
+        command
+            .get_arg_conflicts_with(one)
+            .iter()
+            .any(|argument| argument.get_id() == other.get_id())
     };
     let in_group = command.get_groups().any(|group| {
         let has = |argument: &Arg| group.get_args().any(|id| id == argument.get_id());
@@ -177,8 +190,8 @@ fn exclude_each_other(command: &Command, one: &Arg, other: &Arg) -> bool {
     by_name(one, other) || by_name(other, one) || in_group
 }
 
-/// The arguments with what the files say behind the name of each command, so that what is required may come from a
-/// file, and what of the files was used, in words.
+/// The arguments with what the files say behind the name of each command, so that what is required
+/// may come from a file, and what of the files was used, in words.
 fn with_settings(
     arguments: &[OsString],
     command: &Command,
@@ -192,7 +205,8 @@ fn with_settings(
         let name = OsStr::new(command.get_name());
         let Some(found) = all.iter().skip(at).position(|argument| argument == name) else { break };
         at += found + 1;
-        let given: Vec<&Arg> = command.get_arguments().filter(|argument| is_given(given, argument)).collect();
+        let given: Vec<&Arg> =
+            command.get_arguments().filter(|argument| is_given(given, argument)).collect();
         for argument in command.get_arguments() {
             let key = (path.clone(), argument.get_long().unwrap_or_default().to_owned());
             let Some(setting) = settings.get(&key) else { continue };

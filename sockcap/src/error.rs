@@ -83,8 +83,9 @@ pub(crate) enum Error {
 }
 
 impl Error {
-    /// Says the error on standard error and gives the exit status, which is `failed` unless the command to record is
-    /// to blame. Whoever closed our output has read enough, so that is no error at all.
+    /// Says the error on standard error and gives the exit status, which is `failed` unless the
+    /// command to record is to blame. Whoever closed our output has read enough, so that is no
+    /// error at all.
     pub(crate) fn report(&self, failed: u8) -> ExitCode {
         if let Error::Output(error)
         | Error::Table(message_trace::Error::Io { source: error, .. })

@@ -1,6 +1,6 @@
-//! How `--help` is laid out: lines break between groups of words, not within them. What stands in brackets or quotes, and a
-//! flag with its value, stays on one line; clap breaks lines at blanks, so within a group there are others until
-//! the text is printed.
+//! How `--help` is laid out: lines break between groups of words, not within them. What stands in
+//! brackets or quotes, and a flag with its value, stays on one line; clap breaks lines at blanks,
+//! so within a group there are others until the text is printed.
 
 use std::io::Write;
 
@@ -41,9 +41,13 @@ pub(crate) fn print(error: &clap::Error) {
 fn argument(argument: Arg, short: bool) -> Arg {
     let mut groups = Vec::new();
     let takes_value = matches!(argument.get_action(), ArgAction::Set | ArgAction::Append);
-    let default: Vec<String> =
-        argument.get_default_values().iter().map(|value| value.to_string_lossy().into_owned()).collect();
-    let is_list = !short && argument.get_possible_values().iter().any(|value| value.get_help().is_some());
+    let default: Vec<String> = argument
+        .get_default_values()
+        .iter()
+        .map(|value| value.to_string_lossy().into_owned())
+        .collect();
+    let is_list =
+        !short && argument.get_possible_values().iter().any(|value| value.get_help().is_some());
     if takes_value && !argument.is_hide_default_value_set() && !default.is_empty() {
         groups.push(format!("[default: {}]", default.join(" ")));
     }
@@ -100,15 +104,18 @@ fn glued(text: &str) -> String {
 
 /// The length of the group that `text` begins with, if it is one that fits a line.
 fn group(text: &str) -> Option<usize> {
-    let closed = |by: char| text.char_indices().skip(1).find(|(_, one)| *one == by).map(|(at, _)| at + 1);
+    let closed =
+        |by: char| text.char_indices().skip(1).find(|(_, one)| *one == by).map(|(at, _)| at + 1);
     let length = match text.chars().next()? {
         '[' => closed(']')?,
         '(' => closed(')')?,
         '\'' => closed('\'')?,
         // A flag, and its value in capitals.
         _ => {
-            let flag =
-                text.strip_prefix("--")?.find(|one: char| !one.is_ascii_lowercase() && one != '-')? + 2;
+            let flag = text
+                .strip_prefix("--")?
+                .find(|one: char| !one.is_ascii_lowercase() && one != '-')?
+                + 2;
             let value = text[flag..].strip_prefix(' ')?;
             let end = value.find(|one: char| !one.is_ascii_uppercase() && !"=:,".contains(one));
             let end = end.unwrap_or(value.len());

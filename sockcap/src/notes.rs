@@ -5,11 +5,12 @@ use report::Note;
 
 use crate::ways_out::with_way_out;
 
-/// Maximum number of holes that are named one by one in the first lines of a report. The rest is summed.
+/// Maximum number of holes that are named one by one in the first lines of a report. The rest is
+/// summed.
 const NAMED_HOLES: usize = 6;
 
-/// Whoever looks at a report is told of what is missing and can do something about it. At most [`NAMED_HOLES`] programs
-/// are named, and the rest is summed.
+/// Whoever looks at a report is told of what is missing and can do something about it. At most
+/// [`NAMED_HOLES`] programs are named, and the rest is summed.
 pub(crate) fn warnings(found: &Reconciliation) -> Vec<Note> {
     let mut notes = holes(found, NAMED_HOLES);
     notes.extend(logs(found));
@@ -31,8 +32,8 @@ pub(crate) fn warnings(found: &Reconciliation) -> Vec<Note> {
     notes
 }
 
-/// All that could not be seen or matched, each with its count, and what the recorded system itself did that makes
-/// messages have one end.
+/// All that could not be seen or matched, each with its count, and what the recorded system itself
+/// did that makes messages have one end.
 pub(crate) fn notes(found: &Reconciliation) -> Vec<Note> {
     let mut notes = holes(found, usize::MAX);
     notes.extend(logs(found));
@@ -46,8 +47,11 @@ pub(crate) fn notes(found: &Reconciliation) -> Vec<Note> {
     notes.push(note(found.datagrams.reordered, DATAGRAM, "out of order"));
     let unchecked = "without a checksum, matched by ends, size and order";
     notes.push(note(found.datagrams.unchecked, DATAGRAM, unchecked));
-    let internal =
-        if found.internal.messages == 1 { "of a process to itself" } else { "of processes to themselves" };
+    let internal = if found.internal.messages == 1 {
+        "of a process to itself"
+    } else {
+        "of processes to themselves"
+    };
     notes.push(note(found.internal.messages, MESSAGE, &format!("{internal}, left out")));
     notes.extend(by_cause(&found.ignored, RECORD, "passed over"));
     notes.retain(|note| note.count > 0);
@@ -75,7 +79,8 @@ fn holes(found: &Reconciliation, most: usize) -> Vec<Note> {
 
 /// What is wrong with logs.
 fn logs(found: &Reconciliation) -> Vec<Note> {
-    let mut notes = vec![note(found.damaged.len() as u64, LOG, "with damage, read as far as it goes")];
+    let mut notes =
+        vec![note(found.damaged.len() as u64, LOG, "with damage, read as far as it goes")];
     let misnamed = "that say they are another host's, taken as those of";
     notes.extend(by_cause(&found.misnamed, LOG, misnamed));
     notes
@@ -111,8 +116,10 @@ mod tests {
         found.datagrams.lost = 1;
         found.stream_bytes.sent_only = 2;
         found.send_only.insert("why".to_owned(), 1);
-        let labels: Vec<String> =
-            notes(&found).into_iter().map(|note| format!("{} {}", note.count, note.label)).collect();
+        let labels: Vec<String> = notes(&found)
+            .into_iter()
+            .map(|note| format!("{} {}", note.count, note.label))
+            .collect();
         let wanted = [
             "1 message without a time of receipt: why",
             "2 bytes sent on a stream and never read",
@@ -132,8 +139,10 @@ mod tests {
         };
         let holes = vec![hole(false, "statically linked"), hole(true, "no room for its log")];
         let found = Reconciliation { holes, ..Reconciliation::default() };
-        let labels: Vec<String> =
-            notes(&found).into_iter().map(|note| format!("{} {}", note.count, note.label)).collect();
+        let labels: Vec<String> = notes(&found)
+            .into_iter()
+            .map(|note| format!("{} {}", note.count, note.label))
+            .collect();
         let wanted = [
             "1 process of server, not recorded: statically linked; run it under strace, then \
              'sockcap import strace'",
@@ -148,7 +157,9 @@ mod tests {
         found.datagrams.reordered = 3;
         found.internal.messages = 2;
         found.stream_bytes.sent_only = 5;
-        for (cause, count) in [("not read by the receiver", 7), ("peer not traced", 2), ("not accepted", 1)] {
+        for (cause, count) in
+            [("not read by the receiver", 7), ("peer not traced", 2), ("not accepted", 1)]
+        {
             found.send_only.insert(cause.to_owned(), count);
         }
         found.receive_only.insert("peer not traced".to_owned(), 1);

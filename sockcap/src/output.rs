@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-/// A file that the user named for a result. It is tried before the work, so that a wrong name is told at once, and what
-/// it holds stays until the result is there.
+/// A file that the user named for a result. It is tried before the work, so that a wrong name is
+/// told at once, and what it holds stays until the result is there.
 pub(crate) struct Target {
     path: PathBuf,
     made: bool,
@@ -36,14 +36,14 @@ impl Drop for Target {
     }
 }
 
-/// Says a line on standard error. Whoever goes on for long must not end because nobody listens, or the disk is full that
-/// the line goes to.
+/// Says a line on standard error. Whoever goes on for long must not end because nobody listens, or
+/// the disk is full that the line goes to.
 pub(crate) fn say(line: &str) {
     let _ = writeln!(anstream::stderr(), "sockcap: {line}");
 }
 
-/// How wide a line may be: the terminal's width; elsewhere what `COLUMNS` says, as a pager's user may set it, or a width that
-/// suits a file.
+/// How wide a line may be: the terminal's width; elsewhere what `COLUMNS` says, as a pager's user
+/// may set it, or a width that suits a file.
 pub(crate) fn width() -> usize {
     const FILE: usize = 120;
     limit().unwrap_or(FILE)
@@ -63,7 +63,8 @@ fn columns(variable: Option<&OsStr>) -> Option<usize> {
     variable?.to_str()?.trim().parse().ok().filter(|columns| (1..=10_000).contains(columns))
 }
 
-/// Whether to use colours on standard output: as asked, or on a terminal unless `NO_COLOR` speaks against it.
+/// Whether to use colours on standard output: as asked, or on a terminal unless `NO_COLOR` speaks
+/// against it.
 pub(crate) fn color(choice: clap::ColorChoice) -> bool {
     match choice {
         clap::ColorChoice::Always => true,
@@ -76,8 +77,10 @@ pub(crate) fn color(choice: clap::ColorChoice) -> bool {
 
 /// Whether the user's locale can show more than ASCII; a file can.
 pub(crate) fn unicode() -> bool {
-    let locale =
-        ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(std::env::var_os).find(|v| !v.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .filter_map(std::env::var_os)
+        .find(|v| !v.is_empty());
     let utf8 = |locale: std::ffi::OsString| {
         let locale = locale.to_string_lossy().to_ascii_lowercase();
         locale.contains("utf-8") || locale.contains("utf8")

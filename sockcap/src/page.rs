@@ -1,4 +1,5 @@
-//! The data of the HTML page, out of a data directory: the report with the instances of its patterns, read piece by piece.
+//! The data of the HTML page, out of a data directory: the report with the instances of its
+//! patterns, read piece by piece.
 
 use analyze::paths::{LeftInstances, PathFilter};
 use analyze::{AnalysisSummary, OneSided};
@@ -10,7 +11,8 @@ use report::{Options, Report};
 
 use crate::error::Error;
 
-/// The page of `report`, of the instances that `filter` leaves. What it has no room for goes to `all`, where there is one.
+/// The page of `report`, of the instances that `filter` leaves. What it has no room for goes to
+/// `all`, where there is one.
 pub(crate) fn read(
     data: &DataDir,
     report: &Report<'_>,
@@ -33,7 +35,8 @@ pub(crate) fn read(
     builder.finish().map_err(|error| Error::Output(error.into()))
 }
 
-/// Whose messages were seen at one end only. Where reconcile saw both ends of all, nothing is read for it.
+/// Whose messages were seen at one end only. Where reconcile saw both ends of all, nothing is read
+/// for it.
 fn one_sided(data: &DataDir) -> Result<Vec<OneSided>, Error> {
     if Reconciliation::read(data)
         .is_ok_and(|found| found.send_only.is_empty() && found.receive_only.is_empty())

@@ -31,8 +31,10 @@ impl Progress for Terminal {
         if !self.shown {
             return;
         }
-        let template = if units == 0 { "{spinner} {msg}" } else { "{msg} {wide_bar} {percent}% {eta}" };
-        let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        let template =
+            if units == 0 { "{spinner} {msg}" } else { "{msg} {wide_bar} {percent}% {eta}" };
+        let style =
+            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
         let target = ProgressDrawTarget::stderr_with_hz(10);
         let next = ProgressBar::with_draw_target(Some(units), target)
             .with_style(style)
@@ -59,7 +61,8 @@ impl Drop for Terminal {
     }
 }
 
-/// How far a shipper is, on standard error where that is a terminal: what it has sent, how fast, and what is left.
+/// How far a shipper is, on standard error where that is a terminal: what it has sent, how fast,
+/// and what is left.
 pub(crate) struct Sending {
     bar: ProgressBar,
 }
@@ -70,9 +73,10 @@ impl Sending {
             return Sending { bar: ProgressBar::hidden() };
         }
         let template = "{spinner} {binary_bytes} sent, {binary_bytes_per_sec}{msg}";
-        let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-        let bar =
-            ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5)).with_style(style);
+        let style =
+            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5))
+            .with_style(style);
         bar.enable_steady_tick(Duration::from_millis(200));
         Sending { bar }
     }

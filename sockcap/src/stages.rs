@@ -1,5 +1,5 @@
-//! Which stage has to run again, and running it: a stage's results are current when they are there, newer than
-//! what they were made from, and made with the options that are asked for now.
+//! Which stage has to run again, and running it: a stage's results are current when they are there,
+//! newer than what they were made from, and made with the options that are asked for now.
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -43,15 +43,19 @@ pub(crate) fn reconcile(
     Ok(reconcile::reconcile(data, options, &Terminal::new())?)
 }
 
-/// Sees to it that the analysis is there, as new as the messages, and made with what `inference` asks for.
+/// Sees to it that the analysis is there, as new as the messages, and made with what `inference`
+/// asks for.
 pub(crate) fn analysis(data: &DataDir, inference: &Inference) -> Result<AnalysisSummary, Error> {
     messages(data)?;
     let last = AnalysisSummary::read(&data.analysis()).ok();
     if let Some(last) = &last {
         let messages = DataDir::written(&data.messages());
-        let current =
-            [data.links(), data.paths(), data.patterns()].iter().all(|table| newer(table, messages));
-        if current && with_names(data, inference, inference.applied_to(last.options.clone()))? == last.options
+        let current = [data.links(), data.paths(), data.patterns()]
+            .iter()
+            .all(|table| newer(table, messages));
+        if current
+            && with_names(data, inference, inference.applied_to(last.options.clone()))?
+                == last.options
         {
             return Ok(last.clone());
         }
@@ -61,8 +65,8 @@ pub(crate) fn analysis(data: &DataDir, inference: &Inference) -> Result<Analysis
     analyze(data, with_names(data, inference, inference.applied_to(options))?)
 }
 
-/// `options` with the user's names: those of the file that `inference` names or, as `options` are those of the last
-/// analysis, the last one named, as it is now; else those of the data directory.
+/// `options` with the user's names: those of the file that `inference` names or, as `options` are
+/// those of the last analysis, the last one named, as it is now; else those of the data directory.
 pub(crate) fn with_names(
     data: &DataDir,
     inference: &Inference,
@@ -78,11 +82,11 @@ pub(crate) fn with_names(
     Ok(analyze::Options { aliases, ..options })
 }
 
-/// The user's names for tables that need no analysis: those of `file` or, where none is named, of the last analysis or of the
-/// data directory.
+/// The user's names for tables that need no analysis: those of `file` or, where none is named, of
+/// the last analysis or of the data directory.
 pub(crate) fn names(data: &DataDir, file: Option<&Path>) -> Result<Aliases, Error> {
-    let last =
-        AnalysisSummary::read(&data.analysis()).map_or_else(|_| Default::default(), |last| last.options);
+    let last = AnalysisSummary::read(&data.analysis())
+        .map_or_else(|_| Default::default(), |last| last.options);
     Ok(with_names(data, &Inference::named_by(file.map(Path::to_owned)), last)?.aliases)
 }
 

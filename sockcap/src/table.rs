@@ -1,5 +1,6 @@
-//! Tables on a screen: columns as wide as what is in them, within the width that there is. The last column takes what is
-//! left; what it has no room for goes on in the next line, below its beginning.
+//! Tables on a screen: columns as wide as what is in them, within the width that there is. The last
+//! column takes what is left; what it has no room for goes on in the next line, below its
+//! beginning.
 
 use std::io::{self, Write};
 
@@ -47,7 +48,9 @@ impl Table {
         let head: Vec<String> = self.head.iter().map(|(name, _)| (*name).to_owned()).collect();
         let all = || std::iter::once(&head).chain(self.rows.iter().map(|row| &row.cells));
         let mut widths: Vec<usize> = (0..head.len())
-            .map(|column| all().filter_map(|cells| Some(length(cells.get(column)?))).max().unwrap_or(0))
+            .map(|column| {
+                all().filter_map(|cells| Some(length(cells.get(column)?))).max().unwrap_or(0)
+            })
             .collect();
         let columns = head.len().saturating_sub(1);
         let all: usize = widths.iter().take(columns).map(|width| width + GAP.len()).sum();
@@ -83,7 +86,8 @@ impl Table {
             }
         }
         let begin = length(&line);
-        let is_narrow = width.is_some_and(|width| begin + length(last) > width && begin + LEAST > width);
+        let is_narrow =
+            width.is_some_and(|width| begin + length(last) > width && begin + LEAST > width);
         if is_narrow {
             writeln!(out, "{}", line.trim_end())?;
             return folded(last, &" ".repeat(INDENT), width, out);
@@ -99,8 +103,14 @@ impl Table {
     }
 }
 
-/// Writes `text` in lines of at most `width` characters, each behind `indent`; those from the second on by two more.
-pub(crate) fn folded(text: &str, indent: &str, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
+/// Writes `text` in lines of at most `width` characters, each behind `indent`; those from the
+/// second on by two more.
+pub(crate) fn folded(
+    text: &str,
+    indent: &str,
+    width: Option<usize>,
+    out: &mut impl Write,
+) -> io::Result<()> {
     let room = width.map(|width| width.saturating_sub(indent.len() + 2).max(LEAST));
     for (number, piece) in pieces(text, room).iter().enumerate() {
         writeln!(out, "{indent}{}{piece}", if number > 0 { "  " } else { "" })?;
@@ -133,7 +143,8 @@ fn cut(text: &str, width: usize) -> String {
     }
 }
 
-/// How many columns a text takes on a screen: for the names and numbers here, as many as it has characters.
+/// How many columns a text takes on a screen: for the names and numbers here, as many as it has
+/// characters.
 fn length(text: &str) -> usize {
     text.chars().count()
 }
@@ -150,9 +161,13 @@ mod tests {
 
     #[test]
     fn columns_are_as_wide_as_what_is_in_them() {
-        let mut table = Table::new(&[("HOST", Side::Left), ("N", Side::Right), ("COMMAND", Side::Left)]);
+        let mut table =
+            Table::new(&[("HOST", Side::Left), ("N", Side::Right), ("COMMAND", Side::Left)]);
         table.row(vec!["web1".into(), "7".into(), "nginx".into()], vec!["a remark".into()]);
-        table.row(vec!["a-longer-name".into(), "12345".into(), "one two three four five".into()], Vec::new());
+        table.row(
+            vec!["a-longer-name".into(), "12345".into(), "one two three four five".into()],
+            Vec::new(),
+        );
         let wide = "HOST               N  COMMAND
 web1               7  nginx
   a remark
@@ -175,7 +190,8 @@ a-longer-name  12345
 
     #[test]
     fn a_name_that_is_longer_than_the_screen_is_cut() {
-        let mut table = Table::new(&[("HOST", Side::Left), ("N", Side::Right), ("COMMAND", Side::Left)]);
+        let mut table =
+            Table::new(&[("HOST", Side::Left), ("N", Side::Right), ("COMMAND", Side::Left)]);
         table.row(vec!["n".repeat(60), "7".into(), "nginx".into()], Vec::new());
         let shown = shown(&table, Some(40));
         assert!(

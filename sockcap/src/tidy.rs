@@ -1,6 +1,7 @@
-//! What recorded processes left of room that they did not need: logs that were made ahead and that nobody took, and what
-//! logs were given beyond what they hold. A process that ends gives both back itself; one that was killed, or had given up
-//! the right to, cannot. Only files to which nobody can write any more are touched.
+//! What recorded processes left of room that they did not need: logs that were made ahead and that
+//! nobody took, and what logs were given beyond what they hold. A process that ends gives both back
+//! itself; one that was killed, or had given up the right to, cannot. Only files to which nobody
+//! can write any more are touched.
 
 use std::fs::{self, File};
 use std::io;
@@ -13,7 +14,8 @@ use rustix::fs::{SeekFrom, seek};
 use socket_log::Log;
 use socket_log::layout::{CHUNK_BYTES, HEADER_BYTES, source};
 
-/// Puts the logs of `data` in order. What cannot be is left as it is: every tool reads it all the same.
+/// Puts the logs of `data` in order. What cannot be is left as it is: every tool reads it all the
+/// same.
 pub(crate) fn tidy(data: &DataDir) {
     let hosts = fs::read_dir(data.hosts()).into_iter().flatten().flatten();
     for entry in hosts.flat_map(|host| fs::read_dir(host.path()).into_iter().flatten().flatten()) {
@@ -21,9 +23,8 @@ pub(crate) fn tidy(data: &DataDir) {
         // Nothing is followed that others may have put here.
         if entry.file_type().is_ok_and(|kind| kind.is_file()) {
             let _ = match path.extension().and_then(|extension| extension.to_str()) {
-                Some("spare") => {
-                    remove_unused(&path).and_then(|removed| if removed { Ok(()) } else { cut(&path) })
-                }
+                Some("spare") => remove_unused(&path)
+                    .and_then(|removed| if removed { Ok(()) } else { cut(&path) }),
                 Some("sclog") => cut(&path),
                 _ => Ok(()),
             };
@@ -31,7 +32,8 @@ pub(crate) fn tidy(data: &DataDir) {
     }
 }
 
-/// Removes a log that was made ahead, where nothing is in it and nobody can begin it any more. Whether it did.
+/// Removes a log that was made ahead, where nothing is in it and nobody can begin it any more.
+/// Whether it did.
 fn remove_unused(path: &Path) -> io::Result<bool> {
     let file = File::open(path)?;
     let mut first = [0];

@@ -1,7 +1,7 @@
 //! A look at a program before it runs: whether the preloaded library will see what it does.
 //!
-//! Only what the file itself shows is told; whatever cannot be read or understood here is left to the kernel, whose
-//! own error is better than a guess.
+//! Only what the file itself shows is told; whatever cannot be read or understood here is left to
+//! the kernel, whose own error is better than a guess.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -71,8 +71,8 @@ impl Unseen {
     }
 }
 
-/// Looks at the program that a command will run, and at the interpreters that it needs. `None`: it will be seen, or
-/// nothing can be said.
+/// Looks at the program that a command will run, and at the interpreters that it needs. `None`: it
+/// will be seen, or nothing can be said.
 pub(crate) fn look(program: &OsStr, arguments: &[OsString]) -> Option<Unseen> {
     look_deeper(&resolve(program)?, arguments, DEEPEST)
 }
@@ -116,7 +116,8 @@ fn look_deeper(path: &Path, arguments: &[OsString], depth: usize) -> Option<Unse
     if (image.is_64, image.machine) != own {
         return unseen(Reason::Machine(machine_name(&image)));
     }
-    // The dynamic linker itself has no interpreter, and loads libraries for the program that it is given.
+    // The dynamic linker itself has no interpreter, and loads libraries for the program that it is
+    // given.
     let is_linker = path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"ld"));
     match image.interpreter {
         _ if image.is_go => unseen(Reason::Go { is_static: image.interpreter.is_none() }),
@@ -141,9 +142,9 @@ fn inspect<Elf: FileHeader<Endian = Endianness>>(file: &ReadCache<File>) -> Opti
     let interpreter = segments.iter().find_map(|segment| segment.interpreter(endian, file).ok()?);
     // Sections may be stripped, and then a Go program is taken for what it also is: static, mostly.
     let is_go = header.sections(endian, file).is_ok_and(|sections| {
-        sections
-            .iter()
-            .any(|section| sections.section_name(endian, section).is_ok_and(|name| name == b".go.buildinfo"))
+        sections.iter().any(|section| {
+            sections.section_name(endian, section).is_ok_and(|name| name == b".go.buildinfo")
+        })
     });
     Some(Image {
         is_64: header.is_class_64(),
@@ -173,8 +174,8 @@ fn machine_name(image: &Image) -> String {
     name.to_owned()
 }
 
-/// Whether the kernel would give the program rights that we do not have. The dynamic linker then trusts nothing that
-/// the user says, `LD_PRELOAD` least.
+/// Whether the kernel would give the program rights that we do not have. The dynamic linker then
+/// trusts nothing that the user says, `LD_PRELOAD` least.
 fn gains_rights(path: &Path) -> Option<Reason> {
     const SET_USER: u32 = 0o4000;
     const SET_GROUP: u32 = 0o2000;
@@ -199,7 +200,8 @@ fn parse_script(line: &[u8]) -> Option<(PathBuf, Vec<OsString>)> {
     let end = line.iter().position(|byte| b" \t".contains(byte)).unwrap_or(line.len());
     let (interpreter, argument) = line.split_at_checked(end)?;
     let argument = argument.trim_ascii();
-    let words = argument.split(|byte| *byte == b' ').filter(|word| !word.is_empty() && word[0] != b'-');
+    let words =
+        argument.split(|byte| *byte == b' ').filter(|word| !word.is_empty() && word[0] != b'-');
     let words = words.map(|word| OsString::from_vec(word.to_vec())).collect();
     (!interpreter.is_empty()).then(|| (PathBuf::from(OsStr::from_bytes(interpreter)), words))
 }

@@ -6,7 +6,9 @@ use socket_log::layout::unseen;
 pub(crate) fn way_out(cause: &str) -> Option<&'static str> {
     let number = unseen::NAMES.iter().position(|name| !name.is_empty() && *name == cause)?;
     match number as u16 {
-        unseen::STATIC | unseen::MACHINE => Some("run it under strace, then 'sockcap import strace'"),
+        unseen::STATIC | unseen::MACHINE => {
+            Some("run it under strace, then 'sockcap import strace'")
+        }
         unseen::RIGHTS => Some("record as the user whose rights it has"),
         unseen::DIRECTORY => Some("let its user write to the data directory, or record as root"),
         unseen::LIBRARY => Some("put libsockcap.so where it can open it, see docs/chroot.md"),

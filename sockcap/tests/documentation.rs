@@ -1,5 +1,6 @@
-//! What the documentation shows is what happens: the commands of README, guide and command pages are run and what they
-//! print is compared, `--help` of every command among it. `UPDATE_GOLDEN=1` rewrites the pages; look at them.
+//! What the documentation shows is what happens: the commands of README, guide and command pages
+//! are run and what they print is compared, `--help` of every command among it. `UPDATE_GOLDEN=1`
+//! rewrites the pages; look at them.
 
 #![expect(clippy::unwrap_used, reason = "helpers of the tests fail them by panicking")]
 
@@ -12,8 +13,8 @@ use std::thread;
 
 use pages::{Page, repository, shell};
 
-/// The pages with blocks that are shown and not run, as they need hosts, a network or programs of the reader's, and how
-/// many there are of them. Whoever adds one writes it down here.
+/// The pages with blocks that are shown and not run, as they need hosts, a network or programs of
+/// the reader's, and how many there are of them. Whoever adds one writes it down here.
 const NOT_RUN: [(&str, usize); 12] = [
     ("README.md", 3),
     ("docs/commands/collect.md", 2),
@@ -67,7 +68,8 @@ fn what_is_not_run_is_written_down() {
             not_run.push((page.name, count));
         }
     }
-    let not_run: Vec<(&str, usize)> = not_run.iter().map(|(name, count)| (name.as_str(), *count)).collect();
+    let not_run: Vec<(&str, usize)> =
+        not_run.iter().map(|(name, count)| (name.as_str(), *count)).collect();
     assert_eq!(not_run, NOT_RUN, "blocks that are not run");
 }
 
@@ -78,7 +80,8 @@ fn commands() -> Vec<String> {
     let mut commands = Vec::new();
     for page in fs::read_dir(directory.path()).unwrap() {
         let name = page.unwrap().file_name().into_string().unwrap();
-        let name = name.trim_end_matches(".1").trim_start_matches("sockcap").trim_start_matches('-');
+        let name =
+            name.trim_end_matches(".1").trim_start_matches("sockcap").trim_start_matches('-');
         commands.push(name.replace('-', " "));
     }
     commands.sort();
@@ -107,8 +110,10 @@ fn every_command_has_examples_and_a_page_with_them_and_its_help() {
             "docs/README.md has no link to {}",
             page.name
         );
-        let ask =
-            ["sockcap", &command, "--help"].map(str::to_owned).into_iter().filter(|word| !word.is_empty());
+        let ask = ["sockcap", &command, "--help"]
+            .map(str::to_owned)
+            .into_iter()
+            .filter(|word| !word.is_empty());
         let ask = ask.collect::<Vec<_>>().join(" ");
         assert!(
             page.steps().iter().any(|step| step.command == ask),
@@ -119,8 +124,10 @@ fn every_command_has_examples_and_a_page_with_them_and_its_help() {
         let examples = examples(&help);
         assert!(status == 0 && !examples.is_empty(), "{ask}: it has no part 'Examples:'");
         for example in examples {
-            let shown = |line: &String| line.strip_prefix("$ ").unwrap_or(line).starts_with(&example);
-            let is_there = page.blocks().iter().any(|(_, block)| page.lines(block).iter().any(shown));
+            let shown =
+                |line: &String| line.strip_prefix("$ ").unwrap_or(line).starts_with(&example);
+            let is_there =
+                page.blocks().iter().any(|(_, block)| page.lines(block).iter().any(shown));
             assert!(is_there, "{}: the example '{example}' of {ask} is missing", page.name);
         }
     }

@@ -1,5 +1,5 @@
-//! `--help` of every command on narrow and wide terminals: no line is too long, and none is broken within a group of words:
-//! what is in brackets or quotes, and a flag with its value.
+//! `--help` of every command on narrow and wide terminals: no line is too long, and none is broken
+//! within a group of words: what is in brackets or quotes, and a flag with its value.
 
 #![expect(clippy::unwrap_used, reason = "helpers of the tests fail them by panicking")]
 
@@ -22,20 +22,25 @@ fn sockcap(arguments: &[&str], columns: usize) -> String {
 fn commands() -> Vec<String> {
     let directory = tempfile::tempdir().unwrap();
     sockcap(&["man", directory.path().to_str().unwrap()], 100);
-    let names =
-        fs::read_dir(directory.path()).unwrap().map(|page| page.unwrap().file_name().into_string().unwrap());
-    let command = |name: String| name.trim_end_matches(".1").trim_start_matches("sockcap").replace('-', " ");
+    let names = fs::read_dir(directory.path())
+        .unwrap()
+        .map(|page| page.unwrap().file_name().into_string().unwrap());
+    let command =
+        |name: String| name.trim_end_matches(".1").trim_start_matches("sockcap").replace('-', " ");
     let mut commands: Vec<String> = names.map(command).collect();
     commands.sort();
     assert!(commands.len() > 20, "{commands:?}");
     commands
 }
 
-/// The groups that a line begins and does not end, though they are short enough. `rest` is what follows it.
+/// The groups that a line begins and does not end, though they are short enough. `rest` is what
+/// follows it.
 fn broken(line: &str, rest: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (open, close) in [('[', ']'), ('(', ')')] {
-        let Some(begin) = line.rfind(open).filter(|begin| !line[*begin..].contains(close)) else { continue };
+        let Some(begin) = line.rfind(open).filter(|begin| !line[*begin..].contains(close)) else {
+            continue;
+        };
         let behind: String = rest.split_whitespace().collect::<Vec<_>>().join(" ");
         let Some(end) = behind.find(close) else { continue };
         let group = format!("{} {}", &line[begin..], &behind[..=end]);
@@ -45,8 +50,10 @@ fn broken(line: &str, rest: &str) -> Vec<String> {
     }
     // A flag whose value is in the next line.
     let words: Vec<&str> = line.split_whitespace().collect();
-    let next = rest.split_whitespace().next().unwrap_or_default().trim_end_matches(['.', ',', ';', ')']);
-    let is_value = next.len() > 1 && next.chars().all(|one| one.is_ascii_uppercase() || ":=".contains(one));
+    let next =
+        rest.split_whitespace().next().unwrap_or_default().trim_end_matches(['.', ',', ';', ')']);
+    let is_value =
+        next.len() > 1 && next.chars().all(|one| one.is_ascii_uppercase() || ":=".contains(one));
     if let [_, .., last] = words[..]
         && last.starts_with("--")
         && last[2..].chars().all(|one| one.is_ascii_lowercase() || one == '-')
@@ -71,7 +78,8 @@ fn no_line_is_too_long_or_broken_within_a_group() {
                     if line.chars().count() > columns {
                         wrong.push(format!("{place} is too long"));
                     }
-                    let rest = lines[number + 1..].iter().take_while(|line| !line.trim().is_empty());
+                    let rest =
+                        lines[number + 1..].iter().take_while(|line| !line.trim().is_empty());
                     let rest = rest.copied().collect::<Vec<_>>().join("\n");
                     for group in broken(line, &rest) {
                         wrong.push(format!("{place} breaks {group:?}"));

@@ -41,13 +41,15 @@ fn assert_golden(name: &str, text: &str) {
 
 /// Fifty calls of a client to web-1, which asks 10.0.0.5 and 10.0.0.6 in turn.
 fn calls() -> String {
-    let mut table = "call_id,caller,callee,t_call_send,t_call_recv,t_ret_send,t_ret_recv\n".to_owned();
+    let mut table =
+        "call_id,caller,callee,t_call_send,t_call_recv,t_ret_send,t_ret_recv\n".to_owned();
     for call in 0..50 {
         let at = call * 1_000_000_000;
         let db = 5 + call % 2;
         let time = |after: i64| at + after * 1_000_000;
         table += &format!("{call}a,client,web-1,{},{},{},{}\n", at, time(1), time(9), time(10));
-        table += &format!("{call}b,web-1,10.0.0.{db},{},{},{},{}\n", time(2), time(3), time(6), time(7));
+        table +=
+            &format!("{call}b,web-1,10.0.0.{db},{},{},{},{}\n", time(2), time(3), time(6), time(7));
     }
     table
 }
@@ -58,14 +60,21 @@ fn imported_calls_are_reported_and_their_ids_are_kept() {
     let path = directory.path();
     fs::write(path.join("calls.csv"), calls()).unwrap();
     let said = run(&["import", "calls", "calls.csv"], path);
-    assert!(said.status.success() && !path.join("sockcap.data/messages.parquet").exists(), "{said:?}");
+    assert!(
+        said.status.success() && !path.join("sockcap.data/messages.parquet").exists(),
+        "{said:?}"
+    );
     let said = String::from_utf8(said.stderr).unwrap();
-    assert!(said.contains("200 messages of 100 calls in 1 file") && said.contains("imports/calls"), "{said}");
+    assert!(
+        said.contains("200 messages of 100 calls in 1 file") && said.contains("imports/calls"),
+        "{said}"
+    );
     let report = works(&["report"], path);
     assert!(report.contains("200 messages") && report.contains("CLIENT → web-1"), "{report}");
     assert!(report.contains("web-1 → 10.0.0.5") && report.contains("50"), "{report}");
     let messages = works(&["export", "messages"], path);
-    let ids = |id: &str| messages.lines().filter(|line| line.split(',').any(|field| field == id)).count();
+    let ids =
+        |id: &str| messages.lines().filter(|line| line.split(',').any(|field| field == id)).count();
     assert_eq!((ids("0a"), ids("0b"), ids("49b")), (2, 2, 2));
     let info = works(&["info"], path);
     assert!(info.contains("imported calls: 200 messages between 4 nodes"), "{info}");
@@ -109,7 +118,8 @@ fn a_trace_of_project_5_is_reported() {
     let said = run(&["import", "project5", "trace.txt"], path);
     let said = String::from_utf8(said.stderr).unwrap();
     assert!(
-        said.contains("80 messages of 81 lines") && said.contains("trace.txt:81: it has too few columns"),
+        said.contains("80 messages of 81 lines")
+            && said.contains("trace.txt:81: it has too few columns"),
         "{said}"
     );
     let report = works(&["report"], path);
@@ -127,10 +137,14 @@ fn names_are_the_users_and_need_no_reconciling() {
     works(&["import", "calls", "calls.csv"], path);
     let hops = |more: &[&str]| works(&[&["report", "--json"], more].concat(), path);
     assert!(hops(&[]).contains("\"10.0.0.5\""));
-    let reconciled = fs::metadata(path.join("sockcap.data/messages.parquet")).unwrap().modified().unwrap();
+    let reconciled =
+        fs::metadata(path.join("sockcap.data/messages.parquet")).unwrap().modified().unwrap();
 
-    fs::write(path.join("sockcap.data/aliases"), "address 10.0.0.0/24 = db # both\nhost web-* = shop\n")
-        .unwrap();
+    fs::write(
+        path.join("sockcap.data/aliases"),
+        "address 10.0.0.0/24 = db # both\nhost web-* = shop\n",
+    )
+    .unwrap();
     let report = hops(&[]);
     assert!(
         report.contains("\"db\"") && report.contains("\"shop\"") && !report.contains("10.0.0."),
@@ -155,10 +169,14 @@ fn names_are_the_users_and_need_no_reconciling() {
     let now = fs::metadata(path.join("sockcap.data/messages.parquet")).unwrap().modified().unwrap();
     assert_eq!(now, reconciled, "nothing was reconciled again");
 
-    fs::write(path.join("sockcap.data/aliases"), "address 10.0.0.0/24 = db\nhots web-1 = shop\n").unwrap();
+    fs::write(path.join("sockcap.data/aliases"), "address 10.0.0.0/24 = db\nhots web-1 = shop\n")
+        .unwrap();
     for command in [&["report"][..], &["analyze"], &["export", "patterns"], &["info"]] {
         let said = fails(command, path);
-        assert!(said.contains("aliases:2: 'hots' names nothing") && said.contains("WHICH = NAME"), "{said}");
+        assert!(
+            said.contains("aliases:2: 'hots' names nothing") && said.contains("WHICH = NAME"),
+            "{said}"
+        );
     }
     let said = fails(&["report", "--aliases", "nowhere"], path);
     assert!(said.contains("nowhere") && said.contains("No such file"), "{said}");
@@ -192,7 +210,10 @@ fn servers_of_one_role_are_one_pattern_if_one_asks_for_it() {
     assert_eq!(patterns(&[]), by_roles, "what is not said is as in the last one");
     assert_eq!(patterns(&["--node", "host"]), by_roles);
     assert_golden("roles.txt", &works(&["report", "--node", "command"], path));
-    assert!(works(&["export", "paths"], path).lines().count() > 200, "each path has its own messages");
+    assert!(
+        works(&["export", "paths"], path).lines().count() > 200,
+        "each path has its own messages"
+    );
     assert_eq!(patterns(&["--roles=false"]), by_names);
     let said = run(&["analyze", "--roles"], path);
     let said = String::from_utf8(said.stderr).unwrap();
@@ -226,13 +247,16 @@ fn exported_messages_and_nodes_have_the_users_names() {
     };
     let ends = |more: &[&str]| {
         let table = works(&[&["export", "messages"], more].concat(), path);
-        let row = |row: &str| [9, 10].map(|at| row.split(',').nth(at).unwrap().to_owned()).join(" ");
+        let row =
+            |row: &str| [9, 10].map(|at| row.split(',').nth(at).unwrap().to_owned()).join(" ");
         table.lines().skip(1).map(row).collect::<Vec<_>>()
     };
     let captured_nodes =
-        ["ip-7 shop.py", "10.0.0.5 10.0.0.5:80", "10.0.0.9 10.0.0.9:443", "ip-8 log"].map(str::to_owned);
-    let captured_ends = ["10.0.0.7:999 10.0.0.5:80", "10.0.0.7:998 10.0.0.9:443", "unix:#7/3 unix:/run/log"]
-        .map(str::to_owned);
+        ["ip-7 shop.py", "10.0.0.5 10.0.0.5:80", "10.0.0.9 10.0.0.9:443", "ip-8 log"]
+            .map(str::to_owned);
+    let captured_ends =
+        ["10.0.0.7:999 10.0.0.5:80", "10.0.0.7:998 10.0.0.9:443", "unix:#7/3 unix:/run/log"]
+            .map(str::to_owned);
     assert_eq!((nodes(&[]), ends(&[])), (captured_nodes.to_vec(), captured_ends.to_vec()));
 
     let aliases = "host ip-7 = web\ncommand shop.py = shop\naddress 10.0.0.5 = db\naddress 10.0.0.7 = gate\n\
@@ -240,7 +264,8 @@ fn exported_messages_and_nodes_have_the_users_names() {
     fs::write(path.join("sockcap.data/aliases"), aliases).unwrap();
     assert_eq!(nodes(&[]), ["web shop", "db db", "10.0.0.9 front", "ip-8 journal"]);
     assert_eq!(ends(&[]), ["gate:999 db:80", "gate:998 front", "unix:#7/3 journal"]);
-    // A file that was named for the last analysis holds until another one is, and one without rules gives all as captured.
+    // A file that was named for the last analysis holds until another one is, and one without rules
+    // gives all as captured.
     fs::write(path.join("other"), "host ip-7 = other").unwrap();
     assert_eq!(nodes(&["--aliases", "other"])[0], "other shop.py");
     works(&["analyze", "--aliases", "other"], path);
@@ -295,7 +320,10 @@ fn what_cannot_be_imported_is_told_with_what_to_do() {
         (["import", "calls", "none.csv"], ["none.csv", "No such file"]),
         (["import", "calls", "empty.csv"], ["empty.csv:1", "no header"]),
         (["import", "messages", "other.csv"], ["other.csv:1", "no column 'src'"]),
-        (["import", "project5", "other.csv"], ["other.csv:1", "timestamp operation sender rcvr ID"]),
+        (
+            ["import", "project5", "other.csv"],
+            ["other.csv:1", "timestamp operation sender rcvr ID"],
+        ),
         (["import", "calls", "."], [".", "name the files in it"]),
     ] {
         let said = fails(&arguments, path);

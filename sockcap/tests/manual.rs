@@ -1,7 +1,11 @@
-//! Completions and manual pages, read by the programs they are for. A shell that is missing fails its test:
-//! `scripts/test` installs them.
+//! Completions and manual pages, read by the programs they are for. A shell that is missing fails
+//! its test: `scripts/test` installs them.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of the tests fail them by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of the tests fail them by panicking"
+)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,8 +23,9 @@ fn sockcap(arguments: &[&str]) -> String {
 fn reads(program: &str, arguments: &[&str]) -> String {
     let mut command = Command::new(program);
     let command = command.args(arguments).env("LC_ALL", "C.UTF-8").stdin(Stdio::null());
-    let output =
-        command.output().unwrap_or_else(|error| panic!("{program}: {error}; scripts/test installs it"));
+    let output = command
+        .output()
+        .unwrap_or_else(|error| panic!("{program}: {error}; scripts/test installs it"));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && said.is_empty(), "{program} {arguments:?}: {said}");
     String::from_utf8(output.stdout).unwrap()
@@ -42,7 +47,8 @@ fn analysed(directory: &Path) {
 
 fn sockcap_in(directory: &Path, arguments: &[&str]) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sockcap"));
-    let output = command.args(arguments).current_dir(directory).stdin(Stdio::null()).output().unwrap();
+    let output =
+        command.args(arguments).current_dir(directory).stdin(Stdio::null()).output().unwrap();
     assert!(output.status.success(), "{arguments:?}: {output:?}");
 }
 
@@ -51,7 +57,8 @@ fn ask(shell: &str, arguments: &[&str], directory: &Path) -> String {
     let program = Path::new(env!("CARGO_BIN_EXE_sockcap")).parent().unwrap();
     let path = format!("{}:/usr/local/bin:/usr/bin:/bin", program.display());
     let mut command = Command::new(shell);
-    let command = command.args(arguments).current_dir(directory).env("PATH", path).env("LC_ALL", "C.UTF-8");
+    let command =
+        command.args(arguments).current_dir(directory).env("PATH", path).env("LC_ALL", "C.UTF-8");
     let output = command
         .env("HOME", directory)
         .stdin(Stdio::null())
@@ -91,8 +98,14 @@ fn check(shell: &str, find: impl Fn(&str) -> Vec<String>) {
         );
     }
     let nodes = find("sockcap report -d made --through ");
-    assert!(!nodes.is_empty() && nodes.iter().all(|node| !node.starts_with('-')), "{shell}: {nodes:?}");
-    assert!(find("sockcap report --data ma").iter().any(|found| found.starts_with("made")), "{shell}");
+    assert!(
+        !nodes.is_empty() && nodes.iter().all(|node| !node.starts_with('-')),
+        "{shell}: {nodes:?}"
+    );
+    assert!(
+        find("sockcap report --data ma").iter().any(|found| found.starts_with("made")),
+        "{shell}"
+    );
 }
 
 #[test]
@@ -115,7 +128,9 @@ fn bash_completes() {
         ask("bash", &["-uc", &call], directory.path()).lines().map(str::to_owned).collect()
     });
     let registered = format!("source {}; complete -p sockcap", script.display());
-    assert!(ask("bash", &["-c", &registered], directory.path()).contains("-F _clap_complete_sockcap"));
+    assert!(
+        ask("bash", &["-c", &registered], directory.path()).contains("-F _clap_complete_sockcap")
+    );
 }
 
 #[test]
@@ -124,7 +139,8 @@ fn zsh_completes() {
     analysed(directory.path());
     let script = script("zsh", directory.path());
     reads("zsh", &["-fn", script.to_str().unwrap()]);
-    // What the line editor has: the words, which of them is written, and a function that shows what is found.
+    // What the line editor has: the words, which of them is written, and a function that shows what
+    // is found.
     let shows = "_describe() { local list one; for list in dirs other; do [[ \" $* \" == *\" $list \"* ]] && \
                  for one in \"${(@P)list}\"; do print -r -- \"${one%%:*}\"; done; done; return 0 }";
     check("zsh", |line| {
@@ -141,7 +157,10 @@ fn zsh_completes() {
         "autoload -Uz compinit; compinit -D -u; source {}; print -r -- $_comps[sockcap]",
         script.display()
     );
-    assert_eq!(ask("zsh", &["-fc", &registered], directory.path()), "_clap_dynamic_completer_sockcap\n");
+    assert_eq!(
+        ask("zsh", &["-fc", &registered], directory.path()),
+        "_clap_dynamic_completer_sockcap\n"
+    );
 }
 
 #[test]
@@ -184,9 +203,13 @@ fn a_directory_without_an_analysis_completes_to_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let words = ["--", "sockcap", "report", "-d", "nowhere", "--pattern", ""];
     let mut command = Command::new(env!("CARGO_BIN_EXE_sockcap"));
-    let asked = command.args(words).env("SOCKCAP_COMPLETE", "bash").env("_CLAP_COMPLETE_INDEX", "5");
+    let asked =
+        command.args(words).env("SOCKCAP_COMPLETE", "bash").env("_CLAP_COMPLETE_INDEX", "5");
     let output = asked.current_dir(directory.path()).output().unwrap();
-    assert!(output.status.success() && output.stdout.is_empty() && output.stderr.is_empty(), "{output:?}");
+    assert!(
+        output.status.success() && output.stdout.is_empty() && output.stderr.is_empty(),
+        "{output:?}"
+    );
 }
 
 /// Debian has no PowerShell: that its script asks sockcap, and what it is answered, must do.
@@ -195,8 +218,9 @@ fn powershell_is_answered() {
     let script = sockcap(&["completions", "powershell"]);
     assert!(script.contains("Register-ArgumentCompleter -Native -CommandName sockcap"), "{script}");
     let mut command = Command::new(env!("CARGO_BIN_EXE_sockcap"));
-    let asked =
-        command.args(["--", "sockcap", "report", "--sort", "p"]).env("SOCKCAP_COMPLETE", "powershell");
+    let asked = command
+        .args(["--", "sockcap", "report", "--sort", "p"])
+        .env("SOCKCAP_COMPLETE", "powershell");
     let output = asked.output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout), "p99\tp99 duration\n");
 }
@@ -206,13 +230,19 @@ fn manual_pages_are_read_without_a_warning() {
     let directory = tempfile::tempdir().unwrap();
     let pages = directory.path().join("made/man1");
     assert_eq!(sockcap(&["man", pages.to_str().unwrap()]), "");
-    let mut names: Vec<String> =
-        fs::read_dir(&pages).unwrap().map(|page| page.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<String> = fs::read_dir(&pages)
+        .unwrap()
+        .map(|page| page.unwrap().file_name().into_string().unwrap())
+        .collect();
     names.sort();
     // A page for every command, also for those below others, and none for what clap adds by itself.
-    for name in
-        ["sockcap.1", "sockcap-report.1", "sockcap-import.1", "sockcap-import-pcap.1", "sockcap-keys-new.1"]
-    {
+    for name in [
+        "sockcap.1",
+        "sockcap-report.1",
+        "sockcap-import.1",
+        "sockcap-import-pcap.1",
+        "sockcap-keys-new.1",
+    ] {
         assert!(names.iter().any(|there| there == name), "{name} in {names:?}");
     }
     assert!(!names.iter().any(|name| name.contains("help")), "{names:?}");
@@ -233,9 +263,13 @@ fn a_manual_page_has_what_help_has() {
     sockcap(&["man", directory.path().to_str().unwrap()]);
     let page = directory.path().join("sockcap-report.1");
     let shown = reads("man", &["-l", page.to_str().unwrap()]);
-    for words in
-        ["--sort <KEY>", "[default: total]", "EXAMPLES", "sockcap report --sort p99 --limit 5", "Sort keys:"]
-    {
+    for words in [
+        "--sort <KEY>",
+        "[default: total]",
+        "EXAMPLES",
+        "sockcap report --sort p99 --limit 5",
+        "Sort keys:",
+    ] {
         assert!(shown.contains(words), "{words}: {shown}");
     }
     // A line of its own for each line of an example.
@@ -244,7 +278,10 @@ fn a_manual_page_has_what_help_has() {
 
 #[test]
 fn a_directory_that_cannot_be_made_is_told() {
-    let output = Command::new(env!("CARGO_BIN_EXE_sockcap")).args(["man", "/proc/no/such"]).output().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_sockcap"))
+        .args(["man", "/proc/no/such"])
+        .output()
+        .unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("/proc/no/such"), "{output:?}");
 }

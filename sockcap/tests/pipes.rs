@@ -1,5 +1,6 @@
-//! Output that nobody reads any more, as of `sockcap export messages | head`: whoever closed it has read enough, so the
-//! command ends quietly and as if all had been written. Every pipe here is closed before the command begins.
+//! Output that nobody reads any more, as of `sockcap export messages | head`: whoever closed it has
+//! read enough, so the command ends quietly and as if all had been written. Every pipe here is
+//! closed before the command begins.
 
 #![expect(clippy::unwrap_used, reason = "helpers of the tests fail them by panicking")]
 
@@ -9,7 +10,8 @@ use std::io::pipe;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// Runs sockcap with standard output, and with `both` also standard error, into pipes that nobody reads.
+/// Runs sockcap with standard output, and with `both` also standard error, into pipes that nobody
+/// reads.
 fn run(arguments: &[&str], directory: &Path, both: bool) -> Output {
     let closed = || Stdio::from(pipe().unwrap().1);
     Command::new(env!("CARGO_BIN_EXE_sockcap"))
@@ -33,7 +35,8 @@ fn strace() -> String {
     for call in 1..5000 {
         for (name, after) in [("write", 0), ("read", 500)] {
             let time = format!("170000{call:04}.{after:06}");
-            writeln!(lines, "10 {time} {name}({socket}, \"12345678\"..., 8) = 8 <0.000010>").unwrap();
+            writeln!(lines, "10 {time} {name}({socket}, \"12345678\"..., 8) = 8 <0.000010>")
+                .unwrap();
         }
     }
     lines
@@ -51,12 +54,20 @@ fn output_that_nobody_reads_is_no_error() {
         let output = run(arguments, path, true);
         assert_eq!(output.status.code(), Some(0), "{arguments:?}: {output:?}");
     }
-    let log = fs::read_dir(path.join("sockcap.data/hosts/one")).unwrap().next().unwrap().unwrap().path();
-    let mut commands: Vec<Vec<&str>> =
-        vec![vec!["dump", log.to_str().unwrap()], vec!["info"], vec!["report"], vec!["report", "--json"]];
-    for more in
-        [&["--hosts"][..], &["--hops", "--json"], &["--min-confidence", "0.1"], &["--from", "1", "--json"]]
-    {
+    let log =
+        fs::read_dir(path.join("sockcap.data/hosts/one")).unwrap().next().unwrap().unwrap().path();
+    let mut commands: Vec<Vec<&str>> = vec![
+        vec!["dump", log.to_str().unwrap()],
+        vec!["info"],
+        vec!["report"],
+        vec!["report", "--json"],
+    ];
+    for more in [
+        &["--hosts"][..],
+        &["--hops", "--json"],
+        &["--min-confidence", "0.1"],
+        &["--from", "1", "--json"],
+    ] {
         commands.push([&["report"], more].concat());
     }
     for table in ["messages", "nodes", "links", "paths", "patterns"] {
@@ -68,14 +79,20 @@ fn output_that_nobody_reads_is_no_error() {
     for format in ["otlp", "perfetto", "chrome", "folded", "dot", "mermaid"] {
         commands.push(vec!["export", format]);
     }
-    for more in [&["info", "--json"][..], &["info", "--processes"], &["man"], &["completions", "fish"]] {
+    for more in
+        [&["info", "--json"][..], &["info", "--processes"], &["man"], &["completions", "fish"]]
+    {
         commands.push(more.to_vec());
     }
-    for more in [&["--help"][..], &["help"], &["help", "report"], &["report", "--help"], &["--version"]] {
+    for more in
+        [&["--help"][..], &["help"], &["help", "report"], &["report", "--help"], &["--version"]]
+    {
         commands.push(more.to_vec());
     }
     fs::write(path.join("truth.csv"), "child,parent\n0,\n").unwrap();
-    for more in [&["score", "--truth", "truth.csv"][..], &["score", "--truth", "truth.csv", "--json"]] {
+    for more in
+        [&["score", "--truth", "truth.csv"][..], &["score", "--truth", "truth.csv", "--json"]]
+    {
         commands.push(more.to_vec());
     }
     for arguments in commands {

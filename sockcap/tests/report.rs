@@ -1,5 +1,5 @@
-//! `sockcap report` as a user asks it for a part of the paths, for delays by node and by hop, and for what suits a pager; on one
-//! trace that `sockcap synth` makes, of which every delay is known.
+//! `sockcap report` as a user asks it for a part of the paths, for delays by node and by hop, and
+//! for what suits a pager; on one trace that `sockcap synth` makes, of which every delay is known.
 
 #![expect(clippy::unwrap_used, reason = "helpers of the tests fail them by panicking")]
 
@@ -7,9 +7,9 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// Each half second a client asks the web server, which takes 50 ms, asks the database, and takes 10 ms to answer; the database
-/// takes 20 ms. Another client, a quarter of a second later, asks for what the web server has at hand: 5 ms. The network takes
-/// 1 ms.
+/// Each half second a client asks the web server, which takes 50 ms, asks the database, and takes
+/// 10 ms to answer; the database takes 20 ms. Another client, a quarter of a second later, asks for
+/// what the web server has at hand: 5 ms. The network takes 1 ms.
 const CONFIG: &str = r#"
 network = "1ms"
 
@@ -92,10 +92,14 @@ fn two_halves_of_the_trace_are_the_whole_and_each_says_that_it_is_a_part() {
     let whole = report(&["--json"], path);
     assert_eq!(numbers(&whole, "pattern_count"), [2.0]);
     assert!(whole.contains("\"filter\": null"), "{whole}");
-    // Requests begin each half second and, from a quarter of a second on, each second: five in this part.
+    // Requests begin each half second and, from a quarter of a second on, each second: five in this
+    // part.
     let middle = ["--from", "2", "--to", "3.5s"];
     let text = report(&middle, path);
-    assert_eq!(line(&text, "only:"), ["only:", "from 2s", "to 3.5s", "of 30 instances in 2 patterns"]);
+    assert_eq!(
+        line(&text, "only:"),
+        ["only:", "from 2s", "to 3.5s", "of 30 instances in 2 patterns"]
+    );
     assert!(text.contains("\n2 path patterns  5 instances  5.0 expected"), "{text}");
     assert!(text.ends_with("all paths: sockcap report\n"), "{text}");
     let exported = run_with(&[], &["export", "messages"], path).stdout;
@@ -107,8 +111,8 @@ fn two_halves_of_the_trace_are_the_whole_and_each_says_that_it_is_a_part() {
     let by_day = report(&["--from", &moment(2_000_000_000), "--to", &moment(3_500_000_000)], path);
     assert_eq!(by_day, text);
     for border in ["0", "1", "2.5", "3.418s", "9999"] {
-        let halves =
-            [["--to", border, "--json"], ["--from", border, "--json"]].map(|half| report(&half, path));
+        let halves = [["--to", border, "--json"], ["--from", border, "--json"]]
+            .map(|half| report(&half, path));
         for name in ["total_time", "count", "expected"] {
             let parts: f64 = halves.iter().map(|half| sum(half, name)).sum();
             assert!(close(parts, sum(&whole, name)), "{name} at {border}");
@@ -121,7 +125,8 @@ fn two_halves_of_the_trace_are_the_whole_and_each_says_that_it_is_a_part() {
 fn patterns_are_chosen_by_node_number_and_confidence() {
     let directory = traced();
     let path = directory.path();
-    let counts = |arguments: &[&str]| numbers(&report(&[arguments, &["--json"]].concat(), path), "count");
+    let counts =
+        |arguments: &[&str]| numbers(&report(&[arguments, &["--json"]].concat(), path), "count");
     assert_eq!(counts(&[]), [20.0, 10.0]);
     assert_eq!(counts(&["--through", "db"]), [20.0]);
     assert_eq!(counts(&["--through", "we"]), [20.0, 10.0], "a part of the name will do");
@@ -131,7 +136,10 @@ fn patterns_are_chosen_by_node_number_and_confidence() {
     assert_eq!(counts(&["--pattern", "1", "--through", "db"]), []);
     assert_eq!(counts(&["--min-confidence", "0"]), [20.0, 10.0]);
     let text = report(&["--min-confidence", "0.5", "--pattern", "1", "--from", "9000"], path);
-    assert!(text.contains("only:  pattern #1  from 9000s  confidence at least 0.5  of 30"), "{text}");
+    assert!(
+        text.contains("only:  pattern #1  from 9000s  confidence at least 0.5  of 30"),
+        "{text}"
+    );
     assert!(text.contains("No path is left of what was asked for."), "{text}");
     // No page was asked for yet, and a part makes none.
     let data = path.join("sockcap.data");
@@ -142,7 +150,9 @@ fn patterns_are_chosen_by_node_number_and_confidence() {
     report(&[], path);
     assert!(data.join("report.html").exists());
     report(&["--node", "process"], path);
-    assert!(fs::read_to_string(data.join("analysis.json")).unwrap().contains(r#""grain": "process""#));
+    assert!(
+        fs::read_to_string(data.join("analysis.json")).unwrap().contains(r#""grain": "process""#)
+    );
 }
 
 #[test]
@@ -167,7 +177,10 @@ fn nodes_and_hops_have_the_delays_that_were_put_in() {
     let json = report(&["--hops", "--json", "--limit", "1"], path);
     assert_eq!(numbers(&json, "p99"), [1e6; 4], "JSON has all rows");
     let slowest = report(&["--hosts", "--sort", "mean", "--from", "0.3", "--to", "1"], path);
-    assert!(slowest.contains("ranked by mean duration\nonly:  from 0.3s  to 1s  of 30"), "{slowest}");
+    assert!(
+        slowest.contains("ranked by mean duration\nonly:  from 0.3s  to 1s  of 30"),
+        "{slowest}"
+    );
     assert!(slowest.find("\nweb  ") < slowest.find("\ndb  "), "{slowest}");
 }
 
@@ -190,7 +203,11 @@ fn wrong_values_are_refused_with_the_flag() {
     ] {
         let output = run_with(&[], &[&["report"], arguments].concat(), directory.path());
         let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{arguments:?}: {said}");
+        assert_eq!(
+            (output.status.code(), output.stdout.len()),
+            (Some(2), 0),
+            "{arguments:?}: {said}"
+        );
         assert!(words.iter().all(|word| said.contains(word)), "{arguments:?}: {said}");
     }
 }
@@ -206,18 +223,28 @@ fn a_pager_gets_colours_when_asked_and_the_width_that_it_says() {
         let plain = shown(&[], table);
         assert!(!plain.contains('\u{1b}'));
         assert_eq!(shown(&[], &[table, &["--color", "never"]].concat()), plain);
-        // What `less -R` takes: colours and nothing that moves the cursor, each ended in its own line.
+        // What `less -R` takes: colours and nothing that moves the cursor, each ended in its own
+        // line.
         let coloured = shown(&[], &[table, &["--color", "always"]].concat());
         assert!(coloured.contains("\u{1b}[1m"));
         for line in coloured.lines() {
-            let codes: Vec<&str> =
-                line.split('\u{1b}').skip(1).map(|rest| rest.split_inclusive('m').next().unwrap()).collect();
-            assert!(codes.iter().all(|code| code.starts_with('[') && code.ends_with('m')), "{line:?}");
+            let codes: Vec<&str> = line
+                .split('\u{1b}')
+                .skip(1)
+                .map(|rest| rest.split_inclusive('m').next().unwrap())
+                .collect();
+            assert!(
+                codes.iter().all(|code| code.starts_with('[') && code.ends_with('m')),
+                "{line:?}"
+            );
             assert!(codes.last().is_none_or(|code| *code == "[0m"), "{line:?}");
         }
         let narrow = shown(&[("COLUMNS", "60")], table);
         let longest = |text: &str| {
-            text.lines().filter(|line| !line.contains("report")).map(|line| line.chars().count()).max()
+            text.lines()
+                .filter(|line| !line.contains("report"))
+                .map(|line| line.chars().count())
+                .max()
         };
         assert!(longest(&narrow) <= Some(60) && longest(&plain) > Some(60), "{narrow}");
         assert_eq!(shown(&[("COLUMNS", "wide")], table), plain);

@@ -1,8 +1,10 @@
-//! The functions of libc that move bytes out of sight: what a [`CALL`](crate::layout::kind::CALL) record is about.
+//! The functions of libc that move bytes out of sight: what a [`CALL`](crate::layout::kind::CALL)
+//! record is about.
 //!
-//! Libc's resolver and its buffered files call the kernel from within, past every function that a preloaded
-//! library can stand in for. Of these calls the log has which one it was, when, how long it took and its result;
-//! never an argument, since names of hosts and lines of a system log are payload.
+//! Libc's resolver and its buffered files call the kernel from within, past every function that a
+//! preloaded library can stand in for. Of these calls the log has which one it was, when, how long
+//! it took and its result; never an argument, since names of hosts and lines of a system log are
+//! payload.
 
 macro_rules! apis {
     ($($name:ident = $number:literal, $text:literal;)*) => {

@@ -1,11 +1,13 @@
-//! One chunk as it is read: its records with their whole times and peers, which some have only from those before them.
+//! One chunk as it is read: its records with their whole times and peers, which some have only from
+//! those before them.
 
 use std::mem::offset_of;
 
 use crate::damage::Damage;
 use crate::decode::{self, Entry, Record, Step, Time};
 use crate::layout::{
-    Anchor, CHUNK_HEADER_WORDS, CHUNK_MAGIC, CHUNK_WORDS, CONTINUED_TID, ChunkHeader, SHORT_TICKS_BITS, kind,
+    Anchor, CHUNK_HEADER_WORDS, CHUNK_MAGIC, CHUNK_WORDS, CONTINUED_TID, ChunkHeader,
+    SHORT_TICKS_BITS, kind,
 };
 use crate::peers::Peers;
 
@@ -31,8 +33,9 @@ impl Chunk {
         if *words.first()? != CHUNK_MAGIC {
             return None;
         }
-        let long =
-            |at: usize| Some(u64::from(*words.get(at / 4)?) | u64::from(*words.get(at / 4 + 1)?) << 32);
+        let long = |at: usize| {
+            Some(u64::from(*words.get(at / 4)?) | u64::from(*words.get(at / 4 + 1)?) << 32)
+        };
         let at = offset_of!(ChunkHeader, anchor);
         let anchor = Anchor {
             ticks: long(at + offset_of!(Anchor, ticks))?,
@@ -43,7 +46,8 @@ impl Chunk {
         Some(Chunk { offset, tid, anchor, words })
     }
 
-    /// Calls `entry` with every whole record in the order written, and returns the damage met on the way.
+    /// Calls `entry` with every whole record in the order written, and returns the damage met on
+    /// the way.
     pub fn for_each(&self, mut entry: impl FnMut(Entry)) -> Vec<Damage> {
         let mut damage: Vec<Damage> = Vec::new();
         let mut anchor = self.anchor.ticks;

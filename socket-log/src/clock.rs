@@ -1,8 +1,9 @@
 //! From a log's ticks to wall-clock time.
 //!
-//! The writer leaves anchors: moments read on the tick clock, on `CLOCK_MONOTONIC` and on `CLOCK_REALTIME`.
-//! Between two anchors ticks and monotonic time run in proportion; the wall clock runs with the monotonic one and
-//! jumps only when it is set, so it is the monotonic time plus the difference at the latest anchor before.
+//! The writer leaves anchors: moments read on the tick clock, on `CLOCK_MONOTONIC` and on
+//! `CLOCK_REALTIME`. Between two anchors ticks and monotonic time run in proportion; the wall clock
+//! runs with the monotonic one and jumps only when it is set, so it is the monotonic time plus the
+//! difference at the latest anchor before.
 
 use crate::layout::Anchor;
 
@@ -32,21 +33,23 @@ fn ahead(anchor: &Anchor) -> i64 {
 }
 
 impl Clock {
-    /// A clock from the anchors of a log, in any order. `ticks_are_monotonic` says that a tick is a nanosecond of
-    /// `CLOCK_MONOTONIC`, so that nothing need be interpolated.
+    /// A clock from the anchors of a log, in any order. `ticks_are_monotonic` says that a tick is a
+    /// nanosecond of `CLOCK_MONOTONIC`, so that nothing need be interpolated.
     pub fn new(mut anchors: Vec<Anchor>, ticks_are_monotonic: bool) -> Clock {
         anchors.sort_by_key(|anchor| anchor.ticks);
         anchors.dedup_by_key(|anchor| anchor.ticks);
         Clock { anchors, ticks_are_monotonic }
     }
 
-    /// The wall-clock time of `ticks`, in nanoseconds since the Unix epoch. Before the first anchor and after the
-    /// last the nearest rate is carried on. Without any anchor the ticks themselves are returned.
+    /// The wall-clock time of `ticks`, in nanoseconds since the Unix epoch. Before the first anchor
+    /// and after the last the nearest rate is carried on. Without any anchor the ticks themselves
+    /// are returned.
     pub fn realtime(&self, ticks: u64) -> i64 {
         let after = self.anchors.partition_point(|anchor| anchor.ticks <= ticks);
         let Some(anchor) = self.anchors.get(after.saturating_sub(1)) else { return ticks as i64 };
         let elapsed = i128::from(ticks) - i128::from(anchor.ticks);
-        let nanoseconds = if self.ticks_are_monotonic { elapsed } else { self.scale(after, elapsed) };
+        let nanoseconds =
+            if self.ticks_are_monotonic { elapsed } else { self.scale(after, elapsed) };
         anchor.realtime.saturating_add(nanoseconds.clamp(i64::MIN.into(), i64::MAX.into()) as i64)
     }
 
@@ -55,8 +58,9 @@ impl Clock {
         Some((self.anchors.first()?.realtime, self.anchors.last()?.realtime))
     }
 
-    /// When the wall clock was set, in order of time. That is where it no longer runs with the monotonic clock. An
-    /// anchor whose clocks were not read at one moment is not mistaken for that, as the next is as those before.
+    /// When the wall clock was set, in order of time. That is where it no longer runs with the
+    /// monotonic clock. An anchor whose clocks were not read at one moment is not mistaken for
+    /// that, as the next is as those before.
     pub fn settings(&self) -> Vec<Setting> {
         const LEAST: u64 = 1_000_000;
         let mut settings = Vec::new();
@@ -76,8 +80,8 @@ impl Clock {
         settings
     }
 
-    /// The same clock, as if the wall clock had never been set: what it shows goes on as before each of `settings`,
-    /// which are this clock's.
+    /// The same clock, as if the wall clock had never been set: what it shows goes on as before
+    /// each of `settings`, which are this clock's.
     #[must_use]
     pub fn never_set(mut self, settings: &[Setting]) -> Clock {
         for anchor in &mut self.anchors {
@@ -90,10 +94,13 @@ impl Clock {
 
     /// Makes the wall clock show so many nanoseconds more.
     pub fn shift(&mut self, by: i64) {
-        self.anchors.iter_mut().for_each(|anchor| anchor.realtime = anchor.realtime.wrapping_add(by));
+        self.anchors
+            .iter_mut()
+            .for_each(|anchor| anchor.realtime = anchor.realtime.wrapping_add(by));
     }
 
-    /// What the monotonic clock showed when the log began, and by how much the wall clock was ahead of it.
+    /// What the monotonic clock showed when the log began, and by how much the wall clock was ahead
+    /// of it.
     pub fn begin(&self) -> Option<(i64, i64)> {
         self.anchors.first().map(|anchor| (anchor.monotonic, ahead(anchor)))
     }
@@ -109,19 +116,22 @@ impl Clock {
             (Some(first), Some(last)) if !self.ticks_are_monotonic && last.ticks > first.ticks => {
                 let (nanoseconds, span) =
                     (last.monotonic.abs_diff(first.monotonic), last.ticks - first.ticks);
-                (u128::from(ticks) * u128::from(nanoseconds) / u128::from(span)).min(u64::MAX.into()) as u64
+                (u128::from(ticks) * u128::from(nanoseconds) / u128::from(span))
+                    .min(u64::MAX.into()) as u64
             }
             _ => ticks,
         }
     }
 
-    /// `elapsed` ticks from the anchor before index `after` (or from the first) in nanoseconds: at the rate between
-    /// that anchor and the next, or where there is none, at a rate measured over at least as long a time as it is
-    /// carried on, because that of two anchors close together is no better than the reading of them.
+    /// `elapsed` ticks from the anchor before index `after` (or from the first) in nanoseconds: at
+    /// the rate between that anchor and the next, or where there is none, at a rate measured over
+    /// at least as long a time as it is carried on, because that of two anchors close together is
+    /// no better than the reading of them.
     fn scale(&self, after: usize, elapsed: i128) -> i128 {
         let [.., last] = self.anchors.as_slice() else { return elapsed };
         let (a, b) = if after == 0 {
-            let reach = last.ticks.min(self.anchors[0].ticks.saturating_add(elapsed.unsigned_abs() as u64));
+            let reach =
+                last.ticks.min(self.anchors[0].ticks.saturating_add(elapsed.unsigned_abs() as u64));
             let far = self.anchors.partition_point(|anchor| anchor.ticks < reach);
             (&self.anchors[0], &self.anchors[far])
         } else if after == self.anchors.len() {
@@ -139,7 +149,8 @@ impl Clock {
     }
 }
 
-/// Converts times of a [`Clock`], with the stretch between two anchors that the last one lay in at hand.
+/// Converts times of a [`Clock`], with the stretch between two anchors that the last one lay in at
+/// hand.
 #[derive(Clone, Debug)]
 pub struct Cursor<'clock> {
     clock: &'clock Clock,
@@ -161,7 +172,9 @@ impl Cursor<'_> {
     #[inline]
     pub fn realtime(&mut self, ticks: u64) -> i64 {
         match &self.stretch {
-            Some(stretch) if stretch.first <= ticks && ticks < stretch.end => stretch.realtime(ticks),
+            Some(stretch) if stretch.first <= ticks && ticks < stretch.end => {
+                stretch.realtime(ticks)
+            }
             _ => self.find(ticks),
         }
     }
@@ -169,8 +182,10 @@ impl Cursor<'_> {
     fn find(&mut self, ticks: u64) -> i64 {
         let anchors = &self.clock.anchors;
         let after = anchors.partition_point(|anchor| anchor.ticks <= ticks);
-        let around = after.checked_sub(1).and_then(|before| anchors.get(before)).zip(anchors.get(after));
-        self.stretch = around.and_then(|(a, b)| Stretch::between(a, b, self.clock.ticks_are_monotonic));
+        let around =
+            after.checked_sub(1).and_then(|before| anchors.get(before)).zip(anchors.get(after));
+        self.stretch =
+            around.and_then(|(a, b)| Stretch::between(a, b, self.clock.ticks_are_monotonic));
         self.clock.realtime(ticks)
     }
 }
@@ -184,7 +199,8 @@ impl Stretch {
         } else {
             u64::try_from(b.monotonic.checked_sub(a.monotonic)?).ok()?
         };
-        let small = ticks < 1 << 32 && nanoseconds < 1 << 31 && a.realtime.checked_add(1 << 32).is_some();
+        let small =
+            ticks < 1 << 32 && nanoseconds < 1 << 31 && a.realtime.checked_add(1 << 32).is_some();
         small.then_some(Stretch {
             first: a.ticks,
             end: b.ticks,
@@ -233,7 +249,8 @@ mod tests {
 
     #[test]
     fn two_anchors_close_together_are_not_carried_on() {
-        // A tick is half a nanosecond. The last two anchors are 10 ns apart and one was read 5 ns late.
+        // A tick is half a nanosecond. The last two anchors are 10 ns apart and one was read 5 ns
+        // late.
         let anchors = vec![
             anchor(0, 0, 1_000_000),
             anchor(2_000_000, 1_000_000, 2_000_000),
@@ -246,14 +263,18 @@ mod tests {
 
     #[test]
     fn before_the_first_anchor_the_rate_goes_back() {
-        let anchors =
-            vec![anchor(1_000, 500, 9_500), anchor(1_002, 502, 9_502), anchor(3_000, 1_500, 10_500)];
+        let anchors = vec![
+            anchor(1_000, 500, 9_500),
+            anchor(1_002, 502, 9_502),
+            anchor(3_000, 1_500, 10_500),
+        ];
         assert_eq!(Clock::new(anchors, false).realtime(200), 9_100);
     }
 
     #[test]
     fn a_step_between_anchors_of_cycles_moves_no_earlier_record() {
-        let anchors = vec![anchor(0, 0, 1_000), anchor(3_000, 1_000, 90_000), anchor(6_000, 2_000, 91_000)];
+        let anchors =
+            vec![anchor(0, 0, 1_000), anchor(3_000, 1_000, 90_000), anchor(6_000, 2_000, 91_000)];
         let clock = Clock::new(anchors, false);
         assert_eq!(clock.realtime(2_997), 1_999);
         assert_eq!(clock.realtime(3_000), 90_000);
@@ -262,15 +283,24 @@ mod tests {
 
     #[test]
     fn settings_of_the_clock_are_found_and_late_readings_are_none() {
-        let read =
-            [(0, 0), (10, 0), (20, 3_000_000), (30, 0), (40, 0), (50, -5_000_000_000), (60, -5_000_000_000)];
+        let read = [
+            (0, 0),
+            (10, 0),
+            (20, 3_000_000),
+            (30, 0),
+            (40, 0),
+            (50, -5_000_000_000),
+            (60, -5_000_000_000),
+        ];
         let anchors = read.map(|(at, off)| anchor(at, at as i64, 1_000_000 + at as i64 + off));
         let clock = Clock::new(anchors.to_vec(), true);
-        let setting = Setting { since: 40, monotonic: 50, shown: 1_000_050, offset: -5_000_000_000 };
+        let setting =
+            Setting { since: 40, monotonic: 50, shown: 1_000_050, offset: -5_000_000_000 };
         assert_eq!(clock.settings(), [setting]);
         assert_eq!(clock.span(), Some((1_000_000, 1_000_060 - 5_000_000_000)));
         assert_eq!((Clock::default().settings(), Clock::default().span()), (vec![], None));
-        // As if it had never been set: 50 ns in, it shows 50 ns more, also with the one that was read late.
+        // As if it had never been set: 50 ns in, it shows 50 ns more, also with the one that was
+        // read late.
         let mut steady = clock.never_set(&[setting]);
         assert_eq!(
             [0, 20, 40, 50, 65].map(|ticks| steady.realtime(ticks)),
@@ -287,7 +317,11 @@ mod tests {
             Clock::default(),
             Clock::new(vec![anchor(100, 100, 5_000), anchor(300, 300, 90_300)], true),
             Clock::new(
-                vec![anchor(0, 0, 1_000), anchor(3_000, 1_007, 90_000), anchor(6_000, 2_000, 91_000)],
+                vec![
+                    anchor(0, 0, 1_000),
+                    anchor(3_000, 1_007, 90_000),
+                    anchor(6_000, 2_000, 91_000),
+                ],
                 false,
             ),
             Clock::new(

@@ -1,5 +1,6 @@
-//! Property tests: what a reader makes of logs that are whole, cut off, overwritten, shifted or half written. It
-//! never panics, it returns every record that is whole where it should be, and it says where something is wrong.
+//! Property tests: what a reader makes of logs that are whole, cut off, overwritten, shifted or
+//! half written. It never panics, it returns every record that is whole where it should be, and it
+//! says where something is wrong.
 
 mod written;
 
@@ -70,7 +71,9 @@ fn without_anchors(
     keep: impl Fn(usize, usize) -> bool,
 ) -> Vec<Entry> {
     let kept = places.iter().filter(|(place, _)| keep(place.start, place.end));
-    kept.map(|(_, entry)| entry.clone()).filter(|entry| !matches!(entry.record, Record::Anchor(_))).collect()
+    kept.map(|(_, entry)| entry.clone())
+        .filter(|entry| !matches!(entry.record, Record::Anchor(_)))
+        .collect()
 }
 
 /// The chunk that the byte at `offset` is in.
@@ -105,7 +108,8 @@ proptest! {
         let wanted = without_anchors(&places(&bytes), |_, end| end <= cut);
         let (entries, damage) = read(&bytes[..cut]);
         prop_assert!(holds(&entries, &wanted), "{} of {} records", entries.len(), wanted.len());
-        // The last record may be cut at a place where the rest of it cannot be missed (a name's padding).
+        // The last record may be cut at a place where the rest of it cannot be missed (a name's
+        // padding).
         prop_assert!(entries.len() <= wanted.len() + 1);
         let inside_a_chunk = !(cut - HEADER_BYTES).is_multiple_of(CHUNK_BYTES);
         let rest_is_empty = bytes[cut - (cut - HEADER_BYTES) % CHUNK_BYTES..cut].iter().all(|byte| *byte == 0);
@@ -188,8 +192,8 @@ proptest! {
         }
     }
 
-    /// A thread that is killed within a record leaves zeros or a reserved place, and another thread or a signal
-    /// handler goes on behind it.
+    /// A thread that is killed within a record leaves zeros or a reserved place, and another thread
+    /// or a signal handler goes on behind it.
     #[test]
     fn a_record_begun_and_not_finished_hides_none_behind_it(
         records in records(),

@@ -4,7 +4,8 @@ use crate::api::Api;
 use crate::damage::Fault;
 use crate::duration;
 use crate::encode::{
-    Call, Direction, Flow, Origin, ProcessEvent, Role, TOOK, TOOK_SHIFT, UNDER_WAY, WaitCall, datagram_flag,
+    Call, Direction, Flow, Origin, ProcessEvent, Role, TOOK, TOOK_SHIFT, UNDER_WAY, WaitCall,
+    datagram_flag,
 };
 use crate::layout::{Anchor, SHORT_DATAGRAM_WORDS, SHORT_WORDS, TRANSFER_WORDS, kind};
 use crate::sockaddr::SocketName;
@@ -141,7 +142,8 @@ pub enum Record {
         /// In nanoseconds.
         nanoseconds: u64,
     },
-    /// What a stream began with, in one direction. A later one of the same flow and direction replaces it.
+    /// What a stream began with, in one direction. A later one of the same flow and direction
+    /// replaces it.
     Fingerprint {
         /// The flow.
         flow: u32,
@@ -158,8 +160,8 @@ pub enum Record {
         flow: u32,
         /// Which way.
         direction: Direction,
-        /// How many bytes had gone that way before it; [`NO_POSITION`](crate::layout::NO_POSITION) where that is
-        /// not known.
+        /// How many bytes had gone that way before it; [`NO_POSITION`](crate::layout::NO_POSITION)
+        /// where that is not known.
         before: u64,
     },
     /// A call of libc's that moves bytes out of sight.
@@ -223,7 +225,11 @@ pub(crate) fn step(words: &[u32]) -> Step {
                 words: SHORT_WORDS,
                 time: Time::Short(rest >> 10),
                 record: Record::Transfer {
-                    direction: if tag == kind::SEND_SHORT { Direction::Send } else { Direction::Receive },
+                    direction: if tag == kind::SEND_SHORT {
+                        Direction::Send
+                    } else {
+                        Direction::Receive
+                    },
                     flow: first >> 8 & 0xfff,
                     bytes: u64::from(first >> 20),
                     duration: duration::unpack(rest),
@@ -284,7 +290,11 @@ fn fields(tag: u8, aux: u16, words: &[u32]) -> Result<(Time, Record), Fault> {
         kind::SEND_LONG | kind::RECEIVE_LONG => (
             Time::Whole(u64::from(word(1)?) | u64::from(word(3)?) << 32),
             Record::Transfer {
-                direction: if tag == kind::SEND_LONG { Direction::Send } else { Direction::Receive },
+                direction: if tag == kind::SEND_LONG {
+                    Direction::Send
+                } else {
+                    Direction::Receive
+                },
                 flow,
                 bytes: long(4)?,
                 duration: long(6)?,
@@ -295,7 +305,11 @@ fn fields(tag: u8, aux: u16, words: &[u32]) -> Result<(Time, Record), Fault> {
             (
                 Time::Whole(u64::from(word(1)?) | u64::from(word(3)?) << 32),
                 Record::Datagram {
-                    direction: if tag == kind::SEND_DATAGRAM { Direction::Send } else { Direction::Receive },
+                    direction: if tag == kind::SEND_DATAGRAM {
+                        Direction::Send
+                    } else {
+                        Direction::Receive
+                    },
                     flow,
                     bytes: u64::from(word(4)?),
                     checksum: word(5)?,
@@ -351,7 +365,9 @@ fn fields(tag: u8, aux: u16, words: &[u32]) -> Result<(Time, Record), Fault> {
             (low, Record::Failure { flow, direction, errno: aux })
         }
         kind::PAIR => (low, Record::Pair { first: flow, second: word(3)? }),
-        kind::DUPLICATE => (low, Record::Duplicate { flow, old: word(3)? as i32, new: word(4)? as i32 }),
+        kind::DUPLICATE => {
+            (low, Record::Duplicate { flow, old: word(3)? as i32, new: word(4)? as i32 })
+        }
         kind::PROCESS => (
             low,
             Record::Process {

@@ -1,9 +1,9 @@
 //! Durations in ten bits: a tiny floating-point number for the common record.
 //!
-//! A call's duration is a secondary fact that matters by its order of magnitude, so the common record gives it
-//! ten bits: five of exponent, five of mantissa. Below 64 ticks it is exact; above, its relative error is at most
-//! 1/32 (it is rounded down to one of 32 steps per power of two). What does not fit is written in the
-//! long form of the record, exactly.
+//! A call's duration is a secondary fact that matters by its order of magnitude, so the common
+//! record gives it ten bits: five of exponent, five of mantissa. Below 64 ticks it is exact; above,
+//! its relative error is at most 1/32 (it is rounded down to one of 32 steps per power of two).
+//! What does not fit is written in the long form of the record, exactly.
 
 /// The largest duration, in ticks, that [`pack`] can hold (about 68 s for ticks of one nanosecond).
 pub(crate) const LARGEST: u64 = (63 << 30) + ((1 << 30) - 1);

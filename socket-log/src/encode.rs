@@ -1,8 +1,9 @@
 //! Records as words: what the writer calls, without allocation and without the standard library.
 //!
-//! The first word of every record holds its kind in the low eight bits. The common records (one transfer on a
-//! stream) are two or three words and keep other things in the rest of the first; every other record keeps its
-//! length in words there, so that a reader can step over kinds it does not know.
+//! The first word of every record holds its kind in the low eight bits. The common records (one
+//! transfer on a stream) are two or three words and keep other things in the rest of the first;
+//! every other record keeps its length in words there, so that a reader can step over kinds it does
+//! not know.
 
 mod flows;
 mod numbered;

@@ -1,5 +1,5 @@
-//! The reader on any bytes: what fuzzing and property tests run. It panics where the reader breaks its word, which is to
-//! return what is whole and to say where the rest is.
+//! The reader on any bytes: what fuzzing and property tests run. It panics where the reader breaks
+//! its word, which is to return what is whole and to say where the rest is.
 
 use std::path::Path;
 
@@ -15,8 +15,13 @@ pub fn log(bytes: &[u8]) {
     let mut records = 0u64;
     let damage = log.for_each(|entry| {
         records += 1;
-        assert_eq!(cursor.realtime(entry.ticks), clock.realtime(entry.ticks), "a cursor is the clock");
-        if let Record::Transfer { duration, .. } | Record::Datagram { duration, .. } = entry.record {
+        assert_eq!(
+            cursor.realtime(entry.ticks),
+            clock.realtime(entry.ticks),
+            "a cursor is the clock"
+        );
+        if let Record::Transfer { duration, .. } | Record::Datagram { duration, .. } = entry.record
+        {
             let _ = clock.nanoseconds(duration);
         }
     });
@@ -39,7 +44,8 @@ mod tests {
     fn seed() -> Vec<u8> {
         let mut log = LogWriter::new("host", 7, "/bin/x");
         log.set_arguments(&["x", "-v"]);
-        let (one, other) = (inet("10.0.0.1:80".parse().unwrap()), inet("[::1]:53".parse().unwrap()));
+        let (one, other) =
+            (inet("10.0.0.1:80".parse().unwrap()), inet("[::1]:53".parse().unwrap()));
         log.flow(1, 1, TCP, Origin::Socket, 11).endpoints(2, 1, Role::Connect, &one, &other, 0);
         log.flow(3, 2, UDP, Origin::Socket, 12).endpoints(4, 2, Role::Bind, &unix("@name"), &[], 9);
         for step in 0..300u64 {

@@ -1,11 +1,13 @@
-//! The header page as it is read: what a log says of its process, and whether it is a log of this version at all.
+//! The header page as it is read: what a log says of its process, and whether it is a log of this
+//! version at all.
 
 use std::ffi::OsStr;
 use std::mem::offset_of;
 use std::path::Path;
 
 use crate::layout::{
-    ANCESTORS_BYTES, Anchor, CHUNK_BYTES, FileHeader, HEADER_BYTES, KEEPS_NEWEST, MAGIC, VERSION, lost,
+    ANCESTORS_BYTES, Anchor, CHUNK_BYTES, FileHeader, HEADER_BYTES, KEEPS_NEWEST, MAGIC, VERSION,
+    lost,
 };
 
 /// The room that the host's name has.
@@ -44,16 +46,19 @@ pub struct Header {
     pub namespace: u64,
     /// The inode of the namespace in which the process has its id; 0 where it is not known.
     pub pid_namespace: u64,
-    /// The process's control groups when the log began, as `/proc/self/cgroup` has them, cut where they were too
-    /// long for the header; empty where they are not known.
+    /// The process's control groups when the log began, as `/proc/self/cgroup` has them, cut where
+    /// they were too long for the header; empty where they are not known.
     pub cgroup: String,
     /// The processes that it comes from, as far as they were recorded, the nearest last.
     pub ancestors: Vec<Ancestor>,
-    /// How many of the processes of its family used sockets and have no log, as there was no room for one.
+    /// How many of the processes of its family used sockets and have no log, as there was no room
+    /// for one.
     pub without_log: u64,
-    /// The chunks that were handed out: as many as the log can have records in, unless it was damaged.
+    /// The chunks that were handed out: as many as the log can have records in, unless it was
+    /// damaged.
     pub chunks: u32,
-    /// The host that the process ran on: that whose directory the log was opened in, or else what the log says.
+    /// The host that the process ran on: that whose directory the log was opened in, or else what
+    /// the log says.
     pub host: String,
     /// The host that the log says, where that is another.
     pub says: Option<String>,
@@ -80,31 +85,39 @@ impl Ancestor {
         let one = |entry: &str| {
             let mut parts = entry.splitn(3, ':');
             let (pid, start, name) = (parts.next()?, parts.next()?, parts.next()?);
-            Some(Ancestor { pid: pid.parse().ok()?, start: start.parse().ok()?, name: name.to_owned() })
+            Some(Ancestor {
+                pid: pid.parse().ok()?,
+                start: start.parse().ok()?,
+                name: name.to_owned(),
+            })
         };
         field.split(',').filter_map(one).collect()
     }
 }
 
 impl Header {
-    /// Records lost for any cause; the largest number there is where a damaged header says more than that.
+    /// Records lost for any cause; the largest number there is where a damaged header says more
+    /// than that.
     pub fn total_lost(&self) -> u64 {
         self.lost.iter().fold(0, |sum: u64, lost| sum.saturating_add(*lost))
     }
 
-    /// Makes it that of the log at `path`. A log in a host's directory (`hosts/NAME/`) is that host's, whatever its bytes
-    /// say: where a collector gathers, the directory is that of who sent it, and the bytes are only what that one says.
+    /// Makes it that of the log at `path`. A log in a host's directory (`hosts/NAME/`) is that
+    /// host's, whatever its bytes say: where a collector gathers, the directory is that of who sent
+    /// it, and the bytes are only what that one says.
     pub(crate) fn lies_at(&mut self, path: &Path) {
         let directory = path.parent();
         let above = directory.and_then(Path::parent).and_then(Path::file_name);
-        let Some(name) = directory.and_then(Path::file_name).filter(|_| above == Some(OsStr::new("hosts")))
+        let Some(name) =
+            directory.and_then(Path::file_name).filter(|_| above == Some(OsStr::new("hosts")))
         else {
             return;
         };
         let says = std::mem::replace(&mut self.host, name.to_string_lossy().into_owned());
         // A name has no slash as a directory's, and is cut for the header.
         let named = says.replace('/', "_");
-        let is_same = named == self.host || named.len() == HOST_BYTES - 1 && self.host.starts_with(&named);
+        let is_same =
+            named == self.host || named.len() == HOST_BYTES - 1 && self.host.starts_with(&named);
         self.says = Some(says).filter(|says| !says.is_empty() && !is_same);
     }
 }
@@ -119,10 +132,12 @@ pub(crate) enum HeaderProblem {
 
 /// Reads the header at the beginning of a file.
 pub(crate) fn parse_header(page: &[u8]) -> Result<Header, HeaderProblem> {
-    let word =
-        |at: usize| page.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes);
-    let long =
-        |at: usize| page.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes);
+    let word = |at: usize| {
+        page.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes)
+    };
+    let long = |at: usize| {
+        page.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes)
+    };
     match long(offset_of!(FileHeader, magic)) {
         None => return Err(HeaderProblem::NotALog("the file is too short")),
         Some(MAGIC) => {}
@@ -138,9 +153,12 @@ pub(crate) fn parse_header(page: &[u8]) -> Result<Header, HeaderProblem> {
     if page.len() < HEADER_BYTES {
         return Err(short);
     }
-    let sizes = (word(offset_of!(FileHeader, header_bytes)), word(offset_of!(FileHeader, chunk_bytes)));
+    let sizes =
+        (word(offset_of!(FileHeader, header_bytes)), word(offset_of!(FileHeader, chunk_bytes)));
     if sizes != (Some(HEADER_BYTES as u32), Some(CHUNK_BYTES as u32)) {
-        return Err(HeaderProblem::NotALog("its header names sizes that this version does not have"));
+        return Err(HeaderProblem::NotALog(
+            "its header names sizes that this version does not have",
+        ));
     }
     let word = |at| word(at).unwrap_or(0);
     let long = |at| long(at).unwrap_or(0);
@@ -168,7 +186,10 @@ pub(crate) fn parse_header(page: &[u8]) -> Result<Header, HeaderProblem> {
         namespace: long(offset_of!(FileHeader, namespace)),
         pid_namespace: long(offset_of!(FileHeader, pid_namespace)),
         cgroup: first_text(bytes(offset_of!(FileHeader, cgroup), CGROUP_BYTES)),
-        ancestors: Ancestor::parse(&first_text(bytes(offset_of!(FileHeader, ancestors), ANCESTORS_BYTES))),
+        ancestors: Ancestor::parse(&first_text(bytes(
+            offset_of!(FileHeader, ancestors),
+            ANCESTORS_BYTES,
+        ))),
         without_log: long(offset_of!(FileHeader, without_log)),
         chunks: word(offset_of!(FileHeader, chunks)),
         host: first_text(bytes(offset_of!(FileHeader, host), HOST_BYTES)),
@@ -190,7 +211,10 @@ fn texts(bytes: &[u8]) -> Vec<String> {
     if end == 0 {
         return Vec::new();
     }
-    bytes[..end].split(|byte| *byte == 0).map(|text| String::from_utf8_lossy(text).into_owned()).collect()
+    bytes[..end]
+        .split(|byte| *byte == 0)
+        .map(|text| String::from_utf8_lossy(text).into_owned())
+        .collect()
 }
 
 #[cfg(test)]
@@ -263,7 +287,8 @@ mod tests {
         for path in ["1-1.sclog", "other/1-1.sclog", "hosts/1-1.sclog", "hosts/a/b/1-1.sclog"] {
             assert_eq!(header_at("victim", path), is("victim", None), "{path}");
         }
-        // As the library writes them: a slash is none in the directory, and the header has room for 127 bytes.
+        // As the library writes them: a slash is none in the directory, and the header has room for
+        // 127 bytes.
         assert_eq!(header_at("a/b", "hosts/a_b/1-1.sclog"), is("a_b", None));
         let long = "x".repeat(140);
         assert_eq!(header_at(&long[..127], &format!("hosts/{long}/1-1.sclog")), is(&long, None));

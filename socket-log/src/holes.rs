@@ -1,6 +1,7 @@
-//! What of a log's file need not be read, as it was never written: a log is given room before it is used, and those of
-//! programs that confine themselves are mapped far beyond their end. The file system knows the holes of its files
-//! (`SEEK_DATA`); zeros that take room are passed over in large steps.
+//! What of a log's file need not be read, as it was never written: a log is given room before it is
+//! used, and those of programs that confine themselves are mapped far beyond their end. The file
+//! system knows the holes of its files (`SEEK_DATA`); zeros that take room are passed over in large
+//! steps.
 
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
@@ -22,7 +23,8 @@ pub(crate) struct Holes {
 }
 
 impl Holes {
-    /// The first place from `offset` on, in steps of a chunk, where something may be before `end`; `end` if nowhere.
+    /// The first place from `offset` on, in steps of a chunk, where something may be before `end`;
+    /// `end` if nowhere.
     pub(crate) fn pass(&mut self, bytes: &Bytes, offset: u64, end: u64) -> u64 {
         let Bytes::File(file) = bytes else { return offset };
         if self.data.contains(&offset) || offset >= end {
@@ -39,7 +41,8 @@ impl Holes {
         };
         // Whatever is wrong with the end, reading on from the beginning is right.
         let behind = seek(file, SeekFrom::Hole(begin)).unwrap_or(u64::MAX);
-        let offset = offset + (begin.saturating_sub(offset) / CHUNK_BYTES as u64) * CHUNK_BYTES as u64;
+        let offset =
+            offset + (begin.saturating_sub(offset) / CHUNK_BYTES as u64) * CHUNK_BYTES as u64;
         self.data = offset..behind.max(begin + 1);
         offset.min(end)
     }
@@ -76,7 +79,8 @@ mod tests {
         (field("syscr:"), field("rchar:"))
     }
 
-    /// A log of three chunks: the second one begins `apart` bytes behind the first, the third likewise.
+    /// A log of three chunks: the second one begins `apart` bytes behind the first, the third
+    /// likewise.
     fn log(apart: u64) -> (tempfile::NamedTempFile, usize) {
         let mut writer = LogWriter::new("host", 7, "/bin/x");
         for tid in 1..=3 {

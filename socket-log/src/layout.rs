@@ -1,15 +1,16 @@
 //! The file's layout: a header page, then chunks of equal size, each written by one thread.
 //!
-//! The writer maps the file shared, so what it has stored survives the death of its process. Two rules make the
-//! file readable at any moment, however the writer ended:
+//! The writer maps the file shared, so what it has stored survives the death of its process. Two
+//! rules make the file readable at any moment, however the writer ended:
 //!
-//! - Everything unwritten is zero, and a record's first word is never zero. The writer first reserves the words
-//!   of a record by moving its thread's position on, then stores a [`kind::RESERVED`] word that tells their number,
-//!   then fills the rest, and commits by storing the true first word last, with release ordering. A thread that
-//!   dies on the way leaves either zeros or a record of known length, and a signal handler that comes in between
-//!   writes behind it. A chunk and the file are committed by their magic in the same way.
-//! - A chunk belongs to one thread, so records of different threads never wait for each other, and a record
-//!   need not name its thread.
+//! - Everything unwritten is zero, and a record's first word is never zero. The writer first
+//!   reserves the words of a record by moving its thread's position on, then stores a
+//!   [`kind::RESERVED`] word that tells their number, then fills the rest, and commits by storing
+//!   the true first word last, with release ordering. A thread that dies on the way leaves either
+//!   zeros or a record of known length, and a signal handler that comes in between writes behind
+//!   it. A chunk and the file are committed by their magic in the same way.
+//! - A chunk belongs to one thread, so records of different threads never wait for each other, and
+//!   a record need not name its thread.
 //!
 //! All numbers are little-endian; the writer refuses to build for other machines.
 
@@ -43,21 +44,24 @@ pub const CHUNK_WORDS: usize = CHUNK_BYTES / 4;
 pub const CHUNK_HEADER_WORDS: usize = size_of::<ChunkHeader>() / 4;
 /// The words of the common record: one transfer on a stream.
 pub const TRANSFER_WORDS: usize = 3;
-/// The words of the shortest record: one transfer on a stream soon after another of the same thread.
+/// The words of the shortest record: one transfer on a stream soon after another of the same
+/// thread.
 pub const SHORT_WORDS: usize = 2;
 /// The words of the common record of a datagram: one whose peer is that of the one before.
 pub const SHORT_DATAGRAM_WORDS: usize = 4;
 /// The longest record, in words.
 pub const LARGEST_RECORD_WORDS: usize = 255;
-/// How far, in ticks, a record's time may lie from the thread's latest anchor before the writer must set a new
-/// one. Times are stored as their low 32 bits and read back as the nearest to that anchor; the limit is half of
-/// what would be unambiguous, which leaves a signal handler a second to come between two steps of the writer.
+/// How far, in ticks, a record's time may lie from the thread's latest anchor before the writer
+/// must set a new one. Times are stored as their low 32 bits and read back as the nearest to that
+/// anchor; the limit is half of what would be unambiguous, which leaves a signal handler a second
+/// to come between two steps of the writer.
 pub const ANCHOR_REACH: u64 = 1 << 30;
-/// How many bits of its ticks a record of the shortest form keeps. They are read back as those nearest to the time
-/// before it: that of the latest transfer or anchor in the same chunk.
+/// How many bits of its ticks a record of the shortest form keeps. They are read back as those
+/// nearest to the time before it: that of the latest transfer or anchor in the same chunk.
 pub const SHORT_TICKS_BITS: u32 = 22;
-/// How far, in ticks, the time of a record of the shortest form may lie from the one before it: half of what would
-/// be unambiguous, since between two records of the program there may be one of a signal handler.
+/// How far, in ticks, the time of a record of the shortest form may lie from the one before it:
+/// half of what would be unambiguous, since between two records of the program there may be one of
+/// a signal handler.
 pub const SHORT_REACH: u64 = 1 << (SHORT_TICKS_BITS - 2);
 /// The smallest flow number, and the smallest number of bytes, that the shortest form cannot hold.
 pub const SHORTEST_LIMIT: u32 = 1 << 12;
@@ -66,15 +70,17 @@ pub const SHORT_FLOW_LIMIT: u32 = 1 << 24;
 /// The smallest number of bytes that the common record cannot hold.
 pub const SHORT_BYTES_LIMIT: u64 = 1 << 22;
 
-/// How much room a header has for the processes that its own comes from. Each is `PID:START:NAME`, with a comma between
-/// two: its number, when it began (in nanoseconds since the Unix epoch), and what it was started as.
+/// How much room a header has for the processes that its own comes from. Each is `PID:START:NAME`,
+/// with a comma between two: its number, when it began (in nanoseconds since the Unix epoch), and
+/// what it was started as.
 pub const ANCESTORS_BYTES: usize = 416;
 
 /// What the ticks of a file are.
 pub mod tick {
     /// Nanoseconds of `CLOCK_MONOTONIC`.
     pub const MONOTONIC: u32 = 1;
-    /// The processor's cycle counter, shifted right by [`FileHeader::tick_shift`](super::FileHeader).
+    /// The processor's cycle counter, shifted right by
+    /// [`FileHeader::tick_shift`](super::FileHeader).
     pub const CYCLES: u32 = 2;
 }
 
@@ -152,8 +158,8 @@ pub mod lost {
     ];
 }
 
-/// The header page's fixed part. Texts are UTF-8 or raw bytes as the system gave them, cut at their array's
-/// length, and padded with zeros.
+/// The header page's fixed part. Texts are UTF-8 or raw bytes as the system gave them, cut at their
+/// array's length, and padded with zeros.
 #[repr(C)]
 pub struct FileHeader {
     /// [`MAGIC`]; stored last, with release ordering.
@@ -204,7 +210,8 @@ pub struct FileHeader {
     pub cgroup: [u8; 240],
     /// The processes that this one comes from, as [`ANCESTORS_BYTES`] says, the nearest last.
     pub ancestors: [u8; ANCESTORS_BYTES],
-    /// How many of the processes of its family used sockets and have no log, as there was no room for one.
+    /// How many of the processes of its family used sockets and have no log, as there was no room
+    /// for one.
     pub without_log: AtomicU64,
 }
 
@@ -227,7 +234,8 @@ pub struct ChunkHeader {
     pub magic: AtomicU32,
     /// The thread that writes this chunk.
     pub tid: u32,
-    /// When the thread was given the chunk, and the thread's latest anchor for the records that follow.
+    /// When the thread was given the chunk, and the thread's latest anchor for the records that
+    /// follow.
     pub anchor: Anchor,
 }
 
@@ -286,9 +294,11 @@ pub mod kind {
     pub const THREAD: u8 = 21;
     /// Another thread goes on in this chunk.
     pub const CONTINUED: u8 = 24;
-    /// A datagram sent to the same peer as the latest in [`SEND_DATAGRAM`] of its flow in the same chunk.
+    /// A datagram sent to the same peer as the latest in [`SEND_DATAGRAM`] of its flow in the same
+    /// chunk.
     pub const SEND_DATAGRAM_SHORT: u8 = 25;
-    /// A datagram received from the same peer as the latest in [`RECEIVE_DATAGRAM`] of its flow in the same chunk.
+    /// A datagram received from the same peer as the latest in [`RECEIVE_DATAGRAM`] of its flow in
+    /// the same chunk.
     pub const RECEIVE_DATAGRAM_SHORT: u8 = 26;
     /// How far into its stream the transfer behind it begins.
     pub const POSITION: u8 = 27;

@@ -1,10 +1,10 @@
 //! The log that `libsockcap.so` writes and every tool reads: one file per process.
 //!
-//! This crate is the only place that knows how the file is laid out. Without its default feature it is
-//! `no_std`, allocates nothing and holds what the writer needs: [`layout`] (header and chunks) and
-//! [`encode`] (records). The feature `reader` adds decoding, recovery of damaged files and the conversion
-//! of ticks into wall-clock time; the feature `write` adds the making of logs by tools and tests.
-//! `docs/log-format.md` describes the same layout in prose.
+//! This crate is the only place that knows how the file is laid out. Without its default feature it
+//! is `no_std`, allocates nothing and holds what the writer needs: [`layout`] (header and chunks)
+//! and [`encode`] (records). The feature `reader` adds decoding, recovery of damaged files and the
+//! conversion of ticks into wall-clock time; the feature `write` adds the making of logs by tools
+//! and tests. `docs/log-format.md` describes the same layout in prose.
 
 #![cfg_attr(not(feature = "reader"), no_std)]
 
@@ -57,8 +57,9 @@ pub use sockaddr::SocketName;
 
 /// Keeps its items only where this crate is built without the standard library.
 ///
-/// The preloaded library brings its own panic handler, but Cargo builds this crate once for all that are built
-/// together, and beside a tool that reads logs the standard library brings the handler.
+/// The preloaded library brings its own panic handler, but Cargo builds this crate once for all
+/// that are built together, and beside a tool that reads logs the standard library brings the
+/// handler.
 #[cfg(not(feature = "reader"))]
 #[macro_export]
 macro_rules! without_std {

@@ -1,7 +1,7 @@
 //! Opening a log and walking through it, chunk by chunk.
 //!
-//! Memory stays at one chunk whatever the file's size. Nothing here fails on damage: what cannot be read is
-//! passed over and told to the caller, and the walk goes on behind it.
+//! Memory stays at one chunk whatever the file's size. Nothing here fails on damage: what cannot be
+//! read is passed over and told to the caller, and the walk goes on behind it.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -15,7 +15,9 @@ use crate::damage::{Damage, Fault, OpenError};
 use crate::decode::{Entry, Record};
 use crate::header::{Header, HeaderProblem, parse_header};
 use crate::holes::{Holes, empty_chunks};
-use crate::layout::{Anchor, CHUNK_BYTES, CHUNK_FREE, CHUNK_MAGIC, ChunkHeader, HEADER_BYTES, tick};
+use crate::layout::{
+    Anchor, CHUNK_BYTES, CHUNK_FREE, CHUNK_MAGIC, ChunkHeader, HEADER_BYTES, tick,
+};
 
 /// An open log.
 #[derive(Debug)]
@@ -35,7 +37,8 @@ pub(crate) enum Bytes {
 }
 
 impl Log {
-    /// Opens the log at `path` and reads its header. In a host's directory it is that host's log, see [`Header::host`].
+    /// Opens the log at `path` and reads its header. In a host's directory it is that host's log,
+    /// see [`Header::host`].
     ///
     /// # Errors
     /// When the file cannot be read, is no log, or is of another version.
@@ -62,10 +65,13 @@ impl Log {
         let io = |source| OpenError::Io { path: path.to_owned(), source };
         let mut page = [0; HEADER_BYTES];
         let read = read_at(&bytes, &mut page, 0).map_err(io)?;
-        let header = parse_header(page.get(..read).unwrap_or(&[])).map_err(|problem| match problem {
-            HeaderProblem::NotALog(why) => OpenError::NotALog { path: path.to_owned(), why },
-            HeaderProblem::Version(found) => OpenError::Version { path: path.to_owned(), found },
-        })?;
+        let header =
+            parse_header(page.get(..read).unwrap_or(&[])).map_err(|problem| match problem {
+                HeaderProblem::NotALog(why) => OpenError::NotALog { path: path.to_owned(), why },
+                HeaderProblem::Version(found) => {
+                    OpenError::Version { path: path.to_owned(), found }
+                }
+            })?;
         Ok(Log { path: path.to_owned(), bytes, length, on_disk: length, header })
     }
 
@@ -79,7 +85,8 @@ impl Log {
         self.length
     }
 
-    /// How much room it took on the disk when it was opened, in bytes: less than its size where it has holes.
+    /// How much room it took on the disk when it was opened, in bytes: less than its size where it
+    /// has holes.
     pub fn on_disk(&self) -> u64 {
         self.on_disk
     }
@@ -89,8 +96,8 @@ impl Log {
         &self.header
     }
 
-    /// The chunks in the order in which they were begun, which is that of the file unless its chunks were used
-    /// again. Those of one thread are in the order in which it wrote them.
+    /// The chunks in the order in which they were begun, which is that of the file unless its
+    /// chunks were used again. Those of one thread are in the order in which it wrote them.
     pub fn chunks(&self) -> Chunks<'_> {
         let order = if self.header.keeps_newest { self.order() } else { Vec::new().into_iter() };
         Chunks {
@@ -112,7 +119,8 @@ impl Log {
             let mut head = [0; size_of::<ChunkHeader>()];
             let _ = read_at(&self.bytes, &mut head, offset);
             let at = offset_of!(ChunkHeader, anchor) + offset_of!(Anchor, ticks);
-            let ticks = head[at..at + 8].iter().rev().fold(0, |ticks, byte| ticks << 8 | u64::from(*byte));
+            let ticks =
+                head[at..at + 8].iter().rev().fold(0, |ticks, byte| ticks << 8 | u64::from(*byte));
             all.push((ticks, offset));
             offset = holes.pass(&self.bytes, offset + CHUNK_BYTES as u64, self.length);
         }
@@ -166,18 +174,20 @@ impl Chunks<'_> {
         &self.damage
     }
 
-    /// Goes on behind `offset`, where no chunk begins in the next `read` bytes' place: at the next chunk's place, or
-    /// where one begins in between because bytes are missing or were put in.
+    /// Goes on behind `offset`, where no chunk begins in the next `read` bytes' place: at the next
+    /// chunk's place, or where one begins in between because bytes are missing or were put in.
     fn resume(&mut self, offset: u64, read: usize) {
         let magic = CHUNK_MAGIC.to_le_bytes();
         let mut next = [0; 4];
-        let in_place = read_at(&self.log.bytes, &mut next, offset + read as u64).is_ok() && next == magic;
+        let in_place =
+            read_at(&self.log.bytes, &mut next, offset + read as u64).is_ok() && next == magic;
         // The magic may lie across the end of what was read.
         let mut bytes = [0; CHUNK_BYTES + 3];
         let searched = read_at(&self.log.bytes, &mut bytes, offset).unwrap_or(0);
         let places = bytes[..searched].windows(4).enumerate().skip(1);
         let places = places.filter(|(_, window)| *window == magic).map(|(place, _)| place as u64);
-        // A name in a record can look like the magic; where a true chunk ends, the next begins, or the file ends.
+        // A name in a record can look like the magic; where a true chunk ends, the next begins, or
+        // the file ends.
         let followed = |place: &u64| {
             let mut next = [0; 4];
             let read = read_at(&self.log.bytes, &mut next, offset + place + CHUNK_BYTES as u64);
@@ -192,8 +202,8 @@ impl Chunks<'_> {
         self.offset = offset + bytes;
     }
 
-    /// The next chunk of a log whose chunks are used again, maybe at this very moment: one that is not the same before
-    /// and behind its reading is read again.
+    /// The next chunk of a log whose chunks are used again, maybe at this very moment: one that is
+    /// not the same before and behind its reading is read again.
     fn next_in_order(&mut self) -> Option<Chunk> {
         const TRIES: usize = 100;
         let mut bytes = [0; CHUNK_BYTES];
@@ -274,7 +284,11 @@ impl Iterator for Chunks<'_> {
                 continue; // The file has grown ahead of its use.
             }
             if read < CHUNK_BYTES {
-                self.passed_over(offset + read as u64, (CHUNK_BYTES - read) as u64, Fault::Truncated);
+                self.passed_over(
+                    offset + read as u64,
+                    (CHUNK_BYTES - read) as u64,
+                    Fault::Truncated,
+                );
             }
             match Chunk::parse(offset, used) {
                 Some(chunk) => return Some(chunk),
@@ -285,7 +299,8 @@ impl Iterator for Chunks<'_> {
     }
 }
 
-/// How much room a file takes on its disk, in bytes. Some file systems do not say: then it is its size.
+/// How much room a file takes on its disk, in bytes. Some file systems do not say: then it is its
+/// size.
 pub fn on_disk(metadata: &Metadata) -> u64 {
     match metadata.blocks() {
         0 => metadata.len(),
@@ -298,7 +313,8 @@ fn read_at(bytes: &Bytes, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     let file = match bytes {
         Bytes::File(file) => file,
         Bytes::Memory(bytes) => {
-            let rest = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..)).unwrap_or(&[]);
+            let rest =
+                usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..)).unwrap_or(&[]);
             let read = rest.len().min(buffer.len());
             buffer[..read].copy_from_slice(&rest[..read]);
             return Ok(read);

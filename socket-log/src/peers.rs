@@ -1,6 +1,6 @@
-//! Whom a chunk's datagrams went to or came from, where the record does not say: the common record leaves the peer's name
-//! to the latest one of the long form, of the same flow and direction in the same chunk. A chunk needs no other to be
-//! read, so nothing is kept from one to the next.
+//! Whom a chunk's datagrams went to or came from, where the record does not say: the common record
+//! leaves the peer's name to the latest one of the long form, of the same flow and direction in the
+//! same chunk. A chunk needs no other to be read, so nothing is kept from one to the next.
 
 use crate::decode::Record;
 use crate::encode::Direction;

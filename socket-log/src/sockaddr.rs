@@ -10,7 +10,8 @@ const AF_INET6: u16 = 10;
 /// What a raw `sockaddr` says.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SocketName {
-    /// An IP address and port. An IPv4 address mapped into IPv6 is given as the IPv4 address it stands for.
+    /// An IP address and port. An IPv4 address mapped into IPv6 is given as the IPv4 address it
+    /// stands for.
     Inet(SocketAddr),
     /// A unix socket bound to a path.
     Path(String),
@@ -23,8 +24,8 @@ pub enum SocketName {
 }
 
 impl SocketName {
-    /// Decodes a `sockaddr` as the kernel gave it, trailing zeros cut or not; `None` when it is too short for
-    /// its family.
+    /// Decodes a `sockaddr` as the kernel gave it, trailing zeros cut or not; `None` when it is too
+    /// short for its family.
     pub fn decode(raw: &[u8]) -> Option<SocketName> {
         let family = u16::from_le_bytes(raw.get(..2)?.try_into().ok()?);
         let rest = &raw[2..];
@@ -41,7 +42,9 @@ impl SocketName {
             AF_UNIX => match rest {
                 [] => SocketName::Unnamed,
                 // An abstract name may hold zero bytes; its length is what the kernel said.
-                [0, name @ ..] if name.iter().any(|byte| *byte != 0) => SocketName::Abstract(text(name)),
+                [0, name @ ..] if name.iter().any(|byte| *byte != 0) => {
+                    SocketName::Abstract(text(name))
+                }
                 [0, ..] => SocketName::Unnamed,
                 path => {
                     let end = path.iter().position(|byte| *byte == 0).unwrap_or(path.len());

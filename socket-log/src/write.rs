@@ -1,11 +1,15 @@
-//! Logs made from outside of the process: the same bytes that the preloaded library would leave, from a few calls.
+//! Logs made from outside of the process: the same bytes that the preloaded library would leave,
+//! from a few calls.
 //!
-//! For tools that saw the sockets in another way (`sockcap import` of `strace` output or of packets), and for tests
-//! (feature `write`). It goes through [`encode`] and [`layout`](crate::layout) like the real writer, so that there is
-//! one layout only. Ticks are nanoseconds of `CLOCK_MONOTONIC`; the wall clock is [`EPOCH`] later, unless
-//! [`LogWriter::set_epoch`] says otherwise: with an epoch of 0 ticks are nanoseconds since the Unix epoch.
+//! For tools that saw the sockets in another way (`sockcap import` of `strace` output or of
+//! packets), and for tests (feature `write`). It goes through [`encode`] and
+//! [`layout`](crate::layout) like the real writer, so that there is one layout only. Ticks are
+//! nanoseconds of `CLOCK_MONOTONIC`; the wall clock is [`EPOCH`] later, unless
+//! [`LogWriter::set_epoch`] says otherwise: with an epoch of 0 ticks are nanoseconds since the Unix
+//! epoch.
 //!
-//! The log is held in memory until it is written, four bytes a word, unless it is spilled ([`LogWriter::spill`]).
+//! The log is held in memory until it is written, four bytes a word, unless it is spilled
+//! ([`LogWriter::spill`]).
 
 mod header;
 mod sockets;
@@ -24,7 +28,9 @@ use crate::layout::{
     HEADER_BYTES, MAGIC, SHORT_DATAGRAM_WORDS, SHORT_REACH, TRANSFER_WORDS, VERSION, kind, tick,
 };
 
-pub use sockets::{Socket, TCP, TCP6, UDP, UNIX_DATAGRAM, UNIX_SEQUENCE, UNIX_STREAM, inet, mapped, unix};
+pub use sockets::{
+    Socket, TCP, TCP6, UDP, UNIX_DATAGRAM, UNIX_SEQUENCE, UNIX_STREAM, inet, mapped, unix,
+};
 
 /// The wall-clock time at tick 0, in nanoseconds since the Unix epoch.
 pub const EPOCH: i64 = 1_700_000_000_000_000_000;
@@ -49,7 +55,8 @@ pub struct LogWriter {
     header: Vec<u8>,
     chunks: Vec<Vec<u32>>,
     threads: BTreeMap<u32, Thread>,
-    /// The peer of the latest datagram in the long form and its chunk, by thread, flow and direction.
+    /// The peer of the latest datagram in the long form and its chunk, by thread, flow and
+    /// direction.
     peers: BTreeMap<(u32, u32, Direction), (usize, Vec<u8>)>,
     tid: u32,
     /// The network namespace of sockets.
@@ -63,8 +70,8 @@ pub struct LogWriter {
 }
 
 impl LogWriter {
-    /// The log of process `pid`, begun at tick 0, on a host named `host` running `executable`. Records are
-    /// written by the thread `pid` until [`LogWriter::thread`] names another.
+    /// The log of process `pid`, begun at tick 0, on a host named `host` running `executable`.
+    /// Records are written by the thread `pid` until [`LogWriter::thread`] names another.
     pub fn new(host: &str, pid: u32, executable: &str) -> LogWriter {
         let mut this = LogWriter {
             header: vec![0; HEADER_BYTES],
@@ -120,7 +127,8 @@ impl LogWriter {
     ) -> &mut LogWriter {
         let Socket { domain, kind, protocol } = socket;
         let (fd, namespace) = (flow as i32 + 2, self.namespace);
-        let flow = Flow { flow, fd, domain, kind, protocol, origin, cookie, listener: 0, namespace };
+        let flow =
+            Flow { flow, fd, domain, kind, protocol, origin, cookie, listener: 0, namespace };
         self.record(ticks, encode::flow(ticks, &flow).as_slice())
     }
 
@@ -134,7 +142,10 @@ impl LogWriter {
         peer: &[u8],
         peer_pid: u32,
     ) -> &mut LogWriter {
-        self.record(ticks, encode::endpoints(ticks, flow, role, local, peer, peer_pid, None).as_slice())
+        self.record(
+            ticks,
+            encode::endpoints(ticks, flow, role, local, peer, peer_pid, None).as_slice(),
+        )
     }
 
     /// The same of a flow that connected by a call `took` ticks before.
@@ -166,10 +177,17 @@ impl LogWriter {
     }
 
     /// Bytes sent or received on a stream.
-    pub fn transfer(&mut self, ticks: u64, flow: u32, direction: Direction, bytes: u64) -> &mut LogWriter {
+    pub fn transfer(
+        &mut self,
+        ticks: u64,
+        flow: u32,
+        direction: Direction,
+        bytes: u64,
+    ) -> &mut LogWriter {
         match encode::transfer(direction, flow, ticks, bytes, 0) {
             Some(words) => self.record(ticks, &words),
-            None => self.record(ticks, encode::transfer_long(direction, flow, ticks, bytes, 0).as_slice()),
+            None => self
+                .record(ticks, encode::transfer_long(direction, flow, ticks, bytes, 0).as_slice()),
         }
     }
 
@@ -183,7 +201,8 @@ impl LogWriter {
         self.transfer(ticks, flow, Direction::Receive, bytes)
     }
 
-    /// A datagram. One to the same peer as the one before takes the common form, as the real writer has it.
+    /// A datagram. One to the same peer as the one before takes the common form, as the real writer
+    /// has it.
     pub fn datagram(&mut self, datagram: &Datagram) -> &mut LogWriter {
         let place = (self.tid, datagram.flow, datagram.direction);
         let fits = |thread: &&Thread| {
@@ -193,8 +212,11 @@ impl LogWriter {
                 && datagram.ticks.abs_diff(thread.anchor) <= ANCHOR_REACH
         };
         let chunk = self.threads.get(&self.tid).filter(fits).map(|thread| thread.chunk);
-        let is_same = |(known, peer): &(usize, Vec<u8>)| Some(*known) == chunk && peer == datagram.peer;
-        match encode::datagram_short(datagram).filter(|_| self.peers.get(&place).is_some_and(is_same)) {
+        let is_same =
+            |(known, peer): &(usize, Vec<u8>)| Some(*known) == chunk && peer == datagram.peer;
+        match encode::datagram_short(datagram)
+            .filter(|_| self.peers.get(&place).is_some_and(is_same))
+        {
             Some(words) => self.record(datagram.ticks, &words),
             None => {
                 self.record(datagram.ticks, encode::datagram(datagram).as_slice());
@@ -224,11 +246,13 @@ impl LogWriter {
         self.record(ticks, encode::process(ticks, event, value).as_slice())
     }
 
-    /// Any record, as words, of the present thread. A transfer soon after another takes its shortest form, as the
-    /// real writer has it.
+    /// Any record, as words, of the present thread. A transfer soon after another takes its
+    /// shortest form, as the real writer has it.
     pub fn record(&mut self, ticks: u64, words: &[u32]) -> &mut LogWriter {
         let room = |thread: &Thread| {
-            self.chunks.get(thread.chunk).is_some_and(|chunk| chunk.len() + words.len() <= CHUNK_WORDS)
+            self.chunks
+                .get(thread.chunk)
+                .is_some_and(|chunk| chunk.len() + words.len() <= CHUNK_WORDS)
         };
         let mut thread = match self.threads.get(&self.tid).copied() {
             Some(thread) if room(&thread) => thread,
@@ -330,7 +354,13 @@ fn shortest(words: &[u32], ticks: u64) -> Option<[u32; 2]> {
         kind::RECEIVE => Direction::Receive,
         _ => return None,
     };
-    encode::transfer_short(direction, first >> 8, ticks, u64::from(rest >> 10), duration::unpack(rest))
+    encode::transfer_short(
+        direction,
+        first >> 8,
+        ticks,
+        u64::from(rest >> 10),
+        duration::unpack(rest),
+    )
 }
 
 #[cfg(test)]
@@ -341,8 +371,8 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
-        /// Whichever of several threads, flows and directions a datagram is of, its peer is read back, and most
-        /// records to one peer in succession go without it.
+        /// Whichever of several threads, flows and directions a datagram is of, its peer is read
+        /// back, and most records to one peer in succession go without it.
         #[test]
         fn the_peers_of_datagrams_are_read_back(
             what in prop::collection::vec((1u32..3, 1u32..3, any::<bool>(), 0usize..4, 1u64..2_000_000_000), 0..400),

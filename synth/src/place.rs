@@ -1,5 +1,6 @@
-//! Where a made trace is put: into a data directory as an import would be, so that every later stage takes it as any
-//! other. It takes the place of an earlier one of its name when it is whole, and leaves nothing behind when it is not.
+//! Where a made trace is put: into a data directory as an import would be, so that every later
+//! stage takes it as any other. It takes the place of an earlier one of its name when it is whole,
+//! and leaves nothing behind when it is not.
 
 use std::fs;
 use std::io;
@@ -9,8 +10,8 @@ use message_trace::{DataDir, Message, MessageTrace};
 
 use crate::error::Error;
 
-/// Writes `trace` as the import `name` of `data`, and tells where it is. Characters of the name that a directory should
-/// not have become `_`.
+/// Writes `trace` as the import `name` of `data`, and tells where it is. Characters of the name
+/// that a directory should not have become `_`.
 ///
 /// # Errors
 /// When a file cannot be written.
@@ -27,7 +28,8 @@ pub fn write(trace: &MessageTrace, data: &DataDir, name: &str) -> Result<PathBuf
         .map_err(Error::from)
         .and_then(|()| remove(&import.directory))
         .and_then(|()| {
-            fs::rename(&unfinished, &import.directory).map_err(|error| Error::io(&import.directory, error))
+            fs::rename(&unfinished, &import.directory)
+                .map_err(|error| Error::io(&import.directory, error))
         });
     if written.is_err() {
         let _ = fs::remove_dir_all(&unfinished);
@@ -42,7 +44,8 @@ fn remove(directory: &Path) -> Result<(), Error> {
     }
 }
 
-/// `trace` with each message as `change` has it, in the same order, without those that it takes away.
+/// `trace` with each message as `change` has it, in the same order, without those that it takes
+/// away.
 pub(crate) fn changed(
     trace: &MessageTrace,
     mut change: impl FnMut(usize, Message) -> Option<Message>,

@@ -1,9 +1,10 @@
-//! How well what was inferred agrees with the truth. All is judged by calls, as that is what both say something of,
-//! whatever the algorithm: what a call's parent is ([`links`]), how sure of it one may be ([`confidence`]), and what the
-//! paths look like ([`paths`], Project 5 section 7.5.1; [`pruning`], its Figure 17).
+//! How well what was inferred agrees with the truth. All is judged by calls, as that is what both
+//! say something of, whatever the algorithm: what a call's parent is ([`links`]), how sure of it
+//! one may be ([`confidence`]), and what the paths look like ([`paths`], Project 5 section 7.5.1;
+//! [`pruning`], its Figure 17).
 //!
-//! Only calls that the truth knows are judged. The calls of excluded callers are not counted as links, and are taken as
-//! right where trees are compared.
+//! Only calls that the truth knows are judged. The calls of excluded callers are not counted as
+//! links, and are taken as right where trees are compared.
 
 mod confidence;
 mod forest;
@@ -32,7 +33,8 @@ use crate::truth::Truth;
 /// How many of the most probable trees of a root are tried.
 pub const LIKELY_TREES: usize = 5;
 
-/// How well a result agrees with a truth. Shares are from 0 to 1, null where there is nothing to share.
+/// How well a result agrees with a truth. Shares are from 0 to 1, null where there is nothing to
+/// share.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Score {
     /// What was judged and what was not.
@@ -47,7 +49,8 @@ pub struct Score {
     pub confidence: Confidence,
     /// Paths that were missed and made up.
     pub paths: FalsePaths,
-    /// Of the N most frequent true patterns, how many are not among the N most frequent inferred ones.
+    /// Of the N most frequent true patterns, how many are not among the N most frequent inferred
+    /// ones.
     pub top_n_omission: Vec<Omission>,
 }
 
@@ -60,7 +63,8 @@ pub struct Population {
     pub calls_without_truth: u64,
     /// Calls or messages of the truth that the trace does not have.
     pub truth_without_calls: u64,
-    /// Calls whose true parent the trace does not have; they count to the nearest above it that it has.
+    /// Calls whose true parent the trace does not have; they count to the nearest above it that it
+    /// has.
     pub adopted: u64,
     /// Calls of excluded callers.
     pub excluded: u64,
@@ -70,8 +74,8 @@ pub struct Population {
     pub roots_with_a_parent: u64,
 }
 
-/// Judges `links`, inferred of `trace` with `options`, by `truth`; the calls made by `exclude` (names as in the table of
-/// calls) are left out.
+/// Judges `links`, inferred of `trace` with `options`, by `truth`; the calls made by `exclude`
+/// (names as in the table of calls) are left out.
 ///
 /// # Errors
 /// When nobody of an excluded name makes calls, or the truth knows none of the calls.

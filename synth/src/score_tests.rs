@@ -23,7 +23,8 @@ fn a_score_by_hand() {
     assert_eq!((score.population.calls, score.population.roots), (6, 3));
     assert_eq!(score.links.link_accuracy, Some(1.0 / 3.0));
     assert_eq!(score.links.trace_accuracy, Some(1.0 / 3.0));
-    // Both trees come right when both calls are given to their second candidates, which is the fourth tree.
+    // Both trees come right when both calls are given to their second candidates, which is the
+    // fourth tree.
     assert_eq!(score.top5_trace_accuracy, Some(1.0));
     // All three links are the 90% of three, rounded up.
     assert_eq!(score.confidence.precision_at_90_coverage, Some(1.0 / 3.0));
@@ -45,9 +46,11 @@ fn roots_that_are_given_a_parent_are_told() {
 fn the_table_and_json_have_every_measure() {
     let score = Score::of(&swapped(), &());
     let text = score.to_string();
-    for line in
-        ["links                             33.33%  3 links", "traces, top 5", "precision at 90% coverage"]
-    {
+    for line in [
+        "links                             33.33%  3 links",
+        "traces, top 5",
+        "precision at 90% coverage",
+    ] {
         assert!(text.contains(line), "{text}");
     }
     let json: serde_json::Value = serde_json::from_str(&score.json().unwrap()).unwrap();

@@ -1,5 +1,6 @@
-//! skewer (Project 5, section 7.5.6): gives hosts clocks that are off and run at another rate, or takes that away from a
-//! trace of which it is known from elsewhere. A host's clock shows `t + offset + skew * (t - at)` at the time `t`.
+//! skewer (Project 5, section 7.5.6): gives hosts clocks that are off and run at another rate, or
+//! takes that away from a trace of which it is known from elsewhere. A host's clock shows `t +
+//! offset + skew * (t - at)` at the time `t`.
 
 use message_trace::{MessageTrace, NodeId};
 use rustc_hash::FxHashMap;
@@ -27,25 +28,28 @@ pub struct Skew {
     pub at: i64,
     /// Takes the clocks' errors away instead.
     pub remove: bool,
-    /// Whether the times on the common clock move, too, so that nothing corrects them. Otherwise they are forgotten, and
-    /// reconcile estimates the clocks.
+    /// Whether the times on the common clock move, too, so that nothing corrects them. Otherwise
+    /// they are forgotten, and reconcile estimates the clocks.
     pub uncorrected: bool,
-    /// Whether a message has one time only, that of its sender's clock, at both ends, as in the traces of Project 5. With
-    /// two, nothing that looks at one node at a time is misled by skew.
+    /// Whether a message has one time only, that of its sender's clock, at both ends, as in the
+    /// traces of Project 5. With two, nothing that looks at one node at a time is misled by skew.
     pub one_time: bool,
 }
 
 impl Clock {
-    /// What the clock shows at `time`, by the one that is right; `at` is when it is off by its offset.
+    /// What the clock shows at `time`, by the one that is right; `at` is when it is off by its
+    /// offset.
     fn shows(&self, time: i64, at: i64) -> i64 {
         let passed = time.saturating_sub(at);
-        time.saturating_add(self.offset).saturating_add((passed as f64 * self.skew_ppm / 1e6).round() as i64)
+        time.saturating_add(self.offset)
+            .saturating_add((passed as f64 * self.skew_ppm / 1e6).round() as i64)
     }
 
     /// When the clock shows `shown`.
     fn when(&self, shown: i64, at: i64) -> i64 {
         let passed = shown.saturating_sub(at).saturating_sub(self.offset) as f64;
-        // By what the clock is ahead of itself, which keeps the digits that a division of the whole would lose.
+        // By what the clock is ahead of itself, which keeps the digits that a division of the whole
+        // would lose.
         let ahead = passed * (self.skew_ppm / 1e6) / (1.0 + self.skew_ppm / 1e6);
         shown.saturating_sub(self.offset).saturating_sub(ahead.round() as i64)
     }
@@ -59,7 +63,8 @@ pub fn skew(trace: &MessageTrace, skew: &Skew) -> Result<MessageTrace, Error> {
     let mut clocks: FxHashMap<&str, &Clock> = FxHashMap::default();
     for clock in &skew.clocks {
         if !trace.nodes.0.iter().any(|node| node.host == clock.host) {
-            let mut hosts: Vec<&str> = trace.nodes.0.iter().map(|node| node.host.as_str()).collect();
+            let mut hosts: Vec<&str> =
+                trace.nodes.0.iter().map(|node| node.host.as_str()).collect();
             hosts.sort_unstable();
             hosts.dedup();
             hosts.truncate(20);
@@ -67,7 +72,8 @@ pub fn skew(trace: &MessageTrace, skew: &Skew) -> Result<MessageTrace, Error> {
             return Err(Error::Unknown(why));
         }
         if !clock.skew_ppm.is_finite() || clock.skew_ppm <= -1e6 {
-            let why = format!("the clock of {} would stand still at {} ppm", clock.host, clock.skew_ppm);
+            let why =
+                format!("the clock of {} would stand still at {} ppm", clock.host, clock.skew_ppm);
             return Err(Error::Unknown(why));
         }
         clocks.insert(&clock.host, clock);
@@ -75,7 +81,8 @@ pub fn skew(trace: &MessageTrace, skew: &Skew) -> Result<MessageTrace, Error> {
     let of_nodes: Vec<Option<&Clock>> =
         trace.nodes.0.iter().map(|node| clocks.get(node.host.as_str()).copied()).collect();
     let moved = |node: NodeId, time: Option<i64>| {
-        let clock = usize::try_from(node).ok().and_then(|node| of_nodes.get(node).copied()).flatten();
+        let clock =
+            usize::try_from(node).ok().and_then(|node| of_nodes.get(node).copied()).flatten();
         let by = |clock: &Clock, time| {
             if skew.remove { clock.when(time, skew.at) } else { clock.shows(time, skew.at) }
         };
@@ -137,8 +144,13 @@ mod tests {
     #[test]
     fn only_the_times_that_the_host_read_move() {
         let trace = trace();
-        let uncorrected =
-            Skew { clocks: vec![clock(7, 0.0)], at: 0, remove: false, uncorrected: true, one_time: false };
+        let uncorrected = Skew {
+            clocks: vec![clock(7, 0.0)],
+            at: 0,
+            remove: false,
+            uncorrected: true,
+            one_time: false,
+        };
         let skewed = skew(&trace, &uncorrected).unwrap();
         assert_eq!(skewed.len(), trace.len());
         let is_b = |node: NodeId| i64::from(trace.nodes.get(node).unwrap().host == "B");
@@ -168,10 +180,16 @@ mod tests {
 
     #[test]
     fn a_host_that_is_not_there_is_told_with_those_that_are() {
-        let with =
-            |clock| Skew { clocks: vec![clock], at: 0, remove: false, uncorrected: false, one_time: false };
-        let error =
-            skew(&trace(), &with(Clock { host: "X".into(), ..clock(1, 0.0) })).unwrap_err().to_string();
+        let with = |clock| Skew {
+            clocks: vec![clock],
+            at: 0,
+            remove: false,
+            uncorrected: false,
+            one_time: false,
+        };
+        let error = skew(&trace(), &with(Clock { host: "X".into(), ..clock(1, 0.0) }))
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("no host 'X'") && error.contains("A, B, C"), "{error}");
         let error = skew(&trace(), &with(clock(0, -1e6))).unwrap_err().to_string();
         assert!(error.contains("stand still"), "{error}");

@@ -1,5 +1,6 @@
-//! What a sniffer drops (Project 5, section 7.5.5): it captures at most so many messages a second, keeps what comes faster
-//! in a queue, and discards what finds the queue full. So losses come in bursts, where the traffic does.
+//! What a sniffer drops (Project 5, section 7.5.5): it captures at most so many messages a second,
+//! keeps what comes faster in a queue, and discards what finds the queue full. So losses come in
+//! bursts, where the traffic does.
 
 use message_trace::MessageTrace;
 
@@ -62,9 +63,9 @@ impl Captured {
         self.rows.iter().filter(|row| row.is_none()).count() as u64
     }
 
-    /// `truth` about the trace as one about what was captured. What a dropped message caused counts to the nearest above
-    /// it that was captured. A truth about calls stays as it is: their ids do not change, and the score sees which are
-    /// missing.
+    /// `truth` about the trace as one about what was captured. What a dropped message caused counts
+    /// to the nearest above it that was captured. A truth about calls stays as it is: their ids do
+    /// not change, and the score sees which are missing.
     pub fn truth(&self, truth: &Truth) -> TruthTable {
         let of = match truth {
             Truth::Calls(of) => {
@@ -75,7 +76,8 @@ impl Captured {
             }
             Truth::Messages(of) => of,
         };
-        let row = |message: u64| usize::try_from(message).ok().and_then(|row| *self.rows.get(row)?);
+        let row =
+            |message: u64| usize::try_from(message).ok().and_then(|row| *self.rows.get(row)?);
         let mut causes = vec![None; self.trace.len()];
         for (child, parent) in of {
             let Some(child) = row(*child) else { continue };
@@ -83,7 +85,9 @@ impl Captured {
             // A truth that goes round in circles ends after all messages at the latest.
             for _ in 0..=of.len() {
                 match parent {
-                    Some(above) if row(above).is_none() => parent = of.get(&above).copied().flatten(),
+                    Some(above) if row(above).is_none() => {
+                        parent = of.get(&above).copied().flatten()
+                    }
                     _ => break,
                 }
             }
@@ -112,15 +116,16 @@ messages = [ { from = "a", to = "b" }, { from = "b", to = "a" }, { from = "a", t
 "#;
         let made = make(&Config::parse(Path::new("x"), text).unwrap(), &()).unwrap();
         let TruthTable::Messages(causes) = made.truth else { panic!("not by messages") };
-        let causes = causes.into_iter().enumerate().map(|(child, cause)| (child as u64, cause)).collect();
+        let causes =
+            causes.into_iter().enumerate().map(|(child, cause)| (child as u64, cause)).collect();
         (made.trace, Truth::Messages(causes))
     }
 
     #[test]
     fn what_comes_too_fast_for_too_long_is_dropped() {
         let (trace, truth) = trace();
-        // One every two milliseconds is captured, two may wait. At 0, 1 and 2 ms 0, 0.5 and 1 wait; at 3 ms 1.5, which
-        // take both places; at 4 ms 1; then every second message is dropped.
+        // One every two milliseconds is captured, two may wait. At 0, 1 and 2 ms 0, 0.5 and 1 wait;
+        // at 3 ms 1.5, which take both places; at 4 ms 1; then every second message is dropped.
         let captured = Sniffer { rate: 500.0, queue: 2 }.capture(&trace).unwrap();
         let rows = [Some(0), Some(1), Some(2), None, Some(3), None, Some(4), None];
         assert_eq!((captured.rows.as_slice(), captured.dropped()), (&rows[..], 3));

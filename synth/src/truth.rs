@@ -1,8 +1,10 @@
-//! What really caused what: a table of calls (`call_id,parent_call_id`) or of messages (`child,parent`, rows of the trace),
-//! as CSV, plain or compressed by gzip or zstd, which is told by the first bytes.
+//! What really caused what: a table of calls (`call_id,parent_call_id`) or of messages
+//! (`child,parent`, rows of the trace), as CSV, plain or compressed by gzip or zstd, which is told
+//! by the first bytes.
 //!
-//! A truth may know of more than the trace has, as messages are lost. What a lost call caused counts to the nearest
-//! call above it that the trace has: that is the best that anybody could find.
+//! A truth may know of more than the trace has, as messages are lost. What a lost call caused
+//! counts to the nearest call above it that the trace has: that is the best that anybody could
+//! find.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -45,7 +47,8 @@ pub struct Origins {
     pub missing: u64,
     /// Calls whose real parent is not in the trace, so that they count to one above it.
     pub adopted: u64,
-    /// Traces of more than one call, whether the trace has them or not; none where the truth cannot know of others.
+    /// Traces of more than one call, whether the trace has them or not; none where the truth cannot
+    /// know of others.
     pub traces: Option<u64>,
     /// Of each call, whether it is the root of a trace of which no call is missing.
     pub whole: Vec<bool>,
@@ -92,17 +95,23 @@ impl Truth {
                 return Err(Error::malformed(path, format!("line {line}: '{name}' is empty")));
             }
             let new = match &mut truth {
-                Truth::Calls(of) => of.insert(child.to_owned(), parent.map(str::to_owned)).is_none(),
+                Truth::Calls(of) => {
+                    of.insert(child.to_owned(), parent.map(str::to_owned)).is_none()
+                }
                 Truth::Messages(of) => {
                     let number = |text: &str| {
-                        let why = || format!("line {line}: '{text}' is not the number of a message");
+                        let why =
+                            || format!("line {line}: '{text}' is not the number of a message");
                         text.trim().parse::<u64>().map_err(|_| Error::malformed(path, why()))
                     };
                     of.insert(number(child)?, parent.map(number).transpose()?).is_none()
                 }
             };
             if !new {
-                return Err(Error::malformed(path, format!("line {line}: '{child}' is there a second time")));
+                return Err(Error::malformed(
+                    path,
+                    format!("line {line}: '{child}' is there a second time"),
+                ));
             }
         }
         Ok(truth)
@@ -117,7 +126,11 @@ impl Truth {
     }
 }
 
-fn by_calls(of: &FxHashMap<String, Option<String>>, trace: &MessageTrace, calls: &Calls) -> Origins {
+fn by_calls(
+    of: &FxHashMap<String, Option<String>>,
+    trace: &MessageTrace,
+    calls: &Calls,
+) -> Origins {
     let ids: Vec<_> = (0..calls.len()).map(|call| calls.id(trace, call)).collect();
     let numbers: FxHashMap<&str, u32> =
         ids.iter().enumerate().map(|(call, id)| (id.as_ref(), call as u32)).collect();
@@ -145,16 +158,20 @@ fn by_calls(of: &FxHashMap<String, Option<String>>, trace: &MessageTrace, calls:
     origins
 }
 
-/// How many traces of more than one call there are in truth, and which calls are roots of traces of which none is missing;
-/// `numbers` has the calls that are there.
-fn whole(of: &FxHashMap<String, Option<String>>, numbers: &FxHashMap<&str, u32>) -> (u64, Vec<bool>) {
+/// How many traces of more than one call there are in truth, and which calls are roots of traces of
+/// which none is missing; `numbers` has the calls that are there.
+fn whole(
+    of: &FxHashMap<String, Option<String>>,
+    numbers: &FxHashMap<&str, u32>,
+) -> (u64, Vec<bool>) {
     // By root: how many calls there are, and how many of them are missing.
     let mut traces: FxHashMap<&str, (u64, u64)> = FxHashMap::default();
     let mut roots: FxHashMap<&str, &str> = FxHashMap::default();
     let mut way: Vec<&str> = Vec::new();
     for id in of.keys() {
         let mut at = id.as_str();
-        // What goes round in circles, or leads to what the truth does not know, is a trace of its own.
+        // What goes round in circles, or leads to what the truth does not know, is a trace of its
+        // own.
         let root = loop {
             if let Some(root) = roots.get(at) {
                 break *root;
@@ -171,7 +188,8 @@ fn whole(of: &FxHashMap<String, Option<String>>, numbers: &FxHashMap<&str, u32>)
         // A root that only others name is a call as well.
         let named_only = !of.contains_key(root);
         let lost = named_only && !numbers.contains_key(root);
-        let (calls, missing) = traces.entry(root).or_insert((u64::from(named_only), u64::from(lost)));
+        let (calls, missing) =
+            traces.entry(root).or_insert((u64::from(named_only), u64::from(lost)));
         *calls += 1;
         *missing += u64::from(!numbers.contains_key(id.as_str()));
     }
@@ -189,7 +207,8 @@ fn by_messages(of: &FxHashMap<u64, Option<u64>>, trace: &MessageTrace, calls: &C
     let mut links = Links::spontaneous_only(trace.len());
     let mut origins = Origins { of: vec![Origin::Unknown; calls.len()], ..Origins::default() };
     for (child, parent) in of {
-        let (child, parent) = (*child as usize, parent.filter(|parent| (*parent as usize) < trace.len()));
+        let (child, parent) =
+            (*child as usize, parent.filter(|parent| (*parent as usize) < trace.len()));
         match parent {
             _ if child >= trace.len() => origins.missing += 1,
             Some(parent) => links.set(child, &[(parent as u32, 1.0)], 0.0),

@@ -11,10 +11,17 @@ use super::*;
 fn trace(ids: &[&str]) -> (MessageTrace, Calls) {
     let mut trace = MessageTrace::default();
     for name in ["a", "b"] {
-        trace.add_node(Node { host: name.into(), command: name.into(), traced: true, ..Node::default() });
+        trace.add_node(Node {
+            host: name.into(),
+            command: name.into(),
+            traced: true,
+            ..Node::default()
+        });
     }
     let endpoint = trace.intern(&message_trace::Endpoint::Other(String::new()));
-    for (row, id) in ids.iter().flat_map(|id| [(FROM_CONNECTING, id), (FROM_ACCEPTING, id)]).enumerate() {
+    for (row, id) in
+        ids.iter().flat_map(|id| [(FROM_CONNECTING, id), (FROM_ACCEPTING, id)]).enumerate()
+    {
         let (time, (direction, id)) = (Some(row as i64), id);
         let (src, dst) = if direction == FROM_CONNECTING { (0, 1) } else { (1, 0) };
         let message = Message {
@@ -50,12 +57,20 @@ fn parsed(text: &str) -> Result<Truth, Error> {
 #[test]
 fn what_a_lost_call_caused_counts_to_the_nearest_above() {
     let (trace, calls) = trace(&["r", "x", "z", "q", "o", "n"]);
-    // y was lost between x and z; p, which is nowhere, was above q; o goes round in circles; of n nothing is said.
+    // y was lost between x and z; p, which is nowhere, was above q; o goes round in circles; of n
+    // nothing is said.
     let truth = parsed("call_id,parent_call_id\nr,\nx,r\ny,x\nz,y\nq,p\no,l\nl,l\n").unwrap();
     let origins = truth.origins(&trace, &calls);
     assert_eq!(
         origins.of,
-        [Origin::Root, Origin::Call(0), Origin::Call(1), Origin::Unknown, Origin::Unknown, Origin::Unknown]
+        [
+            Origin::Root,
+            Origin::Call(0),
+            Origin::Call(1),
+            Origin::Unknown,
+            Origin::Unknown,
+            Origin::Unknown
+        ]
     );
     assert_eq!((origins.missing, origins.adopted), (2, 1));
 }
@@ -64,7 +79,8 @@ fn what_a_lost_call_caused_counts_to_the_nearest_above() {
 fn a_root_that_only_others_name_is_a_call_of_its_trace() {
     let (trace, calls) = trace(&["r", "x", "s", "y"]);
     // Of the last trace the root is not there.
-    let origins = parsed("call_id,parent_call_id\nx,r\ny,s\nz,gone\n").unwrap().origins(&trace, &calls);
+    let origins =
+        parsed("call_id,parent_call_id\nx,r\ny,s\nz,gone\n").unwrap().origins(&trace, &calls);
     assert_eq!(origins.traces, Some(3));
     assert_eq!(origins.whole, [true, false, true, false]);
 }
@@ -98,7 +114,9 @@ fn errors_name_the_file_and_the_line() {
     let error = |text| parsed(text).unwrap_err().to_string();
     assert!(error("a,b\n1,2\n").contains("truth.csv: this is no truth"));
     assert!(error("child,parent\n1,\nx,1\n").contains("line 3: 'x'"));
-    assert!(error("call_id,parent_call_id\na,\na,b\n").contains("line 3: 'a' is there a second time"));
+    assert!(
+        error("call_id,parent_call_id\na,\na,b\n").contains("line 3: 'a' is there a second time")
+    );
     assert!(error("call_id,parent_call_id\n,a\n").contains("line 2: 'call_id' is empty"));
     assert!(Truth::read(Path::new("no/such")).unwrap_err().to_string().starts_with("no/such: "));
 }
@@ -136,7 +154,8 @@ fn a_trace_is_whole_where_no_call_of_it_is_missing() {
     assert_eq!(origins.traces, Some(3));
     assert_eq!(origins.whole, [true, false, false, false, true]);
     // Circles end.
-    let origins = parsed("call_id,parent_call_id\na,b\nb,a\nc,a\n").unwrap().origins(&trace, &calls);
+    let origins =
+        parsed("call_id,parent_call_id\na,b\nb,a\nc,a\n").unwrap().origins(&trace, &calls);
     assert_eq!(
         origins.of,
         [Origin::Call(1), Origin::Call(0), Origin::Call(0), Origin::Unknown, Origin::Unknown]

@@ -1,5 +1,6 @@
-// Closes sockets behind the library's back, by a system call of its own, and lets their numbers come again as something
-// else, made in sight or out of sight. Only what goes over sockets may be logged, and each message on its own flow.
+// Closes sockets behind the library's back, by a system call of its own, and lets their numbers
+// come again as something else, made in sight or out of sight. Only what goes over sockets may be
+// logged, and each message on its own flow.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <netinet/in.h>

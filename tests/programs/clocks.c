@@ -1,7 +1,8 @@
-// Sends and receives and says, for each call, what the wall clock was right before and right after it.
+// Sends and receives and says, for each call, what the wall clock was right before and right after
+// it.
 //
-// usage: clocks one|paced|killed|forked|handled
-// Prints "PID BYTES S|R BEFORE AFTER", in ns since the epoch. Messages of the signal handler are a byte longer.
+// usage: clocks one|paced|killed|forked|handled Prints "PID BYTES S|R BEFORE AFTER", in ns since
+// the epoch. Messages of the signal handler are a byte longer.
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
-// Sends datagrams to changing peers, from the program and from a signal handler that interrupts it, on one socket. A
-// datagram to peer number N is 100 + N bytes long. Prints the peers' ports, then how many datagrams were sent.
+// Sends datagrams to changing peers, from the program and from a signal handler that interrupts it,
+// on one socket. A datagram to peer number N is 100 + N bytes long. Prints the peers' ports, then
+// how many datagrams were sent.
 #include <arpa/inet.h>
 #include <signal.h>
 #include <stdio.h>

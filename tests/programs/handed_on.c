@@ -1,5 +1,5 @@
-// A server that gives each of its two connections to a child in a network namespace of its own: the first is inherited, the
-// second is passed on over a pair of sockets. Its client is the parent.
+// A server that gives each of its two connections to a child in a network namespace of its own: the
+// first is inherited, the second is passed on over a pair of sockets. Its client is the parent.
 #define _GNU_SOURCE
 #include <assert.h>
 #include <netinet/in.h>

@@ -1,5 +1,5 @@
-// Calls whose bytes libc moves by itself, and ways of making threads and processes that few programs use. Each way
-// checks what it gets and prints "right".
+// Calls whose bytes libc moves by itself, and ways of making threads and processes that few
+// programs use. Each way checks what it gets and prints "right".
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <arpa/nameser.h>

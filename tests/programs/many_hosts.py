@@ -141,7 +141,8 @@ class Work:
         return sock.recv(2000)
 
     def back(self, number):
-        # One socket for all the threads' life, bound to all addresses; the answers come from both of theirs.
+        # One socket for all the threads' life, bound to all addresses; the answers come from both
+        # of theirs.
         def make():
             sock = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
             sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)

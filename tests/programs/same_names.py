@@ -21,7 +21,8 @@ def unix(directory, name):
     return "\0same-names-" + name if name.startswith("abstract") else f"{directory}/{name}"
 
 
-# A release for each answer whose call has returned: a process that ends before records no such call.
+# A release for each answer whose call has returned: a process that ends before records no such
+# call.
 answered = threading.Semaphore(0)
 
 

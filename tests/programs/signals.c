@@ -1,4 +1,5 @@
-// Sends from a signal handler that interrupts sends. Prints how many the handler and the program made.
+// Sends from a signal handler that interrupts sends. Prints how many the handler and the program
+// made.
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-// Makes argv[1] threads, argv[2] at a time; each sends one message on a socket of the process and ends.
+// Makes argv[1] threads, argv[2] at a time; each sends one message on a socket of the process and
+// ends.
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/socket.h>

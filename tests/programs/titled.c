@@ -1,4 +1,5 @@
-// Writes a title over its arguments before it uses a socket, as servers do; so does a child of its own.
+// Writes a title over its arguments before it uses a socket, as servers do; so does a child of its
+// own.
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>

@@ -17,8 +17,8 @@ use crate::{repository, target_directory};
 pub fn library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
     LIBRARY.get_or_init(|| {
-        // A target directory of its own, because a build of the whole workspace links the library with the
-        // standard library that the other crates bring.
+        // A target directory of its own, because a build of the whole workspace links the library
+        // with the standard library that the other crates bring.
         let target = target_directory().join("preload");
         let output = Command::new(env!("CARGO"))
             .args(["build", "--release", "--package", "capture-shim", "--target-dir"])
@@ -31,7 +31,8 @@ pub fn library() -> &'static Path {
     })
 }
 
-/// The path of an installed program; a test that needs one which is not installed fails with its name.
+/// The path of an installed program; a test that needs one which is not installed fails with its
+/// name.
 pub fn program(name: &str) -> PathBuf {
     let path = env::var_os("PATH").unwrap_or_default();
     // Debian keeps the server programs of PostgreSQL apart, by version.
@@ -50,7 +51,8 @@ pub fn python() -> PathBuf {
     if path.exists() { path.to_owned() } else { program("python3") }
 }
 
-/// Python: `echo(clients, rounds)` has so many clients of an asyncio server, each with longer messages than the one before.
+/// Python: `echo(clients, rounds)` has so many clients of an asyncio server, each with longer
+/// messages than the one before.
 pub const ECHO: &str = r#"
 import asyncio
 async def serve(reader, writer):
@@ -114,7 +116,10 @@ impl Recording {
         let binary = self.file(name);
         let source = repository().join("tests/programs").join(format!("{name}.c"));
         successful(
-            Command::new(program("cc")).args(["-O1", "-pthread", "-Wall", "-o"]).arg(&binary).arg(source),
+            Command::new(program("cc"))
+                .args(["-O1", "-pthread", "-Wall", "-o"])
+                .arg(&binary)
+                .arg(source),
         );
         binary
     }
@@ -127,7 +132,9 @@ impl Recording {
     /// The logs of one host of several, in the order of their beginning.
     pub fn logs_of(&self, host: &str) -> Vec<Recorded> {
         let host = self.data().join("hosts").join(host);
-        let paths = message_trace::DataDir::new(self.data()).logs().unwrap_or_else(|error| panic!("{error}"));
+        let paths = message_trace::DataDir::new(self.data())
+            .logs()
+            .unwrap_or_else(|error| panic!("{error}"));
         let of_host = paths.iter().filter(|path| path.parent() == Some(&host));
         let mut logs: Vec<Recorded> = of_host.map(|path| Recorded::read(path)).collect();
         logs.sort_by_key(|log| log.log.header().start.monotonic);
@@ -185,13 +192,15 @@ impl Recorded {
         self.entries.iter().map(|entry| &entry.record)
     }
 
-    /// The messages of each thread and direction, on all flows. Datagrams without payload are left out.
+    /// The messages of each thread and direction, on all flows. Datagrams without payload are left
+    /// out.
     pub fn thread_traffic(&self) -> ThreadTraffic {
         let mut traffic = BTreeMap::<_, Traffic>::new();
         self.records().count(); // Which looks whether all is there.
         for entry in &self.entries {
             if let Record::Transfer { direction, bytes, .. }
-            | Record::Datagram { direction, bytes: bytes @ 1.., peeked: false, .. } = &entry.record
+            | Record::Datagram { direction, bytes: bytes @ 1.., peeked: false, .. } =
+                &entry.record
             {
                 let sum = traffic.entry((entry.tid, *direction)).or_default();
                 sum.calls += 1;

@@ -1,4 +1,5 @@
-//! Shippers and collectors for tests: started, killed and started again, and what they gathered held against what there was.
+//! Shippers and collectors for tests: started, killed and started again, and what they gathered
+//! held against what there was.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -27,11 +28,13 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// Not started yet: on `host`, gathering into a directory of the test's own, with keys for itself and these hosts.
+    /// Not started yet: on `host`, gathering into a directory of the test's own, with keys for
+    /// itself and these hosts.
     pub fn new(host: &Host, directory: &Path, hosts: &[&str]) -> Collector {
         let keys = directory.join("keys");
-        let run =
-            |arguments: &[&str]| successful(Command::new(sockcap()).args(arguments).arg("--keys").arg(&keys));
+        let run = |arguments: &[&str]| {
+            successful(Command::new(sockcap()).args(arguments).arg("--keys").arg(&keys))
+        };
         run(&["keys", "new"]);
         // They are on one machine, and what they say of it is to be believed.
         run(&[&["keys", "host", "--together"], hosts].concat());
@@ -39,7 +42,12 @@ impl Collector {
             fs::copy(keys.join(format!("{}.pem", hosts[0])), keys.join(format!("{host}.pem")))
                 .expect("a key");
         }
-        Collector { host: host.clone(), data: directory.join("gathered"), keys, options: Vec::new() }
+        Collector {
+            host: host.clone(),
+            data: directory.join("gathered"),
+            keys,
+            options: Vec::new(),
+        }
     }
 
     /// Gives it one more option.
@@ -60,7 +68,14 @@ impl Collector {
     /// Starts it, and waits until it listens.
     pub fn start(&self) -> Running {
         let mut command = self.host.plain(sockcap());
-        command.args(["collect", "--listen", &format!("0.0.0.0:{PORT}"), "--metrics", "none", "-d"]);
+        command.args([
+            "collect",
+            "--listen",
+            &format!("0.0.0.0:{PORT}"),
+            "--metrics",
+            "none",
+            "-d",
+        ]);
         command.arg(&self.data).arg("--key").arg(self.key("collector")).args(&self.options);
         self.host.serve(&mut command, &[&format!("tcp:{PORT}")])
     }
@@ -98,9 +113,11 @@ pub fn logs(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     let names = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut logs = BTreeMap::new();
     for path in names.map(|entry| entry.path()) {
-        let is_log = path.extension().is_some_and(|extension| extension == "sclog" || extension == "spare");
-        if let Some(bytes) =
-            fs::read(&path).ok().filter(|bytes| is_log && bytes.first().is_some_and(|byte| *byte != 0))
+        let is_log =
+            path.extension().is_some_and(|extension| extension == "sclog" || extension == "spare");
+        if let Some(bytes) = fs::read(&path)
+            .ok()
+            .filter(|bytes| is_log && bytes.first().is_some_and(|byte| *byte != 0))
         {
             logs.insert(path.file_name().unwrap_or_default().to_string_lossy().into_owned(), bytes);
         }
@@ -166,7 +183,9 @@ impl Overlay {
         let [lower, upper, work] = [lower, upper, work].map(|path| path.display().to_string());
         let options = format!("lowerdir={lower},upperdir={upper},workdir={work}");
         successful(
-            Command::new(program("mount")).args(["-t", "overlay", "-o", &options, "overlay"]).arg(directory),
+            Command::new(program("mount"))
+                .args(["-t", "overlay", "-o", &options, "overlay"])
+                .arg(directory),
         );
         Overlay(directory.to_owned())
     }

@@ -1,10 +1,10 @@
-//! A system of several hosts on this machine: each host a network namespace with addresses, a name and a clock of its
-//! own, connected by bridges. Programs run on a host recorded, or not, or as the test likes, and see the same network
-//! calls as on separate machines.
+//! A system of several hosts on this machine: each host a network namespace with addresses, a name
+//! and a clock of its own, connected by bridges. Programs run on a host recorded, or not, or as the
+//! test likes, and see the same network calls as on separate machines.
 //!
-//! It takes root and `ip`; a test fails where one of them is missing. The bridges are in namespaces too, so nothing
-//! of the machine's own network is touched. All that a lab made is removed with it, also behind a panic, and what a
-//! killed test left behind is removed by the next.
+//! It takes root and `ip`; a test fails where one of them is missing. The bridges are in namespaces
+//! too, so nothing of the machine's own network is touched. All that a lab made is removed with it,
+//! also behind a panic, and what a killed test left behind is removed by the next.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::unix::fs::PermissionsExt;
@@ -49,12 +49,16 @@ impl Default for Lab {
 impl Lab {
     /// A system without hosts.
     pub fn new() -> Lab {
-        assert!(rustix::process::geteuid().is_root(), "this test makes network namespaces: run it as root");
+        assert!(
+            rustix::process::geteuid().is_root(),
+            "this test makes network namespaces: run it as root"
+        );
         static LABS: AtomicU32 = AtomicU32::new(0);
         namespace::remove_stale();
         let recording = Recording::new();
         // Servers that give up their rights must reach their files.
-        std::fs::set_permissions(recording.file(""), std::fs::Permissions::from_mode(0o755)).unwrap();
+        std::fs::set_permissions(recording.file(""), std::fs::Permissions::from_mode(0o755))
+            .unwrap();
         let prefix = format!("{}-{}", namespace::own_prefix(), LABS.fetch_add(1, Relaxed));
         Lab { recording, prefix, namespaces: Vec::new(), hosts: 0 }
     }
@@ -74,8 +78,8 @@ impl Lab {
         Network { number }
     }
 
-    /// A host on `network` whose clock is the machine's own. Its addresses are `10.N.0.K` and `fd00:N::K` for the
-    /// K-th host of the lab.
+    /// A host on `network` whose clock is the machine's own. Its addresses are `10.N.0.K` and
+    /// `fd00:N::K` for the K-th host of the lab.
     pub fn host(&mut self, name: &str, network: Network) -> Host {
         let namespace = self.namespace(name);
         self.hosts += 1;

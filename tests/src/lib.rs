@@ -1,6 +1,11 @@
 //! What the end-to-end tests share.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 pub mod capture;
 pub mod command;
@@ -27,7 +32,8 @@ pub fn target_directory() -> PathBuf {
     program.ancestors().nth(3).expect("the target directory").to_owned()
 }
 
-/// The program `sockcap` in its release build, with the preloaded library beside it; built once for each test program.
+/// The program `sockcap` in its release build, with the preloaded library beside it; built once for
+/// each test program.
 pub fn sockcap() -> &'static Path {
     static SOCKCAP: OnceLock<PathBuf> = OnceLock::new();
     SOCKCAP.get_or_init(|| {

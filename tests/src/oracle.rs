@@ -1,4 +1,5 @@
-//! Programs under `strace` and the library at once: what the kernel saw against what was logged, thread by thread.
+//! Programs under `strace` and the library at once: what the kernel saw against what was logged,
+//! thread by thread.
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -51,9 +52,11 @@ impl Witnessed {
         let output = self.recording.file(&format!("trace-{}", self.traces.len()));
         self.traces.push(output.clone());
         match &self.options {
-            Some(options) => {
-                strace::with(command, &options.iter().map(String::as_str).collect::<Vec<_>>(), &output)
-            }
+            Some(options) => strace::with(
+                command,
+                &options.iter().map(String::as_str).collect::<Vec<_>>(),
+                &output,
+            ),
             None => strace::under(command, &output),
         }
     }
@@ -69,7 +72,8 @@ impl Witnessed {
         start(name, command, port)
     }
 
-    /// Runs redis and its benchmark to the end: so many of each of two kinds of requests, from so many clients.
+    /// Runs redis and its benchmark to the end: so many of each of two kinds of requests, from so
+    /// many clients.
     pub fn redis(&mut self, requests: u32, clients: u32) {
         let port = free_port();
         let text = port.to_string();
@@ -82,7 +86,8 @@ impl Witnessed {
         self.stop(server, "TERM");
     }
 
-    /// Ends a server by `signal`, as the log names its process: strace is the child that the test knows.
+    /// Ends a server by `signal`, as the log names its process: strace is the child that the test
+    /// knows.
     pub fn stop(&self, mut server: Server, signal: &str) {
         let of_server = |log: &crate::capture::Recorded| {
             log.log.header().parent_pid == server.child.id()
@@ -95,8 +100,9 @@ impl Witnessed {
         server.child.wait().unwrap();
     }
 
-    /// Compares the logs with what strace saw, thread by thread, and returns what was sent by all. Every difference
-    /// must be one of `hidden`: the messages which the kernel saw and the log cannot have.
+    /// Compares the logs with what strace saw, thread by thread, and returns what was sent by all.
+    /// Every difference must be one of `hidden`: the messages which the kernel saw and the log
+    /// cannot have.
     pub fn compare(&self, hidden: &[(Direction, u64)]) -> Traffic {
         let mut logged = ThreadTraffic::new();
         let mut names = std::collections::BTreeMap::new();
@@ -108,7 +114,8 @@ impl Witnessed {
                 sum.bytes += traffic.bytes;
             }
         }
-        let text: String = self.traces.iter().map(|trace| fs::read_to_string(trace).unwrap()).collect();
+        let text: String =
+            self.traces.iter().map(|trace| fs::read_to_string(trace).unwrap()).collect();
         let seen = strace::traffic(&text);
         let differences: Vec<_> = seen
             .keys()
@@ -132,7 +139,10 @@ impl Witnessed {
                 expected.bytes += bytes;
             }
             let kernel = total(&seen, direction);
-            assert_eq!(kernel, expected, "{direction:?}; thread, kernel, log, program: {differences:#?}");
+            assert_eq!(
+                kernel, expected,
+                "{direction:?}; thread, kernel, log, program: {differences:#?}"
+            );
         }
         assert!(!hidden.is_empty() || differences.is_empty(), "{differences:#?}");
         // For the table in docs/capture.md.
@@ -164,8 +174,8 @@ pub fn start(name: &'static str, command: &mut Command, port: u16) -> Server {
     panic!("{command:?} does not listen on port {port}");
 }
 
-/// Waits until all threads of a process sleep. What the kernel has sent, whoever is still on the way back from the call has yet to
-/// record; an end of the process would be before that.
+/// Waits until all threads of a process sleep. What the kernel has sent, whoever is still on the
+/// way back from the call has yet to record; an end of the process would be before that.
 fn wait_until_idle(pid: u32) {
     let sleeps = |task: fs::DirEntry| {
         let stat = fs::read_to_string(task.path().join("stat")).unwrap_or_default();

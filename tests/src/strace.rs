@@ -1,4 +1,5 @@
-//! The kernel's view of a program's socket calls, by `strace`: the oracle for what the library should have seen.
+//! The kernel's view of a program's socket calls, by `strace`: the oracle for what the library
+//! should have seen.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -8,15 +9,19 @@ use socket_log::encode::Direction;
 
 use crate::capture::{ThreadTraffic, Traffic, program};
 
-/// The calls that can move bytes of a socket. (`io_uring` can, too; its set-up is in the list so that a program which
-/// goes that way is noticed.)
+/// The calls that can move bytes of a socket. (`io_uring` can, too; its set-up is in the list so
+/// that a program which goes that way is noticed.)
 const CALLS: &str = "trace=read,readv,preadv2,recvfrom,recvmsg,recvmmsg,write,writev,pwritev2,sendto,sendmsg,sendmmsg,\
                      sendfile,splice,tee,vmsplice,io_uring_setup";
 
-/// A command that runs `traced` under strace, which writes to `output`. Its limit on texts is also that on the messages of a
-/// batch.
+/// A command that runs `traced` under strace, which writes to `output`. Its limit on texts is also
+/// that on the messages of a batch.
 pub fn under(traced: &Command, output: &Path) -> Command {
-    with(traced, &["-f", "--seccomp-bpf", "-yy", "-s", "40", "-e", "signal=none", "-e", CALLS], output)
+    with(
+        traced,
+        &["-f", "--seccomp-bpf", "-yy", "-s", "40", "-e", "signal=none", "-e", CALLS],
+        output,
+    )
 }
 
 /// A command that runs `traced` under strace with these options.
@@ -39,13 +44,14 @@ pub fn with(traced: &Command, options: &[&str], output: &Path) -> Command {
     command
 }
 
-/// The messages that threads sent and received on sockets of a captured family, as `output` tells of them.
+/// The messages that threads sent and received on sockets of a captured family, as `output` tells
+/// of them.
 pub fn traffic(output: &str) -> ThreadTraffic {
     let mut traffic = BTreeMap::<_, Traffic>::new();
     let mut unfinished = HashMap::new();
     for line in output.lines() {
-        // "1234  write(5<TCP:[127.0.0.1:1->127.0.0.1:2]>, ""..., 10) = 10"; with several threads, a call may be
-        // told in two lines.
+        // "1234  write(5<TCP:[127.0.0.1:1->127.0.0.1:2]>, ""..., 10) = 10"; with several threads, a
+        // call may be told in two lines.
         let Some((tid, call)) = line.split_once(' ') else { continue };
         let mut call = call.trim_start().to_owned();
         if let Some(begin) = call.strip_suffix("<unfinished ...>") {
@@ -70,7 +76,8 @@ pub fn traffic(output: &str) -> ThreadTraffic {
 /// The messages of one call, with their bytes.
 fn messages(call: &str) -> Vec<(Direction, u64)> {
     let Some((name, arguments)) = call.split_once('(') else { return Vec::new() };
-    let Some(result) = call.rsplit_once(" = ").and_then(|(_, result)| result.split_whitespace().next())
+    let Some(result) =
+        call.rsplit_once(" = ").and_then(|(_, result)| result.split_whitespace().next())
     else {
         return Vec::new();
     };
@@ -87,7 +94,9 @@ fn messages(call: &str) -> Vec<(Direction, u64)> {
     }
     let direction = match name {
         "read" | "readv" | "preadv2" | "recvfrom" | "recvmsg" | "recvmmsg" => Direction::Receive,
-        "write" | "writev" | "pwritev2" | "sendto" | "sendmsg" | "sendmmsg" | "sendfile" => Direction::Send,
+        "write" | "writev" | "pwritev2" | "sendto" | "sendmsg" | "sendmmsg" | "sendfile" => {
+            Direction::Send
+        }
         "splice" => {
             // From the first descriptor to the third argument, and one of the two is a pipe.
             let to = arguments.splitn(3, ", ").nth(2).unwrap_or("");
@@ -106,6 +115,7 @@ fn messages(call: &str) -> Vec<(Direction, u64)> {
         return vec![(direction, result as u64)];
     }
     let lengths = arguments.split("msg_len=").skip(1).take(result as usize);
-    let length = |text: &str| text.split(|c: char| !c.is_ascii_digit()).next().and_then(|n| n.parse().ok());
+    let length =
+        |text: &str| text.split(|c: char| !c.is_ascii_digit()).next().and_then(|n| n.parse().ok());
     lengths.map(|text| (direction, length(text).expect("a message's length"))).collect()
 }

@@ -1,5 +1,6 @@
-//! What went over the wire, by the kernel's own account: the bytes of each TCP connection by its sequence numbers, as
-//! `tcpdump` shows them, and the datagrams of each host by nftables' counters. The oracle for what was recorded.
+//! What went over the wire, by the kernel's own account: the bytes of each TCP connection by its
+//! sequence numbers, as `tcpdump` shows them, and the datagrams of each host by nftables' counters.
+//! The oracle for what was recorded.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -9,8 +10,8 @@ use std::process::Command;
 use crate::capture::{program, successful};
 use crate::lab::Host;
 
-/// The packets that begin and end connections, of both families: all that the sequence numbers need. For
-/// [`Host::tcpdump_of`].
+/// The packets that begin and end connections, of both families: all that the sequence numbers
+/// need. For [`Host::tcpdump_of`].
 pub const ENDS: &str =
     "(tcp[tcpflags] & (tcp-syn|tcp-fin|tcp-rst) != 0) or (ip6[6] = 6 and ip6[53] & 7 != 0)";
 
@@ -28,8 +29,8 @@ struct Direction {
     acknowledged: Option<u32>,
 }
 
-/// The bytes of each direction of all TCP connections that began and ended in these captures. A connection whose
-/// end is not there counts as far as the other end's last acknowledgement.
+/// The bytes of each direction of all TCP connections that began and ended in these captures. A
+/// connection whose end is not there counts as far as the other end's last acknowledgement.
 pub fn tcp_bytes<'path>(captures: impl IntoIterator<Item = &'path Path>) -> Bytes {
     let mut directions = BTreeMap::<(SocketAddr, SocketAddr), Vec<Direction>>::new();
     for capture in captures {
@@ -65,7 +66,13 @@ fn packet(line: &str) -> Option<Packet> {
         let (_, value) = rest.split_once(&format!(", {name} "))?;
         Some(value.split(',').next()?.rsplit(':').next()?.parse::<u32>().expect("a number"))
     };
-    Some(Packet { from, to, flags: flags.to_owned(), end: field("seq")?, acknowledged: field("ack") })
+    Some(Packet {
+        from,
+        to,
+        flags: flags.to_owned(),
+        end: field("seq")?,
+        acknowledged: field("ack"),
+    })
 }
 
 /// Reads `10.1.0.1.5000` or `fd00:1::1.5000`.
@@ -132,7 +139,11 @@ pub fn datagrams(host: &Host) -> [Count; 2] {
     let text = host.nft("list table inet count");
     let field = |text: &str, name: &str| -> u64 {
         let (_, value) = text.split_once(&format!("\"{name}\": ")).expect(name);
-        value.split(|c: char| !c.is_ascii_digit()).next().and_then(|digits| digits.parse().ok()).expect(name)
+        value
+            .split(|c: char| !c.is_ascii_digit())
+            .next()
+            .and_then(|digits| digits.parse().ok())
+            .expect(name)
     };
     let counters: Vec<(u64, u64)> = text
         .split("\"counter\": ")
@@ -154,11 +165,16 @@ mod tests {
 
     fn bytes(lines: &[&str]) -> Vec<u64> {
         let mut directions = BTreeMap::new();
-        lines.iter().filter_map(|line| packet(line)).for_each(|packet| packet.note(&mut directions));
+        lines
+            .iter()
+            .filter_map(|line| packet(line))
+            .for_each(|packet| packet.note(&mut directions));
         let last = |direction: &Direction| direction.last.or(direction.acknowledged).unwrap();
         let all = directions.into_values().flatten();
-        all.map(|direction| u64::from(last(&direction).wrapping_sub(direction.first).wrapping_sub(1)))
-            .collect()
+        all.map(|direction| {
+            u64::from(last(&direction).wrapping_sub(direction.first).wrapping_sub(1))
+        })
+        .collect()
     }
 
     #[test]

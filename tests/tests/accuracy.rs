@@ -29,9 +29,13 @@ fn a_result_is_judged_by_a_truth() {
     let score = || succeeds(&["score", "--truth", "truth.csv", "--json"], directory.path());
     truth("call_id,parent_call_id\na,\nb,a\nc,\nd,c\n");
     let right = score();
-    assert!(right.contains("\"link_accuracy\": 1.0") && right.contains("\"trace_accuracy\": 1.0"), "{right}");
+    assert!(
+        right.contains("\"link_accuracy\": 1.0") && right.contains("\"trace_accuracy\": 1.0"),
+        "{right}"
+    );
     assert!(right.contains("\"precision_at_90_coverage\": 1.0"), "{right}");
-    // The same for a truth by messages: 0 and 4 are requests of the client, 1 and 5 of the web server.
+    // The same for a truth by messages: 0 and 4 are requests of the client, 1 and 5 of the web
+    // server.
     truth("child,parent\n0,\n1,0\n2,1\n3,2\n4,\n5,4\n6,5\n7,6\n");
     let recall = "\"trace_recall\": ";
     assert!(right.contains(&format!("{recall}1.0")), "{right}");
@@ -40,10 +44,14 @@ fn a_result_is_judged_by_a_truth() {
     // In this one d was made for a: half of the links are right, and no trace.
     truth("call_id,parent_call_id\na,\nb,a\nc,\nd,a\n");
     let wrong = score();
-    assert!(wrong.contains("\"link_accuracy\": 0.5") && wrong.contains("\"trace_accuracy\": 0.0"), "{wrong}");
+    assert!(
+        wrong.contains("\"link_accuracy\": 0.5") && wrong.contains("\"trace_accuracy\": 0.0"),
+        "{wrong}"
+    );
     let table = succeeds(&["score", "--truth", "truth.csv"], directory.path());
     assert!(table.contains("50.00%  2 links") && table.contains("false negatives"), "{table}");
-    let excluded = succeeds(&["score", "--truth", "truth.csv", "--exclude", "web"], directory.path());
+    let excluded =
+        succeeds(&["score", "--truth", "truth.csv", "--exclude", "web"], directory.path());
     assert!(excluded.contains("-  0 links") && excluded.contains("2 calls excluded"), "{excluded}");
 }
 

@@ -1,6 +1,11 @@
 //! What the library logs of sockets: flows, their ends, and what went over them.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 use end_to_end::capture::{Recorded, Recording, sum, traffic};
 use socket_log::encode::Direction::{Receive, Send};
@@ -63,13 +68,16 @@ fn a_connection_is_seen_from_both_ends() {
     let server = flow(&log, |flow| flow.origin == Origin::Accept);
 
     let name = |port: &str| Some(SocketName::Inet(format!("127.0.0.1:{port}").parse().unwrap()));
-    assert_eq!(ends(&log, listener, Role::Listen), (name(listener_port), None, 0), "a dynamic port");
+    assert_eq!(
+        ends(&log, listener, Role::Listen),
+        (name(listener_port), None, 0),
+        "a dynamic port"
+    );
     assert_eq!(ends(&log, client, Role::Connect), (name(client_port), name(listener_port), 0));
     assert_eq!(ends(&log, server, Role::Accept), (name(listener_port), name(client_port), 0));
-    assert!(
-        log.records()
-            .any(|record| matches!(record, Record::Flow(of) if of.flow == server && of.listener == listener))
-    );
+    assert!(log.records().any(
+        |record| matches!(record, Record::Flow(of) if of.flow == server && of.listener == listener)
+    ));
 
     assert_eq!(traffic(&log, client, Send), sum(4, 118));
     assert_eq!(traffic(&log, server, Receive).bytes, 118);
@@ -78,7 +86,10 @@ fn a_connection_is_seen_from_both_ends() {
     for flow in [client, server] {
         let ends = log.records().filter(|record| **record == Record::EndOfFile { flow }).count();
         assert_eq!(ends, 1, "each side read the end once");
-        assert!(log.records().any(|record| matches!(record, Record::Close { flow: of, .. } if *of == flow)));
+        assert!(
+            log.records()
+                .any(|record| matches!(record, Record::Close { flow: of, .. } if *of == flow))
+        );
     }
     assert!(log.records().any(|record| *record == Record::Shutdown { flow: client, how: 1 }));
 
@@ -115,7 +126,8 @@ except ConnectionRefusedError: pass
     let client = flow(&log, |flow| flow.flow == 2);
     assert_eq!(ends(&log, client, Role::Connect), (name(local), name(peer), 0));
     assert!(
-        log.records().any(|record| matches!(record, Record::Failure { errno: 111, direction: Send, .. }))
+        log.records()
+            .any(|record| matches!(record, Record::Failure { errno: 111, direction: Send, .. }))
     );
 }
 
@@ -163,7 +175,8 @@ print(b.getsockname()[1], to[1])
     let mut sent = Vec::new();
     let mut received = Vec::new();
     for record in log.records() {
-        if let Record::Datagram { direction, bytes, checksum, truncated, peeked, peer, .. } = record {
+        if let Record::Datagram { direction, bytes, checksum, truncated, peeked, peer, .. } = record
+        {
             if *direction == Send {
                 sent.push((*bytes, *checksum, peer.clone()));
             } else {
@@ -244,7 +257,9 @@ for cut in (1, 15, 16, 47, 48, 63, 64, 65, 130, 900):
         let found: Vec<u32> = log
             .records()
             .filter_map(|record| match record {
-                Record::Datagram { direction, checksum, .. } if *direction == wanted => Some(*checksum),
+                Record::Datagram { direction, checksum, .. } if *direction == wanted => {
+                    Some(*checksum)
+                }
                 _ => None,
             })
             .collect();
@@ -321,6 +336,7 @@ c = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); assert c.fileno() == d
     };
     assert_eq!(cookie(passed), cookie(first), "but the same socket");
     assert_eq!(traffic(&log, second, Receive).bytes, 31);
-    let duplicates = log.records().filter(|record| matches!(record, Record::Duplicate { .. })).count();
+    let duplicates =
+        log.records().filter(|record| matches!(record, Record::Duplicate { .. })).count();
     assert_eq!(duplicates, 4);
 }

@@ -1,4 +1,5 @@
-//! Calls by name: every way of moving bytes is a message, and only that; results are those without the library.
+//! Calls by name: every way of moving bytes is a message, and only that; results are those without
+//! the library.
 
 use end_to_end::capture::{Recording, python, successful, sum, traffic};
 use socket_log::Record;
@@ -102,7 +103,10 @@ for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET):
 "#,
     );
     let log = recording.log();
-    assert_eq!(log.records().filter(|record| matches!(record, Record::Datagram { .. })).count(), 800);
+    assert_eq!(
+        log.records().filter(|record| matches!(record, Record::Datagram { .. })).count(),
+        800
+    );
     let bytes = std::fs::read(log.log.path()).unwrap();
     assert!(!bytes.windows(13).any(|window| window == b"determination"));
 }

@@ -1,6 +1,12 @@
-//! That nothing is missing: every function of the table is interposed, and what libc does by itself is told of.
+//! That nothing is missing: every function of the table is interposed, and what libc does by itself
+//! is told of.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -66,9 +72,12 @@ const TABLE: &[(&str, &str)] = &[
 
 #[test]
 fn the_exports_are_the_table() {
-    let symbols = successful(Command::new(program("nm")).args(["-D", "--defined-only"]).arg(library()));
-    let exported: BTreeSet<&str> = symbols.lines().map(|line| line.rsplit(' ').next().unwrap()).collect();
-    let table: BTreeSet<&str> = TABLE.iter().flat_map(|(_, names)| names.split_whitespace()).collect();
+    let symbols =
+        successful(Command::new(program("nm")).args(["-D", "--defined-only"]).arg(library()));
+    let exported: BTreeSet<&str> =
+        symbols.lines().map(|line| line.rsplit(' ').next().unwrap()).collect();
+    let table: BTreeSet<&str> =
+        TABLE.iter().flat_map(|(_, names)| names.split_whitespace()).collect();
     assert_eq!(exported, table);
 }
 
@@ -134,7 +143,8 @@ fn files_of_libc_keep_the_table_right() {
         (Api::Syslog, 0, 0),
     ];
     assert_eq!(calls(log), expected);
-    let closed: Vec<_> = log.records().filter(|record| matches!(record, Record::Close { .. })).collect();
+    let closed: Vec<_> =
+        log.records().filter(|record| matches!(record, Record::Close { .. })).collect();
     assert_eq!(closed, [&Record::Close { flow: 1, fd: 3 }], "by fclose");
     assert!(log.records().any(|record| *record == Record::Duplicate { flow: 2, old: 4, new: 3 }));
 }
@@ -163,7 +173,8 @@ fn rare_ways_of_making_processes_are_followed() {
     assert_eq!(sent(parent, Send), [1, 5], "what the children said is theirs");
     let mut children: Vec<_> = logs[1..].iter().map(|log| sent(log, Send)).collect();
     children.sort();
-    // The child that shared its parent's memory has no log; the one that became a daemon has one, of the daemon.
+    // The child that shared its parent's memory has no log; the one that became a daemon has one,
+    // of the daemon.
     assert_eq!(children, [[2], [4], [6]]);
     let forks: Vec<i32> = parent
         .records()
@@ -188,7 +199,9 @@ fn a_library_cannot_pass_the_hooks_by() {
     )
     .unwrap();
     let source = recording.file("plugin.c");
-    successful(Command::new(program("cc")).args(["-shared", "-fPIC", "-o"]).arg(&plugin).arg(source));
+    successful(
+        Command::new(program("cc")).args(["-shared", "-fPIC", "-o"]).arg(&plugin).arg(source),
+    );
     assert_eq!(successful(recording.command(binary).arg("deepbind").arg(&plugin)), "right\n");
     let log = recording.log();
     assert_eq!(sent(&log, Send), [5]);

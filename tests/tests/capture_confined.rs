@@ -1,6 +1,12 @@
-//! Servers that confine themselves and then fork: each worker has a log of its own that is as whole as any.
+//! Servers that confine themselves and then fork: each worker has a log of its own that is as whole
+//! as any.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +18,8 @@ use end_to_end::repository;
 use socket_log::Record;
 use socket_log::encode::Direction::{self, Receive, Send};
 
-/// What the program `jail` printed: its own pid, and for each worker the pid and what it received and sent.
+/// What the program `jail` printed: its own pid, and for each worker the pid and what it received
+/// and sent.
 fn printed(text: &str) -> (u32, BTreeMap<u32, (u64, u64)>) {
     let (mut pids, mut work, mut server) = (BTreeMap::new(), BTreeMap::new(), 0);
     for line in text.lines() {
@@ -36,7 +43,8 @@ fn traffic(log: &Recorded, wanted: Direction) -> Traffic {
     })
 }
 
-/// Runs the server with so many connections and messages, and holds the log of each worker against its own count.
+/// Runs the server with so many connections and messages, and holds the log of each worker against
+/// its own count.
 fn check(way: &str, connections: u64, messages: u64) -> Recording {
     let recording = Recording::new();
     check_in(&recording, way, connections, messages);
@@ -53,13 +61,19 @@ fn check_in(recording: &Recording, way: &str, connections: u64, messages: u64) {
     assert_eq!(workers.len() as u64, connections, "{way}: {text}");
     let logs = recording.logs();
     assert_eq!(logs.len() as u64, connections + 2, "{way}: the server, its client and the workers");
-    let of = |pid: u32| logs.iter().find(|log| log.log.header().pid == pid).expect("a log of each process");
+    let of = |pid: u32| {
+        logs.iter().find(|log| log.log.header().pid == pid).expect("a log of each process")
+    };
     for (pid, (received, sent)) in workers {
         let log = of(pid);
         assert_eq!(log.log.header().parent_pid, server, "{way}");
         assert!(log.log.header().executable.ends_with("/jail"), "{way}");
         assert_eq!((received, sent), (messages, messages), "{way}: what the worker says itself");
-        assert_eq!(traffic(log, Receive), Traffic { calls: received, bytes: 100 * received }, "{way}");
+        assert_eq!(
+            traffic(log, Receive),
+            Traffic { calls: received, bytes: 100 * received },
+            "{way}"
+        );
         assert_eq!(traffic(log, Send), Traffic { calls: sent, bytes: 200 * sent }, "{way}");
     }
     let accepted = of(server).records().filter(
@@ -75,7 +89,9 @@ fn check_in(recording: &Recording, way: &str, connections: u64, messages: u64) {
 
 /// The logs that were made ahead and not used.
 fn spare(recording: &Recording) -> usize {
-    let files = fs::read_dir(recording.data().join("hosts/host")).unwrap().map(|entry| entry.unwrap().path());
+    let files = fs::read_dir(recording.data().join("hosts/host"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
     files.filter(|path| path.extension().is_some_and(|extension| extension == "spare")).count()
 }
 
@@ -95,9 +111,11 @@ fn workers_of_a_server_with_mounts_of_its_own_have_logs() {
 
 #[test]
 fn workers_of_a_server_that_gives_up_its_user_have_logs() {
-    // Where the new user is let through to the data directory, and where it is not; and where the log cannot be given
-    // to that user, as the right to do so was given up before.
-    for (way, mode) in [("user", 0o755), ("user", 0o700), ("capabilities", 0o755), ("capabilities", 0o700)] {
+    // Where the new user is let through to the data directory, and where it is not; and where the
+    // log cannot be given to that user, as the right to do so was given up before.
+    for (way, mode) in
+        [("user", 0o755), ("user", 0o700), ("capabilities", 0o755), ("capabilities", 0o700)]
+    {
         let recording = Recording::new();
         fs::set_permissions(recording.file(""), fs::Permissions::from_mode(mode)).unwrap();
         check_in(&recording, way, 3, 6_000);
@@ -124,12 +142,17 @@ fn children_for_whom_no_log_is_left_are_counted() {
     let (_, workers) = printed(&text);
     assert_eq!(workers.len(), 20, "all did their work");
     let logs = recording.logs();
-    let recorded = workers.keys().filter(|pid| logs.iter().any(|log| log.log.header().pid == **pid)).count();
+    let recorded =
+        workers.keys().filter(|pid| logs.iter().any(|log| log.log.header().pid == **pid)).count();
     assert_eq!(recorded, 16);
     let info = successful(
-        std::process::Command::new(end_to_end::sockcap()).arg("info").arg("-d").arg(recording.data()),
+        std::process::Command::new(end_to_end::sockcap())
+            .arg("info")
+            .arg("-d")
+            .arg(recording.data()),
     );
-    let counted = format!("processes that used sockets and found no room for a log: {}\n", 20 - recorded);
+    let counted =
+        format!("processes that used sockets and found no room for a log: {}\n", 20 - recorded);
     assert!(info.contains(&counted), "{info}");
 }
 
@@ -137,7 +160,10 @@ fn children_for_whom_no_log_is_left_are_counted() {
 fn files(recording: &Recording) -> Vec<(String, u64)> {
     let entries = fs::read_dir(recording.data().join("hosts/host")).into_iter().flatten();
     let name = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
-    entries.map(|entry| entry.unwrap()).map(|entry| (name(&entry), entry.metadata().unwrap().len())).collect()
+    entries
+        .map(|entry| entry.unwrap())
+        .map(|entry| (name(&entry), entry.metadata().unwrap().len()))
+        .collect()
 }
 
 #[test]
@@ -179,7 +205,11 @@ fn calls_added(recording: &Recording, command: &[&str]) -> i64 {
     let plain = count(&mut Command::new(program("strace")));
     let mut traced = Command::new(program("strace"));
     for (name, value) in recording.command("true").get_envs() {
-        traced.arg("-E").arg(format!("{}={}", name.to_str().unwrap(), value.unwrap().to_str().unwrap()));
+        traced.arg("-E").arg(format!(
+            "{}={}",
+            name.to_str().unwrap(),
+            value.unwrap().to_str().unwrap()
+        ));
     }
     count(&mut traced) - plain
 }
@@ -193,11 +223,13 @@ fn a_child_costs_few_system_calls() {
     let children = children.to_str().unwrap();
     // The first has the directories made.
     successful(recording.command(children).args(["socket", "1"]));
-    // With a log for each there were 28 more for one that does nothing, and 616 where a child changes its root.
+    // With a log for each there were 28 more for one that does nothing, and 616 where a child
+    // changes its root.
     let most = [
         ("nothing", 2),
         ("socket", 35),
-        // What the header says is found out before, of which the control groups and two namespaces are five.
+        // What the header says is found out before, of which the control groups and two namespaces
+        // are five.
         ("chroot", 24),
         ("unshare", 10),
         ("seccomp", 8),
@@ -232,7 +264,12 @@ fn nothing_is_left_of_what_confined_processes_were_given_ahead() {
     let jail = recording.compile("jail");
     successful(recording.command(&jail).args(["strict", "3", "100"]));
     let before: Vec<usize> = recording.logs().iter().map(|log| log.entries.len()).collect();
-    let _ = Command::new(end_to_end::sockcap()).arg("info").arg("-d").arg(recording.data()).output().unwrap();
+    let _ = Command::new(end_to_end::sockcap())
+        .arg("info")
+        .arg("-d")
+        .arg(recording.data())
+        .output()
+        .unwrap();
     let after: Vec<usize> = recording.logs().iter().map(|log| log.entries.len()).collect();
     assert_eq!(after, before, "what they hold is as before");
     for (name, size) in files(&recording) {

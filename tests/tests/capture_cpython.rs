@@ -1,5 +1,5 @@
-//! A program that uses sockets in every way there is behaves under the library as it does without: CPython's own tests
-//! of `socket` and `asyncio` come out the same, test by test.
+//! A program that uses sockets in every way there is behaves under the library as it does without:
+//! CPython's own tests of `socket` and `asyncio` come out the same, test by test.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -58,11 +58,13 @@ fn the_tests_of_socket_and_asyncio_come_out_the_same() {
     assert!(passed > 2500, "only {passed} pass without the library");
     assert_eq!(without.keys().collect::<Vec<_>>(), with.keys().collect::<Vec<_>>());
     // Some depend on what else the machine does. By themselves they must come out the same.
-    for (test, outcome) in without.iter().filter(|(test, outcome)| with.get(*test) != Some(outcome)) {
+    for (test, outcome) in without.iter().filter(|(test, outcome)| with.get(*test) != Some(outcome))
+    {
         let agree = (0..3).any(|_| plain(&[test]) == recorded(&recording, &[test]));
         assert!(agree, "{test}: {outcome} without the library, {:?} under it", with.get(test));
     }
-    // Some of the tests kill a process as soon as it was started, which may have been about to begin its log.
+    // Some of the tests kill a process as soon as it was started, which may have been about to
+    // begin its log.
     let mut begun = 0;
     let mut not_begun = Vec::new();
     for path in DataDir::new(recording.data()).logs().unwrap() {

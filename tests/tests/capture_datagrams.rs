@@ -1,6 +1,11 @@
 //! Datagrams: each has its own peer, though most records leave it out, and takes little room.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 use std::process::Command;
 
@@ -13,14 +18,19 @@ use socket_log::{Record, SocketName};
 fn each_datagram_has_its_own_peer_also_under_signals() {
     let recording = Recording::new();
     let printed = successful(&mut recording.command(recording.compile("datagrams")));
-    let numbers: Vec<u64> = printed.split_whitespace().map(|number| number.parse().unwrap()).collect();
+    let numbers: Vec<u64> =
+        printed.split_whitespace().map(|number| number.parse().unwrap()).collect();
     let (ports, sent) = numbers.split_at(4);
     let log = recording.log();
     let mut count = 0;
     for record in log.records() {
         let Record::Datagram { direction: Send, bytes, peer, .. } = record else { continue };
         let Some(SocketName::Inet(peer)) = peer else { panic!("number {count} has no peer") };
-        assert_eq!(u64::from(peer.port()), ports[(bytes - 100) as usize], "number {count}, {bytes} bytes");
+        assert_eq!(
+            u64::from(peer.port()),
+            ports[(bytes - 100) as usize],
+            "number {count}, {bytes} bytes"
+        );
         count += 1;
     }
     assert_eq!(count, sent[0]);
@@ -37,7 +47,8 @@ for n in range(5000):
     one.sendto(b'question', other.getsockname()); other.sendto(b'answer', other.recvfrom(99)[1]); one.recvfrom(99)",
     );
     let log = recording.log();
-    let datagrams = log.records().filter(|record| matches!(record, Record::Datagram { .. })).count();
+    let datagrams =
+        log.records().filter(|record| matches!(record, Record::Datagram { .. })).count();
     assert_eq!(datagrams, 20_000);
     let bytes = log.log.chunks().count() * CHUNK_BYTES + HEADER_BYTES;
     // Four of a chunk's 254 name their peers: two sockets, two directions.

@@ -1,6 +1,12 @@
-//! What a descriptor's number names, however it came to name it: never is a message logged on another flow than its own.
+//! What a descriptor's number names, however it came to name it: never is a message logged on
+//! another flow than its own.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 use std::collections::BTreeMap;
 
@@ -34,7 +40,11 @@ fn numbers_that_are_closed_behind_our_back_are_not_confused() {
     let mut pairs = 0;
     for record in log.records() {
         if let Record::Pair { first, second } = record {
-            assert_eq!(of(*first, Send), sum(1, 1), "nothing but its own message, before it was closed");
+            assert_eq!(
+                of(*first, Send),
+                sum(1, 1),
+                "nothing but its own message, before it was closed"
+            );
             assert_eq!(of(*second, Receive), sum(1, 1));
             pairs += 1;
         }
@@ -112,12 +122,20 @@ except ConnectionResetError: pass
     );
     let log = recording.log();
     let traffic = log.traffic();
-    assert_eq!(traffic[&(1, Send)], sum(1, printed.trim().parse().unwrap()), "as much as was taken");
+    assert_eq!(
+        traffic[&(1, Send)],
+        sum(1, printed.trim().parse().unwrap()),
+        "as much as was taken"
+    );
     assert!(traffic[&(1, Send)].bytes < 50_000_000);
     let flows = flows(&log);
     let server = flows.values().find(|flow| flow.origin == Origin::Accept).unwrap().flow;
     assert_eq!(traffic[&(server, Receive)], sum(2, 10));
-    let failures: Vec<_> = log.records().filter(|record| matches!(record, Record::Failure { .. })).collect();
+    let failures: Vec<_> =
+        log.records().filter(|record| matches!(record, Record::Failure { .. })).collect();
     assert_eq!(failures, [&Record::Failure { flow: server, direction: Receive, errno: 104 }]);
-    assert!(!log.records().any(|record| matches!(record, Record::EndOfFile { .. })), "a reset is no end");
+    assert!(
+        !log.records().any(|record| matches!(record, Record::EndOfFile { .. })),
+        "a reset is no end"
+    );
 }

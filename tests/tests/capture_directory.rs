@@ -1,6 +1,11 @@
 //! A data directory that changes under a running program: removed, or made unwritable.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -24,7 +29,8 @@ else: os._exit(0)
 "#;
 
 fn moved(log: &Recorded) -> u64 {
-    log.entries.iter().filter(|entry| matches!(entry.record, Record::Transfer { .. })).count() as u64
+    log.entries.iter().filter(|entry| matches!(entry.record, Record::Transfer { .. })).count()
+        as u64
 }
 
 #[test]
@@ -57,8 +63,12 @@ fn what_an_unwritable_directory_costs_is_shown() {
     // It may lose the record of a fork, too, and python may close sockets at its end.
     let all = moved(&log) + count[lost::REFUSED];
     assert!(count[lost::REFUSED] > 10_000 && (42_000..42_005).contains(&all), "{all}: {count:?}");
-    let info = successful(Command::new(end_to_end::sockcap()).arg("info").arg("-d").arg(recording.data()));
-    assert!(info.contains(&format!("lost {} records: system call refused", count[lost::REFUSED])), "{info}");
+    let info =
+        successful(Command::new(end_to_end::sockcap()).arg("info").arg("-d").arg(recording.data()));
+    assert!(
+        info.contains(&format!("lost {} records: system call refused", count[lost::REFUSED])),
+        "{info}"
+    );
     assert!(
         info.contains("processes that used sockets and found no room for a log: 1\n"),
         "the child: {info}"
@@ -94,9 +104,12 @@ fn a_program_whose_user_may_not_write_to_the_directory_is_told_of() {
     fs::set_permissions(recording.file(""), fs::Permissions::from_mode(0o755)).unwrap();
     let says = recording.compile("says");
     successful(&mut recording.command(&says));
-    fs::set_permissions(recording.data().join("hosts/host"), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(recording.data().join("hosts/host"), fs::Permissions::from_mode(0o755))
+        .unwrap();
     successful(recording.command(python()).args(["-c", script]).arg(&says));
-    let info = successful(Command::new(end_to_end::sockcap()).arg("info").arg("-d").arg(recording.data()));
-    let unseen = format!("  {} (its user may not write to the data directory): pid ", says.display());
+    let info =
+        successful(Command::new(end_to_end::sockcap()).arg("info").arg("-d").arg(recording.data()));
+    let unseen =
+        format!("  {} (its user may not write to the data directory): pid ", says.display());
     assert_eq!(info.matches(&unseen).count(), 2, "by vfork and by fork: {info}");
 }

@@ -1,6 +1,11 @@
-//! A flight recorder at one end of a connection: what it has not forgotten is matched with the other end, byte by byte.
+//! A flight recorder at one end of a connection: what it has not forgotten is matched with the
+//! other end, byte by byte.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "helpers of the tests fail them by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "helpers of the tests fail them by panicking"
+)]
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
@@ -16,8 +21,9 @@ use socket_log::encode::Direction::{self, Receive, Send};
 /// How many times the ends send to each other: several times what the log holds.
 const ROUNDS: usize = 9000;
 
-/// One end of three connections, which take turns. No two messages one way have the same size. Where there is a second
-/// thread it does the most; the first writes so little that its only chunk stays in the log.
+/// One end of three connections, which take turns. No two messages one way have the same size.
+/// Where there is a second thread it does the most; the first writes so little that its only chunk
+/// stays in the log.
 const END: &str = r#"
 import queue, socket, sys, threading
 role, rounds, threads, port = sys.argv[1], *map(int, sys.argv[2:])
@@ -60,7 +66,8 @@ fn calls(log: &Recorded, wanted: Direction) -> Vec<Option<i64>> {
     times
 }
 
-/// Records the two ends, `recorder` of which keeps the newest, and compares what is matched with what the sizes say.
+/// Records the two ends, `recorder` of which keeps the newest, and compares what is matched with
+/// what the sizes say.
 fn check(recorder: &str, threads: usize) {
     let recording = Recording::new();
     let end = |role: &str, port: &str| {
@@ -79,7 +86,8 @@ fn check(recorder: &str, threads: usize) {
     assert!(server.wait().unwrap().success());
 
     let mut logs = recording.logs();
-    let place = logs.iter().position(|log| log.log.header().keeps_newest).expect("a flight recorder");
+    let place =
+        logs.iter().position(|log| log.log.header().keeps_newest).expect("a flight recorder");
     let (kept, whole) = (logs.remove(place), logs.remove(0));
     assert_eq!((&kept.damage, &whole.damage), (&vec![], &vec![]));
     let mut expected = BTreeSet::new();
@@ -87,8 +95,9 @@ fn check(recorder: &str, threads: usize) {
         [(calls(&kept, Send), calls(&whole, Receive)), (calls(&whole, Send), calls(&kept, Receive))]
     {
         let both = (0..).zip(sent.iter().zip(&received));
-        let both: BTreeSet<(i64, i64, i64)> =
-            both.filter_map(|(bytes, (sent, received))| Some(((*sent)?, (*received)?, bytes))).collect();
+        let both: BTreeSet<(i64, i64, i64)> = both
+            .filter_map(|(bytes, (sent, received))| Some(((*sent)?, (*received)?, bytes)))
+            .collect();
         assert!(both.len() > 500 && both.len() < ROUNDS / 2, "{} are left", both.len());
         expected.extend(both);
     }
@@ -100,7 +109,8 @@ fn check(recorder: &str, threads: usize) {
     let matched: BTreeSet<(i64, i64, i64)> = (0..trace.len())
         .filter_map(|row| Some((trace.send_ts(row)?, trace.recv_ts(row)?, trace.bytes(row))))
         .collect();
-    let (wrong, missing) = (matched.difference(&expected).count(), expected.difference(&matched).count());
+    let (wrong, missing) =
+        (matched.difference(&expected).count(), expected.difference(&matched).count());
     assert_eq!((wrong, missing), (0, 0), "of {}: {outcome:#?}", expected.len());
     // The rest is there too, of the one end that has it.
     let lookups = outcome.messages.get("other").copied().unwrap_or(0);
@@ -122,7 +132,8 @@ fn what_several_threads_have_kept_is_matched() {
     check("client", 2);
 }
 
-/// Where each send of the one stream begins and ends, in order, and how many of them have their position before them.
+/// Where each send of the one stream begins and ends, in order, and how many of them have their
+/// position before them.
 fn pieces(log: &Recorded) -> (Vec<(u64, u64)>, usize) {
     assert_eq!(log.damage, []);
     let (mut pieces, mut positions) = (Vec::new(), 0);
@@ -163,7 +174,8 @@ fn positions_are_right_wherever_a_handler_comes_in_between() {
     let recording = Recording::new();
     let mut command = recording.command(recording.compile("flood"));
     command.arg("once").envs([("SOCKCAP_MAX_BYTES", "64K"), ("SOCKCAP_WHEN_FULL", "newest")]);
-    // Cycles would be told by more anchors at first, and behind an anchor there is a position in any case.
+    // Cycles would be told by more anchors at first, and behind an anchor there is a position in
+    // any case.
     command.env("SOCKCAP_CLOCK", "monotonic");
     let instructions: usize = successful(&mut command).trim().parse().unwrap();
     let logs = recording.logs();

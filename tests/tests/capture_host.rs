@@ -1,6 +1,12 @@
-//! Nothing reaches the host: a program does the same with the library as without, in whatever corner it is.
+//! Nothing reaches the host: a program does the same with the library as without, in whatever
+//! corner it is.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -45,8 +51,13 @@ fn a_library_named_by_a_relative_path_is_found_by_children_elsewhere() {
     fs::create_dir(recording.file("lib")).unwrap();
     symlink(library(), recording.file("lib/libsockcap.so")).unwrap();
     let mut command = recording.command(python());
-    let printed = successful(command.env("LD_PRELOAD", "./lib/libsockcap.so").args(["-c", ELSEWHERE]));
-    let own = fs::canonicalize(recording.file("")).unwrap().join("./lib/libsockcap.so").display().to_string();
+    let printed =
+        successful(command.env("LD_PRELOAD", "./lib/libsockcap.so").args(["-c", ELSEWHERE]));
+    let own = fs::canonicalize(recording.file(""))
+        .unwrap()
+        .join("./lib/libsockcap.so")
+        .display()
+        .to_string();
     assert_eq!(printed, format!("{own}\n{own}\n{own}\nlibm.so.6:{own}\n"));
     assert_eq!(recording.logs().len(), 4);
 }
@@ -70,7 +81,8 @@ fn wrong_pointers_are_errors_and_not_the_end() {
     let printed = unharmed(&recording, "wrong_pointers", &[]);
     assert!(printed.matches("Bad address").count() > 40, "{printed}");
     let log = recording.log();
-    let errors = log.records().filter(|record| matches!(record, Record::Failure { errno: 14, .. })).count();
+    let errors =
+        log.records().filter(|record| matches!(record, Record::Failure { errno: 14, .. })).count();
     assert!(errors > 40, "and are logged: {errors}");
 }
 
@@ -90,7 +102,8 @@ fn wrong_pointers_to_libc_have_the_end_that_they_have_without() {
 
 /// How many transfers of so many bytes a log has.
 fn transfers(log: &Recorded, wanted: u64) -> u64 {
-    let is_wanted = |record: &Record| matches!(record, Record::Transfer { bytes, .. } if *bytes == wanted);
+    let is_wanted =
+        |record: &Record| matches!(record, Record::Transfer { bytes, .. } if *bytes == wanted);
     log.entries.iter().filter(|entry| is_wanted(&entry.record)).count() as u64
 }
 
@@ -105,7 +118,8 @@ fn a_log_grows_again_when_there_are_descriptors_again() {
     assert!(lost[lost::SHORTAGE] > 10_000, "{lost:?}");
     let (without, with) = (transfers(&log, 1), transfers(&log, 2));
     assert!(with > 40_000 - 2000, "{with}: a pause is not for ever");
-    // Each record is there or counted, also those of the descriptors: 60 or so were duplicated and closed.
+    // Each record is there or counted, also those of the descriptors: 60 or so were duplicated and
+    // closed.
     let total = without + with + lost[lost::SHORTAGE];
     assert!((80_000..80_200).contains(&total), "{without} + {with} + {lost:?}");
 }
@@ -203,22 +217,26 @@ fn a_link_in_the_place_of_a_log_leads_nowhere() {
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn hooks_use_little_stack() {
-    let code =
-        successful(Command::new(program("objdump")).args(["-d", "-C", "--no-show-raw-insn"]).arg(library()));
+    let code = successful(
+        Command::new(program("objdump")).args(["-d", "-C", "--no-show-raw-insn"]).arg(library()),
+    );
     let mut function = "";
     let mut frames = 0;
     for line in code.lines() {
         if let Some(name) = line.strip_suffix(">:").and_then(|line| line.split_once(" <")) {
             function = name.1;
         }
-        let Some(bytes) = line.split_once("sub ").and_then(|(_, to)| to.trim().strip_prefix("$0x")) else {
+        let Some(bytes) = line.split_once("sub ").and_then(|(_, to)| to.trim().strip_prefix("$0x"))
+        else {
             continue;
         };
         let Some(bytes) = bytes.strip_suffix(",%rsp") else { continue };
         let bytes = u64::from_str_radix(bytes, 16).unwrap();
         frames += 1;
-        // The first runs before the program does, the second is for a log that keeps the newest alone.
-        let may_be_large = ["start::constructor", "recycle::take"].iter().any(|name| function.contains(name));
+        // The first runs before the program does, the second is for a log that keeps the newest
+        // alone.
+        let may_be_large =
+            ["start::constructor", "recycle::take"].iter().any(|name| function.contains(name));
         assert!(bytes <= 1024 || may_be_large, "{function} uses {bytes} bytes");
     }
     assert!(frames > 50, "{frames}");

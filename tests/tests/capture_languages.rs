@@ -1,7 +1,12 @@
-//! The library against the kernel's own view, as in `capture_servers.rs`: programs that are server and client at once,
-//! each in another language's way of using sockets.
+//! The library against the kernel's own view, as in `capture_servers.rs`: programs that are server
+//! and client at once, each in another language's way of using sockets.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 use std::fs;
 
@@ -154,7 +159,8 @@ fn tokio_programs() {
 
 #[test]
 fn what_libc_sends_by_itself_is_all_that_is_missing() {
-    // The text of a file over a socket, which `fclose` sends; and the one question to a name server.
+    // The text of a file over a socket, which `fclose` sends; and the one question to a name
+    // server.
     for (way, missing) in [("files", 12), ("resolve", 30)] {
         let mut witnessed = Witnessed::new();
         let binary = witnessed.recording.compile("hidden");

@@ -1,6 +1,11 @@
 //! The same library under another libc: it needs nothing that musl does not have.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 use std::process::Command;
 
@@ -19,10 +24,15 @@ fn a_program_of_musl_is_recorded() {
     let printed = successful(recording.command(&binary).env("SOCKCAP_WAITS", "1"));
     assert_eq!(printed, "unharmed\n");
     let logs = recording.logs();
-    assert_eq!(logs.len(), 2, "the program and its child, but not what it becomes, which uses no socket");
+    assert_eq!(
+        logs.len(),
+        2,
+        "the program and its child, but not what it becomes, which uses no socket"
+    );
     let bytes = |index: usize, wanted| -> Vec<u64> {
         let moved = logs[index].records().filter_map(|record| match record {
-            Record::Transfer { direction, bytes, .. } | Record::Datagram { direction, bytes, .. }
+            Record::Transfer { direction, bytes, .. }
+            | Record::Datagram { direction, bytes, .. }
                 if *direction == wanted =>
             {
                 Some(*bytes)

@@ -1,6 +1,12 @@
-//! The options of a recording: what they add, what they leave out, and that they reach every process.
+//! The options of a recording: what they add, what they leave out, and that they reach every
+//! process.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -58,7 +64,8 @@ fn waits_are_recorded_where_they_are_wanted() {
     assert_eq!(count(&plain.log(), |record| matches!(record, Record::Wait { .. })), 0);
 }
 
-/// Two waits each by the numbers of ppoll, pselect6 and epoll_pwait, the second of which waits for nothing.
+/// Two waits each by the numbers of ppoll, pselect6 and epoll_pwait, the second of which waits for
+/// nothing.
 const WAITS_BY_NUMBER: &str = r#"
 import ctypes, os, select, socket, struct
 syscall = ctypes.CDLL(None).syscall; syscall.restype = ctypes.c_long
@@ -162,7 +169,11 @@ fn fingerprints_are_of_the_first_bytes_of_each_direction() {
     let of = |text: &str| (text.len() as u32, crc32fast::hash(text.as_bytes()));
     let [parent, child] = &recording.logs()[..] else { panic!("two processes") };
     let (long, short) = (of("0123456789abcdef"), of("short"));
-    assert_eq!(prints(parent, Send), [long, short, of("seen")], "up to what the program never held");
+    assert_eq!(
+        prints(parent, Send),
+        [long, short, of("seen")],
+        "up to what the program never held"
+    );
     assert_eq!(prints(parent, Receive), [long, short]);
     assert_eq!(prints(child, Send), [of("from a child, lo")]);
     assert_eq!(prints(child, Receive), [of("from a child, lo")]);
@@ -203,8 +214,15 @@ a, b = socket.socketpair(); a.send(b"not of the internet"); b.recv(100)
             |record| matches!(record, Record::Transfer { bytes, .. } | Record::Datagram { bytes, .. } if *bytes == wanted),
         )
     };
-    assert_eq!((moved(1), moved(2)), (20 + 5, 0), "both directions of one stream, the datagrams to one port");
-    assert_eq!(count(&log, |record| matches!(record, Record::Transfer { .. } | Record::Datagram { .. })), 25);
+    assert_eq!(
+        (moved(1), moved(2)),
+        (20 + 5, 0),
+        "both directions of one stream, the datagrams to one port"
+    );
+    assert_eq!(
+        count(&log, |record| matches!(record, Record::Transfer { .. } | Record::Datagram { .. })),
+        25
+    );
     for record in log.records() {
         if let Record::Endpoints { local: Some(SocketName::Inet(local)), peer, .. } = record {
             let peer = if let Some(SocketName::Inet(peer)) = peer { peer.port() } else { 0 };
@@ -254,7 +272,9 @@ const MANY: &str =
 
 #[test]
 fn a_limit_ends_the_log_and_counts_what_it_loses() {
-    for (limit, bytes) in [("100000", 24 * 4096), ("128K", 128 << 10), ("1", 64 << 10), ("0.1M", u64::MAX)] {
+    for (limit, bytes) in
+        [("100000", 24 * 4096), ("128K", 128 << 10), ("1", 64 << 10), ("0.1M", u64::MAX)]
+    {
         let recording = Recording::new();
         recorded(&recording, &[("SOCKCAP_MAX_BYTES", limit)], MANY);
         let log = recording.log();

@@ -1,6 +1,12 @@
-//! What the library does as processes are made, replaced and ended, and as they die or run out of room.
+//! What the library does as processes are made, replaced and ended, and as they die or run out of
+//! room.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -32,8 +38,9 @@ fn events(log: &Recorded) -> Vec<(ProcessEvent, i32)> {
 
 /// The files of a recording, at whatever depth.
 fn files(recording: &Recording) -> Vec<std::path::PathBuf> {
-    let listed =
-        successful(Command::new("find").arg(recording.data().parent().unwrap()).args(["-type", "f"]));
+    let listed = successful(
+        Command::new("find").arg(recording.data().parent().unwrap()).args(["-type", "f"]),
+    );
     let of_data = |line: &str| line.contains("/data/").then(|| line.into());
     listed.lines().filter_map(of_data).collect()
 }
@@ -87,8 +94,11 @@ fn a_process_without_a_socket_leaves_no_file() {
 fn a_log_tells_of_the_processes_above_it() {
     let recording = Recording::new();
     let says = recording.compile("says");
-    fs::write(recording.file("script"), format!("#!/bin/sh\necho; (echo; (echo; {says:?} a; echo); echo)\n"))
-        .unwrap();
+    fs::write(
+        recording.file("script"),
+        format!("#!/bin/sh\necho; (echo; (echo; {says:?} a; echo); echo)\n"),
+    )
+    .unwrap();
     fs::set_permissions(recording.file("script"), fs::Permissions::from_mode(0o755)).unwrap();
     let printed = recording.python(
         "import os, subprocess, sys\n\
@@ -107,7 +117,10 @@ fn a_log_tells_of_the_processes_above_it() {
     assert_eq!(above[2].1, "script");
     assert_eq!(above.last().unwrap().0, header.parent_pid, "{above:?}");
     assert!(header.ancestors.is_sorted_by_key(|ancestor| ancestor.start), "{above:?}");
-    assert!(header.ancestors.iter().all(|ancestor| ancestor.start <= header.start.realtime), "{above:?}");
+    assert!(
+        header.ancestors.iter().all(|ancestor| ancestor.start <= header.start.realtime),
+        "{above:?}"
+    );
 }
 
 #[test]
@@ -123,7 +136,11 @@ fn the_default_directory_is_where_the_program_began() {
     let host = fs::read_dir(recording.file("sockcap.data/hosts")).unwrap().next().unwrap().unwrap();
     assert_eq!(fs::read_dir(host.path()).unwrap().count(), 2, "python and its fork");
     assert!(!recording.file("elsewhere/sockcap.data").exists());
-    assert_eq!(host.metadata().unwrap().permissions().mode() & 0o7777, 0o1777, "open to other users");
+    assert_eq!(
+        host.metadata().unwrap().permissions().mode() & 0o7777,
+        0o1777,
+        "open to other users"
+    );
 }
 
 #[test]
@@ -148,7 +165,8 @@ fn each_child_has_its_own_log() {
 
 #[test]
 fn a_program_with_an_empty_environment_is_recorded() {
-    let ways = ["execve", "execle", "fexecve", "execvpe", "syscall", "execl", "execv", "execlp", "execvp"];
+    let ways =
+        ["execve", "execle", "fexecve", "execvpe", "syscall", "execl", "execv", "execlp", "execvp"];
     for way in ways.into_iter().chain(["spawn", "vfork"]) {
         let recording = Recording::new();
         let says = recording.compile("says");
@@ -161,7 +179,8 @@ fn a_program_with_an_empty_environment_is_recorded() {
         assert_eq!(header.arguments.len(), 9, "{way}");
         // A process that is replaced, and one that starts another.
         let parent = header.ancestors.last().map(|ancestor| ancestor.pid);
-        let expected = if ["spawn", "vfork"].contains(&way) { header.parent_pid } else { header.pid };
+        let expected =
+            if ["spawn", "vfork"].contains(&way) { header.parent_pid } else { header.pid };
         assert_eq!(parent, Some(expected), "{way}");
     }
 }
@@ -189,7 +208,8 @@ for n in range(20):
 #[test]
 fn a_vfork_child_is_not_taken_for_a_parent_that_never_logged() {
     let recording = Recording::new();
-    // The first thing that this program does is to make the child, which uses a socket before it is another program.
+    // The first thing that this program does is to make the child, which uses a socket before it is
+    // another program.
     successful(&mut recording.command(recording.compile("early_vfork")));
     // The program is replaced by itself, so that the sockets are inherited.
     let logs = recording.logs();
@@ -232,7 +252,8 @@ fn a_killed_program_loses_no_completed_record() {
     for round in 0..200 {
         let report = recording.file(&format!("report-{round}"));
         fs::write(&report, [0; 4096]).unwrap();
-        let mut child = recording.command(&busy).arg(&report).stdout(Stdio::null()).spawn().unwrap();
+        let mut child =
+            recording.command(&busy).arg(&report).stdout(Stdio::null()).spawn().unwrap();
         while !recording.has_log(child.id()) {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -244,7 +265,8 @@ fn a_killed_program_loses_no_completed_record() {
         }
         child.kill().unwrap();
         child.wait().unwrap();
-        let log = recording.logs().into_iter().find(|log| log.log.header().pid == child.id()).unwrap();
+        let log =
+            recording.logs().into_iter().find(|log| log.log.header().pid == child.id()).unwrap();
         assert_eq!(log.log.header().state, state::RUNNING, "it was killed");
         let mut logged = BTreeMap::<u32, u64>::new();
         for entry in &log.entries {
@@ -256,7 +278,10 @@ fn a_killed_program_loses_no_completed_record() {
         }
         for damage in &log.damage {
             let under_way = [socket_log::Fault::Unfinished, socket_log::Fault::NotAChunk];
-            assert!(under_way.contains(&damage.fault), "at most a record or a chunk's header: {damage}");
+            assert!(
+                under_way.contains(&damage.fault),
+                "at most a record or a chunk's header: {damage}"
+            );
         }
         assert!(log.damage.len() <= 8, "one for each thread");
         let report = fs::read(&report).unwrap();
@@ -306,7 +331,8 @@ fn a_log_that_may_not_grow_counts_what_it_loses() {
     let written = log.entries.len() as u64;
     assert_eq!(count.iter().sum::<u64>(), count[lost::NO_SPACE], "for this cause alone");
     assert!(written > 1000, "what had room is there");
-    // Two flows, their pair, the transfers, and the exit (python closes nothing at its end, or both).
+    // Two flows, their pair, the transfers, and the exit (python closes nothing at its end, or
+    // both).
     let total = count[lost::NO_SPACE] + written;
     assert!((100_004..=100_006).contains(&total), "{total}");
     assert_eq!(log.damage, []);
@@ -333,10 +359,17 @@ fn a_program_that_gives_up_system_calls_is_not_killed() {
         assert_eq!(printed, "unharmed\n", "{way}");
         let log = recording.log();
         let count = log.log.header().lost[lost::REFUSED];
-        let transfers =
-            log.entries.iter().filter(|entry| matches!(entry.record, Record::Transfer { .. })).count();
+        let transfers = log
+            .entries
+            .iter()
+            .filter(|entry| matches!(entry.record, Record::Transfer { .. }))
+            .count();
         assert!(transfers > 100_000, "{way}: there was room for {transfers}");
-        assert_eq!(transfers as u64 + count, 900_001, "{way}: with the exit, nothing else is missing");
+        assert_eq!(
+            transfers as u64 + count,
+            900_001,
+            "{way}: with the exit, nothing else is missing"
+        );
     }
 }
 
@@ -344,8 +377,9 @@ fn a_program_that_gives_up_system_calls_is_not_killed() {
 fn a_server_that_gives_up_its_rights_goes_on_logging() {
     let recording = Recording::new();
     // Only a process with rights can give them up; for another the log must simply be whole.
-    recording
-        .python(&format!("import os\nif os.geteuid() == 0: os.setgid(65534); os.setuid(65534)\n{HARDY}"));
+    recording.python(&format!(
+        "import os\nif os.geteuid() == 0: os.setgid(65534); os.setuid(65534)\n{HARDY}"
+    ));
     let log = recording.log();
     assert_eq!(sent(&log, Send).len(), 50_000);
     assert!(log.log.length() > 500_000, "it grew");
@@ -364,7 +398,8 @@ fn a_thousand_threads_at_once_lose_nothing() {
     successful(recording.command(recording.compile("threads")).args(["1000", "1000"]));
     assert_eq!(sent(&recording.log(), Send), [3; 1000]);
     let log = recording.log();
-    let threads: std::collections::BTreeSet<u32> = log.entries.iter().map(|entry| entry.tid).collect();
+    let threads: std::collections::BTreeSet<u32> =
+        log.entries.iter().map(|entry| entry.tid).collect();
     assert_eq!(threads.len(), 1001, "each under its own name");
 }
 
@@ -392,12 +427,14 @@ fn a_log_names_the_network_namespace_that_its_program_began_in() {
     let recording = Recording::new();
     let script = "import os, socket; socket.socket(); print(os.stat('/proc/self/ns/net').st_ino)";
     // The program that goes there uses no socket.
-    let inside =
-        successful(recording.command(program("unshare")).arg("--net").arg(python()).args(["-c", script]));
+    let inside = successful(
+        recording.command(program("unshare")).arg("--net").arg(python()).args(["-c", script]),
+    );
     let outside = fs::metadata("/proc/self/ns/net").unwrap().ino();
     let inside: u64 = inside.trim().parse().unwrap();
     assert_ne!(inside, outside);
-    let namespaces: Vec<u64> = recording.logs().iter().map(|log| log.log.header().namespace).collect();
+    let namespaces: Vec<u64> =
+        recording.logs().iter().map(|log| log.log.header().namespace).collect();
     assert_eq!(namespaces, [inside]);
     assert!(recording.logs().iter().all(|log| log.log.header().source == source::LIBRARY));
 }
@@ -406,7 +443,8 @@ fn a_log_names_the_network_namespace_that_its_program_began_in() {
 fn a_daemon_goes_on_logging_whatever_it_keeps() {
     for (stay, keep) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
         let recording = Recording::new();
-        // The test waits for the end of what it reads from, which neither way closes under that number.
+        // The test waits for the end of what it reads from, which neither way closes under that
+        // number.
         let printed = recording.python(&format!(
             "import ctypes, os, socket\na, b = socket.socketpair(); a.send(b'before'); b.recv(6)\nos.dup2(1, 9)\n\
              assert ctypes.CDLL(None).daemon({stay}, {keep}) == 0\n\
@@ -415,7 +453,11 @@ fn a_daemon_goes_on_logging_whatever_it_keeps() {
         assert_eq!(printed == "/", stay == 0, "{printed}");
         let logs = recording.logs();
         assert_eq!(logs.len(), 2, "{stay} {keep}: the process that was started, and the daemon");
-        assert_eq!((sent(&logs[0], Send), sent(&logs[1], Send)), (vec![6], vec![1; 2000]), "{stay} {keep}");
+        assert_eq!(
+            (sent(&logs[0], Send), sent(&logs[1], Send)),
+            (vec![6], vec![1; 2000]),
+            "{stay} {keep}"
+        );
         assert_eq!(logs[0].log.header().state, state::EXITED, "{stay} {keep}");
     }
 }

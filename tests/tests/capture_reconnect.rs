@@ -1,6 +1,11 @@
 //! Where one connection of a socket ends and another begins.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 use end_to_end::capture::{Recorded, Recording};
 use socket_log::encode::Direction::{Receive, Send};
@@ -19,7 +24,10 @@ fn connections(log: &Recorded) -> Vec<(Vec<u16>, Vec<u64>)> {
         for record in log.records() {
             match record {
                 Record::Endpoints {
-                    flow, role: Role::Connect, peer: Some(SocketName::Inet(peer)), ..
+                    flow,
+                    role: Role::Connect,
+                    peer: Some(SocketName::Inet(peer)),
+                    ..
                 } if *flow == wanted => {
                     ports.push(peer.port());
                 }
@@ -37,7 +45,8 @@ fn connections(log: &Recorded) -> Vec<(Vec<u16>, Vec<u64>)> {
     flows.map(of).filter(|(_, sent)| !sent.is_empty()).collect()
 }
 
-/// Connects one socket of `kind` to two listeners, one after the other, and sends by two descriptors.
+/// Connects one socket of `kind` to two listeners, one after the other, and sends by two
+/// descriptors.
 const TWICE: &str = r#"
 import ctypes, os, socket, select
 kind = getattr(socket, "KIND")
@@ -57,17 +66,24 @@ if kind == socket.SOCK_DGRAM: c.connect(two.getsockname()); c.send(b"no other")
 
 #[test]
 fn a_socket_that_is_connected_anew_has_another_flow() {
-    for (kind, disconnects) in [("SOCK_STREAM", "True"), ("SOCK_DGRAM", "True"), ("SOCK_DGRAM", "False")] {
+    for (kind, disconnects) in
+        [("SOCK_STREAM", "True"), ("SOCK_DGRAM", "True"), ("SOCK_DGRAM", "False")]
+    {
         let recording = Recording::new();
         let script = TWICE.replace("KIND", kind).replace("DISCONNECTS", disconnects);
         let printed = recording.python(&script);
-        let ports: Vec<u16> = printed.split_whitespace().map(|port| port.parse().unwrap()).collect();
+        let ports: Vec<u16> =
+            printed.split_whitespace().map(|port| port.parse().unwrap()).collect();
         let log = recording.log();
         let found = connections(&log);
         let [(first, sent), (second, sent_then)] = &found[..] else { panic!("{kind}: {found:?}") };
         assert_eq!((&first[..1], &sent[..]), (&ports[..1], &[3, 4][..]), "{kind}");
         assert_eq!((second[0], &sent_then[..2]), (ports[1], &[7, 8][..]), "{kind}");
-        assert_eq!(sent_then.len(), if kind == "SOCK_DGRAM" { 3 } else { 2 }, "the same peer, the same flow");
+        assert_eq!(
+            sent_then.len(),
+            if kind == "SOCK_DGRAM" { 3 } else { 2 },
+            "the same peer, the same flow"
+        );
         let cookies: Vec<_> = log
             .records()
             .filter_map(|record| match record {
@@ -76,7 +92,10 @@ fn a_socket_that_is_connected_anew_has_another_flow() {
             })
             .collect();
         let again = if kind == "SOCK_DGRAM" && disconnects == "True" { 1..=2 } else { 1..=1 };
-        assert!(again.contains(&cookies.len()), "{kind}: the new flow must not pass for the old one");
+        assert!(
+            again.contains(&cookies.len()),
+            "{kind}: the new flow must not pass for the old one"
+        );
     }
 }
 
@@ -93,7 +112,8 @@ c.connect_ex(listener.getsockname()); c.send(b"x")
 "#,
     );
     assert_eq!(connections(&recording.log()).len(), 1);
-    let flows = recording.log().records().filter(|record| matches!(record, Record::Flow(_))).count();
+    let flows =
+        recording.log().records().filter(|record| matches!(record, Record::Flow(_))).count();
     assert_eq!(flows, 2, "with the listener");
 }
 
@@ -117,7 +137,10 @@ fn the_end_of_a_connection_of_packets_is_no_empty_packet() {
         let is = |record: &&Record| matches!(record, Record::Datagram { bytes, direction, .. } if *bytes == wanted && *direction == towards);
         log.records().filter(is).count()
     };
-    assert_eq!(log.records().filter(|record| matches!(record, Record::EndOfFile { .. })).count(), 3);
+    assert_eq!(
+        log.records().filter(|record| matches!(record, Record::EndOfFile { .. })).count(),
+        3
+    );
     assert_eq!((datagrams(4, Send), datagrams(4, Receive)), (6, 6));
     assert_eq!((datagrams(0, Send), datagrams(0, Receive)), (3, 3), "an empty datagram is one");
 }

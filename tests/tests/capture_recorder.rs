@@ -1,4 +1,5 @@
-//! A flight recorder under signals: what a handler writes while it interrupts the writing of a record.
+//! A flight recorder under signals: what a handler writes while it interrupts the writing of a
+//! record.
 
 use end_to_end::capture::{Recording, successful};
 use socket_log::Record;

@@ -1,8 +1,14 @@
-//! The library against the kernel's own view: real programs run under `strace` and the library at once, and both must
-//! tell of the same messages on sockets, thread by thread. What a program does that the library cannot see is in
-//! `docs/capture.md`, and here as the exact messages that are missing. This file has the servers, each with a client.
+//! The library against the kernel's own view: real programs run under `strace` and the library at
+//! once, and both must tell of the same messages on sockets, thread by thread. What a program does
+//! that the library cannot see is in `docs/capture.md`, and here as the exact messages that are
+//! missing. This file has the servers, each with a client.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 use std::fs;
 use std::io::{Read, Write};
@@ -65,15 +71,21 @@ fn nginx_curl_and_wget() {
     );
     let (settings, prefix, output) = (file("nginx.conf"), file(""), file("output"));
     fs::write(&settings, configuration).unwrap();
-    let nginx = command(&witnessed.recording, "nginx", ["-e", "stderr", "-p", &prefix, "-c", &settings]);
+    let nginx =
+        command(&witnessed.recording, "nginx", ["-e", "stderr", "-p", &prefix, "-c", &settings]);
     let server = witnessed.start("nginx", &nginx, plain);
     for (path, length) in [("short", 5), ("proxy", 6), ("page", 300_000)] {
-        for url in [format!("http://127.0.0.1:{plain}/{path}"), format!("https://127.0.0.1:{tls}/{path}")] {
+        for url in
+            [format!("http://127.0.0.1:{plain}/{path}"), format!("https://127.0.0.1:{tls}/{path}")]
+        {
             // Several requests on one connection.
             let curl = command(&witnessed.recording, "curl", ["-sk", &url, &url, &url]);
             assert_eq!(witnessed.run(&curl).len(), 3 * length);
-            let wget =
-                command(&witnessed.recording, "wget", ["-q", "--no-check-certificate", "-O", &output, &url]);
+            let wget = command(
+                &witnessed.recording,
+                "wget",
+                ["-q", "--no-check-certificate", "-O", &output, &url],
+            );
             witnessed.run(&wget);
             assert_eq!(fs::read(&output).unwrap().len(), length);
         }
@@ -108,7 +120,10 @@ fn memcached() {
         for size in [1, 100, 5000, 200_000] {
             let value = "v".repeat(size);
             ask(format!("set key{client} 0 0 {size}\r\n{value}\r\n"), "STORED\r\n".into());
-            ask(format!("get key{client}\r\n"), format!("VALUE key{client} 0 {size}\r\n{value}\r\nEND\r\n"));
+            ask(
+                format!("get key{client}\r\n"),
+                format!("VALUE key{client} 0 {size}\r\n{value}\r\nEND\r\n"),
+            );
         }
     }
     witnessed.stop(server, "TERM");
@@ -145,7 +160,8 @@ fn haproxy() {
         ),
     )
     .unwrap();
-    let server = command(&witnessed.recording, "haproxy", ["-db", "-f", settings.to_str().unwrap()]);
+    let server =
+        command(&witnessed.recording, "haproxy", ["-db", "-f", settings.to_str().unwrap()]);
     let server = witnessed.start("haproxy", &server, port);
     for size in [1, 1000, 100_000, 1_000_000] {
         let mut connection = TcpStream::connect(("127.0.0.1", port)).unwrap();
@@ -189,7 +205,8 @@ fn dnsmasq_and_dig() {
     assert!(witnessed.compare(&[]).calls >= 12);
 }
 
-/// A command that runs as a user without rights, where the test has them: postgres refuses to run with them.
+/// A command that runs as a user without rights, where the test has them: postgres refuses to run
+/// with them.
 fn without_rights(recording: &Recording, name: &str) -> Command {
     let is_root = successful(Command::new("id").arg("-u")).trim() == "0";
     let mut command = if is_root {
@@ -248,7 +265,10 @@ fn postgres_and_psql() {
         let mut psql = without_rights(&witnessed.recording, "psql");
         psql.args(["-h", host, "-p", &text, "-U", "test", "-d", "postgres", "-At"]);
         psql.args(["-c", "create table if not exists t (n int, s text)"]);
-        psql.args(["-c", "insert into t select n, repeat('x', 100) from generate_series(1, 2000) n"]);
+        psql.args([
+            "-c",
+            "insert into t select n, repeat('x', 100) from generate_series(1, 2000) n",
+        ]);
         for _ in 0..20 {
             psql.args(["-c", "select count(*) from t where n % 7 = 3"]);
         }
@@ -269,7 +289,8 @@ fn the_library_depends_on_libc_alone() {
 
 #[test]
 fn only_hooks_are_exported() {
-    let symbols = successful(Command::new(program("nm")).args(["-D", "--defined-only"]).arg(library()));
+    let symbols =
+        successful(Command::new(program("nm")).args(["-D", "--defined-only"]).arg(library()));
     for symbol in symbols.lines().map(|line| line.rsplit(' ').next().unwrap()) {
         assert!(!symbol.contains("rust") && !symbol.contains("sockcap"), "{symbol}");
     }

@@ -1,7 +1,12 @@
-//! How much a log takes: a few bytes a message, a fraction of what strace writes, and little for a process that does
-//! little.
+//! How much a log takes: a few bytes a message, a fraction of what strace writes, and little for a
+//! process that does little.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -45,7 +50,8 @@ fn a_message_takes_less_than_sixteen_bytes_and_a_log_an_eighth_of_what_strace_wr
     recording.python(ECHO);
     let (mut messages, mut bytes, mut disk) = (0, 0, 0);
     for log in recording.logs() {
-        messages += log.records().filter(|record| matches!(record, Record::Transfer { .. })).count() as u64;
+        messages +=
+            log.records().filter(|record| matches!(record, Record::Transfer { .. })).count() as u64;
         bytes += used(&log) + HEADER_BYTES as u64;
         disk += fs::metadata(log.log.path()).unwrap().blocks() * 512;
     }
@@ -62,7 +68,8 @@ fn a_message_takes_less_than_sixteen_bytes_and_a_log_an_eighth_of_what_strace_wr
     assert!(disk * 8 <= text, "{disk} bytes on the disk, where strace wrote {text}");
 }
 
-/// Messages of all processes, the bytes of their logs that were used, and what strace wrote for them.
+/// Messages of all processes, the bytes of their logs that were used, and what strace wrote for
+/// them.
 fn sizes(witnessed: &Witnessed) -> [u64; 3] {
     let logs = witnessed.recording.logs();
     let messages = |log: &Recorded| {
@@ -85,7 +92,8 @@ fn an_event_loop_and_its_load_take_an_eighth() {
     assert!(messages > 4 * 2 * 10_000 && bytes <= 16 * messages && bytes * 8 <= text);
 }
 
-/// Threads that each send now and then. (Each has a chunk of 4 KiB at least, however little it sends.)
+/// Threads that each send now and then. (Each has a chunk of 4 KiB at least, however little it
+/// sends.)
 #[test]
 fn slow_threads_take_an_eighth() {
     let mut witnessed = Witnessed::with(&STRACE);

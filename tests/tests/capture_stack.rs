@@ -1,14 +1,19 @@
-//! How much stack the hooks take: they run wherever the program can call libc, on small alternate stacks too.
+//! How much stack the hooks take: they run wherever the program can call libc, on small alternate
+//! stacks too.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "helpers of the tests fail them by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "helpers of the tests fail them by panicking"
+)]
 
 use std::collections::BTreeMap;
 use std::process::Command;
 
 use end_to_end::capture::{Recording, successful};
 
-/// The most that a hook may take beyond what libc's own function takes, in bytes: so much an alternate stack has at
-/// least (`MINSIGSTKSZ`).
+/// The most that a hook may take beyond what libc's own function takes, in bytes: so much an
+/// alternate stack has at least (`MINSIGSTKSZ`).
 const MOST: usize = 2048;
 
 fn taken(printed: &str) -> BTreeMap<String, usize> {

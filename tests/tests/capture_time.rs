@@ -1,6 +1,12 @@
-//! The times in a log: what the program itself read off the wall clock around each call, and how long calls took.
+//! The times in a log: what the program itself read off the wall clock around each call, and how
+//! long calls took.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 use std::collections::BTreeMap;
 
@@ -11,11 +17,12 @@ use socket_log::Record;
 use socket_log::encode::Direction::{self, Receive, Send};
 use socket_log::layout::tick;
 
-/// How far, in ns, a time may lie outside of what the program read around the call: the reading of two anchors, and the
-/// kernel's own steering of the clock between them.
+/// How far, in ns, a time may lie outside of what the program read around the call: the reading of
+/// two anchors, and the kernel's own steering of the clock between them.
 const TOLERANCE: i64 = 5_000;
 
-/// Both clocks that ticks can be of. Where the counter is not steady, the second is the first again.
+/// Both clocks that ticks can be of. Where the counter is not steady, the second is the first
+/// again.
 const CLOCKS: [&str; 2] = ["monotonic", "cycles"];
 
 fn is_steady() -> bool {
@@ -23,7 +30,8 @@ fn is_steady() -> bool {
         .is_ok_and(|text| text.contains("constant_tsc") && text.contains("nonstop_tsc"))
 }
 
-/// Runs `clocks MODE` on each of the [`CLOCKS`], and holds each transfer in the logs against what the program printed.
+/// Runs `clocks MODE` on each of the [`CLOCKS`], and holds each transfer in the logs against what
+/// the program printed.
 fn check(mode: &str) {
     check_on(&lab::Clock::default(), mode);
 }
@@ -62,15 +70,19 @@ fn check_on(wrong: &lab::Clock, mode: &str) {
             let fields: Vec<&str> = line.split(' ').collect();
             let [pid, bytes, what, before, after] = fields[..] else { panic!("{line}") };
             let direction = if what == "S" { Send } else { Receive };
-            let series =
-                printed.entry((pid.parse().unwrap(), direction, bytes.parse().unwrap())).or_default();
+            let series = printed
+                .entry((pid.parse().unwrap(), direction, bytes.parse().unwrap()))
+                .or_default();
             series.push((shifted(before.parse().unwrap()), shifted(after.parse().unwrap())));
         }
         let mut recorded = BTreeMap::<(u32, Direction, u64), Vec<i64>>::new();
         for log in recording.logs() {
             let (header, clock) = (log.log.header(), log.log.clock());
-            let expected =
-                if is_wrong || ticks == "cycles" && is_steady() { tick::CYCLES } else { tick::MONOTONIC };
+            let expected = if is_wrong || ticks == "cycles" && is_steady() {
+                tick::CYCLES
+            } else {
+                tick::MONOTONIC
+            };
             assert_eq!(header.tick_clock, expected);
             for entry in &log.entries {
                 if let Record::Transfer { direction, bytes, .. } = entry.record {
@@ -149,7 +161,8 @@ else:
     let clock = log.log.clock();
     let times = log.entries.iter().filter(|entry| matches!(entry.record, Record::Transfer { .. }));
     let times: Vec<i64> = times.map(|entry| clock.realtime(entry.ticks)).collect();
-    let steps: Vec<i64> = times.windows(2).map(|pair| pair[1] - pair[0]).filter(|step| *step < 0).collect();
+    let steps: Vec<i64> =
+        times.windows(2).map(|pair| pair[1] - pair[0]).filter(|step| *step < 0).collect();
     assert!(times.len() == 70 && steps.len() == 1, "{steps:?}");
     assert!((-3_600_000_000_000..-3_590_000_000_000).contains(&steps[0]), "{steps:?}");
 }
@@ -175,9 +188,12 @@ for n in range(30): a.send(b"x"); b.recv(1); time.sleep(0.1)
             });
         }
         let clock = log.log.clock();
-        for entry in log.entries.iter().filter(|entry| matches!(entry.record, Record::Transfer { .. })) {
+        for entry in
+            log.entries.iter().filter(|entry| matches!(entry.record, Record::Transfer { .. }))
+        {
             let time = clock.realtime(entry.ticks);
-            let nearest = anchors.iter().map(|anchor| (anchor.realtime - time).abs()).min().unwrap();
+            let nearest =
+                anchors.iter().map(|anchor| (anchor.realtime - time).abs()).min().unwrap();
             assert!(nearest < 1_500_000_000, "{ticks}: the nearest anchor is {nearest} ns away");
         }
         assert!(anchors.len() >= 4, "{ticks}: {anchors:?}");
@@ -187,14 +203,16 @@ for n in range(30): a.send(b"x"); b.recv(1); time.sleep(0.1)
 #[test]
 fn the_cycle_counter_is_used_where_the_kernel_uses_it() {
     let source = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
-    let trusted = std::fs::read_to_string(source).is_ok_and(|name| name.trim() == "tsc") && is_steady();
+    let trusted =
+        std::fs::read_to_string(source).is_ok_and(|name| name.trim() == "tsc") && is_steady();
     let recording = Recording::new();
     recording.python("import socket\nsocket.socketpair()");
     let expected = if trusted { tick::CYCLES } else { tick::MONOTONIC };
     assert_eq!(recording.log().log.header().tick_clock, expected);
 }
 
-/// A thread waits in a call until it is seen to do so by the other, which lets it go some time later.
+/// A thread waits in a call until it is seen to do so by the other, which lets it go some time
+/// later.
 const BLOCKED: &str = r#"
 import os, socket, sys, threading, time
 def blocked(tid, call):
@@ -224,8 +242,9 @@ for call, let_go, number in (
 fn a_record_tells_when_and_how_long_a_call_blocked() {
     for ticks in CLOCKS {
         let recording = Recording::new();
-        let printed =
-            successful(recording.command(python()).env("SOCKCAP_CLOCK", ticks).args(["-c", BLOCKED]));
+        let printed = successful(
+            recording.command(python()).env("SOCKCAP_CLOCK", ticks).args(["-c", BLOCKED]),
+        );
         let printed: Vec<Vec<i64>> = printed
             .lines()
             .map(|line| line.split(' ').map(|number| number.parse().unwrap()).collect())
@@ -248,14 +267,28 @@ fn a_record_tells_when_and_how_long_a_call_blocked() {
 
         let [before, seen, let_go, after] = printed[0][..] else { panic!("{printed:?}") };
         let (returned, duration) = transfer(Receive, 7);
-        assert!((let_go - TOLERANCE..=after + TOLERANCE).contains(&returned), "{ticks}: when it returned");
-        assert!(duration >= least(let_go - seen), "{ticks}: {duration} of at least {}", let_go - seen);
+        assert!(
+            (let_go - TOLERANCE..=after + TOLERANCE).contains(&returned),
+            "{ticks}: when it returned"
+        );
+        assert!(
+            duration >= least(let_go - seen),
+            "{ticks}: {duration} of at least {}",
+            let_go - seen
+        );
         assert!(duration <= after - before + TOLERANCE);
 
         let [before, seen, let_go, after] = printed[1][..] else { panic!("{printed:?}") };
         let (called, duration) = transfer(Send, 2_000_000);
-        assert!((before - TOLERANCE..=seen + TOLERANCE).contains(&called), "{ticks}: when it was called");
-        assert!(duration >= least(let_go - seen), "{ticks}: {duration} of at least {}", let_go - seen);
+        assert!(
+            (before - TOLERANCE..=seen + TOLERANCE).contains(&called),
+            "{ticks}: when it was called"
+        );
+        assert!(
+            duration >= least(let_go - seen),
+            "{ticks}: {duration} of at least {}",
+            let_go - seen
+        );
         assert!(duration <= after - before + TOLERANCE);
     }
 }

@@ -1,5 +1,5 @@
-//! Programs behind another root directory, where the library is not: they run as without sockcap, say nothing of it, and
-//! `sockcap info` says why they have no log.
+//! Programs behind another root directory, where the library is not: they run as without sockcap,
+//! say nothing of it, and `sockcap info` says why they have no log.
 
 #![expect(clippy::unwrap_used, reason = "helpers of the tests fail them by panicking")]
 
@@ -95,7 +95,8 @@ fn children_that_are_spawned_behind_another_root_are_quiet() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), "list: none\n7\nlist: none\n7\n");
 }
 
-/// A library at the same path within: the program is recorded, by the way that docs/chroot.md shows.
+/// A library at the same path within: the program is recorded, by the way that docs/chroot.md
+/// shows.
 #[test]
 fn a_program_that_finds_library_and_directory_behind_its_root_is_recorded() {
     let recording = Recording::new();
@@ -109,6 +110,7 @@ fn a_program_that_finds_library_and_directory_behind_its_root_is_recorded() {
     let output = recording.command(program("chroot")).arg(&root).arg("/program").output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     let logs = fs::read_dir(root.join(data.strip_prefix("/").unwrap()).join("hosts/host")).unwrap();
-    let is_log = |file: &fs::DirEntry| file.path().extension().is_some_and(|extension| extension == "sclog");
+    let is_log =
+        |file: &fs::DirEntry| file.path().extension().is_some_and(|extension| extension == "sclog");
     assert_eq!(logs.filter(|file| is_log(file.as_ref().unwrap())).count(), 1);
 }

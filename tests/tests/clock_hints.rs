@@ -1,7 +1,12 @@
-//! Two pairs of hosts that never talk across: what they exchanged with a collector tells how their clocks differ. Without that
-//! they stand apart, and what they exchange later makes no result out of date.
+//! Two pairs of hosts that never talk across: what they exchanged with a collector tells how their
+//! clocks differ. Without that they stand apart, and what they exchange later makes no result out
+//! of date.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of the tests fail them by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of the tests fail them by panicking"
+)]
 
 use std::fs;
 use std::path::Path;
@@ -29,7 +34,8 @@ while data := peer.recv(100):
     peer.sendall(data)
 "#;
 
-/// Asks until the machine's monotonic clock shows the time that it is told, and waits each time as long as it is told.
+/// Asks until the machine's monotonic clock shows the time that it is told, and waits each time as
+/// long as it is told.
 const CLIENT: &str = r#"
 import socket, sys, time
 peer = socket.create_connection((sys.argv[2], 7000))
@@ -58,16 +64,18 @@ impl Run {
         self.boot + at + clock.ahead(at)
     }
 
-    /// Writes what a host exchanged with the collector ten times a second. Each took as long as `delays` say there and back, and
-    /// some longer. The clock was ahead by `off` of what it should have been.
+    /// Writes what a host exchanged with the collector ten times a second. Each took as long as
+    /// `delays` say there and back, and some longer. The clock was ahead by `off` of what it should
+    /// have been.
     fn write_hints(&self, data: &DataDir, host: &Host, delays: [i64; 2], off: i64) {
         // Another clock that nobody else has, set in the middle.
         let middle = self.begin + (self.end - self.begin) / 2;
-        let collector = Clock { steps: vec![(middle, -40 * SECOND)], ..Clock::new(-9 * 3600 * SECOND, -30) };
+        let collector =
+            Clock { steps: vec![(middle, -40 * SECOND)], ..Clock::new(-9 * 3600 * SECOND, -30) };
         let mut lines = format!("{}\n", clock_exchange::HEAD);
         for (number, at) in (self.begin..self.end).step_by(SECOND as usize / 10).enumerate() {
-            let [there, back] =
-                delays.map(|delay| delay + number as i64 * 7_919 % 23 * MS * i64::from(number % 4 > 0));
+            let [there, back] = delays
+                .map(|delay| delay + number as i64 * 7_919 % 23 * MS * i64::from(number % 4 > 0));
             let (received, answered) = (at + there, at + there + 30_000);
             let exchange = ClockExchange {
                 boot: self.boot_id,
@@ -79,8 +87,12 @@ impl Run {
             lines += &format!("{exchange}\n");
         }
         // Of an earlier boot, garbage, and a line that the collector did not finish.
-        let other =
-            ClockExchange { boot: [9; 16], host_received: 5, collector_sent: 1, ..ClockExchange::default() };
+        let other = ClockExchange {
+            boot: [9; 16],
+            host_received: 5,
+            collector_sent: 1,
+            ..ClockExchange::default()
+        };
         lines += &format!("{other}\nwhat is this?\n\0\u{1}{}", &other.to_string()[..40]);
         fs::write(data.clock_hints(host.name()), lines).unwrap();
     }
@@ -88,7 +100,8 @@ impl Run {
 
 fn boot_id() -> [u8; 16] {
     let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
-    let digits: Vec<u8> = text.chars().filter_map(|digit| Some(digit.to_digit(16)? as u8)).collect();
+    let digits: Vec<u8> =
+        text.chars().filter_map(|digit| Some(digit.to_digit(16)? as u8)).collect();
     let bytes: Vec<u8> = digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect();
     bytes.try_into().unwrap()
 }
@@ -108,11 +121,13 @@ fn two_pairs_and_the_reference_is_set() {
     joined_by_the_collector(8, ["0.02", "0.004"], "far-answerer");
 }
 
-/// Two pairs, of which the one that waits less between questions is connected better and has the reference.
+/// Two pairs, of which the one that waits less between questions is connected better and has the
+/// reference.
 fn joined_by_the_collector(network: u8, waits: [&str; 2], reference: &str) {
     let mut lab = Lab::new();
     let network = lab.network(network);
-    let mut hosts = ["asker", "answerer", "far-asker", "far-answerer"].map(|name| lab.host(name, network));
+    let mut hosts =
+        ["asker", "answerer", "far-asker", "far-answerer"].map(|name| lab.host(name, network));
     // One is set while all goes on, which its log tells.
     let steps = vec![(nanoseconds(ClockId::Monotonic) + 4 * SECOND, 5 * SECOND / 2)];
     let clocks = [
@@ -129,7 +144,13 @@ fn joined_by_the_collector(network: u8, waits: [&str; 2], reference: &str) {
     let until = (begin + 8 * SECOND).to_string();
     let pairs = [(asker, answerer, waits[0]), (far_asker, far_answerer, waits[1])];
     let clients = pairs.map(|(host, peer, wait)| {
-        host.start(host.recorded(python()).args(["-c", CLIENT, &until, &peer.v4().to_string(), wait]))
+        host.start(host.recorded(python()).args([
+            "-c",
+            CLIENT,
+            &until,
+            &peer.v4().to_string(),
+            wait,
+        ]))
     });
     for client in clients {
         client.finish();
@@ -154,7 +175,10 @@ fn joined_by_the_collector(network: u8, waits: [&str; 2], reference: &str) {
         [[far_asker, far_answerer], [asker, answerer]]
     };
     assert!(pair.iter().all(|host| found(&apart, host).against == apart.reference), "{apart:#?}");
-    assert!(other.iter().all(|host| found(&apart, host).against == apart_from(&apart, other)), "{apart:#?}");
+    assert!(
+        other.iter().all(|host| found(&apart, host).against == apart_from(&apart, other)),
+        "{apart:#?}"
+    );
     assert!(!fs::read_to_string(data.clocks()).unwrap().contains("hints"));
 
     // What the collector wrote makes nothing out of date by itself.
@@ -189,7 +213,8 @@ fn joined_by_the_collector(network: u8, waits: [&str; 2], reference: &str) {
             .map(|at| clock.common(run_of.shown(&host.clock(), at)) - run_of.shown(&never_set, at));
         let stated = clock.uncertainty_ns.unwrap();
         println!("{}: off by {errors:?} ns of at most {stated}", host.name());
-        // By how much a clock was set is known as exactly as it and the monotonic one are read together.
+        // By how much a clock was set is known as exactly as it and the monotonic one are read
+        // together.
         let read = if host.clock().steps.is_empty() { 0 } else { 20_000 };
         assert!(
             errors.iter().all(|error| error.abs() <= stated + read),
@@ -208,7 +233,8 @@ fn joined_by_the_collector(network: u8, waits: [&str; 2], reference: &str) {
             "{message:?}"
         );
     }
-    let info = successful(Command::new(end_to_end::sockcap()).arg("info").arg("-d").arg(data.path()));
+    let info =
+        successful(Command::new(end_to_end::sockcap()).arg("info").arg("-d").arg(data.path()));
     assert!(info.contains("exchanges with the collector") && !info.contains("disagree"), "{info}");
     assert!(!info.contains("record a host that talks to both"), "{info}");
 
@@ -221,7 +247,8 @@ fn what_shippers_and_collector_exchange_joins_pairs() {
     let mut lab = Lab::new();
     let network = lab.network(7);
     let gatherer = lab.host("gatherer", network);
-    let mut hosts = ["asker", "answerer", "far-asker", "far-answerer"].map(|name| lab.host(name, network));
+    let mut hosts =
+        ["asker", "answerer", "far-asker", "far-answerer"].map(|name| lab.host(name, network));
     let collector = Collector::new(&gatherer, &lab.file(""), &hosts.each_ref().map(Host::name));
     let clocks = [(3600, 100), (-47 * 60, -150), (0, 60), (5 * 3600, 20)];
     hosts
@@ -242,7 +269,13 @@ fn what_shippers_and_collector_exchange_joins_pairs() {
     // One exchange comes behind the beginning.
     let until = (begin + 11 * SECOND).to_string();
     let clients = [(asker, answerer), (far_asker, far_answerer)].map(|(host, peer)| {
-        host.start(host.recorded(python()).args(["-c", CLIENT, &until, &peer.v4().to_string(), "0.004"]))
+        host.start(host.recorded(python()).args([
+            "-c",
+            CLIENT,
+            &until,
+            &peer.v4().to_string(),
+            "0.004",
+        ]))
     });
     clients.into_iter().chain(servers).for_each(|running| drop(running.finish()));
     let end = nanoseconds(ClockId::Monotonic);
@@ -263,11 +296,15 @@ fn what_shippers_and_collector_exchange_joins_pairs() {
     for host in &hosts {
         let clock = found(&joined, host);
         assert_eq!(clock.against, joined.reference);
-        let errors = [begin, end]
-            .map(|at| clock.common(run_of.shown(&host.clock(), at)) - run_of.shown(&reference.clock(), at));
+        let errors = [begin, end].map(|at| {
+            clock.common(run_of.shown(&host.clock(), at)) - run_of.shown(&reference.clock(), at)
+        });
         let stated = clock.uncertainty_ns.unwrap();
         println!("{}: off by {errors:?} ns of at most {stated}", host.name());
-        assert!(errors.iter().all(|error| error.abs() <= stated), "{errors:?} of {stated}: {clock:#?}");
+        assert!(
+            errors.iter().all(|error| error.abs() <= stated),
+            "{errors:?} of {stated}: {clock:#?}"
+        );
     }
 }
 
@@ -278,9 +315,18 @@ fn apart_from(clocks: &Clocks, pair: [&Host; 2]) -> String {
     against
 }
 
-/// What one host exchanged is of another clock, 80 ms ahead: that is told, and no clock of its pair is another.
-fn a_contradiction_is_told(run_of: &Run, data: &DataDir, at: &Path, pair: [&Host; 2], joined: &Clocks) {
-    let [wrong] = pair.iter().filter(|host| host.name() != joined.reference).collect::<Vec<_>>()[..] else {
+/// What one host exchanged is of another clock, 80 ms ahead: that is told, and no clock of its pair
+/// is another.
+fn a_contradiction_is_told(
+    run_of: &Run,
+    data: &DataDir,
+    at: &Path,
+    pair: [&Host; 2],
+    joined: &Clocks,
+) {
+    let [wrong] =
+        pair.iter().filter(|host| host.name() != joined.reference).collect::<Vec<_>>()[..]
+    else {
         panic!("one of them is the reference")
     };
     run_of.write_hints(data, wrong, [MS, 6 * MS], 80 * MS);
@@ -293,7 +339,10 @@ fn a_contradiction_is_told(run_of: &Run, data: &DataDir, at: &Path, pair: [&Host
     let (before, now) = (found(joined, wrong), found(&clocks, wrong));
     assert_eq!(HostClock { hints: before.hints.clone(), ..now.clone() }, *before);
     let check = now.hints.as_ref().unwrap().check.as_ref().unwrap();
-    assert!(check.contradicts && (check.difference_ns.abs() - 80 * MS).abs() < check.within_ns, "{check:?}");
+    assert!(
+        check.contradicts && (check.difference_ns.abs() - 80 * MS).abs() < check.within_ns,
+        "{check:?}"
+    );
     assert!(succeeds(&["info", "-d", directory], at).contains(told));
     succeeds(&["report", "-d", directory], at);
     assert!(fs::read_to_string(data.html()).unwrap().contains(told));

@@ -1,7 +1,11 @@
-//! Hosts whose clocks are set while they are at work: what was sent before and what was sent after has the right time on the
-//! common clock, nothing is left over, and the user is told.
+//! Hosts whose clocks are set while they are at work: what was sent before and what was sent after
+//! has the right time on the common clock, nothing is left over, and the user is told.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of the tests fail them by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of the tests fail them by panicking"
+)]
 
 use std::process::Command;
 
@@ -46,7 +50,8 @@ fn nanoseconds(clock: ClockId) -> i64 {
     time.tv_sec * SECOND + time.tv_nsec
 }
 
-/// A client and two servers whose clocks are set at `set` of the machine's monotonic clock; the servers were there at `begin`.
+/// A client and two servers whose clocks are set at `set` of the machine's monotonic clock; the
+/// servers were there at `begin`.
 struct System {
     lab: Lab,
     hosts: [Host; 3],
@@ -76,8 +81,9 @@ impl System {
 #[test]
 fn clocks_that_are_set_in_the_middle_of_a_run() {
     // Where all of that takes long, once more with more time before the step.
-    let begun =
-        (0..4).map(|tries| System::begin(HALF << tries)).find(|system| system.begin < system.set - HALF / 2);
+    let begun = (0..4)
+        .map(|tries| System::begin(HALF << tries))
+        .find(|system| system.begin < system.set - HALF / 2);
     let System { lab, hosts, servers, set, begin } =
         begun.expect("the servers are there before the clocks are set");
     let [client, forward, back] = &hosts;
@@ -88,13 +94,17 @@ fn clocks_that_are_set_in_the_middle_of_a_run() {
     for server in servers {
         server.stop(Signal::TERM);
     }
-    let boot =
-        (0..100).map(|_| nanoseconds(ClockId::Realtime) - nanoseconds(ClockId::Monotonic)).max().unwrap();
+    let boot = (0..100)
+        .map(|_| nanoseconds(ClockId::Realtime) - nanoseconds(ClockId::Monotonic))
+        .max()
+        .unwrap();
 
     let data = DataDir::new(lab.recording.data());
     let outcome = reconcile::reconcile(&data, &Options::default(), &()).unwrap();
     assert_eq!(outcome.both_ends, outcome.total_messages(), "{outcome:#?}");
-    assert!(outcome.both_ends > 1000 && outcome.send_only.is_empty() && outcome.receive_only.is_empty());
+    assert!(
+        outcome.both_ends > 1000 && outcome.send_only.is_empty() && outcome.receive_only.is_empty()
+    );
     let clocks = Clocks::read(&data.clocks()).unwrap();
     // The one that talked to both, and was not set.
     assert_eq!(clocks.reference, "client");
@@ -112,7 +122,10 @@ fn clocks_that_are_set_in_the_middle_of_a_run() {
     // A lookup of a name has no second clock.
     for message in trace.messages().filter(|message| message.protocol != Protocol::Other) {
         let latency = message.network_latency().unwrap();
-        assert!(latency >= -(allowed(message.src) + allowed(message.dst)), "{latency}: {message:?}");
+        assert!(
+            latency >= -(allowed(message.src) + allowed(message.dst)),
+            "{latency}: {message:?}"
+        );
     }
 
     let info = successful(Command::new(sockcap()).arg("info").arg("-d").arg(lab.recording.data()));
@@ -121,8 +134,8 @@ fn clocks_that_are_set_in_the_middle_of_a_run() {
     }
 }
 
-/// The clock of `host` was found to be set once, at `set` of the machine's monotonic clock, and what it showed at `moments`
-/// of that becomes what the reference's clock showed then.
+/// The clock of `host` was found to be set once, at `set` of the machine's monotonic clock, and
+/// what it showed at `moments` of that becomes what the reference's clock showed then.
 fn steps_and_offsets_are_right(
     clocks: &Clocks,
     host: &Host,
@@ -141,7 +154,11 @@ fn steps_and_offsets_are_right(
         let (here, there) = (boot + at + own.ahead(at), boot + at + reference.ahead(at));
         found.common(here) - there
     });
-    println!("{}: off by {errors:?} ns of at most {:?}; {step:?}", host.name(), found.uncertainty_ns);
+    println!(
+        "{}: off by {errors:?} ns of at most {:?}; {step:?}",
+        host.name(),
+        found.uncertainty_ns
+    );
     let stated = found.uncertainty_ns.unwrap().min(OFFSET);
     assert!(errors.iter().all(|error| error.abs() <= stated), "{errors:?} of {stated}: {found:#?}");
 }

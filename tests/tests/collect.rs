@@ -1,5 +1,5 @@
-//! Four hosts, each recorded into a directory of its own, shipped while they run, gathered by a fifth, reconciled and reported
-//! there: the same as if all had been recorded in one place.
+//! Four hosts, each recorded into a directory of its own, shipped while they run, gathered by a
+//! fifth, reconciled and reported there: the same as if all had been recorded in one place.
 
 #![expect(clippy::unwrap_used, reason = "helpers of the tests fail them by panicking")]
 
@@ -57,8 +57,9 @@ fn four_hosts_are_recorded_shipped_gathered_reconciled_and_reported() {
         command
     };
     let gathering = collector.start();
-    let shippers = hosts
-        .map(|host| host.start(&mut collector.ship(host, &data(host), &["--follow", "--interval", "100ms"])));
+    let shippers = hosts.map(|host| {
+        host.start(&mut collector.ship(host, &data(host), &["--follow", "--interval", "100ms"]))
+    });
 
     let settings = lab.file("haproxy.conf");
     let text = format!(
@@ -74,7 +75,10 @@ fn four_hosts_are_recorded_shipped_gathered_reconciled_and_reported() {
             recorded(&app, &python()).args(["-c", APPLICATION, &store.v4().to_string()]),
             &["tcp:8000"],
         ),
-        front.serve(recorded(&front, &program("haproxy")).arg("-db").arg("-f").arg(&settings), &["tcp:80"]),
+        front.serve(
+            recorded(&front, &program("haproxy")).arg("-db").arg("-f").arg(&settings),
+            &["tcp:80"],
+        ),
     ];
     for _ in 0..REQUESTS {
         let url = format!("http://{}/", front.at(80));
@@ -96,17 +100,24 @@ fn four_hosts_are_recorded_shipped_gathered_reconciled_and_reported() {
     for host in hosts {
         let logs_of = |data: &Path| logs(&data.join("hosts").join(host.name()));
         assert_same(&logs_of(&collector.data), &logs_of(&data(host)));
-        copy(&data(host).join("hosts").join(host.name()), &together.join("hosts").join(host.name()));
-        let hints =
-            fs::read_to_string(collector.data.join("hosts").join(host.name()).join("clock-hints.csv"))
-                .unwrap();
+        copy(
+            &data(host).join("hosts").join(host.name()),
+            &together.join("hosts").join(host.name()),
+        );
+        let hints = fs::read_to_string(
+            collector.data.join("hosts").join(host.name()).join("clock-hints.csv"),
+        )
+        .unwrap();
         assert!(hints.lines().count() >= 5, "{hints}");
     }
     for data in [&collector.data, &together] {
         successful(Command::new(sockcap()).args(["reconcile", "-d"]).arg(data));
     }
     let messages = |data: &Path| fs::read(data.join("messages.parquet")).unwrap();
-    assert!(messages(&collector.data) == messages(&together), "other messages than without shipping");
+    assert!(
+        messages(&collector.data) == messages(&together),
+        "other messages than without shipping"
+    );
 
     let report = succeeds(&["report", "-d", collector.data.to_str().unwrap()], &lab.file(""));
     // A request goes through all four hosts, and back.
@@ -117,6 +128,7 @@ fn four_hosts_are_recorded_shipped_gathered_reconciled_and_reported() {
     ] {
         assert!(report.contains(hop), "{hop}\n{report}");
     }
-    let links = succeeds(&["export", "links", "-d", collector.data.to_str().unwrap()], &lab.file(""));
+    let links =
+        succeeds(&["export", "links", "-d", collector.data.to_str().unwrap()], &lab.file(""));
     assert!(links.lines().count() > REQUESTS * 9, "{}", links.lines().count());
 }

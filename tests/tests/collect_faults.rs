@@ -1,5 +1,5 @@
-//! Whatever happens to shipper, collector, network and disk while programs are recorded: in the end the gathered logs equal
-//! the originals byte for byte.
+//! Whatever happens to shipper, collector, network and disk while programs are recorded: in the end
+//! the gathered logs equal the originals byte for byte.
 
 #![expect(clippy::unwrap_used, reason = "helpers of the tests fail them by panicking")]
 
@@ -36,7 +36,9 @@ impl System {
     /// Starts the program, which ends when [`end`](System::end) is called.
     fn program(&self) -> Running {
         let mut command = self.host.recorded(python());
-        command.arg(repository().join("tests/programs/coming_and_going.py")).arg(self.lab.file("end"));
+        command
+            .arg(repository().join("tests/programs/coming_and_going.py"))
+            .arg(self.lab.file("end"));
         self.host.start(&mut command)
     }
 
@@ -66,7 +68,8 @@ struct Dice(u64);
 
 impl Dice {
     fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % limit
     }
 }
@@ -79,8 +82,9 @@ fn make_large(directory: &Path, pages: u64) {
     let file = fs::File::options().write(true).open(&path).unwrap();
     let mut dice = Dice(5);
     for page in 1..pages {
-        let bytes: Vec<u8> =
-            (0..512).flat_map(|_| (dice.below(1 << 31) << 32 | dice.below(1 << 31)).to_le_bytes()).collect();
+        let bytes: Vec<u8> = (0..512)
+            .flat_map(|_| (dice.below(1 << 31) << 32 | dice.below(1 << 31)).to_le_bytes())
+            .collect();
         file.write_all_at(&bytes, page * 4096).unwrap();
     }
 }
@@ -182,7 +186,9 @@ fn files_grow_go_round_and_vanish_while_they_are_shipped() {
     };
     let mut command = system.host.recorded(python());
     command.env("SOCKCAP_MAX_BYTES", "128K").env("SOCKCAP_WHEN_FULL", "newest");
-    command.arg(repository().join("tests/programs/coming_and_going.py")).arg(system.lab.file("end"));
+    command
+        .arg(repository().join("tests/programs/coming_and_going.py"))
+        .arg(system.lab.file("end"));
     let _collector = system.collector.start();
     let program = system.host.start(&mut command);
     let shipper = system.ship(&["--interval", "200ms", "--remove-shipped"]);

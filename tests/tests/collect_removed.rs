@@ -1,7 +1,11 @@
-//! What a shipper removes on file systems whose leases do not know of mappings, as overlayfs in a container: the log of a process that was
-//! killed, once that is gone and never before.
+//! What a shipper removes on file systems whose leases do not know of mappings, as overlayfs in a
+//! container: the log of a process that was killed, once that is gone and never before.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of the tests fail them by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of the tests fail them by panicking"
+)]
 
 use std::fs;
 use std::io::Write;
@@ -82,7 +86,8 @@ fn a_killed_process_s_log_goes_from_overlayfs_without_a_boot() {
     let (here, there) = (recording.data().join("hosts/host"), gathered.join("hosts/host"));
 
     let mut talker = Talker::start(&recording, &[]);
-    // Another one in a namespace of its own, as in another container: what it is called there says nothing here.
+    // Another one in a namespace of its own, as in another container: what it is called there says
+    // nothing here.
     let contained =
         Talker::start(&recording, &["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]);
     ship(&recording, &address);

@@ -1,5 +1,5 @@
-//! What a user meets at the command line: exit statuses, the line after a recording, stages that run what they lack,
-//! and errors that say what to do.
+//! What a user meets at the command line: exit statuses, the line after a recording, stages that
+//! run what they lack, and errors that say what to do.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -29,8 +29,9 @@ thread.join()
 #[test]
 fn record_exits_as_the_command_does() {
     let directory = tempfile::tempdir().unwrap();
-    let status =
-        |command: &[&str]| run(&[&["record", "--"], command].concat(), directory.path()).status.code();
+    let status = |command: &[&str]| {
+        run(&[&["record", "--"], command].concat(), directory.path()).status.code()
+    };
     assert_eq!(status(&["true"]), Some(0));
     assert_eq!(status(&["sh", "-c", "exit 7"]), Some(7));
     assert_eq!(status(&["sh", "-c", "kill -TERM $$"]), Some(128 + 15));
@@ -54,8 +55,15 @@ fn misspelt_flags_of_a_recording_are_named() {
     }
     assert!(!directory.path().join("sockcap.data").exists(), "nothing was run");
     // What belongs to the command is its own.
-    let output = run(&["record", "sh", "-c", "echo \"$@\"", "--strictt", "-x", "--", "-d"], directory.path());
-    assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(0), "-x -- -d\n"), "{output:?}");
+    let output = run(
+        &["record", "sh", "-c", "echo \"$@\"", "--strictt", "-x", "--", "-d"],
+        directory.path(),
+    );
+    assert_eq!(
+        (output.status.code(), text(&output.stdout).as_str()),
+        (Some(0), "-x -- -d\n"),
+        "{output:?}"
+    );
 }
 
 #[test]
@@ -81,7 +89,8 @@ fn record_sends_signals_on() {
     }
 }
 
-/// A client and a server in two processes: a message for each line of standard input, a line of output for each.
+/// A client and a server in two processes: a message for each line of standard input, a line of
+/// output for each.
 const TALK: &str = r#"
 import os, socket, sys
 server = socket.create_server(("127.0.0.1", 0))
@@ -141,7 +150,9 @@ fn the_patterns_are_shown_also_where_the_page_cannot_be_written() {
     fs::create_dir(directory.path().join("sockcap.data/report.html")).unwrap();
     let output = run(&["report"], directory.path());
     assert!(output.status.success() && text(&output.stdout).contains("0 messages"), "{output:?}");
-    assert!(text(&output.stderr).contains("report.html") && text(&output.stderr).contains("--html"));
+    assert!(
+        text(&output.stderr).contains("report.html") && text(&output.stderr).contains("--html")
+    );
     let asked = run(&["report", "--html", "no/such/page.html"], directory.path());
     assert_eq!((asked.status.code(), asked.stdout.len()), (Some(1), 0));
 }
@@ -149,11 +160,15 @@ fn the_patterns_are_shown_also_where_the_page_cannot_be_written() {
 #[test]
 fn record_says_in_one_line_what_there_is_now() {
     let directory = tempfile::tempdir().unwrap();
-    let output = run(&["record", "--host", "web1", "--", "/usr/bin/python3", "-c", ECHO], directory.path());
+    let output =
+        run(&["record", "--host", "web1", "--", "/usr/bin/python3", "-c", ECHO], directory.path());
     let line = text(&output.stderr);
     assert!(output.status.success() && output.stdout.is_empty(), "{line}");
     assert!(line.starts_with("sockcap: 1 process, ") && line.contains(" 0 lost, "), "{line}");
-    assert!(line.trim_end().ends_with("next: sockcap report") && line.lines().count() == 1, "{line}");
+    assert!(
+        line.trim_end().ends_with("next: sockcap report") && line.lines().count() == 1,
+        "{line}"
+    );
     let logs = fs::read_dir(directory.path().join("sockcap.data/hosts/web1")).unwrap();
     assert_eq!(logs.count(), 1);
 }
@@ -163,11 +178,18 @@ fn a_program_that_loads_no_library_is_told() {
     let directory = tempfile::tempdir().unwrap();
     let source = directory.path().join("static.c");
     fs::write(&source, "int main(void) { return 0; }").unwrap();
-    let compiled =
-        Command::new("cc").arg("-static").arg(&source).arg("-o").arg(source.with_extension("")).status();
+    let compiled = Command::new("cc")
+        .arg("-static")
+        .arg(&source)
+        .arg("-o")
+        .arg(source.with_extension(""))
+        .status();
     assert!(compiled.unwrap().success(), "install gcc and libc6-dev");
     let output = run(&["record", "--", "./static"], directory.path());
-    assert!(text(&output.stderr).contains("nothing was recorded: ./static did not load"), "{output:?}");
+    assert!(
+        text(&output.stderr).contains("nothing was recorded: ./static did not load"),
+        "{output:?}"
+    );
 }
 
 /// What the message says is done as it says, and the program is in the report.
@@ -176,17 +198,22 @@ fn the_way_out_for_a_program_that_loads_no_library_leads_out() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let source = end_to_end::repository().join("tests/programs/talk.c");
-    let compiled = Command::new("cc").arg("-static").arg(&source).arg("-o").arg(path.join("talk")).status();
+    let compiled =
+        Command::new("cc").arg("-static").arg(&source).arg("-o").arg(path.join("talk")).status();
     assert!(compiled.unwrap().success(), "install gcc and libc6-dev");
     let output = run(&["record", "-d", "data", "--host", "web1", "--", "./talk", "3"], path);
     assert!(output.status.success(), "{output:?}");
     let said = text(&output.stderr);
     let warning: Vec<&str> = said.lines().take(5).collect();
-    assert!(warning[0].ends_with("so nothing of it is recorded; strace sees what it does:"), "{said}");
+    assert!(
+        warning[0].ends_with("so nothing of it is recorded; strace sees what it does:"),
+        "{said}"
+    );
     assert!(warning.iter().all(|line| !line.starts_with("  ") || line.len() <= 80), "{said}");
     assert_eq!(warning[4], "  sockcap import strace trace.strace --host web1 -d data", "{said}");
-    let commands =
-        warning[1..].join("\n").replace("sockcap import", &format!("{} import", sockcap().display()));
+    let commands = warning[1..]
+        .join("\n")
+        .replace("sockcap import", &format!("{} import", sockcap().display()));
     let followed = Command::new("sh").args(["-ec", &commands]).current_dir(path).output().unwrap();
     assert!(followed.status.success(), "{commands}: {followed:?}");
     let report = text(&run(&["report", "-d", "data"], path).stdout);
@@ -198,7 +225,10 @@ fn report_runs_what_it_lacks_and_again_what_is_out_of_date() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("sockcap.data");
     let record = |host| {
-        let output = run(&["record", "--host", host, "--", "/usr/bin/python3", "-c", ECHO], directory.path());
+        let output = run(
+            &["record", "--host", host, "--", "/usr/bin/python3", "-c", ECHO],
+            directory.path(),
+        );
         assert!(output.status.success(), "{output:?}");
     };
     let messages = || {
@@ -240,7 +270,11 @@ fn info_and_dump_show_what_was_recorded() {
     let log = fs::read_dir(host).unwrap().next().unwrap().unwrap().path();
     let dump = text(&run(&["dump", log.to_str().unwrap()], directory.path()).stdout);
     let count = |what: &str| dump.lines().filter(|line| line.contains(what)).count();
-    assert_eq!(count(" bytes 8 took"), 20, "five questions and answers, each sent and received:\n{dump}");
+    assert_eq!(
+        count(" bytes 8 took"),
+        20,
+        "five questions and answers, each sent and received:\n{dump}"
+    );
     assert_eq!(count("role Listen local 127.0.0.1:"), 1, "{dump}");
     assert_eq!(count("end-of-file"), 1, "{dump}");
 }
@@ -269,9 +303,12 @@ fn errors_say_which_file_and_what_to_do() {
 fn a_closed_pipe_is_no_error() {
     let directory = tempfile::tempdir().unwrap();
     run(&["record", "--", "/usr/bin/python3", "-c", ECHO], directory.path());
-    let script =
-        format!("{} dump sockcap.data/hosts/*/*.sclog | true; echo ${{PIPESTATUS[0]}}", sockcap().display());
-    let output = Command::new("bash").args(["-c", &script]).current_dir(directory.path()).output().unwrap();
+    let script = format!(
+        "{} dump sockcap.data/hosts/*/*.sclog | true; echo ${{PIPESTATUS[0]}}",
+        sockcap().display()
+    );
+    let output =
+        Command::new("bash").args(["-c", &script]).current_dir(directory.path()).output().unwrap();
     assert_eq!((text(&output.stdout).trim(), text(&output.stderr).as_str()), ("0", ""));
 }
 
@@ -296,7 +333,10 @@ fn help_is_complete() {
     ] {
         assert!(help.contains(command), "{command}");
         let output = run(&[command, "--help"], directory.path());
-        assert!(output.status.success() && text(&output.stdout).contains("Usage: sockcap"), "{command}");
+        assert!(
+            output.status.success() && text(&output.stdout).contains("Usage: sockcap"),
+            "{command}"
+        );
     }
     assert!(help.contains("Exit status") && help.contains("127"), "{help}");
 }

@@ -1,5 +1,5 @@
-//! The time that a caller waits for its connection is told as such, and not as its own: on real sockets, from the preloaded library
-//! to the report.
+//! The time that a caller waits for its connection is told as such, and not as its own: on real
+//! sockets, from the preloaded library to the report.
 
 #![expect(clippy::unwrap_used, reason = "helpers of the tests fail them by panicking")]
 
@@ -13,8 +13,8 @@ use socket_log::Record;
 
 const REQUESTS: usize = 25;
 
-/// The hop from the front to the back end in the most frequent pattern, that pattern, what its instances do on average in
-/// milliseconds, and how long each call to `connect` took.
+/// The hop from the front to the back end in the most frequent pattern, that pattern, what its
+/// instances do on average in milliseconds, and how long each call to `connect` took.
 struct Outcome {
     hop: Value,
     pattern: Value,
@@ -26,9 +26,15 @@ fn recorded(kind: &str) -> Outcome {
     let directory = tempfile::tempdir().unwrap();
     let program = repository().join("tests/programs/connecting.py");
     let program = program.to_str().unwrap();
-    succeeds(&["record", "--", "/usr/bin/python3", program, kind, &REQUESTS.to_string()], directory.path());
+    succeeds(
+        &["record", "--", "/usr/bin/python3", program, kind, &REQUESTS.to_string()],
+        directory.path(),
+    );
     let report = |more: &[&str]| {
-        succeeds(&[&["report", "--node", "process", "--sort", "count"], more].concat(), directory.path())
+        succeeds(
+            &[&["report", "--node", "process", "--sort", "count"], more].concat(),
+            directory.path(),
+        )
     };
     let json: Value = serde_json::from_str(&report(&["--json"])).unwrap();
     let pattern = json["patterns"][0].clone();
@@ -59,7 +65,8 @@ fn a_connection_for_each_request_is_waited_for() {
     // All delays together are the whole, as the pattern is a chain.
     let parts = ["node_mean", "network_mean", "connect_mean"];
     let hops = pattern["hops"].as_array().unwrap();
-    let sum: f64 = hops.iter().flat_map(|hop| parts.map(|part| hop[part].as_f64().unwrap_or(0.0))).sum();
+    let sum: f64 =
+        hops.iter().flat_map(|hop| parts.map(|part| hop[part].as_f64().unwrap_or(0.0))).sum();
     let whole = pattern["duration_mean"].as_f64().unwrap();
     assert!((sum / whole - 1.0).abs() < 0.01, "{sum} of {whole}: {pattern}");
     assert!(text.contains("connect   in share") && text.contains("100%"), "{text}");

@@ -1,5 +1,5 @@
-//! Programs of one name are told apart by the container and the pod that they are part of: real processes in control groups
-//! that are named as Docker and Kubernetes name theirs.
+//! Programs of one name are told apart by the container and the pod that they are part of: real
+//! processes in control groups that are named as Docker and Kubernetes name theirs.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -13,7 +13,8 @@ const CONTAINER: &str = "docker/3f4e5d6c7b8a99887766554433221100ffeeddccbbaa0011
 const POD: &str = "kubepods/besteffort/pod8a7b6c5d-0000-1111-2222-333344445555/\
                    00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 
-/// A server of `asks` requests when it is given a port, and a client of the servers at all ports when it is given several.
+/// A server of `asks` requests when it is given a port, and a client of the servers at all ports
+/// when it is given several.
 const SHOP: &str = r#"
 import socket, sys
 ports, asks = [int(port) for port in sys.argv[2:]], 20

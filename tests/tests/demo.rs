@@ -1,7 +1,8 @@
-//! The demo's system comes out as the three kinds of request that its client makes, and as little else.
+//! The demo's system comes out as the three kinds of request that its client makes, and as little
+//! else.
 //!
-//! The demo is run as a user runs it, by its script, on real servers and on the workspace's example programs. What
-//! the trees must be is known: it is written in `demo/servers`.
+//! The demo is run as a user runs it, by its script, on real servers and on the workspace's example
+//! programs. What the trees must be is known: it is written in `demo/servers`.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -30,7 +31,8 @@ fn tree(pattern: &PathPattern) -> Vec<String> {
 
 /// The chain of messages through `nodes`, each but the first with the port it listens on.
 fn chain(client: &str, calls: &[(&str, &str, u16)]) -> Vec<String> {
-    // A call is (caller, callee, port); a caller that is the callee of the one before has not answered yet.
+    // A call is (caller, callee, port); a caller that is the callee of the one before has not
+    // answered yet.
     let mut open: Vec<(&str, &str, u16)> = Vec::new();
     let mut messages = Vec::new();
     for call in calls {
@@ -51,7 +53,8 @@ fn chain(client: &str, calls: &[(&str, &str, u16)]) -> Vec<String> {
 /// Requests of each kind.
 const REQUESTS: i64 = 200;
 
-/// One demo at a time: two would wait for each other's processors, and delays are what links are inferred from.
+/// One demo at a time: two would wait for each other's processors, and delays are what links are
+/// inferred from.
 static ONE: Mutex<()> = Mutex::new(());
 
 /// Runs the demo and returns what it prints.
@@ -64,7 +67,8 @@ fn run_demo(servers: &str, port: u16, data: &Path) -> String {
         .env("SOCKCAP_DEMO_REQUESTS", REQUESTS.to_string())
         .output()
         .unwrap();
-    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let (stdout, stderr) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{stdout}\n{stderr}");
     assert!(stderr.contains(" 0 lost"), "{stderr}");
     let page = data.join("report.html");
@@ -116,18 +120,24 @@ fn check_pictures(data: &Path) {
     let (web, shots) = (repository().join("web"), tempfile::tempdir().unwrap());
     successful(Command::new("npm").args(["ci", "--no-progress"]).current_dir(&web));
     // The page says what the reader called the directory.
-    let (page, place) = (shots.path().join("report.html"), data.parent().unwrap().join("sockcap.data"));
+    let (page, place) =
+        (shots.path().join("report.html"), data.parent().unwrap().join("sockcap.data"));
     fs::rename(data, &place).unwrap();
     let mut report = Command::new(end_to_end::sockcap());
     successful(report.args(["report", "--html"]).arg(&page).current_dir(place.parent().unwrap()));
-    successful(Command::new("node").arg("pictures.mjs").arg(&page).arg(shots.path()).current_dir(&web));
+    successful(
+        Command::new("node").arg("pictures.mjs").arg(&page).arg(shots.path()).current_dir(&web),
+    );
     for name in ["report", "map"] {
         let kept = repository().join("docs/images");
-        let text = |directory: &Path| fs::read_to_string(directory.join(format!("{name}.txt"))).unwrap();
-        let words = |directory: &Path| text(directory).lines().map(str::to_owned).collect::<BTreeSet<_>>();
+        let text =
+            |directory: &Path| fs::read_to_string(directory.join(format!("{name}.txt"))).unwrap();
+        let words =
+            |directory: &Path| text(directory).lines().map(str::to_owned).collect::<BTreeSet<_>>();
         let (kept_words, now) = (words(&kept), words(shots.path()));
-        // Units are those of the figures, and Python looks its own name up as it begins, which is long enough to be
-        // shown in some runs: a few words differ from run to run, and many where the page was changed.
+        // Units are those of the figures, and Python looks its own name up as it begins, which is
+        // long enough to be shown in some runs: a few words differ from run to run, and many where
+        // the page was changed.
         let differing: Vec<_> = kept_words.symmetric_difference(&now).collect();
         assert!(
             differing.len() * 10 <= now.len(),
@@ -155,14 +165,18 @@ fn share(data: &Path, kinds: &[Vec<String>]) -> f64 {
         // The three kinds are the first three, however they are ranked among themselves.
         assert!(pattern.id < 3, "ranked {} by total time: {kind:#?}", pattern.id);
     }
-    println!("expected count of the three kinds: {ours:.1} of {all:.1} in {} patterns", patterns.len());
+    println!(
+        "expected count of the three kinds: {ours:.1} of {all:.1} in {} patterns",
+        patterns.len()
+    );
     ours / all
 }
 
-/// Records the demo's system and looks for the three kinds of request. Where the machine pauses for longer than four
-/// mean delays, WAP5 takes what follows as spontaneous and the path is torn; nginx's delays are some ten microseconds,
-/// so a machine with other work does that to more than the one path in twenty that is allowed here. Such a recording
-/// is made again, twice at the most. A wrong tree fails at once.
+/// Records the demo's system and looks for the three kinds of request. Where the machine pauses for
+/// longer than four mean delays, WAP5 takes what follows as spontaneous and the path is torn;
+/// nginx's delays are some ten microseconds, so a machine with other work does that to more than
+/// the one path in twenty that is allowed here. Such a recording is made again, twice at the most.
+/// A wrong tree fails at once.
 fn check(servers: &str, port: u16, kinds: &[Vec<String>]) {
     let mut shares = Vec::new();
     for _ in 0..3 {
@@ -184,7 +198,8 @@ fn check(servers: &str, port: u16, kinds: &[Vec<String>]) {
 #[test]
 fn debian_servers_come_out_as_three_patterns() {
     let front = [("curl", "nginx", 18080), ("nginx", "shop.py", 18081)];
-    let with = |calls: &[(&'static str, &'static str, u16)]| chain("curl", &[&front, calls].concat());
+    let with =
+        |calls: &[(&'static str, &'static str, u16)]| chain("curl", &[&front, calls].concat());
     check(
         "debian",
         18080,
@@ -199,7 +214,9 @@ fn debian_servers_come_out_as_three_patterns() {
 #[test]
 fn the_example_programs_come_out_as_three_patterns() {
     let front = [("demo-client", "demo-front", 18180), ("demo-front", "demo-shop", 18181)];
-    let with = |calls: &[(&'static str, &'static str, u16)]| chain("demo-client", &[&front, calls].concat());
+    let with = |calls: &[(&'static str, &'static str, u16)]| {
+        chain("demo-client", &[&front, calls].concat())
+    };
     check(
         "examples",
         18180,

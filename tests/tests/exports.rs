@@ -1,5 +1,5 @@
-//! `sockcap export` for other tools: what is written is read back by OpenTelemetry's own schema, by a JSON reader and by
-//! Graphviz, and has the calls and parents of the table of calls.
+//! `sockcap export` for other tools: what is written is read back by OpenTelemetry's own schema, by
+//! a JSON reader and by Graphviz, and has the calls and parents of the table of calls.
 
 #![expect(clippy::unwrap_used, reason = "helpers of the tests fail them by panicking")]
 
@@ -18,13 +18,16 @@ use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
 use opentelemetry_proto::tonic::trace::v1::{Span, TracesData};
 use prost::Message;
 
-/// The directory of a made trace of requests that overlap, which is analyzed already; one for all tests.
+/// The directory of a made trace of requests that overlap, which is analyzed already; one for all
+/// tests.
 fn made() -> &'static Path {
     static MADE: OnceLock<tempfile::TempDir> = OnceLock::new();
     let made = MADE.get_or_init(|| {
         // What is static is never dropped, so it lies where the next run's takes its place.
         let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("exports");
-        fs::remove_dir_all(&root).or_else(|error| if root.exists() { Err(error) } else { Ok(()) }).unwrap();
+        fs::remove_dir_all(&root)
+            .or_else(|error| if root.exists() { Err(error) } else { Ok(()) })
+            .unwrap();
         fs::create_dir_all(&root).unwrap();
         let directory = tempfile::tempdir_in(root).unwrap();
         succeeds(&["synth", "multi-tier", "--instances", "20"], directory.path());
@@ -41,8 +44,12 @@ fn spans(data: &[u8]) -> Vec<(String, Span)> {
     for node in data.resource_spans {
         let attributes = node.resource.unwrap().attributes;
         let name = attributes.iter().find(|attribute| attribute.key == "service.name").unwrap();
-        let Some(Value::StringValue(name)) = name.value.clone().unwrap().value else { unreachable!() };
-        all.extend(node.scope_spans.into_iter().flat_map(|s| s.spans).map(|span| (name.clone(), span)));
+        let Some(Value::StringValue(name)) = name.value.clone().unwrap().value else {
+            unreachable!()
+        };
+        all.extend(
+            node.scope_spans.into_iter().flat_map(|s| s.spans).map(|span| (name.clone(), span)),
+        );
     }
     all
 }
@@ -61,7 +68,8 @@ fn call(span: &Span) -> i64 {
 fn the_spans_and_their_parents_are_those_of_the_table_of_calls() {
     let directory = made();
     let table = succeeds(&["export", "calls"], directory);
-    let rows: Vec<Vec<&str>> = table.lines().skip(1).map(|line| line.split(',').collect()).collect();
+    let rows: Vec<Vec<&str>> =
+        table.lines().skip(1).map(|line| line.split(',').collect()).collect();
     succeeds(&["export", "otlp", "--format", "protobuf", "-o", "traces.pb"], directory);
     let spans = spans(&fs::read(directory.join("traces.pb")).unwrap());
     let at_both_ends = rows.iter().map(|row| {
@@ -70,7 +78,8 @@ fn the_spans_and_their_parents_are_those_of_the_table_of_calls() {
     });
     assert_eq!(spans.len(), at_both_ends.sum::<usize>());
 
-    let by_id: BTreeMap<&[u8], &(String, Span)> = spans.iter().map(|s| (&s.1.span_id[..], s)).collect();
+    let by_id: BTreeMap<&[u8], &(String, Span)> =
+        spans.iter().map(|s| (&s.1.span_id[..], s)).collect();
     assert_eq!(by_id.len(), spans.len());
     // The rows of the table are in the order of the calls' numbers.
     let numbers: BTreeSet<i64> = spans.iter().map(|(_, span)| call(span)).collect();
@@ -88,7 +97,8 @@ fn the_spans_and_their_parents_are_those_of_the_table_of_calls() {
         if parent.is_none_or(|parent| call(parent) != call(span)) {
             assert_eq!(parent.map_or("", |parent| row_of[&call(parent)][0]), row[1]);
             made_for += usize::from(parent.is_some());
-            let Some(Value::DoubleValue(probability)) = attribute(span, "sockcap.probability") else {
+            let Some(Value::DoubleValue(probability)) = attribute(span, "sockcap.probability")
+            else {
                 unreachable!()
             };
             assert_eq!(probability, row[2].parse::<f64>().unwrap());
@@ -103,15 +113,18 @@ fn traces(spans: &[(String, Span)]) -> BTreeSet<Vec<u8>> {
     spans.iter().map(|(_, span)| span.trace_id.clone()).collect()
 }
 
-/// A trace that goes on beyond the messages that are looked at together is whole, though no more traces are wanted.
+/// A trace that goes on beyond the messages that are looked at together is whole, though no more
+/// traces are wanted.
 #[test]
 fn the_last_trace_of_some_is_whole() {
     let directory = tempfile::tempdir_in(made()).unwrap();
     succeeds(&["synth", "multi-tier", "--instances", "5", "--parallel", "1"], directory.path());
     succeeds(&["analyze", "--stretch", "20"], directory.path());
     let export = |arguments: &[&str]| {
-        let output =
-            run(&[&["export", "otlp", "--format", "protobuf"], arguments].concat(), directory.path());
+        let output = run(
+            &[&["export", "otlp", "--format", "protobuf"], arguments].concat(),
+            directory.path(),
+        );
         assert!(output.status.success(), "{output:?}");
         spans(&output.stdout)
     };
@@ -145,7 +158,8 @@ fn a_pattern_or_some_traces_are_chosen_and_every_format_has_the_same_spans() {
     assert!(whole(&some));
     let of_pattern = spans(&export(&[&protobuf[..], &["--pattern", "0"]].concat()));
     let patterns = succeeds(&["export", "patterns"], directory);
-    let count: usize = patterns.lines().nth(1).unwrap().split(',').nth(21).unwrap().parse().unwrap();
+    let count: usize =
+        patterns.lines().nth(1).unwrap().split(',').nth(21).unwrap().parse().unwrap();
     let found = traces(&of_pattern).len();
     assert!(whole(&of_pattern) && found > 0 && found <= count, "{found} of {count}");
 
@@ -153,8 +167,12 @@ fn a_pattern_or_some_traces_are_chosen_and_every_format_has_the_same_spans() {
     let mut from_json = 0;
     for line in lines.lines() {
         let read: TracesData = serde_json::from_str(line).unwrap();
-        from_json +=
-            read.resource_spans.iter().flat_map(|n| &n.scope_spans).map(|s| s.spans.len()).sum::<usize>();
+        from_json += read
+            .resource_spans
+            .iter()
+            .flat_map(|n| &n.scope_spans)
+            .map(|s| s.spans.len())
+            .sum::<usize>();
     }
     let chrome: serde_json::Value = serde_json::from_slice(&export(&["chrome"])).unwrap();
     let events = chrome["traceEvents"].as_array().unwrap();
@@ -234,9 +252,15 @@ fn a_collector_gets_what_was_recorded() {
     for (_, span) in &spans {
         let Some(Value::IntValue(port)) = attribute(span, "server.port") else { unreachable!() };
         assert!(span.name.ends_with(&format!(":{port}")), "{}", span.name);
-        assert_eq!(attribute(span, "network.transport"), Some(Value::StringValue("tcp".to_owned())));
+        assert_eq!(
+            attribute(span, "network.transport"),
+            Some(Value::StringValue("tcp".to_owned()))
+        );
         assert_eq!(attribute(span, "sockcap.not_seen").is_some(), span.kind() as i32 > 3);
-        assert!(span.start_time_unix_nano <= span.end_time_unix_nano && span.start_time_unix_nano > 1 << 60);
+        assert!(
+            span.start_time_unix_nano <= span.end_time_unix_nano
+                && span.start_time_unix_nano > 1 << 60
+        );
     }
 }
 
@@ -252,7 +276,9 @@ fn answer(listener: &TcpListener) -> (String, Vec<u8>) {
     let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
     let mut body = vec![0; length.parse().unwrap()];
     reader.read_exact(&mut body).unwrap();
-    (&stream).write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").unwrap();
+    (&stream)
+        .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+        .unwrap();
     (head, body)
 }
 

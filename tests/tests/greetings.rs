@@ -1,5 +1,5 @@
-//! Servers that speak first, on real sockets: the making of each connection is a message, from when the client called
-//! `connect` to when the server's `accept` returned.
+//! Servers that speak first, on real sockets: the making of each connection is a message, from when
+//! the client called `connect` to when the server's `accept` returned.
 
 #![expect(clippy::unwrap_used, reason = "helpers of the tests fail them by panicking")]
 
@@ -9,10 +9,11 @@ use end_to_end::capture::Recording;
 use message_trace::{DataDir, Message, MessageTrace, Protocol};
 use reconcile::{Options, reconcile};
 
-/// Three connections to a server in a child: over TCP, over a unix socket whose queue is full so that `connect` waits for
-/// the server, and over TCP to a server that waits to be asked. The parent prints what the clock showed right before and
-/// right after it connected, the child writes to a file what it showed before and after it accepted. Sockets are made long
-/// before, so that their making tells nothing.
+/// Three connections to a server in a child: over TCP, over a unix socket whose queue is full so
+/// that `connect` waits for the server, and over TCP to a server that waits to be asked. The parent
+/// prints what the clock showed right before and right after it connected, the child writes to a
+/// file what it showed before and after it accepted. Sockets are made long before, so that their
+/// making tells nothing.
 const TALK: &str = r#"
 import os, socket, sys, time
 now = time.time_ns
@@ -45,7 +46,9 @@ assert os.wait()[1] == 0
 
 /// Pairs of numbers, a line each.
 fn spans(text: &str) -> Vec<[i64; 2]> {
-    let pair = |line: &str| line.split_once(' ').map(|(one, other)| [one, other].map(|n| n.parse().unwrap()));
+    let pair = |line: &str| {
+        line.split_once(' ').map(|(one, other)| [one, other].map(|n| n.parse().unwrap()))
+    };
     text.lines().map(|line| pair(line).unwrap()).collect()
 }
 
@@ -58,24 +61,31 @@ fn the_making_of_a_connection_is_a_message() {
     let outcome = reconcile(&data, &Options::default(), &()).unwrap();
     let trace = MessageTrace::read(&data.messages(), &data.nodes()).unwrap();
     let makings: Vec<Message> = trace.messages().filter(Message::is_connect).collect();
-    // The first connection to the unix socket was given nothing but an answer that nobody asked for: it counts, too.
+    // The first connection to the unix socket was given nothing but an answer that nobody asked
+    // for: it counts, too.
     assert_eq!((makings.len(), outcome.connects), (3, 3), "{makings:#?}");
     let of = |protocol| {
-        let mut all: Vec<&Message> = makings.iter().filter(|making| making.protocol == protocol).collect();
+        let mut all: Vec<&Message> =
+            makings.iter().filter(|making| making.protocol == protocol).collect();
         all.sort_by_key(|making| making.send_ts);
         *all.last().unwrap()
     };
-    for (protocol, connected, accepted) in
-        [(Protocol::Tcp, connected[0], accepted[0]), (Protocol::UnixStream, connected[1], accepted[1])]
-    {
+    for (protocol, connected, accepted) in [
+        (Protocol::Tcp, connected[0], accepted[0]),
+        (Protocol::UnixStream, connected[1], accepted[1]),
+    ] {
         let making = of(protocol);
         let (called, returned) = (making.send_ts.unwrap(), making.recv_ts.unwrap());
         // How long the call took is known to a 32nd.
         let slack = (connected[1] - connected[0]) / 32 + 1_000_000;
-        assert!((connected[0]..=connected[0] + slack).contains(&called), "{connected:?} {making:#?}");
+        assert!(
+            (connected[0]..=connected[0] + slack).contains(&called),
+            "{connected:?} {making:#?}"
+        );
         assert!((accepted[0]..=accepted[1]).contains(&returned), "{accepted:?} {making:#?}");
         assert_eq!((making.bytes, making.direction), (0, 0));
-        let greeting = trace.messages().find(|message| message.flow == making.flow && message.direction == 1);
+        let greeting =
+            trace.messages().find(|message| message.flow == making.flow && message.direction == 1);
         let greeting = greeting.unwrap();
         assert_eq!((greeting.bytes, greeting.src, greeting.dst), (5, making.dst, making.src));
         assert!(greeting.send_ts > making.recv_ts && greeting.arrival() > making.send_ts);

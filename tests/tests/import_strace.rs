@@ -1,7 +1,13 @@
-//! What strace saw of real programs, imported, against what the library recorded of the very same runs: the messages must
-//! be the same, each with both ends. And a program that cannot be recorded, imported into the recording of its server.
+//! What strace saw of real programs, imported, against what the library recorded of the very same
+//! runs: the messages must be the same, each with both ends. And a program that cannot be recorded,
+//! imported into the recording of its server.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -28,21 +34,25 @@ fn import(witnessed: &Witnessed, into: &DataDir) -> Summary {
     summary
 }
 
-/// The messages of a flow in one direction: how many, their bytes, and how many of them have both ends.
+/// The messages of a flow in one direction: how many, their bytes, and how many of them have both
+/// ends.
 type Messages = BTreeMap<(String, String, String, i8), (i64, i64, i64)>;
 
 fn messages(data: &DataDir) -> (Messages, Reconciliation) {
     // Apart: which are made fat depends on times.
-    let options = Options { fat_gap: Duration::from_nanos(1), keep_internal: true, ..Options::default() };
+    let options =
+        Options { fat_gap: Duration::from_nanos(1), keep_internal: true, ..Options::default() };
     let outcome = reconcile(data, &options, &()).unwrap();
     let trace = MessageTrace::read(&data.messages(), &data.nodes()).unwrap();
     let mut all = Messages::new();
-    // A unix socket without a name goes by its process and its number, which each log gives for itself.
+    // A unix socket without a name goes by its process and its number, which each log gives for
+    // itself.
     let name = |endpoint| {
         let name = trace.endpoint(endpoint).unwrap().to_string();
         if name.starts_with("unix:#") { "unix:#".to_owned() } else { name }
     };
-    // Lookups of names are calls of libc's, which strace sees none of; only their datagrams, if there are any.
+    // Lookups of names are calls of libc's, which strace sees none of; only their datagrams, if
+    // there are any.
     for message in trace.messages().filter(|message| message.protocol != Protocol::Other) {
         let ends = (name(message.src_endpoint), name(message.dst_endpoint));
         let key = (message.protocol.to_string(), ends.0, ends.1, message.direction);
@@ -65,7 +75,11 @@ fn compare(witnessed: &Witnessed) -> i64 {
     let total = |messages: &Messages| {
         messages.values().fold((0, 0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1, sum.2 + one.2))
     };
-    println!("messages, bytes, with both ends: library {:?}, strace {:?}", total(&library), total(&strace));
+    println!(
+        "messages, bytes, with both ends: library {:?}, strace {:?}",
+        total(&library),
+        total(&strace)
+    );
     let differences: Vec<_> = library
         .keys()
         .chain(strace.keys().filter(|key| !library.contains_key(*key)))
@@ -169,13 +183,16 @@ fn nginx_and_curl() {
     assert!(compare(&witnessed) > 3 * 2 * 2);
 }
 
-/// The server is recorded, its client is a static program under strace: the messages have both ends.
+/// The server is recorded, its client is a static program under strace: the messages have both
+/// ends.
 #[test]
 fn a_static_program_and_a_recorded_one() {
     let recording = Recording::new();
     let client = recording.file("plain");
     let source = repository().join("tests/programs/plain.c");
-    successful(Command::new(program("musl-gcc")).args(["-O1", "-static", "-o"]).arg(&client).arg(source));
+    successful(
+        Command::new(program("musl-gcc")).args(["-O1", "-static", "-o"]).arg(&client).arg(source),
+    );
     let (tcp, udp) = (free_port(), free_port());
     let script = r#"
 import socket, sys, threading

@@ -1,4 +1,5 @@
-//! `sockcap info` on directories with many logs: what it shows of them, and how little it reads to know it.
+//! `sockcap info` on directories with many logs: what it shows of them, and how little it reads to
+//! know it.
 
 #![expect(clippy::unwrap_used, reason = "helpers of the tests fail them by panicking")]
 
@@ -23,8 +24,10 @@ for child in range(int(sys.argv[1])):
 /// Records a process with so many children into `sockcap.data` in `directory`.
 fn record(directory: &Path, children: usize) {
     let count = children.to_string();
-    let output =
-        run(&["record", "--host", "web1", "--", "/usr/bin/python3", "-c", FAMILY, &count], directory);
+    let output = run(
+        &["record", "--host", "web1", "--", "/usr/bin/python3", "-c", FAMILY, &count],
+        directory,
+    );
     assert!(output.status.success(), "{output:?}");
 }
 
@@ -61,15 +64,25 @@ fn programs_read_what_people_read() {
     let processes = found["processes"].as_array().unwrap();
     assert_eq!(processes.len(), 4);
     for process in processes {
-        assert_eq!((&process["host"], &process["program"]), (&"web1".into(), &"python3".into()), "{process}");
-        assert!(process["records"].as_u64() > Some(0) && process["has_sockets"] == true, "{process}");
+        assert_eq!(
+            (&process["host"], &process["program"]),
+            (&"web1".into(), &"python3".into()),
+            "{process}"
+        );
+        assert!(
+            process["records"].as_u64() > Some(0) && process["has_sockets"] == true,
+            "{process}"
+        );
         assert_eq!(process["state"], "exited", "{process}");
     }
     assert!(found["reconciliation"].is_null() && found["analysis"].is_null(), "{found}");
     succeeds(&["report"], path);
     let found = json(path);
     assert_eq!(found["reconciliation"]["processes"], 4, "{found}");
-    assert!(found["analysis"]["totals"].is_object() && found["clocks"]["hosts"].is_array(), "{found}");
+    assert!(
+        found["analysis"]["totals"].is_object() && found["clocks"]["hosts"].is_array(),
+        "{found}"
+    );
 }
 
 /// What `sockcap` reads with these arguments: how often, and how many bytes.
@@ -108,9 +121,13 @@ fn what_was_never_written_is_not_read() {
     let (calls, bytes) = reads(&["report"], path);
     assert!(calls < 5_000 && bytes < 20 << 20, "report: {calls} calls, {bytes} bytes");
     // 201 logs of 256 MiB are 50 GiB; on the disk they are some KiB each.
-    let json: serde_json::Value = serde_json::from_str(&succeeds(&["info", "--json"], path)).unwrap();
-    let sizes =
-        json["processes"].as_array().unwrap().iter().map(|process| process["bytes"].as_u64().unwrap());
+    let json: serde_json::Value =
+        serde_json::from_str(&succeeds(&["info", "--json"], path)).unwrap();
+    let sizes = json["processes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|process| process["bytes"].as_u64().unwrap());
     assert!(sizes.sum::<u64>() < 201 * (128 << 10), "{json}");
     let shown = text(&run(&["reconcile"], path).stderr);
     assert!(shown.contains(" KiB") || shown.contains(" MiB"), "{shown}");
@@ -124,7 +141,8 @@ fn tables_fit_eighty_columns() {
     let host = "a-host-with-a-name-that-somebody-made-from-its-rack-and-its-number";
     let words = ["word"; 60].join(" ");
     let family = format!("# {words}\n{FAMILY}");
-    let output = run(&["record", "--host", host, "--", "/usr/bin/python3", "-c", &family, "3"], path);
+    let output =
+        run(&["record", "--host", host, "--", "/usr/bin/python3", "-c", &family, "3"], path);
     assert!(output.status.success(), "{output:?}");
     succeeds(&["report"], path);
     for arguments in [

@@ -29,13 +29,19 @@ fn keys_for_a_collector_and_its_hosts() {
     let (lines, next) = (text(&made.stdout), text(&made.stderr));
     assert_eq!(lines.lines().count(), 2, "{lines}");
     assert!(next.contains("copy sockcap.keys/collector.pem to the collector"), "{next}");
-    assert!(next.contains("sockcap collect ") && next.contains("sockcap keys host NAME...\n"), "{next}");
+    assert!(
+        next.contains("sockcap collect ") && next.contains("sockcap keys host NAME...\n"),
+        "{next}"
+    );
     let keys = directory.path().join("sockcap.keys");
     assert_eq!((mode(&keys), fs::read_dir(&keys).unwrap().count()), (0o700, 3));
 
     let one = run(&["keys", "host", "web1"], directory.path());
     let next = text(&one.stderr);
-    assert!(one.status.success() && next.contains("copy sockcap.keys/web1.pem to its host"), "{next}");
+    assert!(
+        one.status.success() && next.contains("copy sockcap.keys/web1.pem to its host"),
+        "{next}"
+    );
     assert!(next.contains("sockcap ship --to COLLECTOR:PORT --key web1.pem --follow\n"), "{next}");
     let lines = succeeds(&["keys", "host", "db1", "web2", "--days", "7"], directory.path());
     assert_eq!(lines.lines().count(), 2, "{lines}");
@@ -78,12 +84,14 @@ fn another_program_agrees_with_what_keys_show() {
         [("web1.example", "sslclient", "sslserver"), ("collector", "sslserver", "sslclient")]
     {
         let file = format!("k/{name}.pem");
-        let verify =
-            |purpose| openssl(&["verify", "-x509_strict", "-CAfile", "ca.pem", "-purpose", purpose, &file]);
+        let verify = |purpose| {
+            openssl(&["verify", "-x509_strict", "-CAfile", "ca.pem", "-purpose", purpose, &file])
+        };
         assert!(verify(purpose).contains(": OK"), "{}", verify(purpose));
         assert!(verify(other).contains("unsuitable certificate purpose"), "{}", verify(other));
     }
-    let said = openssl(&["x509", "-noout", "-dates", "-dateopt", "iso_8601", "-in", "k/web1.example.pem"]);
+    let said =
+        openssl(&["x509", "-noout", "-dates", "-dateopt", "iso_8601", "-in", "k/web1.example.pem"]);
     let shown = succeeds(&["keys", "show", "k/web1.example.pem"], directory.path());
     for line in said.lines() {
         let time = line.split_once('=').map(|(_, time)| time.replace(' ', "T")).unwrap_or_default();
@@ -116,12 +124,15 @@ impl Collector {
             .unwrap();
         let mut lines = BufReader::new(process.stderr.take().unwrap()).lines();
         let first = lines.next().unwrap().unwrap();
-        let address = first.split(' ').find(|word| word.starts_with("127.0.0.1:")).unwrap().to_owned();
+        let address =
+            first.split(' ').find(|word| word.starts_with("127.0.0.1:")).unwrap().to_owned();
         // What it says later is read, so that it can go on.
         let said = Arc::new(Mutex::new(String::new()));
         let kept = Arc::clone(&said);
         thread::spawn(move || {
-            lines.map_while(Result::ok).for_each(|line| *kept.lock().unwrap() += &format!("{line}\n"));
+            lines
+                .map_while(Result::ok)
+                .for_each(|line| *kept.lock().unwrap() += &format!("{line}\n"));
         });
         Collector { process, address, said }
     }
@@ -149,8 +160,14 @@ fn another_program_gets_in_with_a_key_and_tls_1_3_only() {
     fs::write(directory.path().join("ca.pem"), &authority[at..]).unwrap();
     let collector = Collector::start(directory.path());
     let connect = |more: &[&str]| {
-        let common =
-            ["s_client", "-connect", &collector.address, "-CAfile", "ca.pem", "-verify_return_error"];
+        let common = [
+            "s_client",
+            "-connect",
+            &collector.address,
+            "-CAfile",
+            "ca.pem",
+            "-verify_return_error",
+        ];
         let name = ["-verify_hostname", "collector.sockcap.internal"];
         let output = Command::new("openssl")
             .args(common)
@@ -164,7 +181,10 @@ fn another_program_gets_in_with_a_key_and_tls_1_3_only() {
     };
     let key = ["-cert", "k/web1.pem", "-key", "k/web1.pem"];
     let with_key = connect(&[&["-tls1_3"], key.as_slice()].concat());
-    assert!(with_key.contains("Verify return code: 0 (ok)") && !with_key.contains("alert"), "{with_key}");
+    assert!(
+        with_key.contains("Verify return code: 0 (ok)") && !with_key.contains("alert"),
+        "{with_key}"
+    );
     let old = connect(&[&["-tls1_2"], key.as_slice()].concat());
     assert!(old.contains("alert protocol version"), "{old}");
     // Until the collector ends it, so that what it says is heard.
@@ -175,7 +195,8 @@ fn another_program_gets_in_with_a_key_and_tls_1_3_only() {
 #[test]
 fn nothing_is_overwritten_unless_asked_for() {
     let directory = tempfile::tempdir().unwrap();
-    let file = |name: &str| fs::read_to_string(directory.path().join("sockcap.keys").join(name)).ok();
+    let file =
+        |name: &str| fs::read_to_string(directory.path().join("sockcap.keys").join(name)).ok();
     succeeds(&["keys", "new"], directory.path());
     succeeds(&["keys", "host", "web1"], directory.path());
     let before = ["authority.pem", "collector.pem", "web1.pem"].map(file);
@@ -221,7 +242,10 @@ fn errors_say_what_to_do() {
     );
     // What can be shown is shown, whatever else was named.
     let output = run(&["keys", "show", "no.pem", "sockcap.keys/authority.pem"], directory.path());
-    assert!(text(&output.stderr).contains("no.pem") && output.status.code() == Some(1), "{output:?}");
+    assert!(
+        text(&output.stderr).contains("no.pem") && output.status.code() == Some(1),
+        "{output:?}"
+    );
     assert!(text(&output.stdout).contains("the authority"), "{output:?}");
 }
 
@@ -229,7 +253,9 @@ fn errors_say_what_to_do() {
 fn a_revoked_key_is_accepted_no_more_while_all_runs() {
     let directory = tempfile::tempdir().unwrap();
     let at = directory.path();
-    for arguments in [&["keys", "new", "--keys", "k"][..], &["keys", "host", "web1", "db1", "--keys", "k"]] {
+    for arguments in
+        [&["keys", "new", "--keys", "k"][..], &["keys", "host", "web1", "db1", "--keys", "k"]]
+    {
         succeeds(arguments, at);
     }
     // The list goes where the collector looks for it, beside its key.
@@ -246,7 +272,17 @@ fn a_revoked_key_is_accepted_no_more_while_all_runs() {
     let ship = |host: &str, options: &[&str]| {
         let key = format!("k/{host}.pem");
         let mut command = Command::new(sockcap());
-        command.args(["ship", "-d", "data", "--to", &collector.address, "--key", &key, "--interval", "50ms"]);
+        command.args([
+            "ship",
+            "-d",
+            "data",
+            "--to",
+            &collector.address,
+            "--key",
+            &key,
+            "--interval",
+            "50ms",
+        ]);
         command.args(options).current_dir(at);
         Running::start(&format!("ship {host}"), &mut command)
     };
@@ -265,8 +301,10 @@ fn a_revoked_key_is_accepted_no_more_while_all_runs() {
     web.wait_for("our certificate was revoked");
     make_log("web1", 2);
     make_log("db1", 2);
-    let refused =
-        run(&["ship", "-d", "data", "--to", &collector.address, "--key", "k/web1.pem", "--once"], at);
+    let refused = run(
+        &["ship", "-d", "data", "--to", &collector.address, "--key", "k/web1.pem", "--once"],
+        at,
+    );
     assert!(!refused.status.success() && text(&refused.stderr).contains("revoked"), "{refused:?}");
     wait("the other goes on", || gathered("db1", 2));
     assert!(!gathered("web1", 2));
@@ -328,10 +366,22 @@ fn what_cannot_be_revoked() {
     fs::write(directory.path().join("sockcap.keys/revoked.crl"), "damaged").unwrap();
     fails(&["keys", "revoke", "web1"], &["revoked.crl", "not whole"]);
     fails(
-        &["collect", "--plain", "--listen", "127.0.0.1:0", "--metrics", "none", "-d", "/dev/null/x"],
+        &[
+            "collect",
+            "--plain",
+            "--listen",
+            "127.0.0.1:0",
+            "--metrics",
+            "none",
+            "-d",
+            "/dev/null/x",
+        ],
         &["/dev/null/x"],
     );
-    fails(&["collect", "--key", "sockcap.keys/collector.pem", "--listen", "127.0.0.1:0"], &["not whole"]);
+    fails(
+        &["collect", "--key", "sockcap.keys/collector.pem", "--listen", "127.0.0.1:0"],
+        &["not whole"],
+    );
 }
 
 #[test]

@@ -1,6 +1,11 @@
 //! The lab itself: its hosts reach each other and nobody else, and nothing of it stays.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 use std::fs;
 use std::io::{Read, Write};
@@ -12,7 +17,8 @@ use end_to_end::capture::{program, python, successful};
 use end_to_end::lab::{Host, Lab};
 use rustix::process::Signal;
 
-/// Sends a word from one host to an address of another, and returns the sender's address as the other sees it.
+/// Sends a word from one host to an address of another, and returns the sender's address as the
+/// other sees it.
 fn reach(from: &Host, to: &Host, address: SocketAddr) -> IpAddr {
     let listener = to.namespace().inside(|| TcpListener::bind(address)).unwrap();
     let address = listener.local_addr().unwrap();
@@ -51,7 +57,8 @@ fn a_router_hides_who_is_behind_it() {
     let server = lab.host("server", outer);
     router.forward();
     client.route_by(router.v4().into());
-    router.nft("add table ip nat; add chain ip nat out { type nat hook postrouting priority 100; }");
+    router
+        .nft("add table ip nat; add chain ip nat out { type nat hook postrouting priority 100; }");
     router.nft("add rule ip nat out oifname eth1 counter masquerade");
     let outside = router.addresses()[2];
     assert_eq!(reach(&client, &server, server.at(0)), outside);
@@ -79,7 +86,10 @@ fn programs_are_recorded_under_their_host_and_others_are_not() {
     assert_eq!((of_a.len(), of_b.len()), (1, 1));
     for (host, logs) in [(&a, of_a), (&b, of_b)] {
         let header = logs[0].log.header();
-        assert_eq!((header.host.as_str(), header.namespace), (host.name(), host.namespace().inode()));
+        assert_eq!(
+            (header.host.as_str(), header.namespace),
+            (host.name(), host.namespace().inode())
+        );
     }
     let text = fs::read(lab.file("b.pcap")).unwrap();
     let requests = text.windows(14).filter(|window| *window == b"GET / HTTP/1.1").count();
@@ -118,8 +128,10 @@ fn what_a_killed_test_left_behind_is_removed_by_the_next() {
     // A process that has ended, and one that runs but began at another time.
     let mut ended = Command::new("true").spawn().unwrap();
     ended.wait().unwrap();
-    let stale =
-        [format!("sockcap-lab-{}-1-0-x", ended.id()), format!("sockcap-lab-{}-1-0-x", std::process::id())];
+    let stale = [
+        format!("sockcap-lab-{}-1-0-x", ended.id()),
+        format!("sockcap-lab-{}-1-0-x", std::process::id()),
+    ];
     for name in &stale {
         successful(Command::new(program("ip")).args(["netns", "add", name]));
     }

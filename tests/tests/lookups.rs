@@ -1,7 +1,11 @@
-//! A lookup of a name is the hop that it is, and not its caller's own time: on real sockets, in a network of its own
-//! with a name server that takes 20 ms.
+//! A lookup of a name is the hop that it is, and not its caller's own time: on real sockets, in a
+//! network of its own with a name server that takes 20 ms.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of the tests fail them by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of the tests fail them by panicking"
+)]
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -13,15 +17,16 @@ use serde_json::Value;
 
 const REQUESTS: u64 = 20;
 
-/// The hops of the most frequent pattern, where the server looks a name up for each request. The name server is recorded
-/// too, or is not.
+/// The hops of the most frequent pattern, where the server looks a name up for each request. The
+/// name server is recorded too, or is not.
 fn hops(with_server: bool) -> Vec<Value> {
     let directory = tempfile::tempdir().unwrap();
     let resolv = directory.path().join("resolv.conf");
     fs::write(&resolv, "nameserver 127.0.0.1\noptions timeout:5\n").unwrap();
     let looking_up = repository().join("tests/programs/looking_up.py");
     let looking_up = looking_up.to_str().unwrap();
-    let server = if with_server { "" } else { "/usr/bin/python3 \"$2\" dns & server=$!; sleep 0.3;" };
+    let server =
+        if with_server { "" } else { "/usr/bin/python3 \"$2\" dns & server=$!; sleep 0.3;" };
     let (stop, more) = if with_server { ("", "dns") } else { ("kill $server;", "") };
     let script = format!(
         "mount --bind \"$1\" /etc/resolv.conf && ip link set lo up || exit; {server}\
@@ -31,7 +36,8 @@ fn hops(with_server: bool) -> Vec<Value> {
     command.args(["--mount", "--net", "sh", "-c", &script, "sh"]);
     command.args([resolv.to_str().unwrap(), looking_up, sockcap().to_str().unwrap()]);
     successful(command.current_dir(directory.path()).stdin(Stdio::null()));
-    let json = succeeds(&["report", "--json", "--sort", "count", "--node", "process"], directory.path());
+    let json =
+        succeeds(&["report", "--json", "--sort", "count", "--node", "process"], directory.path());
     let json: Value = serde_json::from_str(&json).unwrap();
     let pattern = &json["patterns"][0];
     assert!(pattern["count"].as_u64().unwrap() >= REQUESTS - 1, "{pattern}");
@@ -63,7 +69,9 @@ fn a_lookup_is_a_hop() {
 #[test]
 fn the_name_server_is_part_of_the_path_where_it_is_recorded() {
     let hops = hops(true);
-    let to_server = hops.iter().filter(|hop| is_lookup(hop, "src") && hop["protocol"] == "udp").count();
-    let answers = hops.iter().filter(|hop| is_lookup(hop, "dst") && hop["protocol"] == "udp").count();
+    let to_server =
+        hops.iter().filter(|hop| is_lookup(hop, "src") && hop["protocol"] == "udp").count();
+    let answers =
+        hops.iter().filter(|hop| is_lookup(hop, "dst") && hop["protocol"] == "udp").count();
     assert_eq!((hops.len(), to_server, answers), (6, 1, 1), "{hops:?}");
 }

@@ -2,7 +2,12 @@
 //! others have as well. What equal names lead to is told apart by the network namespace that each
 //! log names.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -103,7 +108,10 @@ fn a_client_here_and_a_server_there_are_no_connection() {
         fs::create_dir(&directory).unwrap();
         let role = |way: Way, role: &str| {
             let mut command = way(host);
-            command.arg(repository().join("tests/programs/same_names.py")).arg(role).arg(&directory);
+            command
+                .arg(repository().join("tests/programs/same_names.py"))
+                .arg(role)
+                .arg(&directory);
             command
         };
         servers.push(host.serve(&mut role(server, "server"), &["tcp:9000", "udp:9001"]));
@@ -124,9 +132,11 @@ fn a_client_here_and_a_server_there_are_no_connection() {
 fn sockets_that_are_used_in_another_namespace_have_both_ends() {
     let recording = Recording::new();
     successful(&mut recording.command(recording.compile("handed_on")));
-    let homes: BTreeSet<u64> = recording.logs().iter().map(|log| log.log.header().namespace).collect();
+    let homes: BTreeSet<u64> =
+        recording.logs().iter().map(|log| log.log.header().namespace).collect();
     assert_eq!(homes.len(), 3, "a server and two children, each in a namespace of its own");
-    let outcome = reconcile::reconcile(&DataDir::new(recording.data()), &Options::default(), &()).unwrap();
+    let outcome =
+        reconcile::reconcile(&DataDir::new(recording.data()), &Options::default(), &()).unwrap();
     let none = Counts::new();
     assert_eq!((&outcome.send_only, &outcome.receive_only), (&none, &none), "{outcome:#?}");
     // Two questions, their answers, and the message with which the second connection is passed on.

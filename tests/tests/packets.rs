@@ -1,6 +1,11 @@
 //! The same run captured by tcpdump and recorded by the library gives the same messages.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,8 +18,8 @@ use reconcile::import::{Importer, Packets, Summary};
 use reconcile::{Options, Reconciliation, reconcile};
 use rustix::process::Signal;
 
-/// How far two clocks of one machine may seem to differ: that of the library and that of the kernel's packets, which
-/// tcpdump writes in whole microseconds.
+/// How far two clocks of one machine may seem to differ: that of the library and that of the
+/// kernel's packets, which tcpdump writes in whole microseconds.
 const CLOCKS: i64 = 1_000_000;
 
 /// What is equal of a message by whatever it was seen.
@@ -40,8 +45,11 @@ fn flows(data: &DataDir) -> (Flows, Reconciliation) {
     let mut flows = Flows::new();
     for message in trace.messages() {
         let (from, to) = (endpoint(message.src_endpoint), endpoint(message.dst_endpoint));
-        let key =
-            if message.direction == 0 { (message.protocol, from, to) } else { (message.protocol, to, from) };
+        let key = if message.direction == 0 {
+            (message.protocol, from, to)
+        } else {
+            (message.protocol, to, from)
+        };
         let hosts = [host(message.src), host(message.dst)];
         let line = Line { hosts, direction: message.direction, bytes: message.bytes };
         flows.entry(key).or_default().push((line, message.send_first, message.recv_last));
@@ -76,10 +84,19 @@ fn packets_give_the_messages_that_the_library_saw() {
         store.tcpdump("any", &captures[3].1),
     ];
     let servers = [
-        store.serve(store.recorded(python()).args([script, "store", "6000"]), &["tcp:6000", "udp:6000"]),
+        store.serve(
+            store.recorded(python()).args([script, "store", "6000"]),
+            &["tcp:6000", "udp:6000"],
+        ),
         server.serve(server.recorded(python()).args([script, "cache", "8001"]), &["tcp:8001"]),
         server.serve(
-            server.recorded(python()).args([script, "server", "8000", &store.v4().to_string(), "6000"]),
+            server.recorded(python()).args([
+                script,
+                "server",
+                "8000",
+                &store.v4().to_string(),
+                "6000",
+            ]),
             &["tcp:8000"],
         ),
     ];
@@ -98,24 +115,31 @@ fn packets_give_the_messages_that_the_library_saw() {
     let (mut captured, counts) = flows(&data);
     // The lab's own, by which it knows that all is written.
     captured.retain(|(_, _, to), _| !to.ends_with(":9"));
-    let lines = |flow: &[Timed]| -> Vec<Line> { flow.iter().map(|(line, ..)| line.clone()).collect() };
+    let lines =
+        |flow: &[Timed]| -> Vec<Line> { flow.iter().map(|(line, ..)| line.clone()).collect() };
     let (mut times, mut messages) = (0, 0);
     for (flow, by_library) in &seen {
         let by_packets = captured.remove(flow).unwrap_or_default();
         let (library, packets) = (lines(by_library), lines(&by_packets));
         assert_eq!(library, packets, "{flow:?}");
         messages += library.len();
-        for ((line, sent, received), (_, sent_later, received_sooner)) in by_library.iter().zip(&by_packets) {
+        for ((line, sent, received), (_, sent_later, received_sooner)) in
+            by_library.iter().zip(&by_packets)
+        {
             // A call sends before its packets are seen, and returns with what has arrived.
             let sent = sent.unwrap()..=sent_later.unwrap() + CLOCKS;
             let received = received_sooner.unwrap() - CLOCKS..=received.unwrap();
-            assert!(!sent.is_empty() && !received.is_empty(), "{flow:?} {line:?} {sent:?} {received:?}");
+            assert!(
+                !sent.is_empty() && !received.is_empty(),
+                "{flow:?} {line:?} {sent:?} {received:?}"
+            );
             assert!(sent_later.unwrap() <= received_sooner.unwrap() + CLOCKS, "{flow:?} {line:?}");
             times += 1;
         }
     }
     assert!(captured.is_empty(), "only packets: {captured:#?}");
-    // Requests and answers: of the client, on loopback, to the store as datagrams, and on connections.
+    // Requests and answers: of the client, on loopback, to the store as datagrams, and on
+    // connections.
     assert_eq!((messages, times), (2 * 4 * 4 * 35, 2 * 4 * 4 * 35));
     assert_eq!(counts.stream_bytes.sent_only + counts.stream_bytes.received_only, 0);
     // Both in one directory: what two saw is one, with the times of the library.
@@ -123,8 +147,8 @@ fn packets_give_the_messages_that_the_library_saw() {
     let (mut both, counts) = flows(&data);
     both.retain(|(_, _, to), _| !to.ends_with(":9"));
     assert_eq!(both, seen);
-    // Three connections for each of the client's, of two ends each; as many sockets for datagrams as connections of the
-    // client, and the store's.
+    // Three connections for each of the client's, of two ends each; as many sockets for datagrams
+    // as connections of the client, and the store's.
     assert_eq!(counts.seen_twice["packets"], 8 * 3 * 2 + 8 + 1);
     assert_eq!(
         summary.skipped.causes.keys().filter(|cause| cause.contains("cut")).count(),

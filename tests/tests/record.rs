@@ -1,5 +1,5 @@
-//! `sockcap record` and `sockcap info` where something cannot be seen, and the options of a recording as a user gives
-//! them.
+//! `sockcap record` and `sockcap info` where something cannot be seen, and the options of a
+//! recording as a user gives them.
 
 #![expect(clippy::unwrap_used, reason = "helpers of the tests fail them by panicking")]
 
@@ -41,7 +41,8 @@ fn programs_that_cannot_be_seen_are_told_before_they_run() {
     fs::write(path.join("foreign"), bytes).unwrap();
     fs::set_permissions(path.join("foreign"), fs::Permissions::from_mode(0o755)).unwrap();
     fs::copy(&plain, path.join("setuid")).unwrap();
-    chown(path.join("setuid"), Some(65534), None).unwrap_or_else(|_| panic!("this test must run as root"));
+    chown(path.join("setuid"), Some(65534), None)
+        .unwrap_or_else(|_| panic!("this test must run as root"));
     fs::set_permissions(path.join("setuid"), fs::Permissions::from_mode(0o4755)).unwrap();
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     script(path, "script", &format!("#!{}/static", path.display()));
@@ -62,7 +63,10 @@ fn programs_that_cannot_be_seen_are_told_before_they_run() {
         let output = run(&["record", "--", name], path);
         let error = text(&output.stderr);
         let warning = error.lines().next().unwrap_or("");
-        assert!(warning.starts_with("sockcap: warning: ") && warning.contains(reason), "{name}: {error}");
+        assert!(
+            warning.starts_with("sockcap: warning: ") && warning.contains(reason),
+            "{name}: {error}"
+        );
         assert_eq!(output.status.code(), Some(status), "{name} runs all the same: {error}");
         let output = run(&["record", "--strict", "--", name], path);
         let error = text(&output.stderr);
@@ -104,8 +108,9 @@ for s in (tcp, unix): peer, _ = s.accept(); peer.recv(1); peer.send(b"a")
 assert child.wait() == 0
 print(tcp.getsockname()[1], os.getpid())
 "#;
-    let printed =
-        successful(Command::new("/usr/bin/python3").args(["-c", script]).arg(sockcap()).current_dir(path));
+    let printed = successful(
+        Command::new("/usr/bin/python3").args(["-c", script]).arg(sockcap()).current_dir(path),
+    );
     let (port, pid) = printed.trim().split_once(' ').unwrap();
     let info = text(&run(&["info"], path).stdout);
     let list = |heading: &str| -> Vec<String> {
@@ -116,7 +121,10 @@ print(tcp.getsockname()[1], os.getpid())
     let unseen = list("programs that recorded processes began, of which nothing is recorded");
     assert_eq!(unseen.len(), 2, "{info}");
     assert!(unseen[0].starts_with("./static (statically linked): pid "), "{info}");
-    assert!(unseen[0].contains(" on web1, started by ") && unseen[0].contains("python3 -c"), "{info}");
+    assert!(
+        unseen[0].contains(" on web1, started by ") && unseen[0].contains("python3 -c"),
+        "{info}"
+    );
     let way_out = "statically linked: run it under strace, then 'sockcap import strace'";
     assert_eq!(unseen[1], way_out, "{info}");
     // The report says so in its first lines; the page shows what the JSON tells.
@@ -177,9 +185,16 @@ a.send(b"abcdefgh"); p.poll(); b.recv(10)
         assert_eq!(output.status.code(), Some(2), "{wrong:?}");
     }
     let help = text(&run(&["record", "--help"], path).stdout);
-    for flag in
-        ["--strict", "--max-size", "--keep", "--waits", "--cpu", "--fingerprint", "--port", "--command"]
-    {
+    for flag in [
+        "--strict",
+        "--max-size",
+        "--keep",
+        "--waits",
+        "--cpu",
+        "--fingerprint",
+        "--port",
+        "--command",
+    ] {
         assert!(help.contains(flag), "{flag}");
     }
 }

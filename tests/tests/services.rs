@@ -1,5 +1,6 @@
-//! A service of systemd, hardened as units are, is recorded by the drop-in that docs/systemd.md shows. A systemd of its own runs
-//! in namespaces of its own; that of the machine, if there is one, is not asked. This takes root.
+//! A service of systemd, hardened as units are, is recorded by the drop-in that docs/systemd.md
+//! shows. A systemd of its own runs in namespaces of its own; that of the machine, if there is one,
+//! is not asked. This takes root.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -12,8 +13,7 @@ use end_to_end::capture::{library, program};
 use end_to_end::{repository, sockcap};
 
 /// Answers one question.
-const SERVER: &str =
-    "import socket; s = socket.create_server(('127.0.0.1', 18997)); c, _ = s.accept(); c.send(c.recv(9))";
+const SERVER: &str = "import socket; s = socket.create_server(('127.0.0.1', 18997)); c, _ = s.accept(); c.send(c.recv(9))";
 
 /// Asks it as soon as it is there. Its namespace has no other network than loopback.
 const CLIENT: &str = "import socket, time
@@ -29,7 +29,8 @@ fn drop_in() -> String {
     block.split_once("```").unwrap().0.to_owned()
 }
 
-/// What the first process does: it makes room for a systemd, and becomes it. `exit` of the units ends it.
+/// What the first process does: it makes room for a systemd, and becomes it. `exit` of the units
+/// ends it.
 fn boot(files: &Path, data: &Path) -> String {
     format!(
         "set -e
@@ -90,7 +91,17 @@ fn a_service_is_recorded_by_the_drop_in_of_the_page() {
     )
     .unwrap();
     let status = Command::new(program("unshare"))
-        .args(["--mount", "--pid", "--fork", "--ipc", "--uts", "--net", "--kill-child", "bash", "-c"])
+        .args([
+            "--mount",
+            "--pid",
+            "--fork",
+            "--ipc",
+            "--uts",
+            "--net",
+            "--kill-child",
+            "bash",
+            "-c",
+        ])
         .arg(boot(path, &data))
         .stdin(Stdio::null())
         .status()
@@ -98,7 +109,8 @@ fn a_service_is_recorded_by_the_drop_in_of_the_page() {
     let said = |name: &str| fs::read_to_string(data.join(name)).unwrap_or_default();
     assert!(status.success(), "{status}: {}", said("client"));
     assert_eq!(said("said"), "");
-    let output = Command::new(sockcap()).args(["info", "--json", "-d"]).arg(&data).output().unwrap();
+    let output =
+        Command::new(sockcap()).args(["info", "--json", "-d"]).arg(&data).output().unwrap();
     let info: serde_json::Value =
         serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
     let processes = info["processes"].as_array().unwrap();

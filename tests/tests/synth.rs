@@ -14,16 +14,24 @@ fn measure(score: &str, name: &str) -> f64 {
 
 #[test]
 fn a_made_trace_goes_through_the_whole_chain() {
-    for name in ["multi-tier", "multi-tier-added-delay", "children-0-2", "children-d-cc", "penalty-breaker"] {
+    for name in
+        ["multi-tier", "multi-tier-added-delay", "children-0-2", "children-d-cc", "penalty-breaker"]
+    {
         let directory = tempfile::tempdir().unwrap();
-        let output = run(&["synth", name, "--instances", "20", "--truth", "truth.csv"], directory.path());
+        let output =
+            run(&["synth", name, "--instances", "20", "--truth", "truth.csv"], directory.path());
         let line = String::from_utf8(output.stderr).unwrap();
-        assert!(output.status.success() && line.contains("the truth about calls in truth.csv"), "{line}");
+        assert!(
+            output.status.success() && line.contains("the truth about calls in truth.csv"),
+            "{line}"
+        );
         let score = succeeds(&["score", "--truth", "truth.csv", "--json"], directory.path());
-        for none in ["calls_without_truth", "truth_without_calls", "adopted", "roots_with_a_parent"] {
+        for none in ["calls_without_truth", "truth_without_calls", "adopted", "roots_with_a_parent"]
+        {
             assert_eq!(measure(&score, none), 0.0, "{name}: {none}: {score}");
         }
-        // How good the default algorithm is on these hard cases is not for this test to say, but it is no nonsense.
+        // How good the default algorithm is on these hard cases is not for this test to say, but it
+        // is no nonsense.
         assert!(measure(&score, "link_accuracy") > 0.2, "{name}: {score}");
         let calls = measure(&score, "calls") as usize;
         let messages = succeeds(&["export", "messages"], directory.path());
@@ -34,10 +42,19 @@ fn a_made_trace_goes_through_the_whole_chain() {
 #[test]
 fn calls_are_nested_by_the_algorithm_of_that_name() {
     let directory = tempfile::tempdir().unwrap();
-    let synth = ["synth", "multi-tier", "--instances", "40", "--parallel", "1", "--truth", "truth.csv"];
+    let synth =
+        ["synth", "multi-tier", "--instances", "40", "--parallel", "1", "--truth", "truth.csv"];
     succeeds(&synth, directory.path());
-    let options =
-        ["--smoothing", "1", "--penalties", "2,0,0", "--skew-window", "1ms", "--scoreboard-window", "10m"];
+    let options = [
+        "--smoothing",
+        "1",
+        "--penalties",
+        "2,0,0",
+        "--skew-window",
+        "1ms",
+        "--scoreboard-window",
+        "10m",
+    ];
     for options in [&options[..0], &options] {
         let analyze = [&["analyze", "--algorithm", "nesting"], options].concat();
         let output = run(&analyze, directory.path());
@@ -57,20 +74,24 @@ fn calls_are_nested_by_the_algorithm_of_that_name() {
     assert!(output.status.code() == Some(2) && line.contains("auto, linking, nesting"), "{line}");
 }
 
-/// Project 5, section 7.2 and Figure 13: the convolution algorithm finds the paths of the multi-tier system, and the node
-/// that takes 200 ms longer. Quanta are those of Table 1.
+/// Project 5, section 7.2 and Figure 13: the convolution algorithm finds the paths of the
+/// multi-tier system, and the node that takes 200 ms longer. Quanta are those of Table 1.
 #[test]
 fn convolution_finds_the_paths_of_the_multi_tier_system_and_the_slow_node() {
     for (name, usual) in [("multi-tier", 40.0..60.0), ("multi-tier-added-delay", 235.0..265.0)] {
         let directory = tempfile::tempdir().unwrap();
         succeeds(&["synth", name, "--truth", "truth.csv"], directory.path());
         succeeds(&["reconcile"], directory.path());
-        succeeds(&["analyze", "--algorithm", "convolution", "--time-step", "10ms"], directory.path());
+        succeeds(
+            &["analyze", "--algorithm", "convolution", "--time-step", "10ms"],
+            directory.path(),
+        );
         let patterns = succeeds(&["export", "patterns", "--format", "csv"], directory.path());
         let mut lines = patterns.lines().map(|line| line.split(',').collect::<Vec<&str>>());
         let titles = lines.next().unwrap();
         let column = |name: &str| titles.iter().position(|title| *title == name).unwrap();
-        let [pattern, src, dst, node, count] = ["pattern", "src", "dst", "node_mean", "count"].map(column);
+        let [pattern, src, dst, node, count] =
+            ["pattern", "src", "dst", "node_mean", "count"].map(column);
         let rows: Vec<Vec<&str>> = lines.collect();
         let paths: Vec<Vec<String>> = rows
             .chunk_by(|one, other| one[pattern] == other[pattern])
@@ -104,7 +125,8 @@ fn convolution_finds_the_paths_of_the_multi_tier_system_and_the_slow_node() {
     }
 }
 
-/// One request after the other, at times that are often the same: nothing is random, and no message takes any time.
+/// One request after the other, at times that are often the same: nothing is random, and no message
+/// takes any time.
 const SERIES: &str = r#"
 call_ids = false
 [[tracelet]]
@@ -126,7 +148,8 @@ fn a_truth_about_messages_has_the_numbers_of_the_trace() {
     fs::write(directory.path().join("series.toml"), SERIES).unwrap();
     succeeds(&["synth", "series.toml", "--truth", "truth.csv"], directory.path());
     let messages = succeeds(&["export", "messages"], directory.path());
-    let rows: Vec<Vec<&str>> = messages.lines().skip(1).map(|line| line.split(',').collect()).collect();
+    let rows: Vec<Vec<&str>> =
+        messages.lines().skip(1).map(|line| line.split(',').collect()).collect();
     let truth = fs::read_to_string(directory.path().join("truth.csv")).unwrap();
     let truth: Vec<(usize, Option<usize>)> = truth
         .lines()
@@ -152,16 +175,23 @@ fn a_truth_about_messages_has_the_numbers_of_the_trace() {
 #[test]
 fn what_a_sniffer_drops_is_missing_and_the_truth_follows() {
     let directory = tempfile::tempdir().unwrap();
-    let calls = ["synth", "children-0-2", "--instances", "50", "--truth", "calls.csv", "-d", "calls"];
+    let calls =
+        ["synth", "children-0-2", "--instances", "50", "--truth", "calls.csv", "-d", "calls"];
     succeeds(&calls, directory.path());
     let dropped = ["drop", "-d", "calls", "--rate", "20", "--queue", "5", "--to", "lossy"];
     let output = run(&dropped, directory.path());
     let line = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success() && line.contains("messages dropped ("), "{line}");
-    let rows = |data: &str| succeeds(&["export", "messages", "-d", data], directory.path()).lines().count();
+    let rows = |data: &str| {
+        succeeds(&["export", "messages", "-d", data], directory.path()).lines().count()
+    };
     assert!(rows("lossy") < rows("calls"));
-    let score = succeeds(&["score", "--truth", "calls.csv", "-d", "lossy", "--json"], directory.path());
-    assert!(measure(&score, "links") > 0.0 && measure(&score, "calls_without_truth") == 0.0, "{score}");
+    let score =
+        succeeds(&["score", "--truth", "calls.csv", "-d", "lossy", "--json"], directory.path());
+    assert!(
+        measure(&score, "links") > 0.0 && measure(&score, "calls_without_truth") == 0.0,
+        "{score}"
+    );
     assert!(measure(&score, "trace_recall") < measure(&score, "trace_accuracy"), "{score}");
     // By messages, the numbers are others.
     fs::write(directory.path().join("series.toml"), SERIES).unwrap();
@@ -171,7 +201,8 @@ fn what_a_sniffer_drops_is_missing_and_the_truth_follows() {
     succeeds(&arguments, directory.path());
     let truth = fs::read_to_string(directory.path().join("less.csv")).unwrap();
     assert_eq!(truth.lines().count(), rows("less"));
-    let score = succeeds(&["score", "--truth", "less.csv", "-d", "less", "--json"], directory.path());
+    let score =
+        succeeds(&["score", "--truth", "less.csv", "-d", "less", "--json"], directory.path());
     assert_eq!(measure(&score, "truth_without_calls"), 0.0);
     let onto = run(&["drop", "-d", "less", "--rate", "1", "--to", "./less"], directory.path());
     assert_eq!(onto.status.code(), Some(1));
@@ -207,7 +238,8 @@ fn skew_is_added_and_taken_away() {
     // Without --uncorrected the clocks are found again: the links are as right as they were.
     skew("plain", "own", &[]);
     let right = |data: &str| {
-        let score = succeeds(&["score", "--truth", "truth.csv", "-d", data, "--json"], directory.path());
+        let score =
+            succeeds(&["score", "--truth", "truth.csv", "-d", data, "--json"], directory.path());
         measure(&score, "link_accuracy")
     };
     assert_eq!(right("own"), right("plain"));

@@ -1,7 +1,12 @@
-//! One run, captured by the library, by `strace` and by `tcpdump` at once, gives the same messages three times; and once
-//! where all three are put together. What must differ is named here with its reason, and anything else fails.
+//! One run, captured by the library, by `strace` and by `tcpdump` at once, gives the same messages
+//! three times; and once where all three are put together. What must differ is named here with its
+//! reason, and anything else fails.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "helpers of the tests fail them by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "helpers of the tests fail them by panicking"
+)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,7 +19,8 @@ use message_trace::{DataDir, Endpoint, MessageTrace, Protocol};
 use reconcile::import::{Importer, Packets, Strace, strace_options};
 use reconcile::{Options, Reconciliation};
 
-/// A client of redis, of a UDP server, of a unix socket and of loopback servers, with messages of all sizes.
+/// A client of redis, of a UDP server, of a unix socket and of loopback servers, with messages of
+/// all sizes.
 const CLIENT: &str = r#"
 import os, socket, sys, threading
 store, echo, directory = sys.argv[1:]
@@ -93,8 +99,13 @@ fn run() -> Captured {
 
     let redis = ["--save", "", "--appendonly", "no", "--bind", "0.0.0.0", "--protected-mode", "no"];
     let redis = traced(&b, b.recorded(program("redis-server")).args(redis));
-    let dnsmasq =
-        ["--keep-in-foreground", "--no-resolv", "--no-hosts", "--address=/test/10.5.9.9", "--user=root"];
+    let dnsmasq = [
+        "--keep-in-foreground",
+        "--no-resolv",
+        "--no-hosts",
+        "--address=/test/10.5.9.9",
+        "--user=root",
+    ];
     let mut dnsmasq_command = b.recorded(program("dnsmasq"));
     dnsmasq_command.args(dnsmasq).args(["--conf-file=/dev/null", "--pid-file="]);
     let dnsmasq = traced(&b, &dnsmasq_command);
@@ -130,7 +141,15 @@ fn run() -> Captured {
         let url = format!("http://{b_v4}:8000/{path}");
         successful(&mut traced(
             &a,
-            a.recorded(program("curl")).args(["-sS", "-o", "/dev/null", &url, "-o", "/dev/null", &url]),
+            a.recorded(program("curl")).args([
+                "-sS",
+                "-o",
+                "/dev/null",
+                &url,
+                "-o",
+                "/dev/null",
+                &url,
+            ]),
         ));
     }
     for transport in ["+notcp", "+tcp"] {
@@ -141,9 +160,14 @@ fn run() -> Captured {
 
     for (server, name) in servers {
         // strace is the child, and ends with what it runs.
-        let child = fs::read_to_string(format!("/proc/{0}/task/{0}/children", server.pid())).unwrap();
+        let child =
+            fs::read_to_string(format!("/proc/{0}/task/{0}/children", server.pid())).unwrap();
         let signal = if name == "nginx" { "QUIT" } else { "TERM" };
-        successful(Command::new("kill").args(["-s", signal, child.split_whitespace().next().expect(name)]));
+        successful(Command::new("kill").args([
+            "-s",
+            signal,
+            child.split_whitespace().next().expect(name),
+        ]));
         server.finish_by_any_status();
     }
     let packets = packets
@@ -156,8 +180,8 @@ fn run() -> Captured {
     Captured { packets, traces, recording: lab.into_recording() }
 }
 
-/// The messages of each direction of each flow, by size, in order. Unix sockets, whose names not all captures know, are
-/// told by the processes.
+/// The messages of each direction of each flow, by size, in order. Unix sockets, whose names not
+/// all captures know, are told by the processes.
 type Table = BTreeMap<(Protocol, String, String), Vec<i64>>;
 
 fn table(data: &DataDir) -> (Table, Reconciliation) {
@@ -182,7 +206,8 @@ struct Reason {
     of: fn(&(Protocol, String, String)) -> bool,
 }
 
-/// Prints what each capture has, kind by kind of flow, and what it has not; returns the differences without a reason.
+/// Prints what each capture has, kind by kind of flow, and what it has not; returns the differences
+/// without a reason.
 fn compare(tables: &[(&str, &Table)], reasons: &[(&str, Reason)]) -> Vec<String> {
     let (_, first) = tables[0];
     println!("{:16} {:>22} {:>16}", "capture", "protocol", "messages, bytes");
@@ -262,18 +287,35 @@ fn library_strace_and_packets_tell_the_same() {
         why: "a lookup of a name is a call of libc's, of which strace sees the datagrams only, if there are any",
         of: |(protocol, ..)| *protocol == Protocol::Other,
     };
-    let reasons = [("packets", no_packets), ("packets", mark), ("all", mark), ("strace", no_lookups)];
+    let reasons =
+        [("packets", no_packets), ("packets", mark), ("all", mark), ("strace", no_lookups)];
     let named: Vec<_> = ["library", "strace", "packets", "all"]
         .into_iter()
         .zip(tables.iter().map(|(table, _)| table))
         .collect();
     let unexplained = compare(&named, &reasons);
-    assert!(unexplained.is_empty(), "{} differences\n{}", unexplained.len(), unexplained.join("\n"));
+    assert!(
+        unexplained.is_empty(),
+        "{} differences\n{}",
+        unexplained.len(),
+        unexplained.join("\n")
+    );
     // Nothing is compared that no capture has.
     let (table, outcome) = &tables[0];
     assert!(table.len() > 200, "{}", table.len());
-    assert_eq!((outcome.receive_only.len(), outcome.unmatched_streams.len()), (0, 0), "{outcome:#?}");
+    assert_eq!(
+        (outcome.receive_only.len(), outcome.unmatched_streams.len()),
+        (0, 0),
+        "{outcome:#?}"
+    );
     // nginx tells its workers to end, and they may have.
-    assert!(outcome.send_only.keys().all(|cause| cause == "not read by the receiver"), "{outcome:#?}");
-    assert!(tables[3].1.seen_twice.values().all(|count| *count > 200), "{:?}", tables[3].1.seen_twice);
+    assert!(
+        outcome.send_only.keys().all(|cause| cause == "not read by the receiver"),
+        "{outcome:#?}"
+    );
+    assert!(
+        tables[3].1.seen_twice.values().all(|count| *count > 200),
+        "{:?}",
+        tables[3].1.seen_twice
+    );
 }

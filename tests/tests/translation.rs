@@ -1,8 +1,13 @@
-//! A service whose clients and whose application know the servers by other names than these have themselves: behind a
-//! router that translates addresses, and behind a load balancer that passes bytes on and is not traced. All connections
-//! are found, each server has its own name, and the causal paths are whole.
+//! A service whose clients and whose application know the servers by other names than these have
+//! themselves: behind a router that translates addresses, and behind a load balancer that passes
+//! bytes on and is not traced. All connections are found, each server has its own name, and the
+//! causal paths are whole.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of the tests fail them by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of the tests fail them by panicking"
+)]
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,7 +27,8 @@ const QUESTIONS: u64 = 120;
 
 const HOUR: i64 = 3_600_000_000_000;
 
-/// The hosts: clients on one side, servers on the other, and what is between them, on both networks.
+/// The hosts: clients on one side, servers on the other, and what is between them, on both
+/// networks.
 struct System {
     lab: Lab,
     clients: [Host; 2],
@@ -72,7 +78,8 @@ impl System {
         v4[network].clone()
     }
 
-    /// Runs the service to its end, with its clients asking `server`, and its applications asking `store`.
+    /// Runs the service to its end, with its clients asking `server`, and its applications asking
+    /// `store`.
     fn run(&self, server: &str, store: &str) {
         let mut servers: Vec<Running> = Vec::new();
         servers.push(self.store.serve(&mut role(&self.store, &["store", "7000"]), &["tcp:7000"]));
@@ -81,7 +88,9 @@ impl System {
         }
         let count = QUESTIONS.to_string();
         let asking: Vec<Running> = (self.clients.iter().zip(["1", "2"]))
-            .map(|(client, seed)| client.start(&mut role(client, &["client", server, &count, seed])))
+            .map(|(client, seed)| {
+                client.start(&mut role(client, &["client", server, &count, seed]))
+            })
             .collect();
         for client in asking {
             client.finish();
@@ -112,7 +121,8 @@ fn translations(outcome: &Reconciliation) -> BTreeMap<String, u64> {
     found.collect()
 }
 
-/// The same for datagrams: questions to a name server that the clients know by the router's name, and it them.
+/// The same for datagrams: questions to a name server that the clients know by the router's name,
+/// and it them.
 #[test]
 fn datagrams_behind_a_router_that_translates() {
     const EACH: u64 = 8;
@@ -120,9 +130,13 @@ fn datagrams_behind_a_router_that_translates() {
     let [outside, inside] = [0, 1].map(|network| system.middle(network));
     let store = system.store.v4();
     system.middle.forward();
-    system.middle.nft("add table ip nat; add chain ip nat in { type nat hook prerouting priority -100; }");
+    system
+        .middle
+        .nft("add table ip nat; add chain ip nat in { type nat hook prerouting priority -100; }");
     system.middle.nft("add chain ip nat out { type nat hook postrouting priority 100; }");
-    system.middle.nft(&format!("add rule ip nat in iifname eth0 udp dport 53 dnat to {store}:5353"));
+    system
+        .middle
+        .nft(&format!("add rule ip nat in iifname eth0 udp dport 53 dnat to {store}:5353"));
     system.middle.nft("add rule ip nat out oifname eth1 masquerade");
     let mut dnsmasq = system.store.recorded(program("dnsmasq"));
     dnsmasq.args(["--keep-in-foreground", "--no-resolv", "--no-hosts", "--address=/test/10.5.9.9"]);
@@ -130,7 +144,8 @@ fn datagrams_behind_a_router_that_translates() {
     let dnsmasq = system.store.serve(&mut dnsmasq, &["udp:5353"]);
     for number in 0..EACH {
         for client in &system.clients {
-            let question = [format!("@{outside}"), format!("number{number}.of.{}.test", client.name())];
+            let question =
+                [format!("@{outside}"), format!("number{number}.of.{}.test", client.name())];
             let mut dig = client.recorded(program("dig"));
             successful(dig.args(["+tries=1", "+time=30"]).args(question));
         }
@@ -139,10 +154,18 @@ fn datagrams_behind_a_router_that_translates() {
     let clients = [0, 1].map(|client: usize| system.clients[client].v4());
     let (outcome, _, _) = system.outcome();
     let counts = outcome.datagrams;
-    assert_eq!((counts.sent, counts.received, counts.matched), (4 * EACH, 4 * EACH, 4 * EACH), "{counts:?}");
+    assert_eq!(
+        (counts.sent, counts.received, counts.matched),
+        (4 * EACH, 4 * EACH, 4 * EACH),
+        "{counts:?}"
+    );
     let found = translations(&outcome);
     // Nobody ever called the server by its own address.
-    assert_eq!(found.get(&format!("{outside}:53 leads to store:5353")), Some(&(2 * EACH)), "{found:#?}");
+    assert_eq!(
+        found.get(&format!("{outside}:53 leads to store:5353")),
+        Some(&(2 * EACH)),
+        "{found:#?}"
+    );
     for client in clients {
         assert_eq!(found.get(&format!("{client} is seen as {inside}")), Some(&EACH), "{found:#?}");
     }
@@ -190,7 +213,8 @@ fn passed(log: &str) -> Vec<Passed> {
         .collect()
 }
 
-/// How many questions (expected) went from a client by an application to the store and back, seen at every step.
+/// How many questions (expected) went from a client by an application to the store and back, seen
+/// at every step.
 fn whole(patterns: &[PathPattern]) -> f64 {
     let is_whole = |pattern: &&PathPattern| {
         let parents: Vec<Option<usize>> = pattern.hops.iter().map(|hop| hop.parent).collect();
@@ -207,26 +231,36 @@ fn behind_a_router_that_translates() {
     system.middle.forward();
     let apps = [0, 1].map(|app: usize| system.apps[app].v4().to_string());
     let store = system.store.v4();
-    system.middle.nft("add table ip nat; add chain ip nat in { type nat hook prerouting priority -100; }");
+    system
+        .middle
+        .nft("add table ip nat; add chain ip nat in { type nat hook prerouting priority -100; }");
     system.middle.nft("add chain ip nat out { type nat hook postrouting priority 100; }");
-    // Clients ask one name for two applications, these ask a name for the store, and nobody sees who asks.
+    // Clients ask one name for two applications, these ask a name for the store, and nobody sees
+    // who asks.
     system.middle.nft(&format!(
         "add rule ip nat in iifname eth0 tcp dport 80 dnat to numgen inc mod 2 map {{ 0 : {}, 1 : {} }}:8000",
         apps[0], apps[1]
     ));
-    system.middle.nft(&format!("add rule ip nat in iifname eth1 tcp dport 81 dnat to {store}:7000"));
+    system
+        .middle
+        .nft(&format!("add rule ip nat in iifname eth1 tcp dport 81 dnat to {store}:7000"));
     system.middle.nft("add rule ip nat out oifname eth1 masquerade");
     system.run(&format!("{outside}:80"), &format!("{inside}:81"));
     let clients = [0, 1].map(|client: usize| system.clients[client].v4());
     let (outcome, _, patterns) = system.outcome();
     let found = translations(&outcome);
-    let to =
-        |app: usize| found.get(&format!("{outside}:80 leads to {}:8000", apps[app])).copied().unwrap_or(0);
+    let to = |app: usize| {
+        found.get(&format!("{outside}:80 leads to {}:8000", apps[app])).copied().unwrap_or(0)
+    };
     assert_eq!(to(0) + to(1), 2 * QUESTIONS, "{found:#?}");
     assert!(to(0) >= QUESTIONS - 2 && to(1) >= QUESTIONS - 2, "{found:#?}");
     assert_eq!(found.get(&format!("{inside}:81 leads to {store}:7000")), Some(&(2 * QUESTIONS)));
     for client in clients {
-        assert_eq!(found.get(&format!("{client} is seen as {inside}")), Some(&QUESTIONS), "{found:#?}");
+        assert_eq!(
+            found.get(&format!("{client} is seen as {inside}")),
+            Some(&QUESTIONS),
+            "{found:#?}"
+        );
     }
     for app in &apps {
         assert!(found.contains_key(&format!("{app} is seen as {inside}")), "{found:#?}");
@@ -271,9 +305,9 @@ fn behind_a_load_balancer_that_is_not_traced() {
         Some(Endpoint::Inet(address)) => Some(*address),
         _ => None,
     };
-    let ends = trace
-        .messages()
-        .filter_map(|message| Some((address(message.src_endpoint)?, address(message.dst_endpoint)?)));
+    let ends = trace.messages().filter_map(|message| {
+        Some((address(message.src_endpoint)?, address(message.dst_endpoint)?))
+    });
     let ends: BTreeMap<SocketAddr, SocketAddr> = ends.collect();
     let mut missed = Vec::new();
     for one in &passed {
@@ -294,7 +328,8 @@ fn behind_a_load_balancer_that_is_not_traced() {
     // Everything else was seen at both ends, by the names that it has itself.
     assert!(outcome.send_only.is_empty() || !missed.is_empty(), "{outcome:#?}");
     let found = translations(&outcome);
-    let all: u64 = found.iter().filter(|(what, _)| what.contains("leads to")).map(|(_, flows)| flows).sum();
+    let all: u64 =
+        found.iter().filter(|(what, _)| what.contains("leads to")).map(|(_, flows)| flows).sum();
     assert_eq!(all, (passed.len() - missed.len()) as u64, "{found:#?}");
     assert_eq!(found.len(), 7, "{found:#?}");
     let whole = whole(&patterns);

@@ -1,4 +1,5 @@
-//! The systemd units in `dist/`: systemd knows all that stands in them, and they give away as little as they can.
+//! The systemd units in `dist/`: systemd knows all that stands in them, and they give away as
+//! little as they can.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -36,12 +37,15 @@ fn systemd_understands_them() {
     for unit in UNITS {
         let path = directory.path().join(unit);
         let output = analyze(&["verify", "--man=no"], path.clone());
-        // It calls what it does not know a warning, and succeeds; about other units it may say what it likes.
-        let (said, name) = (text(&output.stderr) + &text(&output.stdout), path.display().to_string());
+        // It calls what it does not know a warning, and succeeds; about other units it may say what
+        // it likes.
+        let (said, name) =
+            (text(&output.stderr) + &text(&output.stdout), path.display().to_string());
         assert!(output.status.success() && !said.contains(&name) && !said.contains(unit), "{said}");
 
         // A unit with a mistake is noticed.
-        let wrong = fs::read_to_string(&path).unwrap().replace("NoNewPrivileges=", "NoNewPrivilege=");
+        let wrong =
+            fs::read_to_string(&path).unwrap().replace("NoNewPrivileges=", "NoNewPrivilege=");
         fs::write(&path, wrong).unwrap();
         let said = text(&analyze(&["verify", "--man=no"], path).stderr);
         assert!(said.contains("NoNewPrivilege'"), "{said}");
@@ -53,8 +57,10 @@ fn they_may_do_little() {
     let directory = units();
     for (unit, most) in UNITS.into_iter().zip(["20", "12"]) {
         let threshold = format!("--threshold={most}");
-        let output =
-            analyze(&["security", "--offline=true", "--no-pager", &threshold], directory.path().join(unit));
+        let output = analyze(
+            &["security", "--offline=true", "--no-pager", &threshold],
+            directory.path().join(unit),
+        );
         assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
     }
 }
@@ -65,7 +71,10 @@ fn their_commands_are_ones() {
     let data = directory.path().display().to_string();
     for unit in UNITS {
         let lines = fs::read_to_string(repository().join("dist").join(unit)).unwrap();
-        let line = lines.lines().find_map(|line| line.strip_prefix("ExecStart=/usr/bin/sockcap ")).unwrap();
+        let line = lines
+            .lines()
+            .find_map(|line| line.strip_prefix("ExecStart=/usr/bin/sockcap "))
+            .unwrap();
         let mut line = line.to_owned();
         for (variable, value) in [
             ("DATA", data.as_str()),

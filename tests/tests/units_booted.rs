@@ -1,7 +1,12 @@
-//! The units of `dist/` under a real systemd, which is process 1 of namespaces of its own with nothing but these units: they start as they
-//! are, ship what is recorded, come again when they are killed, turn a revoked key away, and remove what was shipped.
+//! The units of `dist/` under a real systemd, which is process 1 of namespaces of its own with
+//! nothing but these units: they start as they are, ship what is recorded, come again when they are
+//! killed, turn a revoked key away, and remove what was shipped.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of the tests fail them by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of the tests fail them by panicking"
+)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,8 +17,8 @@ use end_to_end::gathering::wait;
 use end_to_end::{repository, sockcap};
 use tempfile::TempDir;
 
-/// Makes a small system of this one: its programs, and directories of its own where systemd and the units write. Then systemd
-/// takes its place.
+/// Makes a small system of this one: its programs, and directories of its own where systemd and the
+/// units write. Then systemd takes its place.
 const BOOT: &str = r#"
 set -e
 # As on a system that was booted: what is mounted in one namespace is seen in those made from it.
@@ -56,7 +61,8 @@ impl Booted {
             let text = "[Unit]\nDefaultDependencies=no\n";
             fs::write(work.join(format!("units/{target}.target")), text).unwrap();
         }
-        let wanted = "[Unit]\nDefaultDependencies=no\nWants=sockcap-collect.service sockcap-ship.service\n";
+        let wanted =
+            "[Unit]\nDefaultDependencies=no\nWants=sockcap-collect.service sockcap-ship.service\n";
         fs::write(work.join("units/try.target"), wanted).unwrap();
         for unit in ["collect", "ship"] {
             let name = format!("sockcap-{unit}.service");
@@ -71,7 +77,11 @@ impl Booted {
         }
         let keys = |arguments: &[&str]| {
             successful(
-                Command::new(sockcap()).arg("keys").args(arguments).arg("--keys").arg(work.join("keys")),
+                Command::new(sockcap())
+                    .arg("keys")
+                    .args(arguments)
+                    .arg("--keys")
+                    .arg(work.join("keys")),
             )
         };
         keys(&["new"]);
@@ -81,7 +91,16 @@ impl Booted {
         fs::write(work.join("etc/ship"), "COLLECTOR=127.0.0.1:9712\n").unwrap();
         assert!(Path::new("/lib/systemd/systemd").exists(), "install systemd");
         let outside = Command::new(program("unshare"))
-            .args(["--pid", "--fork", "--mount", "--ipc", "--uts", "--cgroup", "--net", "--kill-child"])
+            .args([
+                "--pid",
+                "--fork",
+                "--mount",
+                "--ipc",
+                "--uts",
+                "--cgroup",
+                "--net",
+                "--kill-child",
+            ])
             .args(["sh", "-c", BOOT])
             .env("WORK", work)
             .env("DIST", dist)
@@ -114,8 +133,12 @@ impl Booted {
 
     fn run(&self, command: &str) -> String {
         self.try_run(command).unwrap_or_else(|said| {
-            let logs = self.try_run("tail -n 20 /run/*.log; systemctl --no-pager status 'sockcap*'");
-            panic!("{command}: {said}\n{logs:?}\n{}", fs::read_to_string(self.path("said")).unwrap())
+            let logs =
+                self.try_run("tail -n 20 /run/*.log; systemctl --no-pager status 'sockcap*'");
+            panic!(
+                "{command}: {said}\n{logs:?}\n{}",
+                fs::read_to_string(self.path("said")).unwrap()
+            )
         })
     }
 
@@ -167,7 +190,11 @@ fn the_units_run_under_a_real_systemd() {
         assert_eq!(status(unit, "NoNewPrivs").trim(), "1", "{unit}");
     }
     assert_eq!(status("collect", "CapBnd").trim(), "0000000000000000");
-    assert_eq!(status("ship", "CapBnd").trim(), "0000000010000004", "reading what is others', and leases");
+    assert_eq!(
+        status("ship", "CapBnd").trim(),
+        "0000000010000004",
+        "reading what is others', and leases"
+    );
 
     // Killed, they come again, and go on.
     for unit in ["collect", "ship"] {
@@ -194,12 +221,17 @@ fn the_units_run_under_a_real_systemd() {
         "install -m 644 {} /etc/sockcap/revoked.crl",
         booted.path("keys/revoked.crl").display()
     ));
-    wait("it is turned away", || booted.run("cat /run/ship.log").contains("our certificate was revoked"));
+    wait("it is turned away", || {
+        booted.run("cat /run/ship.log").contains("our certificate was revoked")
+    });
     assert_eq!(booted.run("systemctl show -P NRestarts sockcap-collect").trim(), "1");
 
     // Both end as they should.
     booted.run("systemctl stop sockcap-ship sockcap-collect");
     for unit in ["collect", "ship"] {
-        assert_eq!(booted.run(&format!("systemctl show -P Result sockcap-{unit}")).trim(), "success");
+        assert_eq!(
+            booted.run(&format!("systemctl show -P Result sockcap-{unit}")).trim(),
+            "success"
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! The HTML page: that what is embedded is what its sources in `web/` build, and that it works in a real browser, from disk
-//! and from `sockcap view`. The tests themselves are in `web/test`; here they are run.
+//! The HTML page: that what is embedded is what its sources in `web/` build, and that it works in a
+//! real browser, from disk and from `sockcap view`. The tests themselves are in `web/test`; here
+//! they are run.
 
 use std::fs;
 use std::path::PathBuf;
@@ -32,7 +33,8 @@ fn what_is_embedded_is_what_a_fresh_build_gives() {
     };
     assert_eq!(names(fresh.path()), names(&kept));
     for name in names(&kept) {
-        let [fresh, kept] = [fresh.path(), &kept].map(|directory| fs::read(directory.join(&name)).unwrap());
+        let [fresh, kept] =
+            [fresh.path(), &kept].map(|directory| fs::read(directory.join(&name)).unwrap());
         assert!(
             fresh == kept,
             "{name:?} in report/assets is not what web/ builds: run 'npm run build' there"
@@ -44,7 +46,9 @@ fn what_is_embedded_is_what_a_fresh_build_gives() {
 fn the_pages_program_is_well_typed_and_its_units_work() {
     successful(Command::new("npx").args(["--no-install", "tsc"]).current_dir(web()));
     successful(
-        Command::new("npx").args(["--no-install", "vitest", "run", "--project", "unit"]).current_dir(web()),
+        Command::new("npx")
+            .args(["--no-install", "vitest", "run", "--project", "unit"])
+            .current_dir(web()),
     );
 }
 
@@ -54,7 +58,9 @@ fn the_page_works_in_a_browser() {
         .into_iter()
         .find(|path| fs::exists(path).unwrap_or(false))
         .unwrap_or_else(|| {
-            panic!("Debian's package chromium is not installed: run scripts/test, which installs it")
+            panic!(
+                "Debian's package chromium is not installed: run scripts/test, which installs it"
+            )
         });
     let shots = target_directory().join("screenshots/made");
     if shots.exists() {

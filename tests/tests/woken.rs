@@ -42,7 +42,8 @@ fn calls(directory: &Path) -> HashMap<String, Call> {
     let mut given: HashMap<usize, usize> = HashMap::new();
     rows.iter()
         .map(|row| {
-            let ports = [row[from], row[to]].map(|end| end.rsplit(':').next().unwrap_or("").to_owned());
+            let ports =
+                [row[from], row[to]].map(|end| end.rsplit(':').next().unwrap_or("").to_owned());
             let job = known.get_mut(&ports).and_then(Iterator::next);
             let seen = job.map(|job| given.entry(job).and_modify(|seen| *seen += 1).or_default());
             let is_work = seen.is_some_and(|seen| *seen > 0);
@@ -57,10 +58,14 @@ fn led_back(kind: &str) -> [usize; 2] {
     let directory = tempfile::tempdir().unwrap();
     let program = repository().join("tests/programs/woken.py");
     let program = program.to_str().unwrap();
-    succeeds(&["record", "--", "/usr/bin/python3", program, kind, &JOBS.to_string()], directory.path());
+    succeeds(
+        &["record", "--", "/usr/bin/python3", program, kind, &JOBS.to_string()],
+        directory.path(),
+    );
     let calls = calls(directory.path());
     let leads_back = |call: &Call| {
-        let above = std::iter::successors(calls.get(&call.parent), |above| calls.get(&above.parent));
+        let above =
+            std::iter::successors(calls.get(&call.parent), |above| calls.get(&above.parent));
         above.take(calls.len()).find_map(|above| above.job) == call.job
     };
     let work = || calls.values().filter(|call| call.is_work);

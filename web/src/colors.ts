@@ -1,5 +1,6 @@
-// The colour of a node says how long it takes, on every view: the darker (in the dark: the brighter), the longer its mean time at
-// work. There are five shades, each for times so many times as long as those of the shade before that all nodes fit in.
+// The colour of a node says how long it takes, on every view: the darker (in the dark: the
+// brighter), the longer its mean time at work. There are five shades, each for times so many times
+// as long as those of the shade before that all nodes fit in.
 
 import type { Overview } from "./data/types";
 

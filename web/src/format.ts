@@ -1,4 +1,5 @@
-// Numbers as a person reads them, as the terminal's report has them: three significant digits in a unit that suits.
+// Numbers as a person reads them, as the terminal's report has them: three significant digits in a
+// unit that suits.
 
 function digits(value: number): string {
   const size = Math.abs(value);

@@ -1,4 +1,5 @@
-// What the keyboard does wherever the reader is, and where it does nothing: in fields, and with a modifier.
+// What the keyboard does wherever the reader is, and where it does nothing: in fields, and with a
+// modifier.
 
 import { choose, instance, order, query, sort, tab, TABS } from "./state";
 import { NEXT, theme } from "./theme";

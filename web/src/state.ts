@@ -1,4 +1,5 @@
-// What the reader is looking at. All of it is in the address, so that a link leads to the same view and "back" goes back.
+// What the reader is looking at. All of it is in the address, so that a link leads to the same view
+// and "back" goes back.
 
 import { batch, effect, signal } from "@preact/signals";
 import type { Order, Part, SortKey } from "./data/types";

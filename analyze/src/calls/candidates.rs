@@ -1,5 +1,6 @@
-//! All that the links say of a call's parent: each possible parent with its probability, where [`super::Parents`] has
-//! only what the most likely links lead to. Ways that lead to the same parent are added up.
+//! All that the links say of a call's parent: each possible parent with its probability, where
+//! [`super::Parents`] has only what the most likely links lead to. Ways that lead to the same
+//! parent are added up.
 
 use super::delivered::all_delivered;
 use super::{Calls, order};
@@ -24,7 +25,8 @@ impl Candidates {
         // Of a call that is not there yet nothing is known; that is so on ways in circles.
         for call in order::by_causes(calls, links).into_iter().map(|call| call as usize) {
             ways.clear();
-            if let Some(request) = calls.request(call).filter(|request| *request < links.messages()) {
+            if let Some(request) = calls.request(call).filter(|request| *request < links.messages())
+            {
                 ways.push((None, links.spontaneous(request)));
                 for (cause, probability) in
                     links.parents(request).filter(|(cause, _)| calls.is_message(*cause))
@@ -33,12 +35,17 @@ impl Candidates {
                     if calls.request(from) == Some(cause as usize) {
                         ways.push((Some(from as u32), probability));
                     } else {
-                        // What was called before was called for the same parent, or brought work from others.
+                        // What was called before was called for the same parent, or brought work
+                        // from others.
                         let brought = all_delivered(calls, links, from);
-                        ways.extend(brought.clone().map(|(by, share)| (Some(by), share * probability)));
-                        let rest =
-                            probability * (1.0 - brought.map(|(_, share)| share).sum::<f64>()).max(0.0);
-                        ways.extend(all.of_call(from).iter().map(|(to, share)| (*to, share * rest)));
+                        ways.extend(
+                            brought.clone().map(|(by, share)| (Some(by), share * probability)),
+                        );
+                        let rest = probability
+                            * (1.0 - brought.map(|(_, share)| share).sum::<f64>()).max(0.0);
+                        ways.extend(
+                            all.of_call(from).iter().map(|(to, share)| (*to, share * rest)),
+                        );
                     }
                 }
             }
@@ -47,8 +54,8 @@ impl Candidates {
         all
     }
 
-    /// The possible parents of `call`, the most likely first; none is being spontaneous. Empty where the links say
-    /// nothing.
+    /// The possible parents of `call`, the most likely first; none is being spontaneous. Empty
+    /// where the links say nothing.
     pub fn of_call(&self, call: usize) -> &[(Option<u32>, f64)] {
         let (first, count) = self.of[call];
         &self.candidates[first as usize..][..count as usize]

@@ -157,7 +157,9 @@ struct Served(FxHashMap<NodeId, Vec<[i64; 2]>>);
 impl Served {
     fn of(trace: &MessageTrace, pairs: &[(u32, u32)]) -> Served {
         let mut served: FxHashMap<NodeId, Vec<[i64; 2]>> = FxHashMap::default();
-        for (request, response) in pairs.iter().filter(|(request, response)| *request.max(response) != NONE) {
+        for (request, response) in
+            pairs.iter().filter(|(request, response)| *request.max(response) != NONE)
+        {
             let span = trace.arrival(*request as usize).zip(trace.send_ts(*response as usize));
             if let Some((from, until)) = span {
                 served.entry(trace.message(*request as usize).dst).or_default().push([from, until]);

@@ -43,7 +43,11 @@ fn files(client: Client) -> (MessageTrace, Calls) {
         ask(&mut trace, time);
         back(trace.send("a", "b", time + 20, time + 21));
         if client.is_asked {
-            trace.send("b", "user", time + 30, time + 31).ports(80, 50_000).accepting().on(flow + 1);
+            trace
+                .send("b", "user", time + 30, time + 31)
+                .ports(80, 50_000)
+                .accepting()
+                .on(flow + 1);
         }
     }
     let trace = trace.trace();
@@ -63,7 +67,10 @@ fn a_second_reply_that_is_waited_for_continues_the_answer() {
     let (_, calls) = files(GATEWAY);
     // user's request is row 0; the second question 3, its replies 4 and 5.
     let call = calls.of_message(3);
-    assert_eq!((calls.request(call), calls.response(call), calls.messages(call)), (Some(3), Some(5), 3));
+    assert_eq!(
+        (calls.request(call), calls.response(call), calls.messages(call)),
+        (Some(3), Some(5), 3)
+    );
     assert_eq!([calls.of_message(4), calls.of_message(5)], [call, call]);
     assert_eq!([3, 4, 5].map(|row| calls.begun_by(row)), [None, Some(3), None]);
     assert_eq!((calls.len(), in_pieces(GATEWAY)), (40, 10));

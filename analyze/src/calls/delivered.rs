@@ -58,7 +58,10 @@ mod tests {
         let shares = candidates.of_call(2);
         // Through the delivery 0.8 times 0.9, and none at all 0.2 + 0.8 times 0.1.
         assert_eq!((shares[0].0, shares[1].0), (Some(1), None));
-        assert!((shares[0].1 - 0.72).abs() < 1e-12 && (shares[1].1 - 0.28).abs() < 1e-12, "{shares:?}");
+        assert!(
+            (shares[0].1 - 0.72).abs() < 1e-12 && (shares[1].1 - 0.28).abs() < 1e-12,
+            "{shares:?}"
+        );
         let parent = Parents::of(&calls, &links, &candidates).of_call(2).unwrap();
         assert_eq!(parent.call, Some(1));
         assert!((parent.probability - 0.72).abs() < 1e-12);

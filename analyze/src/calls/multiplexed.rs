@@ -43,7 +43,11 @@ pub(super) fn carries_many(trace: &MessageTrace, rows: &mut Vec<(i64, u32)>) -> 
 /// Appends the pairs of a flow if it is a connection with many calls at once. `rows` are in order,
 /// with their times. If not, only messages of the connection's own are paired with nothing and
 /// leave `rows`, and the rest takes turns.
-pub(super) fn pair(trace: &MessageTrace, rows: &mut Vec<(i64, u32)>, pairs: &mut Vec<(u32, u32)>) -> bool {
+pub(super) fn pair(
+    trace: &MessageTrace,
+    rows: &mut Vec<(i64, u32)>,
+    pairs: &mut Vec<(u32, u32)>,
+) -> bool {
     let is_connection = |row: u32| trace.message(row as usize).protocol.has_connections();
     if rows.len() < 2 * FEWEST || !rows.first().is_some_and(|(_, row)| is_connection(*row)) {
         return false;
@@ -55,7 +59,8 @@ pub(super) fn pair(trace: &MessageTrace, rows: &mut Vec<(i64, u32)>, pairs: &mut
         (1..=SMALL).contains(&bytes) && 2 * bytes < usual
     };
     // Of calls that are open together nothing else tells, so these have to be rare.
-    let is_small = |row: u32| is_below(row, if is_request(trace, row) { requests.0 } else { answers.0 });
+    let is_small =
+        |row: u32| is_below(row, if is_request(trace, row) { requests.0 } else { answers.0 });
     let larger: Vec<u32> = rows.iter().map(|(_, row)| *row).filter(|row| !is_small(*row)).collect();
     if is_multiplexed(trace, &larger) {
         let own = rows.iter().map(|(_, row)| *row).filter(|row| is_small(*row));
@@ -66,7 +71,8 @@ pub(super) fn pair(trace: &MessageTrace, rows: &mut Vec<(i64, u32)>, pairs: &mut
         return true;
     }
     // Where the sides take turns, a small request that another one follows at once has no answer.
-    let follows = |place: usize| rows.get(place + 1).is_some_and(|(_, next)| is_request(trace, *next));
+    let follows =
+        |place: usize| rows.get(place + 1).is_some_and(|(_, next)| is_request(trace, *next));
     let is_own = |place: usize| {
         let (_, row) = rows[place];
         is_request(trace, row) && is_below(row, requests.1) && follows(place)
@@ -107,7 +113,9 @@ fn is_multiplexed(trace: &MessageTrace, rows: &[u32]) -> bool {
     let turns = 1 + rows.windows(2).filter(is_turn).count();
     let more = |messages: usize| messages.saturating_sub(turns) * SELDOM >= turns;
     let is_even = 2 * requests <= 3 * answers && 2 * answers <= 3 * requests;
-    is_even && (more(requests) && more(answers) || (do_cross(trace, rows, turns) && comes_back(trace, rows)))
+    is_even
+        && (more(requests) && more(answers)
+            || (do_cross(trace, rows, turns) && comes_back(trace, rows)))
 }
 
 /// Whether there are turns in which a request was on its way while an answer was, too: where the
@@ -117,11 +125,19 @@ fn do_cross(trace: &MessageTrace, rows: &[u32], turns: usize) -> bool {
     for two in rows.windows(2) {
         let [one, other] = [two[0] as usize, two[1] as usize];
         let crosses = |one: usize, other: usize| {
-            let before = trace.send_ts(one).zip(trace.arrival(other)).is_some_and(|(sent, came)| sent < came);
-            before && trace.send_ts(other).zip(trace.arrival(one)).is_some_and(|(sent, came)| sent < came)
+            let before = trace
+                .send_ts(one)
+                .zip(trace.arrival(other))
+                .is_some_and(|(sent, came)| sent < came);
+            before
+                && trace
+                    .send_ts(other)
+                    .zip(trace.arrival(one))
+                    .is_some_and(|(sent, came)| sent < came)
         };
-        crossing +=
-            usize::from(is_request(trace, two[0]) != is_request(trace, two[1]) && crosses(one, other));
+        crossing += usize::from(
+            is_request(trace, two[0]) != is_request(trace, two[1]) && crosses(one, other),
+        );
     }
     crossing >= CROSSINGS && crossing * CROSSING_SELDOM >= turns
 }
@@ -205,7 +221,8 @@ fn call_by(trace: &MessageTrace, by: By, (request, answer): (u32, u32)) -> Optio
 
 /// The calls of a flow by one clock, if one of the ends has seen all of them.
 fn together(trace: &MessageTrace, pairs: &[(u32, u32)]) -> Option<Together> {
-    let by = |by: By| pairs.iter().map(|pair| call_by(trace, by, *pair)).collect::<Option<Vec<Call>>>();
+    let by =
+        |by: By| pairs.iter().map(|pair| call_by(trace, by, *pair)).collect::<Option<Vec<Call>>>();
     by(By::Callee).or_else(|| by(By::Caller)).map(Together::of)
 }
 
@@ -237,16 +254,20 @@ pub(super) fn doubts(trace: &MessageTrace, calls: &Calls) -> Vec<(u32, f32)> {
         let is_answered = |(_, _, response): &&(i64, u32, u32)| *response != NONE;
         let answered = flow.iter().filter(is_answered);
         pairs.extend(answered.map(|(_, request, response)| (*request, *response)));
-        let Some(together) = together(trace, &pairs).filter(|together| !together.are_apart()) else {
+        let Some(together) = together(trace, &pairs).filter(|together| !together.are_apart())
+        else {
             continue;
         };
         let found = together.doubts();
         let mean = found.iter().map(|(_, doubt)| doubt).sum::<f64>() / found.len().max(1) as f64;
         // What seems to have no answer may have one that was given to another call.
-        let left = flow.iter().filter(|call| !is_answered(call)).map(|(_, request, _)| (*request, mean));
+        let left =
+            flow.iter().filter(|call| !is_answered(call)).map(|(_, request, _)| (*request, mean));
         let all = found.iter().map(|(call, doubt)| (call.request, *doubt)).chain(left);
         let doubtful = all.filter(|(_, doubt)| *doubt >= LEAST_DOUBT);
-        doubts.extend(doubtful.map(|(request, doubt)| (calls.of_message[request as usize], doubt as f32)));
+        doubts.extend(
+            doubtful.map(|(request, doubt)| (calls.of_message[request as usize], doubt as f32)),
+        );
     }
     doubts.sort_unstable_by_key(|(call, _)| *call);
     doubts

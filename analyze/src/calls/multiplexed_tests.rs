@@ -96,9 +96,11 @@ fn nothing_shifts_what_is_behind() {
     rows.extend(rounds(200, &[(true, 150, 300)]).into_iter().step_by(10));
     let found = calls(&rows);
     let round = |at: i64| at.div_euclid(1_000);
-    let pairs: Vec<_> = times(&found).into_iter().filter_map(|(one, other)| one.zip(other)).collect();
+    let pairs: Vec<_> =
+        times(&found).into_iter().filter_map(|(one, other)| one.zip(other)).collect();
     assert_eq!(pairs.len(), 400, "all answers but the small ones");
-    let strangers = pairs.iter().filter(|(request, answer)| round(*request) != round(*answer)).count();
+    let strangers =
+        pairs.iter().filter(|(request, answer)| round(*request) != round(*answer)).count();
     assert_eq!(strangers, 0);
 }
 
@@ -142,8 +144,11 @@ fn overlapping(count: i64, apart: impl Fn(i64) -> i64) -> Vec<[Row; 2]> {
     let mut at = 0;
     let call = |number| {
         at += apart(number);
-        let (took, sizes) =
-            if number % 2 == 0 { (100 + number % 7, [200, 500]) } else { (900 + number % 11, [300, 600]) };
+        let (took, sizes) = if number % 2 == 0 {
+            (100 + number % 7, [200, 500])
+        } else {
+            (900 + number % 11, [300, 600])
+        };
         [(true, at * 1_000, sizes[0]), (false, (at + took) * 1_000, sizes[1])]
     };
     (0..count).map(call).collect()
@@ -166,7 +171,8 @@ fn right(made: &[[Row; 2]]) -> Vec<(bool, f64)> {
 fn sizes_and_durations_tell_whose_answer_comes_first() {
     // A short call begins while each long one is open, and is over before; every fourth of each is
     // apart.
-    let made = overlapping(400, |number| if number % 2 == 0 && number % 8 != 0 { 300 } else { 2_000 });
+    let made =
+        overlapping(400, |number| if number % 2 == 0 && number % 8 != 0 { 300 } else { 2_000 });
     let found = right(&made);
     assert!(found.iter().all(|(is_right, _)| *is_right));
     assert!(found.iter().all(|(_, doubt)| *doubt < 0.05), "they are unlike");
@@ -209,8 +215,11 @@ fn answers_in_order_of_receipt_stay_in_order() {
     for number in 0..400_i64 {
         at += if number % 2 == 0 { 2_000 } else { 300 };
         let (took, sizes) = if number % 4 < 2 { (900, [300, 600]) } else { (100, [200, 500]) };
-        let (took, sizes) =
-            if number % 2 == 1 { (1_000 - took, [500 - sizes[0], 1_100 - sizes[1]]) } else { (took, sizes) };
+        let (took, sizes) = if number % 2 == 1 {
+            (1_000 - took, [500 - sizes[0], 1_100 - sizes[1]])
+        } else {
+            (took, sizes)
+        };
         free = at.max(free) + took;
         made.push([(true, at * 1_000, sizes[0]), (false, free * 1_000, sizes[1])]);
     }

@@ -49,7 +49,9 @@ pub(super) fn take_apart(trace: &MessageTrace, pairs: &mut Vec<(u32, u32)>) {
         return;
     }
     let is_one_way = |row: u32| {
-        row != NONE && trace.call_number(row as usize).is_none() && flows.contains(&trace.flow(row as usize))
+        row != NONE
+            && trace.call_number(row as usize).is_none()
+            && flows.contains(&trace.flow(row as usize))
     };
     let mut apart = Vec::new();
     for (request, response) in pairs.iter_mut() {
@@ -72,14 +74,17 @@ fn flows(trace: &MessageTrace) -> FxHashSet<i64> {
     let shared = shared(trace, &turns);
     let mut ways: FxHashMap<Way, Sides> = FxHashMap::default();
     let mut of_flow: FxHashMap<i64, Way> = FxHashMap::default();
-    for row in (0..trace.len()).filter(|row| trace.call_number(*row).is_none() && !trace.is_connect(*row)) {
+    for row in
+        (0..trace.len()).filter(|row| trace.call_number(*row).is_none() && !trace.is_connect(*row))
+    {
         let (message, flow) = (trace.message(row), trace.flow(row));
         if turns.are_taken(flow) || shared.contains(&flow) {
             continue;
         }
         let is_connecting = message.direction == FROM_CONNECTING;
         let way = of_flow.entry(flow).or_insert_with(|| {
-            let way = if is_connecting { (message.src, message.dst) } else { (message.dst, message.src) };
+            let way =
+                if is_connecting { (message.src, message.dst) } else { (message.dst, message.src) };
             ways.entry(way).or_default().flows.push(flow);
             way
         });
@@ -94,8 +99,8 @@ fn flows(trace: &MessageTrace) -> FxHashSet<i64> {
     no_calls.flatten().collect()
 }
 
-/// The connections that carry many calls at once, or on which the sides take turns but for messages of the connection's own:
-/// what looks like messages at any time are these.
+/// The connections that carry many calls at once, or on which the sides take turns but for messages
+/// of the connection's own: what looks like messages at any time are these.
 fn shared(trace: &MessageTrace, turns: &Turns) -> FxHashSet<i64> {
     let mut rows: FxHashMap<i64, Vec<(i64, u32)>> = FxHashMap::default();
     for row in (0..trace.len()).filter(|row| trace.call_number(*row).is_none()) {
@@ -114,7 +119,8 @@ fn shared(trace: &MessageTrace, turns: &Turns) -> FxHashSet<i64> {
     rows.into_keys().collect()
 }
 
-/// The turns of each flow: how many messages it has, and how many of them follow one of their own side.
+/// The turns of each flow: how many messages it has, and how many of them follow one of their own
+/// side.
 #[derive(Default)]
 struct Turns(FxHashMap<i64, (usize, usize, i8)>);
 
@@ -134,17 +140,22 @@ impl Turns {
         turns
     }
 
-    /// Whether the two sides of the flow take turns, whatever those of others between the same two do.
+    /// Whether the two sides of the flow take turns, whatever those of others between the same two
+    /// do.
     fn are_taken(&self, flow: i64) -> bool {
         let known = self.0.get(&flow).filter(|(messages, _, _)| *messages >= FEWEST_OF_FLOW);
-        known.is_some_and(|(messages, again, _)| *again as f64 <= OUT_OF_TURN / 2.0 * *messages as f64)
+        known.is_some_and(|(messages, again, _)| {
+            *again as f64 <= OUT_OF_TURN / 2.0 * *messages as f64
+        })
     }
 }
 
 impl Sides {
     /// Whether there is no reason to doubt that the accepting side answers.
     fn are_calls(&self) -> bool {
-        self.sent.iter().any(|sent| sent.len() < FEWEST) || self.take_turns() || self.answers_follow()
+        self.sent.iter().any(|sent| sent.len() < FEWEST)
+            || self.take_turns()
+            || self.answers_follow()
     }
 
     fn take_turns(&self) -> bool {
@@ -153,7 +164,8 @@ impl Sides {
             all.extend(sent.iter().map(|(flow, time)| (*flow, *time, side)));
         }
         all.sort_unstable();
-        let again = all.windows(2).filter(|two| two[0].0 == two[1].0 && two[0].2 == two[1].2).count();
+        let again =
+            all.windows(2).filter(|two| two[0].0 == two[1].0 && two[0].2 == two[1].2).count();
         again as f64 <= OUT_OF_TURN * all.len() as f64
     }
 
@@ -170,13 +182,15 @@ impl Sides {
         let sample: Vec<&(i64, i64)> = answers.iter().step_by(step).collect();
         let mut of_flow: FxHashMap<i64, f64> = FxHashMap::default();
         requests.iter().for_each(|(flow, _)| *of_flow.entry(*flow).or_default() += 1.0);
-        let until = |flow: i64, time: i64| requests.partition_point(|request| *request <= (flow, time));
+        let until =
+            |flow: i64, time: i64| requests.partition_point(|request| *request <= (flow, time));
         let (size, mut before) = (sample.len() as f64, (0.0, 0.0));
         (0..STEPS).map(|step| FIRST << step).any(|within| {
             let (mut came, mut chance) = (0.0, 0.0);
             for (flow, time) in &sample {
                 came += (until(*flow, *time) - until(*flow, time.saturating_sub(within))) as f64;
-                chance += of_flow.get(flow).copied().unwrap_or_default() * (within as f64 / span).min(1.0);
+                chance += of_flow.get(flow).copied().unwrap_or_default()
+                    * (within as f64 / span).min(1.0);
             }
             let is_more = |came: f64, chance: f64, part: f64| {
                 came - chance >= part * size && came - chance >= SURE * chance.max(0.0).sqrt()
@@ -228,7 +242,10 @@ mod tests {
         let own = both_ways(|at| 10 * MS * at + lot(at + 1000, 40 * MS));
         assert_eq!(answered(&own), 0);
         let calls = Calls::of(&own);
-        assert!((0..calls.len()).all(|call| calls.request(call).is_some() && calls.response(call).is_none()));
+        assert!(
+            (0..calls.len())
+                .all(|call| calls.request(call).is_some() && calls.response(call).is_none())
+        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
-//! In which order the parents of calls can be found. A call that was made after the response of another one has its parent by
-//! that one's, so the other one comes first. The links say which that is; the rows of the trace do not, as these are in
-//! the order of a common clock, by which an error of it puts an effect before its cause.
+//! In which order the parents of calls can be found. A call that was made after the response of
+//! another one has its parent by that one's, so the other one comes first. The links say which that
+//! is; the rows of the trace do not, as these are in the order of a common clock, by which an error
+//! of it puts an effect before its cause.
 
 use super::Calls;
 use crate::infer::Links;
@@ -13,7 +14,8 @@ enum Mark {
     Done,
 }
 
-/// All calls: each behind the one by which it most likely has its parent, but on a way in circles; else by their requests.
+/// All calls: each behind the one by which it most likely has its parent, but on a way in circles;
+/// else by their requests.
 pub(super) fn by_causes(calls: &Calls, links: &Links) -> Vec<u32> {
     let mut by_request: Vec<u32> = (0..calls.len() as u32).collect();
     by_request.sort_by_key(|call| calls.first_of(*call as usize));
@@ -27,7 +29,8 @@ pub(super) fn by_causes(calls: &Calls, links: &Links) -> Vec<u32> {
             way.push(call);
             at = made_after(calls, links, call as usize);
         }
-        // The way ends at one that is done, at none, or in a circle, which is cut where it was entered.
+        // The way ends at one that is done, at none, or in a circle, which is cut where it was
+        // entered.
         order.extend(way.drain(..).rev().inspect(|call| marks[*call as usize] = Mark::Done));
     }
     order
@@ -37,7 +40,8 @@ pub(super) fn by_causes(calls: &Calls, links: &Links) -> Vec<u32> {
 fn made_after(calls: &Calls, links: &Links, call: usize) -> Option<u32> {
     let request = calls.request(call).filter(|request| *request < links.messages())?;
     let mut likeliest: Option<(f64, Option<u32>)> = None;
-    for (cause, probability) in links.parents(request).filter(|(cause, _)| calls.is_message(*cause)) {
+    for (cause, probability) in links.parents(request).filter(|(cause, _)| calls.is_message(*cause))
+    {
         let from = calls.of_message(cause as usize);
         // The response of a call without a request leads nowhere.
         let Some(asked) = calls.request(from) else { continue };
@@ -72,8 +76,12 @@ mod tests {
     #[test]
     fn of_requests_in_their_order_not_of_answers_whose_clock_is_behind() {
         // b's clock is 10 behind: its answer's row comes first.
-        let rows =
-            [("c", "a", "x", 0, 1), ("a", "b", "y", 4, -5), ("b", "a", "y", -4, 6), ("c", "a", "z", 2, 3)];
+        let rows = [
+            ("c", "a", "x", 0, 1),
+            ("a", "b", "y", 4, -5),
+            ("b", "a", "y", -4, 6),
+            ("c", "a", "z", 2, 3),
+        ];
         let (trace, calls) = calls(&rows);
         assert_eq!(calls.id(&trace, 0), "y");
         assert_eq!(by_causes(&calls, &Links::spontaneous_only(4)), [1, 2, 0]);

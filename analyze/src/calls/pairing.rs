@@ -1,24 +1,29 @@
-//! Which messages are the request and the response of one call: those with one call id or, where the source knows none,
-//! by the turns of their connection or, where not even that is known, by their order (Project 5, section 5.1.1.1).
+//! Which messages are the request and the response of one call: those with one call id or, where
+//! the source knows none, by the turns of their connection or, where not even that is known, by
+//! their order (Project 5, section 5.1.1.1).
 //!
-//! An id pairs two messages of opposite directions. Which of them is the request is told by a clock that both were read
-//! by: who sent a request receives the response later. On a connection without ids the k-th request of the connecting
-//! side is answered by the k-th fat message back. Only where the two sides sent different numbers of messages, so that
-//! something is not answered, or in several pieces, are requests that are still open forgotten when it is the
-//! connecting side's turn again; else one such message would shift all pairs behind it. There, one that was lost on its way is not
-//! what is answered if another one was not.
+//! An id pairs two messages of opposite directions. Which of them is the request is told by a clock
+//! that both were read by: who sent a request receives the response later. On a connection without
+//! ids the k-th request of the connecting side is answered by the k-th fat message back. Only where
+//! the two sides sent different numbers of messages, so that something is not answered, or in
+//! several pieces, are requests that are still open forgotten when it is the connecting side's turn
+//! again; else one such message would shift all pairs behind it. There, one that was lost on its
+//! way is not what is answered if another one was not.
 //!
-//! A message is received with its first byte: who answers may read the rest later (the record that closes a FastCGI request).
-//! What the accepting side has sent before anything of a request had come is not its answer, whatever the order elsewhere.
+//! A message is received with its first byte: who answers may read the rest later (the record that
+//! closes a FastCGI request). What the accepting side has sent before anything of a request had
+//! come is not its answer, whatever the order elsewhere.
 //!
-//! Where the accepting side speaks first, the making of the connection is the request and the greeting its response. If
-//! the making was not seen, as the connection is older than the recording or was imported, the first message answers
-//! something unknown: it is a response without a request, and no part of the turns behind it.
+//! Where the accepting side speaks first, the making of the connection is the request and the
+//! greeting its response. If the making was not seen, as the connection is older than the recording
+//! or was imported, the first message answers something unknown: it is a response without a
+//! request, and no part of the turns behind it.
 //!
-//! Of a trace that tells only of nodes who calls whom, all calls from one to another are one flow, whose ends have no names.
-//! Many of them are open at once, so there are no turns: each return is matched with the earliest unmatched call. Calls
-//! with an id that is not unique are matched so as well, where there are as many returns; with fewer, as where a call was sent
-//! again or its return was lost, the latest one is the one that was answered.
+//! Of a trace that tells only of nodes who calls whom, all calls from one to another are one flow,
+//! whose ends have no names. Many of them are open at once, so there are no turns: each return is
+//! matched with the earliest unmatched call. Calls with an id that is not unique are matched so as
+//! well, where there are as many returns; with fewer, as where a call was sent again or its return
+//! was lost, the latest one is the one that was answered.
 
 use std::collections::VecDeque;
 
@@ -77,7 +82,8 @@ fn by_id(trace: &MessageTrace, mut messages: Vec<(i64, u32, u32)>, pairs: &mut V
     let mut both_call: FxHashSet<i64> = FxHashSet::default();
     let mut open: VecDeque<u32> = VecDeque::new();
     for call in messages.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1)) {
-        let connecting = call.iter().filter(|(_, _, row)| direction(trace, *row) == FROM_CONNECTING).count();
+        let connecting =
+            call.iter().filter(|(_, _, row)| direction(trace, *row) == FROM_CONNECTING).count();
         let in_order = 2 * connecting == call.len();
         for (flow, _, row) in call {
             match open.front().copied() {
@@ -99,7 +105,8 @@ fn by_id(trace: &MessageTrace, mut messages: Vec<(i64, u32, u32)>, pairs: &mut V
         }
         alone.extend(open.drain(..).map(|open| (call[0].0, open)));
     }
-    // Of a single message its direction says what it is, unless the accepting side was seen to call as well.
+    // Of a single message its direction says what it is, unless the accepting side was seen to call
+    // as well.
     pairs.extend(alone.into_iter().map(|(flow, row)| {
         let is_request = direction(trace, row) == FROM_CONNECTING || both_call.contains(&flow);
         if is_request { (row, NONE) } else { (NONE, row) }
@@ -110,7 +117,8 @@ fn direction(trace: &MessageTrace, row: u32) -> i8 {
     trace.direction(row as usize)
 }
 
-/// Whether the message's flow is a connection, or of datagram sockets; else it is all that goes between two nodes.
+/// Whether the message's flow is a connection, or of datagram sockets; else it is all that goes
+/// between two nodes.
 pub(super) fn is_connection(trace: &MessageTrace, row: u32) -> bool {
     let message = trace.message(row as usize);
     let is_named = |id: EndpointId| match trace.endpoint(id) {
@@ -125,10 +133,12 @@ fn ordered(trace: &MessageTrace, one: u32, other: u32) -> Pair {
     let (a, b) = (one as usize, other as usize);
     let before = |at: Option<i64>, then: Option<i64>| Some(at? <= then?);
     // By the clock of one's sender, and by that of its receiver; the other way round likewise.
-    let one_first = [before(trace.send_ts(a), trace.arrival(b)), before(trace.arrival(a), trace.send_ts(b))];
+    let one_first =
+        [before(trace.send_ts(a), trace.arrival(b)), before(trace.arrival(a), trace.send_ts(b))];
     let other_first =
         [before(trace.send_ts(b), trace.arrival(a)), before(trace.arrival(b), trace.send_ts(a))];
-    let agree = |clocks: [Option<bool>; 2]| clocks.contains(&Some(true)) && !clocks.contains(&Some(false));
+    let agree =
+        |clocks: [Option<bool>; 2]| clocks.contains(&Some(true)) && !clocks.contains(&Some(false));
     match (agree(one_first), agree(other_first)) {
         (true, false) => (one, other),
         (false, true) => (other, one),
@@ -155,8 +165,8 @@ impl Turns {
                 *missing += usize::from(time.is_none());
             }
         }
-        // One end's own clock tells the turns whatever the two clocks differ by. A message that this end has no time of
-        // stands where the other end's puts it.
+        // One end's own clock tells the turns whatever the two clocks differ by. A message that
+        // this end has no time of stands where the other end's puts it.
         let end = usize::from(missing[0] > missing[1]);
         for (time, row) in &mut self.rows {
             *time = times(trace, *row)[end].unwrap_or_else(|| trace.message(*row as usize).time());
@@ -166,7 +176,8 @@ impl Turns {
             self.open.clear();
             return;
         }
-        let requests = self.rows.iter().filter(|(_, row)| direction(trace, *row) == FROM_CONNECTING).count();
+        let requests =
+            self.rows.iter().filter(|(_, row)| direction(trace, *row) == FROM_CONNECTING).count();
         let is_connection = self.rows.first().is_some_and(|(_, row)| is_connection(trace, *row));
         let flow = self.rows.first().map_or(0, |(_, row)| trace.flow(*row as usize));
         let of_unseen = |(_, row): &&(i64, u32)| direction(trace, *row) != FROM_CONNECTING;
@@ -202,14 +213,17 @@ impl Turns {
             }
         }
         // Requests that were open before the part of the trace that this is are not in it.
-        pairs.extend(self.open.drain(..).filter(|request| *request != NONE).map(|request| (request, NONE)));
+        pairs.extend(
+            self.open.drain(..).filter(|request| *request != NONE).map(|request| (request, NONE)),
+        );
     }
 }
 
-/// Before an answer, gives up the first of the `open` requests if they were lost and one soon behind them was not: it is what is
-/// answered, as where a datagram was sent again.
+/// Before an answer, gives up the first of the `open` requests if they were lost and one soon
+/// behind them was not: it is what is answered, as where a datagram was sent again.
 fn give_up_lost(trace: &MessageTrace, open: &mut VecDeque<u32>, pairs: &mut Vec<Pair>) {
-    /// Nobody sends one again more often; and an answer is not worth looking at all that was ever lost.
+    /// Nobody sends one again more often; and an answer is not worth looking at all that was ever
+    /// lost.
     const MOST: usize = 16;
     let first = open.iter().take(MOST);
     let lost = first.take_while(|request| is_lost(trace, **request)).count();
@@ -218,26 +232,29 @@ fn give_up_lost(trace: &MessageTrace, open: &mut VecDeque<u32>, pairs: &mut Vec<
     }
 }
 
-/// Whether a request is a datagram that is known not to have been received. What went over a connection arrived, whoever saw it.
+/// Whether a request is a datagram that is known not to have been received. What went over a
+/// connection arrived, whoever saw it.
 fn is_lost(trace: &MessageTrace, row: u32) -> bool {
     if row == NONE || trace.recv_ts(row as usize).is_some() {
         return false;
     }
     let message = trace.message(row as usize);
-    !message.protocol.has_connections() && trace.nodes.get(message.dst).is_some_and(|node| node.traced)
+    !message.protocol.has_connections()
+        && trace.nodes.get(message.dst).is_some_and(|node| node.traced)
 }
 
-/// When the connecting end and the accepting one saw a message, on the common clock: when it was sent, and when its first
-/// byte came.
+/// When the connecting end and the accepting one saw a message, on the common clock: when it was
+/// sent, and when its first byte came.
 pub(super) fn times(trace: &MessageTrace, row: u32) -> [Option<i64>; 2] {
     let (sent, arrived) = (trace.send_ts(row as usize), trace.arrival(row as usize));
     if direction(trace, row) == FROM_CONNECTING { [sent, arrived] } else { [arrived, sent] }
 }
 
-/// Whether the answer was sent before anything of the request had arrived, by the clock of who received the one and sent the
-/// other: then it is the answer to something else.
+/// Whether the answer was sent before anything of the request had arrived, by the clock of who
+/// received the one and sent the other: then it is the answer to something else.
 fn is_too_early(trace: &MessageTrace, answer: u32, request: u32) -> bool {
-    let times = |request: u32| Some((trace.send_ts(answer as usize)?, trace.arrival(request as usize)?));
+    let times =
+        |request: u32| Some((trace.send_ts(answer as usize)?, trace.arrival(request as usize)?));
     request != NONE && times(request).is_some_and(|(sent, arrived)| sent < arrived)
 }
 

@@ -9,8 +9,8 @@ use crate::fixture::Fixture;
 /// The time of receipt of a message that was lost.
 const LOST: i64 = i64::MIN;
 
-/// A message as sender, receiver, call id (empty: none), and the times of sending and receipt. The one whose name comes
-/// first in the alphabet accepts, except that "c" never does.
+/// A message as sender, receiver, call id (empty: none), and the times of sending and receipt. The
+/// one whose name comes first in the alphabet accepts, except that "c" never does.
 pub(in crate::calls) type Row<'a> = (&'a str, &'a str, &'a str, i64, i64);
 
 /// c calls a (messages 0 and 5), which calls b (1, 2) and then d (3, 4).
@@ -23,7 +23,8 @@ pub(in crate::calls) const IN_TURN: [Row<'_>; 6] = [
     ("a", "c", "x", 10, 11),
 ];
 
-/// A trace of these messages, with the calls found in it. All messages between two nodes are one flow.
+/// A trace of these messages, with the calls found in it. All messages between two nodes are one
+/// flow.
 pub(in crate::calls) fn calls(rows: &[Row<'_>]) -> (MessageTrace, Calls) {
     calls_at(rows, Protocol::Tcp, |endpoint| endpoint.clone())
 }
@@ -78,7 +79,12 @@ fn pairs_of(calls: &Calls) -> Vec<(Option<usize>, Option<usize>)> {
 
 #[test]
 fn an_id_pairs_whatever_comes_between() {
-    let rows = [("c", "a", "x", 0, 1), ("c", "a", "y", 2, 3), ("a", "c", "y", 4, 5), ("a", "c", "x", 6, 7)];
+    let rows = [
+        ("c", "a", "x", 0, 1),
+        ("c", "a", "y", 2, 3),
+        ("a", "c", "y", 4, 5),
+        ("a", "c", "x", 6, 7),
+    ];
     assert_eq!(found(&rows), [(Some(0), Some(3)), (Some(1), Some(2))]);
 }
 
@@ -93,7 +99,10 @@ fn a_clock_that_read_both_tells_the_request_though_it_seems_to_come_later() {
 
 #[test]
 fn a_single_message_with_an_id_is_what_its_direction_says() {
-    assert_eq!(found(&[("c", "a", "x", 0, 1), ("a", "c", "y", 2, 3)]), [(Some(0), None), (None, Some(1))]);
+    assert_eq!(
+        found(&[("c", "a", "x", 0, 1), ("a", "c", "y", 2, 3)]),
+        [(Some(0), None), (None, Some(1))]
+    );
     // b accepts and calls: the second message is a request, too.
     let rows = [("b", "a", "x", 0, 1), ("a", "b", "x", 2, 3), ("b", "a", "y", 4, 5)];
     assert_eq!(found(&rows), [(Some(0), Some(1)), (Some(2), None)]);
@@ -101,7 +110,12 @@ fn a_single_message_with_an_id_is_what_its_direction_says() {
 
 #[test]
 fn an_id_that_comes_again_is_another_call_with_another_name() {
-    let rows = [("c", "a", "x", 0, 1), ("a", "c", "x", 2, 3), ("c", "a", "x", 4, 5), ("a", "c", "x", 6, 7)];
+    let rows = [
+        ("c", "a", "x", 0, 1),
+        ("a", "c", "x", 2, 3),
+        ("c", "a", "x", 4, 5),
+        ("a", "c", "x", 6, 7),
+    ];
     assert_eq!(found(&rows), [(Some(0), Some(1)), (Some(2), Some(3))]);
     let (trace, calls) = calls(&rows);
     assert_eq!([calls.id(&trace, 0), calls.id(&trace, 1)], ["x", "x#2"]);
@@ -127,11 +141,13 @@ fn without_ids_the_turns_of_the_connection_pair() {
 fn without_connections_each_return_is_of_the_earliest_unmatched_call() {
     let q = |time| ("c", "a", "", time, time);
     let r = |time| ("a", "c", "", time, time);
-    // (A, B, 0, 3) and (A, B, 1, 4); the call at 5 is not answered, nor is it taken for one of a turn of its own.
+    // (A, B, 0, 3) and (A, B, 1, 4); the call at 5 is not answered, nor is it taken for one of a
+    // turn of its own.
     let rows = [q(0), q(1), r(3), r(4), q(5), q(6), r(7)];
     let all = [(Some(0), Some(2)), (Some(1), Some(3)), (Some(4), Some(6)), (Some(5), None)];
     assert_eq!(found_by_order(&rows), all);
-    // A return is still to come when the next call is made. On a connection that call would be the first of a turn.
+    // A return is still to come when the next call is made. On a connection that call would be the
+    // first of a turn.
     let rows = [q(0), q(1), r(2), q(3), r(4)];
     assert_eq!(found_by_order(&rows), [(Some(0), Some(2)), (Some(1), Some(4)), (Some(3), None)]);
     assert_eq!(found(&rows), [(Some(0), Some(2)), (Some(1), None), (Some(3), Some(4))]);
@@ -150,24 +166,36 @@ fn calls_of_one_id_are_matched_in_order_and_of_one_sent_again_the_last_was_answe
 #[test]
 fn turns_are_told_by_one_clock() {
     // By the common clock the answers, sent at -9 and -5, come before both questions.
-    let rows = [("a", "c", "", -9, 3), ("a", "c", "", -5, 7), ("c", "a", "", 0, -10), ("c", "a", "", 4, -6)];
+    let rows = [
+        ("a", "c", "", -9, 3),
+        ("a", "c", "", -5, 7),
+        ("c", "a", "", 0, -10),
+        ("c", "a", "", 4, -6),
+    ];
     assert_eq!(found(&rows), [(Some(2), Some(0)), (Some(3), Some(1))]);
 }
 
 #[test]
 fn turns_are_told_by_the_clock_that_saw_more() {
-    // a's clock is behind, and none of its answers arrived: by c's clock, there are only the questions.
-    let rows =
-        [("c", "a", "", 0, -9), ("a", "c", "", -8, LOST), ("c", "a", "", 4, -5), ("a", "c", "", -4, LOST)];
+    // a's clock is behind, and none of its answers arrived: by c's clock, there are only the
+    // questions.
+    let rows = [
+        ("c", "a", "", 0, -9),
+        ("a", "c", "", -8, LOST),
+        ("c", "a", "", 4, -5),
+        ("a", "c", "", -4, LOST),
+    ];
     assert_eq!(found(&rows), [(Some(2), Some(0)), (Some(3), Some(1))]);
 }
 
 #[test]
 fn what_was_lost_is_not_what_is_answered() {
-    let over =
-        |protocol, rows: &[Row<'_>]| pairs_of(&calls_at(rows, protocol, |endpoint| endpoint.clone()).1);
+    let over = |protocol, rows: &[Row<'_>]| {
+        pairs_of(&calls_at(rows, protocol, |endpoint| endpoint.clone()).1)
+    };
     let found = |rows: &[Row<'_>]| over(Protocol::Udp, rows);
-    // A query whose first datagram was lost, sent again; one that was sent again as the answer was late.
+    // A query whose first datagram was lost, sent again; one that was sent again as the answer was
+    // late.
     let again = [("c", "a", "", 0, LOST), ("c", "a", "", 20, 21), ("a", "c", "", 22, 23)];
     assert_eq!(found(&again), [(Some(0), None), (Some(1), Some(2))]);
     // What goes over a connection arrives, whether the log has it or not.
@@ -187,12 +215,18 @@ fn what_was_lost_is_not_what_is_answered() {
 fn a_first_message_of_the_accepting_side_is_no_part_of_the_turns_behind_it() {
     let q = |time| ("c", "a", "", time, time + 1);
     let r = |time| ("a", "c", "", time, time + 1);
-    // It answers something that was not seen: the making of the connection, or a request before the recording.
+    // It answers something that was not seen: the making of the connection, or a request before the
+    // recording.
     assert_eq!(found(&[r(0), q(2), r(4)]), [(None, Some(0)), (Some(1), Some(2))]);
-    // Both sides have sent as many, as the first question came in two pieces: it does not take the second answer.
+    // Both sides have sent as many, as the first question came in two pieces: it does not take the
+    // second answer.
     let even = [r(0), q(2), q(4), r(6), q(8), r(10)];
-    assert_eq!(found(&even), [(None, Some(0)), (Some(1), Some(3)), (Some(2), None), (Some(4), Some(5))]);
-    // The accepting side has sent more, but all that was asked is answered: pipelined questions stay open.
+    assert_eq!(
+        found(&even),
+        [(None, Some(0)), (Some(1), Some(3)), (Some(2), None), (Some(4), Some(5))]
+    );
+    // The accepting side has sent more, but all that was asked is answered: pipelined questions
+    // stay open.
     let more = [r(0), q(2), q(4), r(6), q(8), r(10), r(12)];
     let pairs = [(None, Some(0)), (Some(1), Some(3)), (Some(2), Some(5)), (Some(4), Some(6))];
     assert_eq!(found(&more), pairs);
@@ -224,8 +258,14 @@ fn what_is_read_to_its_end_after_the_answer_came_before_it() {
     }
     // By the time of the last byte the first answer is before the first question.
     let trace = trace.trace();
-    assert_eq!((trace.send_ts(0), trace.arrival(1), trace.recv_ts(1)), (Some(20), Some(10), Some(50)));
-    assert_eq!(pairs_of(&Calls::of(&trace)), [(Some(1), Some(0)), (Some(3), Some(2)), (Some(5), Some(4))]);
+    assert_eq!(
+        (trace.send_ts(0), trace.arrival(1), trace.recv_ts(1)),
+        (Some(20), Some(10), Some(50))
+    );
+    assert_eq!(
+        pairs_of(&Calls::of(&trace)),
+        [(Some(1), Some(0)), (Some(3), Some(2)), (Some(5), Some(4))]
+    );
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! The parent of each call, from the most likely links alone.
 //!
-//! The cause of a request is a message that its sender received. Where that is a request, its call is the parent. Where
-//! it is the response of a call that the sender made before, as message linking also has it, both calls were made for
-//! the same one: the parent is that of the earlier call or, where that was to get work from a queue, the call that put it
-//! there. The most likely links lead to it; how likely it is, all of them tell,
-//! as other ways may lead to the same parent ([`Candidates`]).
+//! The cause of a request is a message that its sender received. Where that is a request, its call
+//! is the parent. Where it is the response of a call that the sender made before, as message
+//! linking also has it, both calls were made for the same one: the parent is that of the earlier
+//! call or, where that was to get work from a queue, the call that put it there. The most likely
+//! links lead to it; how likely it is, all of them tell, as other ways may lead to the same parent
+//! ([`Candidates`]).
 
 use super::delivered::delivered;
 use super::{Calls, Candidates, NONE, order};
@@ -31,15 +32,20 @@ impl Parents {
     pub fn of(calls: &Calls, links: &Links, candidates: &Candidates) -> Parents {
         let mut parents =
             Parents { parent: vec![NONE; calls.len()], probability: vec![f64::NAN; calls.len()] };
-        // A call that was answered before another one was made comes before it, so that its parent is known, but in circles.
+        // A call that was answered before another one was made comes before it, so that its parent
+        // is known, but in circles.
         for call in order::by_causes(calls, links).into_iter().map(|call| call as usize) {
-            let Some(request) = calls.request(call).filter(|request| *request < links.messages()) else {
+            let Some(request) = calls.request(call).filter(|request| *request < links.messages())
+            else {
                 continue;
             };
             let mut by_link = false;
-            // The most likely link decides; of one that leads to no request, as that was not seen, the next.
+            // The most likely link decides; of one that leads to no request, as that was not seen,
+            // the next.
             let mut decided = (links.spontaneous(request), None, links.spontaneous(request));
-            for (cause, probability) in links.parents(request).filter(|(cause, _)| calls.is_message(*cause)) {
+            for (cause, probability) in
+                links.parents(request).filter(|(cause, _)| calls.is_message(*cause))
+            {
                 let from = calls.of_message(cause as usize);
                 let found = if calls.request(from) == Some(cause as usize) {
                     Some((Some(from as u32), probability))
@@ -68,7 +74,9 @@ impl Parents {
     /// The parent of a call and its probability, if something is known of it by now.
     fn known(&self, call: usize) -> Option<(Option<u32>, f64)> {
         let parent = Some(self.parent[call]).filter(|parent| *parent != NONE);
-        Some(self.probability[call]).filter(|probability| !probability.is_nan()).map(|p| (parent, p))
+        Some(self.probability[call])
+            .filter(|probability| !probability.is_nan())
+            .map(|p| (parent, p))
     }
 
     /// The parent of `call`; none where the links say nothing of it, as only its response was seen.
@@ -110,7 +118,8 @@ mod tests {
 
     #[test]
     fn a_parent_by_a_call_that_stands_later_is_found() {
-        // b's clock is 20 behind, so that its answer is the first row, and the call that of no earlier one.
+        // b's clock is 20 behind, so that its answer is the first row, and the call that of no
+        // earlier one.
         let rows = [
             ("b", "a", "y", -14, 7),
             ("c", "a", "x", 0, 1),
@@ -124,8 +133,12 @@ mod tests {
         // d was asked because of c's request, and b because of d's answer.
         links.set(2, &[(1, 1.0)], 0.0);
         links.set(4, &[(3, 0.9)], 0.1);
-        assert_eq!(parents_of(&calls, &links).of_call(0), Some(Parent { call: Some(1), probability: 0.9 }));
-        // Nor does a circle take it away, in which d was asked because of b's answer, if that is less likely.
+        assert_eq!(
+            parents_of(&calls, &links).of_call(0),
+            Some(Parent { call: Some(1), probability: 0.9 })
+        );
+        // Nor does a circle take it away, in which d was asked because of b's answer, if that is
+        // less likely.
         links.set(2, &[(0, 0.2), (1, 0.8)], 0.0);
         assert_eq!(parents_of(&calls, &links).of_call(0).unwrap().call, Some(1));
     }
@@ -135,13 +148,17 @@ mod tests {
         let (_, calls) = calls(&IN_TURN);
         let mut links = Links::spontaneous_only(6);
         links.set(1, &[(4_000_000_000, 0.9)], 0.1);
-        assert_eq!(parents_of(&calls, &links).of_call(1), Some(Parent { call: None, probability: 0.1 }));
+        assert_eq!(
+            parents_of(&calls, &links).of_call(1),
+            Some(Parent { call: None, probability: 0.1 })
+        );
         assert_eq!(Candidates::of(&calls, &links).of_call(1), [(None, 0.1)]);
     }
 
     #[test]
     fn of_a_call_without_a_request_nothing_is_known() {
-        let (_, calls) = calls(&[("c", "a", "x", 0, 1), ("a", "c", "x", 2, 3), ("a", "c", "y", 4, 5)]);
+        let (_, calls) =
+            calls(&[("c", "a", "x", 0, 1), ("a", "c", "x", 2, 3), ("a", "c", "y", 4, 5)]);
         assert_eq!((calls.len(), calls.request(1), calls.response(1)), (2, None, Some(2)));
         assert_eq!(parents_of(&calls, &Links::spontaneous_only(3)).of_call(1), None);
     }
@@ -161,7 +178,10 @@ mod tests {
         let parents = parents_of(&without, &links);
         assert_eq!(parents.of_call(2), Some(Parent { call: Some(0), probability: 0.3 }));
         links.set(2, &[(1, 0.9)], 0.1);
-        assert_eq!(parents_of(&without, &links).of_call(2), Some(Parent { call: None, probability: 0.1 }));
+        assert_eq!(
+            parents_of(&without, &links).of_call(2),
+            Some(Parent { call: None, probability: 0.1 })
+        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! The table of calls, as `sockcap export calls` writes it: who called whom, over what, when by both ends, and which call
-//! it was made for. It is made batch by batch of the trace and its links, and kept nowhere.
+//! The table of calls, as `sockcap export calls` writes it: who called whom, over what, when by
+//! both ends, and which call it was made for. It is made batch by batch of the trace and its links,
+//! and kept nowhere.
 
 use std::path::Path;
 
@@ -28,8 +29,8 @@ pub struct CallTable<'a> {
 }
 
 impl<'a> CallTable<'a> {
-    /// The calls of `trace`, which was read from `path`, and their parents by `links`; nodes and endpoints are called as
-    /// `options` say.
+    /// The calls of `trace`, which was read from `path`, and their parents by `links`; nodes and
+    /// endpoints are called as `options` say.
     pub fn new(
         trace: &'a MessageTrace,
         links: &Links,
@@ -38,11 +39,20 @@ impl<'a> CallTable<'a> {
     ) -> CallTable<'a> {
         let calls = Calls::of(trace);
         let parents = Parents::of(&calls, links, &Candidates::of(&calls, links));
-        CallTable { trace, calls, parents, names: NodeNames::new(trace, options), options, next: 0, path }
+        CallTable {
+            trace,
+            calls,
+            parents,
+            names: NodeNames::new(trace, options),
+            options,
+            next: 0,
+            path,
+        }
     }
 
-    /// Its columns. Times are nanoseconds since the Unix epoch on the common clock, null where unknown. A request was received
-    /// with its last byte, or with its first if it was answered before that.
+    /// Its columns. Times are nanoseconds since the Unix epoch on the common clock, null where
+    /// unknown. A request was received with its last byte, or with its first if it was answered
+    /// before that.
     pub fn schema() -> SchemaRef {
         columns::schema([
             required("call_id", DataType::Utf8),
@@ -99,13 +109,19 @@ impl<'a> CallTable<'a> {
         let parent = |call| parents.of_call(call).and_then(|parent| parent.call);
         let arrays = vec![
             columns::text(rows.clone().map(|call| Some(calls.id(trace, call)))),
-            columns::text(rows.clone().map(|call| parent(call).map(|parent| calls.id(trace, parent)))),
-            columns::float64(rows.clone().map(|call| parents.of_call(call).map(|parent| parent.probability))),
+            columns::text(
+                rows.clone().map(|call| parent(call).map(|parent| calls.id(trace, parent))),
+            ),
+            columns::float64(
+                rows.clone().map(|call| parents.of_call(call).map(|parent| parent.probability)),
+            ),
             caller,
             callee,
             ends(true),
             ends(false),
-            columns::texts(rows.clone().map(|call| Some(first(trace, calls, call).protocol.name()))),
+            columns::texts(
+                rows.clone().map(|call| Some(first(trace, calls, call).protocol.name())),
+            ),
             of_request(&sent),
             request_received,
             of_response(&sent),
@@ -148,7 +164,8 @@ mod tests {
         let options = Options::default();
         let table = CallTable::new(&trace, links, &options, Path::new("x"));
         let mut output = Vec::new();
-        export_batches(CallTable::schema(), table, Format::Csv, &mut output, Path::new("out")).unwrap();
+        export_batches(CallTable::schema(), table, Format::Csv, &mut output, Path::new("out"))
+            .unwrap();
         String::from_utf8(output).unwrap()
     }
 
@@ -156,8 +173,12 @@ mod tests {
     fn a_row_has_both_ends_times_and_the_parent() {
         let mut links = Links::spontaneous_only(4);
         links.set(1, &[(0, 0.75)], 0.25);
-        let rows =
-            [("c", "a", "x", 0, 1), ("a", "b", "y", 2, 3), ("b", "a", "y", 4, 5), ("a", "c", "x", 6, 7)];
+        let rows = [
+            ("c", "a", "x", 0, 1),
+            ("a", "b", "y", 2, 3),
+            ("b", "a", "y", 4, 5),
+            ("a", "c", "x", 6, 7),
+        ];
         assert_eq!(
             csv(&rows, &links),
             "call_id,parent_call_id,probability,caller,callee,src_endpoint,dst_endpoint,protocol,\
@@ -175,7 +196,8 @@ mod tests {
         let (trace, options) = (trace.trace(), Options::default());
         let table = CallTable::new(&trace, &Links::spontaneous_only(2), &options, Path::new("x"));
         let mut output = Vec::new();
-        export_batches(CallTable::schema(), table, Format::Csv, &mut output, Path::new("out")).unwrap();
+        export_batches(CallTable::schema(), table, Format::Csv, &mut output, Path::new("out"))
+            .unwrap();
         let csv = String::from_utf8(output).unwrap();
         assert!(csv.ends_with(",tcp,0,10,20,21,100,100\n"), "{csv}");
     }

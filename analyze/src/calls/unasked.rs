@@ -39,9 +39,13 @@ pub(super) fn take_apart(trace: &MessageTrace, pairs: &mut Vec<(u32, u32)>) {
 /// The flows on which answers are sent before their questions come.
 fn flows(trace: &MessageTrace, pairs: &[(u32, u32)]) -> FxHashSet<i64> {
     let mut seen: FxHashMap<i64, [usize; 2]> = FxHashMap::default();
-    for (request, response) in pairs.iter().filter(|(request, response)| *request.max(response) != NONE) {
+    for (request, response) in
+        pairs.iter().filter(|(request, response)| *request.max(response) != NONE)
+    {
         let [request, response] = [*request as usize, *response as usize];
-        if trace.call_number(request).is_some() || !trace.message(request).protocol.has_connections() {
+        if trace.call_number(request).is_some()
+            || !trace.message(request).protocol.has_connections()
+        {
             continue;
         }
         let came = trace.recv_first(request).or(trace.recv_last(request));

@@ -1,10 +1,11 @@
-//! The calls of a data directory window by window, each with its parent and the root of its trace: for whoever shows them one
-//! by one ([`in_windows`]). A trace may be larger than memory, so its messages and links are there only for a stretch and what
-//! is around it ([`crate::stretches`]), and of what came before only who the roots are.
+//! The calls of a data directory window by window, each with its parent and the root of its trace:
+//! for whoever shows them one by one ([`in_windows`]). A trace may be larger than memory, so its
+//! messages and links are there only for a stretch and what is around it ([`crate::stretches`]),
+//! and of what came before only who the roots are.
 //!
-//! Within what is around a stretch, a quarter of its length on each side, calls and parents are found as in one trace. A first
-//! reading finds the answers that come later than that ([`late`]); only who was called because of such an answer is not known
-//! to be.
+//! Within what is around a stretch, a quarter of its length on each side, calls and parents are
+//! found as in one trace. A first reading finds the answers that come later than that ([`late`]);
+//! only who was called because of such an answer is not known to be.
 
 mod late;
 mod parties;
@@ -32,7 +33,8 @@ pub use roots::Root;
 pub struct Seen {
     /// When it was sent, if that was seen.
     pub sent: Option<i64>,
-    /// When it was received: with its last byte or, if it is a request that was answered before that, with its first.
+    /// When it was received: with its last byte or, if it is a request that was answered before
+    /// that, with its first.
     pub received: Option<i64>,
     /// The payload's size.
     pub bytes: i64,
@@ -54,7 +56,8 @@ pub struct ParentCall {
 pub struct TracedCall<'window> {
     /// The number that its first message has in the whole trace.
     pub number: u64,
-    /// The call it was most likely made for; none where it most likely was made for none, or where nothing is known.
+    /// The call it was most likely made for; none where it most likely was made for none, or where
+    /// nothing is known.
     pub parent: Option<ParentCall>,
     /// How likely that is, from 0 to 1; none where the links say nothing.
     pub probability: Option<f64>,
@@ -184,7 +187,8 @@ fn seen(trace: &MessageTrace, row: usize) -> Seen {
     Seen { sent: trace.send_ts(row), received: trace.recv_ts(row), bytes: trace.bytes(row) }
 }
 
-/// Gives `each` the calls of `data`, whose analysis was made with `options`, window by window, until it breaks off.
+/// Gives `each` the calls of `data`, whose analysis was made with `options`, window by window,
+/// until it breaks off.
 ///
 /// # Errors
 /// When a table cannot be read, and those of `each`.
@@ -212,7 +216,9 @@ pub fn in_windows<E: From<Error>>(
         let Roots { roots, cut } = Roots::of(trace, first, &calls, &parents, &known);
         let number = |call: usize| first + earliest(&calls, call) as u64;
         let own: Vec<usize> = (0..calls.len())
-            .filter(|call| stretch.own.contains(&earliest(&calls, *call)) && !late.is_answer(number(*call)))
+            .filter(|call| {
+                stretch.own.contains(&earliest(&calls, *call)) && !late.is_answer(number(*call))
+            })
             .collect();
         known.extend(own.iter().map(|call| (number(*call), roots[*call])));
         let ends = own
@@ -221,7 +227,8 @@ pub fn in_windows<E: From<Error>>(
             .collect();
         let endpoints = trace.endpoints().iter().map(|endpoint| {
             let text = endpoint.to_string();
-            Some(options.aliases.endpoint_text(&text).unwrap_or(text)).filter(|text| !text.is_empty())
+            Some(options.aliases.endpoint_text(&text).unwrap_or(text))
+                .filter(|text| !text.is_empty())
         });
         let window = CallWindow {
             parties: &parties.all,

@@ -32,7 +32,11 @@ fn directory(calls: i64, width: i64) -> (tempfile::TempDir, DataDir, MessageTrac
         for child in 0..width {
             let (at, port) = (begin + 10 + 40 * child, fixture.ephemeral());
             fixture.send("a", "b", at, at + 2).ports(port, 81).on(flow + 1 + child).threads(5, 6);
-            fixture.send("b", "a", at + 20, at + 22).ports(81, port).on(flow + 1 + child).accepting();
+            fixture
+                .send("b", "a", at + 20, at + 22)
+                .ports(81, port)
+                .on(flow + 1 + child)
+                .accepting();
             causes.push((at, if child == 0 { begin + 1 } else { at - 38 }));
         }
         fixture.send("a", "out", begin + 25, begin + 26).ports(80, port).on(flow).accepting();
@@ -58,7 +62,8 @@ fn windowed(data: &DataDir, options: &Options) -> (Vec<Row>, Vec<Root>, usize) {
     in_windows::<Error>(data, options, |window| {
         windows += 1;
         for call in window.calls() {
-            let times = |seen: Option<Seen>| seen.map_or([None, None], |seen| [seen.sent, seen.received]);
+            let times =
+                |seen: Option<Seen>| seen.map_or([None, None], |seen| [seen.sent, seen.received]);
             let ([a, b], [c, d]) = (times(call.request), times(call.response));
             let name = |place: usize| window.parties[place].name.clone();
             rows.push((
@@ -90,7 +95,8 @@ fn of_table(data: &DataDir, trace: &MessageTrace, links: &Links, options: &Optio
         let text = |name| table.texts(name).unwrap();
         let plain = |name: &str| {
             let column = batch.column_by_name(name).unwrap();
-            let column = column.as_any().downcast_ref::<arrow_array::StringArray>().unwrap().clone();
+            let column =
+                column.as_any().downcast_ref::<arrow_array::StringArray>().unwrap().clone();
             (0..column.len())
                 .map(|row| column.is_valid(row).then(|| column.value(row).to_owned()))
                 .collect::<Vec<_>>()
@@ -124,7 +130,8 @@ proptest! {
         let (rows, roots, windows) = windowed(&data, &options);
         prop_assert_eq!(&rows, &of_table(&data, &trace, &links, &options));
         prop_assert!(windows > trace.len() / (2 * stretch));
-        // Who has no parent is a root itself; the others' is that of their parent, also beyond a window.
+        // Who has no parent is a root itself; the others' is that of their parent, also beyond a
+        // window.
         let root_of = |id: &str| roots[rows.iter().position(|row| row.0 == id).unwrap()];
         for (row, root) in rows.iter().zip(&roots) {
             let expected = row.1.as_deref().map_or_else(|| root.call, |parent| root_of(parent).call);
@@ -172,7 +179,8 @@ fn who_connected_is_known_of_each_call() {
     Links::spontaneous_only(4).write(&data.links()).unwrap();
     let mut seen = Vec::new();
     in_windows::<Error>(&data, &Options::default(), |window| {
-        let port = |endpoint: Option<&str>| endpoint.and_then(|e| Some(e.rsplit_once(':')?.1.to_owned()));
+        let port =
+            |endpoint: Option<&str>| endpoint.and_then(|e| Some(e.rsplit_once(':')?.1.to_owned()));
         seen.extend(window.calls().map(|call| {
             let callee = window.parties[call.callee].name.clone();
             (callee, call.from_connecting, port(call.dst_endpoint))
@@ -180,7 +188,9 @@ fn who_connected_is_known_of_each_call() {
         Ok(ControlFlow::Continue(()))
     })
     .unwrap();
-    // What an acceptor says unasked, once it was asked something, is a call of its own, to a port that is none of a server.
-    let of = |name: &str, port: &str, connected| (name.to_owned(), connected, Some(port.to_owned()));
+    // What an acceptor says unasked, once it was asked something, is a call of its own, to a port
+    // that is none of a server.
+    let of =
+        |name: &str, port: &str, connected| (name.to_owned(), connected, Some(port.to_owned()));
     assert_eq!(seen, [of("b", "80", true), of("b", "81", true), of("c", "40000", false)]);
 }

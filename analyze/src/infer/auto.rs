@@ -10,14 +10,14 @@
 //! of delays ([`density`]), the shapes of requests ([`shapes`]), what threads prove ([`threads`],
 //! [`holders`]), what connections and sizes do ([`connections`], [`sizes`]), what is known of a
 //! service ([`model`]), how it is counted ([`learn`], [`discipline`]), the search ([`search`], part
-//! by part in [`parts`], with what it finds at one event in [`at_event`] and [`ways`]) with the probabilities
-//! that come of it ([`lattice`]), what is exchanged after it ([`exchanges`]), and how model and
-//! assignment are brought to agree ([`estimate`], which also asks [`waits`], and
-//! measures delays by [`thread_time`] where a thread has too much to do).
+//! by part in [`parts`], with what it finds at one event in [`at_event`] and [`ways`]) with the
+//! probabilities that come of it ([`lattice`]), what is exchanged after it ([`exchanges`]), and how
+//! model and assignment are brought to agree ([`estimate`], which also asks [`waits`], and measures
+//! delays by [`thread_time`] where a thread has too much to do).
 //!
 //! Before that, what queues deliver is found ([`queues`]): it is caused by who sent it, and to who
-//! gets it it is a request like others ([`jobs`]), whoever does it ([`pool`]). A process that was started
-//! for a request is a call of the node that started it ([`spawned`]).
+//! gets it it is a request like others ([`jobs`]), whoever does it ([`pool`]). A process that was
+//! started for a request is a call of the node that started it ([`spawned`]).
 //!
 //! Of messages that belong to no call, and of nodes whose messages are mostly not answered, message
 //! linking says what can be said; but what an untraced node answered, or a process that was handed
@@ -152,7 +152,10 @@ impl Inference for Auto {
             }
             service.prepare();
         }
-        progress.step("learning services", services.iter().map(|service| service.calls.len() as u64).sum());
+        progress.step(
+            "learning services",
+            services.iter().map(|service| service.calls.len() as u64).sum(),
+        );
         let found = self.all(&services, progress);
         let mut links = Links::spontaneous_only(trace.len());
         let mut own = vec![false; trace.len()];
@@ -166,18 +169,25 @@ impl Inference for Auto {
             if service.is_answered() {
                 let of_service = self.tell_unfit(service, naming.text(naming.nodes()[node].name));
                 let shares = |call: usize| found.shares.get(call).into_iter().flatten().copied();
-                call_links::of(&calls, service.node_calls(), shares, |message, parents, spontaneous| {
-                    if !own[message] {
-                        let (parents, spontaneous) =
-                            doubted(&calls, message, parents, spontaneous, of_service);
-                        match parents.iter().any(|(parent, _)| early.contains(parent)) {
-                            true => of_early.push((message, parents, spontaneous)),
-                            false => links.set(message, &parents, spontaneous),
+                call_links::of(
+                    &calls,
+                    service.node_calls(),
+                    shares,
+                    |message, parents, spontaneous| {
+                        if !own[message] {
+                            let (parents, spontaneous) =
+                                doubted(&calls, message, parents, spontaneous, of_service);
+                            match parents.iter().any(|(parent, _)| early.contains(parent)) {
+                                true => of_early.push((message, parents, spontaneous)),
+                                false => links.set(message, &parents, spontaneous),
+                            }
                         }
-                    }
-                    own[message] = true;
-                });
-                for request in service.timer_calls.iter().filter_map(|call| calls.request(*call as usize)) {
+                        own[message] = true;
+                    },
+                );
+                for request in
+                    service.timer_calls.iter().filter_map(|call| calls.request(*call as usize))
+                {
                     links.set(request, &[], 1.0);
                     own[request] = true;
                 }
@@ -186,7 +196,9 @@ impl Inference for Auto {
         spawned.link(trace, naming, &calls, options.window, &mut links, &mut own);
         for message in (0..trace.len()).filter(|message| !own[*message]) {
             let begun_by = calls.begun_by(message);
-            if let Some(request) = begun_by.or_else(|| answered_by_another(trace, naming, &calls, message)) {
+            if let Some(request) =
+                begun_by.or_else(|| answered_by_another(trace, naming, &calls, message))
+            {
                 links.set(message, &[(request as u32, 1.0)], 0.0);
                 continue;
             }
@@ -330,10 +342,15 @@ mod doubt_tests {
 
     #[test]
     fn doubt_leaves_the_likeliest_of_several_parents_likelier_than_none() {
-        for (parents, spontaneous) in [(vec![(1, 0.55), (2, 0.45)], 0.0), (vec![(1, 0.4), (2, 0.35)], 0.25)] {
+        for (parents, spontaneous) in
+            [(vec![(1, 0.55), (2, 0.45)], 0.0), (vec![(1, 0.4), (2, 0.35)], 0.25)]
+        {
             let doubt = most_doubt(&parents, spontaneous);
             let all: f64 = parents.iter().map(|(_, probability)| probability).sum();
-            assert!(doubt > 0.0 && (1.0 - doubt) * parents[0].1 > spontaneous + doubt * all, "{doubt}");
+            assert!(
+                doubt > 0.0 && (1.0 - doubt) * parents[0].1 > spontaneous + doubt * all,
+                "{doubt}"
+            );
         }
         // One alone loses as much as before, and where none is likelier nothing is to be kept.
         assert!((most_doubt(&[(1, 1.0)], 0.0) - 0.45).abs() < 1e-9);

@@ -1,7 +1,8 @@
-//! From "this call was made for that request, with such a probability" to links of messages. The parent of a request that
-//! a node sends, or of a response, is what the node received last of the same request: the request itself, or the
-//! response to a call that was made for it. Every algorithm that assigns calls to requests says so here, node by node,
-//! and nothing is kept but the calls of one node by their requests.
+//! From "this call was made for that request, with such a probability" to links of messages. The
+//! parent of a request that a node sends, or of a response, is what the node received last of the
+//! same request: the request itself, or the response to a call that was made for it. Every
+//! algorithm that assigns calls to requests says so here, node by node, and nothing is kept but the
+//! calls of one node by their requests.
 
 use super::span::{OPEN, Span};
 use crate::calls::Calls;
@@ -13,7 +14,8 @@ const LEAST: f64 = 0.005;
 /// The most possible parents of a message.
 const MOST: usize = 5;
 
-/// Marks a request that is none: it is the response to that call, or its only message, by which the node was given something to do.
+/// Marks a request that is none: it is the response to that call, or its only message, by which the
+/// node was given something to do.
 pub(super) const DELIVERY: u32 = 1 << 31;
 
 /// The requests that a node received and the calls that it made, each by time.
@@ -37,16 +39,17 @@ struct MadeFor {
     calls: Vec<u32>,
 }
 
-/// Hands the links of the messages that a node sent to `link`, as the message, its possible parents with their
-/// probabilities, and the probability that it has none. `shares` are the requests that a call may have been made for, each
-/// with its probability, [`NONE`] among them.
+/// Hands the links of the messages that a node sent to `link`, as the message, its possible parents
+/// with their probabilities, and the probability that it has none. `shares` are the requests that a
+/// call may have been made for, each with its probability, [`NONE`] among them.
 pub(super) fn of<Shares: Iterator<Item = (u32, f64)>>(
     calls: &Calls,
     node: NodeCalls<'_>,
     shares: impl Fn(usize) -> Shares,
     mut link: impl FnMut(usize, &[(u32, f64)], f64),
 ) {
-    let made = MadeFor::of(node, |call| likeliest(shares(call)).map_or(NONE, |(request, _)| request));
+    let made =
+        MadeFor::of(node, |call| likeliest(shares(call)).map_or(NONE, |(request, _)| request));
     let mut parents: Vec<(u32, f64)> = Vec::new();
     for call in 0..node.calls.len() {
         let Some(row) = calls.request(node.made_calls[call] as usize) else { continue };
@@ -56,7 +59,9 @@ pub(super) fn of<Shares: Iterator<Item = (u32, f64)>>(
             match request {
                 NONE => none += share,
                 // A call to oneself was not made for itself.
-                itself if node.request_calls[itself as usize] == node.made_calls[call] => none += share,
+                itself if node.request_calls[itself as usize] == node.made_calls[call] => {
+                    none += share
+                }
                 request => parents.push((request, share)),
             }
         }
@@ -80,7 +85,9 @@ pub(super) fn of<Shares: Iterator<Item = (u32, f64)>>(
             continue;
         }
         let call = node.request_calls[request] as usize;
-        let (Some(asked), Some(answer)) = (calls.request(call), calls.response(call)) else { continue };
+        let (Some(asked), Some(answer)) = (calls.request(call), calls.response(call)) else {
+            continue;
+        };
         if span.end == OPEN || span.end < span.begin {
             continue;
         }
@@ -126,8 +133,8 @@ impl MadeFor {
         MadeFor { bounds, calls }
     }
 
-    /// What was received last for a request, of the calls before one, until a time: the message, and the call that it is
-    /// the response of. A call to oneself is not for its own request.
+    /// What was received last for a request, of the calls before one, until a time: the message,
+    /// and the call that it is the response of. A call to oneself is not for its own request.
     fn last(
         &self,
         calls: &Calls,
@@ -136,15 +143,16 @@ impl MadeFor {
         before: u32,
         time: i64,
     ) -> Option<(u32, u32)> {
-        let [first, end] = [request as usize, request as usize + 1].map(|at| self.bounds[at] as usize);
+        let [first, end] =
+            [request as usize, request as usize + 1].map(|at| self.bounds[at] as usize);
         let made = &self.calls[first..end];
         let made = &made[..made.partition_point(|call| *call < before)];
         let own = node.request_calls[request as usize];
         let ended = recent(made).iter().filter(|call| node.calls[**call as usize].end <= time);
         let ended = ended.filter(|call| node.made_calls[**call as usize] != own);
-        let response = ended
-            .max_by_key(|call| node.calls[**call as usize].end)
-            .and_then(|call| Some((calls.response(node.made_calls[*call as usize] as usize)?, *call)));
+        let response = ended.max_by_key(|call| node.calls[**call as usize].end).and_then(|call| {
+            Some((calls.response(node.made_calls[*call as usize] as usize)?, *call))
+        });
         match response {
             Some((row, call)) => Some((row as u32, call)),
             None if own & DELIVERY != 0 => {

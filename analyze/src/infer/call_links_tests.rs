@@ -8,7 +8,11 @@ use crate::infer::Links;
 type Call<'a> = (&'a str, &'a str, [i64; 2], [i64; 2]);
 
 /// The links of "web", whose requests and calls are given; `shares` are by call.
-fn links(requests: &[Call<'_>], made: &[Call<'_>], shares: &[&[(u32, f64)]]) -> (Links, Vec<String>) {
+fn links(
+    requests: &[Call<'_>],
+    made: &[Call<'_>],
+    shares: &[&[(u32, f64)]],
+) -> (Links, Vec<String>) {
     let mut fixture = Fixture::new();
     for (flow, (from, to, sent, received)) in requests.iter().chain(made).enumerate() {
         fixture.send(from, to, sent[0], received[0]).on(flow as i64);
@@ -18,7 +22,9 @@ fn links(requests: &[Call<'_>], made: &[Call<'_>], shares: &[&[(u32, f64)]]) -> 
     let calls = Calls::of(&trace);
     // By number of its flow, which call of the trace each is.
     let of = |flow: usize| {
-        let of = |call: &usize| calls.request(*call).map(|row| trace.message(row).flow) == Some(flow as i64);
+        let of = |call: &usize| {
+            calls.request(*call).map(|row| trace.message(row).flow) == Some(flow as i64)
+        };
         (0..calls.len()).find(of).unwrap() as u32
     };
     let span = |[begin, end]: [i64; 2]| Span { begin, end, kind: 0 };
@@ -40,7 +46,8 @@ fn links(requests: &[Call<'_>], made: &[Call<'_>], shares: &[&[(u32, f64)]]) -> 
         },
     );
     let name = |node: i32| trace.nodes.0[node as usize].command.clone();
-    let names = trace.messages().map(|m| format!("{}{}{}", name(m.src), name(m.dst), m.flow)).collect();
+    let names =
+        trace.messages().map(|m| format!("{}{}{}", name(m.src), name(m.dst), m.flow)).collect();
     (links, names)
 }
 
@@ -55,8 +62,11 @@ const REQUEST: Call<'_> = ("c", "w", [0, 110], [10, 100]);
 #[test]
 fn the_parent_is_what_was_received_last_of_the_same_request() {
     // d and e at the same time, f after both: e's response comes last.
-    let made =
-        [("w", "d", [20, 50], [21, 49]), ("w", "e", [25, 60], [26, 59]), ("w", "f", [70, 80], [71, 79])];
+    let made = [
+        ("w", "d", [20, 50], [21, 49]),
+        ("w", "e", [25, 60], [26, 59]),
+        ("w", "f", [70, 80], [71, 79]),
+    ];
     let found = links(&[REQUEST], &made, &[&[(0, 1.0)][..]; 3]);
     assert_eq!(parents(&found, "wd1"), [("cw0".to_owned(), 1.0)]);
     assert_eq!(parents(&found, "we2"), [("cw0".to_owned(), 1.0)]);
@@ -76,10 +86,12 @@ fn a_response_that_comes_after_the_nodes_own_is_not_its_cause() {
 fn the_probabilities_are_those_of_the_calls() {
     let requests = [REQUEST, ("c", "w", [1, 120], [11, 110])];
     let made = [("w", "d", [20, 30], [21, 29]), ("w", "e", [40, 50], [41, 49])];
-    let shares: [&[(u32, f64)]; 2] = [&[(1, 0.25), (0, 0.5), (NONE, 0.25)], &[(0, 0.75), (1, 0.25)]];
+    let shares: [&[(u32, f64)]; 2] =
+        [&[(1, 0.25), (0, 0.5), (NONE, 0.25)], &[(0, 0.75), (1, 0.25)]];
     let found = links(&requests, &made, &shares);
     assert_eq!(parents(&found, "wd2"), [("cw0".to_owned(), 0.5), ("cw1".to_owned(), 0.25)]);
-    // The first request's last message before is the response of d, which was most likely called for it.
+    // The first request's last message before is the response of d, which was most likely called
+    // for it.
     assert_eq!(parents(&found, "we3"), [("dw2".to_owned(), 0.75), ("cw1".to_owned(), 0.25)]);
     // As sure as that e was called for it at all.
     assert_eq!(parents(&found, "wc0"), [("ew3".to_owned(), 0.75), ("cw0".to_owned(), 0.25)]);
@@ -89,8 +101,11 @@ fn the_probabilities_are_those_of_the_calls() {
 #[test]
 fn what_is_hardly_possible_is_shared_by_the_rest() {
     let requests = [REQUEST, ("c", "w", [1, 120], [11, 110])];
-    let found =
-        links(&requests, &[("w", "d", [20, 30], [21, 29])], &[&[(0, 0.6), (1, 0.004), (NONE, 0.396)]]);
+    let found = links(
+        &requests,
+        &[("w", "d", [20, 30], [21, 29])],
+        &[&[(0, 0.6), (1, 0.004), (NONE, 0.396)]],
+    );
     let [(parent, share)] = &parents(&found, "wd2")[..] else { panic!("one parent") };
     assert_eq!(parent, "cw0");
     assert!((share - 0.604).abs() < 1e-12);

@@ -1,7 +1,8 @@
-//! Messages that are each other's likely causes. By clocks that are off or coarse it may look as if of several messages
-//! each was caused by another of them; then none of them is a root, nor is below one, and no path would show them. So of
-//! each such circle the message that comes first in the trace gives up the cause that is in the circle: what probability
-//! that had goes to its being spontaneous.
+//! Messages that are each other's likely causes. By clocks that are off or coarse it may look as if
+//! of several messages each was caused by another of them; then none of them is a root, nor is
+//! below one, and no path would show them. So of each such circle the message that comes first in
+//! the trace gives up the cause that is in the circle: what probability that had goes to its being
+//! spontaneous.
 
 use std::ops::Range;
 
@@ -16,8 +17,9 @@ enum Mark {
 }
 
 impl Links {
-    /// Breaks the circles of likely causes, and returns how many of them were broken at one of `own`. Every message then has a root above it, if
-    /// one goes from each to its most likely parent.
+    /// Breaks the circles of likely causes, and returns how many of them were broken at one of
+    /// `own`. Every message then has a root above it, if one goes from each to its most likely
+    /// parent.
     pub(crate) fn break_circles(&mut self, own: &Range<usize>) -> u64 {
         let mut marks = vec![Mark::New; self.messages()];
         let mut way: Vec<u32> = Vec::new();
@@ -28,7 +30,8 @@ impl Links {
                 match marks[message as usize] {
                     Mark::Done => break,
                     Mark::OnTheWay => {
-                        // The circle is the end of the way. What was after its first member is looked at again, from there.
+                        // The circle is the end of the way. What was after its first member is
+                        // looked at again, from there.
                         let Some(place) = way.iter().rposition(|on| *on == message) else { break };
                         let circle = way.split_off(place);
                         let Some(first) = circle.iter().copied().min() else { break };
@@ -49,7 +52,8 @@ impl Links {
         broken
     }
 
-    /// The most likely parent of `child` itself; links of a table that was read may lead to messages that there are not.
+    /// The most likely parent of `child` itself; links of a table that was read may lead to
+    /// messages that there are not.
     fn likely_parent(&self, child: usize) -> Option<u32> {
         let (parent, _) = self.parents(child).nth(self.most_likely(child)?)?;
         Some(parent).filter(|parent| (*parent as usize) < self.messages())
@@ -90,7 +94,10 @@ mod tests {
         assert_eq!(links.parents(0).collect::<Vec<_>>(), [(2, 0.4)]);
         let mut itself = Links::spontaneous_only(1);
         itself.set(0, &[(0, 1.0)], 0.0);
-        assert_eq!((itself.break_circles(&(0..itself.messages())), itself.spontaneous(0)), (1, 1.0));
+        assert_eq!(
+            (itself.break_circles(&(0..itself.messages())), itself.spontaneous(0)),
+            (1, 1.0)
+        );
     }
 
     proptest! {

@@ -1,5 +1,5 @@
-//! Reading `links.parquet` piece by piece, as the messages are read, so that links are in memory only with the messages that
-//! they are of.
+//! Reading `links.parquet` piece by piece, as the messages are read, so that links are in memory
+//! only with the messages that they are of.
 
 use std::path::{Path, PathBuf};
 
@@ -27,11 +27,16 @@ impl LinkReader {
     /// When it cannot be read.
     pub(crate) fn open(path: &Path) -> Result<LinkReader, Error> {
         let batches = table::read(path)?;
-        Ok(LinkReader { path: path.to_owned(), batches, rows: Vec::new().into_iter().peekable(), next: 0 })
+        Ok(LinkReader {
+            path: path.to_owned(),
+            batches,
+            rows: Vec::new().into_iter().peekable(),
+            next: 0,
+        })
     }
 
-    /// Appends the links of the next children, up to `end`, to `links`, whose message 0 is `first` in the whole trace. A parent
-    /// before that one is [`Links::ELSEWHERE`].
+    /// Appends the links of the next children, up to `end`, to `links`, whose message 0 is `first`
+    /// in the whole trace. A parent before that one is [`Links::ELSEWHERE`].
     ///
     /// # Errors
     /// When the table cannot be read, or is none of links.
@@ -46,15 +51,19 @@ impl LinkReader {
             }
             parents.clear();
             let mut spontaneous = 0.0;
-            while let Some((_, parent, probability)) = self.peek()?.filter(|(of, ..)| *of == child) {
+            while let Some((_, parent, probability)) = self.peek()?.filter(|(of, ..)| *of == child)
+            {
                 self.rows.next();
                 let Some(parent) = parent else {
                     spontaneous = probability;
                     continue;
                 };
-                let parent = u64::try_from(parent).map_err(|why| Error::malformed(&self.path, why))?;
+                let parent =
+                    u64::try_from(parent).map_err(|why| Error::malformed(&self.path, why))?;
                 let here = match parent.checked_sub(first) {
-                    Some(here) => u32::try_from(here).map_err(|why| Error::malformed(&self.path, why))?,
+                    Some(here) => {
+                        u32::try_from(here).map_err(|why| Error::malformed(&self.path, why))?
+                    }
                     None => Links::ELSEWHERE,
                 };
                 parents.push((here, probability));
@@ -64,7 +73,10 @@ impl LinkReader {
             self.next += 1;
         }
         if let Some((child, ..)) = self.peek()?.filter(|(child, ..)| *child < 0) {
-            return Err(Error::malformed(&self.path, format!("child {child} is missing or out of order")));
+            return Err(Error::malformed(
+                &self.path,
+                format!("child {child} is missing or out of order"),
+            ));
         }
         Ok(())
     }

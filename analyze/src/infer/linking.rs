@@ -1,7 +1,8 @@
-//! Message linking (WAP5 section 5.1): a message was probably caused by one that its sender received shortly
-//! before. Its steps are one module each: who received and sent what, where ([`places`], with the rule for untraced
-//! nodes in [`untraced`]), the average delays ([`delay`], step 1), the possible parents ([`parents`], step 2). Step 3
-//! builds trees of any algorithm's links and is in [`crate::paths`].
+//! Message linking (WAP5 section 5.1): a message was probably caused by one that its sender
+//! received shortly before. Its steps are one module each: who received and sent what, where
+//! ([`places`], with the rule for untraced nodes in [`untraced`]), the average delays ([`delay`],
+//! step 1), the possible parents ([`parents`], step 2). Step 3 builds trees of any algorithm's
+//! links and is in [`crate::paths`].
 //!
 //! Each step looks at one place and one window of time only, so that places can be worked on apart.
 
@@ -25,7 +26,8 @@ use delay::{Delays, Round};
 use places::Places;
 pub(super) use untraced::Rounds;
 
-/// Departures that are linked by one thread at a time: few, so that what is found is not there twice for long.
+/// Departures that are linked by one thread at a time: few, so that what is found is not there
+/// twice for long.
 const PIECE: usize = 16 * 1024;
 
 /// The message linking algorithm.
@@ -98,12 +100,22 @@ struct Found {
 }
 
 impl Found {
-    fn link(&mut self, chunk: &places::Chunk<'_>, naming: &Naming, delays: &Delays, options: &Options) {
+    fn link(
+        &mut self,
+        chunk: &places::Chunk<'_>,
+        naming: &Naming,
+        delays: &Delays,
+        options: &Options,
+    ) {
         for (departure, before) in chunk.sweep() {
             let d = delays.mean(naming.hop(departure.message as usize));
             let first = self.parents.len();
             let spontaneous = parents::find(&before, departure, d, options, &mut self.parents);
-            self.children.push((departure.message, (self.parents.len() - first) as u32, spontaneous));
+            self.children.push((
+                departure.message,
+                (self.parents.len() - first) as u32,
+                spontaneous,
+            ));
         }
     }
 

@@ -1,5 +1,5 @@
-//! The result of an inference: for each message its possible parents with their probabilities, and the probability
-//! that it was spontaneous; together they sum to 1 (WAP5 section 5.1).
+//! The result of an inference: for each message its possible parents with their probabilities, and
+//! the probability that it was spontaneous; together they sum to 1 (WAP5 section 5.1).
 
 /// The possible parents of every message of a trace.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -12,12 +12,17 @@ pub struct Links {
 }
 
 impl Links {
-    /// A parent that is not among the messages at hand: they are a part of the trace, and it is before them.
+    /// A parent that is not among the messages at hand: they are a part of the trace, and it is
+    /// before them.
     pub(crate) const ELSEWHERE: u32 = u32::MAX;
 
     /// Links in which every one of `messages` messages is spontaneous.
     pub fn spontaneous_only(messages: usize) -> Links {
-        Links { candidates: vec![(0, 0); messages], spontaneous: vec![1.0; messages], ..Links::default() }
+        Links {
+            candidates: vec![(0, 0); messages],
+            spontaneous: vec![1.0; messages],
+            ..Links::default()
+        }
     }
 
     /// How many messages there are.
@@ -47,8 +52,8 @@ impl Links {
         self.spontaneous[child]
     }
 
-    /// The most likely parent of `child`, as a place among its parents: the first of the best, unless being
-    /// spontaneous is likelier than all.
+    /// The most likely parent of `child`, as a place among its parents: the first of the best,
+    /// unless being spontaneous is likelier than all.
     pub fn most_likely(&self, child: usize) -> Option<usize> {
         let mut best = (None, self.spontaneous[child]);
         for (place, (_, probability)) in self.parents(child).enumerate() {
@@ -64,7 +69,8 @@ impl Links {
         self.most_likely(child).is_none()
     }
 
-    /// Sets the possible parents of `child`, once. The probabilities and `spontaneous` should sum to 1.
+    /// Sets the possible parents of `child`, once. The probabilities and `spontaneous` should sum
+    /// to 1.
     pub fn set(&mut self, child: usize, parents: &[(u32, f64)], spontaneous: f64) {
         self.candidates[child] = (self.parent.len() as u32, parents.len() as u32);
         self.spontaneous[child] = spontaneous;
@@ -72,13 +78,15 @@ impl Links {
         self.probability.extend(parents.iter().map(|(_, probability)| *probability));
     }
 
-    /// Takes the first messages away; where these are parents, they are [`Links::ELSEWHERE`] from now on.
+    /// Takes the first messages away; where these are parents, they are [`Links::ELSEWHERE`] from
+    /// now on.
     pub(crate) fn remove_first(&mut self, messages: usize) {
         let shift = messages as u32;
         self.spontaneous.drain(..messages);
         self.candidates.drain(..messages);
         // Pairs may be in any order, so those of other messages that come first stay.
-        let pairs = self.candidates.iter().filter(|(_, count)| *count > 0).map(|(first, _)| *first).min();
+        let pairs =
+            self.candidates.iter().filter(|(_, count)| *count > 0).map(|(first, _)| *first).min();
         let pairs = pairs.unwrap_or(self.parent.len() as u32);
         self.parent.drain(..pairs as usize);
         self.probability.drain(..pairs as usize);
@@ -90,7 +98,8 @@ impl Links {
         }
     }
 
-    /// Takes from `child` its most likely parent; it is spontaneous with that much more probability.
+    /// Takes from `child` its most likely parent; it is spontaneous with that much more
+    /// probability.
     pub(super) fn give_up(&mut self, child: usize) {
         let Some(place) = self.most_likely(child) else { return };
         let (first, count) = self.candidates[child];
@@ -126,7 +135,10 @@ mod tests {
         part.set(2, &[(1, 1.0)], 0.0);
         assert_eq!((part.most_likely(1), part.is_likely_spontaneous(1)), (Some(0), false));
         part.remove_first(1);
-        assert_eq!(part.parents(0).collect::<Vec<_>>(), [(Links::ELSEWHERE, 0.7), (Links::ELSEWHERE, 0.2)]);
+        assert_eq!(
+            part.parents(0).collect::<Vec<_>>(),
+            [(Links::ELSEWHERE, 0.7), (Links::ELSEWHERE, 0.2)]
+        );
         assert_eq!(part.parents(1).collect::<Vec<_>>(), [(0, 1.0)]);
         assert_eq!((part.messages(), part.len(), part.spontaneous(0)), (2, 3, 0.1));
         part.remove_first(2);
@@ -139,7 +151,10 @@ mod tests {
         links.set(1, &[(0, 0.3), (2, 0.3)], 0.4);
         links.set(2, &[(0, 0.2), (1, 0.4)], 0.4);
         links.set(3, &[(0, 0.25), (1, 0.5)], 0.25);
-        assert_eq!([0, 1, 2, 3].map(|child| links.most_likely(child)), [None, None, Some(1), Some(1)]);
+        assert_eq!(
+            [0, 1, 2, 3].map(|child| links.most_likely(child)),
+            [None, None, Some(1), Some(1)]
+        );
         assert_eq!(links.parents(2).collect::<Vec<_>>(), [(0, 0.2), (1, 0.4)]);
         assert!(links.is_likely_spontaneous(1) && !links.is_likely_spontaneous(2));
     }

@@ -1,11 +1,13 @@
-//! The nesting algorithm (Project 5 section 5.1): a call was probably caused by one that encloses it in time at the node
-//! that makes it, and of several such by the one whose delay to it is the most common in the trace. Its steps are one
-//! module each: [`call_pairs`] (FindCallPairs) with what is open when a call returns ([`open_calls`]), [`scoreboard`]
-//! (ScoreNestings), [`nested_pairs`] (FindNestedPairs) with its [`penalties`], and [`windows`], the sliding windows of
-//! section 8. FindCallPaths is [`crate::paths`], as for every algorithm.
+//! The nesting algorithm (Project 5 section 5.1): a call was probably caused by one that encloses
+//! it in time at the node that makes it, and of several such by the one whose delay to it is the
+//! most common in the trace. Its steps are one module each: [`call_pairs`] (FindCallPairs) with
+//! what is open when a call returns ([`open_calls`]), [`scoreboard`] (ScoreNestings),
+//! [`nested_pairs`] (FindNestedPairs) with its [`penalties`], and [`windows`], the sliding windows
+//! of section 8. FindCallPaths is [`crate::paths`], as for every algorithm.
 //!
-//! Each call pair is looked at as it was seen by one node, and nodes are worked on apart. What may be nested in what is not
-//! kept but found twice, once to score and once to choose, so that memory does not grow with the parallelism.
+//! Each call pair is looked at as it was seen by one node, and nodes are worked on apart. What may
+//! be nested in what is not kept but found twice, once to score and once to choose, so that memory
+//! does not grow with the parallelism.
 
 mod call_pairs;
 mod nested_pairs;
@@ -43,11 +45,13 @@ impl Inference for Nesting {
         progress.step("pairing calls", trace.len() as u64);
         let calls = Calls::of(trace);
         let mut nodes = call_pairs::find(trace, naming, &calls, options);
-        progress.step("nesting calls", nodes.iter().map(|node| 2 * node.children.len() as u64).sum());
+        progress
+            .step("nesting calls", nodes.iter().map(|node| 2 * node.children.len() as u64).sum());
         windows::nest(&mut nodes, &options.nesting, progress);
         progress.step("linking messages", trace.len() as u64);
         // Each message has one parent or none: the choice is not a matter of probability.
-        let parents: Vec<AtomicU32> = iter::repeat_with(|| AtomicU32::new(NONE)).take(trace.len()).collect();
+        let parents: Vec<AtomicU32> =
+            iter::repeat_with(|| AtomicU32::new(NONE)).take(trace.len()).collect();
         parallel::on_each(
             &mut nodes,
             |node| node.children.len() + node.parents.len(),

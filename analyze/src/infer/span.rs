@@ -1,5 +1,6 @@
-//! A call as one of its two nodes sees it: from its first event there to its last, by the node's own clock. The node that
-//! was called receives the request and sends the response; the one that calls sends the request and receives the response.
+//! A call as one of its two nodes sees it: from its first event there to its last, by the node's
+//! own clock. The node that was called receives the request and sends the response; the one that
+//! calls sends the request and receives the response.
 
 /// A request or a call, from its first event at the node to its last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

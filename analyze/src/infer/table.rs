@@ -1,4 +1,5 @@
-//! `links.parquet`: child i64, parent i64 (null: spontaneous), probability f64; a row per candidate, by child.
+//! `links.parquet`: child i64, parent i64 (null: spontaneous), probability f64; a row per
+//! candidate, by child.
 
 use std::ops::Range;
 use std::path::Path;
@@ -46,11 +47,17 @@ impl LinkWriter {
         Ok(LinkWriter { table: RowGroupWriter::create(path, schema(), stored)? })
     }
 
-    /// Appends the links of these children, on all processors; the message 0 of `links` is `first` in the whole trace.
+    /// Appends the links of these children, on all processors; the message 0 of `links` is `first`
+    /// in the whole trace.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub(crate) fn append(&mut self, links: &Links, children: Range<usize>, first: u64) -> Result<(), Error> {
+    pub(crate) fn append(
+        &mut self,
+        links: &Links,
+        children: Range<usize>,
+        first: u64,
+    ) -> Result<(), Error> {
         let encoder = self.table.encoder();
         let pieces = children.len().div_ceil(GROUP_CHILDREN);
         let encode = |piece: usize| {
@@ -125,7 +132,8 @@ impl Links {
         writer.finish()
     }
 
-    /// Reads the table at `path`; the messages without a row are not known of, except before the last child.
+    /// Reads the table at `path`; the messages without a row are not known of, except before the
+    /// last child.
     ///
     /// # Errors
     /// When it cannot be read, or is not such a table.

@@ -1,5 +1,5 @@
-//! The user's names: a file of aliases, a rule a line, says what addresses, hosts, commands and endpoints are called, and
-//! which nodes do the same.
+//! The user's names: a file of aliases, a rule a line, says what addresses, hosts, commands and
+//! endpoints are called, and which nodes do the same.
 //!
 //! ```text
 //! # what  which            = name
@@ -10,9 +10,9 @@
 //! role    web*             = web       # what nodes of these names do, where they are told apart by roles only
 //! ```
 //!
-//! In patterns, `*` stands for any characters and `?` for one. What has a space at its ends, a `=`, a `#` or a quote in
-//! it is put in quotes, in which `\"` and `\\` are a quote and a backslash. Of several rules that fit, the first one
-//! counts.
+//! In patterns, `*` stands for any characters and `?` for one. What has a space at its ends, a `=`,
+//! a `#` or a quote in it is put in quotes, in which `\"` and `\\` are a quote and a backslash. Of
+//! several rules that fit, the first one counts.
 
 mod rule;
 
@@ -73,14 +73,16 @@ impl Aliases {
     /// # Errors
     /// When it cannot be read, or a line is no rule.
     pub fn read(file: &Path) -> Result<Aliases, Error> {
-        let text = std::fs::read(file).map_err(|source| Error::Io { file: file.to_owned(), source })?;
+        let text =
+            std::fs::read(file).map_err(|source| Error::Io { file: file.to_owned(), source })?;
         let mut aliases = Aliases::default();
         let mut lines = FxHashMap::default();
         // An editor of another system may have left a mark at the beginning.
         let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
         for (number, line) in (1..).zip(text.split(|byte| *byte == b'\n')) {
             let wrong = |why: String| Error::Line { file: file.to_owned(), line: number, why };
-            let line = std::str::from_utf8(line).map_err(|_| wrong("it is no UTF-8 text".to_owned()))?;
+            let line =
+                std::str::from_utf8(line).map_err(|_| wrong("it is no UTF-8 text".to_owned()))?;
             let Some(rule) = parse(line).map_err(wrong)? else { continue };
             let key = (rule.what, rule.which.clone());
             if let Some(earlier) = lines.insert(key, number) {
@@ -147,8 +149,8 @@ impl Aliases {
         self.rules.iter().any(|rule| rule.what == What::Role && rule.name == role)
     }
 
-    /// What to call that endpoint in a table of messages: the name of whoever is there, or else that of the address, with
-    /// the port.
+    /// What to call that endpoint in a table of messages: the name of whoever is there, or else
+    /// that of the address, with the port.
     pub fn endpoint_text(&self, endpoint: &str) -> Option<String> {
         if let Some(name) = self.endpoint(endpoint) {
             return Some(name.to_owned());
@@ -193,7 +195,8 @@ fn is_within(address: IpAddr, (net, length): (IpAddr, u8)) -> bool {
 
 /// Whether `text` fits `pattern`, in which `*` stands for any characters and `?` for one.
 fn matches(pattern: &str, text: &str) -> bool {
-    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
+    let (pattern, text): (Vec<char>, Vec<char>) =
+        (pattern.chars().collect(), text.chars().collect());
     let (mut p, mut t) = (0, 0);
     // Where the last star is, and how much of the text it has taken.
     let mut star: Option<(usize, usize)> = None;

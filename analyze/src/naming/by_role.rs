@@ -1,6 +1,7 @@
-//! The labels of hops by the roles of their nodes, beside those by their names: instances on different servers that do the
-//! same have the same ones. The role of a node follows from its name, and so does that of a hop from its labels: a table of
-//! all hops is enough, whatever the number of messages.
+//! The labels of hops by the roles of their nodes, beside those by their names: instances on
+//! different servers that do the same have the same ones. The role of a node follows from its name,
+//! and so does that of a hop from its labels: a table of all hops is enough, whatever the number of
+//! messages.
 
 use message_trace::{MessageTrace, Node};
 use rustc_hash::FxHashMap;
@@ -27,7 +28,8 @@ impl ByRole {
         self.of_hop[hop as usize]
     }
 
-    /// The labels of that number. Sender and receiver are indices for [`ByRole::role`], the ports for `Naming::text`.
+    /// The labels of that number. Sender and receiver are indices for [`ByRole::role`], the ports
+    /// for `Naming::text`.
     pub(crate) fn hop_name(&self, hop: u32) -> HopName {
         self.hops[hop as usize]
     }
@@ -77,12 +79,14 @@ impl<'trace> RoleNamer<'trace> {
         }
     }
 
-    /// Takes note of a node, of which `text` is the number of its `name`. Several of one name have the role of the first.
+    /// Takes note of a node, of which `text` is the number of its `name`. Several of one name have
+    /// the role of the first.
     pub(super) fn add_node(&mut self, text: u32, name: &str, node: Option<(&Node, &Known)>) {
         if self.of_name.contains_key(&text) {
             return;
         }
-        let role = node.map_or_else(Role::client, |(node, known)| self.names.role(node, known, name));
+        let role =
+            node.map_or_else(Role::client, |(node, known)| self.names.role(node, known, name));
         let role = self.roles.intern(role);
         self.how_many.resize(self.roles.values.len(), 0);
         self.how_many[role as usize] += 1;

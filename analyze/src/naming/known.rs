@@ -1,8 +1,9 @@
-//! Who the nodes of a trace are, before any grain is chosen: their hosts and names as the user calls them
-//! ([`super::Aliases`]), as far as the user does, and untraced ones by the host that is known to have their address.
+//! Who the nodes of a trace are, before any grain is chosen: their hosts and names as the user
+//! calls them ([`super::Aliases`]), as far as the user does, and untraced ones by the host that is
+//! known to have their address.
 //!
-//! A node of which no process is known is known by an address or a name only. Where the user gives one name to several
-//! of them, they are one node.
+//! A node of which no process is known is known by an address or a name only. Where the user gives
+//! one name to several of them, they are one node.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -52,8 +53,8 @@ pub(super) fn nodes<'a>(trace: &'a MessageTrace, aliases: &'a Aliases) -> Vec<Kn
     known
 }
 
-/// The nodes of `trace` with their hosts and commands as the user calls them; what the user does not name stays as it was
-/// captured.
+/// The nodes of `trace` with their hosts and commands as the user calls them; what the user does
+/// not name stays as it was captured.
 pub fn called(trace: &MessageTrace, aliases: &Aliases) -> Nodes {
     let known = nodes(trace, aliases);
     let called = |(node, known): (&Node, Known)| Node {
@@ -64,8 +65,9 @@ pub fn called(trace: &MessageTrace, aliases: &Aliases) -> Nodes {
     Nodes(trace.nodes.0.iter().zip(known).map(called).collect())
 }
 
-/// What is known of `node`, whose endpoint the user calls `of_endpoint`; `owner` is the host that has an address. Also
-/// whether all nodes of the name are one, if they are no processes: the user named an address or endpoint of theirs.
+/// What is known of `node`, whose endpoint the user calls `of_endpoint`; `owner` is the host that
+/// has an address. Also whether all nodes of the name are one, if they are no processes: the user
+/// named an address or endpoint of theirs.
 fn one<'a>(
     node: &'a Node,
     of_endpoint: Option<&'a str>,
@@ -85,7 +87,8 @@ fn one<'a>(
         is_whole,
         same: 0,
     };
-    let by_endpoint = of_endpoint.or_else(|| aliases.endpoint(&node.command).filter(|_| !node.traced));
+    let by_endpoint =
+        of_endpoint.or_else(|| aliases.endpoint(&node.command).filter(|_| !node.traced));
     if let Some(name) = by_endpoint {
         return (known(name, true, true), true);
     }
@@ -93,11 +96,18 @@ fn one<'a>(
     if let Some(name) = aliases.command(&node.command) {
         return (known(name, true, !node.traced || is_host), false);
     }
-    // The program has no name but its host's, or an untraced one its address: it goes with the host.
-    let port = node.command.parse::<SocketAddr>().ok().filter(|end| Some(end.ip().to_canonical()) == address);
+    // The program has no name but its host's, or an untraced one its address: it goes with the
+    // host.
+    let port = node
+        .command
+        .parse::<SocketAddr>()
+        .ok()
+        .filter(|end| Some(end.ip().to_canonical()) == address);
     match (host_alias, owner, port) {
         (Some(alias), ..) if is_host || port.is_some() => (known(alias, true, true), true),
-        (None, Some(owner), Some(end)) => (known(&format!("{owner}:{}", end.port()), false, true), false),
+        (None, Some(owner), Some(end)) => {
+            (known(&format!("{owner}:{}", end.port()), false, true), false)
+        }
         _ if is_host => (known(host, false, true), false),
         _ => (known(&node.command, false, !node.traced), false),
     }
@@ -114,7 +124,8 @@ impl<'a> Owners<'a> {
     fn of(trace: &'a MessageTrace) -> Owners<'a> {
         // Each endpoint is looked at once for each change of its node, which is nearly once.
         let mut last: Vec<NodeId> = vec![-1; trace.endpoints().len()];
-        let mut owners = Owners { addresses: FxHashMap::default(), peers: vec![None; trace.nodes.len()] };
+        let mut owners =
+            Owners { addresses: FxHashMap::default(), peers: vec![None; trace.nodes.len()] };
         let is_traced: Vec<bool> = trace.nodes.0.iter().map(|node| node.traced).collect();
         let traced = |id: NodeId| is_traced.get(id as usize).copied().unwrap_or(false);
         let host = |id: NodeId| trace.nodes.get(id).map_or("", |node| node.host.as_str());
@@ -130,13 +141,15 @@ impl<'a> Owners<'a> {
                     }
                     continue;
                 }
-                let Some(known) = last.get_mut(endpoint as usize).filter(|known| **known != node) else {
+                let Some(known) = last.get_mut(endpoint as usize).filter(|known| **known != node)
+                else {
                     continue;
                 };
                 *known = node;
                 if let Some(Endpoint::Inet(address)) = trace.endpoint(endpoint) {
                     let own = host(node);
-                    let owner = owners.addresses.entry(address.ip().to_canonical()).or_insert(Some(own));
+                    let owner =
+                        owners.addresses.entry(address.ip().to_canonical()).or_insert(Some(own));
                     // Several hosts have it: it is a private address that says nothing.
                     *owner = owner.filter(|owner| *owner == own);
                 }
@@ -173,7 +186,8 @@ fn named_by_endpoint<'a>(trace: &MessageTrace, aliases: &'a Aliases) -> Vec<Opti
             FROM_CONNECTING => (message.dst, message.dst_endpoint),
             _ => (message.src, message.src_endpoint),
         };
-        if let (Some(Some(name)), Some(of)) = (names.get(endpoint as usize), of_nodes.get_mut(node as usize))
+        if let (Some(Some(name)), Some(of)) =
+            (names.get(endpoint as usize), of_nodes.get_mut(node as usize))
         {
             of.get_or_insert(*name);
         }

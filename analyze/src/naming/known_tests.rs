@@ -66,7 +66,13 @@ fn hops(trace: &MessageTrace, rules: &[&str], grain: Grain) -> Vec<String> {
     (0..naming.hops() as u32)
         .map(|hop| naming.hop_name(hop))
         .map(|hop| {
-            format!("{}:{} > {}:{}", text(hop.src), text(hop.src_port), text(hop.dst), text(hop.dst_port))
+            format!(
+                "{}:{} > {}:{}",
+                text(hop.src),
+                text(hop.src_port),
+                text(hop.dst),
+                text(hop.dst_port)
+            )
         })
         .collect()
 }
@@ -116,7 +122,11 @@ fn two_addresses_of_one_name_are_one_node() {
         ["CLIENT:* > java:8080", "java:8080 > CLIENT:*", "java:* > web:80", "web:80 > java:*"]
     );
     for grain in Grain::ALL {
-        assert_eq!((nodes_at(&trace, &[], grain), nodes_at(&trace, &rules, grain)), (4, 3), "{grain}");
+        assert_eq!(
+            (nodes_at(&trace, &[], grain), nodes_at(&trace, &rules, grain)),
+            (4, 3),
+            "{grain}"
+        );
     }
 }
 
@@ -137,14 +147,19 @@ fn commands_and_hosts_have_the_names_the_user_gives_them_at_every_grain() {
     assert_eq!(first(&rules_of_two, Grain::Host), "front:* > db:5432");
     // Both hosts are one: no name needs its host, and as hosts they are one node.
     assert_eq!(first(&rules, Grain::Command), "shop:* > postgres:5432");
-    assert_eq!((nodes_at(&trace, &rules, Grain::Host), nodes_at(&trace, &rules, Grain::Command)), (1, 2));
+    assert_eq!(
+        (nodes_at(&trace, &rules, Grain::Host), nodes_at(&trace, &rules, Grain::Command)),
+        (1, 2)
+    );
 }
 
 #[test]
 fn who_accepts_at_an_endpoint_has_its_name() {
     let nodes = [APP, ("h1", Some(8), "java", true), ("10.0.0.5", None, "10.0.0.5:80", false)];
-    let trace =
-        trace(&nodes, &[(0, 1, "10.0.0.1:40000", "10.0.0.1:8081"), (1, 2, "10.0.0.1:40001", "10.0.0.5:80")]);
+    let trace = trace(
+        &nodes,
+        &[(0, 1, "10.0.0.1:40000", "10.0.0.1:8081"), (1, 2, "10.0.0.1:40001", "10.0.0.5:80")],
+    );
     let rules = [
         "endpoint *:8081 = orders",
         "endpoint 10.0.0.5:80 = stock",
@@ -153,7 +168,12 @@ fn who_accepts_at_an_endpoint_has_its_name() {
     ];
     assert_eq!(
         hops(&trace, &rules, Grain::Command),
-        ["shop:* > orders:8081", "orders:8081 > shop:*", "orders:* > stock:80", "stock:80 > orders:*"]
+        [
+            "shop:* > orders:8081",
+            "orders:8081 > shop:*",
+            "orders:* > stock:80",
+            "stock:80 > orders:*"
+        ]
     );
     assert_eq!(hops(&trace, &rules, Grain::Process)[0], "shop[7]:* > orders[8]:8081");
 }
@@ -161,15 +181,22 @@ fn who_accepts_at_an_endpoint_has_its_name() {
 #[test]
 fn a_client_that_the_user_names_is_not_one_of_many() {
     let trace = untraced();
-    assert_eq!(hops(&trace, &["address 10.9.0.0/16 = office"], Grain::Command)[0], "office:* > java:8080");
-    assert_eq!(hops(&trace, &["address 10.9.0.0/16 = office"], Grain::Host)[0], "office:* > h1:8080");
+    assert_eq!(
+        hops(&trace, &["address 10.9.0.0/16 = office"], Grain::Command)[0],
+        "office:* > java:8080"
+    );
+    assert_eq!(
+        hops(&trace, &["address 10.9.0.0/16 = office"], Grain::Host)[0],
+        "office:* > h1:8080"
+    );
     let naming = Naming::new(&trace, &options(&["address 10.9.0.1 = office"], Grain::Command));
     assert!(naming.nodes()[naming.src(0) as usize].client, "and still a client");
 }
 
 #[test]
 fn an_address_of_a_traced_host_is_known_by_the_host() {
-    // h1 has 10.0.0.1; 10.0.0.1:9000 is a program there that was not traced. 10.7.0.1 is an address of both hosts.
+    // h1 has 10.0.0.1; 10.0.0.1:9000 is a program there that was not traced. 10.7.0.1 is an address
+    // of both hosts.
     let nodes = [
         APP,
         ("h2", Some(9), "proxy", true),
@@ -191,7 +218,10 @@ fn an_address_of_a_traced_host_is_known_by_the_host() {
             .filter(|hop| hop.ends_with(":9000") || hop.ends_with(":53"))
             .collect()
     };
-    assert_eq!(names(&[], Grain::Command), ["h2/proxy:* > h1:9000:9000", "h1/java:* > 10.7.0.1:53:53"]);
+    assert_eq!(
+        names(&[], Grain::Command),
+        ["h2/proxy:* > h1:9000:9000", "h1/java:* > 10.7.0.1:53:53"]
+    );
     assert_eq!(names(&[], Grain::Host), ["h2:* > h1:9000", "h1:* > 10.7.0.1:53"]);
     assert_eq!(names(&["host h1 = front"], Grain::Host)[0], "h2:* > front:9000");
     assert_eq!(names(&["address 10.0.0.1 = front"], Grain::Command)[0], "h2/proxy:* > front:9000");
@@ -205,7 +235,8 @@ fn a_loopback_address_is_of_the_host_of_its_peers() {
         ("127.0.0.1", None, "127.0.0.1:6379", false),
         ("127.0.0.1", None, "127.0.0.1:6379", false),
     ];
-    let talk = [(0, 2, "127.0.0.1:40000", "127.0.0.1:6379"), (1, 3, "127.0.0.1:40000", "127.0.0.1:6379")];
+    let talk =
+        [(0, 2, "127.0.0.1:40000", "127.0.0.1:6379"), (1, 3, "127.0.0.1:40000", "127.0.0.1:6379")];
     let two = trace(&nodes, &talk);
     let servers = |trace: &MessageTrace, grain| -> Vec<String> {
         hops(trace, &[], grain).into_iter().filter(|hop| hop.ends_with(":6379")).collect()
@@ -214,7 +245,8 @@ fn a_loopback_address_is_of_the_host_of_its_peers() {
     assert_eq!(servers(&two, Grain::Host), ["h1:* > h1:6379", "h2:* > h2:6379"]);
     // On one host there is no doubt.
     let one = trace(
-        &[APP, nodes[1], nodes[2]].map(|node| if node.3 { (APP.0, node.1, node.2, true) } else { node }),
+        &[APP, nodes[1], nodes[2]]
+            .map(|node| if node.3 { (APP.0, node.1, node.2, true) } else { node }),
         &[(0, 2, "127.0.0.1:40000", "127.0.0.1:6379")],
     );
     assert_eq!(servers(&one, Grain::Command), ["java:* > 127.0.0.1:6379:6379"]);
@@ -222,7 +254,8 @@ fn a_loopback_address_is_of_the_host_of_its_peers() {
 
 #[test]
 fn what_has_no_other_name_than_its_host_is_named_once() {
-    let trace = trace(&[("web-1", None, "web-1", true), ("web-2", None, "web-2", true)], &[(0, 1, "", "")]);
+    let trace =
+        trace(&[("web-1", None, "web-1", true), ("web-2", None, "web-2", true)], &[(0, 1, "", "")]);
     let asked = |rules: &[&str]| hops(&trace, rules, Grain::Command).swap_remove(0);
     assert_eq!(asked(&[]), "CLIENT:* > web-2:");
     assert_eq!(asked(&["command web-2 = web"]), "CLIENT:* > web:");

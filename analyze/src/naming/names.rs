@@ -1,5 +1,5 @@
-//! Names of nodes at a grain, and of ports: what a person reads in a pattern, and what instances must share to be
-//! aggregated (WAP5 section 2.5.1).
+//! Names of nodes at a grain, and of ports: what a person reads in a pattern, and what instances
+//! must share to be aggregated (WAP5 section 2.5.1).
 
 use std::hash::Hash;
 
@@ -17,9 +17,15 @@ pub const CLIENT: &str = "CLIENT";
 /// The one label of all ephemeral ports.
 pub const EPHEMERAL: &str = "*";
 
-/// The name of a process, or of its thread `tid`, at `grain`; with its host where `with_host` says that the name
-/// alone would not be clear.
-pub(super) fn name(node: &Node, known: &Known, tid: Option<i32>, grain: Grain, with_host: bool) -> String {
+/// The name of a process, or of its thread `tid`, at `grain`; with its host where `with_host` says
+/// that the name alone would not be clear.
+pub(super) fn name(
+    node: &Node,
+    known: &Known,
+    tid: Option<i32>,
+    grain: Grain,
+    with_host: bool,
+) -> String {
     if grain == Grain::Host {
         return if known.host.is_empty() { known.name.clone() } else { known.host.to_owned() };
     }
@@ -33,16 +39,22 @@ pub(super) fn name(node: &Node, known: &Known, tid: Option<i32>, grain: Grain, w
     if with_host && !known.is_whole { format!("{}/{name}", known.host) } else { name }
 }
 
-/// Whether the traced nodes are on more than one host, as the user calls them, so that a name needs its host.
+/// Whether the traced nodes are on more than one host, as the user calls them, so that a name needs
+/// its host.
 pub(super) fn on_many_hosts(trace: &MessageTrace, known: &[Known]) -> bool {
-    let mut hosts =
-        trace.nodes.0.iter().zip(known).filter(|(node, _)| node.traced).map(|(_, known)| known.host);
+    let mut hosts = trace
+        .nodes
+        .0
+        .iter()
+        .zip(known)
+        .filter(|(node, _)| node.traced)
+        .map(|(_, known)| known.host);
     hosts.next().is_some_and(|first| hosts.any(|host| host != first))
 }
 
-/// The name of a node that is a client only: its program, whichever process and host it is of, so that what a thousand of them begin is
-/// one pattern. Where no program is known, as it was not traced or only hosts are, it is that of all clients. What the user
-/// calls it goes before both.
+/// The name of a node that is a client only: its program, whichever process and host it is of, so
+/// that what a thousand of them begin is one pattern. Where no program is known, as it was not
+/// traced or only hosts are, it is that of all clients. What the user calls it goes before both.
 fn client_name(node: &Node, known: &Known, name: String, grain: Grain) -> String {
     let is_alias = if grain == Grain::Host { known.host_alias.is_some() } else { known.is_alias };
     let is_program = node.traced && !is_host(node) && grain != Grain::Host;
@@ -53,9 +65,9 @@ fn client_name(node: &Node, known: &Known, name: String, grain: Grain) -> String
     }
 }
 
-/// The label of a fixed endpoint: the port, or the name of another kind of endpoint. A unix socket that has no
-/// name of its own is told apart by process and descriptor only, which would make every instance a shape of its
-/// own, so it is labelled as ephemeral ports are.
+/// The label of a fixed endpoint: the port, or the name of another kind of endpoint. A unix socket
+/// that has no name of its own is told apart by process and descriptor only, which would make every
+/// instance a shape of its own, so it is labelled as ephemeral ports are.
 pub(super) fn port(endpoint: &Endpoint) -> String {
     match endpoint {
         Endpoint::Inet(address) => address.port().to_string(),
@@ -128,17 +140,25 @@ impl<'trace> GrainNodes<'trace> {
         number
     }
 
-    fn add(&mut self, id: NodeId, tid: Option<i32>, roles: &Roles, texts: &mut Interner<String>) -> u32 {
+    fn add(
+        &mut self,
+        id: NodeId,
+        tid: Option<i32>,
+        roles: &Roles,
+        texts: &mut Interner<String>,
+    ) -> u32 {
         let number = self.list.len() as u32;
         let client = roles.is_client(id);
-        let (Some(node), Some(known)) = (self.trace.nodes.get(id), self.known.get(id as usize)) else {
+        let (Some(node), Some(known)) = (self.trace.nodes.get(id), self.known.get(id as usize))
+        else {
             let name = texts.intern(CLIENT.to_owned());
             self.list.push(GrainNode { name, traced: false, client });
             self.by_role.iter_mut().for_each(|by_role| by_role.add_node(name, CLIENT, None));
             return number;
         };
         if self.grain == Grain::Host {
-            // The processes of a host that were not traced have no times, so they are a node of their own.
+            // The processes of a host that were not traced have no times, so they are a node of
+            // their own.
             let host = if known.host.is_empty() { known.name.as_str() } else { known.host };
             let first = *self.hosts.entry((host.to_owned(), node.traced)).or_insert(number);
             if first != number {
@@ -149,7 +169,9 @@ impl<'trace> GrainNodes<'trace> {
         let name = if client { client_name(node, known, name, self.grain) } else { name };
         let text = texts.intern(name.clone());
         self.list.push(GrainNode { name: text, traced: node.traced, client });
-        self.by_role.iter_mut().for_each(|by_role| by_role.add_node(text, &name, Some((node, known))));
+        self.by_role
+            .iter_mut()
+            .for_each(|by_role| by_role.add_node(text, &name, Some((node, known))));
         number
     }
 }
@@ -209,7 +231,8 @@ mod tests {
 
     #[test]
     fn a_node_without_a_process_is_named_without_one() {
-        let node = Node { host: "web".into(), command: "web".into(), traced: true, ..Node::default() };
+        let node =
+            Node { host: "web".into(), command: "web".into(), traced: true, ..Node::default() };
         assert_eq!(named(&node, Some(9), Grain::Command, true), "web");
         assert_eq!(named(&node, Some(9), Grain::Process, true), "web");
         assert_eq!(named(&node, Some(9), Grain::Thread, true), "web[9]");
@@ -219,10 +242,12 @@ mod tests {
 
     #[test]
     fn an_untraced_node_is_named_by_what_is_known_of_it() {
-        let node = Node { host: "10.0.0.1".into(), command: "10.0.0.1:53".into(), ..Node::default() };
+        let node =
+            Node { host: "10.0.0.1".into(), command: "10.0.0.1:53".into(), ..Node::default() };
         assert_eq!(named(&node, None, Grain::Command, true), "10.0.0.1:53");
         assert_eq!(named(&node, None, Grain::Host, true), "10.0.0.1");
-        let node = Node { host: "h".into(), pid: Some(7), command: "pid 7".into(), ..Node::default() };
+        let node =
+            Node { host: "h".into(), pid: Some(7), command: "pid 7".into(), ..Node::default() };
         assert_eq!(named(&node, None, Grain::Process, true), "pid 7");
     }
 

@@ -1,5 +1,6 @@
-//! The name of each node by itself: as in a path pattern, but a client has its own name instead of the one of all
-//! clients. A table in which each row is one call tells who made it; only patterns need clients to be alike.
+//! The name of each node by itself: as in a path pattern, but a client has its own name instead of
+//! the one of all clients. A table in which each row is one call tells who made it; only patterns
+//! need clients to be alike.
 
 use message_trace::{Grain, MessageTrace, NodeId};
 use rustc_hash::FxHashMap;
@@ -27,13 +28,18 @@ impl<'trace> NodeNames<'trace> {
 
     /// The name of `tid` of the process `node`, at the grain; empty where there is no such node.
     pub fn name(&mut self, node: NodeId, tid: Option<i32>) -> &str {
-        let id = usize::try_from(node).ok().and_then(|node| self.known.get(node)).map_or(node, |n| n.same);
+        let id = usize::try_from(node)
+            .ok()
+            .and_then(|node| self.known.get(node))
+            .map_or(node, |n| n.same);
         let tid = tid.filter(|_| self.grain == Grain::Thread);
         let NodeNames { trace, known, grain, with_host, names } = self;
         names.entry((id, tid)).or_insert_with(|| {
             let known = usize::try_from(id).ok().and_then(|id| known.get(id));
             let pair = trace.nodes.get(id).zip(known);
-            pair.map_or_else(String::new, |(node, known)| names::name(node, known, tid, *grain, *with_host))
+            pair.map_or_else(String::new, |(node, known)| {
+                names::name(node, known, tid, *grain, *with_host)
+            })
         })
     }
 }

@@ -1,13 +1,17 @@
-//! The outline of a trace: who sent what to whom over which endpoints, each way once, however many messages went there.
-//! Who is a server, which ports are fixed and whom an address belongs to are learned from all of a trace; an outline has
-//! all that this needs, so that it need not be in memory as a whole.
+//! The outline of a trace: who sent what to whom over which endpoints, each way once, however many
+//! messages went there. Who is a server, which ports are fixed and whom an address belongs to are
+//! learned from all of a trace; an outline has all that this needs, so that it need not be in
+//! memory as a whole.
 //!
-//! Connections come from ever new ports, which say nothing: what tells is where they are accepted. So the connecting ends
-//! of one address are one endpoint here, and only those of datagrams, which may be a server's, stay apart.
+//! Connections come from ever new ports, which say nothing: what tells is where they are accepted.
+//! So the connecting ends of one address are one endpoint here, and only those of datagrams, which
+//! may be a server's, stay apart.
 
 use std::sync::Arc;
 
-use message_trace::{Endpoint, EndpointId, FROM_CONNECTING, Message, MessageTrace, NodeId, Nodes, Protocol};
+use message_trace::{
+    Endpoint, EndpointId, FROM_CONNECTING, Message, MessageTrace, NodeId, Nodes, Protocol,
+};
 use rustc_hash::FxHashSet;
 
 /// The outline of a trace in the making.
@@ -36,22 +40,26 @@ impl Outline {
         let mut ends: Vec<[Option<EndpointId>; 2]> = vec![[None; 2]; part.endpoints().len()];
         let mut known_here: FxHashSet<Way> = FxHashSet::default();
         for message in part.messages() {
-            // Most messages are like one of this part, which is found without asking for endpoints by their names.
+            // Most messages are like one of this part, which is found without asking for endpoints
+            // by their names.
             let here = way(&message, [message.src_endpoint, message.dst_endpoint]);
             if !known_here.insert(here) {
                 continue;
             }
-            let connecting = [message.direction == FROM_CONNECTING, message.direction != FROM_CONNECTING];
+            let connecting =
+                [message.direction == FROM_CONNECTING, message.direction != FROM_CONNECTING];
             let mut endpoints = [message.src_endpoint, message.dst_endpoint];
             for (end, connects) in endpoints.iter_mut().zip(connecting) {
                 let ephemeral = connects && message.protocol.has_connections();
-                let id = ends.get_mut(*end as usize).map(|known| &mut known[usize::from(ephemeral)]);
+                let id =
+                    ends.get_mut(*end as usize).map(|known| &mut known[usize::from(ephemeral)]);
                 if let (Some(id), Some(endpoint)) = (id, part.endpoint(*end)) {
                     *end = *id.get_or_insert_with(|| match endpoint {
                         Endpoint::Inet(address) if ephemeral => {
                             self.trace.intern(&Endpoint::Inet((address.ip(), 0).into()))
                         }
-                        // Nor do sockets without a name of their own say more than which side they are.
+                        // Nor do sockets without a name of their own say more than which side they
+                        // are.
                         Endpoint::Unix(name)
                             if message.protocol.has_connections() && name.starts_with('#') =>
                         {

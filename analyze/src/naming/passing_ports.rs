@@ -38,7 +38,8 @@ impl Accepted {
 
     /// Whether there are few, all of them used for no longer than `most`.
     fn is_passing(&self, most: f64) -> bool {
-        let short = |(_, [first, last]): &(i64, [i64; 2])| last.saturating_sub(*first) as f64 <= most;
+        let short =
+            |(_, [first, last]): &(i64, [i64; 2])| last.saturating_sub(*first) as f64 <= most;
         self.0.len() <= MOST_CONNECTIONS && self.0.iter().all(short)
     }
 }
@@ -100,14 +101,20 @@ mod tests {
         for (at, port) in
             [0, 1000 * rounds].into_iter().flat_map(|at| (0..others).map(move |port| (at, port)))
         {
-            trace.send("client", "server", at, at + 1).ports(50_000, 100 + port as u16).on(2 + port);
+            trace
+                .send("client", "server", at, at + 1)
+                .ports(50_000, 100 + port as u16)
+                .on(2 + port);
         }
         for round in 0..rounds {
             let (at, port) = (1000 * round, 30_000 + round % ports);
             trace.send("client", "server", at, at + 1).ports(50_000, 21).on(1);
             let flow = 1000 + round;
             trace.send("client", "server", at + 5, at + 6).ports(50_000, port as u16).on(flow);
-            trace.send("client", "server", at + long, at + long + 1).ports(50_000, port as u16).on(flow);
+            trace
+                .send("client", "server", at + long, at + long + 1)
+                .ports(50_000, port as u16)
+                .on(flow);
         }
         of(&trace.trace(), |_| Some(0)).len()
     }
@@ -124,6 +131,10 @@ mod tests {
         assert_eq!(passing(100, 100, 30_000), 0);
         assert_eq!(passing(400, 20, 20), 0);
         assert_eq!(passing_beside(100, 20, 20, 1), 20);
-        assert_eq!(passing_beside(100, 20, 20, 5), 0, "services of one program name, some of them quiet");
+        assert_eq!(
+            passing_beside(100, 20, 20, 5),
+            0,
+            "services of one program name, some of them quiet"
+        );
     }
 }

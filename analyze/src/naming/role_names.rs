@@ -1,5 +1,6 @@
-//! What the role of a node is called: what it does, whichever of several servers that do it it is (WAP5 section 2.5.1,
-//! Figure 3). The paper leaves open how a role is known. Here it is, of the first that there is:
+//! What the role of a node is called: what it does, whichever of several servers that do it it is
+//! (WAP5 section 2.5.1, Figure 3). The paper leaves open how a role is known. Here it is, of the
+//! first that there is:
 //!
 //! 1. what a `role` rule of the user calls it by its name;
 //! 2. `CLIENT`, for those who only ask and of which no program is known;
@@ -41,7 +42,8 @@ impl Role {
         Role::named(CLIENT)
     }
 
-    /// What the `number`-th node of the role in a path is called, from 0: `proxy`, `proxy#2`, `any#2:443`.
+    /// What the `number`-th node of the role in a path is called, from 0: `proxy`, `proxy#2`,
+    /// `any#2:443`.
     pub(crate) fn text(&self, number: u32) -> String {
         let Role { name, port } = self;
         match number {
@@ -63,11 +65,16 @@ pub(super) struct RoleNames<'trace> {
 
 impl<'trace> RoleNames<'trace> {
     /// Learns from all of a trace, or its outline, what names say.
-    pub(super) fn of(trace: &'trace MessageTrace, known: &[Known<'trace>], options: &'trace Options) -> Self {
+    pub(super) fn of(
+        trace: &'trace MessageTrace,
+        known: &[Known<'trace>],
+        options: &'trace Options,
+    ) -> Self {
         let mut hosts: FxHashMap<&str, usize> = FxHashMap::default();
         let distinct: FxHashSet<&str> = known.iter().map(|known| known.host).collect();
         distinct.into_iter().for_each(|host| *hosts.entry(stem(host)).or_default() += 1);
-        let stems = hosts.into_iter().filter(|(_, count)| *count > 1).map(|(stem, _)| stem).collect();
+        let stems =
+            hosts.into_iter().filter(|(_, count)| *count > 1).map(|(stem, _)| stem).collect();
         let programs = match options.grain {
             Grain::Host => programs(trace, known, options.fixed_port_peers),
             _ => FxHashMap::default(),
@@ -87,8 +94,8 @@ impl<'trace> RoleNames<'trace> {
         }
     }
 
-    /// Whether the ports of a role's nodes tell what is asked of them. Where the user says that nodes do the same, they may do it
-    /// at any port, as replicas on one host must.
+    /// Whether the ports of a role's nodes tell what is asked of them. Where the user says that
+    /// nodes do the same, they may do it at any port, as replicas on one host must.
     pub(super) fn ports_matter(&self, role: &Role) -> bool {
         !self.aliases.have_role(&role.name)
     }

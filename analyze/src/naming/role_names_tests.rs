@@ -15,7 +15,13 @@ fn hops(trace: &MessageTrace, rules: &[&str], grain: Grain) -> Vec<String> {
         let hop = by_role.hop_name(hop);
         let role = |role| by_role.role(role).text(0);
         let text = |text| naming.text(text);
-        format!("{}:{} > {}:{}", role(hop.src), text(hop.src_port), role(hop.dst), text(hop.dst_port))
+        format!(
+            "{}:{} > {}:{}",
+            role(hop.src),
+            text(hop.src_port),
+            role(hop.dst),
+            text(hop.dst_port)
+        )
     };
     let mut hops: Vec<String> = (0..by_role.hops() as u32).map(hop).collect();
     hops.sort();
@@ -99,14 +105,22 @@ fn what_is_known_by_its_address_is_anybody_at_the_port() {
 fn hosts_without_programs_are_alike_but_for_their_numbers() {
     let hosts = |pairs: &[(&str, &str)]| {
         let whole = |host: &str| format!("{host}/{host}");
-        let pairs: Vec<(String, String)> = pairs.iter().map(|(a, b)| (whole(a), whole(b))).collect();
-        let pairs: Vec<(&str, &str)> = pairs.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+        let pairs: Vec<(String, String)> =
+            pairs.iter().map(|(a, b)| (whole(a), whole(b))).collect();
+        let pairs: Vec<(&str, &str)> =
+            pairs.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
         let trace = trace(&[], &pairs);
         assert_eq!(hops(&trace, &[], Grain::Command), hops(&trace, &[], Grain::Host));
         hops(&trace, &[], Grain::Command)
     };
     assert_eq!(
-        hosts(&[("c", "web-1"), ("c", "web-12"), ("web-1", "DB1"), ("web-1", "DB2"), ("web-1", "s3")]),
+        hosts(&[
+            ("c", "web-1"),
+            ("c", "web-12"),
+            ("web-1", "DB1"),
+            ("web-1", "DB2"),
+            ("web-1", "s3")
+        ]),
         ["CLIENT:* > web:80", "web:* > DB:80", "web:* > s3:80"]
     );
     assert_eq!(
@@ -117,7 +131,8 @@ fn hosts_without_programs_are_alike_but_for_their_numbers() {
 
 #[test]
 fn the_user_says_what_does_the_same() {
-    let pairs = [("x/load", "one/app@8001"), ("x/load", "one/java@8002"), ("one/app", "two/db@5432")];
+    let pairs =
+        [("x/load", "one/app@8001"), ("x/load", "one/java@8002"), ("one/app", "two/db@5432")];
     let trace = trace(&[], &pairs);
     let found = |rules: &[&str]| hops(&trace, rules, Grain::Command);
     assert_eq!(found(&[]), ["app:* > db:5432", "load:* > app:8001", "load:* > java:8002"]);
@@ -129,8 +144,12 @@ fn the_user_says_what_does_the_same() {
     assert_eq!(found(&["role * = all"]), ["all:* > all:*"]);
     let unknown = super::tests::trace(&["9.9.9.9"], &[("9.9.9.9/9.9.9.9", "one/app@8001")]);
     assert_eq!(hops(&unknown, &["role * = all"], Grain::Command), ["CLIENT:* > all:*"]);
-    // The names that rules go by are those that the user gave, and without roles the rule says nothing.
-    assert_eq!(found(&["command java = shop", "role */shop = app"]), ["app:* > db:5432", "load:* > app:*"]);
+    // The names that rules go by are those that the user gave, and without roles the rule says
+    // nothing.
+    assert_eq!(
+        found(&["command java = shop", "role */shop = app"]),
+        ["app:* > db:5432", "load:* > app:*"]
+    );
 }
 
 #[test]

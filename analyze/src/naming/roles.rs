@@ -1,10 +1,11 @@
-//! Which ports are fixed and which nodes are clients, so that the same work begun by thousands of clients from
-//! thousands of ephemeral ports is one pattern (WAP5 section 2.5.1).
+//! Which ports are fixed and which nodes are clients, so that the same work begun by thousands of
+//! clients from thousands of ephemeral ports is one pattern (WAP5 section 2.5.1).
 //!
-//! The paper has addresses only, so it calls a port fixed that is seen with many others. A capture also says which
-//! side of a flow accepted it, and that settles it for connections, however few they are. Counting stays for
-//! datagrams: over a long trace the ephemeral ports of a busy proxy are used again for ever other servers, so that
-//! a count over connections would in the end call them all fixed.
+//! The paper has addresses only, so it calls a port fixed that is seen with many others. A capture
+//! also says which side of a flow accepted it, and that settles it for connections, however few
+//! they are. Counting stays for datagrams: over a long trace the ephemeral ports of a busy proxy
+//! are used again for ever other servers, so that a count over connections would in the end call
+//! them all fixed.
 
 use message_trace::{EndpointId, FROM_CONNECTING, Grain, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -12,8 +13,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::known::Known;
 use super::passing_ports;
 
-/// An endpoint where it is used: the number of the host, as loopback addresses and unix sockets are known by the
-/// same name on many hosts, and the endpoint.
+/// An endpoint where it is used: the number of the host, as loopback addresses and unix sockets are
+/// known by the same name on many hosts, and the endpoint.
 pub(super) type Place = (u32, EndpointId);
 
 /// The fixed ports and the servers of a trace.
@@ -27,9 +28,15 @@ pub struct Roles {
 }
 
 impl Roles {
-    /// Learns the roles from `trace`. A node is a server if it ever uses a fixed port of its own; with `grain` host
-    /// a host is a node, and otherwise a process is, as a thread that only asks others is no client of its process.
-    pub(super) fn of(trace: &MessageTrace, known: &[Known], grain: Grain, fixed_port_peers: usize) -> Roles {
+    /// Learns the roles from `trace`. A node is a server if it ever uses a fixed port of its own;
+    /// with `grain` host a host is a node, and otherwise a process is, as a thread that only asks
+    /// others is no client of its process.
+    pub(super) fn of(
+        trace: &MessageTrace,
+        known: &[Known],
+        grain: Grain,
+        fixed_port_peers: usize,
+    ) -> Roles {
         // Endpoints are told apart by the hosts' own names, whatever the user calls them.
         let hosts = numbered(trace.nodes.0.iter().map(|node| node.host.as_str()));
         let role = match grain {
@@ -44,10 +51,12 @@ impl Roles {
         }
         roles.count_datagram_peers(trace, fixed_port_peers);
         for message in trace.messages() {
-            for (node, endpoint) in [(message.src, message.src_endpoint), (message.dst, message.dst_endpoint)]
+            for (node, endpoint) in
+                [(message.src, message.src_endpoint), (message.dst, message.dst_endpoint)]
             {
                 if roles.is_fixed(node, endpoint)
-                    && let Some(server) = roles.role_of(node).and_then(|node| roles.servers.get_mut(node))
+                    && let Some(server) =
+                        roles.role_of(node).and_then(|node| roles.servers.get_mut(node))
                 {
                     *server = true;
                 }
@@ -145,7 +154,8 @@ mod tests {
             let hop = |message| naming.hop_name(naming.hop(message));
             let texts = |message| {
                 let hop = hop(message);
-                [hop.src, hop.src_port, hop.dst, hop.dst_port].map(|text| naming.text(text).to_owned())
+                [hop.src, hop.src_port, hop.dst, hop.dst_port]
+                    .map(|text| naming.text(text).to_owned())
             };
             (0..trace.len()).map(texts).collect()
         };
@@ -171,13 +181,18 @@ mod tests {
         }
     }
 
-    /// `queries` ports of a resolver, each with an answer from port 53, all said to be from the same side.
+    /// `queries` ports of a resolver, each with an answer from port 53, all said to be from the
+    /// same side.
     fn queries(queries: usize) -> MessageTrace {
         let mut trace = Fixture::new();
         for number in 0..queries {
             let port = trace.ephemeral();
-            // What is seen first looks like the connecting side: here the answer, as the query was lost.
-            trace.send("dns", "app", number as i64 * 10, number as i64 * 10 + 1).ports(53, port).udp();
+            // What is seen first looks like the connecting side: here the answer, as the query was
+            // lost.
+            trace
+                .send("dns", "app", number as i64 * 10, number as i64 * 10 + 1)
+                .ports(53, port)
+                .udp();
         }
         trace.trace()
     }

@@ -10,14 +10,16 @@ pub struct ConvolutionOptions {
     pub time_step: Option<i64>,
     /// N: a spike is so many standard deviations above the mean (section 5.2).
     pub spike: f64,
-    /// S: between two spikes is a point less than so many standard deviations above the mean (section 5.2).
+    /// S: between two spikes is a point less than so many standard deviations above the mean
+    /// (section 5.2).
     pub between_spikes: f64,
-    /// v, in nanoseconds: messages with delays that differ by so much from that of the spike belong to it (section
-    /// 5.2.2). None: as far as the spike reaches.
+    /// v, in nanoseconds: messages with delays that differ by so much from that of the spike belong
+    /// to it (section 5.2.2). None: as far as the spike reaches.
     pub variation: Option<i64>,
     /// Edges with fewer messages are noise (sections 5.2.3 and 7.5.7).
     pub least_messages: usize,
-    /// And so are those with a smaller share of the messages of the edge that their path begins with.
+    /// And so are those with a smaller share of the messages of the edge that their path begins
+    /// with.
     pub least_share: f64,
 }
 

@@ -1,4 +1,5 @@
-//! What an analysis may take of the machine. It changes nothing in what is found, so it is not kept with the result.
+//! What an analysis may take of the machine. It changes nothing in what is found, so it is not kept
+//! with the result.
 
 use std::num::NonZeroUsize;
 
@@ -9,7 +10,8 @@ use crate::parallel;
 /// Memory and processors of an analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resources {
-    /// How many bytes of path instances are held in memory before more go to temporary files in the data directory.
+    /// How many bytes of path instances are held in memory before more go to temporary files in the
+    /// data directory.
     pub memory: u64,
     /// How many threads work at once; `None`: as many as there are processors.
     pub threads: Option<NonZeroUsize>,
@@ -32,7 +34,8 @@ pub struct Pieces {
 
 impl Default for Resources {
     fn default() -> Resources {
-        // A partition of the 20 million rows that linking makes of 4.7 million messages is some 2 MB.
+        // A partition of the 20 million rows that linking makes of 4.7 million messages is some 2
+        // MB.
         let pieces = Pieces { messages: 16 * 1024, partitions: 128, rows: GROUP_ROWS };
         Resources { memory: 256 << 20, threads: None, pieces }
     }

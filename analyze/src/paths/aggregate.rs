@@ -1,6 +1,7 @@
-//! From path instances to path patterns (WAP5 sections 5.1 and 5.2): instances with the same tree of labels are one
-//! pattern, which is counted, and whose delays are summarised with the instances' probabilities as weights. All instances of a
-//! pattern are in one partition, so that each partition is grouped and described by itself.
+//! From path instances to path patterns (WAP5 sections 5.1 and 5.2): instances with the same tree
+//! of labels are one pattern, which is counted, and whose delays are summarised with the instances'
+//! probabilities as weights. All instances of a pattern are in one partition, so that each
+//! partition is grouped and described by itself.
 
 use std::path::Path;
 
@@ -35,8 +36,9 @@ struct Partition {
 }
 
 impl Aggregated {
-    /// Describes the patterns of the instances that are dealt `by_shape`, and puts them into the same partitions of `described`.
-    /// `before` is how many instances come before those of each piece of work; in all there are that many `instances`.
+    /// Describes the patterns of the instances that are dealt `by_shape`, and puts them into the
+    /// same partitions of `described`. `before` is how many instances come before those of each
+    /// piece of work; in all there are that many `instances`.
     pub(super) fn of(
         by_shape: &Store<'_, u8>,
         described: &Store<'_, u8>,
@@ -45,8 +47,11 @@ impl Aggregated {
         threads: usize,
         progress: &dyn Progress,
     ) -> Result<Aggregated, Error> {
-        let mut all =
-            Aggregated { patterns: Vec::new(), before: Vec::new(), of_instance: vec![0; instances as usize] };
+        let mut all = Aggregated {
+            patterns: Vec::new(),
+            before: Vec::new(),
+            of_instance: vec![0; instances as usize],
+        };
         let work = |partition: usize| {
             let blocks = by_shape.take(partition)?;
             describe(&blocks, before, |block, bytes| described.push(partition, block, bytes))
@@ -54,7 +59,8 @@ impl Aggregated {
         in_order(threads, by_shape.partitions(), work, |_, partition: Partition| {
             let before = all.patterns.len() as u32;
             all.before.push(before);
-            all.patterns.extend((before..).zip(partition.patterns).map(|(id, of)| Ranked { id, ..of }));
+            all.patterns
+                .extend((before..).zip(partition.patterns).map(|(id, of)| Ranked { id, ..of }));
             for (instance, pattern) in &partition.members {
                 if let Some(slot) = all.of_instance.get_mut(*instance as usize) {
                     *slot = before + pattern;
@@ -71,7 +77,8 @@ impl Aggregated {
         self.patterns.len() as u64
     }
 
-    /// The patterns by their numbers, in groups of that many `rows`, and the number of the pattern of each instance.
+    /// The patterns by their numbers, in groups of that many `rows`, and the number of the pattern
+    /// of each instance.
     pub(super) fn ranked<'a>(
         self,
         budget: &'a Budget,
@@ -81,15 +88,21 @@ impl Aggregated {
         rows: usize,
     ) -> Result<(Ranking<'a>, Vec<u32>), Error> {
         let Aggregated { patterns, before, mut of_instance } = self;
-        let (ranking, numbers) =
-            Ranking::of(patterns, &before, Store::new(budget, directory, 0), described, threads, rows)?;
+        let (ranking, numbers) = Ranking::of(
+            patterns,
+            &before,
+            Store::new(budget, directory, 0),
+            described,
+            threads,
+            rows,
+        )?;
         of_instance.iter_mut().for_each(|pattern| *pattern = numbers[*pattern as usize]);
         Ok((ranking, of_instance))
     }
 }
 
-/// Describes the patterns of the instances in `blocks`; the patterns go to `write` in blocks, by the order of their first
-/// instances.
+/// Describes the patterns of the instances in `blocks`; the patterns go to `write` in blocks, by
+/// the order of their first instances.
 fn describe(
     blocks: &[Vec<u8>],
     before: &[u64],

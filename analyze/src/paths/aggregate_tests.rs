@@ -23,7 +23,8 @@ fn patterns(trace: &MessageTrace, trees: &[(f64, &[(u32, u32)])]) -> (Vec<PathPa
     (PathPattern::read_all(&dir.patterns()).unwrap(), Instances::read(&dir.paths()).unwrap())
 }
 
-/// Requests a -> b, b -> c, answered by c -> b, one after the other; b takes 5, 15, 25 before it asks.
+/// Requests a -> b, b -> c, answered by c -> b, one after the other; b takes 5, 15, 25 before it
+/// asks.
 fn requests() -> MessageTrace {
     let mut trace = Fixture::new();
     for request in 0..3 {

@@ -1,4 +1,5 @@
-//! Numbers as bytes, small ones as few: what is kept of an instance is mostly small numbers, and there are many.
+//! Numbers as bytes, small ones as few: what is kept of an instance is mostly small numbers, and
+//! there are many.
 
 /// Appends `number`, seven bits a byte.
 #[inline]

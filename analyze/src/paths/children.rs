@@ -1,5 +1,5 @@
-//! The inversion of WAP5's Figure 8: from the possible parents of each message to its possible children, since
-//! trees are built from the root down. The probabilities stay as they are.
+//! The inversion of WAP5's Figure 8: from the possible parents of each message to its possible
+//! children, since trees are built from the root down. The probabilities stay as they are.
 
 use std::ops::Range;
 
@@ -18,9 +18,11 @@ pub(super) struct Child {
     pub(super) probability: f64,
 }
 
-/// The possible children of every message, in the order in which they were sent, and the messages that are roots.
+/// The possible children of every message, in the order in which they were sent, and the messages
+/// that are roots.
 ///
-/// Links are known stretch by stretch. Those of a stretch are inverted once, and stay apart from those of the others.
+/// Links are known stretch by stretch. Those of a stretch are inverted once, and stay apart from
+/// those of the others.
 #[derive(Default)]
 pub(crate) struct Children {
     parts: Vec<Part>,
@@ -31,7 +33,8 @@ pub(crate) struct Children {
 struct Part {
     /// The first of the messages.
     first: u32,
-    /// What is taken from the number of a parent, which was smaller by the messages that are gone since.
+    /// What is taken from the number of a parent, which was smaller by the messages that are gone
+    /// since.
     parents_from: i64,
     /// Where the links from each parent begin, and where the last ones end.
     bounds: Vec<u32>,
@@ -39,7 +42,8 @@ struct Part {
     child: Vec<u32>,
     probability: Vec<f64>,
     decision: Vec<Decision>,
-    /// The messages from which instances are built, counted from the first one, and how likely each is spontaneous.
+    /// The messages from which instances are built, counted from the first one, and how likely each
+    /// is spontaneous.
     roots: Vec<(u32, f64)>,
 }
 
@@ -52,8 +56,9 @@ impl Children {
         children
     }
 
-    /// Appends the messages `own` of a stretch with their `links`. There a message's number is more by `shift` than here, where
-    /// there will be so many `messages` that may be parents; other parents are elsewhere.
+    /// Appends the messages `own` of a stretch with their `links`. There a message's number is more
+    /// by `shift` than here, where there will be so many `messages` that may be parents; other
+    /// parents are elsewhere.
     pub(crate) fn append(
         &mut self,
         links: &Links,
@@ -96,7 +101,8 @@ impl Children {
     pub(super) fn roots(&self, of: Range<usize>) -> impl Iterator<Item = (u32, f64)> + '_ {
         let (begin, end) = (of.start as u32, of.end as u32);
         self.parts.iter().flat_map(move |part| {
-            let before = |bound: u32| part.roots.partition_point(|(root, _)| part.first + root < bound);
+            let before =
+                |bound: u32| part.roots.partition_point(|(root, _)| part.first + root < bound);
             let roots = before(begin)..before(end).max(before(begin));
             part.roots[roots].iter().map(|(root, spontaneous)| (part.first + root, *spontaneous))
         })
@@ -109,9 +115,9 @@ impl Children {
 }
 
 impl Part {
-    /// Inverts the links of the messages `own`, of which the first will have the number `first`; `here` tells the number that a
-    /// parent will have. Messages are numbered by time, so going through them in order puts the children of each parent
-    /// in order.
+    /// Inverts the links of the messages `own`, of which the first will have the number `first`;
+    /// `here` tells the number that a parent will have. Messages are numbered by time, so going
+    /// through them in order puts the children of each parent in order.
     fn of(
         links: &Links,
         own: Range<usize>,
@@ -119,8 +125,11 @@ impl Part {
         here: impl Fn(u32) -> Option<u32>,
         options: &Options,
     ) -> Part {
-        let parents =
-            || own.clone().flat_map(|child| links.parents(child)).filter_map(|(parent, _)| here(parent));
+        let parents = || {
+            own.clone()
+                .flat_map(|child| links.parents(child))
+                .filter_map(|(parent, _)| here(parent))
+        };
         let lowest = parents().min().unwrap_or(0);
         let highest = parents().max().unwrap_or(0);
         let mut bounds = vec![0u32; (highest - lowest) as usize + 2];
@@ -151,7 +160,8 @@ impl Part {
                 let link = *next as usize;
                 part.child[link] = number;
                 part.probability[link] = probability;
-                part.decision[link] = Decision::of(probability, likely == Some(place), options.try_both);
+                part.decision[link] =
+                    Decision::of(probability, likely == Some(place), options.try_both);
                 *next += 1;
             }
         }
@@ -161,8 +171,8 @@ impl Part {
     #[inline]
     fn of_parent(&self, parent: u32) -> impl Iterator<Item = Child> + '_ {
         let parent = usize::try_from(i64::from(parent) - self.parents_from).ok();
-        let bounds =
-            parent.and_then(|parent| Some((*self.bounds.get(parent)?, *self.bounds.get(parent + 1)?)));
+        let bounds = parent
+            .and_then(|parent| Some((*self.bounds.get(parent)?, *self.bounds.get(parent + 1)?)));
         let (begin, end) = bounds.unwrap_or((0, 0));
         (begin as usize..end as usize).map(|link| Child {
             message: self.first + self.child[link],

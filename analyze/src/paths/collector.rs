@@ -1,7 +1,9 @@
-//! Path building as a stream: the instances of one stretch of the trace after the other are built on all processors, and what
-//! is needed of each is kept as bytes, in memory while a budget lasts and in temporary files beyond it. What is needed is its
-//! row in the table of paths ([`path_log`](super::path_log)), and what its pattern is described by ([`record`](super::record)),
-//! dealt into partitions by shape, so that all instances of a pattern meet in one (docs/decisions/0404).
+//! Path building as a stream: the instances of one stretch of the trace after the other are built
+//! on all processors, and what is needed of each is kept as bytes, in memory while a budget lasts
+//! and in temporary files beyond it. What is needed is its row in the table of paths
+//! ([`path_log`](super::path_log)), and what its pattern is described by
+//! ([`record`](super::record)), dealt into partitions by shape, so that all instances of a pattern
+//! meet in one (docs/decisions/0404).
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -53,7 +55,8 @@ pub(crate) struct Collector<'a> {
     builders: Mutex<Vec<Builder>>,
 }
 
-/// What is kept of instances beside that which is dealt by shape, in the order in which they are numbered.
+/// What is kept of instances beside that which is dealt by shape, in the order in which they are
+/// numbered.
 struct Kept<'a> {
     paths: PathLog<'a>,
     /// How many instances come before those of each piece of the work.
@@ -102,7 +105,11 @@ impl<'a> Collector<'a> {
     ///
     /// # Errors
     /// When a temporary file cannot be written.
-    pub(crate) fn add(&mut self, stretch: &Stretch<'_>, progress: &dyn Progress) -> Result<(), Error> {
+    pub(crate) fn add(
+        &mut self,
+        stretch: &Stretch<'_>,
+        progress: &dyn Progress,
+    ) -> Result<(), Error> {
         let size = self.options.resources.pieces.messages.max(1);
         let pieces = stretch.roots().len().div_ceil(size);
         let Collector { options, by_shape, kept, builders, .. } = self;
@@ -114,7 +121,8 @@ impl<'a> Collector<'a> {
             let mut builder = builder.unwrap_or_else(|| Builder::new(options));
             let mut keeper = Keeper::new(stretch, by_shape, first + piece);
             for (root, spontaneous) in stretch.children.roots(begin..end) {
-                builder.build(stretch.children, root, spontaneous, |tree, p| keeper.keep(tree, p))?;
+                builder
+                    .build(stretch.children, root, spontaneous, |tree, p| keeper.keep(tree, p))?;
             }
             let piece = keeper.finish(std::mem::take(&mut builder.built))?;
             lock(builders).push(builder);
@@ -126,8 +134,8 @@ impl<'a> Collector<'a> {
         })
     }
 
-    /// Numbers the patterns by descending total time, and writes `paths.parquet` and `patterns.parquet` to `dir`. `naming` has
-    /// the labels of all stretches.
+    /// Numbers the patterns by descending total time, and writes `paths.parquet` and
+    /// `patterns.parquet` to `dir`. `naming` has the labels of all stretches.
     ///
     /// # Errors
     /// When a file cannot be written.
@@ -142,11 +150,13 @@ impl<'a> Collector<'a> {
         let (threads, rows) = (options.resources.threads(), options.resources.pieces.rows);
         progress.step("aggregating paths", counts.instances);
         let described = Store::new(budget, &directory, by_shape.partitions());
-        let aggregated = Aggregated::of(&by_shape, &described, &before, counts.instances, threads, progress)?;
+        let aggregated =
+            Aggregated::of(&by_shape, &described, &before, counts.instances, threads, progress)?;
         drop((by_shape, before));
         counts.patterns = aggregated.patterns();
         progress.step("writing patterns", counts.patterns);
-        let (ranking, of_instance) = aggregated.ranked(budget, &directory, described, threads, rows)?;
+        let (ranking, of_instance) =
+            aggregated.ranked(budget, &directory, described, threads, rows)?;
         ranking.write(naming, &dir.patterns(), threads, progress)?;
         progress.step("writing paths", counts.instances);
         paths.write(&of_instance, &dir.paths(), threads, rows, progress)?;

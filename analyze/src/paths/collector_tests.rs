@@ -1,4 +1,5 @@
-//! What was collected against the same made the plain way, whatever the budget, the pieces and the threads.
+//! What was collected against the same made the plain way, whatever the budget, the pieces and the
+//! threads.
 
 use std::num::NonZeroUsize;
 
@@ -13,7 +14,8 @@ use crate::paths::reference;
 use crate::paths::tree::tests::some_links;
 use crate::paths::{Instances, PathPattern};
 
-/// A trace of `messages` among few nodes, of which the last was not traced, and the first ones are two of a kind.
+/// A trace of `messages` among few nodes, of which the last was not traced, and the first ones are
+/// two of a kind.
 fn some_trace(messages: usize) -> impl Strategy<Value = MessageTrace> {
     let message = (0usize..4, 0usize..4, -20i64..60, 1u16..3, 0u8..10, 1i64..4);
     proptest::collection::vec(message, messages).prop_map(|messages| {
@@ -21,7 +23,8 @@ fn some_trace(messages: usize) -> impl Strategy<Value = MessageTrace> {
         for (number, (src, dst, latency, port, lost, bytes)) in messages.into_iter().enumerate() {
             let names = ["one/a", "two/a", "one/c", "one/d"];
             let time = 7 * number as i64;
-            let sent = trace.send(names[src], names[dst], time, time + latency).ports(40_000, 80 * port);
+            let sent =
+                trace.send(names[src], names[dst], time, time + latency).ports(40_000, 80 * port);
             sent.bytes(bytes);
             if lost == 0 {
                 sent.lost();
@@ -106,8 +109,13 @@ fn a_place_for_temporary_files_that_is_gone_is_an_error() {
     let budget = Budget::new(0);
     let mut collector = Collector::new(&options, &budget, Path::new("/nonexistent/here"));
     let messages = PathMessages::from(&trace);
-    let stretch =
-        Stretch { messages: &messages, naming: &naming, children: &children, roots: (0, 1), before: 0 };
+    let stretch = Stretch {
+        messages: &messages,
+        naming: &naming,
+        children: &children,
+        roots: (0, 1),
+        before: 0,
+    };
     let error = collector.add(&stretch, &()).unwrap_err().to_string();
     assert!(error.contains("/nonexistent/here"), "{error}");
 }

@@ -1,8 +1,10 @@
-//! How long the sender of a message waited for the connection that it is the first message of. That is part of the time since the
-//! receipt of its cause, but not of its own: the node latency is without it.
+//! How long the sender of a message waited for the connection that it is the first message of. That
+//! is part of the time since the receipt of its cause, but not of its own: the node latency is
+//! without it.
 //!
-//! Only the request that sends first on a connection can have waited for it, and only if `connect` was called within it. What was
-//! made before the request came, for another one or for a pool, was waited for by nobody here.
+//! Only the request that sends first on a connection can have waited for it, and only if `connect`
+//! was called within it. What was made before the request came, for another one or for a pool, was
+//! waited for by nobody here.
 
 use super::messages::PathMessages;
 use super::receipt::Receipt;
@@ -19,9 +21,15 @@ pub(super) struct Tree<'a> {
 }
 
 impl Tree<'_> {
-    /// For so many nanoseconds, more than none, the sender of the message at `place` waited for its connection.
+    /// For so many nanoseconds, more than none, the sender of the message at `place` waited for its
+    /// connection.
     #[inline]
-    pub(super) fn connecting(&self, place: usize, all: &PathMessages, naming: &Naming) -> Option<i64> {
+    pub(super) fn connecting(
+        &self,
+        place: usize,
+        all: &PathMessages,
+        naming: &Naming,
+    ) -> Option<i64> {
         let message = self.messages[place].0 as usize;
         let connect = all.connecting(message)?;
         let cause = self.causes[place]? as usize;
@@ -33,8 +41,8 @@ impl Tree<'_> {
         Some(end.saturating_sub(begin)).filter(|time| *time > 0)
     }
 
-    /// Whether it was then that the request was being served which the message at `cause` is, or is of: that may be the answer to an
-    /// earlier call of it.
+    /// Whether it was then that the request was being served which the message at `cause` is, or is
+    /// of: that may be the answer to an earlier call of it.
     fn is_within(&self, time: i64, mut cause: usize, naming: &Naming) -> bool {
         loop {
             let Some(received) = self.receipts[cause].first else { return false };

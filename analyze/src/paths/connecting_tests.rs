@@ -1,4 +1,5 @@
-//! Time for which connections were made: by hand, and that what a path is made of adds up to how long it took.
+//! Time for which connections were made: by hand, and that what a path is made of adds up to how
+//! long it took.
 
 use message_trace::MessageTrace;
 use proptest::prelude::*;
@@ -6,8 +7,9 @@ use proptest::prelude::*;
 use crate::fixture::{Fixture, analyzed, collected, some_trace};
 use crate::paths::{Connects, PathPattern, TimedInstance, TimedInstances};
 
-/// Two requests a -> b of which each makes b ask c and then d, a new connection each time. What b's clock showed at each begin and end
-/// of a connection is given, as times since its request was sent.
+/// Two requests a -> b of which each makes b ask c and then d, a new connection each time. What b's
+/// clock showed at each begin and end of a connection is given, as times since its request was
+/// sent.
 fn requests(connects: [[Option<(i64, i64)>; 2]; 2]) -> MessageTrace {
     let mut trace = Fixture::new();
     for (request, [first, second]) in (0..).zip(connects) {
@@ -33,7 +35,8 @@ const PATHS: [(f64, &[(u32, u32)]); 2] = [
     (1.0, &[(6, 0), (7, 1), (8, 2), (9, 3), (10, 4), (11, 5)]),
 ];
 
-/// Of each instance the time connecting and the node latency of the requests to c and d; and the pattern.
+/// Of each instance the time connecting and the node latency of the requests to c and d; and the
+/// pattern.
 fn found(trace: &MessageTrace) -> (Vec<[Option<i64>; 4]>, PathPattern) {
     let (_directory, dir) = collected(trace, &PATHS);
     trace.write(&dir.messages(), &dir.nodes()).unwrap();
@@ -53,7 +56,8 @@ fn found(trace: &MessageTrace) -> (Vec<[Option<i64>; 4]>, PathPattern) {
 /// The sum of all delays of an instance that is a chain.
 fn parts(instance: &TimedInstance<'_>) -> i64 {
     let of = |hop| {
-        let delays = [instance.node_latency(hop), instance.connecting(hop), instance.network_latency(hop)];
+        let delays =
+            [instance.node_latency(hop), instance.connecting(hop), instance.network_latency(hop)];
         delays.into_iter().flatten().sum::<i64>()
     };
     (0..instance.hops.len()).map(of).sum()

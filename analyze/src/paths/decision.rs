@@ -1,5 +1,5 @@
-//! What is done about a link while trees are built (WAP5 section 5.1, step 3): probably true, probably false, or to
-//! be tried both ways.
+//! What is done about a link while trees are built (WAP5 section 5.1, step 3): probably true,
+//! probably false, or to be tried both ways.
 
 /// What is done about a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,14 +10,16 @@ pub(super) enum Decision {
     False,
     /// Trees are built with it and without it.
     TryBoth {
-        /// Whether it is the most likely cause of its child: what it is taken as where there are too many to try.
+        /// Whether it is the most likely cause of its child: what it is taken as where there are
+        /// too many to try.
         likely: bool,
     },
 }
 
 impl Decision {
-    /// The decision for a link of that probability. A link that is the `likely` cause of its child, even though not
-    /// by much, is never left out untried, so that at least one cause of every message is considered.
+    /// The decision for a link of that probability. A link that is the `likely` cause of its child,
+    /// even though not by much, is never left out untried, so that at least one cause of every
+    /// message is considered.
     pub(super) fn of(probability: f64, likely: bool, band: [f64; 2]) -> Decision {
         let [low, high] = band;
         if probability > high {

@@ -1,9 +1,11 @@
-//! Where the time goes whatever the path: the latency of each node, and of the network between each two nodes, over all the
-//! instances that a filter leaves (WAP5 section 6.3, Table 4, for one pattern or many).
+//! Where the time goes whatever the path: the latency of each node, and of the network between each
+//! two nodes, over all the instances that a filter leaves (WAP5 section 6.3, Table 4, for one
+//! pattern or many).
 //!
-//! Each delay counts with the probability of its instance. Percentiles are exact: delays are dealt into partitions by node or
-//! hop, in memory while the budget lasts and in a temporary file in the data directory beyond it, and those of one partition
-//! are summarised at a time by each thread. Beside them four bytes are in memory for each hop of all patterns.
+//! Each delay counts with the probability of its instance. Percentiles are exact: delays are dealt
+//! into partitions by node or hop, in memory while the budget lasts and in a temporary file in the
+//! data directory beyond it, and those of one partition are summarised at a time by each thread.
+//! Beside them four bytes are in memory for each hop of all patterns.
 
 use message_trace::parallel::in_order;
 use message_trace::spill::{Budget, Dealer, Store};
@@ -41,7 +43,8 @@ pub struct Delays {
 pub struct NodeDelays {
     /// The node's name, as in the patterns.
     pub node: String,
-    /// Whether it was traced. Of one that was not, the delay is that of the node and of its network on both ways.
+    /// Whether it was traced. Of one that was not, the delay is that of the node and of its network
+    /// on both ways.
     pub traced: bool,
     /// The delays, one for each message that was caused at the node.
     pub delays: Delays,
@@ -85,7 +88,8 @@ impl DelayTable<NodeDelays> {
     /// The latency of the nodes in the paths of `dir` that `filter` leaves.
     ///
     /// # Errors
-    /// When a table cannot be read or they do not fit each other, or a temporary file cannot be written.
+    /// When a table cannot be read or they do not fit each other, or a temporary file cannot be
+    /// written.
     pub fn of_nodes(
         dir: &DataDir,
         filter: &PathFilter,
@@ -95,7 +99,8 @@ impl DelayTable<NodeDelays> {
         let ends = HopEnds::read(&dir.patterns(), End::Sender)?;
         let of = |instance: &TimedInstance<'_>, hop: usize, key: u64| {
             let traced = instance.node_latency(hop).map(|delay| (2 * key, Some(delay)));
-            traced.or_else(|| instance.untraced_latency(hop).map(|delay| (2 * key + 1, Some(delay))))
+            traced
+                .or_else(|| instance.untraced_latency(hop).map(|delay| (2 * key + 1, Some(delay))))
         };
         let row = |key: u64, delays| {
             let (Hop { src, .. }, _) = ends.hop((key / 2) as u32)?;
@@ -117,12 +122,22 @@ impl DelayTable<HopDelays> {
         progress: &dyn Progress,
     ) -> Result<DelayTable<HopDelays>, Error> {
         let ends = HopEnds::read(&dir.patterns(), End::Both)?;
-        let of =
-            |instance: &TimedInstance<'_>, hop: usize, key: u64| Some((key, instance.network_latency(hop)));
+        let of = |instance: &TimedInstance<'_>, hop: usize, key: u64| {
+            Some((key, instance.network_latency(hop)))
+        };
         let row = |key: u64, delays| {
             let (hop, [src_traced, dst_traced]) = ends.hop(key as u32)?;
             let Hop { src, dst, src_port, dst_port, protocol } = hop.clone();
-            Some(HopDelays { src, dst, src_port, dst_port, protocol, src_traced, dst_traced, delays })
+            Some(HopDelays {
+                src,
+                dst,
+                src_port,
+                dst_port,
+                protocol,
+                src_traced,
+                dst_traced,
+                delays,
+            })
         };
         table(dir, filter, &ends, of, row, resources, progress)
     }
@@ -199,7 +214,12 @@ fn table<T: Send>(
     })?;
     keys.sort_unstable_by_key(|(key, _)| *key);
     let rows = keys.into_iter().filter_map(|(key, delays)| row(key, delays)).collect();
-    Ok(DelayTable { rows, instances: all.instances, expected: all.expected, total_time: all.total_time })
+    Ok(DelayTable {
+        rows,
+        instances: all.instances,
+        expected: all.expected,
+        total_time: all.total_time,
+    })
 }
 
 /// The delays of one key until they are summarised.
@@ -221,7 +241,8 @@ fn summarised(blocks: &[Vec<u8>]) -> Vec<(u64, Delays)> {
         while !reader.is_empty() {
             let of = keys.entry(reader.number()).or_default();
             let (probability, bytes) = (reader.float(), reader.signed());
-            let (is_known, delay, connecting) = (reader.byte() != 0, reader.signed(), reader.signed());
+            let (is_known, delay, connecting) =
+                (reader.byte() != 0, reader.signed(), reader.signed());
             if connecting > 0 {
                 of.connects.push((connecting, probability));
             }
@@ -236,7 +257,8 @@ fn summarised(blocks: &[Vec<u8>]) -> Vec<(u64, Delays)> {
     }
     let summarise = |(key, mut of): (u64, Gathered)| {
         let Gathered { count, expected, bytes, total_time, .. } = of;
-        let (delay, connect) = (Summary::of(&mut of.delays), Connects::of(&mut of.connects, expected));
+        let (delay, connect) =
+            (Summary::of(&mut of.delays), Connects::of(&mut of.connects, expected));
         (key, Delays { count, expected, delay, total_time, bytes: bytes / expected, connect })
     };
     keys.into_iter().map(summarise).collect()

@@ -18,8 +18,9 @@ fn close(one: f64, other: f64) -> bool {
     (one - other).abs() <= 1e-9 * one.abs().max(other.abs()).max(1.0)
 }
 
-/// Requests a -> b -> dns and back, of which dns was not traced. b takes 10, 20 and 60 before it asks, and 5 before it
-/// answers; the way from a to b takes 7, the way back is not seen; dns answers after 100, 100 and 400.
+/// Requests a -> b -> dns and back, of which dns was not traced. b takes 10, 20 and 60 before it
+/// asks, and 5 before it answers; the way from a to b takes 7, the way back is not seen; dns
+/// answers after 100, 100 and 400.
 fn requests() -> MessageTrace {
     let mut trace = Fixture::new().untraced(&["dns"]);
     for (request, (before, dns)) in (0..).zip([(10, 100), (20, 100), (60, 400)]) {
@@ -44,7 +45,8 @@ fn by_hand() {
     assert!(close(nodes.total_time, whole.total_time));
     let [b, dns] = &nodes.rows[..] else { panic!("{nodes:?}") };
     assert_eq!((b.node.as_str(), b.traced, b.delays.count), ("b", true, 6));
-    // 5, 5, 5, 10, 20, 60, the last of which is the 99th percentile, each with the probability of its request.
+    // 5, 5, 5, 10, 20, 60, the last of which is the 99th percentile, each with the probability of
+    // its request.
     let instances = Instances::read(&dir.paths()).unwrap();
     let of = instances.iter().filter(|instance| i64::from(instance.pattern) == whole.id);
     let p: Vec<f64> = of.map(|instance| instance.probability).collect();
@@ -53,7 +55,10 @@ fn by_hand() {
     assert_eq!((delay.p50, delay.p99), (5.0, 60.0));
     let total = weighted([5.0 + 10.0, 5.0 + 20.0, 5.0 + 60.0]);
     assert!(close(b.delays.expected, 2.0 * p.iter().sum::<f64>()), "{b:?}");
-    assert!(close(b.delays.total_time, total) && close(delay.mean, total / b.delays.expected), "{b:?}");
+    assert!(
+        close(b.delays.total_time, total) && close(delay.mean, total / b.delays.expected),
+        "{b:?}"
+    );
     let server = whole.hops[1].dst.as_str();
     assert_eq!((dns.node.as_str(), dns.traced, dns.delays.count), (server, false, 3));
     let delay = dns.delays.delay.unwrap();
@@ -61,7 +66,9 @@ fn by_hand() {
     assert_eq!((delay.p50, delay.p99), (100.0, 400.0));
 
     let hops = DelayTable::of_hops(&dir, &only, &Resources::default(), &()).unwrap();
-    let told = |hop: &HopDelays| (hop.src.clone(), hop.dst.clone(), hop.delays.delay.map(|delay| delay.p50));
+    let told = |hop: &HopDelays| {
+        (hop.src.clone(), hop.dst.clone(), hop.delays.delay.map(|delay| delay.p50))
+    };
     let of = |src: &str, dst: &str, delay| (src.to_owned(), dst.to_owned(), delay);
     let expected =
         [of("a", "b", Some(7.0)), of("b", server, None), of(server, "b", None), of("b", "a", None)];

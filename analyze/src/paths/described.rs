@@ -1,6 +1,7 @@
-//! A pattern between being described and being written, as bytes: what the instances of a shape have in common (WAP5 sections
-//! 5.1 and 5.2). The delays of a pattern of many instances are summarised with their probabilities as weights; one that was seen
-//! once stays as it was recorded, and is summarised when it is written.
+//! A pattern between being described and being written, as bytes: what the instances of a shape
+//! have in common (WAP5 sections 5.1 and 5.2). The delays of a pattern of many instances are
+//! summarised with their probabilities as weights; one that was seen once stays as it was recorded,
+//! and is summarised when it is written.
 
 use message_trace::stats::Summary;
 
@@ -39,7 +40,8 @@ impl Whole {
     }
 }
 
-/// The summary of one delay: that of [`Summary::of`], with what multiplying and dividing does to it.
+/// The summary of one delay: that of [`Summary::of`], with what multiplying and dividing does to
+/// it.
 #[inline]
 fn summary(delay: i64, probability: f64) -> Summary {
     let value = delay as f64;
@@ -57,7 +59,8 @@ pub(super) struct Describer {
 }
 
 impl Describer {
-    /// Appends the pattern of that shape to `out`, of which `instances` are all, at least one. Returns its total time.
+    /// Appends the pattern of that shape to `out`, of which `instances` are all, at least one.
+    /// Returns its total time.
     pub(super) fn describe(
         &mut self,
         shape: &[u8],
@@ -75,7 +78,9 @@ impl Describer {
         out.push(OFTEN);
         put_slice(out, shape);
         put(out, instances.len() as u64);
-        for number in [expected, max_probability, duration.mean, duration.p50, duration.p99, total_time] {
+        for number in
+            [expected, max_probability, duration.mean, duration.p50, duration.p99, total_time]
+        {
             put_float(out, number);
         }
         for _ in Places::of(shape) {
@@ -87,7 +92,8 @@ impl Describer {
     /// What is true as a whole of the pattern of which `instances` are all.
     pub(super) fn whole(&mut self, instances: &[Recorded<'_>]) -> Whole {
         self.duration.clear();
-        self.duration.extend(instances.iter().map(|instance| (instance.duration, instance.probability)));
+        self.duration
+            .extend(instances.iter().map(|instance| (instance.duration, instance.probability)));
         let weighted = self.duration.iter().map(|(duration, weight)| *duration as f64 * weight);
         let total_time = weighted.fold(0.0, |total, time| total + time);
         let probabilities = || self.duration.iter().map(|(_, probability)| *probability);
@@ -171,7 +177,12 @@ impl SeenOften {
             network: of(seen.network),
             node: of(seen.node),
             untraced: of(seen.untraced),
-            connect: of(seen.connect).map(|delay| Connects { count: 1, expected: p, share: 1.0, delay }),
+            connect: of(seen.connect).map(|delay| Connects {
+                count: 1,
+                expected: p,
+                share: 1.0,
+                delay,
+            }),
             bytes: seen.bytes as f64 * p / p,
         }
     }
@@ -195,10 +206,16 @@ impl<'bytes> Described<'bytes> {
         if kind == ONCE {
             let instance = Recorded::of(reader.0);
             let once = Some(instance.probability);
-            return Described { whole: Whole::once(&instance), places, messages: instance.messages, once };
+            return Described {
+                whole: Whole::once(&instance),
+                places,
+                messages: instance.messages,
+                once,
+            };
         }
         let count = reader.number() as i64;
-        let [expected, max_probability, mean, p50, p99, total_time] = std::array::from_fn(|_| reader.float());
+        let [expected, max_probability, mean, p50, p99, total_time] =
+            std::array::from_fn(|_| reader.float());
         let duration = Summary { mean, p50, p99 };
         let whole = Whole { count, expected, max_probability, duration, total_time };
         Described { whole, places, messages: reader, once: None }

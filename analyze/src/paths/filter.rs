@@ -1,5 +1,5 @@
-//! Which paths of an analysis are looked at: patterns by their numbers and by the nodes that take part in them, instances by
-//! when they begin and by how likely they are.
+//! Which paths of an analysis are looked at: patterns by their numbers and by the nodes that take
+//! part in them, instances by when they begin and by how likely they are.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -30,7 +30,8 @@ impl PathFilter {
         self.through.is_empty() && self.patterns.is_empty() && !self.is_of_instances()
     }
 
-    /// Whether it may leave a part of a pattern's instances, so that the pattern's figures are others than in the table.
+    /// Whether it may leave a part of a pattern's instances, so that the pattern's figures are
+    /// others than in the table.
     pub fn is_of_instances(&self) -> bool {
         self.from.is_some() || self.to.is_some() || self.min_confidence.is_some()
     }
@@ -40,7 +41,8 @@ impl PathFilter {
         self.min_confidence.is_none_or(|least| which.probability >= least)
     }
 
-    /// Whether an instance begins when it has to. One of which no time is known does not, if there is anything it has to.
+    /// Whether an instance begins when it has to. One of which no time is known does not, if there
+    /// is anything it has to.
     pub(super) fn is_in_time(&self, instance: &TimedInstance<'_>) -> bool {
         if self.from.is_none() && self.to.is_none() {
             return true;
@@ -70,7 +72,9 @@ impl PathFilter {
                 last = Some(pattern);
             }
             met.iter_mut().zip(names).for_each(|(met, is_there)| *met |= is_there);
-            if met.iter().all(|met| *met) && (self.patterns.is_empty() || self.patterns.contains(&pattern)) {
+            if met.iter().all(|met| *met)
+                && (self.patterns.is_empty() || self.patterns.contains(&pattern))
+            {
                 wanted.insert(pattern);
             }
         })?;
@@ -90,8 +94,9 @@ impl WantedPatterns {
     #[inline]
     pub(super) fn has(&self, pattern: i64) -> bool {
         self.all
-            || usize::try_from(pattern / 64)
-                .is_ok_and(|word| self.bits.get(word).is_some_and(|bits| bits >> (pattern % 64) & 1 == 1))
+            || usize::try_from(pattern / 64).is_ok_and(|word| {
+                self.bits.get(word).is_some_and(|bits| bits >> (pattern % 64) & 1 == 1)
+            })
     }
 
     fn insert(&mut self, pattern: i64) {
@@ -126,7 +131,8 @@ pub fn node_names(path: &Path) -> Result<BTreeSet<String>, Error> {
     Ok(names)
 }
 
-/// Calls `row` with the pattern of each row of the table at `path`, and which of `parts` the names of its two ends have.
+/// Calls `row` with the pattern of each row of the table at `path`, and which of `parts` the names
+/// of its two ends have.
 fn each_end(path: &Path, parts: &[String], mut row: impl FnMut(i64, &[bool])) -> Result<(), Error> {
     for batch in table::read_columns(path, &["pattern", "src", "dst"])? {
         let batch = batch?;
@@ -135,7 +141,9 @@ fn each_end(path: &Path, parts: &[String], mut row: impl FnMut(i64, &[bool])) ->
         let mut ends = Vec::new();
         for column in ["src", "dst"] {
             let (numbers, texts) = table.numbered_texts(column)?;
-            let has = |text: &&str| -> Vec<bool> { parts.iter().map(|part| text.contains(part)).collect() };
+            let has = |text: &&str| -> Vec<bool> {
+                parts.iter().map(|part| text.contains(part)).collect()
+            };
             ends.push((numbers, texts.iter().map(has).collect::<Vec<_>>()));
         }
         let mut either = vec![false; parts.len()];

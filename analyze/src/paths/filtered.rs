@@ -1,10 +1,12 @@
-//! The patterns of those instances that a filter leaves: counted and summarised again from the instances themselves, with the
-//! times of their messages, as the analysis did it when it wrote the table.
+//! The patterns of those instances that a filter leaves: counted and summarised again from the
+//! instances themselves, with the times of their messages, as the analysis did it when it wrote the
+//! table.
 //!
-//! Pieces of the tables are read on all processors, what is left of them is dealt into partitions by pattern, and each
-//! partition is described by itself. In memory are the delays of the instances that are left while the budget lasts, beyond
-//! it they are in a temporary file in the data directory; and of each thread a piece ([`timed_instances`](super::timed_instances))
-//! or a partition.
+//! Pieces of the tables are read on all processors, what is left of them is dealt into partitions
+//! by pattern, and each partition is described by itself. In memory are the delays of the instances
+//! that are left while the budget lasts, beyond it they are in a temporary file in the data
+//! directory; and of each thread a piece ([`timed_instances`](super::timed_instances)) or a
+//! partition.
 
 use std::cmp::Ordering;
 
@@ -23,13 +25,15 @@ use super::timed_instances::TimedInstance;
 use crate::options::Resources;
 
 impl ChosenPatterns {
-    /// Of the patterns in `dir` that `filter` leaves no more than `most`, those that come first by `order`, as for
-    /// [`ChosenPatterns::read`]. Where the filter chooses among instances, count, probability, duration, total time, delays and
-    /// sizes are of those that it leaves, and a pattern that has none of them is left out; which ends were traced stays as it is
-    /// of all instances.
+    /// Of the patterns in `dir` that `filter` leaves no more than `most`, those that come first by
+    /// `order`, as for [`ChosenPatterns::read`]. Where the filter chooses among instances, count,
+    /// probability, duration, total time, delays and sizes are of those that it leaves, and a
+    /// pattern that has none of them is left out; which ends were traced stays as it is of all
+    /// instances.
     ///
     /// # Errors
-    /// When a table cannot be read or they do not fit each other, or a temporary file cannot be written.
+    /// When a table cannot be read or they do not fit each other, or a temporary file cannot be
+    /// written.
     pub fn filtered(
         dir: &DataDir,
         filter: &PathFilter,
@@ -101,7 +105,8 @@ fn of_instances(
     if table.len() != best.len() {
         return Err(unfit());
     }
-    let patterns = best.into_iter().zip(table).map(|(of, table)| of.with_labels(table).ok_or_else(unfit));
+    let patterns =
+        best.into_iter().zip(table).map(|(of, table)| of.with_labels(table).ok_or_else(unfit));
     chosen.patterns = patterns.collect::<Result<_, _>>()?;
     Ok(chosen)
 }
@@ -178,10 +183,18 @@ fn aggregate(
     let mut best = Vec::new();
     for of in instances.chunk_by(|one, other| one.0 == other.0) {
         let recorded: Vec<Recorded<'_>> = of.iter().map(|(_, instance)| *instance).collect();
-        let Whole { count, expected, max_probability, duration, total_time } = describer.whole(&recorded);
+        let Whole { count, expected, max_probability, duration, total_time } =
+            describer.whole(&recorded);
         let id = of.first().map_or(0, |(pattern, _)| *pattern);
-        let pattern =
-            PathPattern { id, hops: Vec::new(), count, expected, max_probability, duration, total_time };
+        let pattern = PathPattern {
+            id,
+            hops: Vec::new(),
+            count,
+            expected,
+            max_probability,
+            duration,
+            total_time,
+        };
         all.count(&pattern);
         best.push(pattern);
     }

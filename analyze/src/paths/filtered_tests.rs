@@ -131,7 +131,10 @@ fn by_hand() {
     // The second request alone: it takes 30 from beginning to end.
     let [second] = &of(Some(1000), Some(2000))[..] else { panic!() };
     assert_eq!((second.id, second.count, second.duration.p50), (long.id, 1, 30.0));
-    assert_eq!((second.total_time, second.hops[1].node.unwrap().p99), (30.0 * second.expected, 15.0));
+    assert_eq!(
+        (second.total_time, second.hops[1].node.unwrap().p99),
+        (30.0 * second.expected, 15.0)
+    );
     assert_eq!((second.hops[1].src.as_str(), second.hops[1].parent), ("b", Some(0)));
     // A path that begins at the end is not in it.
     let [first] = &of(None, Some(1000))[..] else { panic!() };
@@ -142,7 +145,12 @@ fn by_hand() {
     let none = PathFilter { patterns: vec![99, -1, i64::MAX], ..PathFilter::default() };
     assert_eq!(left(&dir, &none), ChosenPatterns::default());
     let both = PathFilter { through: vec!["b".into(), "c".into()], ..PathFilter::default() };
-    assert!(left(&dir, &both).patterns.iter().all(|pattern| pattern.hops.iter().any(|hop| hop.dst == "c")));
+    assert!(
+        left(&dir, &both)
+            .patterns
+            .iter()
+            .all(|pattern| pattern.hops.iter().any(|hop| hop.dst == "c"))
+    );
 }
 
 #[test]
@@ -163,6 +171,7 @@ fn the_time_at_what_was_not_traced_is_that_of_the_instances_that_are_left() {
     };
     assert_eq!((of(0), of(1000)), (vec![400.0], vec![400.0]));
     let first = PathFilter { to: Some(1000), ..PathFilter::default() };
-    let hops: Vec<Hop> = left(&dir, &first).patterns.into_iter().flat_map(|pattern| pattern.hops).collect();
+    let hops: Vec<Hop> =
+        left(&dir, &first).patterns.into_iter().flat_map(|pattern| pattern.hops).collect();
     assert_eq!(hops.iter().filter_map(|hop| Some(hop.untraced?.p99)).collect::<Vec<_>>(), [100.0]);
 }

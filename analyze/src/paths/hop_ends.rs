@@ -1,4 +1,5 @@
-//! Who the hops of all patterns are between, as small numbers: what the delays of many patterns are put together by.
+//! Who the hops of all patterns are between, as small numbers: what the delays of many patterns are
+//! put together by.
 
 use std::path::Path;
 
@@ -41,18 +42,30 @@ pub(super) struct HopEnds {
 impl HopEnds {
     /// Those of the table at `path`, numbered in the order in which they are first there.
     pub(super) fn read(path: &Path, end: End) -> Result<HopEnds, Error> {
-        const COLUMNS: [&str; 8] =
-            ["pattern", "src", "dst", "src_port", "dst_port", "protocol", "src_traced", "dst_traced"];
-        let mut ends = HopEnds { bounds: Vec::new(), keys: Vec::new(), hops: Vec::new(), traced: Vec::new() };
+        const COLUMNS: [&str; 8] = [
+            "pattern",
+            "src",
+            "dst",
+            "src_port",
+            "dst_port",
+            "protocol",
+            "src_traced",
+            "dst_traced",
+        ];
+        let mut ends =
+            HopEnds { bounds: Vec::new(), keys: Vec::new(), hops: Vec::new(), traced: Vec::new() };
         let mut numbers: FxHashMap<Hop, u32> = FxHashMap::default();
         for batch in table::read_columns(path, &COLUMNS)? {
             let batch = batch?;
             let table = Columns::new(path, &batch);
             let patterns = table.int64("pattern")?;
-            let [src, dst, src_port, dst_port, protocol] = LABELS.map(|name| table.numbered_texts(name));
+            let [src, dst, src_port, dst_port, protocol] =
+                LABELS.map(|name| table.numbered_texts(name));
             let columns = [src?, dst?, src_port?, dst_port?, protocol?];
-            let (src_traced, dst_traced) = (table.boolean("src_traced")?, table.boolean("dst_traced")?);
-            // Most rows have the labels of an earlier row of the batch, which is seen by the numbers of the texts.
+            let (src_traced, dst_traced) =
+                (table.boolean("src_traced")?, table.boolean("dst_traced")?);
+            // Most rows have the labels of an earlier row of the batch, which is seen by the
+            // numbers of the texts.
             let mut known: FxHashMap<[u32; 5], u32> = FxHashMap::default();
             for (row, pattern) in patterns.iter().enumerate() {
                 let pattern = table.some("pattern", *pattern)?;
@@ -61,7 +74,9 @@ impl HopEnds {
                 if pattern == last + 1 {
                     ends.bounds.push(ends.keys.len() as u32);
                 } else if pattern != last {
-                    return Err(table.malformed(format!("pattern {pattern} follows pattern {last}")));
+                    return Err(
+                        table.malformed(format!("pattern {pattern} follows pattern {last}"))
+                    );
                 }
                 let mut places = [0; 5];
                 for ((place, name), (numbers, _)) in places.iter_mut().zip(LABELS).zip(&columns) {
@@ -73,9 +88,12 @@ impl HopEnds {
                 let key = *known.entry(places).or_insert_with(|| {
                     let text = |column: usize| {
                         let texts = &columns[column].1;
-                        texts.get(places[column] as usize).map_or_else(String::new, |text| (*text).to_owned())
+                        texts
+                            .get(places[column] as usize)
+                            .map_or_else(String::new, |text| (*text).to_owned())
                     };
-                    let of_both = |column: usize| if end == End::Both { text(column) } else { String::new() };
+                    let of_both =
+                        |column: usize| if end == End::Both { text(column) } else { String::new() };
                     let Ok(protocol) = of_both(4).parse::<Protocol>();
                     let hop = Hop {
                         src: text(0),

@@ -1,4 +1,5 @@
-//! The texts of labels as columns of `patterns.parquet`: each text is there once, and all groups of rows share them.
+//! The texts of labels as columns of `patterns.parquet`: each text is there once, and all groups of
+//! rows share them.
 
 use arrow_array::{ArrayRef, Int32Array, StringArray};
 use message_trace::table::columns::keyed;
@@ -19,7 +20,8 @@ pub(super) struct HopTexts {
 /// A column of labels.
 struct Texts {
     texts: StringArray,
-    /// The place of each hop's label among them. Of a role, those of its further nodes follow the first.
+    /// The place of each hop's label among them. Of a role, those of its further nodes follow the
+    /// first.
     keys: Vec<i32>,
 }
 
@@ -88,7 +90,8 @@ impl Texts {
 
     fn column(&self, labels: &[PlaceLabels], number: impl Fn(&PlaceLabels) -> u16) -> ArrayRef {
         let key = |label: &PlaceLabels| {
-            self.keys.get(label.hop as usize).copied().unwrap_or_default() + i32::from(number(label))
+            self.keys.get(label.hop as usize).copied().unwrap_or_default()
+                + i32::from(number(label))
         };
         keyed(Int32Array::from_iter_values(labels.iter().map(key)), self.texts.clone())
     }

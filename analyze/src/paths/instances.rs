@@ -1,5 +1,5 @@
-//! Path instances: trees of messages with the probability that they happened just so; as they are read from `paths.parquet`, one
-//! row a message of an instance, in depth-first order.
+//! Path instances: trees of messages with the probability that they happened just so; as they are
+//! read from `paths.parquet`, one row a message of an instance, in depth-first order.
 
 use std::path::Path;
 
@@ -18,14 +18,16 @@ pub struct Instances {
     depth: Vec<u32>,
 }
 
-/// A path instance: a tree of messages, each caused by the last one before it that is one less deep.
+/// A path instance: a tree of messages, each caused by the last one before it that is one less
+/// deep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Instance<'instances> {
     /// How likely it happened so (WAP5 section 5.1, step 3).
     pub probability: f64,
     /// The number of its pattern.
     pub pattern: u32,
-    /// The messages in depth-first order, children by the time of their sending; the first is the root.
+    /// The messages in depth-first order, children by the time of their sending; the first is the
+    /// root.
     pub messages: &'instances [u32],
     /// The depth of each message, 0 for the root.
     pub depths: &'instances [u32],
@@ -129,7 +131,10 @@ impl Instances {
     }
 }
 
-fn index<T: TryInto<u32, Error = std::num::TryFromIntError>>(path: &Path, value: T) -> Result<u32, Error> {
+fn index<T: TryInto<u32, Error = std::num::TryFromIntError>>(
+    path: &Path,
+    value: T,
+) -> Result<u32, Error> {
     value.try_into().map_err(|why| Error::malformed(path, why))
 }
 

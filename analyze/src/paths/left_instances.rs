@@ -1,5 +1,5 @@
-//! The path instances that a filter leaves, with the times of their messages, piece by piece: what the figures of a report and
-//! its page are made from where not all instances are looked at.
+//! The path instances that a filter leaves, with the times of their messages, piece by piece: what
+//! the figures of a report and its page are made from where not all instances are looked at.
 
 use message_trace::{DataDir, Error};
 
@@ -22,7 +22,11 @@ impl LeftInstances<'_> {
         dir: &DataDir,
         filter: &'filter PathFilter,
     ) -> Result<LeftInstances<'filter>, Error> {
-        Ok(LeftInstances { filter, patterns: filter.patterns(dir)?, timed: TimedInstances::open(dir)? })
+        Ok(LeftInstances {
+            filter,
+            patterns: filter.patterns(dir)?,
+            timed: TimedInstances::open(dir)?,
+        })
     }
 
     /// How many pieces there are.
@@ -30,7 +34,8 @@ impl LeftInstances<'_> {
         self.timed.pieces()
     }
 
-    /// Hands the instances of a piece that are left to `each`, by number, as [`TimedInstances::read`] does with all.
+    /// Hands the instances of a piece that are left to `each`, by number, as
+    /// [`TimedInstances::read`] does with all.
     ///
     /// # Errors
     /// As there.

@@ -1,5 +1,6 @@
-//! Paths over the border of two stretches: the instances of the roots of a stretch are built when the links of the next one are
-//! known as well, from both together. What goes on beyond the next one is not in a path.
+//! Paths over the border of two stretches: the instances of the roots of a stretch are built when
+//! the links of the next one are known as well, from both together. What goes on beyond the next
+//! one is not in a path.
 
 use std::path::Path;
 
@@ -35,7 +36,11 @@ struct Inferred {
 
 impl<'a> PathsOfStretches<'a> {
     /// Those of no stretch yet; temporary files go to `directory` when `budget` is used up.
-    pub(crate) fn new(options: &'a Options, budget: &'a Budget, directory: &Path) -> PathsOfStretches<'a> {
+    pub(crate) fn new(
+        options: &'a Options,
+        budget: &'a Budget,
+        directory: &Path,
+    ) -> PathsOfStretches<'a> {
         let collector = Collector::new(options, budget, directory);
         PathsOfStretches { options, collector, last: None, roots: 0 }
     }
@@ -66,7 +71,11 @@ impl<'a> PathsOfStretches<'a> {
     ///
     /// # Errors
     /// When a file cannot be written.
-    pub(crate) fn finish(mut self, dir: &DataDir, progress: &dyn Progress) -> Result<Counts, Error> {
+    pub(crate) fn finish(
+        mut self,
+        dir: &DataDir,
+        progress: &dyn Progress,
+    ) -> Result<Counts, Error> {
         let naming = match self.last.take() {
             Some(last) => {
                 self.build(&last, last.messages.len(), progress)?;
@@ -81,7 +90,8 @@ impl<'a> PathsOfStretches<'a> {
     fn build(&mut self, of: &Inferred, roots: usize, progress: &dyn Progress) -> Result<(), Error> {
         progress.step("building paths", roots as u64);
         let Inferred { messages, naming, children, before } = of;
-        let stretch = collector::Stretch { messages, naming, children, roots: (0, roots), before: *before };
+        let stretch =
+            collector::Stretch { messages, naming, children, roots: (0, roots), before: *before };
         self.collector.add(&stretch, progress)
     }
 }

@@ -1,5 +1,5 @@
-//! The instances as `paths.parquet` has them, one row a message in depth-first order: kept in the order in which they were built
-//! until the numbers of their patterns are known, and then written.
+//! The instances as `paths.parquet` has them, one row a message in depth-first order: kept in the
+//! order in which they were built until the numbers of their patterns are known, and then written.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -41,7 +41,8 @@ impl PathLogger {
         PathLogger { before: before as i64, block: PathBlock::default(), full: Vec::new() }
     }
 
-    /// Adds a tree of messages with their depths, of which each sender was `connecting` for so long.
+    /// Adds a tree of messages with their depths, of which each sender was `connecting` for so
+    /// long.
     pub(super) fn push(&mut self, tree: &[(u32, u32)], connecting: &[i64], probability: f64) {
         let PathBlock { bytes, instances, rows, root } = &mut self.block;
         put(bytes, tree.len() as u64);
@@ -94,7 +95,8 @@ impl<'a> PathLog<'a> {
         self.store.push_partition(block.bytes.as_slice().to_vec())
     }
 
-    /// Writes the table of paths, with the number of each instance's pattern, in groups of about that many `rows`.
+    /// Writes the table of paths, with the number of each instance's pattern, in groups of about
+    /// that many `rows`.
     pub(super) fn write(
         self,
         patterns: &[u32],
@@ -114,7 +116,8 @@ impl<'a> PathLog<'a> {
         writer.finish()
     }
 
-    /// The blocks of each group of rows of the table, of which a group of several has no more than `most`.
+    /// The blocks of each group of rows of the table, of which a group of several has no more than
+    /// `most`.
     fn groups(&self, most: usize) -> Vec<Group> {
         let mut groups: Vec<Group> = Vec::new();
         let mut before = 0;
@@ -138,7 +141,12 @@ impl<'a> PathLog<'a> {
         groups
     }
 
-    fn encode(&self, group: &Group, patterns: &[u32], encoder: &RowGroupEncoder) -> Result<RowGroup, Error> {
+    fn encode(
+        &self,
+        group: &Group,
+        patterns: &[u32],
+        encoder: &RowGroupEncoder,
+    ) -> Result<RowGroup, Error> {
         let mut builder = encoder.begin()?;
         let mut rows = Rows::default();
         let mut number = group.before;

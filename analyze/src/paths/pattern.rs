@@ -1,16 +1,17 @@
-//! Path patterns: path instances of the same shape, counted and summarised (WAP5 sections 5.1 and 6.6).
+//! Path patterns: path instances of the same shape, counted and summarised (WAP5 sections 5.1 and
+//! 6.6).
 
 use message_trace::Protocol;
 use message_trace::stats::Summary;
 
-/// A tree of hops that was seen at least once, with how often and how long. Times are in nanoseconds, and every
-/// summary is weighted by the probability of the instances.
+/// A tree of hops that was seen at least once, with how often and how long. Times are in
+/// nanoseconds, and every summary is weighted by the probability of the instances.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PathPattern {
     /// Its number; the pattern with the largest total time is 0.
     pub id: i64,
-    /// The messages of the tree in depth-first order, children of one node by the time of their sending. The
-    /// first is the root.
+    /// The messages of the tree in depth-first order, children of one node by the time of their
+    /// sending. The first is the root.
     pub hops: Vec<Hop>,
     /// How many instances were built.
     pub count: i64,
@@ -25,18 +26,21 @@ pub struct PathPattern {
 }
 
 impl PathPattern {
-    /// The mean probability of an instance: WAP5's first composite metric, which favours certain paths.
+    /// The mean probability of an instance: WAP5's first composite metric, which favours certain
+    /// paths.
     pub fn expected_per_count(&self) -> f64 {
         self.expected / self.count as f64
     }
 
-    /// WAP5's second composite metric: seeing a path often makes it more credible, but not in proportion.
+    /// WAP5's second composite metric: seeing a path often makes it more credible, but not in
+    /// proportion.
     pub fn expected_per_root_count(&self) -> f64 {
         self.expected / (self.count as f64).sqrt()
     }
 }
 
-/// One message of a pattern: from the node that sends it over the network to the node that receives it.
+/// One message of a pattern: from the node that sends it over the network to the node that receives
+/// it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hop {
     /// The message that caused it, as an index of [`PathPattern::hops`]; none for the root.
@@ -59,20 +63,22 @@ pub struct Hop {
     pub dst_traced: bool,
     /// The mean size of the message, in bytes.
     pub bytes: f64,
-    /// The node latency: from the receipt of the parent to the sending of this message, by one clock. None for
-    /// the root and for an untraced sender.
+    /// The node latency: from the receipt of the parent to the sending of this message, by one
+    /// clock. None for the root and for an untraced sender.
     pub node: Option<Summary>,
-    /// The network latency: from the sending of this message to its receipt. None where an end was not traced.
+    /// The network latency: from the sending of this message to its receipt. None where an end was
+    /// not traced.
     pub network: Option<Summary>,
-    /// For an untraced sender: from the parent's sending to this message's receipt, which is the time of that
-    /// node and of its network on both ways (WAP5 section 6.1).
+    /// For an untraced sender: from the parent's sending to this message's receipt, which is the
+    /// time of that node and of its network on both ways (WAP5 section 6.1).
     pub untraced: Option<Summary>,
-    /// How long the sender waited for the connection, in those instances in which this is the first message on it. None where
-    /// it never is.
+    /// How long the sender waited for the connection, in those instances in which this is the first
+    /// message on it. None where it never is.
     pub connect: Option<Connects>,
 }
 
-/// The time for which connections were made, of those instances or messages that made one. It is part of no other delay.
+/// The time for which connections were made, of those instances or messages that made one. It is
+/// part of no other delay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Connects {
     /// How many there are.
@@ -86,7 +92,8 @@ pub struct Connects {
 }
 
 impl Connects {
-    /// Those samples: each how long, and how likely it is. Of `all`, so many are expected to be real.
+    /// Those samples: each how long, and how likely it is. Of `all`, so many are expected to be
+    /// real.
     pub(crate) fn of(samples: &mut [(i64, f64)], all: f64) -> Option<Connects> {
         let expected = samples.iter().fold(0.0, |sum, (_, probability)| sum + probability);
         let delay = Summary::of(samples)?;

@@ -1,5 +1,6 @@
-//! Some of the patterns of `patterns.parquet`, where all of them may be more than memory holds or than anybody looks at: first
-//! what is true of each pattern as a whole is read, then the hops of those that are wanted.
+//! Some of the patterns of `patterns.parquet`, where all of them may be more than memory holds or
+//! than anybody looks at: first what is true of each pattern as a whole is read, then the hops of
+//! those that are wanted.
 
 use std::cmp::Ordering;
 use std::path::Path;
@@ -25,8 +26,9 @@ pub struct ChosenPatterns {
 }
 
 impl ChosenPatterns {
-    /// Of the patterns of the table at `path` no more than `most`, those that come first by `order`; it is asked about patterns
-    /// without hops, and where it finds two equal the order of the table decides.
+    /// Of the patterns of the table at `path` no more than `most`, those that come first by
+    /// `order`; it is asked about patterns without hops, and where it finds two equal the order of
+    /// the table decides.
     ///
     /// # Errors
     /// When the table cannot be read, or is not one of patterns.
@@ -75,7 +77,8 @@ impl ChosenPatterns {
     }
 }
 
-/// Leaves of `patterns` no more than `most`, those that come first by `order`; of equal ones the first.
+/// Leaves of `patterns` no more than `most`, those that come first by `order`; of equal ones the
+/// first.
 pub(super) fn prune(
     patterns: &mut Vec<PathPattern>,
     most: usize,

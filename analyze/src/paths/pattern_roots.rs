@@ -1,5 +1,5 @@
-//! The roots of one pattern's instances, out of `paths.parquet`: with them the traces that show a pattern are found among
-//! all, and no other instance is ever in memory.
+//! The roots of one pattern's instances, out of `paths.parquet`: with them the traces that show a
+//! pattern are found among all, and no other instance is ever in memory.
 
 use std::path::Path;
 
@@ -41,15 +41,20 @@ mod tests {
         for message in 0..9 {
             trace.send("a", ["b", "c"][message as usize % 2], 10 * message, 10 * message + 1);
         }
-        let trees: [(f64, &[(u32, u32)]); 4] =
-            [(0.5, &[(0, 0), (1, 1)]), (0.5, &[(2, 0), (3, 1)]), (1.0, &[(5, 0), (6, 1)]), (0.25, &[(8, 0)])];
+        let trees: [(f64, &[(u32, u32)]); 4] = [
+            (0.5, &[(0, 0), (1, 1)]),
+            (0.5, &[(2, 0), (3, 1)]),
+            (1.0, &[(5, 0), (6, 1)]),
+            (0.25, &[(8, 0)]),
+        ];
         let (_directory, dir) = collected(&trace.trace(), &trees);
         let instances = Instances::read(&dir.paths()).unwrap();
         let all: FxHashSet<u32> = instances.iter().map(|instance| instance.pattern).collect();
         assert_eq!(all.len(), 3);
         for pattern in all {
             let of = instances.iter().filter(|instance| instance.pattern == pattern);
-            let expected: FxHashSet<u64> = of.map(|instance| u64::from(instance.messages[0])).collect();
+            let expected: FxHashSet<u64> =
+                of.map(|instance| u64::from(instance.messages[0])).collect();
             assert_eq!(pattern_roots(&dir.paths(), i64::from(pattern)).unwrap(), expected);
         }
         assert!(pattern_roots(&dir.paths(), 9).unwrap().is_empty());

@@ -22,7 +22,9 @@ pub(super) fn stored(column: &str) -> Stored {
         "bytes" => Stored::Once,
         "connect_count" => Stored::Differences,
         delay
-            if ["node_", "network_", "untraced_", "connect_"].iter().any(|name| delay.starts_with(name)) =>
+            if ["node_", "network_", "untraced_", "connect_"]
+                .iter()
+                .any(|name| delay.starts_with(name)) =>
         {
             Stored::Plain
         }
@@ -40,7 +42,10 @@ pub(super) struct PatternRows<'a> {
 }
 
 impl<'a> PatternRows<'a> {
-    pub(super) fn new(texts: &'a HopTexts, encoder: &'a RowGroupEncoder) -> Result<PatternRows<'a>, Error> {
+    pub(super) fn new(
+        texts: &'a HopTexts,
+        encoder: &'a RowGroupEncoder,
+    ) -> Result<PatternRows<'a>, Error> {
         Ok(PatternRows { texts, group: encoder.begin()?, step: Step::default(), above: Vec::new() })
     }
 
@@ -96,7 +101,14 @@ struct Step {
 
 impl Step {
     #[inline]
-    fn push(&mut self, place: i32, parent: Option<i32>, depth: u32, labels: PlaceLabels, seen: SeenOften) {
+    fn push(
+        &mut self,
+        place: i32,
+        parent: Option<i32>,
+        depth: u32,
+        labels: PlaceLabels,
+        seen: SeenOften,
+    ) {
         self.place.push(place);
         self.parent.push(parent.unwrap_or_default());
         self.has_parent.push(parent.is_some());
@@ -136,7 +148,8 @@ impl Step {
         arrays.push(Arc::new(BooleanArray::from(self.src_traced)));
         arrays.push(Arc::new(BooleanArray::from(self.dst_traced)));
         arrays.push(Arc::new(Float64Array::from(self.bytes)));
-        arrays.extend([self.node, self.network, self.untraced].into_iter().flat_map(Delays::arrays));
+        arrays
+            .extend([self.node, self.network, self.untraced].into_iter().flat_map(Delays::arrays));
         arrays.push(Arc::new(Int64Array::from(self.count)));
         arrays.extend(self.whole.map(|column| Arc::new(Float64Array::from(column)) as ArrayRef));
         arrays.push(Arc::new(Int64Array::from(self.connect_count)));

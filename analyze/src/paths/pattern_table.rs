@@ -1,5 +1,6 @@
-//! `patterns.parquet`: one row a hop, by pattern and depth-first order; what is true of the pattern as a whole is
-//! repeated in each of its rows. A summary is three columns, `*_mean`, `*_p50` and `*_p99`, in nanoseconds.
+//! `patterns.parquet`: one row a hop, by pattern and depth-first order; what is true of the pattern
+//! as a whole is repeated in each of its rows. A summary is three columns, `*_mean`, `*_p50` and
+//! `*_p99`, in nanoseconds.
 
 use std::path::Path;
 
@@ -44,7 +45,8 @@ pub(super) fn schema() -> SchemaRef {
         required("dst_traced", DataType::Boolean),
         required("bytes", DataType::Float64),
     ];
-    fields.extend(["node", "network", "untraced"].into_iter().flat_map(|name| delay(name, nullable)));
+    fields
+        .extend(["node", "network", "untraced"].into_iter().flat_map(|name| delay(name, nullable)));
     fields.extend([
         required("count", DataType::Int64),
         required("expected", DataType::Float64),
@@ -62,13 +64,18 @@ pub(super) fn schema() -> SchemaRef {
 
 /// Three columns as summaries; a row is none where its mean is null.
 fn summaries(table: &Columns<'_>, name: &str) -> Result<Vec<Option<Summary>>, Error> {
-    let [mean, p50, p99] = ["mean", "p50", "p99"].map(|part| table.float64(&format!("{name}_{part}")));
+    let [mean, p50, p99] =
+        ["mean", "p50", "p99"].map(|part| table.float64(&format!("{name}_{part}")));
     let rows = mean?.into_iter().zip(p50?).zip(p99?);
     Ok(rows.map(|((mean, p50), p99)| Some(Summary { mean: mean?, p50: p50?, p99: p99? })).collect())
 }
 
-/// The columns of the time connecting, of patterns of which so many instances are `expected`; a table of an older version has none.
-fn connects(table: &Columns<'_>, expected: &[Option<f64>]) -> Result<Option<Vec<Option<Connects>>>, Error> {
+/// The columns of the time connecting, of patterns of which so many instances are `expected`; a
+/// table of an older version has none.
+fn connects(
+    table: &Columns<'_>,
+    expected: &[Option<f64>],
+) -> Result<Option<Vec<Option<Connects>>>, Error> {
     let Some(counts) = table.int64_if_any("connect_count")? else { return Ok(None) };
     let (connecting, delays) = (table.float64("connect_expected")?, summaries(table, "connect")?);
     let connects = |row: usize| {
@@ -78,8 +85,12 @@ fn connects(table: &Columns<'_>, expected: &[Option<f64>]) -> Result<Option<Vec<
     Ok(Some((0..counts.len()).map(connects).collect()))
 }
 
-/// What is true of each pattern of the table at `path` as a whole, pattern by pattern, without hops.
-pub(super) fn whole_patterns(path: &Path, mut pattern: impl FnMut(PathPattern)) -> Result<(), Error> {
+/// What is true of each pattern of the table at `path` as a whole, pattern by pattern, without
+/// hops.
+pub(super) fn whole_patterns(
+    path: &Path,
+    mut pattern: impl FnMut(PathPattern),
+) -> Result<(), Error> {
     const COLUMNS: [&str; 9] = [
         "pattern",
         "hop",
@@ -144,8 +155,8 @@ impl<'batch> Wholes<'batch> {
     }
 }
 
-/// Appends the hops of `batch` whose patterns are `wanted` to `patterns`, of which the last may have hops already. Returns the
-/// pattern of the last row.
+/// Appends the hops of `batch` whose patterns are `wanted` to `patterns`, of which the last may
+/// have hops already. Returns the pattern of the last row.
 pub(super) fn append(
     path: &Path,
     batch: &RecordBatch,
@@ -218,10 +229,20 @@ mod tests {
             int32([None, Some(0)]),
             int32([Some(0), Some(1)]),
         ];
-        arrays
-            .extend(["CLIENT", "web", "*", "unix:/run/x", "tcp"].map(|name| texts([Some(name), Some(name)])));
-        arrays.extend([columns::boolean([false, true]), columns::boolean([true, true]), both(12.5)]);
-        arrays.extend([float64([None, Some(1.5)]), float64([None, Some(2.0)]), float64([None, Some(3.0)])]);
+        arrays.extend(
+            ["CLIENT", "web", "*", "unix:/run/x", "tcp"]
+                .map(|name| texts([Some(name), Some(name)])),
+        );
+        arrays.extend([
+            columns::boolean([false, true]),
+            columns::boolean([true, true]),
+            both(12.5),
+        ]);
+        arrays.extend([
+            float64([None, Some(1.5)]),
+            float64([None, Some(2.0)]),
+            float64([None, Some(3.0)]),
+        ]);
         arrays.extend((0..6).map(|_| float64([None, None])));
         arrays.extend([int64([Some(3), Some(3)])]);
         arrays.extend([2.25, 0.9, 7.0, 6.0, 9.0, 15.75].map(both));
@@ -247,7 +268,10 @@ mod tests {
             (hop.src.as_str(), hop.dst_port.as_str(), hop.protocol),
             ("CLIENT", "unix:/run/x", Protocol::Tcp)
         );
-        assert_eq!((root.src_traced, root.dst_traced, hop.bytes, hop.network), (false, true, 12.5, None));
+        assert_eq!(
+            (root.src_traced, root.dst_traced, hop.bytes, hop.network),
+            (false, true, 12.5, None)
+        );
         let delay = Summary { mean: 4.0, p50: 3.0, p99: 8.0 };
         let connects = Connects { count: 2, expected: 1.125, share: 0.5, delay };
         assert_eq!((root.connect, hop.connect), (None, Some(connects)));
@@ -257,7 +281,8 @@ mod tests {
         assert!(PathPattern::read_all(&path).unwrap_err().to_string().contains("out of order"));
         let texts = text([Some("a")]);
         let other = columns::schema([required("pattern", DataType::Utf8)]);
-        table::write(&path, other.clone(), [columns::batch(&path, &other, vec![texts]).unwrap()]).unwrap();
+        table::write(&path, other.clone(), [columns::batch(&path, &other, vec![texts]).unwrap()])
+            .unwrap();
         assert!(PathPattern::read_all(&path).unwrap_err().to_string().contains("pattern"));
     }
 }

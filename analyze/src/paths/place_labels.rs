@@ -1,7 +1,8 @@
-//! The labels of a message within a path, which with its depth are its place in the shape. By names they are those of its hop.
-//! By roles (WAP5 section 2.5.1, Figure 3) they are those of the roles of its two ends and, as a path may pass several
-//! servers of one role, the how manyth of them in this path either end is: so two servers are told from one that is
-//! passed twice, but not which ones they are.
+//! The labels of a message within a path, which with its depth are its place in the shape. By names
+//! they are those of its hop. By roles (WAP5 section 2.5.1, Figure 3) they are those of the roles
+//! of its two ends and, as a path may pass several servers of one role, the how manyth of them in
+//! this path either end is: so two servers are told from one that is passed twice, but not which
+//! ones they are.
 
 use rustc_hash::FxHashMap;
 
@@ -36,7 +37,8 @@ impl PlaceLabels {
 pub(super) struct Labeler<'trace> {
     naming: &'trace Naming,
     by_role: Option<&'trace ByRole>,
-    /// Of this path: the number of each node within its role, by its name, and how many of each role there were.
+    /// Of this path: the number of each node within its role, by its name, and how many of each
+    /// role there were.
     numbers: FxHashMap<u32, u16>,
     of_role: FxHashMap<u32, u16>,
 }

@@ -4,7 +4,8 @@ use super::*;
 use crate::fixture::Fixture;
 use crate::options::Options;
 
-/// What a path through these servers, one after the other, is labelled by roles: the numbers of senders and receivers.
+/// What a path through these servers, one after the other, is labelled by roles: the numbers of
+/// senders and receivers.
 fn numbers(servers: &[String]) -> Vec<(u16, u16)> {
     let mut trace = Fixture::new();
     for (time, pair) in (0..).step_by(10).zip(servers.windows(2)) {
@@ -17,7 +18,8 @@ fn numbers(servers: &[String]) -> Vec<(u16, u16)> {
     let naming = Naming::new(&trace, &Options { roles: true, ..Options::default() });
     let mut labeler = Labeler::new(&naming);
     labeler.begin();
-    let labels: Vec<PlaceLabels> = (0..servers.len() - 1).map(|message| labeler.label(message)).collect();
+    let labels: Vec<PlaceLabels> =
+        (0..servers.len() - 1).map(|message| labeler.label(message)).collect();
     labeler.begin();
     assert_eq!(labeler.label(servers.len() - 2).src, 0, "nothing is left of the path before");
     labels.iter().map(|label| (label.src, label.dst)).collect()
@@ -38,7 +40,8 @@ proptest! {
         path in proptest::collection::vec((0usize..3, 0usize..3), 2..20),
         other in Just(vec![0usize, 1, 2]).prop_shuffle(),
     ) {
-        // Server j of role i is one of hosts; in the other path, servers of each role have changed places.
+        // Server j of role i is one of hosts; in the other path, servers of each role have changed
+        // places.
         let server = |role: usize, host: usize| format!("{}/{}", ["x", "y", "z"][host], ["a", "b", "c"][role]);
         let one: Vec<String> = path.iter().map(|(role, host)| server(*role, *host)).collect();
         let two: Vec<String> = path.iter().map(|(role, host)| server(*role, other[*host])).collect();

@@ -1,5 +1,6 @@
-//! The numbers of patterns, by descending total time: described patterns are dealt into the groups of rows of the table that
-//! their numbers put them in, and each group is sorted and encoded by itself.
+//! The numbers of patterns, by descending total time: described patterns are dealt into the groups
+//! of rows of the table that their numbers put them in, and each group is sorted and encoded by
+//! itself.
 
 use std::path::Path;
 
@@ -35,8 +36,9 @@ pub(super) struct Ranking<'a> {
 }
 
 impl<'a> Ranking<'a> {
-    /// Numbers the `patterns`, and returns the number of each as well. `before` is how many of them come before those of each
-    /// partition of `described`. They are dealt into `groups`, of at least that many `rows` each.
+    /// Numbers the `patterns`, and returns the number of each as well. `before` is how many of them
+    /// come before those of each partition of `described`. They are dealt into `groups`, of at
+    /// least that many `rows` each.
     pub(super) fn of(
         mut patterns: Vec<Ranked>,
         before: &[u32],
@@ -94,7 +96,8 @@ impl<'a> Ranking<'a> {
         progress: &dyn Progress,
     ) -> Result<(), Error> {
         let texts = HopTexts::of(naming);
-        let mut writer = RowGroupWriter::create(path, pattern_table::schema(), pattern_rows::stored)?;
+        let mut writer =
+            RowGroupWriter::create(path, pattern_table::schema(), pattern_rows::stored)?;
         let encoder = writer.encoder();
         let work = |group: usize| {
             let blocks = self.groups.take(group)?;
@@ -104,7 +107,9 @@ impl<'a> Ranking<'a> {
                 let mut reader = Reader(block);
                 while !reader.is_empty() {
                     let number = reader.number() as u32;
-                    if let Some(slot) = patterns.get_mut(number.saturating_sub(range.start) as usize) {
+                    if let Some(slot) =
+                        patterns.get_mut(number.saturating_sub(range.start) as usize)
+                    {
                         *slot = reader.slice();
                     }
                 }

@@ -1,10 +1,11 @@
-//! When a message of a path was received, for delays: with its last byte, unless its receiver acted on it before that came.
-//! Who reads the end of a request after it has answered (the record that closes a FastCGI request), or passes on a body while
-//! it comes, was not waiting for the network. Then the message was received with its first byte, so that the node's time is
-//! not negative and the network's is not what the receiver took.
+//! When a message of a path was received, for delays: with its last byte, unless its receiver acted
+//! on it before that came. Who reads the end of a request after it has answered (the record that
+//! closes a FastCGI request), or passes on a body while it comes, was not waiting for the network.
+//! Then the message was received with its first byte, so that the node's time is not negative and
+//! the network's is not what the receiver took.
 //!
-//! What the receiver did first because of a message is below it in its path, so the answer need not be looked for there. Of a
-//! call by itself the answer tells.
+//! What the receiver did first because of a message is below it in its path, so the answer need not
+//! be looked for there. Of a call by itself the answer tells.
 
 use message_trace::MessageTrace;
 
@@ -13,7 +14,8 @@ use message_trace::MessageTrace;
 pub(crate) struct Receipt {
     /// When its first byte was received; `None` where that was not seen.
     pub(crate) first: Option<i64>,
-    /// When it was received, as far as is known by now: with its last byte or, where its receiver acted earlier, its first.
+    /// When it was received, as far as is known by now: with its last byte or, where its receiver
+    /// acted earlier, its first.
     pub(crate) at: Option<i64>,
 }
 

@@ -1,7 +1,9 @@
-//! What is kept of a path instance until its pattern is described: its shape, how likely it is, and its delays, as bytes.
+//! What is kept of a path instance until its pattern is described: its shape, how likely it is, and
+//! its delays, as bytes.
 //!
-//! The shape is what instances of one pattern share: the depth and the labels of each message, in depth-first order. So two
-//! shapes are the same if their bytes are, and nothing of the trace is needed any more to describe a pattern.
+//! The shape is what instances of one pattern share: the depth and the labels of each message, in
+//! depth-first order. So two shapes are the same if their bytes are, and nothing of the trace is
+//! needed any more to describe a pattern.
 
 use std::hash::Hasher;
 
@@ -120,8 +122,8 @@ impl<'trace> Recorder<'trace> {
         }
     }
 
-    /// The bytes of a tree of messages with their depths, which is that instance of that piece of the work; and a number that
-    /// is the same for all instances of its shape.
+    /// The bytes of a tree of messages with their depths, which is that instance of that piece of
+    /// the work; and a number that is the same for all instances of its shape.
     pub(super) fn record(
         &mut self,
         (piece, instance): (u64, u64),
@@ -142,18 +144,16 @@ impl<'trace> Recorder<'trace> {
             last = last.max(sent).max(received);
             put(&mut self.shape, u64::from(*depth));
             put(&mut self.shape, self.labeler.label(message).number());
-            let cause =
-                self.causes[place].map(|cause| (tree[cause as usize].0, self.receipts[cause as usize]));
-            let connect = Tree { messages: tree, causes: &self.causes, receipts: &self.receipts }.connecting(
-                place,
-                self.messages,
-                self.naming,
-            );
+            let cause = self.causes[place]
+                .map(|cause| (tree[cause as usize].0, self.receipts[cause as usize]));
+            let connect = Tree { messages: tree, causes: &self.causes, receipts: &self.receipts }
+                .connecting(place, self.messages, self.naming);
             self.connecting.push(connect.unwrap_or(0));
             self.seen(message, cause, [sent, received], connect).put(&mut self.delays);
         }
         // From the first event of the root to the last event of the tree.
-        let duration = last.zip(first.flatten()).map_or(0, |(last, first)| last.saturating_sub(first));
+        let duration =
+            last.zip(first.flatten()).map_or(0, |(last, first)| last.saturating_sub(first));
         self.once.clear();
         put(&mut self.once, piece);
         put(&mut self.once, instance);
@@ -168,7 +168,8 @@ impl<'trace> Recorder<'trace> {
         (&self.record, hasher.finish())
     }
 
-    /// For how many nanoseconds the sender of each message of the last tree waited for its connection.
+    /// For how many nanoseconds the sender of each message of the last tree waited for its
+    /// connection.
     pub(super) fn connecting(&self) -> &[i64] {
         &self.connecting
     }

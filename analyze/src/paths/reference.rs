@@ -1,4 +1,5 @@
-//! Instances and patterns the plain way, all in memory, for tests: what the collector makes must be the same.
+//! Instances and patterns the plain way, all in memory, for tests: what the collector makes must be
+//! the same.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -29,7 +30,11 @@ pub(super) fn instances(links: &Links, options: &Options) -> (Instances, Built) 
 }
 
 /// The patterns of `instances`, which are told their numbers.
-pub(super) fn patterns(trace: &MessageTrace, naming: &Naming, instances: &mut Instances) -> Vec<PathPattern> {
+pub(super) fn patterns(
+    trace: &MessageTrace,
+    naming: &Naming,
+    instances: &mut Instances,
+) -> Vec<PathPattern> {
     let mut members: Vec<Vec<usize>> = Vec::new();
     let mut shapes = HashMap::new();
     for (number, instance) in instances.iter().enumerate() {
@@ -40,7 +45,8 @@ pub(super) fn patterns(trace: &MessageTrace, naming: &Naming, instances: &mut In
         members.resize_with(next.max(shape + 1), Vec::new);
         members[shape].push(number);
     }
-    let describe = |members: &Vec<usize>| (describe(trace, naming, instances, members), members.clone());
+    let describe =
+        |members: &Vec<usize>| (describe(trace, naming, instances, members), members.clone());
     let mut described: Vec<(PathPattern, Vec<usize>)> = members.iter().map(describe).collect();
     // Sorting is stable, so that equal total times stay in the order of the first instances.
     described.sort_by(|one, other| other.0.total_time.total_cmp(&one.0.total_time));
@@ -63,7 +69,8 @@ fn labels(naming: &Naming, messages: &[u32]) -> Vec<Labels> {
         let hop = naming.hop(*message as usize);
         let name = naming.hop_name(hop);
         let Some(by_role) = naming.by_role() else {
-            let [src, dst, src_port, dst_port] = [name.src, name.dst, name.src_port, name.dst_port].map(text);
+            let [src, dst, src_port, dst_port] =
+                [name.src, name.dst, name.src_port, name.dst_port].map(text);
             return [src, dst, src_port, dst_port, name.protocol.to_string()];
         };
         let of_role = by_role.hop_name(by_role.hop(hop));
@@ -80,14 +87,21 @@ fn labels(naming: &Naming, messages: &[u32]) -> Vec<Labels> {
     messages.iter().map(label).collect()
 }
 
-fn describe(trace: &MessageTrace, naming: &Naming, instances: &Instances, members: &[usize]) -> PathPattern {
+fn describe(
+    trace: &MessageTrace,
+    naming: &Naming,
+    instances: &Instances,
+    members: &[usize],
+) -> PathPattern {
     let of = || members.iter().map(|member| instances.get(*member));
     let mut durations: Vec<(i64, f64)> =
         of().map(|instance| (duration(trace, instance), instance.probability)).collect();
     let depths = instances.get(members[0]).depths;
     PathPattern {
         id: 0,
-        hops: (0..depths.len()).map(|place| hop(trace, naming, instances, members, place)).collect(),
+        hops: (0..depths.len())
+            .map(|place| hop(trace, naming, instances, members, place))
+            .collect(),
         count: members.len() as i64,
         expected: durations.iter().fold(0.0, |sum, (_, p)| sum + p),
         max_probability: durations.iter().map(|(_, p)| *p).fold(0.0, f64::max),
@@ -96,9 +110,14 @@ fn describe(trace: &MessageTrace, naming: &Naming, instances: &Instances, member
     }
 }
 
-/// For how long the sender of a message of an instance waited for its connection; none where `connect` was not called within the request
-/// that the message was sent for.
-fn connecting(trace: &MessageTrace, naming: &Naming, instance: Instance<'_>, place: usize) -> Option<i64> {
+/// For how long the sender of a message of an instance waited for its connection; none where
+/// `connect` was not called within the request that the message was sent for.
+fn connecting(
+    trace: &MessageTrace,
+    naming: &Naming,
+    instance: Instance<'_>,
+    place: usize,
+) -> Option<i64> {
     let Instance { messages, depths, .. } = instance;
     let cause = |place: usize| (0..place).rev().find(|before| depths[*before] + 1 == depths[place]);
     let connect = trace.connecting(messages[place] as usize)?;
@@ -121,14 +140,20 @@ fn connecting(trace: &MessageTrace, naming: &Naming, instance: Instance<'_>, pla
     Some(end - connect.begin.max(received)).filter(|time| *time > 0)
 }
 
-/// When a message of an instance was received: with its last byte, or with its first if one of those that it caused there was
-/// sent before.
-pub(super) fn received(trace: &MessageTrace, messages: &[u32], depths: &[u32], place: usize) -> Option<i64> {
+/// When a message of an instance was received: with its last byte, or with its first if one of
+/// those that it caused there was sent before.
+pub(super) fn received(
+    trace: &MessageTrace,
+    messages: &[u32],
+    depths: &[u32],
+    place: usize,
+) -> Option<i64> {
     let message = messages[place] as usize;
     let below = (place + 1..depths.len()).take_while(|below| depths[*below] > depths[place]);
     let mut caused = below.filter(|below| depths[*below] == depths[place] + 1);
     let last = trace.recv_ts(message)?;
-    let is_before = |below: usize| trace.send_ts(messages[below] as usize).is_some_and(|sent| sent < last);
+    let is_before =
+        |below: usize| trace.send_ts(messages[below] as usize).is_some_and(|sent| sent < last);
     if caused.any(is_before) { trace.arrival(message) } else { Some(last) }
 }
 
@@ -143,7 +168,13 @@ fn duration(trace: &MessageTrace, instance: Instance<'_>) -> i64 {
     last.zip(first).map_or(0, |(last, first)| last - first)
 }
 
-fn hop(trace: &MessageTrace, naming: &Naming, instances: &Instances, members: &[usize], place: usize) -> Hop {
+fn hop(
+    trace: &MessageTrace,
+    naming: &Naming,
+    instances: &Instances,
+    members: &[usize],
+    place: usize,
+) -> Hop {
     let (mut node, mut network, mut untraced) = (Vec::new(), Vec::new(), Vec::new());
     let mut connects = Vec::new();
     let (mut bytes, mut weight) = (0.0, 0.0);

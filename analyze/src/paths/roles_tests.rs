@@ -1,4 +1,5 @@
-//! Patterns by roles, by hand: Figure 3 of WAP5, servers of one role in one path, and the delays of pooled instances.
+//! Patterns by roles, by hand: Figure 3 of WAP5, servers of one role in one path, and the delays of
+//! pooled instances.
 
 use message_trace::spill::Budget;
 use message_trace::{DataDir, Grain, MessageTrace};
@@ -13,13 +14,18 @@ use crate::options::Options;
 type Tree = Vec<(u32, u32)>;
 
 /// The patterns of trees of messages, each sure.
-fn patterns(trace: &MessageTrace, trees: &[Tree], options: &Options) -> (Vec<PathPattern>, Instances) {
+fn patterns(
+    trace: &MessageTrace,
+    trees: &[Tree],
+    options: &Options,
+) -> (Vec<PathPattern>, Instances) {
     let naming = Naming::new(trace, options);
     let directory = tempfile::tempdir().unwrap();
     let dir = DataDir::new(directory.path());
     let budget = Budget::new(options.resources.memory);
     let mut collector = Collector::new(options, &budget, dir.path());
-    let trees: Vec<(f64, &[(u32, u32)])> = trees.iter().map(|tree| (1.0, tree.as_slice())).collect();
+    let trees: Vec<(f64, &[(u32, u32)])> =
+        trees.iter().map(|tree| (1.0, tree.as_slice())).collect();
     collector.add_trees(&trace.into(), &naming, &trees);
     collector.finish(&naming, &dir, &()).unwrap();
     (PathPattern::read_all(&dir.patterns()).unwrap(), Instances::read(&dir.paths()).unwrap())
@@ -32,18 +38,23 @@ fn options(grain: Grain, roles: bool) -> Options {
 /// Each pattern in a line.
 fn lines(patterns: &[PathPattern]) -> Vec<String> {
     let hop = |hop: &super::Hop| format!("{} > {}:{}", hop.src, hop.dst, hop.dst_port);
-    patterns.iter().map(|pattern| pattern.hops.iter().map(hop).collect::<Vec<_>>().join(", ")).collect()
+    patterns
+        .iter()
+        .map(|pattern| pattern.hops.iter().map(hop).collect::<Vec<_>>().join(", "))
+        .collect()
 }
 
-/// Chains of messages, one after the other, in each of which every node sends to the next; those that come back are answers. The
-/// first node on a chain takes its length times 10 to send on, the second one 10 more, and so on; the network takes 5.
+/// Chains of messages, one after the other, in each of which every node sends to the next; those
+/// that come back are answers. The first node on a chain takes its length times 10 to send on, the
+/// second one 10 more, and so on; the network takes 5.
 fn chains(chains: &[(&[&str], i64)]) -> (MessageTrace, Vec<Tree>) {
     let (mut trace, mut trees, mut number) = (Fixture::new(), Vec::new(), 0);
     for (place, (nodes, delay)) in (0..).zip(chains) {
         let (mut time, mut tree) = (place * 100_000, Tree::new());
         for hop in 0..nodes.len() - 1 {
             let (src, dst) = (nodes[hop], nodes[hop + 1]);
-            let sent_before = |src, dst| nodes[..=hop].windows(2).filter(|pair| *pair == [src, dst]).count();
+            let sent_before =
+                |src, dst| nodes[..=hop].windows(2).filter(|pair| *pair == [src, dst]).count();
             let answers = sent_before(dst, src) > sent_before(src, dst);
             let sent = trace.send(src, dst, time, time + 5);
             if answers {
@@ -58,7 +69,8 @@ fn chains(chains: &[(&[&str], i64)]) -> (MessageTrace, Vec<Tree>) {
     (trace.trace(), trees)
 }
 
-/// WAP5's Figure 3: D is the first proxy and B the second, then B the first and C the second. The delays of nodes are 10 and 30.
+/// WAP5's Figure 3: D is the first proxy and B the second, then B the first and C the second. The
+/// delays of nodes are 10 and 30.
 fn figure_3() -> (MessageTrace, Vec<Tree>) {
     chains(&[
         (&["y/wget", "d/proxy", "b/proxy", "d/proxy", "y/wget"], 10),
@@ -80,7 +92,9 @@ fn figure_3_is_one_pattern_by_roles() {
     for grain in Grain::ALL {
         let (found, instances) = patterns(&trace, &trees, &options(grain, true));
         let client = if grain == Grain::Host { "CLIENT" } else { "wget" };
-        let once = format!("{client} > proxy:80, proxy > proxy#2:80, proxy#2 > proxy:*, proxy > {client}:*");
+        let once = format!(
+            "{client} > proxy:80, proxy > proxy#2:80, proxy#2 > proxy:*, proxy > {client}:*"
+        );
         assert_eq!(lines(&found), [once], "{grain}");
         // Both instances are there with their own messages, so the nodes of each are known.
         let messages: Vec<_> =
@@ -90,7 +104,10 @@ fn figure_3_is_one_pattern_by_roles() {
         assert_eq!((pattern.count, pattern.expected, pattern.max_probability), (2, 2.0, 1.0));
         // Four hops of 5 and three nodes of 10: 50; of 30: 110.
         assert_eq!(pattern.total_time, 160.0);
-        assert_eq!((pattern.duration.mean, pattern.duration.p50, pattern.duration.p99), (80.0, 50.0, 110.0));
+        assert_eq!(
+            (pattern.duration.mean, pattern.duration.p50, pattern.duration.p99),
+            (80.0, 50.0, 110.0)
+        );
         for hop in &pattern.hops[1..] {
             let (node, network) = (hop.node.unwrap(), hop.network.unwrap());
             assert_eq!((node.mean, node.p50, node.p99, network.mean), (20.0, 10.0, 30.0, 5.0));
@@ -109,11 +126,15 @@ fn many_replicas_are_one_pattern_whose_delays_are_pooled() {
             ["one/load", proxy, server, proxy, "one/load"]
         })
         .collect();
-    let timed: Vec<(&[&str], i64)> = paths.iter().map(|path| &path[..]).zip((1..).map(|i| 10 * i)).collect();
+    let timed: Vec<(&[&str], i64)> =
+        paths.iter().map(|path| &path[..]).zip((1..).map(|i| 10 * i)).collect();
     let (trace, trees) = chains(&timed);
     assert_eq!(patterns(&trace, &trees, &options(Grain::Command, false)).0.len(), 3);
     let (found, _) = patterns(&trace, &trees, &options(Grain::Command, true));
-    assert_eq!(lines(&found), ["load > proxy:80, proxy > server:80, server > proxy:*, proxy > load:*"]);
+    assert_eq!(
+        lines(&found),
+        ["load > proxy:80, proxy > server:80, server > proxy:*, proxy > load:*"]
+    );
     let node = found[0].hops[2].node.unwrap();
     assert_eq!((found[0].count, node.mean, node.p50, node.p99), (5, 30.0, 30.0, 50.0));
     // Five times four hops of 5, and three nodes each of 10 to 50.
@@ -141,13 +162,19 @@ fn two_servers_of_a_role_are_not_one_that_is_passed_twice() {
 
 #[test]
 fn the_grain_says_what_another_server_is() {
-    // Two processes of one command on one host: to another grain than process and thread they are one.
-    let (trace, trees) = chains(&[(&["load", "proxy", "server#1", "proxy", "server#2", "proxy"], 10)]);
+    // Two processes of one command on one host: to another grain than process and thread they are
+    // one.
+    let (trace, trees) =
+        chains(&[(&["load", "proxy", "server#1", "proxy", "server#2", "proxy"], 10)]);
     for (grain, second) in
         [(Grain::Process, "server#2"), (Grain::Thread, "server#2"), (Grain::Command, "server")]
     {
         let (found, _) = patterns(&trace, &trees, &options(grain, true));
-        assert!(lines(&found)[0].contains(&format!("proxy > {second}:80")), "{grain}: {:?}", lines(&found));
+        assert!(
+            lines(&found)[0].contains(&format!("proxy > {second}:80")),
+            "{grain}: {:?}",
+            lines(&found)
+        );
     }
     let (found, _) = patterns(&trace, &trees, &options(Grain::Host, true));
     let host = "proxy+server";

@@ -1,11 +1,13 @@
-//! The path instances of `paths.parquet` with the times of their messages from `messages.parquet`, piece by piece: what a
-//! report is made from that shows more than the patterns' summaries tell, or only some of the instances.
+//! The path instances of `paths.parquet` with the times of their messages from `messages.parquet`,
+//! piece by piece: what a report is made from that shows more than the patterns' summaries tell, or
+//! only some of the instances.
 //!
-//! A piece is a group of rows of `paths.parquet`, so pieces can be read by several threads and in any order. In memory are,
-//! for each piece that is being read, the messages of the instances that are wanted, some 100 bytes each (of 131,072 rows, as
-//! analyze writes groups, about 13 MB), and a batch of rows of either table. Of the messages' times no more is held than of
-//! these messages: the rows of `messages.parquet` between the first and the last of them are read past, and only the columns
-//! of times and sizes.
+//! A piece is a group of rows of `paths.parquet`, so pieces can be read by several threads and in
+//! any order. In memory are, for each piece that is being read, the messages of the instances that
+//! are wanted, some 100 bytes each (of 131,072 rows, as analyze writes groups, about 13 MB), and a
+//! batch of rows of either table. Of the messages' times no more is held than of these messages:
+//! the rows of `messages.parquet` between the first and the last of them are read past, and only
+//! the columns of times and sizes.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -39,12 +41,13 @@ pub struct WhichInstance {
 pub struct TimedInstance<'piece> {
     /// Which one it is.
     pub which: WhichInstance,
-    /// Its messages in depth-first order, that of [`PathPattern::hops`](super::PathPattern::hops); at least one, the root.
+    /// Its messages in depth-first order, that of [`PathPattern::hops`](super::PathPattern::hops);
+    /// at least one, the root.
     pub hops: &'piece [TimedHop],
 }
 
-/// A message of an instance. Times are nanoseconds since the Unix epoch on the common clock, that is corrected for what the
-/// hosts' clocks are off.
+/// A message of an instance. Times are nanoseconds since the Unix epoch on the common clock, that
+/// is corrected for what the hosts' clocks are off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimedHop {
     /// The message that caused it, as an index of the instance's hops; `None` for the root.
@@ -55,12 +58,13 @@ pub struct TimedHop {
     pub message: i64,
     /// When its first byte was sent; `None` where the sender was not traced.
     pub sent: Option<i64>,
-    /// When it was received: with its last byte or, where its receiver sent something because of it before that came, its
-    /// first. `None` where the receiver was not traced, or it was lost.
+    /// When it was received: with its last byte or, where its receiver sent something because of it
+    /// before that came, its first. `None` where the receiver was not traced, or it was lost.
     pub received: Option<i64>,
     /// The payload's size.
     pub bytes: i64,
-    /// For so many nanoseconds its sender waited for the connection, between the receipt of the cause and the sending.
+    /// For so many nanoseconds its sender waited for the connection, between the receipt of the
+    /// cause and the sending.
     pub connecting: i64,
 }
 
@@ -70,9 +74,14 @@ impl TimedInstances {
     /// # Errors
     /// When a table cannot be opened.
     pub fn open(dir: &DataDir) -> Result<TimedInstances, Error> {
-        const COLUMNS: [&str; 6] = ["path", "pattern", "probability", "depth", "message", "connecting"];
+        const COLUMNS: [&str; 6] =
+            ["path", "pattern", "probability", "depth", "message", "connecting"];
         let groups = Groups::open(&dir.paths(), &COLUMNS)?;
-        Ok(TimedInstances { paths: dir.paths(), groups, messages: MessageTimes::open(&dir.messages())? })
+        Ok(TimedInstances {
+            paths: dir.paths(),
+            groups,
+            messages: MessageTimes::open(&dir.messages())?,
+        })
     }
 
     /// How many pieces there are.
@@ -80,11 +89,12 @@ impl TimedInstances {
         self.groups.count()
     }
 
-    /// Hands the instances of a piece to `each`, those that are `wanted`, by number. The pieces one after the other have all
-    /// instances by number.
+    /// Hands the instances of a piece to `each`, those that are `wanted`, by number. The pieces one
+    /// after the other have all instances by number.
     ///
     /// # Errors
-    /// When a table cannot be read, or the two do not fit each other; and what `each` gives, which ends it.
+    /// When a table cannot be read, or the two do not fit each other; and what `each` gives, which
+    /// ends it.
     pub fn read(
         &self,
         piece: usize,
@@ -113,7 +123,11 @@ impl TimedInstances {
     }
 
     /// The instances of a piece that are wanted, without times.
-    fn untimed(&self, piece: usize, wanted: impl Fn(&WhichInstance) -> bool) -> Result<Piece, Error> {
+    fn untimed(
+        &self,
+        piece: usize,
+        wanted: impl Fn(&WhichInstance) -> bool,
+    ) -> Result<Piece, Error> {
         let mut read = Piece::default();
         let mut last: Option<(i64, bool)> = None;
         // The messages above the next one.
@@ -123,7 +137,8 @@ impl TimedInstances {
             let table = Columns::new(&self.paths, &batch);
             let (paths, patterns) = (table.int64("path")?, table.int64("pattern")?);
             let (probabilities, depths) = (table.float64("probability")?, table.int32("depth")?);
-            let (messages, connecting) = (table.int64("message")?, table.int64_if_any("connecting")?);
+            let (messages, connecting) =
+                (table.int64("message")?, table.int64_if_any("connecting")?);
             for row in 0..batch.num_rows() {
                 let path = table.some("path", paths[row])?;
                 let depth = table.some("depth", depths[row])?;
@@ -149,7 +164,9 @@ impl TimedInstances {
                         is_wanted
                     }
                 };
-                let Some((_, range)) = read.instances.last_mut().filter(|_| is_wanted) else { continue };
+                let Some((_, range)) = read.instances.last_mut().filter(|_| is_wanted) else {
+                    continue;
+                };
                 let depth = u32::try_from(depth)
                     .map_err(|why| table.malformed(format!("its column 'depth': {why}")))?;
                 above.truncate(depth as usize);
@@ -157,8 +174,15 @@ impl TimedInstances {
                 above.push(range.len() as u32);
                 let message = table.some("message", messages[row])?;
                 let connecting = connecting.as_ref().and_then(|all| all[row]).unwrap_or(0);
-                let hop =
-                    TimedHop { parent, depth, message, sent: None, received: None, bytes: 0, connecting };
+                let hop = TimedHop {
+                    parent,
+                    depth,
+                    message,
+                    sent: None,
+                    received: None,
+                    bytes: 0,
+                    connecting,
+                };
                 read.hops.push(hop);
                 range.end = read.hops.len();
             }
@@ -187,8 +211,9 @@ impl TimedInstance<'_> {
         since(last, self.begin()).unwrap_or(0)
     }
 
-    /// The node latency of a message, in nanoseconds: from the receipt of its cause to its own sending, without the time
-    /// for which it was connecting. `None` for the root, and where one of the two is not known.
+    /// The node latency of a message, in nanoseconds: from the receipt of its cause to its own
+    /// sending, without the time for which it was connecting. `None` for the root, and where one of
+    /// the two is not known.
     ///
     /// # Panics
     /// When it has no such message, as an index out of bounds does; as for the other delays.
@@ -197,8 +222,8 @@ impl TimedInstance<'_> {
         Some(latency.saturating_sub(self.hops[hop].connecting))
     }
 
-    /// How long the sender of a message waited for the connection that it is the first message of, in nanoseconds; `None` where it
-    /// did not.
+    /// How long the sender of a message waited for the connection that it is the first message of,
+    /// in nanoseconds; `None` where it did not.
     ///
     /// # Panics
     /// As for [`TimedInstance::node_latency`].
@@ -211,8 +236,9 @@ impl TimedInstance<'_> {
         since(self.hops[hop].received, self.hops[hop].sent)
     }
 
-    /// Where the sender of a message was not traced: from the sending of its cause to its own receipt, in nanoseconds, which is
-    /// the time of that node and of its network on both ways (WAP5 section 6.1).
+    /// Where the sender of a message was not traced: from the sending of its cause to its own
+    /// receipt, in nanoseconds, which is the time of that node and of its network on both ways
+    /// (WAP5 section 6.1).
     pub fn untraced_latency(&self, hop: usize) -> Option<i64> {
         match self.hops[hop].sent {
             Some(_) => None,
@@ -250,7 +276,8 @@ impl From<Error> for Unfilled {
 
 impl MessageTimes {
     fn open(path: &Path) -> Result<MessageTimes, Error> {
-        let groups = Groups::open(path, &["send_ts", "recv_first", "recv_last", "recv_ts", "bytes"])?;
+        let groups =
+            Groups::open(path, &["send_ts", "recv_first", "recv_last", "recv_ts", "bytes"])?;
         Ok(MessageTimes { path: path.to_owned(), groups })
     }
 
@@ -260,9 +287,11 @@ impl MessageTimes {
         // By message: that is nearly their order, which a stable sort makes use of.
         let mut order: Vec<u32> = (0..hops.len() as u32).collect();
         order.sort_by_key(|hop| hops[*hop as usize].message);
-        let message =
-            |hops: &[TimedHop], place: usize| order.get(place).map(|hop| hops[*hop as usize].message);
-        let (Some(first), Some(last)) = (message(hops, 0), message(hops, order.len().saturating_sub(1)))
+        let message = |hops: &[TimedHop], place: usize| {
+            order.get(place).map(|hop| hops[*hop as usize].message)
+        };
+        let (Some(first), Some(last)) =
+            (message(hops, 0), message(hops, order.len().saturating_sub(1)))
         else {
             return Ok(receipts);
         };

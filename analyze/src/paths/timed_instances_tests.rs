@@ -20,7 +20,12 @@ fn some_trace() -> impl Strategy<Value = MessageTrace> {
     proptest::collection::vec(message, 0..60).prop_map(|messages| {
         let mut trace = Fixture::new().untraced(&["d"]);
         for (bytes, (src, dst, send, latency, lost, early)) in (1..).zip(messages) {
-            let sent = trace.send(["a", "b", "c", "d"][src], ["a", "b", "c", "d"][dst], send, send + latency);
+            let sent = trace.send(
+                ["a", "b", "c", "d"][src],
+                ["a", "b", "c", "d"][dst],
+                send,
+                send + latency,
+            );
             sent.bytes(bytes).arrives(send + latency - early);
             if lost == 0 {
                 sent.lost();
@@ -37,7 +42,8 @@ fn written(trace: &MessageTrace, rows: usize) -> (tempfile::TempDir, DataDir) {
     trace.write(&dir.messages(), &dir.nodes()).unwrap();
     let pieces = Pieces { messages: 3, partitions: 2, rows };
     let resources = Resources { pieces, threads: NonZeroUsize::new(2), ..Resources::default() };
-    analyze(&dir, &Options { resources, clients_start_paths: false, ..Options::default() }, &()).unwrap();
+    analyze(&dir, &Options { resources, clients_start_paths: false, ..Options::default() }, &())
+        .unwrap();
     (directory, dir)
 }
 
@@ -122,14 +128,19 @@ fn passed_on() -> TimedInstance<'static> {
 fn delays_are_those_of_the_paper() {
     let instance = passed_on();
     assert_eq!((instance.begin(), instance.duration()), (Some(5), 85));
-    let delays =
-        |hop| (instance.node_latency(hop), instance.network_latency(hop), instance.untraced_latency(hop));
-    assert_eq!([0, 1, 2].map(delays), [(None, None, None), (Some(5), None, None), (None, None, Some(80))]);
+    let delays = |hop| {
+        (instance.node_latency(hop), instance.network_latency(hop), instance.untraced_latency(hop))
+    };
+    assert_eq!(
+        [0, 1, 2].map(delays),
+        [(None, None, None), (Some(5), None, None), (None, None, Some(80))]
+    );
 }
 
 #[test]
 fn what_is_read_to_its_end_after_it_was_acted_on_is_not_waited_for() {
-    // b passes on what it gets from a when the first byte is there, and reads the last long after it has answered.
+    // b passes on what it gets from a when the first byte is there, and reads the last long after
+    // it has answered.
     let mut trace = Fixture::new();
     trace.send("a", "b", 0, 500).arrives(10).on(1);
     trace.send("b", "c", 20, 30).on(2);
@@ -141,7 +152,11 @@ fn what_is_read_to_its_end_after_it_was_acted_on_is_not_waited_for() {
     trace.write(&dir.messages(), &dir.nodes()).unwrap();
     let patterns = PathPattern::read_all(&dir.patterns()).unwrap();
     let latencies = |of: fn(&Hop) -> &Option<Summary>| {
-        patterns[0].hops.iter().map(|hop| of(hop).as_ref().map(|delay| delay.mean)).collect::<Vec<_>>()
+        patterns[0]
+            .hops
+            .iter()
+            .map(|hop| of(hop).as_ref().map(|delay| delay.mean))
+            .collect::<Vec<_>>()
     };
     assert_eq!(latencies(|hop| &hop.network), [10.0; 4].map(Some));
     assert_eq!(latencies(|hop| &hop.node), [None, Some(10.0), Some(10.0), Some(10.0)]);

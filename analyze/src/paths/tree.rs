@@ -1,9 +1,10 @@
-//! Step 3 of message linking (WAP5 section 5.1): from a root's link probability tree, Figure 4 (a), to the path
-//! instances it generates, Figure 4 (b). Every link taken brings a factor p, every link left out 1 - p, and a link
-//! to be tried both ways makes two instances of one.
+//! Step 3 of message linking (WAP5 section 5.1): from a root's link probability tree, Figure 4 (a),
+//! to the path instances it generates, Figure 4 (b). Every link taken brings a factor p, every link
+//! left out 1 - p, and a link to be tried both ways makes two instances of one.
 //!
-//! The paper leaves open what happens where two links of one tree lead to the same message. It has one cause, so it
-//! is in an instance once, and the factors are those of a choice among exclusive causes (docs/decisions/0202).
+//! The paper leaves open what happens where two links of one tree lead to the same message. It has
+//! one cause, so it is in an instance once, and the factors are those of a choice among exclusive
+//! causes (docs/decisions/0202).
 
 use super::children::Children;
 use super::decision::Decision;
@@ -22,8 +23,9 @@ pub(crate) struct Built {
     pub(crate) unlikely: u64,
 }
 
-/// An instance that is less likely is not kept, unless it is the likeliest of its root. Its pattern would mostly be one that was
-/// seen once and is expected never, and where links are wrong nearly all patterns are of that kind (docs/decisions/0425).
+/// An instance that is less likely is not kept, unless it is the likeliest of its root. Its pattern
+/// would mostly be one that was seen once and is expected never, and where links are wrong nearly
+/// all patterns are of that kind (docs/decisions/0425).
 const LEAST: f64 = 0.001;
 
 impl Built {
@@ -44,13 +46,15 @@ type Link = (u32, u32);
 pub(super) struct Builder {
     most_tried: usize,
     most_messages: usize,
-    /// The messages that this walk has met, and what they are to it; and where among them each message may be.
+    /// The messages that this walk has met, and what they are to it; and where among them each
+    /// message may be.
     met: Vec<(u32, State)>,
     slots: Vec<u32>,
     ambiguous: Vec<(f64, Link)>,
     /// The links of the root that are tried both ways, sorted.
     tried: Vec<Link>,
-    /// The choices of the instance in the making, one for each tried link in the order in which they are met.
+    /// The choices of the instance in the making, one for each tried link in the order in which
+    /// they are met.
     choices: Vec<bool>,
     stack: Vec<(u32, u32)>,
     tree: Vec<(u32, u32)>,
@@ -78,8 +82,8 @@ impl Builder {
         }
     }
 
-    /// Builds all instances of `root`, which is spontaneous with that probability, and hands each to `instance`: its messages
-    /// with their depths, depth first, and how likely it is.
+    /// Builds all instances of `root`, which is spontaneous with that probability, and hands each
+    /// to `instance`: its messages with their depths, depth first, and how likely it is.
     pub(super) fn build<E>(
         &mut self,
         children: &Children,
@@ -122,7 +126,8 @@ impl Builder {
         Ok(())
     }
 
-    /// The next choices: the last link that was taken is left out, what comes after it is open again. False where all were made.
+    /// The next choices: the last link that was taken is left out, what comes after it is open
+    /// again. False where all were made.
     fn next_choices(&mut self) -> bool {
         while self.choices.last() == Some(&false) {
             self.choices.pop();
@@ -130,7 +135,8 @@ impl Builder {
         self.choices.last_mut().map(|last| *last = false).is_some()
     }
 
-    /// Chooses which links below `root` are tried both ways: those nearest to a half, up to the bound on k.
+    /// Chooses which links below `root` are tried both ways: those nearest to a half, up to the
+    /// bound on k.
     fn choose_tried(&mut self, children: &Children, root: u32) {
         self.begin(root);
         self.ambiguous.clear();
@@ -163,8 +169,9 @@ impl Builder {
         self.tried.sort_unstable();
     }
 
-    /// Grows the tree of `root` by the choices made so far, taking every tried link that is new. Returns the
-    /// product of the factors, and whether the tree was cut off at the bound on its size.
+    /// Grows the tree of `root` by the choices made so far, taking every tried link that is new.
+    /// Returns the product of the factors, and whether the tree was cut off at the bound on its
+    /// size.
     fn grow(&mut self, children: &Children, root: u32) -> (f64, bool) {
         self.begin(root);
         self.tree.clear();

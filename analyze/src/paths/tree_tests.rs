@@ -23,7 +23,8 @@ fn assert_close(one: f64, other: f64) {
     assert!((one - other).abs() < 1e-9, "{one} is not {other}");
 }
 
-/// Figure 4: A -> B (0) may have caused B -> C, B -> D, B -> E, B -> F (1 to 4), and B -> C C -> G (5).
+/// Figure 4: A -> B (0) may have caused B -> C, B -> D, B -> E, B -> F (1 to 4), and B -> C C -> G
+/// (5).
 fn figure_4() -> Links {
     let mut links = Links::spontaneous_only(7);
     links.set(1, &[(0, 0.8)], 0.2);
@@ -80,8 +81,8 @@ fn beyond_the_bound_the_least_ambiguous_links_are_decided() {
     assert_eq!(of(4).len(), 16);
     let found = of(2);
     assert_eq!(found.len(), 4);
-    // The links to 1 and 4 are the nearest to a half. That to 3 is taken, as it is its most likely cause; that
-    // to 2 is not.
+    // The links to 1 and 4 are the nearest to a half. That to 3 is taken, as it is its most likely
+    // cause; that to 2 is not.
     for (_, tree) in &found {
         assert!(tree.contains(&(3, 1)) && !tree.contains(&(2, 1)));
     }
@@ -102,7 +103,8 @@ fn a_message_that_two_links_lead_to_is_in_an_instance_once() {
     links.set(1, &[(0, 0.9)], 0.1);
     links.set(2, &[(1, 0.64), (0, 0.24)], 0.12);
     let found = instances(&links, &Options::default(), 0);
-    // Not caused by 0, with 1 - 0.24; given that, by 1 with 0.64 / 0.76: by 1 with 0.64, as should be.
+    // Not caused by 0, with 1 - 0.24; given that, by 1 with 0.64 / 0.76: by 1 with 0.64, as should
+    // be.
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].1, [(0, 0), (1, 1), (2, 2)]);
     assert_close(found[0].0, 0.9 * 0.64);
@@ -217,7 +219,8 @@ proptest! {
 
 #[test]
 fn what_is_too_unlikely_is_counted_and_not_kept_but_for_the_likeliest() {
-    // Two links to be tried both ways, and many that are left out although each is nearly as likely as not.
+    // Two links to be tried both ways, and many that are left out although each is nearly as likely
+    // as not.
     let links = |others: u32| {
         let mut links = Links::spontaneous_only(3 + 2 * others as usize);
         links.set(1, &[(0, 0.55)], 0.45);
@@ -233,7 +236,8 @@ fn what_is_too_unlikely_is_counted_and_not_kept_but_for_the_likeliest() {
         let of_root = instances.iter().filter(|instance| instance.messages[0] == 0);
         (of_root.map(|instance| instance.messages.to_vec()).collect::<Vec<_>>(), built.unlikely)
     };
-    // 0.55 or 0.45, times 0.58 or 0.42, times 0.62^n: all four are likelier than a thousandth, three of them, none.
+    // 0.55 or 0.45, times 0.58 or 0.42, times 0.62^n: all four are likelier than a thousandth,
+    // three of them, none.
     let all = vec![vec![0, 1, 2], vec![0, 1], vec![0, 2], vec![0]];
     assert_eq!(built(8), (all.clone(), 0));
     assert_eq!(built(11), (all[..3].to_vec(), 1));

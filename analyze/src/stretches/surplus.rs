@@ -1,10 +1,10 @@
-//! Which flows have as many answers as requests: there answers are given to requests in order, elsewhere by turns. It takes one
-//! reading of a trace before its stretches are, in any parts.
+//! Which flows have as many answers as requests: there answers are given to requests in order,
+//! elsewhere by turns. It takes one reading of a trace before its stretches are, in any parts.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// How many messages more the connecting side of each flow has sent than the accepting one. Flows of which both sent as many are
-/// not kept, so that there are no more than are open.
+/// How many messages more the connecting side of each flow has sent than the accepting one. Flows
+/// of which both sent as many are not kept, so that there are no more than are open.
 #[derive(Default)]
 pub(super) struct Surplus {
     flows: FxHashMap<i64, Count>,
@@ -37,11 +37,16 @@ impl Surplus {
         }
     }
 
-    /// The flows of different numbers. A first message of the accepting side is not counted. One that comes where both have sent as many
-    /// is like a first: nothing is open that it could answer, nor shifts it what is behind.
+    /// The flows of different numbers. A first message of the accepting side is not counted. One
+    /// that comes where both have sent as many is like a first: nothing is open that it could
+    /// answer, nor shifts it what is behind.
     pub(super) fn uneven(self) -> FxHashSet<i64> {
         let counted = |count: &Count| count.more + i64::from(count.accepting_first);
-        self.flows.into_iter().filter(|(_, count)| counted(count) != 0).map(|(flow, _)| flow).collect()
+        self.flows
+            .into_iter()
+            .filter(|(_, count)| counted(count) != 0)
+            .map(|(flow, _)| flow)
+            .collect()
     }
 }
 
@@ -49,7 +54,8 @@ impl Surplus {
 mod tests {
     use super::*;
 
-    /// The flows of different numbers of messages, given by their sides: 1 connecting, -1 accepting.
+    /// The flows of different numbers of messages, given by their sides: 1 connecting, -1
+    /// accepting.
     fn uneven(parts: &[&[(i64, i64)]]) -> Vec<i64> {
         let mut all = Surplus::default();
         for part in parts {
@@ -64,7 +70,8 @@ mod tests {
 
     #[test]
     fn a_first_message_of_the_accepting_side_does_not_count() {
-        // Flow 7: greeting, request, answer. Flow 8: the same, and a request that is not answered. Flow 9: request, answer.
+        // Flow 7: greeting, request, answer. Flow 8: the same, and a request that is not answered.
+        // Flow 9: request, answer.
         let all = [(7, -1), (7, 1), (8, -1), (7, -1), (8, 1), (9, 1), (8, -1), (9, -1), (8, 1)];
         assert_eq!(uneven(&[&all]), [8]);
         for cut in 1..all.len() {

@@ -1,15 +1,17 @@
 //! The CRC-32 by folding: long buffers into 16 bytes, and those into the checksum.
 //!
-//! A message as a polynomial over GF(2) keeps its remainder by the CRC's polynomial when a block of it is replaced by
-//! that block times x^d, d bits further on; and x^d may be reduced first. Bits are in the CRC's order, lowest first, so
-//! a block's first bytes are its highest powers. Zeros before a message change nothing: a message whose length is no
-//! multiple of 16 is taken with so many before it that it is one, and so has no rest.
+//! A message as a polynomial over GF(2) keeps its remainder by the CRC's polynomial when a block of
+//! it is replaced by that block times x^d, d bits further on; and x^d may be reduced first. Bits
+//! are in the CRC's order, lowest first, so a block's first bytes are its highest powers. Zeros
+//! before a message change nothing: a message whose length is no multiple of 16 is taken with so
+//! many before it that it is one, and so has no rest.
 
 use core::arch::x86_64::{
-    __cpuid, __cpuid_count, __m128i, __m256i, _mm_clmulepi64_si128, _mm_cvtsi32_si128, _mm_extract_epi32,
-    _mm_loadu_si128, _mm_set_epi64x, _mm_shuffle_epi8, _mm_slli_si128, _mm_srli_si128, _mm_xor_si128,
-    _mm256_castsi256_si128, _mm256_clmulepi64_epi128, _mm256_extracti128_si256, _mm256_inserti128_si256,
-    _mm256_loadu_si256, _mm256_set_epi64x, _mm256_xor_si256, _xgetbv,
+    __cpuid, __cpuid_count, __m128i, __m256i, _mm_clmulepi64_si128, _mm_cvtsi32_si128,
+    _mm_extract_epi32, _mm_loadu_si128, _mm_set_epi64x, _mm_shuffle_epi8, _mm_slli_si128,
+    _mm_srli_si128, _mm_xor_si128, _mm256_castsi256_si128, _mm256_clmulepi64_epi128,
+    _mm256_extracti128_si256, _mm256_inserti128_si256, _mm256_loadu_si256, _mm256_set_epi64x,
+    _mm256_xor_si256, _xgetbv,
 };
 use core::sync::atomic::AtomicU8;
 use core::sync::atomic::Ordering::Relaxed;
@@ -56,16 +58,22 @@ pub(super) fn choose() {
     WIDTH.store(width, Relaxed);
 }
 
-/// The checksum of what `so_far` was made of with `bytes` behind it; `None` where another way is to be taken.
+/// The checksum of what `so_far` was made of with `bytes` behind it; `None` where another way is to
+/// be taken.
 #[inline(always)]
 pub(super) fn update(so_far: u32, bytes: &[u8]) -> Option<u32> {
     let width = WIDTH.load(Relaxed);
     if width == NONE || bytes.len() < SHORTEST {
         return None;
     }
-    // SAFETY: the processor has the instructions, as was asked; there are as many bytes as it takes.
+    // SAFETY: the processor has the instructions, as was asked; there are as many bytes as it
+    // takes.
     Some(unsafe {
-        if width == WIDE && bytes.len() >= LONG { wide(so_far, bytes) } else { narrow(so_far, bytes) }
+        if width == WIDE && bytes.len() >= LONG {
+            wide(so_far, bytes)
+        } else {
+            narrow(so_far, bytes)
+        }
     })
 }
 
@@ -79,8 +87,9 @@ const fn power(n: u32) -> u32 {
     value
 }
 
-/// The two factors (for a block's first 8 bytes and its last) that move a block `bits` further on. The product of two
-/// reversed numbers comes out one bit low, and 32 bits of these are below the factor: hence the shift and the powers.
+/// The two factors (for a block's first 8 bytes and its last) that move a block `bits` further on.
+/// The product of two reversed numbers comes out one bit low, and 32 bits of these are below the
+/// factor: hence the shift and the powers.
 const fn factors(bits: u32) -> (i64, i64) {
     ((power(bits + 32) as i64) << 1, (power(bits - 32) as i64) << 1)
 }
@@ -143,8 +152,8 @@ fn fold(block: __m128i, onto: __m128i, factors: (i64, i64)) -> __m128i {
     _mm_xor_si128(_mm_xor_si128(first, onto), last)
 }
 
-/// Where a message stands: all before `at` is folded into `block`, a multiple of 16 bytes are `left`, and `carry` is
-/// to be added to the first of them.
+/// Where a message stands: all before `at` is folded into `block`, a multiple of 16 bytes are
+/// `left`, and `carry` is to be added to the first of them.
 struct Folded {
     block: __m128i,
     carry: __m128i,
@@ -152,8 +161,9 @@ struct Folded {
     left: usize,
 }
 
-/// Takes the first 1 to 16 bytes of a message, so many that a multiple of 16 is left. The checksum so far stands for
-/// all that came before, and is added to the message's first four bytes; it is kept inverted.
+/// Takes the first 1 to 16 bytes of a message, so many that a multiple of 16 is left. The checksum
+/// so far stands for all that came before, and is added to the message's first four bytes; it is
+/// kept inverted.
 ///
 /// # Safety
 /// There are 16 bytes or more.
@@ -163,7 +173,8 @@ unsafe fn begin(so_far: u32, bytes: &[u8]) -> Folded {
     let before = _mm_cvtsi32_si128(!so_far as i32);
     let odd = (bytes.len() - 1) % 16 + 1;
     let at = bytes.as_ptr();
-    // SAFETY: 16 bytes of the message; the tables' 48 have 16 behind every place up to 32, and `odd` is at most 16.
+    // SAFETY: 16 bytes of the message; the tables' 48 have 16 behind every place up to 32, and
+    // `odd` is at most 16.
     unsafe {
         let first = _mm_xor_si128(load(at), before);
         let up = load(SHUFFLE.as_ptr().add(odd));
@@ -194,7 +205,8 @@ unsafe fn finish(folded: Folded) -> u32 {
     // SAFETY: each load is within what is left.
     unsafe {
         if left >= 128 {
-            let mut lanes = [block, _mm_xor_si128(load(at), carry), load(at.add(16)), load(at.add(32))];
+            let mut lanes =
+                [block, _mm_xor_si128(load(at), carry), load(at.add(16)), load(at.add(32))];
             carry = _mm_set_epi64x(0, 0);
             (at, left) = (at.add(48), left - 48);
             while left >= 64 {
@@ -209,7 +221,11 @@ unsafe fn finish(folded: Folded) -> u32 {
         while left >= 48 {
             let first = _mm_xor_si128(load(at), carry);
             carry = _mm_set_epi64x(0, 0);
-            block = fold(block, fold(first, fold(load(at.add(16)), load(at.add(32)), BY_1), BY_2), BY_3);
+            block = fold(
+                block,
+                fold(first, fold(load(at.add(16)), load(at.add(32)), BY_1), BY_2),
+                BY_3,
+            );
             (at, left) = (at.add(48), left - 48);
         }
         while left > 0 {
@@ -221,8 +237,9 @@ unsafe fn finish(folded: Folded) -> u32 {
     reduce(block)
 }
 
-/// The remainder of the message that `block` stands for, times x^32 as the CRC wants it: its first 8 bytes are moved
-/// onto the others, then the first 4 of what that leaves, and the last 8 are divided by the polynomial (Barrett).
+/// The remainder of the message that `block` stands for, times x^32 as the CRC wants it: its first
+/// 8 bytes are moved onto the others, then the first 4 of what that leaves, and the last 8 are
+/// divided by the polynomial (Barrett).
 #[inline]
 #[target_feature(enable = "pclmulqdq,sse4.1")]
 fn reduce(block: __m128i) -> u32 {

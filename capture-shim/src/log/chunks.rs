@@ -1,4 +1,5 @@
-//! A thread's chunks: having room for the next record, behind an anchor near enough, and leaving a chunk that is full.
+//! A thread's chunks: having room for the next record, behind an anchor near enough, and leaving a
+//! chunk that is full.
 //!
 //! Apart from the writer's short ways, because one record in some hundreds comes along here.
 
@@ -12,9 +13,9 @@ use super::commit::{commit, open_chunk};
 use crate::options::options;
 use crate::{clock, ended, recycle, segment, start, state, tls};
 
-/// The chunk that a thread has filled, until the record that had no more room in it stands in the next: only then may
-/// others use it again. A thread that is put to sleep in between would otherwise wake up, or be killed, with none of
-/// its records left.
+/// The chunk that a thread has filled, until the record that had no more room in it stands in the
+/// next: only then may others use it again. A thread that is put to sleep in between would
+/// otherwise wake up, or be killed, with none of its records left.
 pub(super) struct Behind {
     /// The full chunk's cursor, or 0. Nothing else, so that it takes no stack.
     full: usize,
@@ -39,7 +40,8 @@ fn retire(full: usize) {
 }
 
 impl Writer {
-    /// Whether the thread's chunk has room for the longest record that is written here, and an anchor before it.
+    /// Whether the thread's chunk has room for the longest record that is written here, and an
+    /// anchor before it.
     fn has_room(self) -> bool {
         const WORDS: usize = 80;
         const { assert!(WORDS <= LARGEST_RECORD_WORDS) };
@@ -47,8 +49,9 @@ impl Writer {
         used != 0 && used + 4 * WORDS <= CHUNK_BYTES
     }
 
-    /// Sees to it that the thread has room for the longest record that is written here, behind an anchor near to
-    /// `now`; otherwise the record is counted as lost. What is returned is to be kept until the record is written.
+    /// Sees to it that the thread has room for the longest record that is written here, behind an
+    /// anchor near to `now`; otherwise the record is counted as lost. What is returned is to be
+    /// kept until the record is written.
     pub(super) fn make_ready(self, now: u64) -> Option<Behind> {
         let mut behind = Behind { full: 0 };
         if !self.has_room() {
@@ -71,8 +74,8 @@ impl Writer {
         self.thread.latest.store(anchor.ticks, Release);
     }
 
-    /// Gives the thread a new chunk. Returns the cursor of the one that was full, where others may use that again once
-    /// a record stands in the new one, or 0.
+    /// Gives the thread a new chunk. Returns the cursor of the one that was full, where others may
+    /// use that again once a record stands in the new one, or 0.
     fn take_chunk(self) -> Result<usize, usize> {
         let stopped = self.state.stopped.load(Relaxed);
         if stopped != 0 {
@@ -100,7 +103,8 @@ impl Writer {
             open_chunk(memory.cast(), tid, &anchor, &[]);
             (memory, CHUNK_HEADER_WORDS)
         };
-        // A signal handler in between still writes into the old chunk, which has another latest record.
+        // A signal handler in between still writes into the old chunk, which has another latest
+        // record.
         self.thread.latest.store(0, Release);
         let begin = |old| {
             // As long as the handlers write into the old chunk, what they note is of that one.
@@ -111,8 +115,8 @@ impl Writer {
         while !begin(old) {
             old = self.thread.cursor.load(Acquire);
             if self.has_room() {
-                // It has taken a chunk, which lies behind this one. The thread goes on there, since its records must be
-                // in order; this chunk has none.
+                // It has taken a chunk, which lies behind this one. The thread goes on there, since
+                // its records must be in order; this chunk has none.
                 if options().keeps_newest {
                     recycle::give(self.state, memory as usize);
                 }

@@ -29,7 +29,8 @@ pub(super) unsafe fn commit(place: *mut u32, length: usize, mut words: impl Iter
     unsafe {
         let tag = AtomicU32::from_ptr(place);
         tag.store(encode::reserved(length), Relaxed);
-        // Neither the compiler nor (by the release below) the machine moves the tag behind the body.
+        // Neither the compiler nor (by the release below) the machine moves the tag behind the
+        // body.
         core::sync::atomic::fence(Release);
         for (index, word) in words.enumerate() {
             place.add(1 + index).write(word);
@@ -38,7 +39,8 @@ pub(super) unsafe fn commit(place: *mut u32, length: usize, mut words: impl Iter
     }
 }
 
-/// As [`commit`], of a datagram's fixed words and its peer's name. Names of the usual lengths are copied whole.
+/// As [`commit`], of a datagram's fixed words and its peer's name. Names of the usual lengths are
+/// copied whole.
 ///
 /// # Safety
 /// As many words as the two have are reserved at `place`, `length` in all.

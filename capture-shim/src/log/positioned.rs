@@ -1,5 +1,6 @@
-//! A transfer with its position, where the log forgets its oldest part: the two records get their place in one step, and
-//! whether the first is needed is asked at that very moment. See [`crate::positions`].
+//! A transfer with its position, where the log forgets its oldest part: the two records get their
+//! place in one step, and whether the first is needed is asked at that very moment. See
+//! [`crate::positions`].
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -11,8 +12,9 @@ use super::commit::commit;
 use crate::positions::Moved;
 
 impl Writer {
-    /// Writes a transfer behind the record `position`, or without that where it `follows` upon the latest in this chunk.
-    /// Both are written at once, so that they are in one chunk. Returns the chunk's number.
+    /// Writes a transfer behind the record `position`, or without that where it `follows` upon the
+    /// latest in this chunk. Both are written at once, so that they are in one chunk. Returns the
+    /// chunk's number.
     pub(crate) fn transfer_behind(
         self,
         position: &[u32],
@@ -66,7 +68,8 @@ impl Writer {
         None
     }
 
-    /// A number that the thread's chunk has from its latest anchor on, and no other chunk, and none in its place later.
+    /// A number that the thread's chunk has from its latest anchor on, and no other chunk, and none
+    /// in its place later.
     fn chunk(self) -> u64 {
         let page = (self.thread.cursor.load(Acquire) / CHUNK_BYTES) as u64;
         self.thread.anchor.load(Relaxed).rotate_left(32) ^ page

@@ -1,4 +1,5 @@
-//! Files: opened, given room, mapped and closed again, and the directories and links on the way to them.
+//! Files: opened, given room, mapped and closed again, and the directories and links on the way to
+//! them.
 
 use core::ffi::{CStr, c_int};
 use core::ptr;
@@ -7,14 +8,15 @@ use super::{USABLE, call, map};
 
 /// Opens `path`.
 pub(crate) fn open(path: &CStr, flags: c_int, mode: u32) -> Result<Descriptor, isize> {
-    let arguments = [libc::AT_FDCWD as usize, path.as_ptr() as usize, flags as usize, mode as usize, 0, 0];
+    let arguments =
+        [libc::AT_FDCWD as usize, path.as_ptr() as usize, flags as usize, mode as usize, 0, 0];
     // SAFETY: the path ends with a zero byte, as its type says.
     let result = unsafe { call(libc::SYS_openat, arguments) };
     if result < 0 { Err(result) } else { Ok(Descriptor::owned(result as c_int)) }
 }
 
-/// An open descriptor of the shim's own, closed when dropped unless [`crate::keep`] keeps it: the shim keeps hardly any,
-/// because daemons close descriptors that they do not know.
+/// An open descriptor of the shim's own, closed when dropped unless [`crate::keep`] keeps it: the
+/// shim keeps hardly any, because daemons close descriptors that they do not know.
 pub(crate) struct Descriptor {
     number: c_int,
     is_kept: bool,
@@ -63,8 +65,9 @@ impl Descriptor {
         // SAFETY: a struct of numbers may be all zeros.
         let mut status: libc::stat = unsafe { core::mem::zeroed() };
         // SAFETY: the kernel fills the struct.
-        let result =
-            unsafe { call(libc::SYS_fstat, [self.word(), ptr::from_mut(&mut status) as usize, 0, 0, 0, 0]) };
+        let result = unsafe {
+            call(libc::SYS_fstat, [self.word(), ptr::from_mut(&mut status) as usize, 0, 0, 0, 0])
+        };
         (result == 0).then_some(status)
     }
 
@@ -86,8 +89,8 @@ impl Descriptor {
         map(length, USABLE, libc::MAP_SHARED, self.number, offset)
     }
 
-    /// Maps the beginning of the file, shared, also where it has holes, which get no room by this even if the program
-    /// has all its memory locked.
+    /// Maps the beginning of the file, shared, also where it has holes, which get no room by this
+    /// even if the program has all its memory locked.
     pub(crate) fn map_sparse(&self, length: usize) -> Result<*mut u8, isize> {
         let memory = map(length, libc::PROT_NONE, libc::MAP_SHARED, self.number, 0)?;
         // SAFETY: the mapping is new.
@@ -95,7 +98,8 @@ impl Descriptor {
             // There is nothing to be read ahead.
             super::advise(memory, length, libc::MADV_RANDOM);
             call(libc::SYS_munlock, [memory as usize, length, 0, 0, 0, 0]);
-            let result = call(libc::SYS_mprotect, [memory as usize, length, USABLE as usize, 0, 0, 0]);
+            let result =
+                call(libc::SYS_mprotect, [memory as usize, length, USABLE as usize, 0, 0, 0]);
             if result < 0 {
                 super::unmap(memory, length);
                 return Err(result);
@@ -104,8 +108,9 @@ impl Descriptor {
         Ok(memory)
     }
 
-    /// Makes a file that was opened for appending at least so large, by writing zeros behind its end: for file systems
-    /// that cannot be asked for room. What several threads write here at once makes it larger, and overwrites nothing.
+    /// Makes a file that was opened for appending at least so large, by writing zeros behind its
+    /// end: for file systems that cannot be asked for room. What several threads write here at once
+    /// makes it larger, and overwrites nothing.
     pub(crate) fn extend(&self, size: usize) -> isize {
         static ZEROS: [u8; super::PAGE] = [0; super::PAGE];
         while self.size() < size {
@@ -123,7 +128,10 @@ impl Descriptor {
     /// The file's size.
     pub(crate) fn size(&self) -> usize {
         // SAFETY: takes numbers only.
-        unsafe { call(libc::SYS_lseek, [self.word(), 0, libc::SEEK_END as usize, 0, 0, 0]).max(0) as usize }
+        unsafe {
+            call(libc::SYS_lseek, [self.word(), 0, libc::SEEK_END as usize, 0, 0, 0]).max(0)
+                as usize
+        }
     }
 
     /// Sets the file's size.
@@ -174,7 +182,8 @@ pub(crate) fn chmod(path: &CStr, mode: u32) {
 pub(crate) fn chown(path: &CStr, uid: u32) -> bool {
     let group = u32::MAX as usize; // As it is.
     let flags = libc::AT_SYMLINK_NOFOLLOW as usize;
-    let arguments = [libc::AT_FDCWD as usize, path.as_ptr() as usize, uid as usize, group, flags, 0];
+    let arguments =
+        [libc::AT_FDCWD as usize, path.as_ptr() as usize, uid as usize, group, flags, 0];
     // SAFETY: the path ends with a zero byte.
     unsafe { call(libc::SYS_fchownat, arguments) == 0 }
 }
@@ -188,8 +197,14 @@ pub(crate) fn unlink(path: &CStr) {
 
 /// Reads a symbolic link into `buffer` and returns its length; nothing on an error.
 pub(crate) fn readlink(path: &CStr, buffer: &mut [u8]) -> usize {
-    let arguments =
-        [libc::AT_FDCWD as usize, path.as_ptr() as usize, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0];
+    let arguments = [
+        libc::AT_FDCWD as usize,
+        path.as_ptr() as usize,
+        buffer.as_mut_ptr() as usize,
+        buffer.len(),
+        0,
+        0,
+    ];
     // SAFETY: the path ends with a zero byte, the buffer is as long as told.
     unsafe { call(libc::SYS_readlinkat, arguments).max(0) as usize }
 }
@@ -203,7 +218,9 @@ pub(crate) fn inode(path: &CStr) -> Option<u64> {
 pub(crate) fn has_capabilities(path: &CStr) -> bool {
     let name = c"security.capability";
     // SAFETY: both end with a zero byte; without room the kernel only says how much it would need.
-    unsafe { call(libc::SYS_getxattr, [path.as_ptr() as usize, name.as_ptr() as usize, 0, 0, 0, 0]) > 0 }
+    unsafe {
+        call(libc::SYS_getxattr, [path.as_ptr() as usize, name.as_ptr() as usize, 0, 0, 0, 0]) > 0
+    }
 }
 
 /// Whether the process may not make files in the directory `path`, as the user as whom it runs.
@@ -219,8 +236,14 @@ pub(crate) fn is_denied(path: &CStr) -> bool {
 pub(crate) fn status(path: &CStr) -> Option<libc::stat> {
     // SAFETY: a struct of numbers may be all zeros.
     let mut status: libc::stat = unsafe { core::mem::zeroed() };
-    let arguments =
-        [libc::AT_FDCWD as usize, path.as_ptr() as usize, ptr::from_mut(&mut status) as usize, 0, 0, 0];
+    let arguments = [
+        libc::AT_FDCWD as usize,
+        path.as_ptr() as usize,
+        ptr::from_mut(&mut status) as usize,
+        0,
+        0,
+        0,
+    ];
     // SAFETY: the path ends with a zero byte, and the kernel fills the struct.
     let result = unsafe { call(libc::SYS_newfstatat, arguments) };
     (result == 0).then_some(status)
@@ -230,7 +253,8 @@ pub(crate) fn status(path: &CStr) -> Option<libc::stat> {
 pub(crate) fn getcwd(buffer: &mut [u8]) -> usize {
     // SAFETY: the buffer is as long as told.
     unsafe {
-        call(libc::SYS_getcwd, [buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0, 0]).max(0) as usize
+        call(libc::SYS_getcwd, [buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0, 0]).max(0)
+            as usize
     }
 }
 

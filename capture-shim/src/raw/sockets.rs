@@ -47,8 +47,14 @@ pub(crate) fn is_fresh_stream(fd: c_int) -> (bool, bool) {
 pub(crate) fn poll(descriptors: &mut [libc::pollfd]) -> bool {
     const AT_ONCE: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     let mut timeout = AT_ONCE;
-    let arguments =
-        [descriptors.as_mut_ptr() as usize, descriptors.len(), ptr::from_mut(&mut timeout) as usize, 0, 0, 0];
+    let arguments = [
+        descriptors.as_mut_ptr() as usize,
+        descriptors.len(),
+        ptr::from_mut(&mut timeout) as usize,
+        0,
+        0,
+        0,
+    ];
     // SAFETY: as long as told; no time passes.
     unsafe { call(libc::SYS_ppoll, arguments) >= 0 }
 }
@@ -73,7 +79,8 @@ pub(crate) fn socket_option<T: Copy + Default>(fd: c_int, option: c_int) -> Resu
 /// `getsockname` or `getpeername`, by the system call's number; returns the name's full length.
 pub(crate) fn socket_name(number: c_long, fd: c_int, buffer: &mut [u8]) -> Option<usize> {
     let mut length = buffer.len() as u32;
-    let arguments = [fd as usize, buffer.as_mut_ptr() as usize, ptr::from_mut(&mut length) as usize, 0, 0, 0];
+    let arguments =
+        [fd as usize, buffer.as_mut_ptr() as usize, ptr::from_mut(&mut length) as usize, 0, 0, 0];
     // SAFETY: the kernel writes at most the length told.
     let result = unsafe { call(number, arguments) };
     (result == 0).then_some(length as usize)

@@ -2,17 +2,19 @@
 
 use socket_log::encode;
 use socket_log::layout::{
-    ANCHOR_WORDS, Anchor, CHUNK_HEADER_WORDS, CHUNK_WORDS, SHORT_DATAGRAM_WORDS, SHORT_WORDS, TRANSFER_WORDS,
-    kind,
+    ANCHOR_WORDS, Anchor, CHUNK_HEADER_WORDS, CHUNK_WORDS, SHORT_DATAGRAM_WORDS, SHORT_WORDS,
+    TRANSFER_WORDS, kind,
 };
 
 use crate::fds;
 
-/// How many words of a chunk may be taken along. One with more is left as it is, and the next taken in its place.
+/// How many words of a chunk may be taken along. One with more is left as it is, and the next taken
+/// in its place.
 const CARRIED: usize = CHUNK_WORDS / 2;
 /// How many flows a chunk can tell of.
 const FLOWS: usize = CHUNK_WORDS / 4;
-/// Where what is taken along is gathered: too much for the stack of a program that may have left little.
+/// Where what is taken along is gathered: too much for the stack of a program that may have left
+/// little.
 #[repr(C)]
 pub(super) struct Scratch {
     words: [u32; CARRIED],
@@ -48,14 +50,15 @@ impl<'scratch> Carried<'scratch> {
         }
     }
 
-    /// Takes what `chunk` says of flows that live on, each behind the anchor that its time is told by. False where
-    /// that is too much.
+    /// Takes what `chunk` says of flows that live on, each behind the anchor that its time is told
+    /// by. False where that is too much.
     pub(super) fn collect(&mut self, chunk: &[u32]) -> bool {
         // In order, each once. (The core library's sorting takes more stack than all else here.)
         let mut count = 0;
         for record in Records(chunk.get(CHUNK_HEADER_WORDS..).unwrap_or(&[])) {
             for flow in flows_of(record).into_iter().filter(|flow| *flow != 0) {
-                let at = self.flows.get(..count).unwrap_or(&[]).partition_point(|other| *other < flow);
+                let at =
+                    self.flows.get(..count).unwrap_or(&[]).partition_point(|other| *other < flow);
                 if count < FLOWS && (at == count || self.flows.get(at) != Some(&flow)) {
                     self.flows.copy_within(at..count, at + 1);
                     if let Some(place) = self.flows.get_mut(at) {
@@ -73,7 +76,8 @@ impl<'scratch> Carried<'scratch> {
             let tag = record.first().map_or(0, |first| *first as u8);
             if matches!(tag, kind::ANCHOR | kind::CONTINUED) {
                 let long = |at: usize| record.get(at..at + 2).map_or(0, encode::join);
-                let next = Anchor { ticks: long(1), monotonic: long(3) as i64, realtime: long(5) as i64 };
+                let next =
+                    Anchor { ticks: long(1), monotonic: long(3) as i64, realtime: long(5) as i64 };
                 anchor = Some(encode::anchor(&next));
             } else if flows_of(record)
                 .iter()

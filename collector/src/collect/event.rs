@@ -1,5 +1,5 @@
-//! What a collector tells whoever runs it: a line for people, figures for Prometheus. Sessions say what happened and know of
-//! neither.
+//! What a collector tells whoever runs it: a line for people, figures for Prometheus. Sessions say
+//! what happened and know of neither.
 
 use std::io;
 use std::net::SocketAddr;

@@ -1,5 +1,5 @@
-//! Where clock hints are kept: a line an exchange in `hosts/NAME/clock-hints.csv`, which reconcile reads. They are hints:
-//! a line that is lost with the machine is no loss.
+//! Where clock hints are kept: a line an exchange in `hosts/NAME/clock-hints.csv`, which reconcile
+//! reads. They are hints: a line that is lost with the machine is no loss.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -13,7 +13,8 @@ use crate::wire::Exchange;
 /// Beyond this size in bytes, none are added: half a million exchanges.
 const LONGEST: u64 = 64 << 20;
 
-/// Adds an exchange with a host whose kernel has this boot id to the file at `path`, which is made if need be.
+/// Adds an exchange with a host whose kernel has this boot id to the file at `path`, which is made
+/// if need be.
 ///
 /// # Errors
 /// When the file cannot be written.
@@ -52,7 +53,8 @@ mod tests {
     fn the_file_has_one_head_and_a_line_an_exchange_also_behind_one_that_was_cut_off() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("hosts/web-1/clock-hints.csv");
-        let exchange = Exchange { host_sent: -1, collector_received: 2, collector_sent: 3, host_received: 4 };
+        let exchange =
+            Exchange { host_sent: -1, collector_received: 2, collector_sent: 3, host_received: 4 };
         let boot = [0xab, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
         add(&path, boot, &exchange).unwrap();
         add(&path, boot, &exchange).unwrap();

@@ -1,5 +1,6 @@
-//! One connection a host: the newest. A shipper that comes again after its network was cut must not wait until the collector
-//! notices that its former connection is dead; and that one must be done with its files before the new one begins.
+//! One connection a host: the newest. A shipper that comes again after its network was cut must not
+//! wait until the collector notices that its former connection is dead; and that one must be done
+//! with its files before the new one begins.
 
 use std::collections::HashMap;
 use std::net::{Shutdown, TcpStream};
@@ -45,8 +46,8 @@ pub(super) struct Seat<'seats> {
 }
 
 impl Seats {
-    /// Takes the place of `host` for a connection, ending the one that has it. `None` when that does not end, or a
-    /// still newer one has come.
+    /// Takes the place of `host` for a connection, ending the one that has it. `None` when that
+    /// does not end, or a still newer one has come.
     pub(super) fn take(
         &self,
         host: &str,
@@ -62,8 +63,9 @@ impl Seats {
         }
         // Whoever waited so far is told that a newer one is there.
         self.left.notify_all();
-        let waits =
-            |state: &mut State| state.taken.contains_key(host) && state.newest.get(host) == Some(&number);
+        let waits = |state: &mut State| {
+            state.taken.contains_key(host) && state.newest.get(host) == Some(&number)
+        };
         let waited = self.left.wait_timeout_while(state, PATIENCE, waits);
         state = waited.unwrap_or_else(PoisonError::into_inner).0;
         if state.newest.get(host) != Some(&number) {
@@ -79,7 +81,8 @@ impl Seats {
         Some(Seat { seats: self, host: host.to_owned(), number, revoked })
     }
 
-    /// Takes the places away of those whose certificates are revoked now. Nothing more is read from them.
+    /// Takes the places away of those whose certificates are revoked now. Nothing more is read from
+    /// them.
     pub(super) fn revoke(&self, is_revoked: impl Fn(&CertificateDer<'_>) -> bool) {
         for taken in self.lock().taken.values() {
             if taken.certificate.as_ref().is_some_and(&is_revoked) {
@@ -158,7 +161,8 @@ mod tests {
                 }
             }
             drop(seat);
-            let outcomes: Vec<bool> = waiting.into_iter().map(|thread| thread.join().unwrap()).collect();
+            let outcomes: Vec<bool> =
+                waiting.into_iter().map(|thread| thread.join().unwrap()).collect();
             assert_eq!(outcomes, [false, false, true]);
         });
         assert!(seats.lock().taken.is_empty() && seats.lock().newest.is_empty());

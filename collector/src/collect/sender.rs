@@ -1,5 +1,5 @@
-//! Who sends a host's logs, as reconcile has to know it: the names that the key is for, in a file beside the logs. What a host says of
-//! its machine is believed of the hosts of one key.
+//! Who sends a host's logs, as reconcile has to know it: the names that the key is for, in a file
+//! beside the logs. What a host says of its machine is believed of the hosts of one key.
 
 use std::fs;
 use std::io;
@@ -7,7 +7,8 @@ use std::path::Path;
 
 use message_trace::DataDir;
 
-/// Notes in the host's directory that its sender's key is for these names; where nobody had to show a key, nothing is noted.
+/// Notes in the host's directory that its sender's key is for these names; where nobody had to show
+/// a key, nothing is noted.
 ///
 /// # Errors
 /// When that cannot be written. Without it, logs would be taken for such as were recorded here.
@@ -37,8 +38,11 @@ mod tests {
     fn the_names_are_noted_in_order_and_anew_where_they_are_others() {
         let directory = tempfile::tempdir().unwrap();
         let note = |names: &[&str]| {
-            note(directory.path(), Some(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()))
-                .unwrap();
+            note(
+                directory.path(),
+                Some(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()),
+            )
+            .unwrap();
             fs::read_to_string(DataDir::sender_of(directory.path())).unwrap()
         };
         assert_eq!(note(&["b", "a"]), "a\nb\n");

@@ -1,6 +1,6 @@
-//! One connection at the collector, from its first byte to its end: who it is, what it may do, what it asks and what it is
-//! answered. Nothing that comes from it is believed before it was looked at, and nothing it does or fails to do costs more
-//! than one frame, one extent and a few timeouts.
+//! One connection at the collector, from its first byte to its end: who it is, what it may do, what
+//! it asks and what it is answered. Nothing that comes from it is believed before it was looked at,
+//! and nothing it does or fails to do costs more than one frame, one extent and a few timeouts.
 
 use std::collections::HashSet;
 use std::io::{self, ErrorKind, Write};
@@ -87,7 +87,12 @@ impl From<io::Error> for End {
 }
 
 /// Serves a connection to its end. `known` is called once it is known who it is.
-pub(super) fn serve(shared: &Shared<'_>, stream: TcpStream, peer: SocketAddr, known: impl FnOnce()) {
+pub(super) fn serve(
+    shared: &Shared<'_>,
+    stream: TcpStream,
+    peer: SocketAddr,
+    known: impl FnOnce(),
+) {
     let began = Instant::now();
     let refused = |host: Option<&str>, cause: Cause, why: &str| {
         shared.events.event(&Event::Refused { peer, host, cause, why });
@@ -148,18 +153,26 @@ impl Session {
     fn begin(shared: &Shared<'_>, stream: TcpStream) -> Result<Session, End> {
         let internal = |error: io::Error| End::Refused(Cause::Internal, error.to_string());
         let second = stream.try_clone().map_err(internal)?;
-        let socket =
-            Socket::new(stream, Arc::clone(&shared.stop), shared.deadlines.handshake).map_err(internal)?;
+        let socket = Socket::new(stream, Arc::clone(&shared.stop), shared.deadlines.handshake)
+            .map_err(internal)?;
         let link = match &shared.tls {
             None => Link::Plain(socket),
-            Some(config) => Link::server(socket, Arc::clone(config)).map_err(|error| match error.kind() {
-                ErrorKind::TimedOut => End::Refused(Cause::Slow, "its handshake took too long".into()),
-                _ if is_stop(&error) => End::Over,
-                _ => {
-                    let why = tls::refusal(&error).map_or_else(|| error.to_string(), str::to_owned);
-                    End::Refused(if why == tls::REVOKED { Cause::Revoked } else { Cause::Tls }, why)
-                }
-            })?,
+            Some(config) => {
+                Link::server(socket, Arc::clone(config)).map_err(|error| match error.kind() {
+                    ErrorKind::TimedOut => {
+                        End::Refused(Cause::Slow, "its handshake took too long".into())
+                    }
+                    _ if is_stop(&error) => End::Over,
+                    _ => {
+                        let why =
+                            tls::refusal(&error).map_or_else(|| error.to_string(), str::to_owned);
+                        End::Refused(
+                            if why == tls::REVOKED { Cause::Revoked } else { Cause::Tls },
+                            why,
+                        )
+                    }
+                })?
+            }
         };
         Ok(Session { link, reader: FrameReader::default(), connected: false, stream: Some(second) })
     }
@@ -168,11 +181,15 @@ impl Session {
     fn greet(&mut self, shared: &Shared<'_>, named: &mut Option<String>) -> Result<Greeting, End> {
         let frame = self.reader.next(&mut self.link)?;
         let (Request::Hello { version, host, boot }, _) = wire::decode_request(frame)? else {
-            return Err(End::Refused(Cause::Protocol, "its first message is not a greeting".into()));
+            return Err(End::Refused(
+                Cause::Protocol,
+                "its first message is not a greeting".into(),
+            ));
         };
         if version != VERSION {
-            let why =
-                format!("it speaks version {version} of the protocol, this collector version {VERSION}");
+            let why = format!(
+                "it speaks version {version} of the protocol, this collector version {VERSION}"
+            );
             return Err(End::Refused(Cause::Version, why));
         }
         names::host_name(host).map_err(|error| End::Refused(Cause::Name, error.to_string()))?;
@@ -183,8 +200,10 @@ impl Session {
             let own = tls::hosts_of(self.link.certificates());
             let own = own.map_err(|error| End::Refused(Cause::Tls, error.to_string()))?;
             if !own.contains(&host) {
-                let why =
-                    format!("it wants to write as '{host}', but its certificate is for {}", own.join(", "));
+                let why = format!(
+                    "it wants to write as '{host}', but its certificate is for {}",
+                    own.join(", ")
+                );
                 return Err(End::Refused(Cause::Name, why));
             }
             names = Some(own);
@@ -197,9 +216,15 @@ impl Session {
         let host = greeting.host.as_str();
         let internal = |error: io::Error| End::Refused(Cause::Internal, error.to_string());
         let certificate = self.link.certificates().first().cloned();
-        let seat = self.stream.take().and_then(|stream| shared.seats.take(host, stream, certificate.clone()));
+        let seat = self
+            .stream
+            .take()
+            .and_then(|stream| shared.seats.take(host, stream, certificate.clone()));
         let Some(seat) = seat else {
-            return End::Refused(Cause::Many, "another connection of this host does not end".into());
+            return End::Refused(
+                Cause::Many,
+                "another connection of this host does not end".into(),
+            );
         };
         // From here on it is told when its key is revoked; that may have been since its handshake.
         let is_revoked = || {
@@ -313,14 +338,20 @@ struct Gathering<'a> {
     /// Bytes received in all when that was last told.
     received: u64,
     flush: u64,
-    /// The times that the last question for the time was answered with, until the host says how that went.
+    /// The times that the last question for the time was answered with, until the host says how
+    /// that went.
     told: Option<[i64; 2]>,
     /// Files that were said to name another host.
     misnamed: HashSet<Identity>,
 }
 
 impl<'a> Gathering<'a> {
-    fn new(shared: &'a Shared<'a>, host: &'a str, boot: [u8; 16], store: &'a mut HostStore) -> Gathering<'a> {
+    fn new(
+        shared: &'a Shared<'a>,
+        host: &'a str,
+        boot: [u8; 16],
+        store: &'a mut HostStore,
+    ) -> Gathering<'a> {
         Gathering {
             shared,
             host,
@@ -337,8 +368,14 @@ impl<'a> Gathering<'a> {
     }
 
     /// Does what is asked. `received` counts the bytes of the connection so far.
-    fn request(&mut self, request: Request<'_>, rest: &[u8], received: u64) -> Result<Option<Answer>, End> {
-        let violation = |error: super::store::Violation| End::Refused(Cause::Violation, error.to_string());
+    fn request(
+        &mut self,
+        request: Request<'_>,
+        rest: &[u8],
+        received: u64,
+    ) -> Result<Option<Answer>, End> {
+        let violation =
+            |error: super::store::Violation| End::Refused(Cause::Violation, error.to_string());
         let protocol = |why: &str| End::Refused(Cause::Protocol, why.to_owned());
         Ok(match request {
             Request::Hello { .. } => return Err(protocol("it greeted twice")),
@@ -387,12 +424,14 @@ impl<'a> Gathering<'a> {
             }
             Request::Hint(exchange) => {
                 // A host may say of its own clock what it likes, and nothing of the collector's.
-                if self.told.take() != Some([exchange.collector_received, exchange.collector_sent]) {
+                if self.told.take() != Some([exchange.collector_received, exchange.collector_sent])
+                {
                     let why = "it told of an exchange of times that there was not";
                     return Err(End::Refused(Cause::Violation, why.to_owned()));
                 }
                 let path = self.shared.data.clock_hints(self.host);
-                // A hint that cannot be kept is no loss; whatever is wrong with the disk, a flush will tell.
+                // A hint that cannot be kept is no loss; whatever is wrong with the disk, a flush
+                // will tell.
                 let _ = hints::add(&path, self.boot, &exchange);
                 self.shared.events.event(&Event::Hint { host: self.host, exchange });
                 None
@@ -401,7 +440,8 @@ impl<'a> Gathering<'a> {
         })
     }
 
-    /// Tells of a log that says that it is another host's: what reads it later takes it for this one's all the same.
+    /// Tells of a log that says that it is another host's: what reads it later takes it for this
+    /// one's all the same.
     fn look_at_header(&mut self, bytes: usize) {
         let page = self.extent.get(..bytes.min(HEADER_BYTES)).unwrap_or(&[]);
         let Some((identity, name)) = self.store.current() else { return };
@@ -410,7 +450,8 @@ impl<'a> Gathering<'a> {
         // A name is cut for the header, and has no slash as a directory's.
         let says = says.replace('/', "_");
         if says.is_empty()
-            || self.host.starts_with(&says) && [self.host.len(), HOST_NAME_LENGTH].contains(&says.len())
+            || self.host.starts_with(&says)
+                && [self.host.len(), HOST_NAME_LENGTH].contains(&says.len())
         {
             return;
         }
@@ -460,7 +501,10 @@ impl<'a> Gathering<'a> {
 
 /// Answers a stream of frames as that of a host that was let in, until the first that is refused.
 pub(super) fn answer_all(mut bytes: &[u8], shared: &Shared<'_>, host: &str) {
-    let Ok(mut store) = HostStore::open(&shared.data.hosts().join(host), shared.limits, None) else { return };
+    let Ok(mut store) = HostStore::open(&shared.data.hosts().join(host), shared.limits, None)
+    else {
+        return;
+    };
     let mut gathering = Gathering::new(shared, host, [0; 16], &mut store);
     let mut reader = FrameReader::default();
     while let Ok(frame) = reader.next(&mut bytes) {

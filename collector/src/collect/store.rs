@@ -1,8 +1,9 @@
-//! One host's files at the collector: which they are, what they hold, and when that is on the disk. What is said to be
-//! durable has been through `fdatasync`, its directory's entry included; what could not be stored is told at the next flush,
-//! and the shipper sends it again.
+//! One host's files at the collector: which they are, what they hold, and when that is on the disk.
+//! What is said to be durable has been through `fdatasync`, its directory's entry included; what
+//! could not be stored is told at the next flush, and the shipper sends it again.
 //!
-//! Files may be taken away at any time, as by somebody who makes room: then the shipper is told, and what there is is counted anew.
+//! Files may be taken away at any time, as by somebody who makes room: then the shipper is told,
+//! and what there is is counted anew.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -96,7 +97,8 @@ struct Current {
 }
 
 impl HostStore {
-    /// The store in `directory`, which is made when the first file comes, for a sender whose key is for these names.
+    /// The store in `directory`, which is made when the first file comes, for a sender whose key is
+    /// for these names.
     ///
     /// # Errors
     /// When a directory cannot be read, or the sender not be noted.
@@ -142,7 +144,8 @@ impl HostStore {
             }
             let file = match existing(&directory.join(&name)) {
                 Ok(file) => file,
-                // What is no file has its name taken all the same; any other error must not make a log look unknown.
+                // What is no file has its name taken all the same; any other error must not make a
+                // log look unknown.
                 Err(error) if is_no_file(&error) => {
                     self.taken.insert(name, 0);
                     continue;
@@ -162,8 +165,8 @@ impl HostStore {
         sync_directory(directory)
     }
 
-    /// Looks at what there is once more before it is said that there is no room. Once a flush: a host that is refused
-    /// must not have its directory read over and over.
+    /// Looks at what there is once more before it is said that there is no room. Once a flush: a
+    /// host that is refused must not have its directory read over and over.
     fn recount(&mut self) {
         if std::mem::replace(&mut self.recounted, true) {
             return;
@@ -228,7 +231,8 @@ impl HostStore {
         }
     }
 
-    /// What a log is called that was not here yet: as on its host, unless that is another log's name.
+    /// What a log is called that was not here yet: as on its host, unless that is another log's
+    /// name.
     fn new_name(&self, name: &str) -> String {
         let is_free = |name: &str| {
             let path = self.directory.join(name);
@@ -245,7 +249,8 @@ impl HostStore {
             return name.to_owned();
         }
         let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
-        let numbered = (2..).map(|number: u64| format!("{stem}{}{number}.{extension}", names::AGAIN));
+        let numbered =
+            (2..).map(|number: u64| format!("{stem}{}{number}.{extension}", names::AGAIN));
         numbered.into_iter().find(|name| is_free(name)).unwrap_or_else(|| name.to_owned())
     }
 
@@ -262,8 +267,9 @@ impl HostStore {
             return Ok(None);
         }
         let opened = if is_new {
-            make(&self.directory, &name)
-                .and_then(|open| sender::note(&self.directory, self.sender.as_deref()).map(|()| open))
+            make(&self.directory, &name).and_then(|open| {
+                sender::note(&self.directory, self.sender.as_deref()).map(|()| open)
+            })
         } else {
             reopen(&self.directory, &name)
         };
@@ -306,11 +312,16 @@ impl HostStore {
         !is_full(self)
     }
 
-    /// The current file's size and the checksums of its pages from `first` on, at most `count`: of what is durable.
+    /// The current file's size and the checksums of its pages from `first` on, at most `count`: of
+    /// what is durable.
     ///
     /// # Errors
     /// When there is no current file, or (within) when it cannot be read.
-    pub(super) fn have(&mut self, first: u64, count: u32) -> Result<io::Result<(u64, Vec<u64>)>, Violation> {
+    pub(super) fn have(
+        &mut self,
+        first: u64,
+        count: u32,
+    ) -> Result<io::Result<(u64, Vec<u64>)>, Violation> {
         let current = self.current.as_ref().ok_or(Violation::NoFile)?;
         if !self.taken.contains_key(&current.name) {
             return Ok(Ok((0, Vec::new())));
@@ -327,12 +338,14 @@ impl HostStore {
         }
     }
 
-    /// Stores an extent of the current file. What cannot be stored is told by the next [`flush`](HostStore::flush).
+    /// Stores an extent of the current file. What cannot be stored is told by the next
+    /// [`flush`](HostStore::flush).
     ///
     /// # Errors
     /// When no extent can be there.
     pub(super) fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Violation> {
-        let end = offset.checked_add(bytes.len() as u64).filter(|_| offset.is_multiple_of(PAGE as u64));
+        let end =
+            offset.checked_add(bytes.len() as u64).filter(|_| offset.is_multiple_of(PAGE as u64));
         let Some(end) = end else { return Err(Violation::Offset(offset)) };
         if self.short.is_some() {
             return Ok(());
@@ -382,7 +395,8 @@ impl HostStore {
     /// Puts all on the disk that came since the last flush.
     ///
     /// # Errors
-    /// When some of it could not be stored; the disk's own error stands beside, unless there is simply too little of something.
+    /// When some of it could not be stored; the disk's own error stands beside, unless there is
+    /// simply too little of something.
     pub(super) fn flush(&mut self) -> Result<(), (Shortage, Option<io::Error>)> {
         self.close();
         self.sync();
@@ -394,7 +408,8 @@ impl HostStore {
         }
     }
 
-    /// Has the current file wait for a flush if it has to. It is opened again when something more of it comes.
+    /// Has the current file wait for a flush if it has to. It is opened again when something more
+    /// of it comes.
     fn close(&mut self) {
         if let Some(current) = &mut self.current
             && let Some(open) = current.open.take()

@@ -26,7 +26,8 @@ fn store(store: &mut HostStore, name: &str, pid: u32, imported: bool) -> Identit
 }
 
 fn total(directory: &Path) -> u64 {
-    let files = fs::read_dir(directory).unwrap().map(|entry| File::open(entry.unwrap().path()).unwrap());
+    let files =
+        fs::read_dir(directory).unwrap().map(|entry| File::open(entry.unwrap().path()).unwrap());
     files.map(|file| disk_use(&file).unwrap()).sum()
 }
 

@@ -11,8 +11,9 @@ use rustix::io::Errno;
 use super::store::Violation;
 use crate::page::{self, PAGE};
 
-/// By how much a file may be longer than what is in it. A log of a program that confined itself is made 256 MiB longer than its
-/// use at once; without a bound a host could make files that take forever to read.
+/// By how much a file may be longer than what is in it. A log of a program that confined itself is
+/// made 256 MiB longer than its use at once; without a bound a host could make files that take
+/// forever to read.
 const SPARSE: u64 = 1 << 30;
 /// What is read at once for checksums.
 const READ: usize = 64 * PAGE;
@@ -28,7 +29,9 @@ impl Open {
     /// Whether the file may be so long, by what is in it already.
     pub(super) fn room_for(&self, length: u64) -> Result<io::Result<()>, Violation> {
         match disk_use(&self.file) {
-            Ok(used) if length > used.saturating_add(SPARSE) => Err(Violation::Sparse { length, used }),
+            Ok(used) if length > used.saturating_add(SPARSE) => {
+                Err(Violation::Sparse { length, used })
+            }
             result => Ok(result.map(|_| ())),
         }
     }
@@ -36,7 +39,8 @@ impl Open {
 
 /// Opens a file that is there, and is one, not a way to another.
 pub(super) fn existing(path: &Path) -> io::Result<File> {
-    let file = File::options().read(true).custom_flags(OFlags::NOFOLLOW.bits() as i32).open(path)?;
+    let file =
+        File::options().read(true).custom_flags(OFlags::NOFOLLOW.bits() as i32).open(path)?;
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::ErrorKind::InvalidInput.into()) }
 }
 
@@ -74,7 +78,8 @@ pub(super) fn make(directory: &Path, name: &str) -> io::Result<Open> {
     Ok(Open { name: name.to_owned(), file })
 }
 
-/// Whether an error of [`existing`] says that there is something else than a file, or nothing (any more).
+/// Whether an error of [`existing`] says that there is something else than a file, or nothing (any
+/// more).
 pub(super) fn is_no_file(error: &io::Error) -> bool {
     let kinds = [io::ErrorKind::NotFound, io::ErrorKind::InvalidInput];
     kinds.contains(&error.kind())
@@ -92,9 +97,11 @@ pub(super) fn disk_use(file: &File) -> io::Result<u64> {
     Ok(file.metadata()?.blocks() * 512)
 }
 
-/// The size of a file and the checksums of its pages from `first` on, at most `count`, after making them durable.
+/// The size of a file and the checksums of its pages from `first` on, at most `count`, after making
+/// them durable.
 pub(super) fn sums(file: &File, first: u64, count: u32) -> io::Result<(u64, Vec<u64>)> {
-    // What is there might have been written by a collector that was killed before it could make it last.
+    // What is there might have been written by a collector that was killed before it could make it
+    // last.
     if first == 0 {
         file.sync_data().inspect_err(|_| forget_cached(file))?;
     }
@@ -135,8 +142,8 @@ pub(super) fn sums(file: &File, first: u64, count: u32) -> io::Result<(u64, Vec<
     Ok((length, sums))
 }
 
-/// Drops what the kernel has of a file that it could not write, and takes for written: it shall be read from the disk when
-/// it is looked at again.
+/// Drops what the kernel has of a file that it could not write, and takes for written: it shall be
+/// read from the disk when it is looked at again.
 pub(super) fn forget_cached(file: &File) {
     let _ = fadvise(file, 0, None, Advice::DontNeed);
 }

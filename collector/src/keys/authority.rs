@@ -1,13 +1,14 @@
-//! The authority that signs the machines' certificates. Its key lies in a directory of whoever runs the experiment and
-//! is needed only to make keys: neither shipping nor collecting reads it.
+//! The authority that signs the machines' certificates. Its key lies in a directory of whoever runs
+//! the experiment and is needed only to make keys: neither shipping nor collecting reads it.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rcgen::{
-    BasicConstraints, CertificateParams, CertificateRevocationListParams, DnType, ExtendedKeyUsagePurpose,
-    IsCa, Issuer, KeyIdMethod, KeyPair, KeyUsagePurpose, RevokedCertParams, SanType, SerialNumber,
+    BasicConstraints, CertificateParams, CertificateRevocationListParams, DnType,
+    ExtendedKeyUsagePurpose, IsCa, Issuer, KeyIdMethod, KeyPair, KeyUsagePurpose,
+    RevokedCertParams, SanType, SerialNumber,
 };
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
@@ -37,9 +38,11 @@ pub struct Validity {
 }
 
 impl Validity {
-    /// So many days from now. It has held since yesterday, as hosts are not asked how wrong their clocks are.
+    /// So many days from now. It has held since yesterday, as hosts are not asked how wrong their
+    /// clocks are.
     pub fn days(days: u32) -> Validity {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64);
+        let now =
+            SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64);
         Validity { from: now - DAY, until: now + i64::from(days) * DAY }
     }
 }
@@ -55,7 +58,8 @@ pub struct Authority {
 }
 
 impl Authority {
-    /// Makes an authority that holds for so many days, and the directory that its key is written to.
+    /// Makes an authority that holds for so many days, and the directory that its key is written
+    /// to.
     ///
     /// # Errors
     /// There is one already ([`Error::Exists`]), or it cannot be written.
@@ -81,7 +85,12 @@ impl Authority {
         files::write(&directory.join(AUTHORITY_FILE), &text, false)?;
         let pem = certificate.pem();
         let directory = directory.to_owned();
-        Ok(Authority { issuer: Issuer::new(params, key), certificate: certificate.into(), pem, directory })
+        Ok(Authority {
+            issuer: Issuer::new(params, key),
+            certificate: certificate.into(),
+            pem,
+            directory,
+        })
     }
 
     /// The authority whose key is in this directory.
@@ -97,12 +106,14 @@ impl Authority {
             result => result?,
         };
         let missing = |missing| move |_| Error::Missing { path: path.clone(), missing };
-        let key =
-            PrivateKeyDer::from_pem_slice(text.as_bytes()).map_err(missing.clone()("the private key"))?;
+        let key = PrivateKeyDer::from_pem_slice(text.as_bytes())
+            .map_err(missing.clone()("the private key"))?;
         let certificate = CertificateDer::from_pem_slice(text.as_bytes())
             .map_err(missing("the authority's certificate"))?;
-        let damaged =
-            |why: &str| Error::Damaged { path: directory.join(AUTHORITY_FILE), why: why.to_owned() };
+        let damaged = |why: &str| Error::Damaged {
+            path: directory.join(AUTHORITY_FILE),
+            why: why.to_owned(),
+        };
         if !certificate::is_of(&certificate, &key) {
             return Err(damaged("the certificate is not for the private key"));
         }
@@ -137,16 +148,18 @@ impl Authority {
         self.issue(Role::Collector, &[tls::COLLECTOR], Validity::days(days))
     }
 
-    /// A key for a host that may send logs under these names. It holds for so many days, but no longer than the
-    /// authority's.
+    /// A key for a host that may send logs under these names. It holds for so many days, but no
+    /// longer than the authority's.
     ///
     /// # Errors
-    /// A name that no certificate can have or that is the collector's; as [`collector`](Self::collector).
+    /// A name that no certificate can have or that is the collector's; as
+    /// [`collector`](Self::collector).
     pub fn host<Name: AsRef<str>>(&self, names: &[Name], days: u32) -> Result<Bundle, Error> {
         self.issue(Role::Host, names, Validity::days(days))
     }
 
-    /// A key for a time that is given exactly; where the authority's own ends earlier, so does this one.
+    /// A key for a time that is given exactly; where the authority's own ends earlier, so does this
+    /// one.
     ///
     /// # Errors
     /// As [`collector`](Self::collector) and [`host`](Self::host).
@@ -164,9 +177,11 @@ impl Authority {
             }
             Role::Collector => ExtendedKeyUsagePurpose::ServerAuth,
         }];
-        // Who verifies does not look at the time of the authority's own certificate, so it has to bound this one's.
+        // Who verifies does not look at the time of the authority's own certificate, so it has to
+        // bound this one's.
         let [_, last] = self.valid()?;
-        (params.not_before, params.not_after) = times(Validity { until: valid.until.min(last), ..valid })?;
+        (params.not_before, params.not_after) =
+            times(Validity { until: valid.until.min(last), ..valid })?;
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.use_authority_key_identifier_extension = true;
         let names: Vec<String> = match role {
@@ -189,7 +204,8 @@ impl Authority {
         Bundle::from_pem(Path::new("the new key"), text)
     }
 
-    /// Notes that a key was issued, so that it can be revoked without its file. This comes before the key is written anywhere.
+    /// Notes that a key was issued, so that it can be revoked without its file. This comes before
+    /// the key is written anywhere.
     ///
     /// # Errors
     /// It cannot be noted.
@@ -209,7 +225,8 @@ impl Authority {
         };
         let contents = |certificate: CertificateDer<'static>| {
             let names = certificate::names(&certificate).map_err(unread)?;
-            let role = if certificate::collector_name(&names) { Role::Collector } else { Role::Host };
+            let role =
+                if certificate::collector_name(&names) { Role::Collector } else { Role::Host };
             let valid = certificate::validity(&certificate).map_err(unread)?;
             Ok(Contents { role: Some(role), names, valid, certificate })
         };
@@ -224,7 +241,8 @@ impl Authority {
         Revoked::read(&self.directory.join(REVOKED_FILE))
     }
 
-    /// Revokes these certificates: writes a new list, with all that were on the former one. Where it is.
+    /// Revokes these certificates: writes a new list, with all that were on the former one. Where
+    /// it is.
     ///
     /// # Errors
     /// The former list cannot be read, or the new one not be written.
@@ -242,8 +260,9 @@ impl Authority {
             }
         }
         let [_, last] = self.valid()?;
-        let time =
-            |seconds| OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+        let time = |seconds| {
+            OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH)
+        };
         let revoked_certs = entries.iter().map(|(serial, at)| RevokedCertParams {
             serial_number: SerialNumber::from_slice(serial),
             revocation_time: time(*at),
@@ -260,8 +279,9 @@ impl Authority {
             key_identifier_method: KeyIdMethod::Sha256,
         };
         let list = list.signed_by(&self.issuer)?.pem()?;
-        let text =
-            format!("sockcap: keys that were revoked. It is for the collector, beside its key.\n{list}");
+        let text = format!(
+            "sockcap: keys that were revoked. It is for the collector, beside its key.\n{list}"
+        );
         files::write_public(&path, &text)?;
         Ok(path)
     }
@@ -275,8 +295,9 @@ fn named(role: Role, names: &[String]) -> String {
     }
 }
 
-/// What an authority's certificate is made of, time aside. All follows from its key, so that it need not be read from the
-/// certificate again; with the key in its name, two authorities are never taken for one.
+/// What an authority's certificate is made of, time aside. All follows from its key, so that it
+/// need not be read from the certificate again; with the key in its name, two authorities are never
+/// taken for one.
 pub(super) fn params(key: &KeyPair) -> Result<CertificateParams, Error> {
     let mut params = CertificateParams::default();
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));

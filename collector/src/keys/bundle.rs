@@ -1,5 +1,5 @@
-//! What one machine needs, in one file that is copied there: its private key, its certificate, and the authority's
-//! certificate, by which it knows the other side.
+//! What one machine needs, in one file that is copied there: its private key, its certificate, and
+//! the authority's certificate, by which it knows the other side.
 
 use std::path::{Path, PathBuf};
 
@@ -43,8 +43,8 @@ impl Bundle {
     /// Reads a machine's file.
     ///
     /// # Errors
-    /// It cannot be read, others can read it, a part is missing, or the parts do not belong together. That its time is
-    /// over or has not come is no error: [`valid`](Self::valid) tells.
+    /// It cannot be read, others can read it, a part is missing, or the parts do not belong
+    /// together. That its time is over or has not come is no error: [`valid`](Self::valid) tells.
     pub fn open(path: &Path) -> Result<Bundle, Error> {
         Bundle::from_pem(path, files::read(path)?)
     }
@@ -52,7 +52,8 @@ impl Bundle {
     /// Writes a machine's file, which only its owner can read.
     ///
     /// # Errors
-    /// It exists and is not to be replaced ([`Error::Exists`]), or cannot be written; then nothing is left behind.
+    /// It exists and is not to be replaced ([`Error::Exists`]), or cannot be written; then nothing
+    /// is left behind.
     pub fn write(&self, path: &Path, replace: bool) -> Result<(), Error> {
         files::write(path, &self.pem.0, replace)
     }
@@ -62,7 +63,8 @@ impl Bundle {
         self.role
     }
 
-    /// The names that the certificate has: those a host may send under, or [`tls::COLLECTOR`](crate::tls::COLLECTOR).
+    /// The names that the certificate has: those a host may send under, or
+    /// [`tls::COLLECTOR`](crate::tls::COLLECTOR).
     pub fn names(&self) -> &[String] {
         &self.names
     }
@@ -117,7 +119,9 @@ impl Bundle {
             (Ok(()), _) => Role::Host,
             (_, Ok(())) => Role::Collector,
             (Err(_), Err(error)) => {
-                return Err(damaged(format!("the authority has not signed the certificate ({error:?})")));
+                return Err(damaged(format!(
+                    "the authority has not signed the certificate ({error:?})"
+                )));
             }
         };
         let is_named = match role {
@@ -125,7 +129,10 @@ impl Bundle {
             Role::Collector => certificate::collector_name(&names),
         };
         if !is_named {
-            return Err(damaged(format!("the certificate has the wrong names ({})", names.join(", "))));
+            return Err(damaged(format!(
+                "the certificate has the wrong names ({})",
+                names.join(", ")
+            )));
         }
         Ok(Bundle { key, certificate, authority, role, names, valid, pem: Text(text) })
     }

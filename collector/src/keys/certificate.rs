@@ -1,4 +1,5 @@
-//! What a certificate says, as rustls' own library reads it: for whom it is, from when until when, and by whom.
+//! What a certificate says, as rustls' own library reads it: for whom it is, from when until when,
+//! and by whom.
 
 use std::time::Duration;
 
@@ -44,8 +45,8 @@ pub(crate) fn names(certificate: &CertificateDer<'_>) -> Result<Vec<String>, web
 
 /// The first and the last second in which a certificate holds, since 1970.
 ///
-/// The library tells them with its refusals only, so it is asked about the beginning and the end of all time. A
-/// certificate's time is the first that it looks at, whatever the certificate is for.
+/// The library tells them with its refusals only, so it is asked about the beginning and the end of
+/// all time. A certificate's time is the first that it looks at, whatever the certificate is for.
 pub(super) fn validity(certificate: &CertificateDer<'_>) -> Result<[i64; 2], webpki::Error> {
     let parsed = EndEntityCert::try_from(certificate)?;
     let at = |seconds| {
@@ -75,7 +76,8 @@ pub(super) fn signed_for(
     verified(usage, certificate, authority, None)
 }
 
-/// Verifies a certificate as of when it begins to hold, so that one that has expired is still its authority's.
+/// Verifies a certificate as of when it begins to hold, so that one that has expired is still its
+/// authority's.
 fn verified(
     usage: KeyUsage,
     certificate: &CertificateDer<'_>,
@@ -86,7 +88,9 @@ fn verified(
     let time = UnixTime::since_unix_epoch(Duration::from_secs(u64::try_from(from).unwrap_or(0)));
     let anchors = [anchor_from_trusted_cert(authority)?];
     let parsed = EndEntityCert::try_from(certificate)?;
-    parsed.verify_for_usage(ALL_VERIFICATION_ALGS, &anchors, &[], time, usage, revocation, None).map(drop)
+    parsed
+        .verify_for_usage(ALL_VERIFICATION_ALGS, &anchors, &[], time, usage, revocation, None)
+        .map(drop)
 }
 
 /// Whether the authority that has signed this certificate has signed this list of revoked ones.
@@ -96,8 +100,8 @@ pub(super) fn list_is_of(
     authority: &CertificateDer<'_>,
 ) -> Result<(), webpki::Error> {
     let lists = [list];
-    let options =
-        RevocationOptionsBuilder::new(&lists).map_err(|_| webpki::Error::UnknownRevocationStatus)?;
+    let options = RevocationOptionsBuilder::new(&lists)
+        .map_err(|_| webpki::Error::UnknownRevocationStatus)?;
     match verified(KeyUsage::server_auth(), certificate, authority, Some(options.build())) {
         // Were it on the list itself, hosts would not know.
         Ok(()) | Err(webpki::Error::CertRevoked) => Ok(()),
@@ -115,6 +119,7 @@ pub(super) fn is_of(certificate: &CertificateDer<'_>, key: &PrivateKeyDer<'_>) -
     let public = rcgen::KeyPair::try_from(key)
         .map(|pair| rcgen::PublicKeyData::subject_public_key_info(&pair))
         .unwrap_or_default();
-    EndEntityCert::try_from(certificate)
-        .is_ok_and(|certificate| certificate.subject_public_key_info().as_ref() == public.as_slice())
+    EndEntityCert::try_from(certificate).is_ok_and(|certificate| {
+        certificate.subject_public_key_info().as_ref() == public.as_slice()
+    })
 }

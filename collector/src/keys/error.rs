@@ -55,7 +55,9 @@ pub enum Error {
         why: String,
     },
     /// A key is to be revoked of which nothing is known.
-    #[error("no key of '{0}' is known here; name its file, or a host as 'sockcap keys show' has it")]
+    #[error(
+        "no key of '{0}' is known here; name its file, or a host as 'sockcap keys show' has it"
+    )]
     NoSuchKey(String),
     /// The authority's own key is not for machines.
     #[error("{}: this is the authority's own key, which no machine needs; give it what 'sockcap keys new' or 'sockcap keys host' made", .0.display())]
@@ -74,7 +76,9 @@ pub enum Error {
     )]
     NotInCertificates(String),
     /// The name belongs to something else.
-    #[error("'{0}': no host can be called so, as the collector or the authority is; give another name")]
+    #[error(
+        "'{0}': no host can be called so, as the collector or the authority is; give another name"
+    )]
     Reserved(String),
     /// A key for a host without a name.
     #[error("a host's key needs a name")]

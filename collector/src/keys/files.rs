@@ -1,5 +1,5 @@
-//! Files that hold a private key: nobody but the owner may read them, none is overwritten by accident, and none is ever
-//! there by half.
+//! Files that hold a private key: nobody but the owner may read them, none is overwritten by
+//! accident, and none is ever there by half.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -17,7 +17,8 @@ pub(super) fn make_directory(path: &Path) -> Result<(), Error> {
     made.map_err(|source| Error::File { path: path.to_owned(), source })
 }
 
-/// Writes a file that only its owner can read. One that exists is replaced if told to, whole or not at all.
+/// Writes a file that only its owner can read. One that exists is replaced if told to, whole or not
+/// at all.
 pub(super) fn write(path: &Path, text: &str, replace: bool) -> Result<(), Error> {
     write_as(path, text, replace, 0o600)
 }
@@ -30,9 +31,12 @@ pub(super) fn write_public(path: &Path, text: &str) -> Result<(), Error> {
 fn write_as(path: &Path, text: &str, replace: bool, mode: u32) -> Result<(), Error> {
     let at = if replace { beside(path) } else { path.to_owned() };
     let file = |source| Error::File { path: at.clone(), source };
-    // With `create_new` no link that somebody laid there is followed, and the mode is there from the first moment.
+    // With `create_new` no link that somebody laid there is followed, and the mode is there from
+    // the first moment.
     let mut target = match OpenOptions::new().write(true).create_new(true).mode(mode).open(&at) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(Error::Exists(at)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            return Err(Error::Exists(at));
+        }
         result => result.map_err(file)?,
     };
     let mut written = target.write_all(text.as_bytes()).and_then(|()| target.sync_all());
@@ -54,8 +58,9 @@ fn beside(path: &Path) -> PathBuf {
 
 /// Reads a key file; one that others could have read, too, is refused.
 ///
-/// The rule is PostgreSQL's: what is the user's own only the user may read; what is root's may be readable to a group,
-/// as root has chosen who is in it, and that is how services (and systemd's credentials) are handed keys.
+/// The rule is PostgreSQL's: what is the user's own only the user may read; what is root's may be
+/// readable to a group, as root has chosen who is in it, and that is how services (and systemd's
+/// credentials) are handed keys.
 pub(super) fn read(path: &Path) -> Result<String, Error> {
     let file = |source| Error::File { path: path.to_owned(), source };
     let opened = File::open(path).map_err(file)?;

@@ -1,5 +1,6 @@
-//! Which certificates an authority has issued, so that keys can be revoked of which nobody has the file any more: one PEM file beside
-//! the authority's own, to which each is added before its key is written anywhere. It has no secret in it.
+//! Which certificates an authority has issued, so that keys can be revoked of which nobody has the
+//! file any more: one PEM file beside the authority's own, to which each is added before its key is
+//! written anywhere. It has no secret in it.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -18,7 +19,8 @@ pub const ISSUED_FILE: &str = "issued.certs";
 pub(super) fn add(directory: &Path, certificates: &str) -> Result<(), Error> {
     let path = directory.join(ISSUED_FILE);
     let file = |source| Error::File { path: path.clone(), source };
-    let mut target = OpenOptions::new().append(true).create(true).mode(0o600).open(&path).map_err(file)?;
+    let mut target =
+        OpenOptions::new().append(true).create(true).mode(0o600).open(&path).map_err(file)?;
     target.write_all(certificates.as_bytes()).and_then(|()| target.sync_all()).map_err(file)
 }
 
@@ -30,6 +32,7 @@ pub(super) fn all(directory: &Path) -> Result<Vec<CertificateDer<'static>>, Erro
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(source) => return Err(Error::File { path, source }),
     };
-    let why = |error| Error::Damaged { path: path.clone(), why: format!("it is not whole ({error})") };
+    let why =
+        |error| Error::Damaged { path: path.clone(), why: format!("it is not whole ({error})") };
     CertificateDer::pem_slice_iter(&text).map(|certificate| certificate.map_err(why)).collect()
 }

@@ -1,5 +1,5 @@
-//! Keys that were revoked: a list that the authority signs and the collector follows, in the form that X.509 has
-//! for it (RFC 5280, section 5), which openssl reads, too. It has no secret in it.
+//! Keys that were revoked: a list that the authority signs and the collector follows, in the form
+//! that X.509 has for it (RFC 5280, section 5), which openssl reads, too. It has no secret in it.
 
 use std::fs;
 use std::io;
@@ -9,7 +9,9 @@ use std::sync::{PoisonError, RwLock};
 
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, CertificateRevocationListDer};
-use webpki::{BorrowedCertRevocationList, CertRevocationList, EndEntityCert, OwnedCertRevocationList};
+use webpki::{
+    BorrowedCertRevocationList, CertRevocationList, EndEntityCert, OwnedCertRevocationList,
+};
 
 use super::{Bundle, Error, certificate};
 
@@ -27,7 +29,8 @@ impl Revoked {
     /// It cannot be read, or is no such list.
     pub fn read(path: &Path) -> Result<Option<Revoked>, Error> {
         let Some(der) = der(path)? else { return Ok(None) };
-        let list = OwnedCertRevocationList::from_der(&der).map_err(|error| damaged(path, &error))?;
+        let list =
+            OwnedCertRevocationList::from_der(&der).map_err(|error| damaged(path, &error))?;
         Ok(Some(Revoked(list.into())))
     }
 
@@ -40,7 +43,8 @@ impl Revoked {
     }
 }
 
-/// The numbers of the certificates on the list at `path` and when each was put there, in seconds since 1970.
+/// The numbers of the certificates on the list at `path` and when each was put there, in seconds
+/// since 1970.
 pub(super) fn entries(path: &Path) -> Result<Vec<(Vec<u8>, i64)>, Error> {
     let Some(der) = der(path)? else { return Ok(Vec::new()) };
     let damaged = |error| damaged(path, &error);
@@ -55,9 +59,11 @@ pub(super) fn entries(path: &Path) -> Result<Vec<(Vec<u8>, i64)>, Error> {
 
 fn der(path: &Path) -> Result<Option<CertificateRevocationListDer<'static>>, Error> {
     match fs::read(path) {
-        Ok(text) => CertificateRevocationListDer::from_pem_slice(&text).map(Some).map_err(|error| {
-            Error::List { path: path.to_owned(), why: format!("it is not whole ({error})") }
-        }),
+        Ok(text) => {
+            CertificateRevocationListDer::from_pem_slice(&text).map(Some).map_err(|error| {
+                Error::List { path: path.to_owned(), why: format!("it is not whole ({error})") }
+            })
+        }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(Error::File { path: path.to_owned(), source }),
     }
@@ -85,7 +91,8 @@ struct State {
 }
 
 impl Followed {
-    /// Follows the list at `path`, of the authority that has made the collector's `key`. There need be none yet.
+    /// Follows the list at `path`, of the authority that has made the collector's `key`. There need
+    /// be none yet.
     ///
     /// # Errors
     /// There is something else.
@@ -108,7 +115,8 @@ impl Followed {
     /// Reads the list if it is another than when it was last looked at. Whether it is.
     ///
     /// # Errors
-    /// It is gone, or what is there now is no list of this authority: the former one goes on to be followed. That is told once.
+    /// It is gone, or what is there now is no list of this authority: the former one goes on to be
+    /// followed. That is told once.
     pub fn look(&self) -> Result<bool, Error> {
         let stamp = stamp(&self.path);
         {
@@ -123,7 +131,9 @@ impl Followed {
         match read? {
             Some(list) => state.list = Some(list),
             None if state.list.is_none() => return Ok(false),
-            None => return Err(Error::List { path: self.path.clone(), why: "it is gone".to_owned() }),
+            None => {
+                return Err(Error::List { path: self.path.clone(), why: "it is gone".to_owned() });
+            }
         }
         Ok(true)
     }

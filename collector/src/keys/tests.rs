@@ -39,7 +39,9 @@ fn a_key_says_whose_it_is_and_until_when() {
         (Role::Collector, [tls::COLLECTOR.to_owned()].as_slice())
     );
     let [from, until] = collector.valid();
-    assert!((before.from..=after.from).contains(&from) && (before.until..=after.until).contains(&until));
+    assert!(
+        (before.from..=after.from).contains(&from) && (before.until..=after.until).contains(&until)
+    );
     assert_eq!(until - from, 31 * DAY);
 
     let contents = look(&directory.path().join(AUTHORITY_FILE)).unwrap();
@@ -58,7 +60,8 @@ fn a_time_after_2050_is_written_differently_and_read_alike() {
     let valid = Validity { from: 0, until: 253_402_300_799 };
     let authority = Authority::create_for(directory.path(), valid).unwrap();
     assert_eq!(authority.valid().unwrap(), [0, 253_402_300_799]);
-    let host = authority.issue(Role::Host, &["a"], Validity { until: 2_600_000_000, ..valid }).unwrap();
+    let host =
+        authority.issue(Role::Host, &["a"], Validity { until: 2_600_000_000, ..valid }).unwrap();
     assert_eq!(host.valid(), [0, 2_600_000_000]);
 }
 
@@ -90,11 +93,16 @@ fn names_that_no_host_can_have() {
     for wrong in ["10.0.0.1", "web-", "-web", "a..b", "web.", "7", &"x".repeat(64)] {
         assert!(matches!(error(wrong), Error::NotInCertificates(_)), "{wrong}");
     }
-    for wrong in ["collector", "Collector", "authority", tls::COLLECTOR, "COLLECTOR.sockcap.internal"] {
+    for wrong in
+        ["collector", "Collector", "authority", tls::COLLECTOR, "COLLECTOR.sockcap.internal"]
+    {
         assert!(matches!(error(wrong), Error::Reserved(_)), "{wrong}");
     }
     assert!(matches!(authority.host::<&str>(&[], 1), Err(Error::NoName)));
-    assert!(matches!(authority.host(&["web1", "a b"], 1), Err(Error::Name { .. })), "each of them counts");
+    assert!(
+        matches!(authority.host(&["web1", "a b"], 1), Err(Error::Name { .. })),
+        "each of them counts"
+    );
     for right in ["a", "web_1", "Web-1.example.org", "1web", "7.x", &"x".repeat(63)] {
         assert_eq!(authority.host(&[right], 1).unwrap().names(), [right]);
     }
@@ -124,7 +132,10 @@ fn what_is_missing_is_told() {
         Bundle::open(&file(directory.path(), &[own, of_authority, key].concat())).is_ok(),
         "in any place"
     );
-    assert!(matches!(Bundle::open(&directory.path().join(AUTHORITY_FILE)), Err(Error::IsAuthority(_))));
+    assert!(matches!(
+        Bundle::open(&directory.path().join(AUTHORITY_FILE)),
+        Err(Error::IsAuthority(_))
+    ));
 
     let why = |text: &str| match error(text) {
         Error::Damaged { why, .. } => why,
@@ -150,12 +161,14 @@ fn parts_of_two_authorities_do_not_belong_together() {
     let foreign = fs::read_to_string(elsewhere.path().join(AUTHORITY_FILE)).unwrap();
     let certificate = "-----BEGIN CERTIFICATE-----";
     let mixed =
-        [&text[..text.rfind(certificate).unwrap()], &foreign[foreign.find(certificate).unwrap()..]].concat();
+        [&text[..text.rfind(certificate).unwrap()], &foreign[foreign.find(certificate).unwrap()..]]
+            .concat();
     let error = Bundle::open(&file(directory.path(), &mixed)).unwrap_err().to_string();
     assert!(error.contains("has not signed"), "{error}");
     let mine = fs::read_to_string(directory.path().join(AUTHORITY_FILE)).unwrap();
     let swapped =
-        [&mine[..mine.find(certificate).unwrap()], &foreign[foreign.find(certificate).unwrap()..]].concat();
+        [&mine[..mine.find(certificate).unwrap()], &foreign[foreign.find(certificate).unwrap()..]]
+            .concat();
     files::write(&directory.path().join(AUTHORITY_FILE), &swapped, true).unwrap();
     let error = Authority::open(directory.path()).err().unwrap().to_string();
     assert!(error.contains("not for the private key"), "{error}");
@@ -196,7 +209,8 @@ proptest::proptest! {
 fn what_was_noted_is_listed_and_can_be_revoked() {
     let (directory, authority) = authority();
     let (path, collector) = (directory.path().join(REVOKED_FILE), authority.collector(10).unwrap());
-    let [one, two, three] = ["web1", "web2", "web3"].map(|name| authority.host(&[name], 10).unwrap());
+    let [one, two, three] =
+        ["web1", "web2", "web3"].map(|name| authority.host(&[name], 10).unwrap());
     [&collector, &one, &two].iter().for_each(|bundle| authority.note(bundle).unwrap());
     let issued = Authority::open(directory.path()).unwrap().issued().unwrap();
     let names: Vec<&str> = issued.iter().map(|key| key.names[0].as_str()).collect();
@@ -214,7 +228,8 @@ fn what_was_noted_is_listed_and_can_be_revoked() {
     }
     // Another authority's, damage, and nothing: each is told once, and nothing is good again.
     let (_other, other_authority) = self::authority();
-    let foreign = other_authority.revoke(&[other_authority.host(&["x"], 1).unwrap().certificate]).unwrap();
+    let foreign =
+        other_authority.revoke(&[other_authority.host(&["x"], 1).unwrap().certificate]).unwrap();
     fs::copy(foreign, &path).unwrap();
     assert!(followed.look().unwrap_err().to_string().contains("has not signed it"));
     assert!(Followed::open(&path, &collector).is_err());
@@ -222,6 +237,9 @@ fn what_was_noted_is_listed_and_can_be_revoked() {
     assert!(followed.look().unwrap_err().to_string().contains("not whole"));
     assert!(authority.revoke(&[]).is_err(), "what was on it would be lost");
     fs::remove_file(&path).unwrap();
-    assert!(followed.look().unwrap_err().to_string().contains("it is gone") && !followed.look().unwrap());
+    assert!(
+        followed.look().unwrap_err().to_string().contains("it is gone")
+            && !followed.look().unwrap()
+    );
     assert!(followed.has(&one.certificate) && !followed.has(&two.certificate));
 }

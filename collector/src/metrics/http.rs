@@ -16,7 +16,8 @@ pub const DEFAULT_ADDRESS: &str = "127.0.0.1:9713";
 pub struct Server(plain_http::Server);
 
 impl Server {
-    /// Listens at an address, of which anybody who can reach it can read the figures: hosts' names and how much they send.
+    /// Listens at an address, of which anybody who can reach it can read the figures: hosts' names
+    /// and how much they send.
     ///
     /// # Errors
     /// The address is none, is taken, or is not this machine's.
@@ -76,8 +77,14 @@ mod tests {
         });
         let [figures, posted, root] = answers.map(Result::unwrap);
         let (head, body) = figures.split_once("\r\n\r\n").unwrap();
-        assert!(head.contains("\r\nContent-Type: application/openmetrics-text; version=1.0.0"), "{head}");
-        assert!(body.contains("host_connected{host=\"web1\"} 1\n") && body.ends_with("# EOF\n"), "{body}");
+        assert!(
+            head.contains("\r\nContent-Type: application/openmetrics-text; version=1.0.0"),
+            "{head}"
+        );
+        assert!(
+            body.contains("host_connected{host=\"web1\"} 1\n") && body.ends_with("# EOF\n"),
+            "{body}"
+        );
         assert!(posted.starts_with("HTTP/1.1 405 "), "{posted}");
         assert!(root.starts_with("HTTP/1.1 404 "), "{root}");
     }

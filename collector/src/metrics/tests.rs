@@ -7,8 +7,8 @@ use super::*;
 /// The samples of a text by name and labels, and the type of each family.
 type Parsed = (BTreeMap<String, f64>, BTreeMap<String, String>);
 
-/// Reads the text format (OpenMetrics 1.0): each sample belongs to the family that was described last, none comes twice,
-/// and the end is marked.
+/// Reads the text format (OpenMetrics 1.0): each sample belongs to the family that was described
+/// last, none comes twice, and the end is marked.
 fn parse(text: &str) -> Parsed {
     let (mut samples, mut kinds) = (BTreeMap::new(), BTreeMap::new());
     let mut family = String::new();
@@ -75,7 +75,11 @@ fn what_is_told_is_read() {
     }
     assert_eq!(total("connections"), Some(1.0));
     assert_eq!(total("refused_connections_total{cause=\"tls\"}"), Some(2.0));
-    assert_eq!(total("refused_connections_total{cause=\"slow\"}"), Some(0.0), "there from the beginning");
+    assert_eq!(
+        total("refused_connections_total{cause=\"slow\"}"),
+        Some(0.0),
+        "there from the beginning"
+    );
     assert_eq!(total("not_stored_total{shortage=\"disk\"}"), Some(1.0));
     assert_eq!((total("untold_total"), total("misnamed_logs_total")), (Some(0.0), Some(1.0)));
     assert_eq!(kinds.values().filter(|kind| *kind == "counter").count(), 6);

@@ -1,4 +1,5 @@
-//! The figures in the text format of OpenMetrics, which Prometheus reads; by the rules for names there, in seconds and bytes.
+//! The figures in the text format of OpenMetrics, which Prometheus reads; by the rules for names
+//! there, in seconds and bytes.
 
 use std::fmt;
 
@@ -37,15 +38,21 @@ const FAMILIES: [Family; 10] = [
         MetricType::Gauge,
         |host| host.acknowledged.map(Figure::Seconds),
     ),
-    ("host_left_bytes", "What the host said then that it has yet to send.", MetricType::Gauge, |host| {
-        host.left.map(Figure::Gauge)
-    }),
+    (
+        "host_left_bytes",
+        "What the host said then that it has yet to send.",
+        MetricType::Gauge,
+        |host| host.left.map(Figure::Gauge),
+    ),
     ("host_stored_bytes", "Bytes of files that were written.", MetricType::Counter, |host| {
         Some(Figure::Counter(host.stored))
     }),
-    ("host_received_bytes", "Bytes that came over the wire for that.", MetricType::Counter, |host| {
-        Some(Figure::Counter(host.received))
-    }),
+    (
+        "host_received_bytes",
+        "Bytes that came over the wire for that.",
+        MetricType::Counter,
+        |host| Some(Figure::Counter(host.received)),
+    ),
     ("host_files", "Files of the host.", MetricType::Gauge, |host| Some(Figure::Gauge(host.files))),
     ("host_used_bytes", "Bytes of disk that they take.", MetricType::Gauge, |host| {
         Some(Figure::Gauge(host.used))
@@ -99,16 +106,19 @@ impl Collector for Figures {
         let one = encoder.encode_descriptor("connections", help, None, MetricType::Gauge)?;
         write(&Figure::Gauge(*connections), one)?;
         let help = "Connections that were refused or ended for what the other side did, by cause.";
-        let mut family = encoder.encode_descriptor("refused_connections", help, None, MetricType::Counter)?;
+        let mut family =
+            encoder.encode_descriptor("refused_connections", help, None, MetricType::Counter)?;
         for (cause, count) in refused {
             write(&Figure::Counter(*count), family.encode_family(&[("cause", *cause)])?)?;
         }
         let help = "How often something could not be stored, by what there was too little of.";
-        let mut family = encoder.encode_descriptor("not_stored", help, None, MetricType::Counter)?;
+        let mut family =
+            encoder.encode_descriptor("not_stored", help, None, MetricType::Counter)?;
         for (shortage, count) in not_stored {
             write(&Figure::Counter(*count), family.encode_family(&[("shortage", *shortage)])?)?;
         }
-        let help = "Logs that name another host than the one that sends them, and are kept as that one's.";
+        let help =
+            "Logs that name another host than the one that sends them, and are kept as that one's.";
         let one = encoder.encode_descriptor("misnamed_logs", help, None, MetricType::Counter)?;
         write(&Figure::Counter(*misnamed), one)?;
         let help = "Tellings about hosts that have no figures here, as there are too many.";

@@ -1,5 +1,6 @@
-//! The second stage of a shipper: writes the frames that the first has made, and reads the collector's answers where one is
-//! due. It alone touches the connection. As every answer belongs to a request, it always knows how many are to come.
+//! The second stage of a shipper: writes the frames that the first has made, and reads the
+//! collector's answers where one is due. It alone touches the connection. As every answer belongs
+//! to a request, it always knows how many are to come.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -13,8 +14,8 @@ use crate::link::{Link, Stop};
 use crate::tls;
 use crate::wire::{self, Answer, Exchange, FLUSHES, FrameReader, Request};
 
-/// How long a frame may take to be written, and an answer to come. A connection that is dead is noticed long before, by
-/// the kernel; this is for a collector that lives and does nothing.
+/// How long a frame may take to be written, and an answer to come. A connection that is dead is
+/// noticed long before, by the kernel; this is for a collector that lives and does nothing.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// How often a connection over which nothing goes is looked at, whether it is still there.
@@ -111,8 +112,13 @@ impl Dialog {
         self.read()
     }
 
-    /// Does what comes through `items` until nobody sends any more, and sends back what is answered.
-    pub(super) fn run(&mut self, items: &Receiver<Item>, replies: &Sender<Reply>) -> Result<(), Broken> {
+    /// Does what comes through `items` until nobody sends any more, and sends back what is
+    /// answered.
+    pub(super) fn run(
+        &mut self,
+        items: &Receiver<Item>,
+        replies: &Sender<Reply>,
+    ) -> Result<(), Broken> {
         loop {
             let item = match items.recv_timeout(LISTEN) {
                 Ok(item) => item,
@@ -176,8 +182,12 @@ impl Dialog {
             return Err(wire::Error::Malformed.into());
         };
         let host_received = self.clock.now();
-        let exchange =
-            Exchange { host_sent, collector_received: received, collector_sent: sent, host_received };
+        let exchange = Exchange {
+            host_sent,
+            collector_received: received,
+            collector_sent: sent,
+            host_received,
+        };
         self.write(&wire::frame(&Request::Hint(exchange))?)?;
         Ok(exchange)
     }

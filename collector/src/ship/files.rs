@@ -1,4 +1,5 @@
-//! The logs of a host's directory as they are at a moment: which there are, how long, and where they have content.
+//! The logs of a host's directory as they are at a moment: which there are, how long, and where
+//! they have content.
 
 use std::fs::{self, File};
 use std::io;
@@ -32,7 +33,8 @@ pub(super) fn names(directory: &Path) -> io::Result<Vec<String>> {
     Ok(found)
 }
 
-/// What a file is like without a look into it: when it is the same, so is the file, if nobody writes to it.
+/// What a file is like without a look into it: when it is the same, so is the file, if nobody
+/// writes to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stamp([i64; 5]);
 
@@ -88,7 +90,8 @@ impl Opened {
                 // A file system that does not know has content everywhere.
                 Err(_) => at,
             };
-            let end = seek(&self.file, SeekFrom::Hole(first)).unwrap_or(self.length).min(self.length);
+            let end =
+                seek(&self.file, SeekFrom::Hole(first)).unwrap_or(self.length).min(self.length);
             if end <= first {
                 break;
             }
@@ -99,7 +102,11 @@ impl Opened {
     }
 
     /// Reads the pages from `first` on into `buffer`, as far as there are any.
-    pub(super) fn read<'buffer>(&self, first: usize, buffer: &'buffer mut [u8]) -> io::Result<&'buffer [u8]> {
+    pub(super) fn read<'buffer>(
+        &self,
+        first: usize,
+        buffer: &'buffer mut [u8],
+    ) -> io::Result<&'buffer [u8]> {
         let at = (first * PAGE) as u64;
         let wanted = buffer.len().min(self.length.saturating_sub(at) as usize);
         let mut read = 0;

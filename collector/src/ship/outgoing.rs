@@ -1,5 +1,6 @@
-//! What is on its way: frames are handed to the dialog through a bounded queue, in batches that the collector acknowledges.
-//! Of a batch that was not stored, or whose answer never came, it is told which pages it had, and they are sent again.
+//! What is on its way: frames are handed to the dialog through a bounded queue, in batches that the
+//! collector acknowledges. Of a batch that was not stored, or whose answer never came, it is told
+//! which pages it had, and they are sent again.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -92,25 +93,36 @@ impl Outgoing {
         Ok(())
     }
 
-    /// Asks for checksums of the selected file. The answer is got by [`answers`](Outgoing::answers).
+    /// Asks for checksums of the selected file. The answer is got by
+    /// [`answers`](Outgoing::answers).
     pub(super) fn ask(&mut self, page: usize, pages: u32) -> Result<(), Gone> {
         let request = Request::Ask { page: page as u64, pages };
         self.send(Item::Answered(wire::frame(&request).map_err(|_| Gone)?))
     }
 
-    /// The answers to all that was asked, in the order of the questions: a file's size and its checksums.
+    /// The answers to all that was asked, in the order of the questions: a file's size and its
+    /// checksums.
     pub(super) fn answers(&mut self) -> Result<VecDeque<(u64, Vec<u64>)>, Gone> {
         self.drain()?;
         Ok(std::mem::take(&mut self.answers))
     }
 
     /// Sends an extent of the selected file, `bytes` long before it was compressed.
-    pub(super) fn extent(&mut self, pages: Pages, frame: Vec<u8>, bytes: usize) -> Result<(), Gone> {
+    pub(super) fn extent(
+        &mut self,
+        pages: Pages,
+        frame: Vec<u8>,
+        bytes: usize,
+    ) -> Result<(), Gone> {
         self.batch.push(pages);
         self.batch_bytes += bytes;
         self.left = self.left.saturating_sub(bytes as u64);
         self.send(Item::Frame(frame))?;
-        if self.batch_bytes >= BATCH || self.flushed.elapsed() >= BATCH_TIME { self.flush() } else { Ok(()) }
+        if self.batch_bytes >= BATCH || self.flushed.elapsed() >= BATCH_TIME {
+            self.flush()
+        } else {
+            Ok(())
+        }
     }
 
     /// Says how long the selected file is. A loss is told as that of no pages.
@@ -235,10 +247,15 @@ mod tests {
             outgoing.extent(pages(first), vec![0], BATCH).unwrap();
         }
         replies.send(Reply::Answer(Answer::Durable { number: 1 })).unwrap();
-        replies.send(Reply::Answer(Answer::NotStored { number: 2, shortage: Shortage::Disk })).unwrap();
+        replies
+            .send(Reply::Answer(Answer::NotStored { number: 2, shortage: Shortage::Disk }))
+            .unwrap();
         replies.send(Reply::Drained).unwrap();
         outgoing.drain().unwrap();
-        assert_eq!((outgoing.lost.clone(), outgoing.shortage), (vec![pages(1)], Some(Shortage::Disk)));
+        assert_eq!(
+            (outgoing.lost.clone(), outgoing.shortage),
+            (vec![pages(1)], Some(Shortage::Disk))
+        );
         outgoing.extent(pages(4), vec![0], 1).unwrap();
         assert_eq!(outgoing.into_lost(), [1, 2, 3, 4].map(pages));
         let flushes = taken.try_iter().filter(|item| matches!(item, Item::Flush(_))).count();

@@ -1,5 +1,6 @@
-//! The first stage of a shipper: goes through the host's files, finds what the collector does not have, compresses it and
-//! hands it on. What it knows lasts over connections, since what was acknowledged stays.
+//! The first stage of a shipper: goes through the host's files, finds what the collector does not
+//! have, compresses it and hands it on. What it knows lasts over connections, since what was
+//! acknowledged stays.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;
@@ -20,7 +21,8 @@ use crate::writers::{self, Here};
 
 /// Files whose checksums are asked for at once.
 const ASKED: usize = 32;
-/// Checksums that are asked for at once. Over the slowest network an answer with more would take too long.
+/// Checksums that are asked for at once. Over the slowest network an answer with more would take
+/// too long.
 const ASKED_PAGES: u32 = 4096;
 /// The level of zstd. More would make the processor the limit in place of the network.
 const LEVEL: i32 = 1;
@@ -90,7 +92,8 @@ impl<'a> Scanner<'a> {
         stop: Stop,
     ) -> io::Result<Scanner<'a>> {
         // A frame must come to its end in time however little may be sent.
-        let longest = limit.map_or(EXTENT_LIMIT, |rate| EXTENT_LIMIT.min((rate as usize).saturating_mul(4)));
+        let longest =
+            limit.map_or(EXTENT_LIMIT, |rate| EXTENT_LIMIT.min((rate as usize).saturating_mul(4)));
         Ok(Scanner {
             directory,
             here: Here::new(boot),
@@ -123,7 +126,8 @@ impl<'a> Scanner<'a> {
     /// It is not known whether the collector has these pages.
     pub(super) fn lost(&mut self, lost: &[Pages]) {
         for pages in lost {
-            for entry in self.files.values_mut().filter(|entry| entry.tracked.identity == pages.of) {
+            for entry in self.files.values_mut().filter(|entry| entry.tracked.identity == pages.of)
+            {
                 entry.tracked.lost(pages.first, pages.count);
                 entry.stamp = None;
             }
@@ -145,7 +149,8 @@ impl<'a> Scanner<'a> {
                 out.drain()?;
                 return Ok(Scanned { stopped: true, ..self.settle(out) });
             }
-            // What the collector has no room for need not be sent to it. Where it only wants no more files, others go on.
+            // What the collector has no room for need not be sent to it. Where it only wants no
+            // more files, others go on.
             if out.shortage.is_some_and(|shortage| shortage != Shortage::Files) {
                 break;
             }
@@ -210,7 +215,11 @@ impl<'a> Scanner<'a> {
                             }
                             entry
                         }
-                        _ => Entry { tracked: Tracked::new(opened.identity), stamp: None, told: false },
+                        _ => Entry {
+                            tracked: Tracked::new(opened.identity),
+                            stamp: None,
+                            told: false,
+                        },
                     }
                 }
             };
@@ -236,7 +245,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Asks whether the collector still has the files that are not done. What was taken away there is sent again.
+    /// Asks whether the collector still has the files that are not done. What was taken away there
+    /// is sent again.
     fn look_whether_there(&mut self, out: &mut Outgoing, names: &[String]) -> Result<(), Failed> {
         let known = |name: &&String| {
             self.files.get(*name).is_some_and(|entry| entry.tracked.asked && !entry.tracked.done)
@@ -279,7 +289,8 @@ impl<'a> Scanner<'a> {
                 while (known as u64 * PAGE as u64) < length {
                     out.select(name, tracked.identity)?;
                     out.ask(known, ASKED_PAGES)?;
-                    let Some((_, sums)) = out.answers()?.pop_front().filter(|(_, sums)| !sums.is_empty())
+                    let Some((_, sums)) =
+                        out.answers()?.pop_front().filter(|(_, sums)| !sums.is_empty())
                     else {
                         return Err(Gone.into());
                     };
@@ -298,7 +309,9 @@ impl<'a> Scanner<'a> {
         let mut left = 0;
         for name in names {
             out.keep_alive()?;
-            let Some(entry) = self.files.get(name).filter(|entry| !entry.tracked.done) else { continue };
+            let Some(entry) = self.files.get(name).filter(|entry| !entry.tracked.done) else {
+                continue;
+            };
             let Ok(Some(opened)) = Opened::open(&self.directory, name) else { continue };
             let content: usize = opened.data().iter().map(|[first, end]| end - first).sum();
             left += ((content * PAGE) as u64).saturating_sub(entry.tracked.known());
@@ -313,7 +326,9 @@ impl<'a> Scanner<'a> {
             return Ok(false);
         };
         let tracked = &mut entry.tracked;
-        let Some(opened) = Opened::open(&self.directory, name).map_err(&failed)? else { return Ok(false) };
+        let Some(opened) = Opened::open(&self.directory, name).map_err(&failed)? else {
+            return Ok(false);
+        };
         if opened.identity != tracked.identity {
             // Another file under this name since it was listed; the next scan knows.
             return Ok(false);
@@ -323,7 +338,9 @@ impl<'a> Scanner<'a> {
         let without_writers = writers::none(&opened.file);
         let boots = [opened.header.boot_id, self.here.boot];
         let other_boot = boots[0] != boots[1] && !boots.contains(&[0; 16]);
-        let ended = opened.header.state != state::RUNNING || other_boot || self.here.has_lost(&opened.header);
+        let ended = opened.header.state != state::RUNNING
+            || other_boot
+            || self.here.has_lost(&opened.header);
         let look = if without_writers == Some(true) || without_writers.is_none() && ended {
             Look::All
         } else {
@@ -332,7 +349,8 @@ impl<'a> Scanner<'a> {
         let mut changed = false;
         tracked.resize(opened.length);
         for [first, end] in tracked.runs(look, &opened.data(), self.longest) {
-            let read = opened.read(first, &mut self.buffer[..(end - first) * PAGE]).map_err(&failed)?;
+            let read =
+                opened.read(first, &mut self.buffer[..(end - first) * PAGE]).map_err(&failed)?;
             let differing = differing(tracked, first, read);
             changed |= !differing.is_empty();
             for [from, to] in differing {
@@ -353,7 +371,9 @@ impl<'a> Scanner<'a> {
                 tracked.remote = tracked.remote.map(|remote| remote.max(end));
             }
             out.keep_alive()?;
-            if self.stop.load(Relaxed) || out.shortage.is_some_and(|shortage| shortage != Shortage::Files) {
+            if self.stop.load(Relaxed)
+                || out.shortage.is_some_and(|shortage| shortage != Shortage::Files)
+            {
                 return Ok(false);
             }
             if changed {
@@ -377,8 +397,12 @@ impl<'a> Scanner<'a> {
     fn finish(&mut self, name: &str) {
         let path = self.directory.join(name);
         let Some(entry) = self.files.get_mut(name) else { return };
-        // Something of it was not stored, or somebody has written to it or taken its name since it was looked at.
-        if entry.tracked.remote.is_none() || entry.stamp.is_none() || entry.stamp != files::stamp(&path) {
+        // Something of it was not stored, or somebody has written to it or taken its name since it
+        // was looked at.
+        if entry.tracked.remote.is_none()
+            || entry.stamp.is_none()
+            || entry.stamp != files::stamp(&path)
+        {
             return;
         }
         entry.tracked.finish();
@@ -398,8 +422,8 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// The pages of `read` that the collector does not have, as runs `[from, to)` counted from its beginning, which is page
-/// `first` of the file.
+/// The pages of `read` that the collector does not have, as runs `[from, to)` counted from its
+/// beginning, which is page `first` of the file.
 fn differing(tracked: &mut Tracked, first: usize, read: &[u8]) -> Vec<[usize; 2]> {
     let mut runs: Vec<[usize; 2]> = Vec::new();
     for (at, content) in read.chunks(PAGE).enumerate() {
@@ -414,9 +438,16 @@ fn differing(tracked: &mut Tracked, first: usize, read: &[u8]) -> Vec<[usize; 2]
 }
 
 /// Sends an extent.
-fn send(out: &mut Outgoing, name: &str, pages: Pages, bytes: &[u8], compressed: &[u8]) -> Result<(), Gone> {
+fn send(
+    out: &mut Outgoing,
+    name: &str,
+    pages: Pages,
+    bytes: &[u8],
+    compressed: &[u8],
+) -> Result<(), Gone> {
     out.select(name, pages.of)?;
-    let request = Request::Extent { offset: (pages.first * PAGE) as u64, length: bytes.len() as u32 };
+    let request =
+        Request::Extent { offset: (pages.first * PAGE) as u64, length: bytes.len() as u32 };
     let frame = wire::frame_with(&request, compressed).map_err(|_| Gone)?;
     out.extent(pages, frame, bytes.len())
 }

@@ -1,12 +1,14 @@
-//! What a shipper knows of one of its files: what the collector has of each page, and which pages are worth a look. Every
-//! page is looked at in the end; what is guessed is only how soon, so that following a large directory costs little.
+//! What a shipper knows of one of its files: what the collector has of each page, and which pages
+//! are worth a look. Every page is looked at in the end; what is guessed is only how soon, so that
+//! following a large directory costs little.
 
 use crate::identity::Identity;
 use crate::page::{self, PAGE};
 
 /// The checksum of a page of which it is not known what the collector has.
 const UNKNOWN: u64 = u64::MAX;
-/// A page with fewer zero bytes at its end than this has no room for most records, and seldom changes again.
+/// A page with fewer zero bytes at its end than this has no room for most records, and seldom
+/// changes again.
 const ROOM: usize = 256;
 /// Such a page is looked at no more after it was the same so often,
 const CALM: u8 = 3;
@@ -65,8 +67,9 @@ impl Tracked {
         self.calm.resize(self.sums.len(), 0);
     }
 
-    /// Whether the collector still has the file, by its length there and the checksum of its first page. Whoever makes room there may
-    /// take away what was acknowledged; what is done stays so then, and what is not has to be sent as a whole again.
+    /// Whether the collector still has the file, by its length there and the checksum of its first
+    /// page. Whoever makes room there may take away what was acknowledged; what is done stays so
+    /// then, and what is not has to be sent as a whole again.
     pub(super) fn is_there(&self, length: u64, first: Option<u64>) -> bool {
         let is_known = |sum: &u64| *sum != 0 && *sum != UNKNOWN;
         if self.done || !self.sums.iter().any(is_known) {
@@ -97,9 +100,14 @@ impl Tracked {
         self.calm.resize(pages, 0);
     }
 
-    /// The runs of pages to look at, as `[first, end)`, among those of `data`, where the file has content, and those
-    /// that the collector has content of. No run is longer than `longest` pages.
-    pub(super) fn runs(&mut self, look: Look, data: &[[usize; 2]], longest: usize) -> Vec<[usize; 2]> {
+    /// The runs of pages to look at, as `[first, end)`, among those of `data`, where the file has
+    /// content, and those that the collector has content of. No run is longer than `longest` pages.
+    pub(super) fn runs(
+        &mut self,
+        look: Look,
+        data: &[[usize; 2]],
+        longest: usize,
+    ) -> Vec<[usize; 2]> {
         let pages = self.sums.len();
         let turn = self.turn..self.turn.saturating_add(pages.div_ceil(TURN));
         if look == Look::Likely {
@@ -124,7 +132,9 @@ impl Tracked {
 
     /// Takes note of a page's content. Whether the collector has another one.
     pub(super) fn differs(&mut self, at: usize, content: &[u8]) -> bool {
-        let (Some(known), Some(calm)) = (self.sums.get_mut(at), self.calm.get_mut(at)) else { return false };
+        let (Some(known), Some(calm)) = (self.sums.get_mut(at), self.calm.get_mut(at)) else {
+            return false;
+        };
         let sum = page::sum(content).min(UNKNOWN - 1);
         let is_full = !page::is_zero(&content[content.len().saturating_sub(ROOM)..]);
         if *known == sum {

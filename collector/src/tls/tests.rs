@@ -24,9 +24,12 @@ fn now() -> i64 {
     Validity::days(0).until
 }
 
-/// What comes of a connection at the collector's end, which hears what the shipper sends (a byte) and says who that is;
-/// and at the shipper's, which gets a byte back.
-fn meet(server: Arc<ServerConfig>, client: Arc<ClientConfig>) -> (io::Result<Vec<String>>, io::Result<()>) {
+/// What comes of a connection at the collector's end, which hears what the shipper sends (a byte)
+/// and says who that is; and at the shipper's, which gets a byte back.
+fn meet(
+    server: Arc<ServerConfig>,
+    client: Arc<ClientConfig>,
+) -> (io::Result<Vec<String>>, io::Result<()>) {
     let (mut here, mut there) = UnixStream::pair().unwrap();
     // Either end stays open until the other has heard why it was refused.
     let collector = thread::spawn(move || {
@@ -47,13 +50,16 @@ fn meet(server: Arc<ServerConfig>, client: Arc<ClientConfig>) -> (io::Result<Vec
 fn hear(connection: &mut ServerConnection, socket: &mut UnixStream) -> io::Result<Vec<String>> {
     let mut byte = [0];
     Stream::new(connection, socket).read_exact(&mut byte)?;
-    let names = hosts_of(connection.peer_certificates().unwrap_or_default()).map_err(io::Error::other)?;
+    let names =
+        hosts_of(connection.peer_certificates().unwrap_or_default()).map_err(io::Error::other)?;
     Stream::new(connection, socket).write_all(&byte)?;
     Ok(names)
 }
 
 /// The words for both ends.
-fn words((collector, shipper): (io::Result<Vec<String>>, io::Result<()>)) -> (&'static str, &'static str) {
+fn words(
+    (collector, shipper): (io::Result<Vec<String>>, io::Result<()>),
+) -> (&'static str, &'static str) {
     let word = |error: io::Error| refusal(&error).unwrap_or("no refusal of TLS");
     (collector.err().map_or("well", word), shipper.err().map_or("well", word))
 }
@@ -114,7 +120,8 @@ fn a_collector_outside_its_time_is_refused() {
     let authority = authority();
     let host = client(&authority.host(&["web1"], 1).unwrap()).unwrap();
     let at = |from, until| {
-        let bundle = authority.issue(Role::Collector, &[COLLECTOR], Validity { from, until }).unwrap();
+        let bundle =
+            authority.issue(Role::Collector, &[COLLECTOR], Validity { from, until }).unwrap();
         meet(server(&bundle).unwrap(), host.clone())
     };
     assert_eq!(words(at(now() - 2 * DAY, now() - DAY)).1, "certificate expired");
@@ -166,7 +173,8 @@ fn without_a_certificate_nobody_gets_in() {
 #[test]
 fn no_host_can_pose_as_the_collector_nor_the_collector_as_a_host() {
     let authority = authority();
-    let (collector, host) = (authority.collector(1).unwrap(), authority.host(&["web1"], 1).unwrap());
+    let (collector, host) =
+        (authority.collector(1).unwrap(), authority.host(&["web1"], 1).unwrap());
     // By mistake it is told before anybody connects.
     assert!(server(&host).unwrap_err().to_string().contains("web1"));
     assert!(client(&collector).unwrap_err().to_string().contains("the collector's key"));
@@ -200,8 +208,11 @@ fn only_a_server_with_the_collectors_name_is_the_collector() {
         params.extended_key_usages = vec![usage];
         let certificate = params.signed_by(&key, &keys::issuer_for_tests(&of_authority)).unwrap();
         let private = rustls_pki_types::PrivatePkcs8KeyDer::from(key.serialize_der());
-        let certified =
-            rustls::sign::CertifiedKey::from_der(vec![certificate.into()], private.into(), &provider());
+        let certified = rustls::sign::CertifiedKey::from_der(
+            vec![certificate.into()],
+            private.into(),
+            &provider(),
+        );
         let mut posing = ServerConfig::clone(&config);
         posing.cert_resolver = Arc::new(rustls::sign::SingleCertAndKey::from(certified.unwrap()));
         assert_eq!(words(meet(Arc::new(posing), host.clone())).1, word);
@@ -215,7 +226,10 @@ fn a_certificate_that_names_no_host_sends_nothing() {
     let error = hosts_of(std::slice::from_ref(&collector.certificate)).unwrap_err().to_string();
     assert!(error.contains(COLLECTOR), "{error}");
     assert!(hosts_of(std::slice::from_ref(&collector.authority)).is_err(), "no name at all");
-    assert!(hosts_of(&[]).is_err() && hosts_of(&[CertificateDer::from(b"no certificate".to_vec())]).is_err());
+    assert!(
+        hosts_of(&[]).is_err()
+            && hosts_of(&[CertificateDer::from(b"no certificate".to_vec())]).is_err()
+    );
     // Names that a foreign program could have put into a certificate.
     for name in ["*.example.org", ".hidden", "a b", "authority"] {
         let made = rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
@@ -243,7 +257,8 @@ fn tls_1_2_and_other_languages_are_refused() {
     assert_eq!(answer(&[0; 64]).0, "not TLS");
 }
 
-/// What a client says that speaks TLS 1.2 at most (RFC 5246, 7.4.1.2): ECDHE with ECDSA over P-256, no supported_versions.
+/// What a client says that speaks TLS 1.2 at most (RFC 5246, 7.4.1.2): ECDHE with ECDSA over P-256,
+/// no supported_versions.
 fn client_hello_1_2() -> Vec<u8> {
     let extensions: [&[u8]; 2] = [
         &[0, 10, 0, 4, 0, 2, 0, 23], // supported_groups: secp256r1

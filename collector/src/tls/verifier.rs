@@ -1,4 +1,5 @@
-//! Which certificates of hosts a collector takes: those of its authority, as rustls says, that were not revoked.
+//! Which certificates of hosts a collector takes: those of its authority, as rustls says, that were
+//! not revoked.
 
 use std::sync::Arc;
 
@@ -24,7 +25,11 @@ impl ClientCertVerifier for Verifier {
         now: UnixTime,
     ) -> Result<ClientCertVerified, Error> {
         let verified = self.inner.verify_client_cert(end_entity, intermediates, now)?;
-        if self.revoked.has(end_entity) { Err(CertificateError::Revoked.into()) } else { Ok(verified) }
+        if self.revoked.has(end_entity) {
+            Err(CertificateError::Revoked.into())
+        } else {
+            Ok(verified)
+        }
     }
 
     fn root_hint_subjects(&self) -> &[DistinguishedName] {

@@ -1,5 +1,5 @@
-//! Frames: four bytes of length, little-endian, then a message as postcard writes it, and behind an extent's message its
-//! bytes. The reader holds one frame at a time, and takes no length on trust.
+//! Frames: four bytes of length, little-endian, then a message as postcard writes it, and behind an
+//! extent's message its bytes. The reader holds one frame at a time, and takes no length on trust.
 
 use std::io::{self, Read};
 
@@ -42,14 +42,15 @@ impl FrameReader {
     /// The next frame's bytes without its length.
     ///
     /// # Errors
-    /// When the source ends or fails, or announces a frame that is too long. After that the reader is of no more use,
-    /// unless it failed for want of time: then the next call goes on.
+    /// When the source ends or fails, or announces a frame that is too long. After that the reader
+    /// is of no more use, unless it failed for want of time: then the next call goes on.
     pub fn next(&mut self, source: &mut impl Read) -> Result<&[u8], Error> {
         loop {
             let held = self.end - self.start;
             if held >= LENGTH {
-                let length =
-                    self.buffer[self.start..self.start + LENGTH].try_into().map_or(0, u32::from_le_bytes);
+                let length = self.buffer[self.start..self.start + LENGTH]
+                    .try_into()
+                    .map_or(0, u32::from_le_bytes);
                 let length = length as usize;
                 if length > FRAME_LIMIT {
                     return Err(Error::TooLong(length));
@@ -128,7 +129,9 @@ pub fn frame_with(message: &impl Serialize, bytes: &[u8]) -> Result<Vec<u8>, Err
     frame.extend_from_slice(bytes);
     let length = frame.len() - LENGTH;
     match u32::try_from(length) {
-        Ok(prefix) if length <= FRAME_LIMIT => frame[..LENGTH].copy_from_slice(&prefix.to_le_bytes()),
+        Ok(prefix) if length <= FRAME_LIMIT => {
+            frame[..LENGTH].copy_from_slice(&prefix.to_le_bytes())
+        }
         _ => return Err(Error::TooLong(length)),
     }
     Ok(frame)

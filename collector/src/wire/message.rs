@@ -1,5 +1,6 @@
-//! The messages. Both enums are written by postcard: the variant's number, then its fields in order; new variants go behind
-//! the old ones. The version is the first field of the first message, and stays there.
+//! The messages. Both enums are written by postcard: the variant's number, then its fields in
+//! order; new variants go behind the old ones. The version is the first field of the first message,
+//! and stays there.
 
 use serde::{Deserialize, Serialize};
 
@@ -43,11 +44,13 @@ pub enum Request<'a> {
         /// The size.
         length: u64,
     },
-    /// All since the last one is to be made durable. Answered by [`Answer::Durable`] or [`Answer::NotStored`].
+    /// All since the last one is to be made durable. Answered by [`Answer::Durable`] or
+    /// [`Answer::NotStored`].
     Flush {
         /// Counted from 1 on in a connection.
         number: u64,
-        /// How many bytes the shipper knows of that it has not sent, for those who watch the collector.
+        /// How many bytes the shipper knows of that it has not sent, for those who watch the
+        /// collector.
         left: u64,
     },
     /// What time is it? Answered by [`Answer::Time`].
@@ -65,7 +68,8 @@ pub enum Answer {
     Welcome {
         /// [`VERSION`](super::VERSION).
         version: u32,
-        /// Which collection of files this is. While it is the same, what was acknowledged is still there.
+        /// Which collection of files this is. While it is the same, what was acknowledged is still
+        /// there.
         store: u128,
     },
     /// The connection ends, for this reason.
@@ -85,7 +89,8 @@ pub enum Answer {
         /// The flush.
         number: u64,
     },
-    /// Something of what came between this flush and the one before is not on the disk, and is to be sent again.
+    /// Something of what came between this flush and the one before is not on the disk, and is to
+    /// be sent again.
     NotStored {
         /// The flush.
         number: u64,
@@ -114,11 +119,13 @@ pub enum Shortage {
     Files,
     /// The disk gave another error, which the collector's log has.
     Failure,
-    /// None: files of this host were taken away, as to make room, and what was sent of them is gone with them.
+    /// None: files of this host were taken away, as to make room, and what was sent of them is gone
+    /// with them.
     Removed,
 }
 
-/// An exchange of times as NTP has it (RFC 5905, section 8), all in nanoseconds since the Unix epoch.
+/// An exchange of times as NTP has it (RFC 5905, section 8), all in nanoseconds since the Unix
+/// epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exchange {
     /// When the host asked, by its clock.
@@ -132,7 +139,8 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// By how much the host's clock is ahead of the collector's if both ways took equally long, in nanoseconds.
+    /// By how much the host's clock is ahead of the collector's if both ways took equally long, in
+    /// nanoseconds.
     pub fn offset(&self) -> i64 {
         let there = i128::from(self.host_sent) - i128::from(self.collector_received);
         let back = i128::from(self.host_received) - i128::from(self.collector_sent);

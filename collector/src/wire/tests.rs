@@ -1,4 +1,5 @@
-//! Frames come back as they were sent, however the stream was cut; whatever else comes is refused, and nothing panics.
+//! Frames come back as they were sent, however the stream was cut; whatever else comes is refused,
+//! and nothing panics.
 
 use std::io::{self, Read};
 
@@ -36,11 +37,8 @@ fn identity() -> impl Strategy<Value = Identity> {
 }
 
 fn exchange() -> impl Strategy<Value = Exchange> {
-    any::<[i64; 4]>().prop_map(|[host_sent, collector_received, collector_sent, host_received]| Exchange {
-        host_sent,
-        collector_received,
-        collector_sent,
-        host_received,
+    any::<[i64; 4]>().prop_map(|[host_sent, collector_received, collector_sent, host_received]| {
+        Exchange { host_sent, collector_received, collector_sent, host_received }
     })
 }
 
@@ -48,12 +46,10 @@ const NAMES: [&str; 3] = ["", "web-1", "7-1700000000.sclog"];
 
 fn request() -> impl Strategy<Value = (Request<'static>, Vec<u8>)> {
     let alone = prop_oneof![
-        (any::<u32>(), 0..3_usize, any::<[u8; 16]>()).prop_map(|(version, host, boot)| Request::Hello {
-            version,
-            host: NAMES[host],
-            boot
-        }),
-        (0..3_usize, identity()).prop_map(|(name, identity)| Request::File { name: NAMES[name], identity }),
+        (any::<u32>(), 0..3_usize, any::<[u8; 16]>())
+            .prop_map(|(version, host, boot)| Request::Hello { version, host: NAMES[host], boot }),
+        (0..3_usize, identity())
+            .prop_map(|(name, identity)| Request::File { name: NAMES[name], identity }),
         (any::<u64>(), any::<u32>()).prop_map(|(page, pages)| Request::Ask { page, pages }),
         any::<u64>().prop_map(|length| Request::Length { length }),
         (any::<u64>(), any::<u64>()).prop_map(|(number, left)| Request::Flush { number, left }),
@@ -76,12 +72,14 @@ fn answer() -> impl Strategy<Value = Answer> {
         Just(Shortage::Failure)
     ];
     prop_oneof![
-        (any::<u32>(), any::<u128>()).prop_map(|(version, store)| Answer::Welcome { version, store }),
+        (any::<u32>(), any::<u128>())
+            .prop_map(|(version, store)| Answer::Welcome { version, store }),
         ".{0,40}".prop_map(|why| Answer::Refused { why }),
         (any::<u64>(), prop::collection::vec(any::<u64>(), 0..300))
             .prop_map(|(length, sums)| Answer::Have { length, sums }),
         any::<u64>().prop_map(|number| Answer::Durable { number }),
-        (any::<u64>(), shortage).prop_map(|(number, shortage)| Answer::NotStored { number, shortage }),
+        (any::<u64>(), shortage)
+            .prop_map(|(number, shortage)| Answer::NotStored { number, shortage }),
         (any::<i64>(), any::<i64>()).prop_map(|(received, sent)| Answer::Time { received, sent }),
         Just(Answer::Bye),
     ]
@@ -134,7 +132,8 @@ proptest! {
         prop_assert!(matches!(next(&mut FrameReader::default(), &mut source), Err(Error::CutOff)));
     }
 
-    /// Any bytes at all give frames or errors; none of them a message that takes more room than it came in.
+    /// Any bytes at all give frames or errors; none of them a message that takes more room than it
+    /// came in.
     #[test]
     fn garbage_is_refused_or_read(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
         let mut reader = FrameReader::default();
@@ -170,9 +169,14 @@ fn bytes_behind_a_message_that_has_none_are_refused() {
 
 #[test]
 fn an_exchange_gives_offset_and_round_trip() {
-    // The host is 1000 ahead; 30 there, 50 back, 5 in between: asked at 1000 (0 of the collector's).
-    let exchange =
-        Exchange { host_sent: 1000, collector_received: 30, collector_sent: 35, host_received: 1085 };
+    // The host is 1000 ahead; 30 there, 50 back, 5 in between: asked at 1000 (0 of the
+    // collector's).
+    let exchange = Exchange {
+        host_sent: 1000,
+        collector_received: 30,
+        collector_sent: 35,
+        host_received: 1085,
+    };
     assert_eq!((exchange.offset(), exchange.round_trip()), (1010, 80));
     let far = Exchange {
         host_sent: i64::MAX,

@@ -97,7 +97,8 @@ pub fn make_log(directory: &Path, pid: u32, content: &[u64], length: u64) -> Pat
     let file = fs::File::options().write(true).open(&path).unwrap();
     file.set_len(length * 4096).unwrap();
     for page in content {
-        let bytes: Vec<u8> = (0..4096).map(|at| (at * 31 + page * 7 + u64::from(pid)) as u8 | 1).collect();
+        let bytes: Vec<u8> =
+            (0..4096).map(|at| (at * 31 + page * 7 + u64::from(pid)) as u8 | 1).collect();
         file.write_all_at(&bytes, page * 4096).unwrap();
     }
     path
@@ -107,8 +108,10 @@ pub fn make_log(directory: &Path, pid: u32, content: &[u64], length: u64) -> Pat
 pub fn contents(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     let logs = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
     let logs = logs.filter(|path| path.extension().is_some_and(|extension| extension == "sclog"));
-    logs.map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read(&path).unwrap()))
-        .collect()
+    logs.map(|path| {
+        (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read(&path).unwrap())
+    })
+    .collect()
 }
 
 /// Waits until something holds.

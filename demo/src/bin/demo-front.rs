@@ -1,4 +1,5 @@
-//! The front: sends every request on to the application. Arguments: its port, the application's port.
+//! The front: sends every request on to the application. Arguments: its port, the application's
+//! port.
 
 use std::io;
 

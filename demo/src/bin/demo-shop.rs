@@ -1,5 +1,5 @@
-//! The application: asks the store, the store and the prices, or the name server, by the kind of the request.
-//! Arguments: its port, the store's, the prices', the name server's.
+//! The application: asks the store, the store and the prices, or the name server, by the kind of
+//! the request. Arguments: its port, the store's, the prices', the name server's.
 
 use std::io;
 use std::net::{Ipv4Addr, UdpSocket};

@@ -1,5 +1,5 @@
-//! The store: answers lines over TCP and datagrams over UDP. Arguments: its port, and the milliseconds of work
-//! that an answer takes, or `udp`.
+//! The store: answers lines over TCP and datagrams over UDP. Arguments: its port, and the
+//! milliseconds of work that an answer takes, or `udp`.
 
 use std::io;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! What may be in memory of that which has no bound: all stores of records take from one budget, and go to files when it is
-//! used up.
+//! What may be in memory of that which has no bound: all stores of records take from one budget,
+//! and go to files when it is used up.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
@@ -13,11 +13,14 @@ pub struct Budget {
 impl Budget {
     /// A budget of so many bytes.
     pub fn new(bytes: u64) -> Budget {
-        Budget { left: AtomicI64::new(i64::try_from(bytes).unwrap_or(i64::MAX)), spilled: AtomicU64::new(0) }
+        Budget {
+            left: AtomicI64::new(i64::try_from(bytes).unwrap_or(i64::MAX)),
+            spilled: AtomicU64::new(0),
+        }
     }
 
-    /// What is left of `memory` beside tables of so many bytes, and at least an eighth of it: with less, what is
-    /// written comes in ever smaller pieces.
+    /// What is left of `memory` beside tables of so many bytes, and at least an eighth of it: with
+    /// less, what is written comes in ever smaller pieces.
     pub fn beside(memory: u64, tables: usize) -> Budget {
         Budget::new(memory.saturating_sub(tables as u64).max(memory / 8))
     }

@@ -1,6 +1,6 @@
-//! Records on their way into a [`Store`]: a worker gathers them by partition, and hands them over in blocks. A block's
-//! tag tells whose it is and where it comes among that worker's, so that the order in which workers happen to be does
-//! not matter.
+//! Records on their way into a [`Store`]: a worker gathers them by partition, and hands them over
+//! in blocks. A block's tag tells whose it is and where it comes among that worker's, so that the
+//! order in which workers happen to be does not matter.
 
 use super::store::{Plain, Store};
 use crate::error::Error;

@@ -1,9 +1,10 @@
 //! Records dealt into partitions: in memory while a budget lasts, in a temporary file beyond it.
 //!
-//! Reconciliation groups more records than memory holds, several times over: calls by connection, datagrams by
-//! content and then by flow, messages by time; analysis groups path instances by shape. Each time many workers deal blocks of
-//! records into partitions, and later each partition is taken whole. A block carries a tag by which the blocks of a partition are put in order,
-//! so that neither the number of workers nor where the blocks were kept changes what comes out.
+//! Reconciliation groups more records than memory holds, several times over: calls by connection,
+//! datagrams by content and then by flow, messages by time; analysis groups path instances by
+//! shape. Each time many workers deal blocks of records into partitions, and later each partition
+//! is taken whole. A block carries a tag by which the blocks of a partition are put in order, so
+//! that neither the number of workers nor where the blocks were kept changes what comes out.
 
 use std::fs::File;
 use std::marker::PhantomData;
@@ -27,7 +28,8 @@ impl<T: FromBytes + IntoBytes + Immutable + Copy + Send + Sync> Plain for T {}
 #[derive(Debug)]
 pub struct Store<'a, T> {
     budget: &'a Budget,
-    /// Where the temporary file goes. It has no name, so nothing is left of it however the program ends.
+    /// Where the temporary file goes. It has no name, so nothing is left of it however the program
+    /// ends.
     directory: PathBuf,
     file: OnceLock<File>,
     end: AtomicU64,
@@ -98,7 +100,8 @@ impl<'a, T: Plain> Store<'a, T> {
         let length = bytes(records);
         let offset = self.end.fetch_add(length as u64, Ordering::Relaxed);
         self.budget.spill(length);
-        file.write_all_at(records.as_bytes(), offset).map_err(|error| Error::io(&self.directory, error))?;
+        file.write_all_at(records.as_bytes(), offset)
+            .map_err(|error| Error::io(&self.directory, error))?;
         Ok(Kept::File { offset, records: records.len(), kind: PhantomData })
     }
 
@@ -106,8 +109,8 @@ impl<'a, T: Plain> Store<'a, T> {
         if let Some(file) = self.file.get() {
             return Ok(file);
         }
-        let file =
-            tempfile::tempfile_in(&self.directory).map_err(|error| Error::io(&self.directory, error))?;
+        let file = tempfile::tempfile_in(&self.directory)
+            .map_err(|error| Error::io(&self.directory, error))?;
         // Another worker may have been quicker.
         Ok(self.file.get_or_init(|| file))
     }
@@ -125,13 +128,17 @@ impl<'a, T: Plain> Store<'a, T> {
     /// # Errors
     /// When the temporary file cannot be read, as that block.
     pub fn blocks(&self, partition: usize) -> impl Iterator<Item = Result<Vec<T>, Error>> {
-        let mut blocks =
-            self.partitions.get(partition).map(|of| std::mem::take(&mut *lock(of))).unwrap_or_default();
+        let mut blocks = self
+            .partitions
+            .get(partition)
+            .map(|of| std::mem::take(&mut *lock(of)))
+            .unwrap_or_default();
         blocks.sort_by_key(|block| block.tag);
         blocks.into_iter().map(|block| self.load(block.kept))
     }
 
-    /// Reads up to `most` records of a block into `to`, from record number `from` on. Blocks are numbered as they were pushed.
+    /// Reads up to `most` records of a block into `to`, from record number `from` on. Blocks are
+    /// numbered as they were pushed.
     ///
     /// # Errors
     /// When the temporary file cannot be read.
@@ -196,7 +203,8 @@ impl<T> Drop for Store<'_, T> {
     }
 }
 
-/// The records of all blocks in one. Each block is let go as soon as it is there, as together they may be as large as memory is.
+/// The records of all blocks in one. Each block is let go as soon as it is there, as together they
+/// may be as large as memory is.
 pub fn joined<T: Plain>(mut blocks: Vec<Vec<T>>) -> Vec<T> {
     if let [only] = blocks.as_mut_slice() {
         return std::mem::take(only);
@@ -230,13 +238,13 @@ mod tests {
             }
             dealer.finish().unwrap();
         }
-        (0..3).map(|partition| store.take(partition).unwrap().concat()).zip(std::iter::repeat(())).fold(
-            (Vec::new(), budget.spilled()),
-            |(mut all, spilled), (one, ())| {
+        (0..3)
+            .map(|partition| store.take(partition).unwrap().concat())
+            .zip(std::iter::repeat(()))
+            .fold((Vec::new(), budget.spilled()), |(mut all, spilled), (one, ())| {
                 all.push(one);
                 (all, spilled)
-            },
-        )
+            })
     }
 
     #[test]
@@ -275,7 +283,9 @@ mod tests {
             store.push(0, 7, (0..10).collect()).unwrap();
             assert_eq!(budget.left(), left);
             let mut read = vec![99];
-            for (from, expected) in [(0, vec![0, 1, 2, 3]), (8, vec![8, 9]), (10, vec![]), (11, vec![])] {
+            for (from, expected) in
+                [(0, vec![0, 1, 2, 3]), (8, vec![8, 9]), (10, vec![]), (11, vec![])]
+            {
                 store.read(0, 0, from, 4, &mut read).unwrap();
                 assert_eq!(read, expected);
             }

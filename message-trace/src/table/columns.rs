@@ -1,5 +1,5 @@
-//! Between vectors and Arrow columns: one function a direction and type, so that a table's own file says only
-//! which column holds what.
+//! Between vectors and Arrow columns: one function a direction and type, so that a table's own file
+//! says only which column holds what.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,8 +7,8 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int8Type, Int32Type, Int64Type};
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int8Array, Int32Array, Int64Array,
-    PrimitiveArray, RecordBatch, StringArray,
+    Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int8Array, Int32Array,
+    Int64Array, PrimitiveArray, RecordBatch, StringArray,
 };
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use rustc_hash::FxHashMap;
@@ -38,8 +38,13 @@ pub fn schema(fields: impl IntoIterator<Item = Field>) -> SchemaRef {
 /// A batch of these columns, which must be as the schema says.
 ///
 /// # Errors
-/// When their number, lengths or types are others: a mistake of the caller, told with the table's path.
-pub fn batch(path: &Path, schema: &SchemaRef, columns: Vec<ArrayRef>) -> Result<RecordBatch, Error> {
+/// When their number, lengths or types are others: a mistake of the caller, told with the table's
+/// path.
+pub fn batch(
+    path: &Path,
+    schema: &SchemaRef,
+    columns: Vec<ArrayRef>,
+) -> Result<RecordBatch, Error> {
     RecordBatch::try_new(schema.clone(), columns).map_err(|error| Error::malformed(path, error))
 }
 
@@ -94,14 +99,16 @@ pub fn texts<S: AsRef<str>>(values: impl IntoIterator<Item = Option<S>>) -> Arra
 
 /// A dictionary column of `texts`, of which every key must be an index.
 pub fn keyed(keys: Int32Array, texts: StringArray) -> ArrayRef {
-    // With such keys the constructor has nothing to object to; with others there are too few rows for any batch.
+    // With such keys the constructor has nothing to object to; with others there are too few rows
+    // for any batch.
     match DictionaryArray::<Int32Type>::try_new(keys, Arc::new(texts)) {
         Ok(array) => Arc::new(array),
         Err(_) => text::<&str>([]),
     }
 }
 
-/// `batch`, which was read from `path`, with the texts of these columns as `call` calls them; others stay.
+/// `batch`, which was read from `path`, with the texts of these columns as `call` calls them;
+/// others stay.
 ///
 /// # Errors
 /// When there is no such column, or it has no texts.
@@ -114,7 +121,8 @@ pub fn renamed(
     let table = Columns::new(path, &batch);
     let mut arrays = batch.columns().to_vec();
     let called = |texts: &StringArray| -> ArrayRef {
-        let names = texts.iter().map(|text| text.map(|text| call(text).unwrap_or_else(|| text.to_owned())));
+        let names =
+            texts.iter().map(|text| text.map(|text| call(text).unwrap_or_else(|| text.to_owned())));
         Arc::new(names.collect::<StringArray>())
     };
     for name in columns {
@@ -161,11 +169,17 @@ impl<'batch> Columns<'batch> {
         Error::malformed(&self.path, format!("its column '{name}' is not of type {wanted}"))
     }
 
-    fn primitive<T: ArrowPrimitiveType>(&self, name: &str) -> Result<Vec<Option<T::Native>>, Error> {
+    fn primitive<T: ArrowPrimitiveType>(
+        &self,
+        name: &str,
+    ) -> Result<Vec<Option<T::Native>>, Error> {
         Ok(self.primitive_array::<T>(name)?.iter().collect())
     }
 
-    fn primitive_array<T: ArrowPrimitiveType>(&self, name: &str) -> Result<&'batch PrimitiveArray<T>, Error> {
+    fn primitive_array<T: ArrowPrimitiveType>(
+        &self,
+        name: &str,
+    ) -> Result<&'batch PrimitiveArray<T>, Error> {
         let mistyped = || self.mistyped(name, &T::DATA_TYPE.to_string());
         self.column(name)?.as_primitive_opt::<T>().ok_or_else(mistyped)
     }
@@ -173,7 +187,8 @@ impl<'batch> Columns<'batch> {
     /// Appends a column of numbers to `values`, with `null` where it has none.
     ///
     /// # Errors
-    /// When there is no such column, it is of another type, or a value is missing and `null` is none.
+    /// When there is no such column, it is of another type, or a value is missing and `null` is
+    /// none.
     pub(crate) fn append<T: ArrowPrimitiveType>(
         &self,
         name: &str,
@@ -198,7 +213,8 @@ impl<'batch> Columns<'batch> {
         self.primitive::<Int64Type>(name)
     }
 
-    /// A column of `i64` that tables of older versions are without; `None` also where no row has a value.
+    /// A column of `i64` that tables of older versions are without; `None` also where no row has a
+    /// value.
     ///
     /// # Errors
     /// When it is of another type.
@@ -206,7 +222,8 @@ impl<'batch> Columns<'batch> {
         if self.has_values(name) { self.int64(name).map(Some) } else { Ok(None) }
     }
 
-    /// A column of `i32` that tables of older versions are without; `None` also where no row has a value.
+    /// A column of `i32` that tables of older versions are without; `None` also where no row has a
+    /// value.
     ///
     /// # Errors
     /// When it is of another type.
@@ -214,7 +231,8 @@ impl<'batch> Columns<'batch> {
         if self.has_values(name) { self.int32(name).map(Some) } else { Ok(None) }
     }
 
-    /// A column of texts that tables of older versions are without; `None` also where no row has a value.
+    /// A column of texts that tables of older versions are without; `None` also where no row has a
+    /// value.
     ///
     /// # Errors
     /// When it is of another type.
@@ -256,7 +274,8 @@ impl<'batch> Columns<'batch> {
     /// # Errors
     /// As for [`Columns::int64`].
     pub fn boolean(&self, name: &str) -> Result<Vec<bool>, Error> {
-        let array = self.column(name)?.as_boolean_opt().ok_or_else(|| self.mistyped(name, "Boolean"))?;
+        let array =
+            self.column(name)?.as_boolean_opt().ok_or_else(|| self.mistyped(name, "Boolean"))?;
         Ok(array.iter().map(|value| value.unwrap_or(false)).collect())
     }
 
@@ -278,12 +297,15 @@ impl<'batch> Columns<'batch> {
             .collect())
     }
 
-    /// A column of texts as what each row has, a number, and what the numbers stand for. What repeats has one number where
-    /// the column is dictionary-encoded.
+    /// A column of texts as what each row has, a number, and what the numbers stand for. What
+    /// repeats has one number where the column is dictionary-encoded.
     ///
     /// # Errors
     /// As for [`Columns::int64`].
-    pub fn numbered_texts(&self, name: &str) -> Result<(Vec<Option<u32>>, Vec<&'batch str>), Error> {
+    pub fn numbered_texts(
+        &self,
+        name: &str,
+    ) -> Result<(Vec<Option<u32>>, Vec<&'batch str>), Error> {
         let array = self.column(name)?;
         let wrong = || self.mistyped(name, "Utf8");
         let Some(dictionary) = array.as_dictionary_opt::<Int32Type>() else {
@@ -292,8 +314,11 @@ impl<'batch> Columns<'batch> {
             return Ok((numbers, texts.iter().map(Option::unwrap_or_default).collect()));
         };
         let values = dictionary.values().as_string_opt::<i32>().ok_or_else(wrong)?;
-        let numbers =
-            dictionary.keys().iter().map(|key| key.and_then(|key| u32::try_from(key).ok())).collect();
+        let numbers = dictionary
+            .keys()
+            .iter()
+            .map(|key| key.and_then(|key| u32::try_from(key).ok()))
+            .collect();
         Ok((numbers, values.iter().map(Option::unwrap_or_default).collect()))
     }
 
@@ -301,7 +326,10 @@ impl<'batch> Columns<'batch> {
     ///
     /// # Errors
     /// When it is of another type.
-    pub fn numbered_texts_if_any(&self, name: &str) -> Result<(Vec<Option<u32>>, Vec<&'batch str>), Error> {
+    pub fn numbered_texts_if_any(
+        &self,
+        name: &str,
+    ) -> Result<(Vec<Option<u32>>, Vec<&'batch str>), Error> {
         match self.batch.column_by_name(name) {
             Some(_) => self.numbered_texts(name),
             None => Ok((vec![None; self.batch.num_rows()], Vec::new())),

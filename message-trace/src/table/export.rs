@@ -1,5 +1,5 @@
-//! A stage's table in the format that somebody else wants: the same columns by name as CSV, as JSON (an object a
-//! line), or as Parquet again; if wanted, with other names in it.
+//! A stage's table in the format that somebody else wants: the same columns by name as CSV, as JSON
+//! (an object a line), or as Parquet again; if wanted, with other names in it.
 
 use std::fmt;
 use std::io::Write;
@@ -57,7 +57,12 @@ impl FromStr for Format {
 ///
 /// # Errors
 /// When the table cannot be read or the output not written.
-pub fn export(path: &Path, format: Format, mut output: impl Write + Send, name: &Path) -> Result<(), Error> {
+pub fn export(
+    path: &Path,
+    format: Format,
+    mut output: impl Write + Send,
+    name: &Path,
+) -> Result<(), Error> {
     if format != Format::Parquet {
         let batches = table::read(path)?;
         return export_batches(batches.schema(), batches, format, output, name);
@@ -67,7 +72,8 @@ pub fn export(path: &Path, format: Format, mut output: impl Write + Send, name: 
     copied.map_err(|error| Error::io(name, error))
 }
 
-/// Writes the table at `path` as [`export`] does, with the texts of these columns as `call` calls them, where it does.
+/// Writes the table at `path` as [`export`] does, with the texts of these columns as `call` calls
+/// them, where it does.
 ///
 /// # Errors
 /// As for [`export`].
@@ -100,8 +106,8 @@ pub fn export_nodes(
     export_batches(batch.schema(), [Ok(batch)], format, output, name)
 }
 
-/// Writes `batches`, all of `schema`, to `output`, which `name` stands for in errors: a table that is made as it is
-/// wanted and kept nowhere.
+/// Writes `batches`, all of `schema`, to `output`, which `name` stands for in errors: a table that
+/// is made as it is wanted and kept nowhere.
 ///
 /// # Errors
 /// When a batch is an error, or the output cannot be written.
@@ -131,8 +137,8 @@ pub fn export_batches(
         }
         Format::Parquet => {
             let refused = |error| Error::io(name, of_parquet(error));
-            let mut writer =
-                ArrowWriter::try_new(&mut output, schema, Some(table::properties())).map_err(refused)?;
+            let mut writer = ArrowWriter::try_new(&mut output, schema, Some(table::properties()))
+                .map_err(refused)?;
             for batch in batches {
                 writer.write(&batch?).map_err(refused)?;
             }
@@ -180,7 +186,8 @@ mod tests {
     fn csv_has_its_header_once_also_without_rows() {
         const HEADER: &str = "id,host,pid,start,command,executable,traced,parent_pid,unit\n";
         assert_eq!(exported(&Nodes::default(), Format::Csv), HEADER);
-        let node = Node { host: "h".into(), pid: Some(7), command: "a,b".into(), ..Node::default() };
+        let node =
+            Node { host: "h".into(), pid: Some(7), command: "a,b".into(), ..Node::default() };
         let rows = exported(&Nodes(vec![node]), Format::Csv);
         assert_eq!(rows, format!("{HEADER}0,h,7,,\"a,b\",,false,,\n"));
     }
@@ -204,17 +211,23 @@ mod tests {
         let schema = columns::schema([column, columns::required("by", plain)]);
         let rows = [Some("a"), None, Some("b"), Some("a")];
         let arrays = vec![columns::texts(rows), columns::text(["a", "a", "b", "c"].map(Some))];
-        table::write(&path, schema.clone(), [columns::batch(&path, &schema, arrays).unwrap()]).unwrap();
+        table::write(&path, schema.clone(), [columns::batch(&path, &schema, arrays).unwrap()])
+            .unwrap();
         let call = |text: &str| (text == "a").then(|| "first".to_owned());
         let export = |columns: &[&str], format| {
             let mut output = Vec::new();
-            export_renamed(&path, columns, call, format, &mut output, Path::new("output")).map(|()| output)
+            export_renamed(&path, columns, call, format, &mut output, Path::new("output"))
+                .map(|()| output)
         };
-        let text = |columns: &[&str], format| String::from_utf8(export(columns, format).unwrap()).unwrap();
+        let text =
+            |columns: &[&str], format| String::from_utf8(export(columns, format).unwrap()).unwrap();
         assert_eq!(text(&["at"], Format::Csv), "at,by\nfirst,a\n,a\nb,b\nfirst,c\n");
         let both = "at,by\nfirst,first\n,first\nb,b\nfirst,c\n";
         assert_eq!(text(&["at", "by"], Format::Csv), both);
-        assert_eq!(text(&["by"], Format::Json).lines().next().unwrap(), r#"{"at":"a","by":"first"}"#);
+        assert_eq!(
+            text(&["by"], Format::Json).lines().next().unwrap(),
+            r#"{"at":"a","by":"first"}"#
+        );
         let again = directory.path().join("again.parquet");
         std::fs::write(&again, export(&["at", "by"], Format::Parquet).unwrap()).unwrap();
         let mut csv = Vec::new();

@@ -94,7 +94,8 @@ impl GroupEncoder {
     }
 }
 
-/// The columns of some rows: of the group they are those from `begin` on, and the first has the id `first`.
+/// The columns of some rows: of the group they are those from `begin` on, and the first has the id
+/// `first`.
 fn arrays(
     first: i64,
     begin: usize,
@@ -168,8 +169,8 @@ fn protocols(rows: impl Iterator<Item = Protocol>) -> ArrayRef {
     columns::keyed(keys, names)
 }
 
-/// The column of the ids of calls. Hardly more than two rows have the same one, so each is put into the dictionary as it
-/// comes; the writer of the file sees which are the same.
+/// The column of the ids of calls. Hardly more than two rows have the same one, so each is put into
+/// the dictionary as it comes; the writer of the file sees which are the same.
 fn calls<'a>(rows: impl Iterator<Item = Option<&'a str>>) -> ArrayRef {
     let mut texts = Vec::new();
     let keys: Int32Array = rows

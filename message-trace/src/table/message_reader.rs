@@ -52,7 +52,8 @@ impl MessageTrace {
         Ok(trace)
     }
 
-    /// The messages of one batch of the table at `path`, without their nodes, of which there are `nodes`.
+    /// The messages of one batch of the table at `path`, without their nodes, of which there are
+    /// `nodes`.
     ///
     /// # Errors
     /// When it is not such a table.
@@ -66,7 +67,9 @@ impl MessageTrace {
         let table = Columns::new(path, batch);
         let connects = ["connect_begin", "connect_end"].map(|name| table.int64_if_any(name));
         let [begin, end] = connects;
-        for (row, (begin, end)) in begin?.into_iter().flatten().zip(end?.into_iter().flatten()).enumerate() {
+        for (row, (begin, end)) in
+            begin?.into_iter().flatten().zip(end?.into_iter().flatten()).enumerate()
+        {
             if let Some((begin, end)) = begin.zip(end) {
                 self.connects.push(self.len() + row, Connect { begin, end });
             }
@@ -118,7 +121,8 @@ impl MessageTrace {
         table.append::<Int8Type>("direction", None, &mut self.direction)
     }
 
-    /// The ways of the messages of a batch, without all else of them; one with a call id has an empty one.
+    /// The ways of the messages of a batch, without all else of them; one with a call id has an
+    /// empty one.
     pub(super) fn ways(table: &Columns<'_>, nodes: usize) -> Result<MessageTrace, Error> {
         let mut trace = MessageTrace::default();
         trace.append_ways(table, nodes)?;
@@ -174,11 +178,16 @@ impl MessageReader {
         MessageReader::of_nodes(messages, Arc::new(Nodes::read(nodes)?), true)
     }
 
-    /// The same where the table of nodes was read already. Without `call_ids` it is as if no message had one.
+    /// The same where the table of nodes was read already. Without `call_ids` it is as if no
+    /// message had one.
     ///
     /// # Errors
     /// When the file cannot be read, or is not such a table.
-    pub fn of_nodes(messages: &Path, nodes: Arc<Nodes>, call_ids: bool) -> Result<MessageReader, Error> {
+    pub fn of_nodes(
+        messages: &Path,
+        nodes: Arc<Nodes>,
+        call_ids: bool,
+    ) -> Result<MessageReader, Error> {
         let columns: Vec<&str> = COLUMNS.into_iter().chain(call_ids.then_some(CALL_ID)).collect();
         let batches = table::read_columns(messages, &columns)?;
         let rows = table::rows(messages)?;
@@ -195,7 +204,8 @@ impl MessageReader {
         self.rows
     }
 
-    /// Appends the next messages to `trace`, whose nodes must be [`MessageReader::nodes`]: `most`, or what is left.
+    /// Appends the next messages to `trace`, whose nodes must be [`MessageReader::nodes`]: `most`,
+    /// or what is left.
     ///
     /// # Errors
     /// When the table cannot be read.
@@ -263,10 +273,14 @@ mod tests {
             let port = 1 + (row % 100) as u16;
             let src_endpoint = whole.intern(&Endpoint::Inet(([10, 0, 0, 1], port).into()));
             let message = message(row as i64, src_endpoint);
-            whole.push(&message, Some(if row % 3 == 0 { "three" } else { "other" }).filter(|_| row % 2 == 0));
+            whole.push(
+                &message,
+                Some(if row % 3 == 0 { "three" } else { "other" }).filter(|_| row % 2 == 0),
+            );
         }
         let directory = tempfile::tempdir().unwrap();
-        let (messages, nodes) = (directory.path().join("m.parquet"), directory.path().join("n.parquet"));
+        let (messages, nodes) =
+            (directory.path().join("m.parquet"), directory.path().join("n.parquet"));
         whole.write(&messages, &nodes).unwrap();
         let nodes = Arc::new(Nodes::read(&nodes).unwrap());
         for (most, call_ids) in

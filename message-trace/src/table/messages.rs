@@ -74,7 +74,8 @@ impl MessageTrace {
         writer.finish()
     }
 
-    /// The rows from `first` to before `end`, encoded; `before` messages of the table come before this trace's.
+    /// The rows from `first` to before `end`, encoded; `before` messages of the table come before
+    /// this trace's.
     fn group(
         &self,
         encoder: &GroupEncoder,
@@ -87,8 +88,8 @@ impl MessageTrace {
     }
 }
 
-/// A table of messages that is written as they come, in the order in which they come: no more than a group of them is
-/// in memory. It is not sorted, unless what comes is.
+/// A table of messages that is written as they come, in the order in which they come: no more than
+/// a group of them is in memory. It is not sorted, unless what comes is.
 pub struct MessageWriter {
     table: GroupWriter,
     waiting: MessageTrace,
@@ -170,7 +171,13 @@ mod tests {
             proptest::option::of((-5i64..5_000_000_000, 0i64..9_000)),
         )
             .prop_map(
-                |(times, (src, dst, src_endpoint, dst_endpoint), (src_tid, dst_tid), rest, connect)| {
+                |(
+                    times,
+                    (src, dst, src_endpoint, dst_endpoint),
+                    (src_tid, dst_tid),
+                    rest,
+                    connect,
+                )| {
                     Message {
                         send_first: times[0],
                         send_last: times[1],

@@ -33,8 +33,8 @@ impl Nodes {
         table::write(path, schema(), [self.batch(path)?])
     }
 
-    /// Writes the table of all of `nodes` to `path`, of which some are in memory at a time. A reader
-    /// sees what [`Nodes::write`] would have written.
+    /// Writes the table of all of `nodes` to `path`, of which some are in memory at a time. A
+    /// reader sees what [`Nodes::write`] would have written.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -82,7 +82,8 @@ impl Nodes {
         for batch in table::read(path)? {
             let batch = batch?;
             let table = Columns::new(path, &batch);
-            let (host, pid, start) = (table.texts("host")?, table.int32("pid")?, table.int64("start")?);
+            let (host, pid, start) =
+                (table.texts("host")?, table.int32("pid")?, table.int64("start")?);
             let (command, executable) = (table.texts("command")?, table.texts("executable")?);
             let traced = table.boolean("traced")?;
             // Tables of older versions have none of these.
@@ -113,7 +114,8 @@ mod tests {
     fn some_at_a_time_make_the_same_table() {
         let directory = tempfile::tempdir().unwrap();
         for count in [0, 1, table::BATCH_ROWS, 2 * table::BATCH_ROWS + 5] {
-            let node = |number: usize| Node { command: format!("{}", number % 1_000), ..Node::default() };
+            let node =
+                |number: usize| Node { command: format!("{}", number % 1_000), ..Node::default() };
             let nodes = Nodes((0..count).map(node).collect());
             let [whole, parts] = ["whole", "parts"].map(|name| directory.path().join(name));
             nodes.write(&whole).unwrap();

@@ -1,5 +1,5 @@
-//! Writing a table piece by piece: groups of rows are encoded apart from each other, on any thread, and appended in order. So
-//! neither the table nor its encoding needs to be in one place.
+//! Writing a table piece by piece: groups of rows are encoded apart from each other, on any thread,
+//! and appended in order. So neither the table nor its encoding needs to be in one place.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -23,14 +23,16 @@ use crate::table::unfinished;
 /// How the values of a column are stored, before they are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stored {
-    /// As the differences of one to the next, for integers: times, ids and sizes hardly repeat, but their differences are small,
-    /// and hashing each value to find that out would take longer than all the rest.
+    /// As the differences of one to the next, for integers: times, ids and sizes hardly repeat, but
+    /// their differences are small, and hashing each value to find that out would take longer than
+    /// all the rest.
     Differences,
     /// Each different value once, for values that repeat.
     Once,
     /// One after the other.
     Plain,
-    /// All first bytes of the values, all second bytes, and so on, for floating-point numbers of similar size.
+    /// All first bytes of the values, all second bytes, and so on, for floating-point numbers of
+    /// similar size.
     Bytewise,
 }
 
@@ -123,13 +125,15 @@ impl RowGroupEncoder {
     /// # Errors
     /// When the columns have no writers: a mistake of the caller.
     pub fn begin(&self) -> Result<RowGroupBuilder<'_>, Error> {
-        let columns = self.factory.create_column_writers(0).map_err(|error| wrong(&self.path, error))?;
+        let columns =
+            self.factory.create_column_writers(0).map_err(|error| wrong(&self.path, error))?;
         Ok(RowGroupBuilder { encoder: self, columns })
     }
 }
 
 impl RowGroupBuilder<'_> {
-    /// Encodes some more rows, an array for each column. A few thousand rows at a time stay in the processor's cache.
+    /// Encodes some more rows, an array for each column. A few thousand rows at a time stay in the
+    /// processor's cache.
     ///
     /// # Errors
     /// When they do not fit the schema: a mistake of the caller.
@@ -152,13 +156,14 @@ impl RowGroupBuilder<'_> {
     /// # Errors
     /// When the columns do not fit each other: a mistake of the caller.
     pub fn finish(self) -> Result<RowGroup, Error> {
-        let columns: Result<_, _> = self.columns.into_iter().map(ArrowColumnWriter::close).collect();
+        let columns: Result<_, _> =
+            self.columns.into_iter().map(ArrowColumnWriter::close).collect();
         Ok(RowGroup { columns: columns.map_err(|error| wrong(&self.encoder.path, error))? })
     }
 }
 
-/// Only of differences the least and the greatest value of a group are kept, by which rows can be found: of the others they tell
-/// nobody anything, and comparing takes long.
+/// Only of differences the least and the greatest value of a group are kept, by which rows can be
+/// found: of the others they tell nobody anything, and comparing takes long.
 fn properties(schema: &SchemaRef, stored: impl Fn(&str) -> Stored) -> WriterProperties {
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))

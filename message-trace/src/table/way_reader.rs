@@ -1,5 +1,5 @@
-//! Reading of `messages.parquet` only who sent to whom over what, which is quick, group of rows by group of rows, which may be on
-//! several threads.
+//! Reading of `messages.parquet` only who sent to whom over what, which is quick, group of rows by
+//! group of rows, which may be on several threads.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,7 +10,8 @@ use crate::table::Groups;
 use crate::table::columns::Columns;
 use crate::trace::MessageTrace;
 
-/// The columns that tell who sent what to whom over what. The last is read where calls are looked for.
+/// The columns that tell who sent what to whom over what. The last is read where calls are looked
+/// for.
 const WAYS: [&str; 8] =
     ["src", "dst", "src_endpoint", "dst_endpoint", "flow", "direction", "protocol", "call_id"];
 
@@ -22,7 +23,8 @@ pub struct WayReader {
 }
 
 impl WayReader {
-    /// Opens the tables of messages and of the nodes they name. Without `call_ids` it is as if no message had one.
+    /// Opens the tables of messages and of the nodes they name. Without `call_ids` it is as if no
+    /// message had one.
     ///
     /// # Errors
     /// When a file cannot be read, or is not such a table.
@@ -42,9 +44,9 @@ impl WayReader {
         self.groups.count()
     }
 
-    /// Hands the messages of a group to `part`, some after the other, in the order of the table. Of each is known between whom
-    /// it was, over which endpoints, on which flow, in which direction, by which protocol, and whether it has a call id, which
-    /// is then empty.
+    /// Hands the messages of a group to `part`, some after the other, in the order of the table. Of
+    /// each is known between whom it was, over which endpoints, on which flow, in which direction,
+    /// by which protocol, and whether it has a call id, which is then empty.
     ///
     /// # Errors
     /// When the table cannot be read.

@@ -1,5 +1,6 @@
-//! The call ids of a trace, each once. Where a source has them there is a new one for every other message, so they lie one
-//! behind the other in one text: no allocation for each, and a copy of a trace copies bytes.
+//! The call ids of a trace, each once. Where a source has them there is a new one for every other
+//! message, so they lie one behind the other in one text: no allocation for each, and a copy of a
+//! trace copies bytes.
 
 use std::hash::Hasher;
 
@@ -12,7 +13,8 @@ pub(crate) struct CallIds {
     texts: String,
     /// Where each text ends.
     ends: Vec<usize>,
-    /// The numbers, by the texts' hashes, which stand beside them so that no text is read again when the table grows.
+    /// The numbers, by the texts' hashes, which stand beside them so that no text is read again
+    /// when the table grows.
     numbers: HashTable<(u32, u32)>,
 }
 
@@ -21,7 +23,9 @@ impl CallIds {
     pub(crate) fn intern(&mut self, text: &str) -> u32 {
         let CallIds { texts, ends, numbers } = self;
         let hash = hash(text);
-        let is_it = |(other, number): &(u32, u32)| *other == hash && get(texts, ends, *number) == Some(text);
+        let is_it = |(other, number): &(u32, u32)| {
+            *other == hash && get(texts, ends, *number) == Some(text)
+        };
         if let Some((_, number)) = numbers.find(spread(hash), is_it) {
             return *number;
         }

@@ -1,4 +1,5 @@
-//! From solved clocks to the model that is written: each host's offset, skew and steps in the words of `clocks.json`.
+//! From solved clocks to the model that is written: each host's offset, skew and steps in the words
+//! of `clocks.json`.
 
 use super::link::Link;
 use super::model::{Clocks, HostClock, Source, Step};
@@ -15,11 +16,15 @@ pub(super) fn assemble(
     solved: &Solved,
     reference: Option<usize>,
 ) -> Clocks {
-    // A clock goes by the name of its first host, the reference's by that of the one that was asked for.
+    // A clock goes by the name of its first host, the reference's by that of the one that was asked
+    // for.
     let first = |clock: usize| clock_of.iter().position(|of| *of == clock);
     let name_of = |clock: usize| {
         let chosen = reference.filter(|host| clock_of.get(*host) == Some(&clock));
-        chosen.or_else(|| first(clock)).and_then(|host| hosts.get(host)).map_or("", |host| &host.name)
+        chosen
+            .or_else(|| first(clock))
+            .and_then(|host| hosts.get(host))
+            .map_or("", |host| &host.name)
     };
     let begin = hosts.iter().map(|host| host.first).min().unwrap_or(0);
     let of_clock: Vec<HostClock> = solved
@@ -28,8 +33,15 @@ pub(super) fn assemble(
         .enumerate()
         .map(|(clock, line)| {
             let mut model = line.as_ref().map_or_else(
-                || HostClock { at: begin, against: name_of(clock).to_owned(), ..HostClock::default() },
-                |line| HostClock { against: name_of(line.against).to_owned(), ..unknown_steps(line, clock) },
+                || HostClock {
+                    at: begin,
+                    against: name_of(clock).to_owned(),
+                    ..HostClock::default()
+                },
+                |line| HostClock {
+                    against: name_of(line.against).to_owned(),
+                    ..unknown_steps(line, clock)
+                },
             );
             if clock == solved.reference {
                 model.source = Source::Reference;
@@ -82,9 +94,10 @@ pub(super) fn unknown_steps(line: &SolvedClock, clock: usize) -> HostClock {
     for (place, rates) in line.rates.windows(2).enumerate() {
         let Some(step) = line.pieces.steps.get(place) else { break };
         // When the step was, by the line before it and by the one behind it.
-        let before = rates[0].common(line.origin, step.between[0].saturating_add(line.pieces.shift(place)));
-        let behind =
-            rates[1].common(line.origin, step.between[1].saturating_add(line.pieces.shift(place + 1)));
+        let before =
+            rates[0].common(line.origin, step.between[0].saturating_add(line.pieces.shift(place)));
+        let behind = rates[1]
+            .common(line.origin, step.between[1].saturating_add(line.pieces.shift(place + 1)));
         let [early, late] = [before.min(behind), before.max(behind)];
         // Where only the rate changed, that was where the lines cross.
         let apart = |at: f64| rates[1].ahead(at, &rates[0]);
@@ -115,7 +128,8 @@ pub(super) fn with_known(mut model: HostClock, known: &Pieces) -> HostClock {
         let within_ns = late.saturating_sub(early) / 2;
         let at = early.saturating_add(within_ns);
         let place = model.steps.partition_point(|other| other.at <= at);
-        let skew_ppm = place.checked_sub(1).map_or(model.skew_ppm, |before| model.steps[before].skew_ppm);
+        let skew_ppm =
+            place.checked_sub(1).map_or(model.skew_ppm, |before| model.steps[before].skew_ppm);
         model.steps.insert(place, Step { at, offset_ns: step.jump, skew_ppm, within_ns });
     }
     model

@@ -1,9 +1,10 @@
 //! Whose clock it was: a change in the difference of two clocks is given to one of them.
 //!
-//! A clock that is set is seen to be set by all that talk to it, in the same moment. So of all clocks that could have
-//! made some of the changes, the one that explains most is taken, less those partners who talked to it
-//! through that moment and saw nothing; then what it explains is set aside, and so on. Among equals it is the one that
-//! the time axis speaks for (see `segments`), and never the reference if it can be another.
+//! A clock that is set is seen to be set by all that talk to it, in the same moment. So of all
+//! clocks that could have made some of the changes, the one that explains most is taken, less those
+//! partners who talked to it through that moment and saw nothing; then what it explains is set
+//! aside, and so on. Among equals it is the one that the time axis speaks for (see `segments`), and
+//! never the reference if it can be another.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,7 +13,8 @@ use super::link::Link;
 use super::pieces::{Pieces, StepTime};
 use super::segments::{MISFIT, Segments};
 
-/// Changes further apart than this (in nanoseconds) are not the same one, if the marks around them do not allow it.
+/// Changes further apart than this (in nanoseconds) are not the same one, if the marks around them
+/// do not allow it.
 const APART: i64 = 1_000_000;
 
 /// A change of one link, as it would be if one of its clocks had made it.
@@ -52,12 +54,17 @@ pub(super) fn attribute(
             of_clock[candidate.clock].push(candidate);
         }
         let between = both_ways(link, segments);
-        talks[link.a].push(Talk { link: number, between: between.map(|at| on_clock(segments, false, at)) });
-        talks[link.b].push(Talk { link: number, between: between.map(|at| on_clock(segments, true, at)) });
-        let (Some([before, _]), Some([_, behind])) = (segments.breaks.first(), segments.breaks.last()) else {
+        talks[link.a]
+            .push(Talk { link: number, between: between.map(|at| on_clock(segments, false, at)) });
+        talks[link.b]
+            .push(Talk { link: number, between: between.map(|at| on_clock(segments, true, at)) });
+        let (Some([before, _]), Some([_, behind])) =
+            (segments.breaks.first(), segments.breaks.last())
+        else {
             continue;
         };
-        // The first times before a change and the last behind one, by which the pieces are told apart.
+        // The first times before a change and the last behind one, by which the pieces are told
+        // apart.
         for (place, mark) in link.marks.iter().enumerate() {
             let at = mark.point(segments.second, segments.origin).at;
             if segments.strays.binary_search(&place).is_ok() {
@@ -81,7 +88,13 @@ pub(super) fn attribute(
         saw.sort_unstable();
         saw.dedup();
         let support = saw.len() as i64 - seed.missed;
-        (support, seed.is_likely, seed.clock != reference, Reverse(seed.clock), Reverse(seed.change))
+        (
+            support,
+            seed.is_likely,
+            seed.clock != reference,
+            Reverse(seed.clock),
+            Reverse(seed.change),
+        )
     };
     let mut queue: BinaryHeap<(Rank, usize)> = BinaryHeap::new();
     let seeds: Vec<Candidate> = of_clock.iter().flatten().copied().collect();
@@ -113,7 +126,8 @@ pub(super) fn attribute(
 /// The step that all of `same` saw.
 fn together(best: &Candidate, same: &[Candidate]) -> StepTime {
     let latest = same.iter().map(|candidate| candidate.between[0]).max().unwrap_or(best.between[0]);
-    let earliest = same.iter().map(|candidate| candidate.between[1]).min().unwrap_or(best.between[1]);
+    let earliest =
+        same.iter().map(|candidate| candidate.between[1]).min().unwrap_or(best.between[1]);
     let mut jumps: Vec<i64> = same.iter().map(|candidate| candidate.jump).collect();
     jumps.sort_unstable();
     let jump = jumps.get(jumps.len() / 2).copied().unwrap_or(best.jump);
@@ -152,7 +166,8 @@ impl Candidate {
             && (self.jump.saturating_sub(other.jump)).saturating_abs() <= tolerance
     }
 
-    /// How many links of this clock had messages before and behind and no change, whatever its size.
+    /// How many links of this clock had messages before and behind and no change, whatever its
+    /// size.
     fn missed(&self, talks: &[Talk], all: &[Candidate]) -> i64 {
         let [before, behind] = self.between;
         let is_quiet = |talk: &&Talk| {
@@ -165,7 +180,8 @@ impl Candidate {
     }
 }
 
-/// What the first or the second clock of a link would show at a time on the link's axis, if it had never been set.
+/// What the first or the second clock of a link would show at a time on the link's axis, if it had
+/// never been set.
 fn on_clock(segments: &Segments, is_second: bool, at: f64) -> i64 {
     let Segments { second, origin, ref lines, .. } = *segments;
     let axis = origin.at.saturating_add(at as i64);

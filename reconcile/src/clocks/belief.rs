@@ -1,21 +1,25 @@
-//! Which pieces of the difference of two clocks are to be believed. A clock that is set is a rare thing, and a time that is wrong is
-//! not: a caller that gives up logs its time-out as the receipt of an answer that is sent an hour later. A few such messages
-//! fit a line of their own, as nothing contradicts them while nothing else is sent.
+//! Which pieces of the difference of two clocks are to be believed. A clock that is set is a rare
+//! thing, and a time that is wrong is not: a caller that gives up logs its time-out as the receipt
+//! of an answer that is sent an hour later. A few such messages fit a line of their own, as nothing
+//! contradicts them while nothing else is sent.
 //!
-//! Delays have no upper bound, so what comes late says nothing; only what came before it was sent contradicts a line. So a
-//! piece has to be held on both sides where the clocks are, about as tightly as they are elsewhere: messages there and messages
-//! back, among which no delay explains away the step.
+//! Delays have no upper bound, so what comes late says nothing; only what came before it was sent
+//! contradicts a line. So a piece has to be held on both sides where the clocks are, about as
+//! tightly as they are elsewhere: messages there and messages back, among which no delay explains
+//! away the step.
 
 use super::link::{Mark, Origin, fit};
 use super::segments::MISFIT;
 
 /// Pieces with fewer marks than this are no pieces.
 const FEWEST: usize = 3;
-/// So much more room than in the piece with most marks the messages of a piece may leave its line. The fastest of few is slower
-/// than the fastest of many, by far where there are queues; but no time-out is as short as that.
+/// So much more room than in the piece with most marks the messages of a piece may leave its line.
+/// The fastest of few is slower than the fastest of many, by far where there are queues; but no
+/// time-out is as short as that.
 const LOOSER: f64 = 1_000.0;
 
-/// Whether each piece is to be believed. They are of one link, on one axis; that with most marks is believed in any case.
+/// Whether each piece is to be believed. They are of one link, on one axis; that with most marks is
+/// believed in any case.
 pub(super) fn believed(pieces: &[Vec<Mark>], second: bool, origin: Origin) -> Vec<bool> {
     let longest = (0..pieces.len()).rev().max_by_key(|piece| pieces[*piece].len());
     let has = |above: bool| pieces.iter().flatten().any(|mark| mark.above == above);
@@ -29,7 +33,8 @@ pub(super) fn believed(pieces: &[Vec<Mark>], second: bool, origin: Origin) -> Ve
     pieces.iter().enumerate().map(is_believed).collect()
 }
 
-/// How much room the messages leave the line in the middle of their time, in nanoseconds; infinite where they go one way.
+/// How much room the messages leave the line in the middle of their time, in nanoseconds; infinite
+/// where they go one way.
 fn room(piece: &[Mark], second: bool, origin: Origin) -> f64 {
     let Some(fit) = fit(piece.iter(), second, origin).filter(|fit| fit.is_two_sided()) else {
         return f64::INFINITY;
@@ -45,7 +50,8 @@ mod tests {
     const MS: i64 = 1_000_000;
     const HOUR: i64 = 3_600_000 * MS;
 
-    /// Messages there and back each second from `begin` on, of clocks that differ by `ahead`, under way for `delays`.
+    /// Messages there and back each second from `begin` on, of clocks that differ by `ahead`, under
+    /// way for `delays`.
     fn talk(begin: i64, count: i64, ahead: i64, delays: [i64; 2]) -> Vec<Mark> {
         let at = |number: i64| begin + 1_000 * MS * number;
         let pair = |number| {

@@ -1,4 +1,5 @@
-//! What the estimate rests on, made small enough to look at: the fastest messages of each link after correction.
+//! What the estimate rests on, made small enough to look at: the fastest messages of each link
+//! after correction.
 
 use super::link::Link;
 use super::model::Evidence;
@@ -20,13 +21,17 @@ pub(super) fn of(links: &[Link], solved: &Solved, name: impl Fn(usize) -> String
             let mut least = [Vec::new(), Vec::new()];
             if let (Some(a), Some(b)) = (&solved.clocks[link.a], &solved.clocks[link.b]) {
                 for (place, mark) in link.marks.iter().enumerate() {
-                    let (Some(first), Some(second)) = (a.common(mark.a), b.common(mark.b)) else { continue };
+                    let (Some(first), Some(second)) = (a.common(mark.a), b.common(mark.b)) else {
+                        continue;
+                    };
                     if strays.binary_search(&place).is_ok() {
                         continue;
                     }
-                    let (sent, received) = if mark.above { (first, second) } else { (second, first) };
+                    let (sent, received) =
+                        if mark.above { (first, second) } else { (second, first) };
                     let sent_at = a.origin.saturating_add(sent.round() as i64);
-                    least[usize::from(!mark.above)].push([sent_at, (received - sent).round() as i64]);
+                    least[usize::from(!mark.above)]
+                        .push([sent_at, (received - sent).round() as i64]);
                 }
             }
             Evidence {
@@ -42,7 +47,9 @@ pub(super) fn of(links: &[Link], solved: &Solved, name: impl Fn(usize) -> String
 /// At most `most` of the points: of each stretch of time the least.
 fn thin(mut points: Vec<[i64; 2]>, most: usize) -> Vec<[i64; 2]> {
     points.sort_unstable();
-    let (Some(first), Some(last)) = (points.first().copied(), points.last().copied()) else { return points };
+    let (Some(first), Some(last)) = (points.first().copied(), points.last().copied()) else {
+        return points;
+    };
     if points.len() <= most {
         return points;
     }
@@ -52,7 +59,9 @@ fn thin(mut points: Vec<[i64; 2]>, most: usize) -> Vec<[i64; 2]> {
     for point in points {
         let number = (point[0] - first[0]) / stretch;
         match thinned.last_mut() {
-            Some(least) if number == latest => *least = if point[1] < least[1] { point } else { *least },
+            Some(least) if number == latest => {
+                *least = if point[1] < least[1] { point } else { *least }
+            }
             _ => thinned.push(point),
         }
         latest = number;

@@ -1,8 +1,9 @@
-//! All clocks at once: pieces of clocks are the nodes of a graph, the messages between two of them an edge.
+//! All clocks at once: pieces of clocks are the nodes of a graph, the messages between two of them
+//! an edge.
 //!
-//! A first line for each node comes along the tree of least uncertainty from the reference. Being one line a node, the
-//! lines agree around every cycle; what they do not yet is to explain the edges that the tree left out, which `refine`
-//! sees to.
+//! A first line for each node comes along the tree of least uncertainty from the reference. Being
+//! one line a node, the lines agree around every cycle; what they do not yet is to explain the
+//! edges that the tree left out, which `refine` sees to.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,7 +13,8 @@ use super::pieces::Pieces;
 use super::region::Line;
 use super::segments::Segments;
 
-/// What an edge with messages in one direction counts for in nanoseconds of uncertainty: more than any with both.
+/// What an edge with messages in one direction counts for in nanoseconds of uncertainty: more than
+/// any with both.
 const ONE_WAY: f64 = 1e15;
 
 /// One piece of a clock, between two of its steps.
@@ -43,7 +45,8 @@ pub(super) struct Graph {
     pub(super) origin: i64,
 }
 
-/// How a clock runs: `t` nanoseconds behind the graph's origin it shows `origin + t + offset + rest + skew * t`.
+/// How a clock runs: `t` nanoseconds behind the graph's origin it shows `origin + t + offset + rest
+/// + skew * t`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Rate {
     pub(super) offset: i64,
@@ -73,7 +76,12 @@ impl Rate {
 
     /// The clock that runs ahead of this one by a line over common time.
     pub(super) fn plus(&self, line: Line) -> Rate {
-        Rate { offset: self.offset, rest: self.rest + line.value(0.0), skew: self.skew + line.slope }.whole()
+        Rate {
+            offset: self.offset,
+            rest: self.rest + line.value(0.0),
+            skew: self.skew + line.slope,
+        }
+        .whole()
     }
 
     /// With whole nanoseconds in the offset, so that the rest stays small.
@@ -84,8 +92,14 @@ impl Rate {
 }
 
 impl Graph {
-    /// The graph of `pieces` (those of each clock) and `links`. `origin` is a time of the reference clock.
-    pub(super) fn new(links: &[Link], segments: &[Segments], pieces: &[Pieces], origin: i64) -> Graph {
+    /// The graph of `pieces` (those of each clock) and `links`. `origin` is a time of the reference
+    /// clock.
+    pub(super) fn new(
+        links: &[Link],
+        segments: &[Segments],
+        pieces: &[Pieces],
+        origin: i64,
+    ) -> Graph {
         let mut nodes = Vec::new();
         let mut jumps = Vec::new();
         let mut first = Vec::new();
@@ -125,8 +139,8 @@ impl Graph {
         Graph { nodes, edges, of_node, jumps, origin }
     }
 
-    /// A first rate for each node that there is a way to from the node `reference`, and the order in which they were
-    /// reached.
+    /// A first rate for each node that there is a way to from the node `reference`, and the order
+    /// in which they were reached.
     pub(super) fn align(&self, reference: usize) -> (Vec<Option<Rate>>, Vec<usize>) {
         let lines: Vec<Option<(f64, Origin, Line)>> = self.edges.iter().map(Edge::line).collect();
         let mut rates: Vec<Option<Rate>> = vec![None; self.nodes.len()];
@@ -156,14 +170,15 @@ impl Graph {
                 }
             }
             // A piece that no message leads to goes on as another one of its clock.
-            let lost = (0..self.nodes.len()).filter(|node| rates[*node].is_none()).find_map(|node| {
-                let siblings = (0..self.nodes.len())
-                    .filter(|other| self.nodes[*other].clock == self.nodes[node].clock)
-                    .filter_map(|other| Some((other, rates[other]?)));
-                let (other, rate) = siblings.min_by_key(|(other, _)| other.abs_diff(node))?;
-                let jump = self.jumps[node].saturating_sub(self.jumps[other]);
-                Some((node, Rate { offset: rate.offset.saturating_add(jump), ..rate }))
-            });
+            let lost =
+                (0..self.nodes.len()).filter(|node| rates[*node].is_none()).find_map(|node| {
+                    let siblings = (0..self.nodes.len())
+                        .filter(|other| self.nodes[*other].clock == self.nodes[node].clock)
+                        .filter_map(|other| Some((other, rates[other]?)));
+                    let (other, rate) = siblings.min_by_key(|(other, _)| other.abs_diff(node))?;
+                    let jump = self.jumps[node].saturating_sub(self.jumps[other]);
+                    Some((node, Rate { offset: rate.offset.saturating_add(jump), ..rate }))
+                });
             let Some((node, rate)) = lost else { break };
             queue.push((Reverse(ONE_WAY as u64), Reverse(node), rate.into_bits()));
         }
@@ -184,7 +199,8 @@ impl Graph {
 
     /// The rate of an edge's first clock from its second one's.
     fn backward(&self, second: Rate, origin: Origin, line: &Line) -> Rate {
-        // The first clock shows `origin.at + w`, the second `origin.at + origin.difference + w + line(w)`.
+        // The first clock shows `origin.at + w`, the second `origin.at + origin.difference + w +
+        // line(w)`.
         let shown = self.origin.saturating_add(second.offset);
         let shown = shown.saturating_sub(origin.at).saturating_sub(origin.difference);
         let w = (shown as f64 + second.rest - line.value(0.0)) / (1.0 + line.slope);

@@ -1,10 +1,12 @@
-//! What hosts and the collector showed each other, for its use beside the messages (`join`, `check`).
+//! What hosts and the collector showed each other, for its use beside the messages (`join`,
+//! `check`).
 //!
-//! The collector's clock is one more in the graph of clocks, of a host without a log, and each exchange is two messages: the
-//! host's question and the collector's answer. But messages between hosts are better evidence, as an exchange may wait behind
-//! the data that is being shipped. So the clocks are estimated by messages first, as if there were no exchanges; what
-//! they connect is a group with one common time. Exchanges only tell how the times of groups differ, and whether they agree
-//! with the messages.
+//! The collector's clock is one more in the graph of clocks, of a host without a log, and each
+//! exchange is two messages: the host's question and the collector's answer. But messages between
+//! hosts are better evidence, as an exchange may wait behind the data that is being shipped. So the
+//! clocks are estimated by messages first, as if there were no exchanges; what they connect is a
+//! group with one common time. Exchanges only tell how the times of groups differ, and whether they
+//! agree with the messages.
 
 use super::model::{Clocks, Hinted, HostClock};
 use super::samples::{Sample, Samples};
@@ -26,8 +28,9 @@ impl Hints {
         Hints { hosts, samples: Samples::new(hosts + 1), of_host: vec![Hinted::default(); hosts] }
     }
 
-    /// Adds an exchange of the host number `host`: when it sent, when the collector received and sent, and when it received. What cannot
-    /// be, as the round trip would be less than nothing, is counted as damaged.
+    /// Adds an exchange of the host number `host`: when it sent, when the collector received and
+    /// sent, and when it received. What cannot be, as the round trip would be less than nothing, is
+    /// counted as damaged.
     pub fn add(&mut self, host: u32, [sent, received, answered, back]: [i64; 4]) {
         let Some(of_host) = self.of_host.get_mut(host as usize) else { return };
         let round_trip = (|| {
@@ -48,7 +51,10 @@ impl Hints {
 
     /// Counts lines of a host that are no exchange.
     pub fn damaged(&mut self, host: u32, lines: u64) {
-        self.of_host.get_mut(host as usize).into_iter().for_each(|of_host| of_host.damaged += lines);
+        self.of_host
+            .get_mut(host as usize)
+            .into_iter()
+            .for_each(|of_host| of_host.damaged += lines);
     }
 
     /// Counts an exchange that is not to be used.
@@ -60,8 +66,8 @@ impl Hints {
     pub fn merge(&mut self, other: Hints) {
         self.samples.merge(other.samples);
         for (mine, theirs) in self.of_host.iter_mut().zip(other.of_host) {
-            let is_less =
-                mine.exchanges == 0 || theirs.exchanges > 0 && theirs.round_trip_ns < mine.round_trip_ns;
+            let is_less = mine.exchanges == 0
+                || theirs.exchanges > 0 && theirs.round_trip_ns < mine.round_trip_ns;
             mine.round_trip_ns = if is_less { theirs.round_trip_ns } else { mine.round_trip_ns };
             mine.exchanges += theirs.exchanges;
             mine.damaged += theirs.damaged;
@@ -118,7 +124,8 @@ impl Grouped<'_> {
     /// When there was something of a host, on the common clock of its group.
     pub(super) fn span(&self, clocks: &Clocks, host: usize) -> Option<[i64; 2]> {
         let facts = self.hosts.get(host).filter(|facts| (facts.first, facts.last) != (0, 0))?;
-        let [first, last] = [facts.first, facts.last.max(facts.first)].map(|time| clocks.common(host, time));
+        let [first, last] =
+            [facts.first, facts.last.max(facts.first)].map(|time| clocks.common(host, time));
         Some([first, last.max(first)])
     }
 
@@ -128,14 +135,17 @@ impl Grouped<'_> {
         let of_host = pairs.iter().filter(|pair| pair.from.min(pair.to) as usize == host);
         let times = of_host.flat_map(|pair| {
             let is_question = pair.from < pair.to;
-            pair.points.iter().map(move |point| if is_question { point.sent } else { point.received })
+            pair.points
+                .iter()
+                .map(move |point| if is_question { point.sent } else { point.received })
         });
         let times = times.map(|time| clocks.common(host, time));
         times.map(|time| [time; 2]).reduce(|[a, b], [c, d]| [a.min(c), b.max(d)])
     }
 
-    /// The exchanges as messages between the collector, number 0, and nodes from 1 on: those that `node` gives a host, with how far
-    /// its time on the common clock of its group may be off. Nodes that there are none of have no messages.
+    /// The exchanges as messages between the collector, number 0, and nodes from 1 on: those that
+    /// `node` gives a host, with how far its time on the common clock of its group may be off.
+    /// Nodes that there are none of have no messages.
     pub(super) fn star(
         &self,
         clocks: &Clocks,
@@ -150,9 +160,19 @@ impl Grouped<'_> {
             for Sample { sent, received } in &pair.points {
                 // What it may be off by is as if the message had taken so much longer.
                 if is_question {
-                    star.add(node as u32, 0, clocks.common(host, *sent).saturating_sub(off), *received);
+                    star.add(
+                        node as u32,
+                        0,
+                        clocks.common(host, *sent).saturating_sub(off),
+                        *received,
+                    );
                 } else {
-                    star.add(0, node as u32, *sent, clocks.common(host, *received).saturating_add(off));
+                    star.add(
+                        0,
+                        node as u32,
+                        *sent,
+                        clocks.common(host, *received).saturating_add(off),
+                    );
                 }
             }
         }
@@ -160,17 +180,24 @@ impl Grouped<'_> {
     }
 }
 
-/// Solves a star of nodes around the collector: each node's clock against that of `root`, which is told for the times `spans`.
-pub(super) fn solved(star: &Samples, root: usize, spans: &[Option<[i64; 2]>]) -> Vec<Option<HostClock>> {
+/// Solves a star of nodes around the collector: each node's clock against that of `root`, which is
+/// told for the times `spans`.
+pub(super) fn solved(
+    star: &Samples,
+    root: usize,
+    spans: &[Option<[i64; 2]>],
+) -> Vec<Option<HostClock>> {
     let nodes: Vec<usize> = (0..spans.len()).collect();
     let links = link::links(&star.pairs(), &nodes, |_, time| Some(time));
     let solved = solve::solve(&links, nodes.len(), Some(root), spans);
     let clocks = solved.clocks.iter().enumerate();
-    clocks.map(|(node, line)| line.as_ref().map(|line| assemble::unknown_steps(line, node))).collect()
+    clocks
+        .map(|(node, line)| line.as_ref().map(|line| assemble::unknown_steps(line, node)))
+        .collect()
 }
 
-/// Uses `hints` on clocks that were estimated by messages: joins what no message connects, and says whether they agree with
-/// messages where these connect.
+/// Uses `hints` on clocks that were estimated by messages: joins what no message connects, and says
+/// whether they agree with messages where these connect.
 pub(super) fn apply(
     mut clocks: Clocks,
     hosts: &[HostFacts],

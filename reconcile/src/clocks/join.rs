@@ -1,9 +1,9 @@
-//! Groups of hosts that no message connects become related by way of the collector, with which their hosts exchanged
-//! timestamps.
+//! Groups of hosts that no message connects become related by way of the collector, with which
+//! their hosts exchanged timestamps.
 //!
-//! A group has one common time already, that of the clock it is compared with, so all exchanges of its hosts are exchanges between
-//! that and the collector's clock, each as much less sure as its host's time on the common clock is. What messages say
-//! within a group stays as it is.
+//! A group has one common time already, that of the clock it is compared with, so all exchanges of
+//! its hosts are exchanges between that and the collector's clock, each as much less sure as its
+//! host's time on the common clock is. What messages say within a group stays as it is.
 
 use super::hints::{Grouped, solved};
 use super::model::{Clocks, HostClock, Source};
@@ -26,8 +26,8 @@ impl Group {
     }
 }
 
-/// Puts all groups with exchanges on the common clock of one of them: the reference's or, where that has none, the one
-/// with most hosts.
+/// Puts all groups with exchanges on the common clock of one of them: the reference's or, where
+/// that has none, the one with most hosts.
 pub(super) fn join(grouped: &Grouped, clocks: &mut Clocks) {
     let groups = groups(grouped, clocks);
     let hinted = |group: &Group| !group.used.is_empty();
@@ -40,7 +40,8 @@ pub(super) fn join(grouped: &Grouped, clocks: &mut Clocks) {
             std::cmp::Reverse(group.root),
         )
     };
-    let Some(chosen) = (0..groups.len()).filter(|place| hinted(&groups[*place])).max_by_key(rank) else {
+    let Some(chosen) = (0..groups.len()).filter(|place| hinted(&groups[*place])).max_by_key(rank)
+    else {
         return;
     };
     if groups.iter().filter(|group| hinted(group)).count() < 2 {
@@ -57,8 +58,8 @@ pub(super) fn join(grouped: &Grouped, clocks: &mut Clocks) {
     }
     let found = solved(&star, chosen + 1, &spans);
     let against = groups[chosen].hosts.first().map(|host| clocks.hosts[*host].against.clone());
-    // When offsets are told: when the others' are, or, where no message tells of the clock that all is compared with, when
-    // that was first seen.
+    // When offsets are told: when the others' are, or, where no message tells of the clock that all
+    // is compared with, when that was first seen.
     let root = groups[chosen].hosts.iter().copied().find(|host| grouped.is_root(*host));
     let at = root.map_or(0, |root| {
         let facts = &grouped.hosts[root];
@@ -75,7 +76,10 @@ pub(super) fn join(grouped: &Grouped, clocks: &mut Clocks) {
             let skew = if grouped.is_root(*host) { Some(0.0) } else { clock.skew_uncertainty_ppm };
             clocks.hosts[*host] = HostClock {
                 uncertainty_ns: off.zip(own).map(|(off, own)| off.max(floor).saturating_add(own)),
-                skew_uncertainty_ppm: line.skew_uncertainty_ppm.zip(skew).map(|(line, own)| line + own),
+                skew_uncertainty_ppm: line
+                    .skew_uncertainty_ppm
+                    .zip(skew)
+                    .map(|(line, own)| line + own),
                 source: if clock.source == Source::OneWay { Source::OneWay } else { Source::Hints },
                 hints: clock.hints.clone(),
                 ..through(clock, &line, at)
@@ -92,7 +96,9 @@ fn groups(grouped: &Grouped, clocks: &Clocks) -> Vec<Group> {
         let Some(root) = grouped.group(host) else { continue };
         match groups.iter_mut().find(|group| group.root == root) {
             Some(group) => group.hosts.push(host),
-            None => groups.push(Group { root, hosts: vec![host], used: Vec::new(), is_bounded: true }),
+            None => {
+                groups.push(Group { root, hosts: vec![host], used: Vec::new(), is_bounded: true })
+            }
         }
     }
     for group in &mut groups {
@@ -113,9 +119,11 @@ fn groups(grouped: &Grouped, clocks: &Clocks) -> Vec<Group> {
     groups
 }
 
-/// Puts the times of the messages that a group's clocks rest on, on the clock that it is compared with now.
+/// Puts the times of the messages that a group's clocks rest on, on the clock that it is compared
+/// with now.
 fn on_common_clock(grouped: &Grouped, clocks: &mut Clocks, group: &Group, line: &HostClock) {
-    let is_of_group = |name: &String| group.hosts.iter().any(|host| grouped.hosts[*host].name == *name);
+    let is_of_group =
+        |name: &String| group.hosts.iter().any(|host| grouped.hosts[*host].name == *name);
     for link in clocks.links.iter_mut().filter(|link| is_of_group(&link.hosts[0])) {
         link.least.iter_mut().flatten().for_each(|[sent, _]| *sent = line.common(*sent));
     }

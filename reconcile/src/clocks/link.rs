@@ -1,9 +1,11 @@
-//! All that two clocks showed each other: the messages with least delay in both directions, as marks on both clocks.
+//! All that two clocks showed each other: the messages with least delay in both directions, as
+//! marks on both clocks.
 //!
-//! A message is a moment on both clocks: one read its time when it was sent, the other later, when it was received.
-//! So the difference of the clocks, second minus first, is at most that of the two times for a message from the first to the
-//! second, and at least that for a message back. Which clock is taken for the time axis makes no difference to that, and
-//! none to the lines; it does where one of the clocks is set.
+//! A message is a moment on both clocks: one read its time when it was sent, the other later, when
+//! it was received. So the difference of the clocks, second minus first, is at most that of the two
+//! times for a message from the first to the second, and at least that for a message back. Which
+//! clock is taken for the time axis makes no difference to that, and none to the lines; it does
+//! where one of the clocks is set.
 
 use super::region::{Bounds, Fit, Point};
 use super::samples::{Minima, SLOPE};
@@ -18,7 +20,8 @@ pub(super) struct Mark {
     pub(super) a: i64,
     /// The second clock.
     pub(super) b: i64,
-    /// From the first to the second, so the difference is at most `b - a`; otherwise it is at least that.
+    /// From the first to the second, so the difference is at most `b - a`; otherwise it is at least
+    /// that.
     pub(super) above: bool,
 }
 
@@ -85,14 +88,18 @@ impl Origin {
 }
 
 /// The line that the difference of the clocks follows over the time of one of them.
-pub(super) fn fit<'a>(marks: impl Iterator<Item = &'a Mark>, second: bool, origin: Origin) -> Option<Fit> {
+pub(super) fn fit<'a>(
+    marks: impl Iterator<Item = &'a Mark>,
+    second: bool,
+    origin: Origin,
+) -> Option<Fit> {
     let (above, below): (Vec<_>, Vec<_>) = marks.partition(|mark| mark.above);
     let points = |marks: Vec<&Mark>| marks.iter().map(|mark| mark.point(second, origin)).collect();
     Bounds::new(points(above), points(below), [-SKEW, SKEW]).fit()
 }
 
-/// The links between clocks. `clock_of` gives each host's clock, and `on_clock` its own time on that one, where it can be
-/// told.
+/// The links between clocks. `clock_of` gives each host's clock, and `on_clock` its own time on
+/// that one, where it can be told.
 pub(super) fn links(
     pairs: &[&Minima],
     clock_of: &[usize],

@@ -1,11 +1,14 @@
-//! Which of several statements about one thing most agree with, as NTP chooses among its servers (RFC 5905, section 11.2.1): each says
-//! between what the truth lies, and what lies between the bounds of more than half of them is believed.
+//! Which of several statements about one thing most agree with, as NTP chooses among its servers
+//! (RFC 5905, section 11.2.1): each says between what the truth lies, and what lies between the
+//! bounds of more than half of them is believed.
 
 /// Those that agree, by their places, where they are more than half; each is `[least, greatest]`.
 pub(super) fn majority(statements: &[[i64; 2]]) -> Option<Vec<usize>> {
     // Bounds in order; where one begins where another ends, both hold there.
     let mut bounds: Vec<(i64, bool)> = Vec::with_capacity(2 * statements.len());
-    bounds.extend(statements.iter().flat_map(|[least, greatest]| [(*least, false), (*greatest, true)]));
+    bounds.extend(
+        statements.iter().flat_map(|[least, greatest]| [(*least, false), (*greatest, true)]),
+    );
     bounds.sort_unstable();
     let (mut open, mut most, mut at) = (0, 0, 0);
     for (bound, is_end) in bounds {

@@ -1,4 +1,5 @@
-//! The clock model: how far each host's clock is from the reference host's, and the correction of times by it.
+//! The clock model: how far each host's clock is from the reference host's, and the correction of
+//! times by it.
 
 use std::path::Path;
 
@@ -24,8 +25,8 @@ pub struct Clocks {
 pub struct HostClock {
     /// The host.
     pub host: String,
-    /// The host whose clock this one is compared with: the reference, or where no messages lead to that, the best
-    /// connected host that they do lead to.
+    /// The host whose clock this one is compared with: the reference, or where no messages lead to
+    /// that, the best connected host that they do lead to.
     #[serde(default)]
     pub against: String,
     /// When the offset was as it says, in nanoseconds on the reference clock.
@@ -34,15 +35,16 @@ pub struct HostClock {
     pub offset_ns: i64,
     /// How fast it runs ahead, in parts per million.
     pub skew_ppm: f64,
-    /// How far the offset may be from the truth at any time at which the host had messages. `None`: that is bounded on
-    /// one side only, or not at all.
+    /// How far the offset may be from the truth at any time at which the host had messages. `None`:
+    /// that is bounded on one side only, or not at all.
     pub uncertainty_ns: Option<i64>,
     /// How far the skew may be from the truth.
     #[serde(default)]
     pub skew_uncertainty_ppm: Option<f64>,
     /// How it was found.
     pub source: Source,
-    /// The first time that this clock showed, where it was set later: what lies before was shown after a step.
+    /// The first time that this clock showed, where it was set later: what lies before was shown
+    /// after a step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<i64>,
     /// When it was set or made to run at another rate, in order.
@@ -52,7 +54,8 @@ pub struct HostClock {
     pub hints: Option<Hinted>,
 }
 
-/// The timestamps that a host exchanged with the collector, and whether they agree with its messages.
+/// The timestamps that a host exchanged with the collector, and whether they agree with its
+/// messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hinted {
     /// Exchanges that tell of this clock.
@@ -62,15 +65,18 @@ pub struct Hinted {
     /// Lines of the file that are no exchange, or none that can be.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub damaged: u64,
-    /// Exchanges that were left out: of a boot that no log is of, or at a time that the clock showed twice.
+    /// Exchanges that were left out: of a boot that no log is of, or at a time that the clock
+    /// showed twice.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: u64,
-    /// How far they agree with messages, where messages connect two hosts of which both have exchanges.
+    /// How far they agree with messages, where messages connect two hosts of which both have
+    /// exchanges.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<HintCheck>,
 }
 
-/// A clock's offset by the timestamps that were exchanged with the collector, held against that by messages.
+/// A clock's offset by the timestamps that were exchanged with the collector, held against that by
+/// messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HintCheck {
     /// The host with which it was compared, both by way of the collector and by messages.
@@ -129,8 +135,8 @@ pub struct Evidence {
     pub messages: [u64; 2],
     /// How many of those kept contradict the others, and were left out: they were matched wrongly.
     pub contradicting: u64,
-    /// Some of the fastest, from the first to the second and back: when each was sent on the reference clock, and how long
-    /// it took after correction. In nanoseconds.
+    /// Some of the fastest, from the first to the second and back: when each was sent on the
+    /// reference clock, and how long it took after correction. In nanoseconds.
     pub least: [Vec<[i64; 2]>; 2],
 }
 
@@ -144,7 +150,11 @@ impl Clocks {
             uncertainty_ns: Some(0),
             ..HostClock::default()
         };
-        Clocks { reference: reference.to_owned(), hosts: hosts.iter().map(host).collect(), links: Vec::new() }
+        Clocks {
+            reference: reference.to_owned(),
+            hosts: hosts.iter().map(host).collect(),
+            links: Vec::new(),
+        }
     }
 
     /// The time `time` of host number `host` on the common clock.
@@ -172,9 +182,9 @@ impl Clocks {
 impl HostClock {
     /// `time` of this clock on the reference clock.
     ///
-    /// A time that the clock jumped over is that of the step. A time that it showed twice, as it was set back, is
-    /// taken for the first; so a later time of the clock is never an earlier common time, except where the clock
-    /// was set back to before it began.
+    /// A time that the clock jumped over is that of the step. A time that it showed twice, as it
+    /// was set back, is taken for the first; so a later time of the clock is never an earlier
+    /// common time, except where the clock was set back to before it began.
     pub fn common(&self, time: i64) -> i64 {
         let mut piece = self.first_piece();
         // The step that jumped over this time.
@@ -207,7 +217,8 @@ impl HostClock {
 
     /// The straight clock that it is behind its first `steps` steps.
     pub(super) fn after(&self, steps: usize) -> HostClock {
-        let line = self.steps.iter().take(steps).fold(self.first_piece(), |line, step| line.after(step));
+        let line =
+            self.steps.iter().take(steps).fold(self.first_piece(), |line, step| line.after(step));
         HostClock {
             at: line.at,
             offset_ns: line.shown.saturating_sub(line.at),
@@ -297,13 +308,17 @@ mod tests {
         // 10 ahead; at 2000 it was set forward by 500, from 2010 to 2510.
         let clock = clock(10, 0.0, vec![step(2_000, 500, 0.0)]);
         let times = [1_010, 2_009, 2_010, 2_300, 2_509, 2_510, 2_600];
-        assert_eq!(times.map(|time| clock.common(time)), [1_000, 1_999, 2_000, 2_000, 2_000, 2_000, 2_090]);
+        assert_eq!(
+            times.map(|time| clock.common(time)),
+            [1_000, 1_999, 2_000, 2_000, 2_000, 2_000, 2_090]
+        );
         assert_eq!((clock.shows(1_999), clock.shows(2_000)), (2_009, 2_510));
     }
 
     #[test]
     fn a_clock_set_back_shows_times_twice() {
-        // At 2000 it was set back by 500, from 2010 to 1510: 1510 to 2010 were shown twice, and are the first.
+        // At 2000 it was set back by 500, from 2010 to 1510: 1510 to 2010 were shown twice, and are
+        // the first.
         let clock = clock(10, 0.0, vec![step(2_000, -500, 0.0)]);
         let times = [1_400, 1_510, 2_009, 2_010, 2_011];
         assert_eq!(times.map(|time| clock.common(time)), [1_390, 1_500, 1_999, 2_500, 2_501]);
@@ -312,7 +327,8 @@ mod tests {
     #[test]
     fn a_clock_set_back_to_before_it_began() {
         // It began at 1000, showing 1010, and was set back at 2000 by 5000: from 2010 to -2990.
-        let clock = HostClock { since: Some(1_010), ..clock(10, 0.0, vec![step(2_000, -5_000, 0.0)]) };
+        let clock =
+            HostClock { since: Some(1_010), ..clock(10, 0.0, vec![step(2_000, -5_000, 0.0)]) };
         let times = [1_010, 2_009, -2_990, -2_000, 1_009];
         assert_eq!(times.map(|time| clock.common(time)), [1_000, 1_999, 2_000, 2_990, 5_999]);
         // Before anything it showed.
@@ -322,8 +338,11 @@ mod tests {
     #[test]
     fn steps_add_up_and_rates_change() {
         // +100 at 2000, -40 at 3000, then twice the rate from 4000 on.
-        let clock =
-            clock(0, 0.0, vec![step(2_000, 100, 0.0), step(3_000, -40, 0.0), step(4_000, 0, 1_000_000.0)]);
+        let clock = clock(
+            0,
+            0.0,
+            vec![step(2_000, 100, 0.0), step(3_000, -40, 0.0), step(4_000, 0, 1_000_000.0)],
+        );
         let shown = [1_500, 2_500, 3_500, 4_010].map(|common| clock.shows(common));
         assert_eq!(shown, [1_500, 2_600, 3_560, 4_080]);
         assert_eq!(shown.map(|time| clock.common(time)), [1_500, 2_500, 3_500, 4_010]);

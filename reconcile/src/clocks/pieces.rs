@@ -1,9 +1,11 @@
 //! The pieces of a clock between its steps, and in which of them a time is.
 //!
-//! A clock that was set forward never showed the times between; one that was set back showed some times twice. What a
-//! step does is thus told by where each piece begins and ends on the clock itself.
+//! A clock that was set forward never showed the times between; one that was set back showed some
+//! times twice. What a step does is thus told by where each piece begins and ends on the clock
+//! itself.
 
-/// How far around a step (in nanoseconds) the pieces are taken to reach, as steps are known to about that.
+/// How far around a step (in nanoseconds) the pieces are taken to reach, as steps are known to
+/// about that.
 const MARGIN: i64 = 200_000;
 
 /// A clock was set, or its rate changed.
@@ -43,7 +45,8 @@ impl Pieces {
         self.steps.iter().take(piece).fold(0, |sum, step| sum.saturating_add(step.jump))
     }
 
-    /// The piece of a time that the clock showed; `None` where it may be in several, or is too near a step.
+    /// The piece of a time that the clock showed; `None` where it may be in several, or is too near
+    /// a step.
     pub(super) fn piece(&self, time: i64) -> Option<usize> {
         if self.steps.is_empty() {
             return Some(0);
@@ -97,11 +100,15 @@ mod tests {
         );
         // Set back by an hour: the times behind come before all others.
         let back = Pieces::new([0, -3_540 * second], vec![step(30 * second, -3_600 * second)]);
-        assert_eq!([10, -3_569, -3_550].map(|time| back.piece(time * second)), [Some(0), Some(1), Some(1)]);
+        assert_eq!(
+            [10, -3_569, -3_550].map(|time| back.piece(time * second)),
+            [Some(0), Some(1), Some(1)]
+        );
         // Set back by ten seconds: 20 s to 30 s were shown twice.
         let twice = Pieces::new([0, 50 * second], vec![step(30 * second, -10 * second)]);
         assert_eq!([10, 25, 31].map(|time| twice.piece(time * second)), [Some(0), none, Some(1)]);
-        // Only the rate changed. Before the first time there is still the first piece, behind the last the last.
+        // Only the rate changed. Before the first time there is still the first piece, behind the
+        // last the last.
         let slewed = Pieces::new([0, 60 * second], vec![step(30 * second, 0)]);
         assert_eq!(
             [-5, 10, 30, 31, 70].map(|time| slewed.piece(time * second)),

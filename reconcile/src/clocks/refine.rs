@@ -1,8 +1,8 @@
-//! Lines that explain all messages of the graph: each node in turn is moved to the middle of what all its neighbours
-//! leave it, given their lines, until nothing moves any more.
+//! Lines that explain all messages of the graph: each node in turn is moved to the middle of what
+//! all its neighbours leave it, given their lines, until nothing moves any more.
 //!
-//! Nodes that messages lead to and from, whatever the way, are bounded on both sides. The others are only known from
-//! one; they are placed by the former and have no say in where these are.
+//! Nodes that messages lead to and from, whatever the way, are bounded on both sides. The others
+//! are only known from one; they are placed by the former and have no say in where these are.
 
 use super::graph::{Edge, Graph, Rate};
 use super::link::SKEW;
@@ -15,10 +15,12 @@ const SWEEPS: usize = 16;
 const STILL: f64 = 5.0;
 /// How often times are made common again with the lines found.
 const ROUNDS: usize = 2;
-/// By how much the rate of one clock differs before and behind a step, unless the messages say otherwise.
+/// By how much the rate of one clock differs before and behind a step, unless the messages say
+/// otherwise.
 const SAME_RATE: f64 = 20e-6;
 
-/// An edge's messages in common time, as bounds on how much more the second node's line must be corrected than the first's.
+/// An edge's messages in common time, as bounds on how much more the second node's line must be
+/// corrected than the first's.
 #[derive(Clone, Debug)]
 pub(super) struct Common {
     pub(super) nodes: [usize; 2],
@@ -56,12 +58,14 @@ impl Common {
     pub(super) fn fit(&self, rates: &[Option<Rate>]) -> Option<Fit> {
         let [first, second] = [rates[self.nodes[0]]?, rates[self.nodes[1]]?];
         let relative = second.skew - first.skew;
-        Bounds::new(self.above.clone(), self.below.clone(), [-SKEW - relative, SKEW - relative]).fit()
+        Bounds::new(self.above.clone(), self.below.clone(), [-SKEW - relative, SKEW - relative])
+            .fit()
     }
 }
 
-/// Corrects `rates` so that they explain all messages. `order` is the order of going through the nodes, the first of
-/// which is the reference and stays as it is; `bounded` are those that are bounded on both sides.
+/// Corrects `rates` so that they explain all messages. `order` is the order of going through the
+/// nodes, the first of which is the reference and stays as it is; `bounded` are those that are
+/// bounded on both sides.
 pub(super) fn refine(graph: &Graph, rates: &mut [Option<Rate>], order: &[usize], bounded: &[bool]) {
     for _ in 0..ROUNDS {
         let edges: Vec<Option<Common>> =

@@ -1,13 +1,15 @@
 //! All lines that a pair of clocks may follow, given what arrived when: the feasible region.
 //!
-//! The difference of two clocks, over time, is a line. No message arrives before it was sent, so the line lies under
-//! each (received - sent) of the messages there and over each (sent - received) of those back. In the plane of a line's two
-//! parameters each message cuts off a half, and what is left is a convex polygon: any line in it explains all messages,
-//! and its width at a time is how uncertain the difference is then. Its centre of area is the estimate: the middle, where
-//! the least delays there and back are equal (Paxson's assumption). Where no line fits, the bounds are moved apart by
-//! just as much as makes one fit (`slack`).
+//! The difference of two clocks, over time, is a line. No message arrives before it was sent, so
+//! the line lies under each (received - sent) of the messages there and over each (sent - received)
+//! of those back. In the plane of a line's two parameters each message cuts off a half, and what is
+//! left is a convex polygon: any line in it explains all messages, and its width at a time is how
+//! uncertain the difference is then. Its centre of area is the estimate: the middle, where the
+//! least delays there and back are equal (Paxson's assumption). Where no line fits, the bounds are
+//! moved apart by just as much as makes one fit (`slack`).
 //!
-//! Times are nanoseconds from an origin nearby, as `f64`, so that they are exact to a nanosecond for a hundred days.
+//! Times are nanoseconds from an origin nearby, as `f64`, so that they are exact to a nanosecond
+//! for a hundred days.
 
 /// A moment, and a bound on the difference of two clocks at it. Both in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,8 +33,8 @@ impl Line {
     }
 }
 
-/// What messages in both directions tell of a line. `above` are the points that it lies under, `below` those that it lies
-/// over; either may be empty.
+/// What messages in both directions tell of a line. `above` are the points that it lies under,
+/// `below` those that it lies over; either may be empty.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bounds {
     above: Vec<Point>,
@@ -47,7 +49,8 @@ pub(super) struct Fit {
     pub(super) line: Line,
     /// By how much each bound had to be moved so that there is a line.
     pub(super) slack: f64,
-    /// Corners of the region, as pairs of value at `line.at` and slope. Empty where there are bounds on one side only.
+    /// Corners of the region, as pairs of value at `line.at` and slope. Empty where there are
+    /// bounds on one side only.
     corners: Vec<[f64; 2]>,
     bounds: Bounds,
 }
@@ -55,7 +58,9 @@ pub(super) struct Fit {
 impl Bounds {
     /// Bounds of a line whose slope lies within `slopes`. Points may be in any order.
     pub(super) fn new(mut above: Vec<Point>, below: Vec<Point>, slopes: [f64; 2]) -> Bounds {
-        let flip = |points: &mut Vec<Point>| points.iter_mut().for_each(|point| point.value = -point.value);
+        let flip = |points: &mut Vec<Point>| {
+            points.iter_mut().for_each(|point| point.value = -point.value)
+        };
         hull(&mut above, slopes);
         let mut below = below;
         flip(&mut below);
@@ -64,8 +69,8 @@ impl Bounds {
         Bounds { above, below, slopes }
     }
 
-    /// The line in the middle and the region around it; `None` where there is no bound at all. A bound that is missed by
-    /// no more than `tolerance` is met.
+    /// The line in the middle and the region around it; `None` where there is no bound at all. A
+    /// bound that is missed by no more than `tolerance` is met.
     pub(super) fn fit(self) -> Option<Fit> {
         if self.above.is_empty() || self.below.is_empty() {
             return self.touching();
@@ -104,17 +109,22 @@ impl Bounds {
         Some(Fit { line: Line { at, value, slope: rise / half }, slack, corners, bounds: self })
     }
 
-    /// With bounds on one side only: the line that touches them where most of them are on either side of it (Moon et
-    /// al.), as if the fastest messages had taken no time.
+    /// With bounds on one side only: the line that touches them where most of them are on either
+    /// side of it (Moon et al.), as if the fastest messages had taken no time.
     fn touching(self) -> Option<Fit> {
-        let (points, sign) = if self.below.is_empty() { (&self.above, 1.0) } else { (&self.below, -1.0) };
+        let (points, sign) =
+            if self.below.is_empty() { (&self.above, 1.0) } else { (&self.below, -1.0) };
         let (first, last) = (points.first()?, points.last()?);
         let at = 0.5 * (first.at + last.at);
         let behind = points.partition_point(|point| point.at < at);
-        let slope = match (behind.checked_sub(1).and_then(|before| points.get(before)), points.get(behind)) {
-            (Some(before), Some(behind)) => (behind.value - before.value) / (behind.at - before.at),
-            _ => 0.0,
-        };
+        let slope =
+            match (behind.checked_sub(1).and_then(|before| points.get(before)), points.get(behind))
+            {
+                (Some(before), Some(behind)) => {
+                    (behind.value - before.value) / (behind.at - before.at)
+                }
+                _ => 0.0,
+            };
         let slope = slope.clamp(self.slopes[0], self.slopes[1]);
         let under = points.iter().map(|point| sign * (point.value - slope * (point.at - at)));
         let value = sign * under.fold(f64::MAX, f64::min);
@@ -129,12 +139,15 @@ impl Bounds {
         [low, high]
     }
 
-    /// The greatest room that lines of one slope have, and that slope. The room is a concave function of the slope which
-    /// bends where the slope is that of an edge, so its maximum is at one.
+    /// The greatest room that lines of one slope have, and that slope. The room is a concave
+    /// function of the slope which bends where the slope is that of an edge, so its maximum is at
+    /// one.
     fn widest(&self) -> (f64, f64) {
         let at = self.above.first().map_or(0.0, |point| point.at);
         let edges = [&self.above, &self.below].into_iter().flat_map(|points| {
-            points.windows(2).map(|pair| (pair[1].value - pair[0].value) / (pair[1].at - pair[0].at))
+            points
+                .windows(2)
+                .map(|pair| (pair[1].value - pair[0].value) / (pair[1].at - pair[0].at))
         });
         let mut best = (f64::MIN, 0.0);
         // The flattest of equals.
@@ -151,10 +164,12 @@ impl Bounds {
 }
 
 impl Fit {
-    /// The lowest and the highest value that a line of the region has at a time; infinite where nothing bounds it.
+    /// The lowest and the highest value that a line of the region has at a time; infinite where
+    /// nothing bounds it.
     pub(super) fn range(&self, at: f64) -> [f64; 2] {
         if self.corners.is_empty() {
-            // The highest of the lines below the points passes over or under `at` with one of their slopes.
+            // The highest of the lines below the points passes over or under `at` with one of their
+            // slopes.
             let Bounds { above, below, slopes } = &self.bounds;
             let reach = |points: &[Point], sign: f64| {
                 let edges = points
@@ -162,7 +177,8 @@ impl Fit {
                     .map(|pair| (pair[1].value - pair[0].value) / (pair[1].at - pair[0].at))
                     .chain(*slopes);
                 let touching = |slope: f64| {
-                    let under = points.iter().map(|point| sign * (point.value - slope * (point.at - at)));
+                    let under =
+                        points.iter().map(|point| sign * (point.value - slope * (point.at - at)));
                     under.fold(f64::INFINITY, f64::min)
                 };
                 edges.map(touching).fold(f64::NEG_INFINITY, f64::max)
@@ -172,8 +188,9 @@ impl Fit {
             return [low, high];
         }
         let values = self.corners.iter().map(|[value, slope]| value + slope * (at - self.line.at));
-        values
-            .fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], value| [low.min(value), high.max(value)])
+        values.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], value| {
+            [low.min(value), high.max(value)]
+        })
     }
 
     /// The least and the greatest slope of a line of the region.
@@ -186,7 +203,8 @@ impl Fit {
         })
     }
 
-    /// The points that hold the line where it is: no others matter. First those above, then those below.
+    /// The points that hold the line where it is: no others matter. First those above, then those
+    /// below.
     pub(super) fn holding(&self) -> [&[Point]; 2] {
         [&self.bounds.above, &self.bounds.below]
     }
@@ -197,7 +215,8 @@ impl Fit {
     }
 }
 
-/// Keeps of `points` the corners of their lower convex hull that a line with a slope within `slopes` can touch.
+/// Keeps of `points` the corners of their lower convex hull that a line with a slope within
+/// `slopes` can touch.
 pub(super) fn hull(points: &mut Vec<Point>, slopes: [f64; 2]) {
     points.sort_unstable_by(|a, b| a.at.total_cmp(&b.at).then(a.value.total_cmp(&b.value)));
     let slope = |a: Point, b: Point| (b.value - a.value) / (b.at - a.at);
@@ -209,7 +228,8 @@ pub(super) fn hull(points: &mut Vec<Point>, slopes: [f64; 2]) {
         }
         while kept > 0
             && (slope(points[kept - 1], new) <= slopes[0]
-                || kept > 1 && slope(points[kept - 2], points[kept - 1]) >= slope(points[kept - 1], new))
+                || kept > 1
+                    && slope(points[kept - 2], points[kept - 1]) >= slope(points[kept - 1], new))
         {
             kept -= 1;
         }
@@ -236,7 +256,10 @@ pub(super) fn cut(corners: &mut Vec<[f64; 2]>, normal: [f64; 2], most: f64) {
         }
         if (here < 0.0 && there > 0.0) || (here > 0.0 && there < 0.0) {
             let part = here / (here - there);
-            left.push([corner[0] + part * (next[0] - corner[0]), corner[1] + part * (next[1] - corner[1])]);
+            left.push([
+                corner[0] + part * (next[0] - corner[0]),
+                corner[1] + part * (next[1] - corner[1]),
+            ]);
         }
     }
     *corners = left;
@@ -256,6 +279,7 @@ fn centre(corners: &[[f64; 2]]) -> Option<[f64; 2]> {
     if area.abs() > 1e-9 {
         return Some([origin[0] + sum[0] / (3.0 * area), origin[1] + sum[1] / (3.0 * area)]);
     }
-    let mean = |axis: usize| corners.iter().map(|corner| corner[axis]).sum::<f64>() / corners.len() as f64;
+    let mean =
+        |axis: usize| corners.iter().map(|corner| corner[axis]).sum::<f64>() / corners.len() as f64;
     Some([mean(0), mean(1)])
 }

@@ -1,16 +1,19 @@
-//! What the estimate is made from: for each ordered pair of hosts the messages that took the least time.
+//! What the estimate is made from: for each ordered pair of hosts the messages that took the least
+//! time.
 //!
-//! A clock line that lies below all of a set of delays lies below their lower convex hull, and nothing else of the
-//! set matters (Moon et al. call it the minimum filter's line). So each pair keeps hulls only, one a time bucket, so that
-//! steps of a clock can be found between buckets. Only the part of a hull that a line of a possible slope
-//! ([`SLOPE`]) can touch is kept, which makes it a few messages long. The buckets are aligned to the clock, and widen
-//! by twos when there come to be too many. All that depends on which messages there were and on nothing else,
-//! so samples that were taken in parts and merged equal those taken in one.
+//! A clock line that lies below all of a set of delays lies below their lower convex hull, and
+//! nothing else of the set matters (Moon et al. call it the minimum filter's line). So each pair
+//! keeps hulls only, one a time bucket, so that steps of a clock can be found between buckets. Only
+//! the part of a hull that a line of a possible slope ([`SLOPE`]) can touch is kept, which makes it
+//! a few messages long. The buckets are aligned to the clock, and widen by twos when there come to
+//! be too many. All that depends on which messages there were and on nothing else, so samples that
+//! were taken in parts and merged equal those taken in one.
 
 use rustc_hash::FxHashMap;
 
-/// The most by which one host's clock is taken to run faster than another's: one in this many, 1000 ppm.
-/// Oscillators differ by up to 200 ppm, and a clock that is being adjusted runs up to 500 ppm off.
+/// The most by which one host's clock is taken to run faster than another's: one in this many, 1000
+/// ppm. Oscillators differ by up to 200 ppm, and a clock that is being adjusted runs up to 500 ppm
+/// off.
 pub(super) const SLOPE: i128 = 1_000;
 /// Buckets of all pairs together.
 const BUCKETS: usize = 1 << 17;
@@ -60,8 +63,9 @@ impl Samples {
         Samples { hosts, ..Samples::default() }
     }
 
-    /// Adds a message from host `from`, `sent` by its clock, to host `to`, `received` by that one's. Messages within
-    /// a host, and of hosts that there are not, tell nothing and are left out.
+    /// Adds a message from host `from`, `sent` by its clock, to host `to`, `received` by that
+    /// one's. Messages within a host, and of hosts that there are not, tell nothing and are left
+    /// out.
     pub fn add(&mut self, from: u32, to: u32, sent: i64, received: i64) {
         if from == to || from.max(to) as usize >= self.hosts {
             return;
@@ -144,8 +148,10 @@ impl Minima {
             }
             points[at] = new;
         } else {
-            let before =
-                at.checked_sub(1).map(|before| points[before]).filter(|point| in_bucket(Some(point)));
+            let before = at
+                .checked_sub(1)
+                .map(|before| points[before])
+                .filter(|point| in_bucket(Some(point)));
             let behind = points.get(at).copied().filter(|point| in_bucket(Some(point)));
             let useless = match (before, behind) {
                 (Some(before), Some(behind)) => is_above(before, new, behind),
@@ -169,7 +175,9 @@ impl Minima {
         while at >= 1
             && in_bucket(points.get(at - 1))
             && (falls(points[at - 1], new)
-                || at >= 2 && in_bucket(points.get(at - 2)) && is_above(points[at - 2], points[at - 1], new))
+                || at >= 2
+                    && in_bucket(points.get(at - 2))
+                    && is_above(points[at - 2], points[at - 1], new))
         {
             at -= 1;
             points.remove(at);
@@ -249,7 +257,8 @@ fn falls(a: Sample, b: Sample) -> bool {
 
 /// Whether `middle`, between the two others, is above the line through them, or on it.
 fn is_above(before: Sample, middle: Sample, behind: Sample) -> bool {
-    let ((delay_a, sent_a), (delay, sent), (delay_b, sent_b)) = (exact(before), exact(middle), exact(behind));
+    let ((delay_a, sent_a), (delay, sent), (delay_b, sent_b)) =
+        (exact(before), exact(middle), exact(behind));
     (delay - delay_a) * (sent_b - sent_a) >= (delay_b - delay_a) * (sent - sent_a)
 }
 
@@ -269,9 +278,12 @@ mod tests {
     #[test]
     fn a_bucket_keeps_its_hull() {
         let mut samples = Samples::new(2);
-        // All within the first millisecond: (10, 50) and (400, 50) are the least, (200, 50) lies on the line between
-        // them, (300, 49) under it; (900, 50) lies where only a line that rises 1000 ppm could touch it.
-        for (sent, delay) in [(10, 50), (400, 50), (200, 50), (900, 50), (300, 49), (300, 60), (5_000, 52)] {
+        // All within the first millisecond: (10, 50) and (400, 50) are the least, (200, 50) lies on
+        // the line between them, (300, 49) under it; (900, 50) lies where only a line that rises
+        // 1000 ppm could touch it.
+        for (sent, delay) in
+            [(10, 50), (400, 50), (200, 50), (900, 50), (300, 49), (300, 60), (5_000, 52)]
+        {
             samples.add(0, 1, sent, sent + delay);
         }
         // From (300, 49) to (900, 50) and to (5000, 52) the delay rises 1 in 600 and 1 in 1567.

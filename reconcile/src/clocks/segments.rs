@@ -1,20 +1,24 @@
-//! Where the difference of two clocks is no single line: one of them was set, or made to run at another rate.
+//! Where the difference of two clocks is no single line: one of them was set, or made to run at
+//! another rate.
 //!
-//! Marks are taken in order of time as long as one line explains them, within [`MISFIT`]; where none does any more, something has
-//! changed. That is the latest at which it can have been; the same from the other end gives the earliest. A mark that
-//! contradicts what lies before it and behind it is a message that was matched wrongly, and is left out.
+//! Marks are taken in order of time as long as one line explains them, within [`MISFIT`]; where
+//! none does any more, something has changed. That is the latest at which it can have been; the
+//! same from the other end gives the earliest. A mark that contradicts what lies before it and
+//! behind it is a message that was matched wrongly, and is left out.
 //!
-//! A clock that is set makes its own time jump, so the marks are put in order by the clock of the two on which they fall
-//! into the fewest pieces and, of equals, the least time.
+//! A clock that is set makes its own time jump, so the marks are put in order by the clock of the
+//! two on which they fall into the fewest pieces and, of equals, the least time.
 
 use super::belief::believed;
 use super::link::{Link, Mark, Origin, SKEW, fit, holding};
 use super::region::{Line, cut};
 
-/// By how much messages may contradict a line before it is taken to be two, in nanoseconds. Clocks wander by some
-/// microseconds a minute, and a line that is off by that is better than many short ones.
+/// By how much messages may contradict a line before it is taken to be two, in nanoseconds. Clocks
+/// wander by some microseconds a minute, and a line that is off by that is better than many short
+/// ones.
 pub(super) const MISFIT: f64 = 100_000.0;
-/// Of so many marks behind one that contradicts, [`CONFIRMED`] must contradict as well, or it is left out.
+/// Of so many marks behind one that contradicts, [`CONFIRMED`] must contradict as well, or it is
+/// left out.
 const LOOK_AHEAD: usize = 5;
 /// See [`LOOK_AHEAD`].
 const CONFIRMED: usize = 2;
@@ -36,7 +40,8 @@ pub(super) struct Segments {
     pub(super) origin: Origin,
     /// The lines.
     pub(super) lines: Vec<Line>,
-    /// Between the lines: the latest mark that is surely before the change and the first that is surely behind it.
+    /// Between the lines: the latest mark that is surely before the change and the first that is
+    /// surely behind it.
     pub(super) breaks: Vec<[f64; 2]>,
     /// Marks that contradict the others, by their place in the link.
     pub(super) strays: Vec<usize>,
@@ -63,7 +68,8 @@ pub(super) fn segments(link: &Link) -> Segments {
     }
     let [first, second] = [false, true].map(|second| by_axis(&link.marks, second));
     let [one, other] = [&first, &second].map(|axis| axis.lines.len() + axis.strays.len());
-    // All that it was set by, which is what the axis of a clock that was set is too long or too short by.
+    // All that it was set by, which is what the axis of a clock that was set is too long or too
+    // short by.
     let set: f64 = first.jumps().map(f64::abs).sum();
     let longer = first.span - second.span;
     let is_second = one > other || one == other && set > NOTABLE && longer > 0.25 * set;
@@ -87,7 +93,8 @@ fn by_axis(marks: &[Mark], second: bool) -> Segments {
     order.sort_by_key(|place| (marks[*place].at(second), marks[*place].above));
     let mut strays = Vec::new();
     let at = |place: usize| marks[place].point(second, origin).at;
-    let span = order.last().map_or(0.0, |last| at(*last)) - order.first().map_or(0.0, |first| at(*first));
+    let span =
+        order.last().map_or(0.0, |last| at(*last)) - order.first().map_or(0.0, |first| at(*first));
     // Each round leaves out what contradicts, and pieces that are not to be believed.
     for _ in 0..ROUNDS {
         let (begins, mut useless) = pieces(marks, &order, second, origin);
@@ -99,7 +106,11 @@ fn by_axis(marks: &[Mark], second: bool) -> Segments {
         let piece = |places: &Vec<usize>| places.iter().map(|place| marks[*place]).collect();
         let believed = believed(&of_pieces.iter().map(piece).collect::<Vec<_>>(), second, origin);
         useless.extend(
-            of_pieces.iter().zip(believed).filter(|(_, is_believed)| !is_believed).flat_map(|(of, _)| of),
+            of_pieces
+                .iter()
+                .zip(believed)
+                .filter(|(_, is_believed)| !is_believed)
+                .flat_map(|(of, _)| of),
         );
         if useless.is_empty() {
             break;
@@ -114,9 +125,11 @@ fn by_axis(marks: &[Mark], second: bool) -> Segments {
     starts.reverse();
     let starts: Vec<usize> = starts.iter().map(|start| order.len() - start).collect();
     // `starts` are the first marks behind the earliest place, `ends` those behind the latest.
-    let agree = starts.len() == ends.len() && starts.iter().zip(&ends).all(|(start, end)| start <= end);
+    let agree =
+        starts.len() == ends.len() && starts.iter().zip(&ends).all(|(start, end)| start <= end);
     let starts = if agree { &starts } else { &ends };
-    let breaks: Vec<[usize; 2]> = starts.iter().zip(&ends).map(|(start, end)| [start - 1, *end]).collect();
+    let breaks: Vec<[usize; 2]> =
+        starts.iter().zip(&ends).map(|(start, end)| [start - 1, *end]).collect();
     let mut lines = Vec::new();
     for piece in 0..=breaks.len() {
         let begin = piece.checked_sub(1).map_or(0, |before| breaks[before][1]);
@@ -136,8 +149,14 @@ fn piece_range(breaks: &[[usize; 2]], piece: usize, all: usize) -> std::ops::Ran
     begin..breaks.get(piece).map_or(all, |next| next[1]).max(begin)
 }
 
-/// Where new pieces begin (places in `order`), taking as much into each as one line explains, and marks that contradict.
-fn pieces(marks: &[Mark], order: &[usize], second: bool, origin: Origin) -> (Vec<usize>, Vec<usize>) {
+/// Where new pieces begin (places in `order`), taking as much into each as one line explains, and
+/// marks that contradict.
+fn pieces(
+    marks: &[Mark],
+    order: &[usize],
+    second: bool,
+    origin: Origin,
+) -> (Vec<usize>, Vec<usize>) {
     let (mut begins, mut strays) = (Vec::new(), Vec::new());
     let Some(first) = order.first() else { return (begins, strays) };
     let point = |place: usize| marks[place].point(second, origin);
@@ -161,8 +180,10 @@ fn pieces(marks: &[Mark], order: &[usize], second: bool, origin: Origin) -> (Vec
         if explain(&mut region, *place) {
             continue;
         }
-        let alike = order[position + 1..].iter().filter(|next| marks[**next].above == marks[*place].above);
-        let contradicting = alike.take(LOOK_AHEAD).filter(|next| !explain(&mut before.clone(), **next));
+        let alike =
+            order[position + 1..].iter().filter(|next| marks[**next].above == marks[*place].above);
+        let contradicting =
+            alike.take(LOOK_AHEAD).filter(|next| !explain(&mut before.clone(), **next));
         if contradicting.count() < CONFIRMED {
             strays.push(*place);
             region = before;

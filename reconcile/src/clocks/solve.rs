@@ -1,4 +1,5 @@
-//! From the links between clocks to a line for each piece of each clock, one connected part of the graph at a time.
+//! From the links between clocks to a line for each piece of each clock, one connected part of the
+//! graph at a time.
 
 use super::attribution::attribute;
 use super::graph::{Graph, Rate};
@@ -35,15 +36,17 @@ pub(super) struct SolvedClock {
 }
 
 impl SolvedClock {
-    /// A time that the clock showed, in nanoseconds since the origin on the common clock; `None` near a step.
+    /// A time that the clock showed, in nanoseconds since the origin on the common clock; `None`
+    /// near a step.
     pub(super) fn common(&self, time: i64) -> Option<f64> {
         let piece = self.pieces.piece(time)?;
         Some(self.rates.get(piece)?.common(self.origin, time))
     }
 }
 
-/// Solves `clocks` clocks by their `links`. The reference is the one given, or else the best connected. How far a clock may be
-/// off is told for the time in which it had messages or, where `spans` has one for it, for that time of the clock.
+/// Solves `clocks` clocks by their `links`. The reference is the one given, or else the best
+/// connected. How far a clock may be off is told for the time in which it had messages or, where
+/// `spans` has one for it, for that time of the clock.
 pub(super) fn solve(
     links: &[Link],
     clocks: usize,
@@ -55,9 +58,14 @@ pub(super) fn solve(
         members.max_by_key(|clock| (ranks[*clock], std::cmp::Reverse(*clock)))
     };
     let reference = reference.or_else(|| best(&mut (0..clocks))).unwrap_or(0);
-    let mut solved = Solved { reference, clocks: vec![None; clocks], strays: vec![Vec::new(); links.len()] };
+    let mut solved =
+        Solved { reference, clocks: vec![None; clocks], strays: vec![Vec::new(); links.len()] };
     for part in parts(links, clocks) {
-        let root = if part.contains(&reference) { Some(reference) } else { best(&mut part.iter().copied()) };
+        let root = if part.contains(&reference) {
+            Some(reference)
+        } else {
+            best(&mut part.iter().copied())
+        };
         if let Some(root) = root.filter(|_| part.len() > 1) {
             solve_part(links, &part, root, spans, &mut solved);
         }
@@ -65,7 +73,8 @@ pub(super) fn solve(
     solved
 }
 
-/// How well each clock is connected: with how many others it exchanged messages in both directions, and how many.
+/// How well each clock is connected: with how many others it exchanged messages in both directions,
+/// and how many.
 fn ranks(links: &[Link], clocks: usize) -> Vec<(usize, u64)> {
     let mut ranks = vec![(0, 0); clocks];
     for link in links {
@@ -105,7 +114,13 @@ fn parts(links: &[Link], clocks: usize) -> Vec<Vec<usize>> {
 }
 
 /// Solves the clocks of one connected part, against its clock `root`.
-fn solve_part(links: &[Link], part: &[usize], root: usize, spans: &[Option<[i64; 2]>], solved: &mut Solved) {
+fn solve_part(
+    links: &[Link],
+    part: &[usize],
+    root: usize,
+    spans: &[Option<[i64; 2]>],
+    solved: &mut Solved,
+) {
     let place = |clock: usize| part.binary_search(&clock).ok();
     let mut numbers = Vec::new();
     let mut own: Vec<Link> = Vec::new();
@@ -124,7 +139,11 @@ fn solve_part(links: &[Link], part: &[usize], root: usize, spans: &[Option<[i64;
         link.marks.iter().filter_map(move |mark| second.map(|second| mark.at(second)))
     });
     // In its first piece, where the reference itself was set.
-    let origin = if pieces[reference].steps.is_empty() { times.min() } else { Some(pieces[reference].since) };
+    let origin = if pieces[reference].steps.is_empty() {
+        times.min()
+    } else {
+        Some(pieces[reference].since)
+    };
     let graph = Graph::new(&own, &segments, &pieces, origin.unwrap_or(0));
     let root_node =
         graph.nodes.iter().position(|node| node.clock == reference && node.piece == 0).unwrap_or(0);

@@ -12,7 +12,8 @@ const SECOND: i64 = 1_000_000_000;
 /// When the messages begin, in nanoseconds since the Unix epoch.
 const BEGIN: i64 = 1_700_000_000 * SECOND;
 
-/// A clock: ahead by `offset` at [`BEGIN`], faster by `skew` ppm, and set at some times (since `BEGIN`) by some nanoseconds.
+/// A clock: ahead by `offset` at [`BEGIN`], faster by `skew` ppm, and set at some times (since
+/// `BEGIN`) by some nanoseconds.
 #[derive(Clone, Debug, Default)]
 struct True {
     offset: i64,
@@ -77,7 +78,8 @@ fn messages(traffic: &[Traffic], seed: u64) -> Vec<Message> {
         for direction in 0..2 {
             for _ in 0..count[direction] {
                 let sent = between[0] + random.below(between[1] - between[0]);
-                // Mostly a little more than the least; sometimes there is a queue, or the receiver is late.
+                // Mostly a little more than the least; sometimes there is a queue, or the receiver
+                // is late.
                 let more = match random.below(10) {
                     0 => random.below(50_000_000),
                     1..4 => random.below(1_000_000),
@@ -99,7 +101,12 @@ fn facts(count: usize) -> Vec<HostFacts> {
 fn samples(clocks: &[True], messages: &[Message]) -> Samples {
     let mut samples = Samples::new(clocks.len());
     for (from, to, sent, received) in messages {
-        samples.add(*from as u32, *to as u32, clocks[*from].shows(*sent), clocks[*to].shows(*received));
+        samples.add(
+            *from as u32,
+            *to as u32,
+            clocks[*from].shows(*sent),
+            clocks[*to].shows(*received),
+        );
     }
     samples
 }
@@ -108,7 +115,8 @@ fn solve(clocks: &[True], messages: &[Message]) -> Clocks {
     estimate(&facts(clocks.len()), &samples(clocks, messages), Some(0))
 }
 
-/// How far the estimate is off for a host at a true time: what it takes the reference to have shown, minus what that showed.
+/// How far the estimate is off for a host at a true time: what it takes the reference to have
+/// shown, minus what that showed.
 fn error(clocks: &[True], host: &HostClock, number: usize, at: i64) -> i64 {
     host.common(clocks[number].shows(at)) - clocks[0].shows(at)
 }
@@ -116,7 +124,10 @@ fn error(clocks: &[True], host: &HostClock, number: usize, at: i64) -> i64 {
 /// The greatest error of a host over some true times.
 fn worst(clocks: &[True], estimated: &Clocks, number: usize, between: [i64; 2]) -> i64 {
     let at = |part: i64| between[0] + (between[1] - between[0]) / 50 * part;
-    (0..=50).map(|part| error(clocks, &estimated.hosts[number], number, at(part)).abs()).max().unwrap()
+    (0..=50)
+        .map(|part| error(clocks, &estimated.hosts[number], number, at(part)).abs())
+        .max()
+        .unwrap()
 }
 
 /// By how much messages arrive before they were sent, beyond what is stated.

@@ -1,9 +1,10 @@
 //! How far each line may be from the truth.
 //!
-//! Along a path of the graph from the reference, a node's line can be off by no more than the sum of what each edge leaves
-//! free; of all paths the one with the least sum holds, in each direction (up and down) another. That is not an
-//! error that is likely but one that cannot be exceeded, if clocks are as straight as they are taken to be: the truth
-//! is one of the lines that explain all messages.
+//! Along a path of the graph from the reference, a node's line can be off by no more than the sum
+//! of what each edge leaves free; of all paths the one with the least sum holds, in each direction
+//! (up and down) another. That is not an error that is likely but one that cannot be exceeded, if
+//! clocks are as straight as they are taken to be: the truth is one of the lines that explain all
+//! messages.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -37,7 +38,8 @@ impl Uncertainty {
     }
 }
 
-/// Nodes to which messages lead from `reference`, and from which messages lead to it, whatever the way.
+/// Nodes to which messages lead from `reference`, and from which messages lead to it, whatever the
+/// way.
 pub(super) fn bounded(graph: &Graph, reference: usize) -> Vec<bool> {
     let mut both = vec![true; graph.nodes.len()];
     for there in [true, false] {
@@ -48,7 +50,8 @@ pub(super) fn bounded(graph: &Graph, reference: usize) -> Vec<bool> {
             for edge in graph.of_node[node].iter().map(|edge| &graph.edges[*edge]) {
                 let is_first = edge.nodes[0] == node;
                 let next = edge.nodes[usize::from(is_first)];
-                if !reached[next] && edge.marks.iter().any(|mark| mark.above == (is_first == there)) {
+                if !reached[next] && edge.marks.iter().any(|mark| mark.above == (is_first == there))
+                {
                     reached[next] = true;
                     todo.push(next);
                 }
@@ -59,8 +62,8 @@ pub(super) fn bounded(graph: &Graph, reference: usize) -> Vec<bool> {
     both
 }
 
-/// How far the lines `rates` may be off, relative to the node `reference`, while they had messages or, of clocks that have
-/// one, in their own of `spans`.
+/// How far the lines `rates` may be off, relative to the node `reference`, while they had messages
+/// or, of clocks that have one, in their own of `spans`.
 pub(super) fn uncertainties(
     graph: &Graph,
     rates: &[Option<Rate>],
@@ -83,7 +86,9 @@ pub(super) fn uncertainties(
         }
     }
     for (number, node) in graph.nodes.iter().enumerate() {
-        let (Some(Some(span)), Some(rate)) = (spans.get(node.clock), rates[number]) else { continue };
+        let (Some(Some(span)), Some(rate)) = (spans.get(node.clock), rates[number]) else {
+            continue;
+        };
         let span = span.map(|time| rate.common(graph.origin, time));
         let is_last = graph.nodes.get(number + 1).is_none_or(|next| next.clock != node.clock);
         times[number] = match (node.piece == 0, is_last) {
@@ -105,14 +110,18 @@ pub(super) fn uncertainties(
             // The uncertainty is a convex function of time, so it is greatest at the ends.
             let [first, last] = times[node];
             let (before, behind) = (ends.get(place.wrapping_sub(1)), ends.get(place + 1));
-            let is_near =
-                behind.is_none_or(|behind| *behind > first) && before.is_none_or(|before| *before < last);
+            let is_near = behind.is_none_or(|behind| *behind > first)
+                && before.is_none_or(|before| *before < last);
             if is_near {
                 uncertainty.offset = uncertainty.offset.max(farthest[node]);
             }
             let [begin, end] = &mut off[node];
             *begin = if *at <= first { farthest[node] } else { *begin };
-            *end = if *at >= last && before.is_none_or(|at| *at < last) { farthest[node] } else { *end };
+            *end = if *at >= last && before.is_none_or(|at| *at < last) {
+                farthest[node]
+            } else {
+                *end
+            };
             uncertainty.times = times[node];
         }
     }
@@ -120,7 +129,8 @@ pub(super) fn uncertainties(
     for ((uncertainty, skew), [before, behind]) in all.iter_mut().zip(skews).zip(off) {
         // What the edges leave to the slope, or what the ends do.
         let [first, last] = uncertainty.times;
-        uncertainty.skew = if last > first { skew.min((before + behind) / (last - first)) } else { skew };
+        uncertainty.skew =
+            if last > first { skew.min((before + behind) / (last - first)) } else { skew };
     }
     cover(&edges, reference, &mut all);
     all
@@ -132,7 +142,9 @@ fn ends(times: &[[f64; 2]]) -> Vec<f64> {
     let mut ends: Vec<f64> = known.flatten().copied().collect();
     ends.sort_unstable_by(f64::total_cmp);
     ends.dedup();
-    let (Some(first), Some(last)) = (ends.first().copied(), ends.last().copied()) else { return ends };
+    let (Some(first), Some(last)) = (ends.first().copied(), ends.last().copied()) else {
+        return ends;
+    };
     if ends.len() <= TIMES {
         return ends;
     }
@@ -140,8 +152,8 @@ fn ends(times: &[[f64; 2]]) -> Vec<f64> {
     (0..TIMES).map(|number| first + step * number as f64).collect()
 }
 
-/// For each node the greatest distance from the reference, up or down, where each edge leaves the room that `room`
-/// says: the least sum over all paths.
+/// For each node the greatest distance from the reference, up or down, where each edge leaves the
+/// room that `room` says: the least sum over all paths.
 fn farthest(
     graph: &Graph,
     edges: &[(Common, Fit)],
@@ -180,11 +192,15 @@ fn farthest(
     farthest
 }
 
-/// Where a message still arrives before it was sent by more than its two nodes' uncertainties, these are too small.
+/// Where a message still arrives before it was sent by more than its two nodes' uncertainties,
+/// these are too small.
 fn cover(edges: &[(Common, Fit)], reference: usize, all: &mut [Uncertainty]) {
     for (edge, _) in edges {
-        let early =
-            edge.above.iter().map(|point| -point.value).chain(edge.below.iter().map(|point| point.value));
+        let early = edge
+            .above
+            .iter()
+            .map(|point| -point.value)
+            .chain(edge.below.iter().map(|point| point.value));
         let [first, second] = edge.nodes;
         let lacking = early.fold(0.0, f64::max) - all[first].offset - all[second].offset;
         if lacking > 0.0 {

@@ -1,5 +1,6 @@
-//! Sorting a column: pieces of it where they are, and then the pieces together into another one. So only a piece of it is
-//! looked at in no order, and both the pieces and the outcome are gone through from the beginning to the end.
+//! Sorting a column: pieces of it where they are, and then the pieces together into another one. So
+//! only a piece of it is looked at in no order, and both the pieces and the outcome are gone
+//! through from the beginning to the end.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,7 +15,10 @@ const RUN_BYTES: [usize; 2] = [16 << 20, 4 << 20];
 
 impl<T: Copy> Column<T> {
     /// Sorts it; rows of equal keys stay in their order.
-    pub(crate) fn sort_by_key<K: Ord + Copy>(&mut self, key: impl Fn(&T) -> K) -> Result<(), Error> {
+    pub(crate) fn sort_by_key<K: Ord + Copy>(
+        &mut self,
+        key: impl Fn(&T) -> K,
+    ) -> Result<(), Error> {
         let bytes = RUN_BYTES[usize::from(matches!(self.kept, Kept::File(..)))];
         let most = bytes / size_of::<T>().max(1);
         self.sort_runs_by_key(most, key)

@@ -99,7 +99,9 @@ fn resident() -> usize {
     let text = std::fs::read_to_string("/proc/self/status").unwrap();
     let lines = text.lines().filter_map(|line| line.split_once(':'));
     let of_files = lines.filter(|(name, _)| ["RssFile", "RssShmem"].contains(name));
-    of_files.map(|(_, size)| size.trim().trim_end_matches(" kB").parse::<usize>().unwrap() << 10).sum()
+    of_files
+        .map(|(_, size)| size.trim().trim_end_matches(" kB").parse::<usize>().unwrap() << 10)
+        .sum()
 }
 
 #[test]
@@ -132,7 +134,8 @@ fn however_much_there_is_little_is_in_memory() {
     most = most.max(resident());
     assert!(column.iter().is_sorted());
     most = most.max(resident());
-    // A quarter of the memory, and what a thread does not take note of again, beside what is sorted at once.
+    // A quarter of the memory, and what a thread does not take note of again, beside what is sorted
+    // at once.
     assert!(most < before + (40 << 20), "{} MB of {} MB", (most - before) >> 20, (8 * ROWS) >> 20);
     assert!(tables.in_memory() <= 8 << 20);
 }

@@ -1,9 +1,9 @@
-//! `import calls`: a CSV table of calls, one a row. Each call is two messages, the request and the response, which
-//! have its `call_id` in common.
+//! `import calls`: a CSV table of calls, one a row. Each call is two messages, the request and the
+//! response, which have its `call_id` in common.
 //!
-//! Every time is on the clock of the side that read it, so the messages get own-clock times, and reconcile puts them on
-//! the common clock. A table of calls says nothing of connections: all calls from one node to another are one flow, and
-//! its ends have no endpoints.
+//! Every time is on the clock of the side that read it, so the messages get own-clock times, and
+//! reconcile puts them on the common clock. A table of calls says nothing of connections: all calls
+//! from one node to another are one flow, and its ends have no endpoints.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -60,7 +60,12 @@ impl Importer for Calls {
         ["message", "messages"]
     }
 
-    fn import(&self, files: &[PathBuf], data: &DataDir, progress: &dyn Progress) -> Result<Summary, Error> {
+    fn import(
+        &self,
+        files: &[PathBuf],
+        data: &DataDir,
+        progress: &dyn Progress,
+    ) -> Result<Summary, Error> {
         Tables::begin(self.name.as_deref(), files, data, progress)?
             .import(|input, target, summary| self.read(input, target, summary))
     }
@@ -68,11 +73,20 @@ impl Importer for Calls {
 
 impl Calls {
     /// Reads one table.
-    pub(super) fn read(&self, input: Input, target: &mut Target, summary: &mut Summary) -> Result<(), Error> {
+    pub(super) fn read(
+        &self,
+        input: Input,
+        target: &mut Target,
+        summary: &mut Summary,
+    ) -> Result<(), Error> {
         let check = |file: &Path, columns: &Columns<13>| {
             columns.require(file, &[CALL_ID, CALLER, CALLEE])?;
             let has_times = TIMES.iter().any(|time| columns.has(*time));
-            if has_times { Ok(()) } else { Err(columns.lacks(file, "there is no column with times")) }
+            if has_times {
+                Ok(())
+            } else {
+                Err(columns.lacks(file, "there is no column with times"))
+            }
         };
         columns::read(input, NAMES, summary, check, |row, summary| self.call(row, target, summary))
     }
@@ -110,10 +124,14 @@ impl Calls {
         ] {
             if sent.is_none() && received.is_none() {
                 match direction {
-                    FROM_CONNECTING => {
-                        skip("request without a time", "neither t_call_send nor t_call_recv is there")
-                    }
-                    _ => skip("response without a time", "neither t_ret_send nor t_ret_recv is there"),
+                    FROM_CONNECTING => skip(
+                        "request without a time",
+                        "neither t_call_send nor t_call_recv is there",
+                    ),
+                    _ => skip(
+                        "response without a time",
+                        "neither t_ret_send nor t_ret_recv is there",
+                    ),
                 }
                 continue;
             }

@@ -1,5 +1,6 @@
-//! A table with a header: its columns are found by name, in any order, and each row is handed over with them. What is
-//! wrong with a row is counted with its line and column, and the next row is read.
+//! A table with a header: its columns are found by name, in any order, and each row is handed over
+//! with them. What is wrong with a row is counted with its line and column, and the next row is
+//! read.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -42,7 +43,8 @@ pub(super) struct Row<'a, R, const N: usize> {
     columns: &'a Columns<N>,
 }
 
-/// Reads a table whose columns are among `names`: `check` says whether they do, and `each` takes the rows.
+/// Reads a table whose columns are among `names`: `check` says whether they do, and `each` takes
+/// the rows.
 pub(super) fn read<'a, const N: usize>(
     input: Input<'a>,
     names: [&'static str; N],
@@ -122,14 +124,17 @@ impl<const N: usize> Columns<N> {
     pub(super) fn require(&self, file: &Path, columns: &[usize]) -> Result<(), Error> {
         match columns.iter().find(|column| !self.has(**column)) {
             None => Ok(()),
-            Some(missing) => Err(self.lacks(file, &format!("there is no column '{}'", self.name(*missing)))),
+            Some(missing) => {
+                Err(self.lacks(file, &format!("there is no column '{}'", self.name(*missing))))
+            }
         }
     }
 
     /// The error for a table whose header does not do.
     pub(super) fn lacks(&self, file: &Path, what: &str) -> Error {
         let names = self.names.join(",");
-        let why = format!("{what}; the first line must name the columns, in any order, of: {names}");
+        let why =
+            format!("{what}; the first line must name the columns, in any order, of: {names}");
         Error::malformed(file, At::Line(1), why)
     }
 }

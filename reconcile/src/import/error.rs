@@ -1,4 +1,5 @@
-//! Why an import could not be made at all. What is merely wrong with a row is no error: it is skipped and counted.
+//! Why an import could not be made at all. What is merely wrong with a row is no error: it is
+//! skipped and counted.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
-//! Importers on any bytes, without a directory: what fuzzing and property tests run. Each panics where the importer
-//! breaks its word, which is that everything read is either used or counted as skipped.
+//! Importers on any bytes, without a directory: what fuzzing and property tests run. Each panics
+//! where the importer breaks its word, which is that everything read is either used or counted as
+//! skipped.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -12,7 +13,8 @@ use super::target::Target;
 use super::values::Unit;
 use super::{Calls, Messages, Project5};
 
-/// `import messages` of a table; what comes before the first byte 0, if there is one, is a table of nodes.
+/// `import messages` of a table; what comes before the first byte 0, if there is one, is a table of
+/// nodes.
 pub fn messages(bytes: &[u8]) {
     let importer = Messages { name: None, unit: Unit::Nanoseconds, nodes: None };
     let (nodes, table) = match bytes.iter().position(|byte| *byte == 0) {
@@ -21,7 +23,9 @@ pub fn messages(bytes: &[u8]) {
     };
     run(table, 1, |input, target, summary| {
         let mut of_nodes = Summary::default();
-        let nodes = nodes.map(|bytes| NodeTable::of(input_of(bytes)?, target, &mut of_nodes)).transpose()?;
+        let nodes = nodes
+            .map(|bytes| NodeTable::of(input_of(bytes)?, target, &mut of_nodes))
+            .transpose()?;
         importer.read(input, nodes.as_ref(), target, summary)
     });
 }
@@ -41,7 +45,8 @@ pub fn project5(bytes: &[u8]) {
 /// `import pcap` of a capture.
 pub fn pcap(bytes: &[u8]) {
     match super::packets::dry(bytes) {
-        // A packet is at most a flow and its names at both ends, a message out and one in, and what it ends.
+        // A packet is at most a flow and its names at both ends, a message out and one in, and what
+        // it ends.
         Ok((read, made)) => assert!(made <= 32 * read, "{made} records of {read} packets"),
         Err(error) => assert!(error.to_string().contains("input"), "{error}"),
     }
@@ -64,7 +69,8 @@ fn input_of(bytes: &[u8]) -> Result<Input<'_>, Error> {
     Input::of(file, Cursor::new(bytes)).map_err(|error| Error::io(file, error))
 }
 
-/// Runs an importer that makes at most `most` messages of a row, and of a row that it does not skip at least one.
+/// Runs an importer that makes at most `most` messages of a row, and of a row that it does not skip
+/// at least one.
 fn run<'a>(
     bytes: &'a [u8],
     most: u64,
@@ -93,14 +99,12 @@ mod tests {
 
     const MESSAGES: &str = "send_first,recv_last,send_ts,recv_ts,src,dst,src_endpoint,src_tid,flow,direction,protocol,bytes,parts,call_id\n\
         1,2,1,2,a,b,10.0.0.1:80,7,0,0,tcp,10,1,x\n3,,3,,b,a,\"unix:/a,b\",,1,1,udp,,,\n,5,,5,a,c,[::1]:5,w,2,,,,,\n";
-    const NODES: &str =
-        "id,host,pid,start,command,executable,traced\na,h,1,2,c,/c,true\nb,h,,,d,,false\nc,,,,e,,true\n";
+    const NODES: &str = "id,host,pid,start,command,executable,traced\na,h,1,2,c,/c,true\nb,h,,,d,,false\nc,,,,e,,true\n";
     const CALLS: &str = "call_id,caller,callee,t_call_send,t_call_recv,t_ret_send,t_ret_recv,caller_thread,callee_thread,req_bytes,resp_bytes\n\
         0,client,a,0,5,6,9,,,,\n1,a,b,1,,4,,t1,12,100,2\n2,a,b,,,,7,,,,\n";
     const STRACE: &str = include_str!("../../tests/strace/every_call.strace");
     const BATCHES: &str = include_str!("../../tests/strace/batches.strace");
-    const PROJECT5: &str =
-        "timestamp operation sender rcvr ID\n1.5 CALL a b 1\n1.75\tRETURN  b a 1\n2 MESSAGE a c\n# end\n";
+    const PROJECT5: &str = "timestamp operation sender rcvr ID\n1.5 CALL a b 1\n1.75\tRETURN  b a 1\n2 MESSAGE a c\n# end\n";
 
     /// What happens to a file: some bytes are others, some are missing, some are there twice.
     fn mutated(whole: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
@@ -126,7 +130,8 @@ mod tests {
     /// A capture of a connection and of a datagram, in either format.
     fn capture(new: bool) -> Vec<u8> {
         let mut bytes = Vec::new();
-        let mut number = |words: &[u32]| words.iter().for_each(|word| bytes.extend(word.to_le_bytes()));
+        let mut number =
+            |words: &[u32]| words.iter().for_each(|word| bytes.extend(word.to_le_bytes()));
         if new {
             number(&[0x0a0d_0d0a, 28, 0x1a2b_3c4d, 1, u32::MAX, u32::MAX, 28]);
             number(&[1, 32, 101, 0, 0x0001_0009, 9, 0, 32]);
@@ -189,8 +194,8 @@ mod tests {
     fn captures_are_whole_before_they_are_damaged() {
         for new in [false, true] {
             let (read, made) = crate::import::packets::dry(&capture(new)).unwrap();
-            // Two flows of TCP and two of UDP with their names, three messages sent and three arrivals, a datagram at
-            // each end, and what is closed.
+            // Two flows of TCP and two of UDP with their names, three messages sent and three
+            // arrivals, a datagram at each end, and what is closed.
             assert_eq!((read, made), (9, 4 * 2 + 2 + 3 + 2 + 2), "{new}");
         }
     }

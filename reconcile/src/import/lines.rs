@@ -1,4 +1,5 @@
-//! Lines of text with their numbers, in bounded memory: one that is longer than any real one is passed over.
+//! Lines of text with their numbers, in bounded memory: one that is longer than any real one is
+//! passed over.
 
 use std::io::{self, Read};
 
@@ -44,12 +45,15 @@ impl<R: Read> Lines<R> {
         &self.buffer[self.line.0..self.line.1]
     }
 
-    /// Goes to the next line. After an error, [`Lines::number`] is the line that could not be read whole.
+    /// Goes to the next line. After an error, [`Lines::number`] is the line that could not be read
+    /// whole.
     pub(super) fn next(&mut self) -> io::Result<Next> {
         self.number += 1;
         let mut searched = self.start;
         loop {
-            if let Some(place) = self.buffer[searched..self.end].iter().position(|byte| *byte == b'\n') {
+            if let Some(place) =
+                self.buffer[searched..self.end].iter().position(|byte| *byte == b'\n')
+            {
                 let end = searched + place;
                 self.line = (self.start, end);
                 self.start = end + 1;
@@ -127,9 +131,10 @@ mod tests {
         let mut all = Vec::new();
         loop {
             match lines.next().unwrap() {
-                Next::Line => {
-                    all.push((lines.number(), Some(String::from_utf8_lossy(lines.text()).into_owned())))
-                }
+                Next::Line => all.push((
+                    lines.number(),
+                    Some(String::from_utf8_lossy(lines.text()).into_owned()),
+                )),
                 Next::TooLong => all.push((lines.number(), None)),
                 Next::End => return all,
             }
@@ -141,7 +146,8 @@ mod tests {
         let text = b"one\n\ntwo\r\nthree";
         let expected = ["one", "", "two\r", "three"];
         for piece in 1..=text.len() {
-            let read: Vec<String> = lines(text, piece).into_iter().map(|(_, line)| line.unwrap()).collect();
+            let read: Vec<String> =
+                lines(text, piece).into_iter().map(|(_, line)| line.unwrap()).collect();
             assert_eq!(read, expected, "{piece}");
         }
         assert_eq!(lines(b"", 1), []);

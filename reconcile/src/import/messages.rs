@@ -1,17 +1,20 @@
-//! `import messages`: a CSV table of messages, one a row, with the columns of `messages.parquet` by name. All but the
-//! sender, the receiver and one column with times may be left out.
+//! `import messages`: a CSV table of messages, one a row, with the columns of `messages.parquet` by
+//! name. All but the sender, the receiver and one column with times may be left out.
 //!
-//! Two columns say when a message was sent, and which one a table has decides whose clock that is: `send_ts` is on the
-//! one clock of the whole table and stays as it is, `send_first` and `send_last` are on the sender's own clock and are
-//! corrected by reconcile where there is no `send_ts`. The same holds for `recv_ts`, and `recv_first` and `recv_last`.
+//! Two columns say when a message was sent, and which one a table has decides whose clock that is:
+//! `send_ts` is on the one clock of the whole table and stays as it is, `send_first` and
+//! `send_last` are on the sender's own clock and are corrected by reconcile where there is no
+//! `send_ts`. The same holds for `recv_ts`, and `recv_first` and `recv_last`.
 //!
-//! Where flows are not told apart, all messages between two nodes are one flow, and who is first to send (in the order
-//! of the table) is taken for the side that connected.
+//! Where flows are not told apart, all messages between two nodes are one flow, and who is first to
+//! send (in the order of the table) is taken for the side that connected.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use message_trace::{DataDir, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message, Progress, Protocol};
+use message_trace::{
+    DataDir, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message, Progress, Protocol,
+};
 
 use super::Importer;
 use super::columns::{self, Columns, Row, Unused};
@@ -30,7 +33,8 @@ pub struct Messages {
     pub name: Option<String>,
     /// The unit of the times.
     pub unit: Unit,
-    /// The table of nodes, as `export nodes` writes it, of which `src` and `dst` are rows; `None`: they are names.
+    /// The table of nodes, as `export nodes` writes it, of which `src` and `dst` are rows; `None`:
+    /// they are names.
     pub nodes: Option<PathBuf>,
 }
 
@@ -80,10 +84,16 @@ impl Importer for Messages {
         ["message", "messages"]
     }
 
-    fn import(&self, files: &[PathBuf], data: &DataDir, progress: &dyn Progress) -> Result<Summary, Error> {
+    fn import(
+        &self,
+        files: &[PathBuf],
+        data: &DataDir,
+        progress: &dyn Progress,
+    ) -> Result<Summary, Error> {
         let mut tables = Tables::begin(self.name.as_deref(), files, data, progress)?;
         let nodes = self.nodes.as_deref();
-        let nodes = nodes.map(|file| NodeTable::read(file, &mut tables.target, progress)).transpose()?;
+        let nodes =
+            nodes.map(|file| NodeTable::read(file, &mut tables.target, progress)).transpose()?;
         tables.import(|input, target, summary| self.read(input, nodes.as_ref(), target, summary))
     }
 }
@@ -100,7 +110,11 @@ impl Messages {
         let check = |file: &Path, columns: &Columns<COLUMNS>| {
             columns.require(file, &ENDS)?;
             let has_times = SEND.iter().chain(&RECV).any(|time| columns.has(*time));
-            if has_times { Ok(()) } else { Err(columns.lacks(file, "there is no column with times")) }
+            if has_times {
+                Ok(())
+            } else {
+                Err(columns.lacks(file, "there is no column with times"))
+            }
         };
         columns::read(input, NAMES, summary, check, |row, _| self.message(row, nodes, target))
     }
@@ -131,12 +145,16 @@ impl Messages {
         let names = [row.name(ENDS[0])?, row.name(ENDS[1])?];
         let [src, dst] = match nodes {
             Some(nodes) => {
-                let node = |end: usize| nodes.node(names[end]).map_err(|wrong| row.at(ENDS[end], wrong));
+                let node =
+                    |end: usize| nodes.node(names[end]).map_err(|wrong| row.at(ENDS[end], wrong));
                 [node(0)?, node(1)?]
             }
             None => {
                 let hosts = [row.word(HOSTS[0])?, row.word(HOSTS[1])?];
-                [target.node(row.file, hosts[0], names[0])?, target.node(row.file, hosts[1], names[1])?]
+                [
+                    target.node(row.file, hosts[0], names[0])?,
+                    target.node(row.file, hosts[1], names[1])?,
+                ]
             }
         };
         let (flow, direction) = match (flow, direction) {
@@ -169,9 +187,13 @@ impl Messages {
         Ok(target.message(&message, call_id)?)
     }
 
-    /// The times of one end: first and last on its own clock, and the one on the common clock. What is not said of its
-    /// own clock is as far as anyone knows the same as what is.
-    fn times<R: Read>(&self, row: &Row<R, COLUMNS>, columns: [usize; 3]) -> Result<[Option<i64>; 3], Wrong> {
+    /// The times of one end: first and last on its own clock, and the one on the common clock. What
+    /// is not said of its own clock is as far as anyone knows the same as what is.
+    fn times<R: Read>(
+        &self,
+        row: &Row<R, COLUMNS>,
+        columns: [usize; 3],
+    ) -> Result<[Option<i64>; 3], Wrong> {
         let [first, last, common] = columns;
         let (first, last) = (row.time(first, self.unit)?, row.time(last, self.unit)?);
         let common = row.time(common, self.unit)?;

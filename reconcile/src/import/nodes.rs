@@ -1,5 +1,5 @@
-//! The table of nodes that goes with a table of messages, as `sockcap export nodes` writes it: what the messages call
-//! by a number.
+//! The table of nodes that goes with a table of messages, as `sockcap export nodes` writes it: what
+//! the messages call by a number.
 
 use std::path::Path;
 
@@ -20,7 +20,8 @@ const NAMES: [&str; 9] =
     ["id", "host", "pid", "start", "command", "executable", "traced", "parent_pid", "unit"];
 
 impl NodeTable {
-    /// Reads the table `file` into `target`. A node that is wrong is an error, as every message of it would be.
+    /// Reads the table `file` into `target`. A node that is wrong is an error, as every message of
+    /// it would be.
     pub(super) fn read(
         file: &Path,
         target: &mut Target,
@@ -32,7 +33,11 @@ impl NodeTable {
     }
 
     /// Reads the table that `input` is.
-    pub(super) fn of(input: Input, target: &mut Target, summary: &mut Summary) -> Result<NodeTable, Error> {
+    pub(super) fn of(
+        input: Input,
+        target: &mut Target,
+        summary: &mut Summary,
+    ) -> Result<NodeTable, Error> {
         let file = input.file.clone();
         let mut nodes = FxHashMap::default();
         columns::read(
@@ -63,8 +68,12 @@ impl NodeTable {
             },
         )?;
         match summary.skipped.first.first() {
-            Some(skip) => Err(Error::Malformed { place: skip.place.clone(), why: skip.why.clone() }),
-            None if nodes.is_empty() => Err(Error::malformed(&file, At::File, "there are no nodes in it")),
+            Some(skip) => {
+                Err(Error::Malformed { place: skip.place.clone(), why: skip.why.clone() })
+            }
+            None if nodes.is_empty() => {
+                Err(Error::malformed(&file, At::File, "there are no nodes in it"))
+            }
             None => Ok(NodeTable(nodes)),
         }
     }

@@ -1,10 +1,12 @@
-//! `import pcap`: captured packets. What passed the network becomes the logs that the programs at both ends would have
-//! written, and reconcile matches them as it matches those of the library (WAP5 section 7, Project 5 section 6).
+//! `import pcap`: captured packets. What passed the network becomes the logs that the programs at
+//! both ends would have written, and reconcile matches them as it matches those of the library
+//! (WAP5 section 7, Project 5 section 6).
 //!
-//! Captures are read twice. First each sniffer's are looked through ([`survey`]); copies of packets under other names
-//! show translated addresses ([`translation`]), and it is decided by whose clock each host is timed ([`plan`]). Then
-//! each sniffer's packets are put together to streams and datagrams ([`replay`], [`tcp`]), which become [`logs`]. Neither
-//! pass holds more than what is going on at one time, so captures may be larger than memory.
+//! Captures are read twice. First each sniffer's are looked through ([`survey`]); copies of packets
+//! under other names show translated addresses ([`translation`]), and it is decided by whose clock
+//! each host is timed ([`plan`]). Then each sniffer's packets are put together to streams and
+//! datagrams ([`replay`], [`tcp`]), which become [`logs`]. Neither pass holds more than what is
+//! going on at one time, so captures may be larger than memory.
 
 mod captured;
 mod container;
@@ -43,8 +45,8 @@ const MOST_SAMPLES: usize = 1 << 20;
 /// The importer of captured packets.
 #[derive(Clone, Debug, Default)]
 pub struct Packets {
-    /// On which hosts files were captured, where the user says so. All files of a host are one sniffer's; any other file
-    /// is a sniffer of its own, called after the file.
+    /// On which hosts files were captured, where the user says so. All files of a host are one
+    /// sniffer's; any other file is a sniffer of its own, called after the file.
     pub hosts: Vec<(String, PathBuf)>,
     /// Which host has which address, where the user says so.
     pub addresses: Vec<(String, IpAddr)>,
@@ -59,12 +61,18 @@ impl Importer for Packets {
         ["record", "records"]
     }
 
-    fn import(&self, files: &[PathBuf], data: &DataDir, progress: &dyn Progress) -> Result<Summary, Error> {
+    fn import(
+        &self,
+        files: &[PathBuf],
+        data: &DataDir,
+        progress: &dyn Progress,
+    ) -> Result<Summary, Error> {
         let sniffers = self.sniffers(files);
         let mut summary = sizes(&sniffers)?;
         progress.step("looking through packets", summary.bytes);
         let limit = MOST_SAMPLES / sniffers.len().max(1);
-        let surveys = in_parallel(&sniffers, |_, sniffer| survey::survey(sniffer, limit, progress))?;
+        let surveys =
+            in_parallel(&sniffers, |_, sniffer| survey::survey(sniffer, limit, progress))?;
         tell(&surveys, &mut summary);
         if summary.read == 0
             && let Some(file) = sniffers.first().and_then(|sniffer| sniffer.files.first())
@@ -94,7 +102,9 @@ impl Importer for Packets {
         }
         let sides = sniffers.iter().zip(0..).zip(counts.iter().zip(&replayed));
         let captured: Vec<Captured> = sides
-            .map(|((sniffer, number), (counts, made))| Captured::of(sniffer, number, counts, made, &plan))
+            .map(|((sniffer, number), (counts, made))| {
+                Captured::of(sniffer, number, counts, made, &plan)
+            })
             .collect();
         captured.iter().try_for_each(|captured| captured.write(data))?;
         conclude(&captured, &replayed, &plan, &mut summary);
@@ -103,31 +113,37 @@ impl Importer for Packets {
 }
 
 impl Packets {
-    /// Who captured what: the files in the order in which they are named, those of one host together.
+    /// Who captured what: the files in the order in which they are named, those of one host
+    /// together.
     pub fn sniffers(&self, files: &[PathBuf]) -> Vec<Sniffer> {
         let mut sniffers: Vec<Sniffer> = Vec::new();
         let mut add = |name: &str, file: &Path| {
             match sniffers.iter_mut().find(|sniffer| sniffer.name == name) {
                 Some(sniffer) => sniffer.files.push(file.to_owned()),
-                None => {
-                    sniffers.push(Sniffer { name: name.to_owned(), files: vec![file.to_owned()], held: None })
-                }
+                None => sniffers.push(Sniffer {
+                    name: name.to_owned(),
+                    files: vec![file.to_owned()],
+                    held: None,
+                }),
             };
         };
         for (name, file) in &self.hosts {
             add(name, file);
         }
-        for file in files.iter().filter(|file| !self.hosts.iter().any(|(_, known)| known == *file)) {
+        for file in files.iter().filter(|file| !self.hosts.iter().any(|(_, known)| known == *file))
+        {
             add(&name_of(file), file);
         }
         sniffers
     }
 }
 
-/// Imports what would be a file, and writes nothing; says how many packets were read, and how many records came of them.
+/// Imports what would be a file, and writes nothing; says how many packets were read, and how many
+/// records came of them.
 pub(super) fn dry(bytes: &[u8]) -> Result<(u64, u64), Error> {
     let file = PathBuf::from("input");
-    let sniffers = [Sniffer { name: "input".into(), files: vec![file], held: Some(bytes.to_vec()) }];
+    let sniffers =
+        [Sniffer { name: "input".into(), files: vec![file], held: Some(bytes.to_vec()) }];
     let surveys = in_parallel(&sniffers, |_, sniffer| survey::survey(sniffer, MOST_SAMPLES, &()))?;
     let mut summary = Summary::default();
     tell(&surveys, &mut summary);
@@ -136,8 +152,8 @@ pub(super) fn dry(bytes: &[u8]) -> Result<(u64, u64), Error> {
     Ok((summary.read, replayed.records))
 }
 
-/// What a file's sniffer is called: as the file, without the endings of captures and with nothing that a directory's
-/// name may not have.
+/// What a file's sniffer is called: as the file, without the endings of captures and with nothing
+/// that a directory's name may not have.
 fn name_of(file: &Path) -> String {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let mut name = name.as_ref();
@@ -207,8 +223,10 @@ fn tell(surveys: &[Survey], summary: &mut Summary) {
 
 /// Says what the second pass made, and what was decided.
 fn conclude(captured: &[Captured], replayed: &[Replayed], plan: &Plan, summary: &mut Summary) {
-    let directories = replayed.iter().flat_map(|replayed| &replayed.logs).filter_map(|log| log.parent());
-    summary.written = directories.map(Path::to_owned).collect::<BTreeSet<_>>().into_iter().collect();
+    let directories =
+        replayed.iter().flat_map(|replayed| &replayed.logs).filter_map(|log| log.parent());
+    summary.written =
+        directories.map(Path::to_owned).collect::<BTreeSet<_>>().into_iter().collect();
     let mut odd: BTreeMap<&str, u64> = BTreeMap::new();
     for captured in captured {
         summary.made += captured.records;

@@ -1,13 +1,14 @@
-//! `import project5`: traces as in Project 5 section 6.5, a message a line, in five columns with space between them:
-//! `timestamp operation sender rcvr ID`.
+//! `import project5`: traces as in Project 5 section 6.5, a message a line, in five columns with
+//! space between them: `timestamp operation sender rcvr ID`.
 //!
-//! Such a trace has one time for each message, on one clock, and its algorithms take the difference between two of them
-//! for the delay of the node between. So that every algorithm here does the same, the time stands for both ends: the
-//! messages take no time at all, and what they took is in the delays of the nodes.
+//! Such a trace has one time for each message, on one clock, and its algorithms take the difference
+//! between two of them for the delay of the node between. So that every algorithm here does the
+//! same, the time stands for both ends: the messages take no time at all, and what they took is in
+//! the delays of the nodes.
 //!
-//! `CALL` and `RETURN` (also `RET`, and each with `_SENT` behind, as the paper's example has it) are the two messages
-//! of a call, paired by ID; `MESSAGE` is one that belongs to none, and of two nodes the one that is first to send one
-//! is taken for the side that connected.
+//! `CALL` and `RETURN` (also `RET`, and each with `_SENT` behind, as the paper's example has it)
+//! are the two messages of a call, paired by ID; `MESSAGE` is one that belongs to none, and of two
+//! nodes the one that is first to send one is taken for the side that connected.
 
 use std::path::PathBuf;
 
@@ -49,7 +50,12 @@ impl Importer for Project5 {
         ["message", "messages"]
     }
 
-    fn import(&self, files: &[PathBuf], data: &DataDir, progress: &dyn Progress) -> Result<Summary, Error> {
+    fn import(
+        &self,
+        files: &[PathBuf],
+        data: &DataDir,
+        progress: &dyn Progress,
+    ) -> Result<Summary, Error> {
         Tables::begin(self.name.as_deref(), files, data, progress)?
             .import(|input, target, summary| self.read(input, target, summary))
     }
@@ -57,7 +63,12 @@ impl Importer for Project5 {
 
 impl Project5 {
     /// Reads one trace.
-    pub(super) fn read(&self, input: Input, target: &mut Target, summary: &mut Summary) -> Result<(), Error> {
+    pub(super) fn read(
+        &self,
+        input: Input,
+        target: &mut Target,
+        summary: &mut Summary,
+    ) -> Result<(), Error> {
         let Input { file, bytes } = input;
         let mut lines = Lines::new(bytes);
         loop {
@@ -93,7 +104,8 @@ impl Project5 {
     }
 
     fn line(&self, file: &std::path::Path, line: &[u8], target: &mut Target) -> Result<(), Unused> {
-        let mut fields = line.split(|byte| byte.is_ascii_whitespace()).filter(|field| !field.is_empty());
+        let mut fields =
+            line.split(|byte| byte.is_ascii_whitespace()).filter(|field| !field.is_empty());
         let (Some(time), Some(operation), Some(sender), Some(receiver)) =
             (fields.next(), fields.next(), fields.next(), fields.next())
         else {
@@ -103,13 +115,16 @@ impl Project5 {
         if fields.next().is_some() {
             return Err(wrong("line with too many columns", "it has too many columns").into());
         }
-        let column =
-            |name: &str, wrong: Wrong| Wrong { why: format!("column '{name}': {}", wrong.why), ..wrong };
+        let column = |name: &str, wrong: Wrong| Wrong {
+            why: format!("column '{name}': {}", wrong.why),
+            ..wrong
+        };
         let time = values::time(time, self.unit).map_err(|wrong| column("timestamp", wrong))?;
         let operation = operation_of(operation).map_err(|wrong| column("operation", wrong))?;
         let sender = values::name(sender).map_err(|wrong| column("sender", wrong))?;
         let receiver = values::name(receiver).map_err(|wrong| column("rcvr", wrong))?;
-        let call_id = values::text(call_id.unwrap_or_default()).map_err(|wrong| column("ID", wrong))?;
+        let call_id =
+            values::text(call_id.unwrap_or_default()).map_err(|wrong| column("ID", wrong))?;
         let (src, dst) = (target.node(file, None, sender)?, target.node(file, None, receiver)?);
         let (flow, direction) = match operation {
             Operation::Call => (target.flow(file, src, dst)?, FROM_CONNECTING),
@@ -158,6 +173,10 @@ fn operation_of(text: &[u8]) -> Result<Operation, Wrong> {
     ];
     let found = known.iter().find(|(name, _)| text.eq_ignore_ascii_case(name.as_bytes()));
     found.map(|(_, operation)| *operation).ok_or_else(|| {
-        Wrong::new("operation that is none", text, "is no operation; it is one of CALL, RETURN, MESSAGE")
+        Wrong::new(
+            "operation that is none",
+            text,
+            "is no operation; it is one of CALL, RETURN, MESSAGE",
+        )
     })
 }

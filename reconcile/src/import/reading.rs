@@ -1,5 +1,5 @@
-//! Opening what is imported: plain, gzip or zstd by the file's first bytes, whatever it is called, with progress by the
-//! bytes on disk.
+//! Opening what is imported: plain, gzip or zstd by the file's first bytes, whatever it is called,
+//! with progress by the bytes on disk.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -26,8 +26,10 @@ impl<'a> Input<'a> {
     pub(super) fn open(path: &Path, progress: &'a dyn Progress) -> Result<Input<'a>, Error> {
         let file = File::open(path).map_err(|error| Error::io(path, error))?;
         if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
-            let why =
-                io::Error::new(io::ErrorKind::IsADirectory, "this is a directory; name the files in it");
+            let why = io::Error::new(
+                io::ErrorKind::IsADirectory,
+                "this is a directory; name the files in it",
+            );
             return Err(Error::io(path, why));
         }
         Input::of(path, Counted { file, progress }).map_err(|error| Error::io(path, error))
@@ -94,7 +96,8 @@ mod tests {
     #[test]
     fn files_that_were_put_together_are_read_to_the_end() {
         assert_eq!(read([gzip("one "), gzip("two")].concat()).unwrap(), "one two");
-        let frames = [zstd::encode_all(&b"one "[..], 0).unwrap(), zstd::encode_all(&b"two"[..], 0).unwrap()];
+        let frames =
+            [zstd::encode_all(&b"one "[..], 0).unwrap(), zstd::encode_all(&b"two"[..], 0).unwrap()];
         assert_eq!(read(frames.concat()).unwrap(), "one two");
     }
 

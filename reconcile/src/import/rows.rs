@@ -1,5 +1,5 @@
-//! Rows of CSV with their line numbers, in bounded memory: no field is copied, and a quote that is never closed costs
-//! a row and not the machine's memory.
+//! Rows of CSV with their line numbers, in bounded memory: no field is copied, and a quote that is
+//! never closed costs a row and not the machine's memory.
 
 use std::io::{self, Read};
 
@@ -31,7 +31,8 @@ pub(super) struct Rows<R> {
 pub(super) enum Next {
     /// A row, which [`Rows::field`] reads.
     Row,
-    /// A row that is too long or has too many columns; what comes after the end of its line is read again.
+    /// A row that is too long or has too many columns; what comes after the end of its line is read
+    /// again.
     TooLong,
     /// There is none.
     End,
@@ -81,7 +82,9 @@ impl<R: Read> Rows<R> {
                 // An empty input tells the parser that there is no more.
                 ReadRecordResult::InputEmpty => self.fill().map(|_| ())?,
                 ReadRecordResult::OutputFull if length < LONGEST => self.text.resize(2 * length, 0),
-                ReadRecordResult::OutputEndsFull if fields < MOST_COLUMNS => self.ends.resize(2 * fields, 0),
+                ReadRecordResult::OutputEndsFull if fields < MOST_COLUMNS => {
+                    self.ends.resize(2 * fields, 0)
+                }
                 ReadRecordResult::OutputFull | ReadRecordResult::OutputEndsFull => {
                     self.skip_line()?;
                     return Ok((Next::TooLong, 0));
@@ -107,7 +110,8 @@ impl<R: Read> Rows<R> {
         Ok(self.end > 0)
     }
 
-    /// The parser passes over empty lines, but then one would not know on which line the row begins.
+    /// The parser passes over empty lines, but then one would not know on which line the row
+    /// begins.
     fn skip_ends_of_lines(&mut self) -> io::Result<()> {
         loop {
             match self.buffer[self.start..self.end].first() {
@@ -132,7 +136,9 @@ impl<R: Read> Rows<R> {
         self.parser.reset();
         self.parser.set_line(line);
         loop {
-            if let Some(end) = self.buffer[self.start..self.end].iter().position(|byte| *byte == b'\n') {
+            if let Some(end) =
+                self.buffer[self.start..self.end].iter().position(|byte| *byte == b'\n')
+            {
                 self.start += end;
                 return Ok(());
             }
@@ -171,8 +177,12 @@ mod tests {
     #[test]
     fn rows_know_their_lines() {
         let text = "a,b\r\n\r\n1,\"x\ny\"\n\n2,\"q\"\"q\",\n3";
-        let expected =
-            [row(1, &["a", "b"]), row(3, &["1", "x\ny"]), row(6, &["2", "q\"q", ""]), row(7, &["3"])];
+        let expected = [
+            row(1, &["a", "b"]),
+            row(3, &["1", "x\ny"]),
+            row(6, &["2", "q\"q", ""]),
+            row(7, &["3"]),
+        ];
         assert_eq!(rows(text.as_bytes()), expected);
         assert_eq!(rows(b""), []);
         assert_eq!(rows(b"\n\n"), []);

@@ -1,10 +1,11 @@
-//! The importer of strace's output: for programs that load no library, the calls as the kernel saw them become the same
-//! logs that the library would have written.
+//! The importer of strace's output: for programs that load no library, the calls as the kernel saw
+//! them become the same logs that the library would have written.
 //!
-//! The way of a line: it is read (`lines`), taken apart (`line`, `result`), given to its thread and process (`tasks`), and
-//! what the call did (`calls`, `lifecycle`, `moves`; with `value`, `descriptor`, `address` and `messages` for the
-//! arguments) changes what is known of sockets and descriptors (`world`, `sockets`, `tables`) and is written to the
-//! process's log (`log`). Memory holds what is open at one moment, whatever the size of the files.
+//! The way of a line: it is read (`lines`), taken apart (`line`, `result`), given to its thread and
+//! process (`tasks`), and what the call did (`calls`, `lifecycle`, `moves`; with `value`,
+//! `descriptor`, `address` and `messages` for the arguments) changes what is known of sockets and
+//! descriptors (`world`, `sockets`, `tables`) and is written to the process's log (`log`). Memory
+//! holds what is open at one moment, whatever the size of the files.
 
 mod address;
 mod calls;
@@ -44,9 +45,9 @@ use self::world::{Place, Who, World};
 /// As much of a file is looked at to see whether it is strace's.
 const HEAD: u64 = 256 << 10;
 
-/// The importer of strace's output. Files of `strace -ff` belong together, and those of several straces that ran on one
-/// host may be given at once. The files are looked at before anything is written: one that is not strace's or has no
-/// whole times is an error.
+/// The importer of strace's output. Files of `strace -ff` belong together, and those of several
+/// straces that ran on one host may be given at once. The files are looked at before anything is
+/// written: one that is not strace's or has no whole times is an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Strace {
     /// The host that the programs ran on.
@@ -62,12 +63,18 @@ impl Importer for Strace {
         ["message at one end", "messages at one end"]
     }
 
-    fn import(&self, files: &[PathBuf], data: &DataDir, progress: &dyn Progress) -> Result<Summary, Error> {
+    fn import(
+        &self,
+        files: &[PathBuf],
+        data: &DataDir,
+        progress: &dyn Progress,
+    ) -> Result<Summary, Error> {
         let heads: Vec<Head> = files.iter().map(|path| look_at(path)).collect::<Result<_, _>>()?;
         if let (true, Some(first)) = (heads.iter().all(|head| head.time.is_none()), files.first()) {
             return Err(outcome::empty(first));
         }
-        let bytes = files.iter().map(|path| path.metadata().map_or(0, |metadata| metadata.len())).sum();
+        let bytes =
+            files.iter().map(|path| path.metadata().map_or(0, |metadata| metadata.len())).sum();
         progress.step("reading strace's output", bytes);
         let directory = data.hosts().join(&self.host);
         let salt = salt(files, &heads);
@@ -82,8 +89,8 @@ impl Importer for Strace {
     }
 }
 
-/// `import strace` of a file with these bytes, of which nothing is written, for fuzzing: how many lines there were, and how
-/// many of them were not understood.
+/// `import strace` of a file with these bytes, of which nothing is written, for fuzzing: how many
+/// lines there were, and how many of them were not understood.
 pub(super) fn import_bytes(bytes: &[u8]) -> Result<(u64, u64), Error> {
     let place = Place { host: "host".into(), directory: None, salt: 0 };
     let imported = import(&[PathBuf::from("input")], Lines::of(bytes.to_vec()), place, &())?;
@@ -166,8 +173,8 @@ fn look_at(path: &Path) -> Result<Head, Error> {
     }
 }
 
-/// The thread that the first lines are of, where strace wrote to the terminal: it names threads only when there are
-/// several, and then it is the first that is not another's child.
+/// The thread that the first lines are of, where strace wrote to the terminal: it names threads
+/// only when there are several, and then it is the first that is not another's child.
 fn first_thread(path: &Path) -> std::io::Result<Option<u32>> {
     if lines::thread_of(path).is_some() {
         return Ok(None);
@@ -193,7 +200,8 @@ fn first_thread(path: &Path) -> std::io::Result<Option<u32>> {
     }
 }
 
-/// Sets this import's socket numbers apart from those of others, and is the same whenever the same is imported.
+/// Sets this import's socket numbers apart from those of others, and is the same whenever the same
+/// is imported.
 fn salt(files: &[PathBuf], heads: &[Head]) -> u64 {
     use std::hash::Hasher;
     let mut hasher = rustc_hash::FxHasher::default();
@@ -224,8 +232,12 @@ impl Import {
             return;
         }
         let thread = line.thread.unwrap_or_else(|| self.tasks.only(placed.thread.unwrap_or(0)));
-        let held =
-            || Held { text: text.to_vec(), file: placed.file, number: placed.number, next: placed.next() };
+        let held = || Held {
+            text: text.to_vec(),
+            file: placed.file,
+            number: placed.number,
+            next: placed.next(),
+        };
         if self.tasks.must_wait(&mut self.world, thread, &line, held) {
             return;
         }
@@ -257,7 +269,8 @@ impl Import {
         let failed = self.world.failed.take();
         if let Err(error) = ended.and_then(|()| failed.map_or(Ok(()), Err)) {
             for log in self.world.logs() {
-                // What cannot be removed either is a log without a header, and no reader takes it for one.
+                // What cannot be removed either is a log without a header, and no reader takes it
+                // for one.
                 let _ = std::fs::remove_file(log);
             }
             return Err(error);

@@ -1,4 +1,5 @@
-//! What an importer tells of its work: how much it read and made, and what it passed over, by cause and place.
+//! What an importer tells of its work: how much it read and made, and what it passed over, by cause
+//! and place.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -119,7 +120,8 @@ impl fmt::Display for Skip {
 }
 
 impl Skipped {
-    /// Counts one thing under `cause`; `skip` says where it is and what is wrong, and is asked for the first ones only.
+    /// Counts one thing under `cause`; `skip` says where it is and what is wrong, and is asked for
+    /// the first ones only.
     pub fn add(&mut self, cause: &'static str, skip: impl FnOnce() -> Skip) {
         *self.causes.entry(cause).or_default() += 1;
         if self.first.len() < PLACES_SHOWN {

@@ -1,5 +1,6 @@
-//! What the importers of messages do alike: one import of all files, of which each is read by the importer's own rules.
-//! It is apart from [`Target`], which knows what is written but not from where.
+//! What the importers of messages do alike: one import of all files, of which each is read by the
+//! importer's own rules. It is apart from [`Target`], which knows what is written but not from
+//! where.
 
 use std::path::PathBuf;
 

@@ -1,12 +1,13 @@
-//! What an importer of messages writes: `imports/NAME/messages.parquet` and `nodes.parquet`, in the format of the
-//! message trace but for two things that reconcile sees to:
+//! What an importer of messages writes: `imports/NAME/messages.parquet` and `nodes.parquet`, in the
+//! format of the message trace but for two things that reconcile sees to:
 //!
 //! - The messages are in the order of the files they came from, not of time.
-//! - `send_ts` and `recv_ts` say what the file says of the common clock. Where they are null and `send_first` or
-//!   `recv_last` is not, the time is on the clock of the host that read it, and reconcile corrects it.
+//! - `send_ts` and `recv_ts` say what the file says of the common clock. Where they are null and
+//!   `send_first` or `recv_last` is not, the time is on the clock of the host that read it, and
+//!   reconcile corrects it.
 //!
-//! Messages are written as they come; only the names of nodes and threads and the pairs of nodes that talk to each
-//! other are held in memory.
+//! Messages are written as they come; only the names of nodes and threads and the pairs of nodes
+//! that talk to each other are held in memory.
 
 use std::fs;
 use std::io;
@@ -21,12 +22,13 @@ use rustc_hash::FxHashMap;
 use super::error::Error;
 use super::summary::{At, Summary};
 
-/// So many different nodes, threads or pairs of nodes are a mistake: columns that were mixed up, or connections that are
-/// named as nodes. With them, no import takes more than a few hundred megabytes.
+/// So many different nodes, threads or pairs of nodes are a mistake: columns that were mixed up, or
+/// connections that are named as nodes. With them, no import takes more than a few hundred
+/// megabytes.
 const MOST: usize = 1 << 20;
 
-/// An import in the making. It takes the place of an earlier one of its name when it is finished, and leaves nothing
-/// behind when it is not.
+/// An import in the making. It takes the place of an earlier one of its name when it is finished,
+/// and leaves nothing behind when it is not.
 pub(super) struct Target {
     /// `None`: what would be written is only counted.
     place: Option<(Import, PathBuf, MessageWriter)>,
@@ -69,7 +71,12 @@ impl Target {
     }
 
     /// The node of that name: `command` on `host`, or on a host of its own name.
-    pub(super) fn node(&mut self, file: &Path, host: Option<&str>, command: &str) -> Result<NodeId, Error> {
+    pub(super) fn node(
+        &mut self,
+        file: &Path,
+        host: Option<&str>,
+        command: &str,
+    ) -> Result<NodeId, Error> {
         let host = host.unwrap_or(command);
         if let Some(node) = self.names.get(command).and_then(|hosts| hosts.get(host)) {
             return Ok(*node);
@@ -86,7 +93,8 @@ impl Target {
         Ok(self.nodes.push(node))
     }
 
-    /// The thread of that name: its number, or for another text a number below 0, which no thread has of itself.
+    /// The thread of that name: its number, or for another text a number below 0, which no thread
+    /// has of itself.
     pub(super) fn thread(&mut self, file: &Path, text: Option<&str>) -> Result<Option<i32>, Error> {
         let Some(text) = text else { return Ok(None) };
         if let Some(number) = text.parse::<i32>().ok().filter(|number| *number != i32::MIN) {
@@ -102,7 +110,12 @@ impl Target {
     }
 
     /// The flow of all calls from `caller` to `callee`.
-    pub(super) fn flow(&mut self, file: &Path, caller: NodeId, callee: NodeId) -> Result<i64, Error> {
+    pub(super) fn flow(
+        &mut self,
+        file: &Path,
+        caller: NodeId,
+        callee: NodeId,
+    ) -> Result<i64, Error> {
         if let Some(flow) = self.flows.get(&(caller, callee)) {
             return Ok(*flow);
         }
@@ -111,9 +124,14 @@ impl Target {
         Ok(flow)
     }
 
-    /// The flow of all messages between `src` and `dst` of which nothing is known but that, and the direction of one
-    /// from `src`: who sends the first one is the side that connected.
-    pub(super) fn conversation(&mut self, file: &Path, src: NodeId, dst: NodeId) -> Result<(i64, i8), Error> {
+    /// The flow of all messages between `src` and `dst` of which nothing is known but that, and the
+    /// direction of one from `src`: who sends the first one is the side that connected.
+    pub(super) fn conversation(
+        &mut self,
+        file: &Path,
+        src: NodeId,
+        dst: NodeId,
+    ) -> Result<(i64, i8), Error> {
         let key = (src.min(dst), src.max(dst));
         let (flow, connecting) = match self.conversations.get(&key) {
             Some(known) => *known,
@@ -143,7 +161,11 @@ impl Target {
     }
 
     /// Writes a message. A node that read a time of it was traced.
-    pub(super) fn message(&mut self, message: &Message, call_id: Option<&str>) -> Result<(), Error> {
+    pub(super) fn message(
+        &mut self,
+        message: &Message,
+        call_id: Option<&str>,
+    ) -> Result<(), Error> {
         self.messages += 1;
         let mut traced = |node: NodeId, times: [Option<i64>; 3]| {
             if times.iter().any(Option::is_some)
@@ -170,10 +192,16 @@ impl Target {
         summary.made = self.messages;
         if self.messages == 0 {
             let first = summary.skipped.first.first();
-            let why = first
-                .map_or_else(|| "there are no rows".to_owned(), |skip| format!("the first problem: {skip}"));
+            let why = first.map_or_else(
+                || "there are no rows".to_owned(),
+                |skip| format!("the first problem: {skip}"),
+            );
             let file = files.first().map_or(Path::new(""), PathBuf::as_path);
-            return Err(Error::malformed(file, At::File, format!("nothing in it can be used; {why}")));
+            return Err(Error::malformed(
+                file,
+                At::File,
+                format!("nothing in it can be used; {why}"),
+            ));
         }
         let Some((import, unfinished, writer)) = self.place.take() else { return Ok(()) };
         let written = writer
@@ -203,10 +231,11 @@ impl Drop for Target {
     }
 }
 
-/// The name of the import of `files` where the user gives none: that of the first file, without what follows its first
-/// point.
+/// The name of the import of `files` where the user gives none: that of the first file, without
+/// what follows its first point.
 pub(super) fn name_of(files: &[PathBuf]) -> String {
-    let name = files.first().and_then(|file| file.file_name()).unwrap_or_default().to_string_lossy();
+    let name =
+        files.first().and_then(|file| file.file_name()).unwrap_or_default().to_string_lossy();
     let stem = name.trim_start_matches('.').split('.').next().unwrap_or_default();
     let allowed = |c: char| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '_' };
     let stem: String = stem.chars().take(100).map(allowed).collect();
@@ -255,7 +284,9 @@ mod tests {
             assert_eq!(name_of(&[PathBuf::from(file)]), name);
             assert!(check_name(name).is_ok());
         }
-        assert!(check_name("../x").is_err() && check_name(".x").is_err() && check_name("").is_err());
+        assert!(
+            check_name("../x").is_err() && check_name(".x").is_err() && check_name("").is_err()
+        );
     }
 
     #[test]

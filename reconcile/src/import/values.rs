@@ -1,5 +1,5 @@
-//! How values are written in imported files: times, sizes, threads, names. Each says what is wrong with a text and what
-//! to do.
+//! How values are written in imported files: times, sizes, threads, names. Each says what is wrong
+//! with a text and what to do.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,7 +19,8 @@ pub enum Unit {
 
 impl Unit {
     /// All units.
-    pub const ALL: [Unit; 4] = [Unit::Seconds, Unit::Milliseconds, Unit::Microseconds, Unit::Nanoseconds];
+    pub const ALL: [Unit; 4] =
+        [Unit::Seconds, Unit::Milliseconds, Unit::Microseconds, Unit::Nanoseconds];
 
     fn nanoseconds(self) -> i64 {
         match self {
@@ -78,16 +79,17 @@ impl Wrong {
 /// Times may be this far from 1970, so that the difference of any two is still a number.
 const FARTHEST: i64 = i64::MAX / 2;
 
-/// A time in `unit`, whole or with decimals, as nanoseconds; what is smaller than those is dropped. An empty text is
-/// no time.
+/// A time in `unit`, whole or with decimals, as nanoseconds; what is smaller than those is dropped.
+/// An empty text is no time.
 pub(super) fn time(text: &[u8], unit: Unit) -> Result<Option<i64>, Wrong> {
     if text.is_empty() {
         return Ok(None);
     }
     let wrong = |what: &str| Err(Wrong::new("time that is no number", text, what));
     let far = |_: ()| {
-        let what =
-            format!("{unit} is farther from 1970 than 146 years; if the unit is another, say so with --unit");
+        let what = format!(
+            "{unit} is farther from 1970 than 146 years; if the unit is another, say so with --unit"
+        );
         Wrong::new("time out of range", text, &what)
     };
     let (negative, digits) = match text {
@@ -103,7 +105,8 @@ pub(super) fn time(text: &[u8], unit: Unit) -> Result<Option<i64>, Wrong> {
     }
     let mut value: i64 = 0;
     for digit in whole {
-        let next = value.checked_mul(10).and_then(|value| value.checked_add(i64::from(digit - b'0')));
+        let next =
+            value.checked_mul(10).and_then(|value| value.checked_add(i64::from(digit - b'0')));
         value = next.ok_or(()).map_err(far)?;
     }
     let mut scale = unit.nanoseconds();

@@ -1,7 +1,8 @@
 //! Who goes with whom: the likeliest first, each half flow once.
 //!
-//! Flows that nobody can tell apart - of the same two processes, with the same bytes, under way at the same time - are as
-//! good as each other: such a pair is as sure as it is that its end is with one of them, and they go in order.
+//! Flows that nobody can tell apart - of the same two processes, with the same bytes, under way at
+//! the same time - are as good as each other: such a pair is as sure as it is that its end is with
+//! one of them, and they go in order.
 
 use std::cmp::Reverse;
 
@@ -55,7 +56,11 @@ pub(super) fn assign(
 }
 
 /// How sure each candidate is, counting as right what could as well be taken for it.
-fn among_equals(field: &Field, edges: &Column<Edge>, judged: &Column<Judged>) -> Result<Column<f64>, Error> {
+fn among_equals(
+    field: &Field,
+    edges: &Column<Edge>,
+    judged: &Column<Judged>,
+) -> Result<Column<f64>, Error> {
     let half = |place| field.halves.half(place);
     // The connecting end with what the other one is of, and the accepting end likewise.
     let by_one = sums(edges, judged, |edge| {
@@ -77,8 +82,10 @@ fn sums(
     group: impl Fn(&Edge) -> (u32, u32, u32),
 ) -> Result<Column<f64>, Error> {
     let tables = edges.tables();
-    let mut grouped =
-        Column::collect(tables, (0u32..).zip(edges.iter()).map(|(place, edge)| (group(edge), place)))?;
+    let mut grouped = Column::collect(
+        tables,
+        (0u32..).zip(edges.iter()).map(|(place, edge)| (group(edge), place)),
+    )?;
     grouped.sort_by_key(|row| *row)?;
     let mut sums = Column::filled(tables, edges.len(), 0.0)?;
     let mut start = 0;

@@ -1,5 +1,6 @@
-//! From how likely each pair would be alone to how likely it is among its rivals, where each end can be in one pair only:
-//! belief propagation on the graph of candidates (exact where that has no circles, and near it otherwise).
+//! From how likely each pair would be alone to how likely it is among its rivals, where each end
+//! can be in one pair only: belief propagation on the graph of candidates (exact where that has no
+//! circles, and near it otherwise).
 
 use message_trace::Error;
 
@@ -19,8 +20,8 @@ pub(super) struct Rivals {
     /// For each candidate, its connecting and its accepting end, numbered from 0.
     ends: Column<[u32; 2]>,
     halves: usize,
-    /// What each candidate's connecting end tells its accepting one, and the other way round: how good it looks from
-    /// there, with what else that end could be in. Empty before the first round.
+    /// What each candidate's connecting end tells its accepting one, and the other way round: how
+    /// good it looks from there, with what else that end could be in. Empty before the first round.
     told: Column<[f64; 2]>,
     tables: Tables,
 }
@@ -47,8 +48,10 @@ impl Rivals {
             self.told.for_each_mut(0..weights.len(), |told| {
                 let Some((ends, weight)) = candidates.next() else { return };
                 let from = *told;
-                // The connecting end weighs against what its other candidates' accepting ends have told it.
-                let others = [sums[0][ends[0] as usize] - from[1], sums[1][ends[1] as usize] - from[0]];
+                // The connecting end weighs against what its other candidates' accepting ends have
+                // told it.
+                let others =
+                    [sums[0][ends[0] as usize] - from[1], sums[1][ends[1] as usize] - from[0]];
                 for (side, others) in others.into_iter().enumerate() {
                     let next = weight / (1.0 + others.max(0.0));
                     // Damped, so that circles settle.
@@ -65,7 +68,8 @@ impl Rivals {
         Column::collect(&self.tables, self.ends.iter().zip(self.told.iter()).map(belief))
     }
 
-    /// By how much each candidate is clearly ahead of the likeliest of its rivals; 0 where it is not.
+    /// By how much each candidate is clearly ahead of the likeliest of its rivals; 0 where it is
+    /// not.
     pub(super) fn leads(&self, beliefs: &Column<f64>) -> Result<Column<f64>, Error> {
         // The two likeliest of each end.
         let none = || Column::filled(&self.tables, self.halves, [0.0f64; 2]);
@@ -127,7 +131,10 @@ mod tests {
     #[test]
     fn rivals_share() {
         let ends = vec![[0, 1], [0, 2]];
-        near(&settled(ends.clone(), 3, &[99.0f64.ln(), 99.0f64.ln()]), &[99.0 / 199.0, 99.0 / 199.0]);
+        near(
+            &settled(ends.clone(), 3, &[99.0f64.ln(), 99.0f64.ln()]),
+            &[99.0 / 199.0, 99.0 / 199.0],
+        );
         near(&settled(ends, 3, &[1e6f64.ln(), 1e3f64.ln()]), &[0.999, 0.001]);
     }
 

@@ -1,5 +1,5 @@
-//! Who could go with whom: half flows that share a key, all of them where they are few, and only those near in time where
-//! they are many. No loop is over all pairs.
+//! Who could go with whom: half flows that share a key, all of them where they are few, and only
+//! those near in time where they are many. No loop is over all pairs.
 
 use std::ops::Range;
 
@@ -30,8 +30,8 @@ pub(super) struct Edge {
     pub(super) pauses: f64,
 }
 
-/// Half flows with the same key, too many to compare one by one: those that connected, and those that accepted, by their places
-/// in the list of members.
+/// Half flows with the same key, too many to compare one by one: those that connected, and those
+/// that accepted, by their places in the list of members.
 #[derive(Clone, Debug)]
 pub(super) struct Crowd {
     pub(super) connecting: Range<usize>,
@@ -51,7 +51,8 @@ pub(super) struct Rare {
 #[derive(Debug)]
 pub(super) struct Crowds {
     pub(super) members: Column<u32>,
-    /// Where the members of each begin and where its accepting ones do. It ends where the next begins.
+    /// Where the members of each begin and where its accepting ones do. It ends where the next
+    /// begins.
     begins: Column<[u64; 2]>,
 }
 
@@ -60,7 +61,8 @@ impl Crowds {
     pub(super) fn iter(&self) -> impl Iterator<Item = Crowd> {
         (0..self.begins.len()).map(|place| {
             let [begin, border] = self.begins[place].map(|at| at as usize);
-            let end = self.begins.get(place + 1).map_or(self.members.len(), |next| next[0] as usize);
+            let end =
+                self.begins.get(place + 1).map_or(self.members.len(), |next| next[0] as usize);
             Crowd { connecting: begin..border, accepting: border..end }
         })
     }
@@ -72,7 +74,8 @@ pub(super) struct Field<'a> {
     pub(super) halves: &'a Halves,
     pub(super) connecting: Column<u32>,
     pub(super) accepting: Column<u32>,
-    /// How many others on the same side look like it, by half flow; first as connecting, then as accepting ends.
+    /// How many others on the same side look like it, by half flow; first as connecting, then as
+    /// accepting ends.
     alike: [Column<u32>; 2],
 }
 
@@ -81,13 +84,16 @@ impl<'a> Field<'a> {
         let of_side = |side: Side| {
             let others = if side == Side::Connecting { Side::Accepting } else { Side::Connecting };
             let all = (0..).zip(halves.iter());
-            let all =
-                all.filter(|(_, half)| half.side != others && half.sent.bytes + half.received.bytes > 0);
+            let all = all.filter(|(_, half)| {
+                half.side != others && half.sent.bytes + half.received.bytes > 0
+            });
             Column::collect(&halves.tables, all.map(|(place, _)| place))
         };
         let (connecting, accepting) = (of_side(Side::Connecting)?, of_side(Side::Accepting)?);
-        let alike =
-            [alike(halves, &connecting, Side::Connecting)?, alike(halves, &accepting, Side::Accepting)?];
+        let alike = [
+            alike(halves, &connecting, Side::Connecting)?,
+            alike(halves, &accepting, Side::Accepting)?,
+        ];
         Ok(Field { halves, connecting, accepting, alike })
     }
 
@@ -95,7 +101,8 @@ impl<'a> Field<'a> {
         self.halves.view(place)
     }
 
-    /// How many other connecting ends look like this one, and how many other accepting ends like that one.
+    /// How many other connecting ends look like this one, and how many other accepting ends like
+    /// that one.
     pub(super) fn alike(&self, edge: &Edge) -> [u32; 2] {
         [self.alike[0][edge.connecting as usize], self.alike[1][edge.accepting as usize]]
     }
@@ -105,7 +112,9 @@ impl<'a> Field<'a> {
         let tables = &self.halves.tables;
         // The key, and the half flow with its side above its number.
         let mut keyed: Column<(u64, u64)> = Column::new(tables);
-        for (places, side) in [(&self.connecting, Side::Connecting), (&self.accepting, Side::Accepting)] {
+        for (places, side) in
+            [(&self.connecting, Side::Connecting), (&self.accepting, Side::Accepting)]
+        {
             let bit = u64::from(side == Side::Accepting) << 32;
             for place in places.iter() {
                 let mut failed = None;
@@ -127,7 +136,8 @@ impl<'a> Field<'a> {
             if sides.iter().any(Range::is_empty) {
                 continue;
             }
-            let members = |range: Range<usize>| keyed.range(range).map(|(_, tagged)| *tagged as u32);
+            let members =
+                |range: Range<usize>| keyed.range(range).map(|(_, tagged)| *tagged as u32);
             if sides.iter().all(|side| side.len() <= FEW) {
                 let [connecting, accepting] = sides;
                 for one in members(connecting) {
@@ -147,7 +157,10 @@ impl<'a> Field<'a> {
     fn edges(&self, mut pairs: Column<(u32, u32)>) -> Result<Column<Edge>, Error> {
         pairs.sort_by_key(|pair| *pair)?;
         pairs.dedup_by_key(|pair| *pair);
-        Column::collect(&self.halves.tables, pairs.iter().filter_map(|(one, other)| self.edge(*one, *other)))
+        Column::collect(
+            &self.halves.tables,
+            pairs.iter().filter_map(|(one, other)| self.edge(*one, *other)),
+        )
     }
 
     /// The edge between the two, if they can be the ends of one flow.
@@ -160,8 +173,12 @@ impl<'a> Field<'a> {
         if one.local == other.peer && one.peer == other.local {
             return None;
         }
-        // What went out by loopback was passed on by the same machine, and so was what came in by it.
-        if one.peer.ip().is_loopback() && other.peer.ip().is_loopback() && one.machine != other.machine {
+        // What went out by loopback was passed on by the same machine, and so was what came in by
+        // it.
+        if one.peer.ip().is_loopback()
+            && other.peer.ip().is_loopback()
+            && one.machine != other.machine
+        {
             return None;
         }
         let likeness = signature::compare(one, other)?;
@@ -170,8 +187,8 @@ impl<'a> Field<'a> {
         Some(Edge { connecting, accepting, likeness, window, pauses })
     }
 
-    /// Adds the pairs of the crowds that are near in time, where the difference of their clocks is known. `edges` are
-    /// put in order, each once.
+    /// Adds the pairs of the crowds that are near in time, where the difference of their clocks is
+    /// known. `edges` are put in order, each once.
     pub(super) fn near_in_time(
         &self,
         crowds: &Crowds,
@@ -187,11 +204,13 @@ impl<'a> Field<'a> {
                 let half = self.halves.half(*place);
                 let time = forth(half, Side::Connecting);
                 for (host, list) in &hosts {
-                    let Some((difference, uncertainty)) = clocks.difference(half.host, *host, time) else {
+                    let Some((difference, uncertainty)) = clocks.difference(half.host, *host, time)
+                    else {
                         continue;
                     };
                     let expected = time + difference - uncertainty;
-                    let from = accepted.partition_point(list.clone(), |(_, time, _)| *time < expected);
+                    let from =
+                        accepted.partition_point(list.clone(), |(_, time, _)| *time < expected);
                     let near = accepted.range(from..list.end.min(from + NEAREST));
                     let near = near.take_while(|(_, time, _)| *time <= expected + REACH);
                     pairs.extend(near.map(|(.., other)| (*place, *other)))?;

@@ -1,7 +1,8 @@
-//! How sure a pair is. Each candidate has odds against chance: what its two ends share, measured by how common that is;
-//! whether its times fit the clocks; and what the translation that it would be part of has kept and has led to elsewhere.
-//! The last two are learned from the candidates themselves, in a few rounds: frequent matches make a translation
-//! likely, and a likely translation its matches.
+//! How sure a pair is. Each candidate has odds against chance: what its two ends share, measured by
+//! how common that is; whether its times fit the clocks; and what the translation that it would be
+//! part of has kept and has led to elsewhere. The last two are learned from the candidates
+//! themselves, in a few rounds: frequent matches make a translation likely, and a likely
+//! translation its matches.
 
 use std::fmt;
 
@@ -97,7 +98,11 @@ struct Candidate {
 }
 
 /// Judges all candidates.
-pub(super) fn judge(field: &Field, edges: &Column<Edge>, clocks: &Clocks) -> Result<Column<Judged>, Error> {
+pub(super) fn judge(
+    field: &Field,
+    edges: &Column<Edge>,
+    clocks: &Clocks,
+) -> Result<Column<Judged>, Error> {
     let tables = &field.halves.tables;
     let (spans, durations) = (spans(field), durations(field)?);
     let chances = Chances::of(field)?;
@@ -106,8 +111,15 @@ pub(super) fn judge(field: &Field, edges: &Column<Edge>, clocks: &Clocks) -> Res
         let (one, other) = (field.halves.half(edge.connecting), field.halves.half(edge.accepting));
         let verdict = clocks.verdict(field, edge);
         let likely = alone(field, edge, clocks, verdict, &spans, &durations);
-        let agreeing = verdict.filter(|verdict| verdict.trust > 0.5).map_or(0, |verdict| verdict.support);
-        Candidate { way: *way, kept: kept(one, other), likely, chance: chances.of_edge(one), agreeing }
+        let agreeing =
+            verdict.filter(|verdict| verdict.trust > 0.5).map_or(0, |verdict| verdict.support);
+        Candidate {
+            way: *way,
+            kept: kept(one, other),
+            likely,
+            chance: chances.of_edge(one),
+            agreeing,
+        }
     };
     let candidates = Column::collect(tables, edges.iter().zip(ways.iter()).map(candidate))?;
     drop((ways, durations));
@@ -115,7 +127,8 @@ pub(super) fn judge(field: &Field, edges: &Column<Edge>, clocks: &Clocks) -> Res
     let mut rivals = Rivals::new(ends, field.halves.len());
     let mut learned = Learned::new(tables, count_of_ways, chances.totals)?;
     let mut odds = Column::filled(tables, edges.len(), 0.0)?;
-    let (mut beliefs, mut counts) = (Column::new(tables), Column::filled(tables, edges.len(), 0.0)?);
+    let (mut beliefs, mut counts) =
+        (Column::new(tables), Column::filled(tables, edges.len(), 0.0)?);
     for _ in 0..ROUNDS {
         let mut of_candidates = candidates.iter().zip(counts.iter()).map(|(candidate, count)| {
             let Candidate { way, kept, likely, chance, .. } = *candidate;
@@ -157,7 +170,8 @@ fn alone(
     durations: &Column<f64>,
 ) -> f64 {
     let alike = field.alike(edge).map(f64::from);
-    let rare = field.accepting.len().max(field.connecting.len()) as f64 * (-edge.likeness.information).exp();
+    let rare = field.accepting.len().max(field.connecting.len()) as f64
+        * (-edge.likeness.information).exp();
     let chance = rare.max(alike[0]).max(alike[1]).max(LEAST_CHANCE);
     let times = verdict.map_or(0.0, |verdict| {
         let span = spans.get(&field.halves.half(edge.accepting).host).copied().unwrap_or(1e9);
@@ -171,9 +185,10 @@ fn alone(
     edge.pauses + times - chance.ln()
 }
 
-/// How much a window that is so many times as `wide` as usual is like one of a true pair, against one of a false pair.
-/// Much narrower it never is, as no byte goes faster than that. Much wider it is now and then; where the connection took as many times as `long` as
-/// usual that is no wonder, and would be so with any other as well.
+/// How much a window that is so many times as `wide` as usual is like one of a true pair, against
+/// one of a false pair. Much narrower it never is, as no byte goes faster than that. Much wider it
+/// is now and then; where the connection took as many times as `long` as usual that is no wonder,
+/// and would be so with any other as well.
 fn likeness_of_width(wide: f64, long: f64) -> f64 {
     let usual = |times: f64| times.powi(3) / (1.0 + times * times).powi(2);
     let most = usual(1.0);
@@ -213,5 +228,8 @@ fn spans(field: &Field) -> FxHashMap<u32, f64> {
         let range = ranges.entry(half.host).or_insert((half.made, half.made));
         *range = (range.0.min(half.made), range.1.max(half.made));
     }
-    ranges.into_iter().map(|(host, (first, last))| (host, ((last - first) as f64).max(1e9))).collect()
+    ranges
+        .into_iter()
+        .map(|(host, (first, last))| (host, ((last - first) as f64).max(1e9)))
+        .collect()
 }

@@ -2,7 +2,8 @@
 
 use super::candidates::{Edge, Field};
 
-/// What is known of the difference of two hosts' clocks, as a line over the time of the lower-numbered host's clock.
+/// What is known of the difference of two hosts' clocks, as a line over the time of the
+/// lower-numbered host's clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Difference {
     pub(super) at: i64,
@@ -41,7 +42,12 @@ impl Difference {
 
     /// The same, seen from the other host.
     pub(super) fn reversed(&self) -> Difference {
-        Difference { at: self.at + self.offset as i64, offset: -self.offset, skew: -self.skew, ..*self }
+        Difference {
+            at: self.at + self.offset as i64,
+            offset: -self.offset,
+            skew: -self.skew,
+            ..*self
+        }
     }
 
     /// This difference and, from the host that it leads to, another.

@@ -1,4 +1,5 @@
-//! The line that most candidates agree on as the difference of two clocks, and how far it stands out from the second best.
+//! The line that most candidates agree on as the difference of two clocks, and how far it stands
+//! out from the second best.
 
 use rustc_hash::FxHashSet;
 
@@ -47,7 +48,11 @@ pub(super) fn fit(field: &Field, votes: &[Vote]) -> Option<Difference> {
     asked.truncate(MOST_FOR_SKEW);
     let along = |vote: &Vote, skew: f64, slack: f64| {
         let drift = skew * (vote.time - middle) as f64;
-        Stretch { low: vote.low - drift - slack, high: vote.high - drift + slack, weight: vote.weight }
+        Stretch {
+            low: vote.low - drift - slack,
+            high: vote.high - drift + slack,
+            weight: vote.weight,
+        }
     };
     let (mut skew, mut step, mut best) = (0.0, LARGEST_SKEW / 3.0, coarse);
     loop {
@@ -70,9 +75,11 @@ pub(super) fn fit(field: &Field, votes: &[Vote]) -> Option<Difference> {
         }
         step /= 4.0;
     }
-    let best = deepest(votes.iter().map(|vote| along(vote, skew, slack)), &mut ends).unwrap_or(best);
+    let best =
+        deepest(votes.iter().map(|vote| along(vote, skew, slack)), &mut ends).unwrap_or(best);
     let offset = (best.low + best.high) / 2.0;
-    let wide = around(best, TRUE_VOTES, votes.iter().map(|vote| along(vote, skew, slack)), &mut ends);
+    let wide =
+        around(best, TRUE_VOTES, votes.iter().map(|vote| along(vote, skew, slack)), &mut ends);
     let uncertainty = (wide.high - offset).max(offset - wide.low);
     let mut found = Difference {
         at: middle,
@@ -104,12 +111,13 @@ pub(super) fn fit(field: &Field, votes: &[Vote]) -> Option<Difference> {
 
 /// How many pairs there can be among votes.
 fn pairs_in(votes: &[Vote]) -> u32 {
-    let distinct = |end: fn(&Vote) -> u32| votes.iter().map(end).collect::<FxHashSet<u32>>().len() as u32;
+    let distinct =
+        |end: fn(&Vote) -> u32| votes.iter().map(end).collect::<FxHashSet<u32>>().len() as u32;
     distinct(|vote| vote.connecting).min(distinct(|vote| vote.accepting))
 }
 
-/// How sure a difference is that `agreeing` of the `asked` votes are for, with `support` pairs, while the second best
-/// has `rival` pairs.
+/// How sure a difference is that `agreeing` of the `asked` votes are for, with `support` pairs,
+/// while the second best has `rival` pairs.
 fn trust(field: &Field, asked: usize, agreeing: &[Vote], support: u32, rival: u32) -> f64 {
     if support < 2 {
         return 0.0;
@@ -127,5 +135,6 @@ fn trust(field: &Field, asked: usize, agreeing: &[Vote], support: u32, rival: u3
     let kept = agreeing.iter().filter(|vote| vote.kept_port).count().min(8) as f64 * port;
     let (support, rival) = (f64::from(support), f64::from(rival));
     let votes = A_VOTE * (support - rival) / (1.0 + rival / 4.0).sqrt();
-    1.0 / (1.0 + (BELIEVED - votes - said.min(votes.max(0.0) * 2.0) - kept).clamp(-40.0, 40.0).exp())
+    1.0 / (1.0
+        + (BELIEVED - votes - said.min(votes.max(0.0) * 2.0) - kept).clamp(-40.0, 40.0).exp())
 }

@@ -1,4 +1,5 @@
-//! All half flows in columns: there may be as many as there are sockets, so nothing of them is in memory but what is looked at.
+//! All half flows in columns: there may be as many as there are sockets, so nothing of them is in
+//! memory but what is looked at.
 
 use std::net::SocketAddr;
 use std::ops::Deref;
@@ -10,7 +11,8 @@ use super::{HalfFlow, Side, Turn, Way};
 use crate::column::Column;
 use crate::tables::Tables;
 
-/// A [`HalfFlow`], whose turns are elsewhere. Its names have numbers as well: equal names have equal ones.
+/// A [`HalfFlow`], whose turns are elsewhere. Its names have numbers as well: equal names have
+/// equal ones.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Half {
     pub(crate) side: Side,
@@ -57,7 +59,12 @@ pub(crate) struct Halves {
 impl Halves {
     /// None yet, whose names have numbers below `names`.
     pub(crate) fn new(tables: &Tables, names: usize) -> Halves {
-        Halves { tables: tables.clone(), rows: Column::new(tables), turns: Column::new(tables), names }
+        Halves {
+            tables: tables.clone(),
+            rows: Column::new(tables),
+            turns: Column::new(tables),
+            names,
+        }
     }
 
     /// Those of `flows`, in memory.
@@ -69,7 +76,9 @@ impl Halves {
                 let next = numbers.len() as u32;
                 *numbers.entry(name).or_insert(next)
             });
-            let HalfFlow { side, local, peer, host, machine, process, made, sent, received, .. } = *flow;
+            let HalfFlow {
+                side, local, peer, host, machine, process, made, sent, received, ..
+            } = *flow;
             let (all_turns, whole) = (flow.all_turns, flow.whole);
             let half = Half {
                 side,
@@ -92,7 +101,11 @@ impl Halves {
         Ok(this)
     }
 
-    pub(crate) fn push(&mut self, half: Half, turns: impl IntoIterator<Item = Turn>) -> Result<(), Error> {
+    pub(crate) fn push(
+        &mut self,
+        half: Half,
+        turns: impl IntoIterator<Item = Turn>,
+    ) -> Result<(), Error> {
         self.turns.extend(turns)?;
         self.rows.push((half, self.turns.len() as u64))
     }

@@ -1,6 +1,7 @@
-//! What the names of a candidate say: what its translation keeps (the client's port and address, the server's name) against
-//! how often that is equal by chance, and where the same virtual name has led elsewhere. It is learned from the candidates
-//! that are clearly ahead of their rivals, leaving each one's own share out where it is judged itself.
+//! What the names of a candidate say: what its translation keeps (the client's port and address,
+//! the server's name) against how often that is equal by chance, and where the same virtual name
+//! has led elsewhere. It is learned from the candidates that are clearly ahead of their rivals,
+//! leaving each one's own share out where it is judged itself.
 
 use std::net::IpAddr;
 
@@ -24,8 +25,8 @@ const PORTS: f64 = 28_000.0;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Kept(pub(super) [bool; 3]);
 
-/// Where a candidate's translation leads: numbers of the virtual name, the real one, and both with the address that
-/// the server saw.
+/// Where a candidate's translation leads: numbers of the virtual name, the real one, and both with
+/// the address that the server saw.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Way {
     pub(super) virtual_name: u32,
@@ -71,7 +72,8 @@ pub(super) fn ways(field: &Field, edges: &Column<Edge>) -> Result<(Column<Way>, 
 pub(super) struct Chances {
     /// How many accepting ends have a peer of that address, in the order of addresses.
     addresses: Column<(IpAddr, u32)>,
-    /// How many connecting ends have a peer of that name, and how many accepting ends are of that name.
+    /// How many connecting ends have a peer of that name, and how many accepting ends are of that
+    /// name.
     pub(super) totals: [Column<f64>; 2],
     all: f64,
 }
@@ -105,7 +107,8 @@ impl Chances {
     pub(super) fn of_edge(&self, one: &Half) -> [f64; 3] {
         let address = one.local.ip();
         let at = self.addresses.partition_point(0..self.addresses.len(), |row| row.0 < address);
-        let of_address = self.addresses.get(at).filter(|row| row.0 == address).map_or(0, |row| row.1);
+        let of_address =
+            self.addresses.get(at).filter(|row| row.0 == address).map_or(0, |row| row.1);
         let of_name = self.totals[1].get(one.peer_name as usize).copied().unwrap_or(0.0);
         let share = |count: f64| (count / self.all).clamp(1e-3, 0.9);
         [1.0 / PORTS, share(f64::from(of_address)), share(of_name)]
@@ -127,25 +130,35 @@ pub(super) struct Learned {
 
 impl Learned {
     /// Nothing yet, where there are so many `ways`.
-    pub(super) fn new(tables: &Tables, ways: usize, totals: [Column<f64>; 2]) -> Result<Learned, Error> {
+    pub(super) fn new(
+        tables: &Tables,
+        ways: usize,
+        totals: [Column<f64>; 2],
+    ) -> Result<Learned, Error> {
         let none = |len| Column::filled(tables, len, 0.0);
         let matches = [none(totals[0].len())?, none(totals[1].len())?];
         let (both, kept) = (none(ways)?, Column::filled(tables, totals[0].len(), [0.0; 3])?);
         Ok(Learned { matches, both, kept, totals, rounds: 0 })
     }
 
-    /// What the candidate's names say, in nats, leaving out what is known from itself (as much of a match as it counts).
+    /// What the candidate's names say, in nats, leaving out what is known from itself (as much of a
+    /// match as it counts).
     pub(super) fn says(&self, way: Way, kept: Kept, chance: [f64; 3], itself: f64) -> f64 {
         let (one, other) = (way.virtual_name as usize, way.real as usize);
         let others = |sum: f64| (sum - itself).max(0.0);
         let matches = [others(self.matches[0][one]), others(self.matches[1][other])];
         let way_taken = others(self.both[way.both as usize]);
-        // Of the flows to the virtual name, or of those that came to the real one, so many went this way.
+        // Of the flows to the virtual name, or of those that came to the real one, so many went
+        // this way.
         let share = |side: usize, at: usize| {
             // The more matches there are, the less is held against this one.
             let doubt = GIVEN + UNTRANSLATED / (1.0 + matches[side]);
             let matched = (matches[side] + GIVEN) / (self.totals[side][at].max(1.0) + doubt);
-            if self.rounds == 0 { matched } else { matched * (way_taken + NEW_WAY) / (matches[side] + 1.0) }
+            if self.rounds == 0 {
+                matched
+            } else {
+                matched * (way_taken + NEW_WAY) / (matches[side] + 1.0)
+            }
         };
         let translated = share(0, one).max(share(1, other)).min(0.999);
         let mut says = (translated / (1.0 - translated)).ln();
@@ -153,9 +166,14 @@ impl Learned {
             // Before anything is known, each is kept as often as not, the server's name less often.
             let before = [1.0, 0.6, 0.4][part];
             let mine = if kept.0[part] { itself } else { 0.0 };
-            let rate = ((self.kept[one][part] - mine).max(0.0) + before / 2.0) / (matches[0] + before + 0.5);
+            let rate = ((self.kept[one][part] - mine).max(0.0) + before / 2.0)
+                / (matches[0] + before + 0.5);
             let chance = chance[part];
-            says += if kept.0[part] { (rate / chance).ln() } else { ((1.0 - rate) / (1.0 - chance)).ln() };
+            says += if kept.0[part] {
+                (rate / chance).ln()
+            } else {
+                ((1.0 - rate) / (1.0 - chance)).ln()
+            };
         }
         says
     }
@@ -171,7 +189,8 @@ impl Learned {
             self.matches[1][way.real as usize] += count;
             self.both[way.both as usize] += count;
             for part in 0..3 {
-                self.kept[way.virtual_name as usize][part] += if kept.0[part] { count } else { 0.0 };
+                self.kept[way.virtual_name as usize][part] +=
+                    if kept.0[part] { count } else { 0.0 };
             }
         }
         self.rounds += 1;

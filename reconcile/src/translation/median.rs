@@ -28,8 +28,10 @@ pub(super) fn median(values: &mut Column<Ordered>) -> Result<Option<f64>, Error>
 /// The middle one of the few `values`, which are put in another order; `None` of none.
 pub(super) fn median_of_few(values: &mut [f64]) -> Option<f64> {
     let middle = values.len() / 2;
-    let (_, median, _) =
-        values.get(middle).is_some().then(|| values.select_nth_unstable_by(middle, f64::total_cmp))?;
+    let (_, median, _) = values
+        .get(middle)
+        .is_some()
+        .then(|| values.select_nth_unstable_by(middle, f64::total_cmp))?;
     Some(*median)
 }
 
@@ -39,7 +41,8 @@ mod tests {
 
     #[test]
     fn numbers_are_in_their_order() {
-        let values = [f64::NEG_INFINITY, -2.5, -1e-300, -0.0, 0.0, 1e-300, 0.75, 3e9, f64::INFINITY];
+        let values =
+            [f64::NEG_INFINITY, -2.5, -1e-300, -0.0, 0.0, 1e-300, 0.75, 3e9, f64::INFINITY];
         for (place, value) in values.iter().enumerate() {
             assert_eq!(Ordered::of(*value).value().to_bits(), value.to_bits());
             for (other_place, other) in values.iter().enumerate() {
@@ -49,7 +52,8 @@ mod tests {
         for count in 0..5 {
             let mut few: Vec<f64> = values.iter().rev().copied().take(count).collect();
             let tables = crate::tables::Tables::default();
-            let mut many = Column::collect(&tables, few.iter().map(|value| Ordered::of(*value))).unwrap();
+            let mut many =
+                Column::collect(&tables, few.iter().map(|value| Ordered::of(*value))).unwrap();
             assert_eq!(median(&mut many).unwrap(), median_of_few(&mut few));
         }
     }

@@ -1,6 +1,7 @@
-//! How far two hosts' clocks are apart, learned from the candidates themselves: each would be true for a short stretch of
-//! differences only, and the true ones agree on one. Others agree by chance, and what is periodic agrees on many: so the
-//! place where most agree counts as far as it stands out from the second best.
+//! How far two hosts' clocks are apart, learned from the candidates themselves: each would be true
+//! for a short stretch of differences only, and the true ones agree on one. Others agree by chance,
+//! and what is periodic agrees on many: so the place where most agree counts as far as it stands
+//! out from the second best.
 
 use message_trace::Error;
 use rustc_hash::FxHashMap;
@@ -49,10 +50,12 @@ pub struct Offset {
 pub(super) struct Verdict {
     /// How sure it is that the difference is known.
     pub(super) trust: f64,
-    /// How many nanoseconds the candidate is outside of what is possible, beyond all uncertainty; 0: it is possible.
+    /// How many nanoseconds the candidate is outside of what is possible, beyond all uncertainty;
+    /// 0: it is possible.
     pub(super) outside: f64,
-    /// How much likelier its window lies where it does if it is a true pair's, per nanosecond of where it could lie:
-    /// the share of the differences that are possible which it holds, by its width.
+    /// How much likelier its window lies where it does if it is a true pair's, per nanosecond of
+    /// where it could lie: the share of the differences that are possible which it holds, by its
+    /// width.
     pub(super) density: f64,
     /// How many pairs of these hosts agree.
     pub(super) support: u32,
@@ -67,7 +70,8 @@ struct Tried {
     votes: Column<((u32, u32), Vote)>,
 }
 
-/// All of `votes`, or the weightiest of them where they are very many, and of equal ones some of all times.
+/// All of `votes`, or the weightiest of them where they are very many, and of equal ones some of
+/// all times.
 fn most_telling(votes: impl Iterator<Item = Vote>) -> Vec<Vote> {
     let most = 2 * MOST_OF_A_CROWD;
     let cut = |kept: &mut Vec<Vote>| {
@@ -94,7 +98,8 @@ fn most_telling(votes: impl Iterator<Item = Vote>) -> Vec<Vote> {
 #[derive(Debug, Default)]
 pub(super) struct Clocks {
     differences: FxHashMap<(u32, u32), Difference>,
-    /// How wide the windows of true pairs usually are, by the two hosts and the name that the accepting end has.
+    /// How wide the windows of true pairs usually are, by the two hosts and the name that the
+    /// accepting end has.
     widths: FxHashMap<((u32, u32), u32), f64>,
 }
 
@@ -121,21 +126,34 @@ impl Clocks {
                 ((offset.to, offset.from), offset.at + offset.nanoseconds, -ahead, -skew)
             };
             let uncertainty = offset.uncertainty as f64;
-            let known =
-                Difference { at, offset: offset_ns, skew, uncertainty, trust: 1.0, scale: 1e6, support: 0 };
+            let known = Difference {
+                at,
+                offset: offset_ns,
+                skew,
+                uncertainty,
+                trust: 1.0,
+                scale: 1e6,
+                support: 0,
+            };
             differences.insert(key, known);
         }
         Clocks { differences, widths: FxHashMap::default() }
     }
 
-    /// The clock of `accepting` minus that of `connecting` when the latter shows `time`, and how far it may be wrong;
-    /// `None`: it is not known.
-    pub(super) fn difference(&self, connecting: u32, accepting: u32, time: i64) -> Option<(i64, i64)> {
+    /// The clock of `accepting` minus that of `connecting` when the latter shows `time`, and how
+    /// far it may be wrong; `None`: it is not known.
+    pub(super) fn difference(
+        &self,
+        connecting: u32,
+        accepting: u32,
+        time: i64,
+    ) -> Option<(i64, i64)> {
         let known = self.differences.get(&key(connecting, accepting))?;
         if known.trust < TRUSTED {
             return None;
         }
-        // The line is over the lower-numbered host's time, which is not far from right by the other's offset.
+        // The line is over the lower-numbered host's time, which is not far from right by the
+        // other's offset.
         let (time, sign) =
             if connecting <= accepting { (time, 1.0) } else { (time - known.offset as i64, -1.0) };
         Some(((sign * known.line(time)) as i64, known.uncertainty as i64 + SLACK))
@@ -159,17 +177,23 @@ impl Clocks {
         })
     }
 
-    /// How wide the window of a true pair usually is that leads to the same name as the edge; `None`: not known.
+    /// How wide the window of a true pair usually is that leads to the same name as the edge;
+    /// `None`: not known.
     pub(super) fn usual_width(&self, field: &Field, edge: &Edge) -> Option<f64> {
         let hosts = hosts(field, edge);
         let of_name = self.widths.get(&(hosts, field.halves.half(edge.accepting).local_name));
-        let of_hosts =
-            || self.differences.get(&hosts).filter(|known| known.support > 0).map(|known| known.scale);
+        let of_hosts = || {
+            self.differences.get(&hosts).filter(|known| known.support > 0).map(|known| known.scale)
+        };
         of_name.copied().or_else(of_hosts)
     }
 
     /// Learns how wide windows are, from those that agree with the differences that are known.
-    pub(super) fn learn_widths(&mut self, field: &Field, edges: &Column<Edge>) -> Result<(), Error> {
+    pub(super) fn learn_widths(
+        &mut self,
+        field: &Field,
+        edges: &Column<Edge>,
+    ) -> Result<(), Error> {
         let tables = &field.halves.tables;
         // The narrowest of each accepting end.
         let mut narrowest: Column<((u32, u32), u32, i64)> = Column::new(tables);
@@ -202,11 +226,17 @@ impl Clocks {
 
     /// Whether the clocks allow that the edge's ends are of one flow, as far as they are known.
     pub(super) fn allow(&self, field: &Field, edge: &Edge) -> bool {
-        self.verdict(field, edge).is_none_or(|verdict| verdict.trust < CERTAIN || verdict.outside == 0.0)
+        self.verdict(field, edge)
+            .is_none_or(|verdict| verdict.trust < CERTAIN || verdict.outside == 0.0)
     }
 
     /// Learns the differences that are not known yet from the candidates.
-    pub(super) fn vote(&mut self, field: &Field, edges: &Column<Edge>, crowds: &Crowds) -> Result<(), Error> {
+    pub(super) fn vote(
+        &mut self,
+        field: &Field,
+        edges: &Column<Edge>,
+        crowds: &Crowds,
+    ) -> Result<(), Error> {
         let tables = &field.halves.tables;
         let mut by_hosts = Column::collect(
             tables,
@@ -220,8 +250,11 @@ impl Clocks {
             start = group.end;
             self.learn(field, hosts, by_hosts.range(group).map(of_edge))?;
         }
-        let mut more =
-            Tried { left: MOST_OF_CROWDS, counts: FxHashMap::default(), votes: Column::new(tables) };
+        let mut more = Tried {
+            left: MOST_OF_CROWDS,
+            counts: FxHashMap::default(),
+            votes: Column::new(tables),
+        };
         for crowd in crowds.iter() {
             self.try_crowd(field, crowds, crowd, &mut more)?;
         }
@@ -241,7 +274,8 @@ impl Clocks {
         Ok(())
     }
 
-    /// Pairs some of a crowd, of hosts whose clocks are not known, with all that they could go with.
+    /// Pairs some of a crowd, of hosts whose clocks are not known, with all that they could go
+    /// with.
     fn try_crowd(
         &self,
         field: &Field,
@@ -258,7 +292,11 @@ impl Clocks {
         let (accepting, accepted) = by_host(crowd.accepting, Side::Accepting)?;
         for (one, of_one) in &connecting {
             for (other, of_other) in &accepting {
-                if self.differences.get(&key(*one, *other)).is_some_and(|known| known.trust >= TRUSTED) {
+                if self
+                    .differences
+                    .get(&key(*one, *other))
+                    .is_some_and(|known| known.trust >= TRUSTED)
+                {
                     continue;
                 }
                 let hosts = key(*one, *other);
@@ -294,7 +332,8 @@ impl Clocks {
         hosts: (u32, u32),
         votes: impl Iterator<Item = Vote>,
     ) -> Result<(), Error> {
-        if let Some(known) = self.differences.get_mut(&hosts).filter(|known| known.trust >= TRUSTED) {
+        if let Some(known) = self.differences.get_mut(&hosts).filter(|known| known.trust >= TRUSTED)
+        {
             // The difference is known; what is not is how wide the windows are.
             let agrees = |vote: &Vote| known.agrees(vote, known.uncertainty + SLACK as f64);
             let widths = votes.filter(agrees).map(|vote| Ordered::of(vote.high - vote.low));

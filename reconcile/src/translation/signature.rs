@@ -1,5 +1,5 @@
-//! What two ends of one flow share whatever their names are: sizes and checksums. How much it says depends on how
-//! common it is; here is what it says by itself, in nats, were nothing else like it.
+//! What two ends of one flow share whatever their names are: sizes and checksums. How much it says
+//! depends on how common it is; here is what it says by itself, in nats, were nothing else like it.
 
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
@@ -7,7 +7,8 @@ use std::hash::{Hash, Hasher};
 use super::halves::HalfView;
 use super::{Side, TURNS};
 
-/// Sizes up to about this many bytes are common by themselves: pings, acknowledgements, short headers.
+/// Sizes up to about this many bytes are common by themselves: pings, acknowledgements, short
+/// headers.
 const COMMON_SIZE: f64 = 16.0;
 /// One size says no more than this.
 const MOST_OF_A_SIZE: f64 = 6.0;
@@ -33,8 +34,8 @@ pub(super) struct Likeness {
     pub(super) fingerprints: u8,
 }
 
-/// What `one`, which would have connected, has in common with `other`, which would have accepted; `None`: they cannot be
-/// two ends of one flow.
+/// What `one`, which would have connected, has in common with `other`, which would have accepted;
+/// `None`: they cannot be two ends of one flow.
 pub(super) fn compare(one: HalfView, other: HalfView) -> Option<Likeness> {
     let ways = [(&one.sent, &other.received, one, other), (&other.sent, &one.received, other, one)];
     let (mut information, mut fingerprints, mut unread) = (0.0, 0, false);
@@ -74,11 +75,13 @@ pub(super) fn compare(one: HalfView, other: HalfView) -> Option<Likeness> {
         };
     }
     if totals {
-        let rest = [one.received.bytes - covered[0].min(one.received.bytes), one.sent.bytes - covered[1]];
+        let rest =
+            [one.received.bytes - covered[0].min(one.received.bytes), one.sent.bytes - covered[1]];
         let weight = if turns == 0 { 1.0 } else { 0.5 };
         // Beyond equal turns the rest goes on in their way, mostly.
         let varied = turns < 2 || varies(one);
-        information += rest.into_iter().filter(|_| varied).map(|bytes| says(bytes) * weight).sum::<f64>();
+        information +=
+            rest.into_iter().filter(|_| varied).map(|bytes| says(bytes) * weight).sum::<f64>();
     }
     if differ {
         information -= TURNS_DIFFER;
@@ -98,7 +101,8 @@ fn varies(flow: HalfView) -> bool {
     flow.turns.iter().zip(flow.turns.iter().skip(2)).any(|(turn, next)| turn.bytes != next.bytes)
 }
 
-/// How many turns at the beginning are complete and the same at both ends, and whether the next one contradicts.
+/// How many turns at the beginning are complete and the same at both ends, and whether the next one
+/// contradicts.
 fn equal_turns(one: HalfView, other: HalfView) -> (usize, bool) {
     let mut equal = 0;
     for (turn, mirrored) in one.turns.iter().zip(other.turns) {
@@ -121,11 +125,12 @@ fn is_complete(flow: HalfView, turn: usize) -> bool {
     turn + 1 < flow.turns.len() || (flow.whole && flow.all_turns)
 }
 
-/// The keys by which a half flow, seen as `side`, is sought: equal for the two ends of a flow, each for some kind of flow.
-/// The last is the most telling one.
+/// The keys by which a half flow, seen as `side`, is sought: equal for the two ends of a flow, each
+/// for some kind of flow. The last is the most telling one.
 pub(super) fn keys(flow: HalfView, side: Side, mut found: impl FnMut(u64)) {
     let connects = side == Side::Connecting;
-    let [forward, backward] = if connects { [flow.sent, flow.received] } else { [flow.received, flow.sent] };
+    let [forward, backward] =
+        if connects { [flow.sent, flow.received] } else { [flow.received, flow.sent] };
     // The client's port, which source translation keeps if it can.
     let port = if connects { flow.local.port() } else { flow.peer.port() };
     let complete = (0..flow.turns.len()).take_while(|turn| is_complete(flow, *turn)).count();
@@ -153,7 +158,8 @@ pub(super) fn keys(flow: HalfView, side: Side, mut found: impl FnMut(u64)) {
 /// A number that equal flows share: what a half flow looks like as far as it is known.
 pub(super) fn looks(flow: HalfView, side: Side) -> u64 {
     let connects = side == Side::Connecting;
-    let [forward, backward] = if connects { [flow.sent, flow.received] } else { [flow.received, flow.sent] };
+    let [forward, backward] =
+        if connects { [flow.sent, flow.received] } else { [flow.received, flow.sent] };
     if flow.whole {
         return hash(&(forward.bytes, backward.bytes, forward.fingerprint, backward.fingerprint));
     }

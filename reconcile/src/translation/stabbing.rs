@@ -43,8 +43,9 @@ fn sort(stretches: impl Iterator<Item = Stretch>, ends: &mut Vec<(f64, f64)>) {
     ends.sort_unstable_by(|one, other| one.0.total_cmp(&other.0).then(other.1.total_cmp(&one.1)));
 }
 
-/// The stretch around the deepest place, which `best` is of the same stretches, where at least `share` of its weight
-/// agrees: where the true place is, also if a few that agree there do so by chance.
+/// The stretch around the deepest place, which `best` is of the same stretches, where at least
+/// `share` of its weight agrees: where the true place is, also if a few that agree there do so by
+/// chance.
 pub(super) fn around(
     best: Stretch,
     share: f64,

@@ -1,5 +1,6 @@
-//! What the times of two ends say about their clocks, if the two are one flow: no byte arrives before it is sent. Each byte
-//! that went forth bounds the difference of the clocks from above, each that came back bounds it from below.
+//! What the times of two ends say about their clocks, if the two are one flow: no byte arrives
+//! before it is sent. Each byte that went forth bounds the difference of the clocks from above,
+//! each that came back bounds it from below.
 
 use super::Side;
 use super::halves::HalfView;
@@ -13,7 +14,8 @@ const LONGEST_WAY: i64 = 50_000_000;
 /// A pause between turns says no more than this, in nats.
 const MOST_OF_A_PAUSE: f64 = 3.0;
 
-/// The accepting host's clock minus the connecting host's lies between `low` and `high` nanoseconds.
+/// The accepting host's clock minus the connecting host's lies between `low` and `high`
+/// nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Window {
     pub(super) low: i64,
@@ -26,9 +28,14 @@ impl Window {
     }
 }
 
-/// The window of two ends whose first `turns` turns are the same; `None`: in no way can these be the times of one flow.
-/// With `totals` the last bytes are the same as well.
-pub(super) fn window(connecting: HalfView, accepting: HalfView, turns: u8, totals: bool) -> Option<Window> {
+/// The window of two ends whose first `turns` turns are the same; `None`: in no way can these be
+/// the times of one flow. With `totals` the last bytes are the same as well.
+pub(super) fn window(
+    connecting: HalfView,
+    accepting: HalfView,
+    turns: u8,
+    totals: bool,
+) -> Option<Window> {
     let (mut low, mut high) = (i64::MIN, i64::MAX);
     if connecting.side == Side::Connecting && accepting.side == Side::Accepting {
         high = accepting.made - connecting.made;
@@ -66,8 +73,8 @@ pub(super) fn window(connecting: HalfView, accepting: HalfView, turns: u8, total
     (low <= high + SLACK).then_some(Window { low: low.min(high), high: high.max(low) })
 }
 
-/// What the pauses between the turns say, in nats, if they are the same at both ends: nothing where they are regular,
-/// as those of unrelated timers can be equal too.
+/// What the pauses between the turns say, in nats, if they are the same at both ends: nothing where
+/// they are regular, as those of unrelated timers can be equal too.
 pub(super) fn pauses(connecting: HalfView, turns: u8, window: Window) -> f64 {
     let width = (window.width() + 2 * SLACK) as f64;
     let starts: Vec<i64> = connecting
@@ -81,5 +88,8 @@ pub(super) fn pauses(connecting: HalfView, turns: u8, window: Window) -> f64 {
         [first, second, third] => ((third - second) - (second - first)).unsigned_abs() as f64,
         _ => 0.0,
     };
-    starts.windows(3).map(|times| (irregular(times) / width).max(1.0).ln().min(MOST_OF_A_PAUSE) / 2.0).sum()
+    starts
+        .windows(3)
+        .map(|times| (irregular(times) / width).max(1.0).ln().min(MOST_OF_A_PAUSE) / 2.0)
+        .sum()
 }

@@ -1,4 +1,5 @@
-//! A small traced system for tests: logs by hand, reconciled, and the messages as short lines of text.
+//! A small traced system for tests: logs by hand, reconciled, and the messages as short lines of
+//! text.
 #![allow(
     dead_code,
     unreachable_pub,
@@ -54,12 +55,14 @@ impl System {
             [data.messages(), data.nodes(), data.clocks(), data.reconciliation()]
                 .map(|path| std::fs::read(path).unwrap())
         };
-        // Nothing in memory, on several threads: the same must come out as with all in memory, on one.
+        // Nothing in memory, on several threads: the same must come out as with all in memory, on
+        // one.
         let spilled = Options { memory: 0, threads: NonZeroUsize::new(3), ..options.clone() };
         reconcile(&data, &spilled, &()).unwrap();
         let from_files = files();
         let counts =
-            reconcile(&data, &Options { threads: NonZeroUsize::new(1), ..options.clone() }, &()).unwrap();
+            reconcile(&data, &Options { threads: NonZeroUsize::new(1), ..options.clone() }, &())
+                .unwrap();
         assert!(files() == from_files, "the same with any number of threads and any memory");
         let left = std::fs::read_dir(self.directory.path()).unwrap().count();
         assert_eq!(left, 5, "four files and the hosts, and nothing temporary");
@@ -69,8 +72,8 @@ impl System {
 }
 
 impl Outcome {
-    /// The messages as lines: `command -> command, bytes, parts, send_first..send_last recv_first..recv_last`,
-    /// times from the beginning and `-` where there is none.
+    /// The messages as lines: `command -> command, bytes, parts, send_first..send_last
+    /// recv_first..recv_last`, times from the beginning and `-` where there is none.
     pub fn lines(&self) -> Vec<String> {
         self.trace.messages().map(|message| self.line(&message)).collect()
     }

@@ -1,5 +1,5 @@
-//! The files: compressed, damaged, of several sections, several of one host, none at all; and the logs that an import
-//! writes in pieces and replaces when it is done again.
+//! The files: compressed, damaged, of several sections, several of one host, none at all; and the
+//! logs that an import writes in pieces and replaces when it is done again.
 
 use super::bench::*;
 use super::wire::*;
@@ -42,7 +42,8 @@ fn damage_is_told_by_file_and_byte_and_the_rest_is_kept() {
     exchange(&mut sniffer, CLIENT, SERVER);
     for format in FORMATS {
         sniffer.format = format;
-        let records: Vec<Vec<u8>> = sniffer.frames.iter().map(|frame| format.record(frame)).collect();
+        let records: Vec<Vec<u8>> =
+            sniffer.frames.iter().map(|frame| format.record(frame)).collect();
         let header = format.header(1);
         let before: usize = header.len() + records[..8].iter().map(Vec::len).sum::<usize>();
         // Cut off inside the record behind the answer.
@@ -51,7 +52,10 @@ fn damage_is_told_by_file_and_byte_and_the_rest_is_kept() {
         let outcome = bench.run();
         assert_eq!(outcome.lines(), EXCHANGE, "{format:?}");
         let told = outcome.summary.skipped.first[0].to_string();
-        assert!(told.ends_with(&format!("cut.pcap, byte {before}: the file ends inside a record")), "{told}");
+        assert!(
+            told.ends_with(&format!("cut.pcap, byte {before}: the file ends inside a record")),
+            "{told}"
+        );
         // A length that cannot be.
         let mut wrong = records[8].clone();
         let at = if format.new { 4 } else { 8 };
@@ -103,8 +107,12 @@ fn several_files_of_a_host_are_put_together_by_time() {
     exchange(&mut sniffer, CLIENT, SERVER);
     let mut bench = Bench::new();
     for (name, odd) in [("even.pcap", 0), ("odd.pcap", 1)] {
-        let frames =
-            sniffer.frames.iter().enumerate().filter(|(at, _)| at % 2 == odd).map(|(_, frame)| frame.clone());
+        let frames = sniffer
+            .frames
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| at % 2 == odd)
+            .map(|(_, frame)| frame.clone());
         let part = Sniffer { frames: frames.collect(), ..sniffer.clone() };
         let file = part.write(bench.directory.path(), name);
         bench.packets.hosts.push(("both".into(), file));
@@ -124,7 +132,8 @@ fn logs_that_are_written_piece_by_piece_are_whole() {
         (Sniffer::new(Link::Sll).on(&["10.0.0.9"]), Sniffer::new(Link::Sll).on(&["10.0.0.1"]));
     const MANY: u16 = 12_000;
     for number in 0..MANY {
-        let packet = Packet { id: number, ..udp("10.0.0.9:4000", "10.0.0.1:5000", &number.to_be_bytes()) };
+        let packet =
+            Packet { id: number, ..udp("10.0.0.9:4000", "10.0.0.1:5000", &number.to_be_bytes()) };
         client.see(i64::from(number) * MS, &packet);
         server.see(i64::from(number) * MS + MS / 2, &packet);
     }

@@ -1,5 +1,5 @@
-//! What becomes of the packets of a flow: datagrams lost and overtaken, connections joined in their middle, and several
-//! connections of the same names.
+//! What becomes of the packets of a flow: datagrams lost and overtaken, connections joined in their
+//! middle, and several connections of the same names.
 
 use super::bench::*;
 use super::wire::*;
@@ -8,8 +8,10 @@ use super::wire::*;
 fn datagrams_lost_and_overtaken_are_told_apart() {
     let (mut client, mut server) =
         (Sniffer::new(Link::Sll).on(&["10.0.0.9"]), Sniffer::new(Link::Sll).on(&["10.0.0.1"]));
-    let packet =
-        |number: u8| Packet { id: number.into(), ..udp("10.0.0.9:4000", "10.0.0.1:5000", &[number; 20]) };
+    let packet = |number: u8| Packet {
+        id: number.into(),
+        ..udp("10.0.0.9:4000", "10.0.0.1:5000", &[number; 20])
+    };
     for number in 0..10u8 {
         client.see(i64::from(number) * MS, &packet(number));
     }
@@ -18,7 +20,10 @@ fn datagrams_lost_and_overtaken_are_told_apart() {
     }
     let outcome = Bench::of(&[("client.pcap", &client), ("server.pcap", &server)]).run();
     let datagrams = outcome.counts.datagrams;
-    assert_eq!((datagrams.sent, datagrams.received, datagrams.matched, datagrams.reordered), (10, 9, 9, 1));
+    assert_eq!(
+        (datagrams.sent, datagrams.received, datagrams.matched, datagrams.reordered),
+        (10, 9, 9, 1)
+    );
     assert_eq!(outcome.counts.send_only.values().sum::<u64>(), 1);
 }
 
@@ -37,8 +42,15 @@ fn a_connection_joined_in_its_middle_by_one_sniffer_has_the_bytes_of_both() {
         let expected = format!("client/client => web/web:80 100 {at} {}", hour + at + 1000);
         assert!(outcome.lines().contains(&expected), "{expected} {:#?}", outcome.lines());
     }
-    assert_eq!(outcome.counts.stream_bytes.sent_only + outcome.counts.stream_bytes.received_only, 0);
-    assert!(outcome.has_note("connections joined after their beginning: "), "{:?}", outcome.summary.notes);
+    assert_eq!(
+        outcome.counts.stream_bytes.sent_only + outcome.counts.stream_bytes.received_only,
+        0
+    );
+    assert!(
+        outcome.has_note("connections joined after their beginning: "),
+        "{:?}",
+        outcome.summary.notes
+    );
 }
 
 #[test]
@@ -58,6 +70,9 @@ fn connections_that_use_a_port_again_are_several() {
     }
     let outcome = Bench::of(&[("x.pcap", &sniffer), ("y.pcap", &other)]).run();
     assert_eq!((outcome.counts.flows, outcome.counts.both_ends), (3, 6));
-    assert_eq!(outcome.counts.stream_bytes.sent_only + outcome.counts.stream_bytes.received_only, 0);
+    assert_eq!(
+        outcome.counts.stream_bytes.sent_only + outcome.counts.stream_bytes.received_only,
+        0
+    );
     assert_eq!(outcome.summary.skipped.total(), 0);
 }

@@ -1,4 +1,5 @@
-//! Whose the packets are: which host a sniffer was on, by whose clock each host is timed, and which nodes there are.
+//! Whose the packets are: which host a sniffer was on, by whose clock each host is timed, and which
+//! nodes there are.
 
 use super::bench::*;
 use super::wire::*;
@@ -9,8 +10,11 @@ fn each_host_is_timed_by_its_own_sniffer() {
         let [client, web, db] = three_hosts(links);
         let bench = Bench::of(&[("client.pcap", &client), ("web.pcap", &web), ("db.pcap", &db)]);
         let outcome = bench.run();
-        let logs =
-            ["client/packets-client-all.sclog", "db/packets-db-all.sclog", "web/packets-web-all.sclog"];
+        let logs = [
+            "client/packets-client-all.sclog",
+            "db/packets-db-all.sclog",
+            "web/packets-web-all.sclog",
+        ];
         assert_eq!(bench.logs(), logs, "{links:?}");
         assert_eq!((outcome.trace.len(), outcome.counts.both_ends), (20, 20));
         let hour = 3_600_000_000i64;
@@ -18,9 +22,21 @@ fn each_host_is_timed_by_its_own_sniffer() {
         for turn in 0..5 {
             let at = (10 + 20 * turn) * 1000;
             expected.push(format!("client/client => web/web:80 100 {at} {}", hour + at + 1000));
-            expected.push(format!("web/web:80 => db/db:5432 50 {} {}", hour + at + 2000, at + 3000 - 7000));
-            expected.push(format!("db/db:5432 -> web/web:80 500 {} {}", at + 4000 - 7000, hour + at + 5000));
-            expected.push(format!("web/web:80 -> client/client 1000 {} {}", hour + at + 6000, at + 7000));
+            expected.push(format!(
+                "web/web:80 => db/db:5432 50 {} {}",
+                hour + at + 2000,
+                at + 3000 - 7000
+            ));
+            expected.push(format!(
+                "db/db:5432 -> web/web:80 500 {} {}",
+                at + 4000 - 7000,
+                hour + at + 5000
+            ));
+            expected.push(format!(
+                "web/web:80 -> client/client 1000 {} {}",
+                hour + at + 6000,
+                at + 7000
+            ));
         }
         let mut found = outcome.lines();
         expected.sort();
@@ -64,13 +80,18 @@ fn a_node_that_nobody_sniffed_is_timed_by_who_saw_most_of_it() {
 #[test]
 fn two_hosts_that_only_speak_to_each_other_are_told_apart_by_the_delays() {
     for swapped in [false, true] {
-        let (mut a, mut b) = (Sniffer::new(Link::Ethernet), Sniffer::new(Link::Ethernet).ahead(-90 * MS));
+        let (mut a, mut b) =
+            (Sniffer::new(Link::Ethernet), Sniffer::new(Link::Ethernet).ahead(-90 * MS));
         let mut connection = Connection::new(CLIENT, SERVER);
         connection.open(0, &mut [&mut a, &mut b]);
         for turn in 0..3 {
             connection.exchange((10 + 10 * turn) * MS, 100, 200, &mut [&mut a, &mut b]);
         }
-        let files = if swapped { [("b.pcap", &b), ("a.pcap", &a)] } else { [("a.pcap", &a), ("b.pcap", &b)] };
+        let files = if swapped {
+            [("b.pcap", &b), ("a.pcap", &a)]
+        } else {
+            [("a.pcap", &a), ("b.pcap", &b)]
+        };
         let outcome = Bench::of(&files).run();
         let first = format!("a/a => b/b:80 100 10000 {}", 11_000 - 90_000);
         assert!(outcome.lines().contains(&first), "{:#?}", outcome.lines());
@@ -84,7 +105,8 @@ fn a_host_that_only_answers_has_a_node_for_each_service() {
     exchange(&mut sniffer, CLIENT, "10.0.0.1:443");
     let bench = Bench::of(&[("web.pcap", &sniffer)]);
     bench.run();
-    let logs = ["10.0.0.9/packets-web-all.sclog", "web/packets-web-443.sclog", "web/packets-web-80.sclog"];
+    let logs =
+        ["10.0.0.9/packets-web-all.sclog", "web/packets-web-443.sclog", "web/packets-web-80.sclog"];
     assert_eq!(bench.logs(), logs);
     // Once it asks others itself, nobody knows which of them it was.
     exchange(&mut sniffer, "10.0.0.1:40000", "10.0.0.2:5432");
@@ -97,7 +119,8 @@ fn a_host_that_only_answers_has_a_node_for_each_service() {
 
 #[test]
 fn loopback_addresses_are_each_hosts_own() {
-    let mut sniffers = [Sniffer::new(Link::Sll2Loopback), Sniffer::new(Link::Sll2Loopback).ahead(MS)];
+    let mut sniffers =
+        [Sniffer::new(Link::Sll2Loopback), Sniffer::new(Link::Sll2Loopback).ahead(MS)];
     for sniffer in &mut sniffers {
         exchange(sniffer, "127.0.0.1:40000", "127.0.0.1:80");
     }

@@ -1,5 +1,5 @@
-//! From the bytes of a link to what IP carries: every link in every format, extension headers, fragments, packets that
-//! were cut off, and those that carry no messages.
+//! From the bytes of a link to what IP carries: every link in every format, extension headers,
+//! fragments, packets that were cut off, and those that carry no messages.
 
 use std::net::IpAddr;
 
@@ -29,7 +29,8 @@ fn every_link_in_every_format_gives_the_messages() {
             exchange(&mut sniffer, CLIENT, SERVER);
             let outcome = Bench::of(&[("switch.pcap", &sniffer)]).run();
             let found: Vec<String> = outcome.lines();
-            // A cooked capture says whose each packet is: as no address is its own here, all come in.
+            // A cooked capture says whose each packet is: as no address is its own here, all come
+            // in.
             assert_eq!(found, EXCHANGE, "{link:?} {format:?}");
             assert_eq!(outcome.summary.read, 10);
             assert_eq!(outcome.summary.skipped.total(), 0, "{link:?} {:?}", outcome.summary);
@@ -44,8 +45,15 @@ fn version_6_of_ip_with_extension_headers() {
         let mut sniffer = Sniffer::new(link);
         exchange(&mut sniffer, client, server);
         let outcome = Bench::of(&[("switch.pcap", &sniffer)]).run();
-        assert_eq!(outcome.endpoints(), ["[fd00::9]:40000 > [fd00::1]:80", "[fd00::1]:80 > [fd00::9]:40000"]);
-        assert_eq!(outcome.lines()[0], "fd00::9/fd00::9 => fd00::1/[fd00::1]:80 100 30 30", "{link:?}");
+        assert_eq!(
+            outcome.endpoints(),
+            ["[fd00::9]:40000 > [fd00::1]:80", "[fd00::1]:80 > [fd00::9]:40000"]
+        );
+        assert_eq!(
+            outcome.lines()[0],
+            "fd00::9/fd00::9 => fd00::1/[fd00::1]:80 100 30 30",
+            "{link:?}"
+        );
     }
     let mut sniffer = Sniffer::new(Link::Raw);
     let hop_by_hop_and_destination =
@@ -69,8 +77,10 @@ fn extension_headers_may_be_cut_off_anywhere() {
     let fragment = vec![17, 0, 0, 0, 0, 0, 0, 9];
     let extensions = [hop_by_hop, destination, fragment].concat();
     let transport = 40 + extensions.len() + 8;
-    let packet =
-        Packet { extensions: Some((0, extensions)), ..udp("[fd00::9]:4000", "[fd00::1]:53", b"question") };
+    let packet = Packet {
+        extensions: Some((0, extensions)),
+        ..udp("[fd00::9]:4000", "[fd00::1]:53", b"question")
+    };
     for snap in 1..=transport + 8 {
         let mut sniffer = Sniffer::new(Link::Raw).cut(snap);
         sniffer.see(0, &packet);
@@ -100,7 +110,8 @@ fn fragments_of_version_6_are_put_together() {
 
 #[test]
 fn fragments_are_put_together() {
-    let whole = udp("10.0.0.9:4000", "10.0.0.1:5000", &(0..=255).cycle().take(4000).collect::<Vec<u8>>());
+    let whole =
+        udp("10.0.0.9:4000", "10.0.0.1:5000", &(0..=255).cycle().take(4000).collect::<Vec<u8>>());
     let mut pieces = Vec::new();
     for (place, part) in whole.body.chunks(1480).enumerate() {
         let more = if part.len() == 1480 { 0x2000 } else { 0 };
@@ -127,7 +138,11 @@ fn fragments_are_put_together() {
             &Packet {
                 id: 78,
                 fragment: 0,
-                ..udp("10.0.0.9:4000", "10.0.0.1:5000", &(0..=255).cycle().take(4000).collect::<Vec<u8>>())
+                ..udp(
+                    "10.0.0.9:4000",
+                    "10.0.0.1:5000",
+                    &(0..=255).cycle().take(4000).collect::<Vec<u8>>(),
+                )
             },
         );
         let outcome = Bench::of(&[("a.pcap", &sniffer), ("b.pcap", &other)]).run();
@@ -161,7 +176,11 @@ fn cut_packets_keep_their_sizes() {
     server.see(2 * MS, &udp("10.0.0.1:5000", "10.0.0.7:5000", &[5; 500]));
     let outcome = Bench::of(&[("client.pcap", &client), ("server.pcap", &server)]).run();
     assert_eq!(outcome.summary.skipped.causes["headers cut off"], 10);
-    assert!(outcome.has_note("datagrams not captured as a whole: 3"), "{:?}", outcome.summary.notes);
+    assert!(
+        outcome.has_note("datagrams not captured as a whole: 3"),
+        "{:?}",
+        outcome.summary.notes
+    );
 }
 
 #[test]

@@ -1,6 +1,11 @@
-//! Captured packets become messages: made by hand for every link and format, by one sniffer and by several, whole and
-//! damaged. A file for each concern; [`bench`] imports and reconciles, [`wire`] makes the captures.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of the tests fail them by panicking")]
+//! Captured packets become messages: made by hand for every link and format, by one sniffer and by
+//! several, whole and damaged. A file for each concern; [`bench`] imports and reconciles, [`wire`]
+//! makes the captures.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of the tests fail them by panicking"
+)]
 #![allow(dead_code, unreachable_pub, reason = "helpers, of which tests use a part")]
 
 mod bench;

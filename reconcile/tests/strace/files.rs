@@ -1,5 +1,5 @@
-//! The files: whole ones of every kind of call, one for each thread, compressed, imported again, of the terminal, and those
-//! that are something else.
+//! The files: whole ones of every kind of call, one for each thread, compressed, imported again, of
+//! the terminal, and those that are something else.
 
 use std::fs;
 use std::path::PathBuf;
@@ -24,7 +24,12 @@ fn every_kind_of_call() {
 fn batches_pipes_and_calls_without_durations() {
     let imported = import(&[traces().join("batches.strace")]);
     assert_eq!(imported.summary.skipped.total(), 0);
-    assert_eq!(imported.summary.notes.len(), 1, "of the durations only: {:?}", imported.summary.notes);
+    assert_eq!(
+        imported.summary.notes.len(),
+        1,
+        "of the durations only: {:?}",
+        imported.summary.notes
+    );
     golden("batches.golden", &imported.dump());
 }
 
@@ -54,7 +59,10 @@ fn compressed_files() {
     let directory = tempfile::tempdir().unwrap();
     let packed = directory.path().join("every_call.strace");
     fs::write(&packed, zstd::encode_all(plain.as_slice(), 0).unwrap()).unwrap();
-    assert_eq!(import(&[packed]).dump(), fs::read_to_string(traces().join("every_call.golden")).unwrap());
+    assert_eq!(
+        import(&[packed]).dump(),
+        fs::read_to_string(traces().join("every_call.golden")).unwrap()
+    );
 }
 
 #[test]
@@ -63,14 +71,16 @@ fn importing_again_replaces() {
     let data = DataDir::new(first.directory.path());
     let logs = data.logs().unwrap();
     let before: Vec<Vec<u8>> = logs.iter().map(|log| fs::read(log).unwrap()).collect();
-    let again =
-        Strace { host: "host".into() }.import(&[traces().join("every_call.strace")], &data, &()).unwrap();
+    let again = Strace { host: "host".into() }
+        .import(&[traces().join("every_call.strace")], &data, &())
+        .unwrap();
     assert!(again.replaced && !first.summary.replaced);
     assert_eq!(data.logs().unwrap(), logs);
     assert_eq!(logs.iter().map(|log| fs::read(log).unwrap()).collect::<Vec<_>>(), before);
 }
 
-/// On the terminal, strace names threads only while there are several, and its remarks break lines off.
+/// On the terminal, strace names threads only while there are several, and its remarks break lines
+/// off.
 #[test]
 fn what_strace_writes_to_the_terminal() {
     let text = r#"1700000000.000001 execve("/bin/a", ["a"], 0x7ffe /* 35 vars */) = 0
@@ -87,13 +97,19 @@ this is of the program
 "#;
     let imported = lines(text);
     let dump = imported.dump();
-    assert!(dump.contains("# (11, 0) 0 state 0") && dump.contains("# (12, 11) 3 state 1"), "{dump}");
+    assert!(
+        dump.contains("# (11, 0) 0 state 0") && dump.contains("# (12, 11) 3 state 1"),
+        "{dump}"
+    );
     assert!(dump.contains("12 3 Transfer { direction: Send, flow: 1, bytes: 2"), "{dump}");
     assert!(dump.contains("11 7 Transfer { direction: Receive, flow: 1, bytes: 2"), "{dump}");
     assert!(dump.contains("11 8 Process { event: Exit, value: 137 }"), "{dump}");
     let skipped = &imported.summary.skipped;
     assert_eq!(skipped.total(), 2, "{skipped:?}");
-    assert!(skipped.first[1].to_string().ends_with("trace:10: this is of the program"), "{skipped:?}");
+    assert!(
+        skipped.first[1].to_string().ends_with("trace:10: this is of the program"),
+        "{skipped:?}"
+    );
 }
 
 #[test]
@@ -106,7 +122,10 @@ fn files_that_are_something_else_are_refused_with_what_to_do() {
             format!("strace: Process 5 attached\n[pid 5] 14:00:01.123 {call}\n"),
             "/trace:2: the times are without date",
         ),
-        (format!("5      0.000012 {call}\n"), "/trace:1: the times are those since the line before (-r)"),
+        (
+            format!("5      0.000012 {call}\n"),
+            "/trace:1: the times are those since the line before (-r)",
+        ),
         (format!("{call}\n"), "/trace:1: the lines have no times"),
         (String::new(), "/trace: no call is in it"),
     ] {

@@ -1,4 +1,5 @@
-//! What all tests of the importer need: files imported, the logs as text, and the messages that come of them.
+//! What all tests of the importer need: files imported, the logs as text, and the messages that
+//! come of them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -23,7 +24,8 @@ impl Imported {
     /// All logs, a record a line: thread, microseconds since the first log's beginning, record.
     pub fn dump(&self) -> String {
         let data = DataDir::new(self.directory.path());
-        let logs: Vec<Log> = data.logs().unwrap().iter().map(|path| Log::open(path).unwrap()).collect();
+        let logs: Vec<Log> =
+            data.logs().unwrap().iter().map(|path| Log::open(path).unwrap()).collect();
         let first = logs.iter().map(|log| log.header().start.realtime).min().unwrap();
         let mut cookies = BTreeMap::new();
         let mut out = String::new();
@@ -32,8 +34,12 @@ impl Imported {
             let start = (header.start.realtime - first) / 1000;
             let pids = (header.pid, header.parent_pid);
             let what = (header.executable.as_str(), &header.arguments);
-            writeln!(out, "# {pids:?} {start} state {} source {} {what:?}", header.state, header.source)
-                .unwrap();
+            writeln!(
+                out,
+                "# {pids:?} {start} state {} source {} {what:?}",
+                header.state, header.source
+            )
+            .unwrap();
             let mut entries = Vec::new();
             assert_eq!(log.for_each(|entry| entries.push(entry)), []);
             for entry in entries {
@@ -58,7 +64,9 @@ impl Imported {
         let trace = MessageTrace::read(&data.messages(), &data.nodes()).unwrap();
         trace
             .messages()
-            .map(|m| (m.flow, m.direction, m.bytes, m.send_first.is_some() && m.recv_first.is_some()))
+            .map(|m| {
+                (m.flow, m.direction, m.bytes, m.send_first.is_some() && m.recv_first.is_some())
+            })
             .collect()
     }
 }

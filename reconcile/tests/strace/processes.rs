@@ -1,4 +1,5 @@
-//! Threads, children and programs: whose call it is, and what they have of each other's descriptors.
+//! Threads, children and programs: whose call it is, and what they have of each other's
+//! descriptors.
 
 use super::imported::lines;
 
@@ -56,7 +57,8 @@ fn threads_whose_maker_is_not_known_yet() {
     assert_eq!([6, 7, 8].map(process), ["(5", "(5", "(8"]);
 }
 
-/// A child has its parent's descriptors, also where strace does not say what they are; one that was closed before is none.
+/// A child has its parent's descriptors, also where strace does not say what they are; one that was
+/// closed before is none.
 #[test]
 fn a_child_inherits_descriptors() {
     let text = r#"5 1700000000.000001 socketpair(AF_UNIX, SOCK_STREAM, 0, [3, 4]) = 0 <0.000001>

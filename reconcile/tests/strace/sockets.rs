@@ -1,4 +1,5 @@
-//! Which socket a call is on, by its descriptor, its names and its inode; and what calls on it move.
+//! Which socket a call is on, by its descriptor, its names and its inode; and what calls on it
+//! move.
 
 use std::fs;
 use std::path::PathBuf;
@@ -19,9 +20,14 @@ fn without_the_names_of_sockets() {
         );
         let imported = lines(&text);
         let dump = imported.dump();
-        assert!(dump.contains("Endpoints { flow: 1, role: Bind, local: Some(Inet(10.0.0.1:53))"), "{dump}");
         assert!(
-            dump.contains("bytes: 5, checksum: 907060870, truncated: false, peeked: false, unchecked: false"),
+            dump.contains("Endpoints { flow: 1, role: Bind, local: Some(Inet(10.0.0.1:53))"),
+            "{dump}"
+        );
+        assert!(
+            dump.contains(
+                "bytes: 5, checksum: 907060870, truncated: false, peeked: false, unchecked: false"
+            ),
             "{dump}"
         );
         assert!(dump.contains("peer: Some(Inet(10.0.0.2:5000))"), "{dump}");
@@ -53,7 +59,8 @@ fn numbers_that_come_again() {
     ];
     assert_eq!(sent, expected, "{dump}");
     assert!(
-        dump.contains("5 3 Close { flow: 1, fd: 3 }") && dump.contains("5 4 Close { flow: 2, fd: 3 }"),
+        dump.contains("5 3 Close { flow: 1, fd: 3 }")
+            && dump.contains("5 4 Close { flow: 2, fd: 3 }"),
         "{dump}"
     );
 }
@@ -82,7 +89,9 @@ fn a_socket_that_is_connected_anew() {
     assert!(dump.contains("Close { flow: 1, fd: 3 }"), "{dump}");
     // The dump numbers kernel's ids in the order of their appearance: the second flow's is none.
     assert!(
-        dump.contains("flow: 2, fd: 3, domain: 2, kind: 2, protocol: 17, origin: Socket, cookie: 2"),
+        dump.contains(
+            "flow: 2, fd: 3, domain: 2, kind: 2, protocol: 17, origin: Socket, cookie: 2"
+        ),
         "{dump}"
     );
 }
@@ -90,7 +99,8 @@ fn a_socket_that_is_connected_anew() {
 /// Batches of nothing, as programs send to see whether they can.
 #[test]
 fn batches_of_nothing() {
-    for socket in ["SOCK_DGRAM, IPPROTO_IP) = 3<UDP:[7]>", "SOCK_STREAM, IPPROTO_IP) = 3<TCP:[7]>"] {
+    for socket in ["SOCK_DGRAM, IPPROTO_IP) = 3<UDP:[7]>", "SOCK_STREAM, IPPROTO_IP) = 3<TCP:[7]>"]
+    {
         let text = format!(
             r#"5 1700000000.000001 socket(AF_INET, {socket}
 5 1700000000.000002 sendmmsg(3, NULL, 0, 0) = 0
@@ -106,7 +116,8 @@ fn batches_of_nothing() {
     }
 }
 
-/// The ends of a pair that was made before strace came, in two processes with a file each: their inodes tell that they are one.
+/// The ends of a pair that was made before strace came, in two processes with a file each: their
+/// inodes tell that they are one.
 #[test]
 fn pairs_are_told_by_their_inodes() {
     // A second pair does the same at the same time.

@@ -1,4 +1,5 @@
-//! One connection through a translation: its messages, and what each end that is traced saw of them by its own clock.
+//! One connection through a translation: its messages, and what each end that is traced saw of them
+//! by its own clock.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -9,8 +10,9 @@ use super::system::{Kind, Maker, Service, Sizes};
 
 const BASE: f64 = 1.7e18;
 
-/// What is asked for: a connection to `service` from `local`, and from what host and process where that is traced. It is the
-/// `number`-th, which says to which backend it goes, and has the sizes that `sizes` seeds.
+/// What is asked for: a connection to `service` from `local`, and from what host and process where
+/// that is traced. It is the `number`-th, which says to which backend it goes, and has the sizes
+/// that `sizes` seeds.
 #[derive(Clone, Copy)]
 pub struct Asked<'a> {
     pub service: &'a Service,
@@ -24,7 +26,8 @@ pub struct Asked<'a> {
 /// A message: whether it is from the client, its bytes, when it was sent and when received.
 type Sent = (bool, u64, f64, f64);
 
-/// What happened on a connection: its messages, when it was over, and what its directions' beginnings hold.
+/// What happened on a connection: its messages, when it was over, and what its directions'
+/// beginnings hold.
 struct Happened {
     messages: Vec<Sent>,
     over: f64,
@@ -45,8 +48,11 @@ impl Maker {
         let Asked { service, local, traced, time, number, sizes } = asked;
         let mut sized = Random::new(sizes);
         let random = &mut self.random;
-        self.next_port =
-            if self.next_port >= 60_000 { 32_768 } else { self.next_port + 1 + random.below(3) as u16 };
+        self.next_port = if self.next_port >= 60_000 {
+            32_768
+        } else {
+            self.next_port + 1 + random.below(3) as u16
+        };
         let port = self.next_port;
         let (real, server) = service.backends[(number % service.backends.len() as u64) as usize];
         let way = |random: &mut Random| {
@@ -64,9 +70,10 @@ impl Maker {
         let mut arrived = [0.0f64; 2];
         for exchange in 0..exchanges {
             let (request, response) = match &service.sizes {
-                Sizes::Rich => {
-                    (sized.log_uniform(60.0, 700.0) as u64, sized.log_uniform(100.0, 60_000.0) as u64)
-                }
+                Sizes::Rich => (
+                    sized.log_uniform(60.0, 700.0) as u64,
+                    sized.log_uniform(100.0, 60_000.0) as u64,
+                ),
                 Sizes::Classes(classes) => classes[sized.below(classes.len() as u64) as usize],
             };
             if exchange == 0 {
@@ -102,7 +109,9 @@ impl Maker {
         let server_end = End { side: Side::Accepting, local: there, peer: seen, made: accepted };
         let client = traced.map(|process| self.half(process, client, &what));
         let server = server.map(|process| self.half(process, server_end, &what));
-        let (Some(client), Some(server)) = (client.flatten(), server.flatten()) else { return over };
+        let (Some(client), Some(server)) = (client.flatten(), server.flatten()) else {
+            return over;
+        };
         self.system.truth[client as usize] = Some((server, service.kind));
         self.system.truth[server as usize] = Some((client, service.kind));
         over
@@ -164,8 +173,10 @@ impl Maker {
                     crc: Random::new(content).next() as u32,
                 })
             };
-            let (sent, received) =
-                (print(&half.sent, contents[forward]), print(&half.received, contents[1 - forward]));
+            let (sent, received) = (
+                print(&half.sent, contents[forward]),
+                print(&half.received, contents[1 - forward]),
+            );
             (half.sent.fingerprint, half.received.fingerprint) = (sent, received);
         }
         if half.sent.bytes + half.received.bytes == 0 {

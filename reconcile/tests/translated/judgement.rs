@@ -12,8 +12,8 @@ pub const BOUNDS: [f64; 9] = [0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999, f64::I
 /// How good what was found is.
 #[derive(Clone, Debug, Default)]
 pub struct Judgement {
-    /// Pairs by confidence: all, those that are right, and those that are right or with one that is equal to the
-    /// right one (of the same process and name).
+    /// Pairs by confidence: all, those that are right, and those that are right or with one that is
+    /// equal to the right one (of the same process and name).
     pub buckets: [[u64; 3]; BOUNDS.len() - 1],
     /// True pairs and those of them that were found with enough confidence, by kind.
     pub kinds: [(u64, u64); 4],
@@ -74,7 +74,11 @@ impl std::fmt::Display for Judgement {
         for (kind, (all, found)) in
             [Kind::Destination, Kind::Source, Kind::Both, Kind::Proxy].iter().zip(self.kinds)
         {
-            writeln!(text, "  {kind:?}: {found} of {all}, {:.3}", found as f64 / all.max(1) as f64)?;
+            writeln!(
+                text,
+                "  {kind:?}: {found} of {all}, {:.3}",
+                found as f64 / all.max(1) as f64
+            )?;
         }
         Ok(())
     }

@@ -1,6 +1,12 @@
-//! Made-up systems behind address translation: who talks to whom through what, and what each traced end saw of it, with
-//! clocks that nobody knows. The truth is known, so that what is found can be judged.
-#![allow(dead_code, missing_docs, unreachable_pub, reason = "a test helper, of which each user uses a part")]
+//! Made-up systems behind address translation: who talks to whom through what, and what each traced
+//! end saw of it, with clocks that nobody knows. The truth is known, so that what is found can be
+//! judged.
+#![allow(
+    dead_code,
+    missing_docs,
+    unreachable_pub,
+    reason = "a test helper, of which each user uses a part"
+)]
 #![allow(unused_imports, reason = "each user needs a part of what is handed on")]
 
 mod connection;

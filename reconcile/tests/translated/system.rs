@@ -1,5 +1,6 @@
-//! Who talks to whom through what, how often, and what of it is traced: the services, their clients, and flows that
-//! have nothing to do with them. What happens on each connection is [`connection`](super::connection)'s.
+//! Who talks to whom through what, how often, and what of it is traced: the services, their
+//! clients, and flows that have nothing to do with them. What happens on each connection is
+//! [`connection`](super::connection)'s.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -96,7 +97,8 @@ pub fn system(wanted: Wanted) -> System {
         })
         .collect();
     let ends = (0..hosts).map(|_| length + random.unit() * 0.005).collect();
-    let mut maker = Maker { random, wanted, clocks, ends, next_port: 32_768, system: System::default() };
+    let mut maker =
+        Maker { random, wanted, clocks, ends, next_port: 32_768, system: System::default() };
     maker.run(hosts as u64, length);
     maker.system
 }
@@ -108,7 +110,8 @@ impl Maker {
         }
         let classes = if self.random.chance(0.5) { 1 } else { 2 + self.random.below(5) };
         let random = &mut self.random;
-        let class = |_| (random.log_uniform(5.0, 800.0) as u64, random.log_uniform(5.0, 20_000.0) as u64);
+        let class =
+            |_| (random.log_uniform(5.0, 800.0) as u64, random.log_uniform(5.0, 20_000.0) as u64);
         Sizes::Classes((0..classes).map(class).collect())
     }
 
@@ -169,7 +172,8 @@ impl Maker {
             }
             self.client(&service, local, traced, length);
         }
-        // Flows to and from hosts that are not traced: some of other protocols, some of the same, some periodic.
+        // Flows to and from hosts that are not traced: some of other protocols, some of the same,
+        // some periodic.
         for noise in 0..self.random.below(4) {
             let host = self.random.below(hosts) as u32;
             let alike = self.random.below(services.len() as u64) as usize;
@@ -205,7 +209,13 @@ impl Maker {
         (count, arrivals)
     }
 
-    fn client(&mut self, service: &Service, local: IpAddr, traced: Option<(u32, u32)>, length: f64) {
+    fn client(
+        &mut self,
+        service: &Service,
+        local: IpAddr,
+        traced: Option<(u32, u32)>,
+        length: f64,
+    ) {
         let arrivals = self.arrivals(length);
         self.client_at(service, local, traced, length, arrivals);
     }

@@ -1,5 +1,6 @@
-//! A pattern as calls: which of its hops asks, which answers it, and for which other call it asks. Hops say what caused what;
-//! a call hierarchy (Project 5, Figure 8), a flame graph and a sequence diagram need the two ends of each call.
+//! A pattern as calls: which of its hops asks, which answers it, and for which other call it asks.
+//! Hops say what caused what; a call hierarchy (Project 5, Figure 8), a flame graph and a sequence
+//! diagram need the two ends of each call.
 
 use analyze::paths::Hop;
 
@@ -59,7 +60,8 @@ impl CallTree {
         tree
     }
 
-    /// The call that the receiver of that hop goes on with: the one that was asked for, or after an answer the one above.
+    /// The call that the receiver of that hop goes on with: the one that was asked for, or after an
+    /// answer the one above.
     pub(super) fn served_after(&self, hop: usize) -> Option<usize> {
         let call = self.of_hop[hop];
         if self.calls[call].request == hop { Some(call) } else { self.calls[call].parent }
@@ -88,7 +90,8 @@ mod tests {
     fn calls_nest_and_branch() {
         let chain = [(0, Some(5), None), (1, Some(4), Some(0)), (2, Some(3), Some(1))];
         assert_eq!(calls(&samples::cached().hops), chain);
-        let fork = [(0, Some(5), None), (1, Some(2), Some(0)), (3, Some(4), Some(0)), (6, None, Some(0))];
+        let fork =
+            [(0, Some(5), None), (1, Some(2), Some(0)), (3, Some(4), Some(0)), (6, None, Some(0))];
         assert_eq!(calls(&samples::forked().hops), fork);
         let tree = CallTree::of(&samples::cached().hops);
         assert_eq!(tree.way_to(2), [0, 1, 2]);
@@ -108,12 +111,19 @@ mod tests {
     fn every_hop_is_of_one_call() {
         for pattern in samples::some().into_iter().chain([samples::pipeline(0, 500)]) {
             let tree = CallTree::of(&pattern.hops);
-            let mut hops: Vec<usize> =
-                tree.calls.iter().flat_map(|call| [Some(call.request), call.response]).flatten().collect();
+            let mut hops: Vec<usize> = tree
+                .calls
+                .iter()
+                .flat_map(|call| [Some(call.request), call.response])
+                .flatten()
+                .collect();
             hops.sort_unstable();
             assert_eq!(hops, (0..pattern.hops.len()).collect::<Vec<_>>());
             assert!(
-                tree.calls.iter().enumerate().all(|(call, c)| c.parent.is_none_or(|parent| parent < call))
+                tree.calls
+                    .iter()
+                    .enumerate()
+                    .all(|(call, c)| c.parent.is_none_or(|parent| parent < call))
             );
         }
     }

@@ -1,8 +1,9 @@
-//! The trace event format of Chrome: JSON that `chrome://tracing`, Perfetto and Speedscope open. A node is a process there, each of
-//! its lanes a thread, a span an event with its duration, and an arrow leads to each span from the one that it is a part of.
+//! The trace event format of Chrome: JSON that `chrome://tracing`, Perfetto and Speedscope open. A
+//! node is a process there, each of its lanes a thread, a span an event with its duration, and an
+//! arrow leads to each span from the one that it is a part of.
 //!
-//! Times are microseconds since the first event, with the nanoseconds behind the point: since 1970 they would not fit into a
-//! number of JavaScript. When the first event was, `otherData` says.
+//! Times are microseconds since the first event, with the nanoseconds behind the point: since 1970
+//! they would not fit into a number of JavaScript. When the first event was, `otherData` says.
 
 use std::io::Write;
 
@@ -56,7 +57,9 @@ impl<W: Write> Chrome<W> {
             return Ok(());
         }
         let name = parties.get(place).map(described).unwrap_or_default();
-        self.event(&json!({"ph": "M", "pid": place + 1, "name": "process_name", "args": {"name": name}}))
+        self.event(
+            &json!({"ph": "M", "pid": place + 1, "name": "process_name", "args": {"name": name}}),
+        )
     }
 }
 
@@ -72,7 +75,8 @@ impl<W: Write> SpanWriter for Chrome<W> {
         let mut drawn: FxHashMap<u64, (usize, usize, &Span<'_>)> = FxHashMap::default();
         for span in spans {
             let lane = self.lanes.place(span);
-            let (pid, tid) = (span.party() + 1, 2 * lane.number + 1 + usize::from(span.side == Side::Caller));
+            let (pid, tid) =
+                (span.party() + 1, 2 * lane.number + 1 + usize::from(span.side == Side::Caller));
             self.name(span.party(), parties)?;
             if lane.is_new {
                 let name = lanes::name(span.side, lane.number);
@@ -83,7 +87,9 @@ impl<W: Write> SpanWriter for Chrome<W> {
                 "dur": microseconds(span.end.saturating_sub(span.start)),
                 "cat": "call", "name": operation(span.call, parties), "args": arguments(span, parties),
             }))?;
-            if let Some((from_pid, from_tid, above)) = span.parent.and_then(|parent| drawn.get(&parent)) {
+            if let Some((from_pid, from_tid, above)) =
+                span.parent.and_then(|parent| drawn.get(&parent))
+            {
                 // Within the span above, also where clocks are off or it ends before.
                 let at = span.start.min(above.end.saturating_sub(1)).max(above.start);
                 let id = format!("{:016x}", span.id);
@@ -168,8 +174,9 @@ mod tests {
     fn arrows_begin_within_what_is_drawn_and_no_trace_is_a_trace_too() {
         let text: Value = serde_json::from_str(&chrome("web")).unwrap();
         let events = text["traceEvents"].as_array().unwrap();
-        let of =
-            |phase: &str| events.iter().filter(|event| event["ph"] == phase).cloned().collect::<Vec<_>>();
+        let of = |phase: &str| {
+            events.iter().filter(|event| event["ph"] == phase).cloned().collect::<Vec<_>>()
+        };
         let (spans, begins, ends) = (of("X"), of("s"), of("f"));
         assert_eq!((spans.len(), begins.len(), ends.len()), (8, 6, 6));
         for arrow in begins.iter().chain(&ends) {

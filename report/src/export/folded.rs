@@ -1,10 +1,11 @@
-//! Folded stacks: `CLIENT;web:80;db:5432 1234`, a line for each chain of calls with the nanoseconds spent in it, which
-//! `flamegraph.pl`, inferno and Speedscope draw.
+//! Folded stacks: `CLIENT;web:80;db:5432 1234`, a line for each chain of calls with the nanoseconds
+//! spent in it, which `flamegraph.pl`, inferno and Speedscope draw.
 //!
-//! Each delay of a pattern is counted once, times how often it is expected: the time at a node for the call that the node
-//! works on, the time of a message on its way as `[network]` of its call. Calls that go on at once count each, so that the
-//! whole is the work of all nodes, not the time that a user waits. A node that sends several messages because of one
-//! counts the time until the last of them once.
+//! Each delay of a pattern is counted once, times how often it is expected: the time at a node for
+//! the call that the node works on, the time of a message on its way as `[network]` of its call.
+//! Calls that go on at once count each, so that the whole is the work of all nodes, not the time
+//! that a user waits. A node that sends several messages because of one counts the time until the
+//! last of them once.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -57,7 +58,10 @@ fn add(pattern: &PathPattern, stacks: &mut BTreeMap<String, f64>) {
     };
     for (index, hop) in hops.iter().enumerate() {
         let call = tree.of_hop[index];
-        count(format!("{};{NETWORK}", stack(Some(call))), hop.network.map_or(0.0, |delay| delay.mean));
+        count(
+            format!("{};{NETWORK}", stack(Some(call))),
+            hop.network.map_or(0.0, |delay| delay.mean),
+        );
         // An untraced node is known by the way there and back as a whole.
         count(stack(Some(call)), hop.untraced.map_or(0.0, |delay| delay.mean));
         // What was sent because of this hop: the time to the first, and from each to the next.
@@ -69,7 +73,8 @@ fn add(pattern: &PathPattern, stacks: &mut BTreeMap<String, f64>) {
         let mut until = 0.0;
         for (time, child) in sent {
             let of = tree.of_hop[child];
-            // Who asks works for the call that it asks for; who answers, for the one that it answers.
+            // Who asks works for the call that it asks for; who answers, for the one that it
+            // answers.
             let is_request = tree.calls[of].request == child;
             let works_for = if is_request { tree.calls[of].parent } else { Some(of) };
             // Who waits for a connection does so last of all.
@@ -130,7 +135,10 @@ mod tests {
         let text = folded(std::slice::from_ref(&pattern));
         let line = "CLIENT;nginx:8080;app.py:9000;redis-server:6379;[connecting] ";
         let time = text.lines().find_map(|text| text.strip_prefix(line)).unwrap();
-        assert!((time.parse::<f64>().unwrap() - 10.0 * samples::MS * pattern.expected).abs() < 2.0, "{text}");
+        assert!(
+            (time.parse::<f64>().unwrap() - 10.0 * samples::MS * pattern.expected).abs() < 2.0,
+            "{text}"
+        );
         let plain = folded(&[samples::cached()]);
         let without: Vec<&str> = text.lines().filter(|text| !text.starts_with(line)).collect();
         assert_eq!(without, plain.lines().collect::<Vec<_>>());
@@ -139,7 +147,8 @@ mod tests {
     #[test]
     fn a_chain_is_as_long_as_its_delays() {
         let pattern = samples::cached();
-        let delays = pattern.hops.iter().flat_map(|hop| [hop.node, hop.network, hop.untraced]).flatten();
+        let delays =
+            pattern.hops.iter().flat_map(|hop| [hop.node, hop.network, hop.untraced]).flatten();
         let expected = delays.map(|delay| delay.mean).sum::<f64>() * pattern.expected;
         let total: f64 = folded(&[pattern])
             .lines()
@@ -151,7 +160,8 @@ mod tests {
     #[test]
     fn what_is_sent_because_of_one_message_is_not_counted_twice() {
         let text = folded(&[samples::forked()]);
-        let gateway = text.lines().find_map(|line| line.strip_prefix("CLIENT;gateway:8000 ")).unwrap();
+        let gateway =
+            text.lines().find_map(|line| line.strip_prefix("CLIENT;gateway:8000 ")).unwrap();
         // 0.72 until the second request, then 2.9 until the last message.
         let expected = (0.72 + 2.9) * samples::MS * samples::forked().expected;
         assert!((gateway.parse::<f64>().unwrap() - expected).abs() < 2.0, "{text}");

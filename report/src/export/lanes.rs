@@ -1,5 +1,5 @@
-//! Lanes: rows in which a timeline draws spans, so that none covers another. A node has rows for what it serves and rows for
-//! the calls that it makes, as many as it has of either at once.
+//! Lanes: rows in which a timeline draws spans, so that none covers another. A node has rows for
+//! what it serves and rows for the calls that it makes, as many as it has of either at once.
 
 use rustc_hash::FxHashMap;
 

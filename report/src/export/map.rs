@@ -1,5 +1,6 @@
-//! A map of the system: who calls whom, over what, how often, and how long it takes. It is counted from the calls themselves,
-//! window by window, so that it has all of them and no more in memory than there are pairs of nodes.
+//! A map of the system: who calls whom, over what, how often, and how long it takes. It is counted
+//! from the calls themselves, window by window, so that it has all of them and no more in memory
+//! than there are pairs of nodes.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,8 @@ pub struct MapEdge {
     pub calls: u64,
     /// How many of them were answered.
     pub answered: u64,
-    /// The sum of the times that they took, as the caller saw it or, where it was not traced, the callee: nanoseconds.
+    /// The sum of the times that they took, as the caller saw it or, where it was not traced, the
+    /// callee: nanoseconds.
     pub time: f64,
     /// How many such times are known.
     pub timed: u64,
@@ -92,13 +94,19 @@ impl MapBuilder {
 
     fn call(&mut self, call: &TracedCall<'_>) {
         let (request, response) = (call.request, call.response);
-        let times = request.into_iter().chain(response).flat_map(|seen| [seen.sent, seen.received]).flatten();
+        let times = request
+            .into_iter()
+            .chain(response)
+            .flat_map(|seen| [seen.sent, seen.received])
+            .flatten();
         for time in times {
-            self.span =
-                Some(self.span.map_or((time, time), |(first, last)| (time.min(first), time.max(last))));
+            self.span = Some(
+                self.span.map_or((time, time), |(first, last)| (time.min(first), time.max(last))),
+            );
         }
         self.called.insert(call.callee);
-        let between = |end: Option<i64>, start: Option<i64>| Some(end?.saturating_sub(start?).max(0) as f64);
+        let between =
+            |end: Option<i64>, start: Option<i64>| Some(end?.saturating_sub(start?).max(0) as f64);
         let of_caller = between(response.and_then(|r| r.received), request.and_then(|r| r.sent));
         let of_callee = between(response.and_then(|r| r.sent), request.and_then(|r| r.received));
         let time = of_caller.or(of_callee);
@@ -110,13 +118,17 @@ impl MapBuilder {
             timed: u64::from(time.is_some()),
             network: network.unwrap_or_default(),
             on_the_way: u64::from(network.is_some()),
-            bytes: request.into_iter().chain(response).fold(0, |sum, seen| seen.bytes.saturating_add(sum)),
+            bytes: request
+                .into_iter()
+                .chain(response)
+                .fold(0, |sum, seen| seen.bytes.saturating_add(sum)),
         };
         let key = (call.caller, call.callee, port(call), call.protocol);
         self.edges.entry(key).or_default().add(&edge);
     }
 
-    /// The map of all that was added. Peers that were not traced and only call are one, as in patterns.
+    /// The map of all that was added. Peers that were not traced and only call are one, as in
+    /// patterns.
     pub fn finish(self) -> SystemMap {
         let name = |place: usize| match self.parties.get(place) {
             Some(party) if !party.traced && !self.called.contains(&place) => CLIENT.to_owned(),
@@ -150,7 +162,9 @@ impl MapBuilder {
 
 /// The server's port or other endpoint.
 fn port(call: &TracedCall<'_>) -> String {
-    let Some(endpoint) = call.dst_endpoint.filter(|_| call.from_connecting) else { return String::new() };
+    let Some(endpoint) = call.dst_endpoint.filter(|_| call.from_connecting) else {
+        return String::new();
+    };
     match endpoint.parse::<std::net::SocketAddr>() {
         Ok(address) => address.port().to_string(),
         Err(_) if endpoint.starts_with("unix:#") => String::new(),
@@ -185,8 +199,14 @@ pub(super) mod tests {
             (between.port.as_str(), edge.clone())
         };
         let (port, edge_to_db) = edge("web", "db");
-        assert_eq!((port, edge_to_db.calls, edge_to_db.answered, edge_to_db.bytes), ("5432", 2, 2, 60));
-        assert_eq!((edge_to_db.mean_time(), edge_to_db.mean_network()), (Some(3500.0), Some(1000.0)));
+        assert_eq!(
+            (port, edge_to_db.calls, edge_to_db.answered, edge_to_db.bytes),
+            ("5432", 2, 2, 60)
+        );
+        assert_eq!(
+            (edge_to_db.mean_time(), edge_to_db.mean_network()),
+            (Some(3500.0), Some(1000.0))
+        );
         let (port, client) = edge("CLIENT", "web");
         assert_eq!((port, client.mean_time(), client.mean_network()), ("80", Some(8000.0), None));
         assert_eq!(edge("web", "log").1.mean_time(), None);

@@ -1,5 +1,6 @@
-//! A pattern as a sequence diagram of Mermaid, which GitHub, GitLab and many wikis draw: who sends what to whom, by the mean
-//! time of sending, with the delays. An answer is a dashed line, what is never answered has an open arrow.
+//! A pattern as a sequence diagram of Mermaid, which GitHub, GitLab and many wikis draw: who sends
+//! what to whom, by the mean time of sending, with the delays. An answer is a dashed line, what is
+//! never answered has an open arrow.
 
 use std::io;
 
@@ -87,7 +88,8 @@ fn label(hop: &Hop, is_request: bool, connects: bool) -> String {
     parts.join(", ")
 }
 
-/// A text that is not read as anything else: Mermaid takes the numbers of characters between `#` and `;`.
+/// A text that is not read as anything else: Mermaid takes the numbers of characters between `#`
+/// and `;`.
 fn text(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for c in text.trim().chars() {
@@ -144,7 +146,8 @@ mod tests {
                 let (text, plain) = (mermaid(&pattern), mermaid(&samples::cached()));
                 prop_assert_eq!(text.lines().count(), plain.lines().count());
                 for line in text.lines() {
-                    // What is left without the numbers of characters has no sign that means something.
+                    // What is left without the numbers of characters has no sign that means
+                    // something.
                     let mut rest = line.to_owned();
                     while let Some(at) = rest.find('#') {
                         let end = at + rest[at..].find(';').unwrap();

@@ -1,7 +1,9 @@
-//! OTLP, the format of OpenTelemetry: what Jaeger, Tempo and every collector take. Its messages are in [`messages`].
+//! OTLP, the format of OpenTelemetry: what Jaeger, Tempo and every collector take. Its messages are
+//! in [`messages`].
 //!
-//! As a file it is a request a line as JSON, or protobuf of which the pieces one after the other are one message, so that
-//! neither needs the whole in memory. To a collector it goes batch by batch ([`Collector`]).
+//! As a file it is a request a line as JSON, or protobuf of which the pieces one after the other
+//! are one message, so that neither needs the whole in memory. To a collector it goes batch by
+//! batch ([`Collector`]).
 
 mod attributes;
 mod messages;
@@ -14,7 +16,9 @@ use prost::Message;
 use rustc_hash::FxHashMap;
 
 pub use messages::ExportTraceServiceRequest;
-use messages::{InstrumentationScope, Resource, ResourceSpans, ScopeSpans, Span as OtlpSpan, SpanKind};
+use messages::{
+    InstrumentationScope, Resource, ResourceSpans, ScopeSpans, Span as OtlpSpan, SpanKind,
+};
 pub use send::{Collector, Retries, SendError};
 
 use super::{Error, Side, Span, SpanWriter, operation};
@@ -112,8 +116,10 @@ fn request(spans: &[Span<'_>], parties: &[Party]) -> ExportTraceServiceRequest {
 /// A node, still without spans.
 fn of_node(party: Option<&Party>) -> ResourceSpans {
     let attributes = party.map(attributes::of_party).unwrap_or_default();
-    let scope =
-        InstrumentationScope { name: "sockcap".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
+    let scope = InstrumentationScope {
+        name: "sockcap".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
     ResourceSpans {
         resource: Some(Resource { attributes }),
         scope_spans: vec![ScopeSpans { scope: Some(scope), spans: Vec::new() }],
@@ -180,7 +186,8 @@ mod tests {
         };
         let mut read = nodes(&read.resource_spans);
         assert_eq!(read.len(), spans.len());
-        let from_json: published::ExportTraceServiceRequest = serde_json::from_str(&json("web")).unwrap();
+        let from_json: published::ExportTraceServiceRequest =
+            serde_json::from_str(&json("web")).unwrap();
         let mut from_json = nodes(&from_json.resource_spans);
         let key = |span: &Span| span.span_id.clone();
         read.sort_by_key(key);

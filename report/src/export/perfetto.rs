@@ -1,9 +1,10 @@
-//! Perfetto's own format: protobuf that <https://ui.perfetto.dev> and its trace processor open, for traces that are too large
-//! as JSON. A node is a track, with a track below it for each of its lanes; a flow leads to each span from the one that it is
-//! a part of.
+//! Perfetto's own format: protobuf that <https://ui.perfetto.dev> and its trace processor open, for
+//! traces that are too large as JSON. A node is a track, with a track below it for each of its
+//! lanes; a flow leads to each span from the one that it is a part of.
 //!
-//! The few messages that are needed are written out here with their numbers in the published schema,
-//! `protos/perfetto/trace/perfetto_trace.proto`; a trace is its packets one after the other.
+//! The few messages that are needed are written out here with their numbers in the published
+//! schema, `protos/perfetto/trace/perfetto_trace.proto`; a trace is its packets one after the
+//! other.
 
 use std::io::Write;
 
@@ -117,7 +118,8 @@ impl<W: Write> Perfetto<W> {
         let packet = TracePacket {
             timestamp: timestamp.map(|time| time.max(0) as u64),
             trusted_packet_sequence_id: Some(SEQUENCE),
-            sequence_flags: (!std::mem::replace(&mut self.begun, true)).then_some(INCREMENTAL_STATE_CLEARED),
+            sequence_flags: (!std::mem::replace(&mut self.begun, true))
+                .then_some(INCREMENTAL_STATE_CLEARED),
             data: Some(data),
         };
         Ok(self.out.write_all(&Trace { packet: vec![packet] }.encode_to_vec())?)
@@ -133,7 +135,8 @@ impl<W: Write> Perfetto<W> {
         self.packet(None, Data::Track(track))
     }
 
-    /// The track of the span's lane, which is described when it is first used, as is that of its node.
+    /// The track of the span's lane, which is described when it is first used, as is that of its
+    /// node.
     fn track_of(&mut self, span: &Span<'_>, parties: &[Party]) -> Result<u64, Error> {
         let place = span.party();
         // Nodes have the numbers below 2^32, and their lanes those above.
@@ -158,7 +161,8 @@ impl<W: Write> SpanWriter for Perfetto<W> {
         // A flow has the number of the span that it leads to; where it begins must say so, too.
         let mut parts: FxHashMap<u64, Vec<u64>> = FxHashMap::default();
         let here: FxHashMap<u64, i64> = spans.iter().map(|span| (span.id, span.start)).collect();
-        // What begins before the span that it is a part of, as clocks are off, would turn the arrow round.
+        // What begins before the span that it is a part of, as clocks are off, would turn the arrow
+        // round.
         let from = |span: &Span<'_>| {
             span.parent.filter(|parent| here.get(parent).is_some_and(|start| *start <= span.start))
         };
@@ -179,8 +183,11 @@ impl<W: Write> SpanWriter for Perfetto<W> {
                 terminating_flow_ids: from(span).map(|_| span.id).into_iter().collect(),
             };
             self.packet(Some(span.start), Data::Event(begin))?;
-            let end =
-                TrackEvent { r#type: Some(SLICE_END), track_uuid: Some(track), ..TrackEvent::default() };
+            let end = TrackEvent {
+                r#type: Some(SLICE_END),
+                track_uuid: Some(track),
+                ..TrackEvent::default()
+            };
             self.packet(Some(span.end), Data::Event(end))?;
         }
         Ok(())
@@ -230,17 +237,22 @@ mod tests {
                     assert!(track.parent_uuid.is_none_or(|parent| tracks.contains_key(&parent)));
                     // Two processes may have one name.
                     assert_eq!(track.sibling_merge_behavior, Some(NOT_MERGED));
-                    assert_eq!(tracks.insert(track.uuid.unwrap(), track.name.clone().unwrap()), None);
+                    assert_eq!(
+                        tracks.insert(track.uuid.unwrap(), track.name.clone().unwrap()),
+                        None
+                    );
                 }
                 Data::Event(event) => {
                     assert!(tracks.contains_key(&event.track_uuid.unwrap()));
-                    let of = if event.r#type == Some(SLICE_BEGIN) { &mut begins } else { &mut ends };
+                    let of =
+                        if event.r#type == Some(SLICE_BEGIN) { &mut begins } else { &mut ends };
                     of.push((packet.timestamp.unwrap(), event.clone()));
                 }
             }
         }
         assert!(tracks.values().any(|name| *name == format!("{} (h1, 11)", testing::HOSTILE)));
-        let times = |of: &[(u64, TrackEvent)]| of.iter().map(|(at, _)| *at as i64).collect::<Vec<_>>();
+        let times =
+            |of: &[(u64, TrackEvent)]| of.iter().map(|(at, _)| *at as i64).collect::<Vec<_>>();
         assert_eq!(times(&begins), all.iter().map(|span| span.start).collect::<Vec<_>>());
         assert_eq!(times(&ends), all.iter().map(|span| span.end).collect::<Vec<_>>());
         // Each flow begins once, before it ends, and ends once.
@@ -264,7 +276,9 @@ mod tests {
             request.received = Some(100);
         }
         let mut out = Vec::new();
-        Perfetto::new(&mut out).write(&spans::of_calls(&calls[..2]), &testing::parties("web")).unwrap();
+        Perfetto::new(&mut out)
+            .write(&spans::of_calls(&calls[..2]), &testing::parties("web"))
+            .unwrap();
         let trace = Trace::decode(&out[..]).unwrap();
         let flows = trace.packet.iter().filter_map(|packet| match packet.data.as_ref()? {
             Data::Event(event) => Some((event.flow_ids.len(), event.terminating_flow_ids.len())),

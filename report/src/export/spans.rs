@@ -1,8 +1,9 @@
-//! Spans: a call as one of its two nodes sees it. A call has one at the node that makes it and one at the node that serves
-//! it, so that the time on the network between the two is seen; what was not seen at a node is no span there.
+//! Spans: a call as one of its two nodes sees it. A call has one at the node that makes it and one
+//! at the node that serves it, so that the time on the network between the two is seen; what was
+//! not seen at a node is no span there.
 //!
-//! Their numbers follow from the numbers and times of messages alone: the same trace has the same spans however often and
-//! in whatever format it is exported.
+//! Their numbers follow from the numbers and times of messages alone: the same trace has the same
+//! spans however often and in whatever format it is exported.
 
 use std::ops::Range;
 
@@ -75,7 +76,10 @@ pub(super) fn of_calls<'calls>(calls: &'calls [TracedCall<'calls>]) -> Vec<Span<
         });
         let at_caller = at_caller(call);
         let of_caller = at_caller.clone().map(|_| span_id(call.number, Side::Caller));
-        let sides = [(Side::Caller, at_caller, above), (Side::Callee, at_callee(call), of_caller.or(above))];
+        let sides = [
+            (Side::Caller, at_caller, above),
+            (Side::Callee, at_callee(call), of_caller.or(above)),
+        ];
         for (side, times, parent) in sides {
             let Some(Range { start, end }) = times else { continue };
             spans.push(Span { call, side, id: span_id(call.number, side), parent, start, end });
@@ -85,7 +89,8 @@ pub(super) fn of_calls<'calls>(calls: &'calls [TracedCall<'calls>]) -> Vec<Span<
     spans
 }
 
-/// From the request's sending to the response's receipt. A message that is not answered is there as long as it is on its way.
+/// From the request's sending to the response's receipt. A message that is not answered is there as
+/// long as it is on its way.
 fn at_caller(call: &TracedCall<'_>) -> Option<Range<i64>> {
     let end = match (call.request, call.response) {
         (_, Some(response)) => response.received,
@@ -97,7 +102,10 @@ fn at_caller(call: &TracedCall<'_>) -> Option<Range<i64>> {
 
 /// From the request's receipt to the response's sending; a moment where there is no response.
 fn at_callee(call: &TracedCall<'_>) -> Option<Range<i64>> {
-    times(call.request.and_then(|request| request.received), call.response.and_then(|response| response.sent))
+    times(
+        call.request.and_then(|request| request.received),
+        call.response.and_then(|response| response.sent),
+    )
 }
 
 /// What is known; a moment where only one of the two is.
@@ -108,7 +116,8 @@ fn times(start: Option<i64>, end: Option<i64>) -> Option<Range<i64>> {
 
 /// The number of a call's span.
 fn span_id(call: u64, side: Side) -> u64 {
-    // Back ends choose and shard by some bits only. Mixing is one to one and leaves only 0 where it is.
+    // Back ends choose and shard by some bits only. Mixing is one to one and leaves only 0 where it
+    // is.
     mixed((call << 1 | side as u64).wrapping_add(1)).max(1)
 }
 
@@ -122,10 +131,15 @@ mod tests {
     fn each_side_that_saw_something_has_a_span_within_that_of_the_other() {
         let calls = testing::calls();
         let spans = of_calls(&calls);
-        let of = |call: u64| spans.iter().filter(move |span| span.call.number == call).collect::<Vec<_>>();
+        let of = |call: u64| {
+            spans.iter().filter(move |span| span.call.number == call).collect::<Vec<_>>()
+        };
         // The client was not traced: the server's span is the first.
         let [root] = of(0)[..] else { panic!("{spans:?}") };
-        assert_eq!((root.side, root.parent, root.start, root.end), (Side::Callee, None, 1_000, 9_000));
+        assert_eq!(
+            (root.side, root.parent, root.start, root.end),
+            (Side::Callee, None, 1_000, 9_000)
+        );
         let [client, server] = of(1)[..] else { panic!("{spans:?}") };
         assert_eq!((client.parent, client.start, client.end), (Some(root.id), 2_000, 7_000));
         assert_eq!((server.parent, server.start, server.end), (Some(client.id), 3_000, 6_000));
@@ -155,7 +169,11 @@ mod tests {
         let spans = of_calls(&calls);
         assert!(spans.iter().all(|span| span.start <= span.end), "{spans:?}");
         let of_caller = |call: u64| {
-            spans.iter().find(|span| span.call.number == call && span.side == Side::Caller).unwrap().parent
+            spans
+                .iter()
+                .find(|span| span.call.number == call && span.side == Side::Caller)
+                .unwrap()
+                .parent
         };
         assert_eq!(of_caller(1), Some(span_id(0, Side::Caller)));
         assert_eq!(of_caller(7), None);
@@ -163,8 +181,9 @@ mod tests {
 
     #[test]
     fn numbers_are_one_to_one_and_never_none() {
-        let mut ids: Vec<u64> =
-            (0..1000).flat_map(|call| [Side::Caller, Side::Callee].map(|side| span_id(call, side))).collect();
+        let mut ids: Vec<u64> = (0..1000)
+            .flat_map(|call| [Side::Caller, Side::Callee].map(|side| span_id(call, side)))
+            .collect();
         ids.sort_unstable();
         ids.dedup();
         assert_eq!(ids.len(), 2000);

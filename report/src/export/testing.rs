@@ -25,7 +25,8 @@ pub(super) fn parties(web: &str) -> Vec<Party> {
     ]
 }
 
-/// Two traces: web is called and calls db twice and log, which does not answer; and db asks a name server.
+/// Two traces: web is called and calls db twice and log, which does not answer; and db asks a name
+/// server.
 pub(super) fn calls() -> Vec<TracedCall<'static>> {
     let parent = |call, at_caller| Some(ParentCall { call, at_caller, at_callee: true });
     let seen = |sent, received, bytes| Some(Seen { sent, received, bytes });

@@ -1,4 +1,5 @@
-//! Clocks as inline SVG: how all of them drift, and for each the messages that hold its line in its place.
+//! Clocks as inline SVG: how all of them drift, and for each the messages that hold its line in its
+//! place.
 
 use maud::{Markup, html};
 
@@ -105,7 +106,8 @@ pub(super) struct Drift<'a> {
 
 impl Drift<'_> {
     pub(super) fn markup(&self) -> Markup {
-        let lines: Vec<Vec<(i64, f64)>> = self.clocks.iter().map(|(_, clock)| self.line(clock)).collect();
+        let lines: Vec<Vec<(i64, f64)>> =
+            self.clocks.iter().map(|(_, clock)| self.line(clock)).collect();
         let values = || lines.iter().flatten().map(|(_, value)| *value);
         let (low, high) = (values().fold(0.0, f64::min), values().fold(0.0, f64::max));
         // Lines that all but coincide shall not fill the height.
@@ -169,13 +171,15 @@ impl Drift<'_> {
     }
 
     fn description(&self) -> String {
-        let of_one =
-            |(_, clock): &(usize, &Clock)| format!("{} {}", printable(&clock.host), ppm(clock.skew_ppm));
+        let of_one = |(_, clock): &(usize, &Clock)| {
+            format!("{} {}", printable(&clock.host), ppm(clock.skew_ppm))
+        };
         self.clocks.iter().map(of_one).collect::<Vec<_>>().join(", ")
     }
 }
 
-/// What the line of one clock rests on: the fastest messages over and under it, and the band that they leave.
+/// What the line of one clock rests on: the fastest messages over and under it, and the band that
+/// they leave.
 pub(super) struct Rest<'a> {
     pub(super) clock: &'a Clock,
     /// Its number on this page.
@@ -189,13 +193,20 @@ impl Rest<'_> {
     pub(super) fn markup(&self) -> Markup {
         let clock = self.clock;
         let [received, sent] = &clock.fastest;
-        let mut delays: Vec<f64> = received.iter().chain(sent).map(|message| message[1] as f64).collect();
+        let mut delays: Vec<f64> =
+            received.iter().chain(sent).map(|message| message[1] as f64).collect();
         delays.sort_by(f64::total_cmp);
         let usual = delays.get(delays.len() / 2).copied().unwrap_or(0.0).abs();
         let band = clock.uncertainty_ns.map(|uncertainty| uncertainty as f64);
         let reach = 1.5 * usual.max(band.unwrap_or(0.0)).max(1_000.0);
-        let plane =
-            Plane { width: WIDTH, right: 12.0, begin: self.begin, end: self.end, low: -reach, high: reach };
+        let plane = Plane {
+            width: WIDTH,
+            right: 12.0,
+            begin: self.begin,
+            end: self.end,
+            low: -reach,
+            high: reach,
+        };
         let beyond = delays.iter().filter(|delay| **delay > reach).count() as u64;
         let id = format!("clock{}", self.number);
         let name = printable(&clock.host);
@@ -232,7 +243,8 @@ impl Rest<'_> {
     }
 }
 
-/// A dot for each message that is within reach: one path of lines without length, which round ends make dots.
+/// A dot for each message that is within reach: one path of lines without length, which round ends
+/// make dots.
 fn dots(plane: &Plane, messages: &[[i64; 2]], sign: f64, reach: f64) -> Markup {
     let near = messages.iter().filter(|message| message[1] as f64 <= reach);
     let path: String = near
@@ -262,7 +274,8 @@ mod tests {
 
     #[test]
     fn what_is_out_of_reach_stays_at_the_edge() {
-        let plane = Plane { width: 560.0, right: 12.0, begin: 100, end: 200, low: -50.0, high: 50.0 };
+        let plane =
+            Plane { width: 560.0, right: 12.0, begin: 100, end: 200, low: -50.0, high: 50.0 };
         assert_eq!([100, 200, 0, 300].map(|at| plane.x(at)), [76.0, 548.0, 76.0, 548.0]);
         assert_eq!([50.0, 0.0, -50.0, -1e9].map(|value| plane.y(value)), [8.0, 91.0, 174.0, 174.0]);
     }

@@ -1,4 +1,5 @@
-//! The hosts' clocks: a table of what each differs by, how all of them drift, and what each line rests on.
+//! The hosts' clocks: a table of what each differs by, how all of them drift, and what each line
+//! rests on.
 
 use maud::{Markup, html};
 
@@ -14,9 +15,16 @@ pub(super) fn section(clocks: &[Clock]) -> Markup {
     if clocks.len() < 2 {
         return html! {};
     }
-    let begin =
-        clocks.iter().flat_map(|clock| clock.fastest.iter().flatten()).map(|message| message[0]).min();
-    let end = clocks.iter().flat_map(|clock| clock.fastest.iter().flatten()).map(|message| message[0]).max();
+    let begin = clocks
+        .iter()
+        .flat_map(|clock| clock.fastest.iter().flatten())
+        .map(|message| message[0])
+        .min();
+    let end = clocks
+        .iter()
+        .flat_map(|clock| clock.fastest.iter().flatten())
+        .map(|message| message[0])
+        .max();
     let known: Vec<(usize, &Clock)> = clocks
         .iter()
         .enumerate()

@@ -1,5 +1,5 @@
-//! The frame of the page: its head with looks and policy, what stands there for those without scripts, the clocks, and the
-//! program of `web/`, as `report/assets` has it.
+//! The frame of the page: its head with looks and policy, what stands there for those without
+//! scripts, the clocks, and the program of `web/`, as `report/assets` has it.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -10,7 +10,8 @@ use crate::units::{count, printable};
 const STYLE: &str = include_str!("../../assets/page.css");
 const SCRIPT: &str = include_str!("../../assets/page.js");
 
-/// Nothing may be loaded, whatever gets into the page; a page that is served may ask its own server.
+/// Nothing may be loaded, whatever gets into the page; a page that is served may ask its own
+/// server.
 fn policy(is_served: bool) -> String {
     let connect = if is_served { " connect-src 'self';" } else { "" };
     format!(
@@ -37,7 +38,12 @@ pub(super) fn start(report: &Report<'_>, is_served: bool) -> String {
         div #app data-source=(source) { (without_script(report)) }
         template #clocks { (clocks::section(&report.meta.clocks)) }
     };
-    format!("{}<html lang=\"en\">{}<body>{}", DOCTYPE.into_string(), head.into_string(), body.into_string())
+    format!(
+        "{}<html lang=\"en\">{}<body>{}",
+        DOCTYPE.into_string(),
+        head.into_string(),
+        body.into_string()
+    )
 }
 
 /// What there is for those whose browser runs no scripts.

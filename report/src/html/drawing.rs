@@ -13,7 +13,8 @@ pub(super) fn ticks(span: f64) -> Vec<f64> {
     }
     let rough = span / 7.0;
     let power = 10f64.powf(rough.log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|factor| factor * power).find(|step| *step >= rough);
+    let step =
+        [1.0, 2.0, 5.0, 10.0].into_iter().map(|factor| factor * power).find(|step| *step >= rough);
     let step = step.unwrap_or(power * 10.0);
     (0..=8).map(|index| f64::from(index) * step).take_while(|tick| *tick <= span * 1.0001).collect()
 }

@@ -1,5 +1,5 @@
-//! The page's frame: self-contained, safe, and with all data in it. What it looks like and does is tested in a browser, by
-//! `web/test`.
+//! The page's frame: self-contained, safe, and with all data in it. What it looks like and does is
+//! tested in a browser, by `web/test`.
 
 use super::*;
 use crate::page::PageBuilder;
@@ -66,7 +66,8 @@ fn data_comes_back() {
 #[test]
 fn clocks_have_a_table_and_a_drawing_each() {
     let page = written(&Report { patterns: &samples::some(), meta: samples::meta() });
-    let section = page.split("<section class=\"clocks\"").nth(1).unwrap().split("</section>").next().unwrap();
+    let section =
+        page.split("<section class=\"clocks\"").nth(1).unwrap().split("</section>").next().unwrap();
     let number = |what: &str| section.matches(what).count();
     assert_eq!(number("<th scope=\"row\">"), 5);
     // All that have messages in one, and each of them.
@@ -96,13 +97,15 @@ fn drift_is_added_up_between_steps() {
     let begin = clocks[0].at;
     let drift = clock_plot::Drift { clocks: &known, begin, end: begin + 12_000_000_000 };
     // 4 s at -12.5 ppm, 4 s at -12.4, 4 s at 80: -50 us, -99.6 us, 220.4 us.
-    let line: Vec<i64> = drift.line(&clocks[2]).iter().map(|(_, value)| value.round() as i64).collect();
+    let line: Vec<i64> =
+        drift.line(&clocks[2]).iter().map(|(_, value)| value.round() as i64).collect();
     assert_eq!(line, [0, -50_000, -99_600, 220_400]);
 }
 
 #[test]
 fn one_clock_is_no_section() {
     let one = samples::clocks().into_iter().take(1).collect();
-    let report = Report { patterns: &samples::some(), meta: Meta { clocks: one, ..samples::meta() } };
+    let report =
+        Report { patterns: &samples::some(), meta: Meta { clocks: one, ..samples::meta() } };
     assert!(!written(&report).contains("class=\"clocks\""));
 }

@@ -1,5 +1,5 @@
-//! What the page shows of one pattern: its hops with their delays as distributions, the lines of its tree, how it fared over
-//! time, and instances to step through.
+//! What the page shows of one pattern: its hops with their delays as distributions, the lines of
+//! its tree, how it fared over time, and instances to step through.
 
 use analyze::paths::PathPattern;
 use message_trace::stats::Summary;
@@ -110,8 +110,11 @@ impl Details {
             hops.bytes.push(Number::whole(hop.bytes));
             hops.sent.push(Number::whole(timing.sent[index]));
             hops.received.push(Number::whole(timing.received[index]));
-            let parts =
-                [(Part::Node, &hop.node), (Part::Network, &hop.network), (Part::Untraced, &hop.untraced)];
+            let parts = [
+                (Part::Node, &hop.node),
+                (Part::Network, &hop.network),
+                (Part::Untraced, &hop.untraced),
+            ];
             for (part, summary) in parts {
                 if let Some(summary) = summary {
                     let delay = Delay::of(summary, observed.take_delay(index, part));
@@ -129,8 +132,11 @@ impl Details {
             id: pattern.id,
             hops,
             omitted: pattern.hops.len() - shown,
-            critical: critical.map(|critical| Critical { hop: critical.hop, part: word(critical.part) }),
-            tree: lines.map(|line| TreeLine(line.hop, guides(&line.guides, line.mark), line.calls)).collect(),
+            critical: critical
+                .map(|critical| Critical { hop: critical.hop, part: word(critical.part) }),
+            tree: lines
+                .map(|line| TreeLine(line.hop, guides(&line.guides, line.mark), line.calls))
+                .collect(),
             duration: Delay::of(&pattern.duration, std::mem::take(&mut observed.duration)),
             delays,
             series: observed.series.columns(),

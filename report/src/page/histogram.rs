@@ -1,6 +1,6 @@
-//! A distribution of times on a log axis, with bins as narrow as fit what it holds: as long as few of them are hit they are
-//! narrow, so that times that are close to each other are told apart. Ten thousand patterns have some hundred thousand of
-//! these, most with a handful of values.
+//! A distribution of times on a log axis, with bins as narrow as fit what it holds: as long as few
+//! of them are hit they are narrow, so that times that are close to each other are told apart. Ten
+//! thousand patterns have some hundred thousand of these, most with a handful of values.
 
 use serde::{Serialize, Serializer};
 
@@ -16,7 +16,8 @@ const MOST: usize = 96;
 /// Weights by bin, of bins in which there is something.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Histogram {
-    /// Bins to each doubling: bin `b` goes from 2^(b/fineness) up to 2^((b+1)/fineness) nanoseconds.
+    /// Bins to each doubling: bin `b` goes from 2^(b/fineness) up to 2^((b+1)/fineness)
+    /// nanoseconds.
     fineness: u32,
     bins: Vec<(u16, f32)>,
 }
@@ -28,8 +29,8 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// Adds a time in nanoseconds with the probability that it was so. What takes no time, or less by bad clocks, is in the
-    /// first bin.
+    /// Adds a time in nanoseconds with the probability that it was so. What takes no time, or less
+    /// by bad clocks, is in the first bin.
     pub(crate) fn add(&mut self, nanoseconds: i64, weight: f32) {
         let bin = bin(nanoseconds, self.fineness);
         match self.bins.binary_search_by_key(&bin, |(bin, _)| *bin) {
@@ -56,7 +57,8 @@ impl Histogram {
         });
     }
 
-    /// The time below which `part` of the weight lies: the middle of its bin, in nanoseconds. None of nothing.
+    /// The time below which `part` of the weight lies: the middle of its bin, in nanoseconds. None
+    /// of nothing.
     pub(crate) fn quantile(&self, part: f64) -> Option<f64> {
         let whole: f64 = self.bins.iter().map(|(_, weight)| f64::from(*weight)).sum();
         let mut sum = 0.0;
@@ -89,14 +91,14 @@ fn bin(nanoseconds: i64, fineness: u32) -> u16 {
     }
 }
 
-/// Bins to each doubling, then bin, weight, bin, weight and so on, in the order of the bins. Nothing is empty.
+/// Bins to each doubling, then bin, weight, bin, weight and so on, in the order of the bins.
+/// Nothing is empty.
 impl Serialize for Histogram {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let fineness = (!self.bins.is_empty()).then(|| Number::of(f64::from(self.fineness)));
-        let weights = self
-            .bins
-            .iter()
-            .flat_map(|(bin, weight)| [Number::of(f64::from(*bin)), Number::weight(f64::from(*weight))]);
+        let weights = self.bins.iter().flat_map(|(bin, weight)| {
+            [Number::of(f64::from(*bin)), Number::weight(f64::from(*weight))]
+        });
         serializer.collect_seq(fineness.into_iter().chain(weights))
     }
 }
@@ -133,7 +135,8 @@ mod tests {
         let (fineness, bins) = of(&mut (1_000_000..2_000_000).step_by(1_000));
         assert!((32..=128).contains(&fineness) && bins > 30, "{fineness}, {bins}");
         // From a microsecond to a second: twenty doublings.
-        let (fineness, bins) = of(&mut (0..100_000i32).map(|n| 1.001f64.powi(n % 13_800 + 6_900) as i64));
+        let (fineness, bins) =
+            of(&mut (0..100_000i32).map(|n| 1.001f64.powi(n % 13_800 + 6_900) as i64));
         assert!(fineness == COARSEST && bins > MOST, "{fineness}, {bins}");
     }
 

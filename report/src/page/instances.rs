@@ -1,5 +1,5 @@
-//! All instances of the patterns of a page, for [`sockcap view`](super), which hands them out a screen at a time: 16 bytes a
-//! message and 32 an instance.
+//! All instances of the patterns of a page, for [`sockcap view`](super), which hands them out a
+//! screen at a time: 16 bytes a message and 32 an instance.
 
 use std::cmp::Reverse;
 
@@ -43,7 +43,8 @@ struct OfPattern {
     instances: Vec<(i64, f32, i64, i64)>,
     /// When each message was sent and received, since the beginning of its instance.
     times: Vec<[i64; 2]>,
-    /// Instances and hops, by place, of which the sender waited for a connection, with how long. In order.
+    /// Instances and hops, by place, of which the sender waited for a connection, with how long. In
+    /// order.
     connecting: Vec<(u32, u32, i64)>,
     hops: usize,
 }
@@ -85,7 +86,8 @@ impl Instances {
         self.patterns.get(rank).map_or(0, |pattern| pattern.instances.len())
     }
 
-    /// Of the pattern of that rank, at most `most` instances in that order, the first `from` left out.
+    /// Of the pattern of that rank, at most `most` instances in that order, the first `from` left
+    /// out.
     pub fn get(&self, rank: usize, order: Order, from: usize, most: usize) -> Vec<PageInstance> {
         let Some(pattern) = self.patterns.get(rank) else { return Vec::new() };
         let mut places: Vec<usize> = (0..pattern.instances.len()).collect();
@@ -93,7 +95,9 @@ impl Instances {
         match order {
             Order::Time => places.sort_by_key(|place| (instance(place).2, *place)),
             Order::Slowest => places.sort_by_key(|place| (Reverse(instance(place).3), *place)),
-            Order::Likely => places.sort_by(|one, other| instance(other).1.total_cmp(&instance(one).1)),
+            Order::Likely => {
+                places.sort_by(|one, other| instance(other).1.total_cmp(&instance(one).1))
+            }
         }
         places.into_iter().skip(from).take(most).map(|place| pattern.at(place)).collect()
     }
@@ -113,7 +117,13 @@ impl Instances {
     ///
     /// # Errors
     /// When something is none of JSON's, which nothing here is.
-    pub fn json(&self, rank: usize, order: Order, from: usize, most: usize) -> serde_json::Result<Vec<u8>> {
+    pub fn json(
+        &self,
+        rank: usize,
+        order: Order,
+        from: usize,
+        most: usize,
+    ) -> serde_json::Result<Vec<u8>> {
         let instances = self.get(rank, order, from, most);
         serde_json::to_vec(&Piece { from, all: self.count(rank), instances })
     }
@@ -123,7 +133,9 @@ impl OfPattern {
     fn at(&self, place: usize) -> PageInstance {
         let (path, probability, at, duration) = self.instances[place];
         let times = &self.times[place * self.hops..(place + 1) * self.hops];
-        let column = |end: usize| times.iter().map(|time| (time[end] != NONE).then_some(time[end])).collect();
+        let column = |end: usize| {
+            times.iter().map(|time| (time[end] != NONE).then_some(time[end])).collect()
+        };
         let probability = (f64::from(probability) * 1e3).round() / 1e3;
         let first = self.connecting.partition_point(|(of, ..)| (*of as usize) < place);
         let of = self.connecting[first..].iter().take_while(|(of, ..)| *of as usize == place);
@@ -145,7 +157,11 @@ mod tests {
     use analyze::paths::{TimedHop, WhichInstance};
 
     fn found_connecting(instances: &Instances) -> Vec<Vec<(u32, i64)>> {
-        instances.get(1, Order::Time, 0, 9).into_iter().map(|instance| instance.connecting).collect()
+        instances
+            .get(1, Order::Time, 0, 9)
+            .into_iter()
+            .map(|instance| instance.connecting)
+            .collect()
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The system as the patterns show it: who talks to whom, how often and how long that takes. Requests and responses
-//! between two nodes over one port are one edge.
+//! The system as the patterns show it: who talks to whom, how often and how long that takes.
+//! Requests and responses between two nodes over one port are one edge.
 
 use std::collections::BTreeMap;
 
@@ -97,8 +97,11 @@ pub(super) fn of(patterns: &[&PathPattern], names: &mut Names) -> SystemMap {
                 work.add(pattern.expected, node.mean);
             }
             let back = is_back(hop, &mut met);
-            let (from, to, port) =
-                if back { (&hop.dst, &hop.src, &hop.src_port) } else { (&hop.src, &hop.dst, &hop.dst_port) };
+            let (from, to, port) = if back {
+                (&hop.dst, &hop.src, &hop.src_port)
+            } else {
+                (&hop.src, &hop.dst, &hop.dst_port)
+            };
             let edge = edges.entry((from, to, port, hop.protocol.name())).or_default();
             *(if back { &mut edge.back } else { &mut edge.there }) += pattern.expected;
             edge.bytes += pattern.expected * hop.bytes;
@@ -140,8 +143,9 @@ pub(super) fn of(patterns: &[&PathPattern], names: &mut Names) -> SystemMap {
     }
 }
 
-/// Whether a message is an answer: its sender has a port of a server, and its receiver has none. Where nobody has one, as in
-/// traces of calls that know no ports, it is one if messages of the pattern went the other way before, which are `met`.
+/// Whether a message is an answer: its sender has a port of a server, and its receiver has none.
+/// Where nobody has one, as in traces of calls that know no ports, it is one if messages of the
+/// pattern went the other way before, which are `met`.
 fn is_back<'a>(hop: &'a Hop, met: &mut FxHashSet<(&'a str, &'a str)>) -> bool {
     let ephemeral = |port: &str| port.is_empty() || port == "*";
     match (ephemeral(&hop.src_port), ephemeral(&hop.dst_port)) {
@@ -167,14 +171,27 @@ mod tests {
         let edges: Vec<(&str, &str, &str)> = map
             .edges
             .iter()
-            .map(|edge| (&*names[edge.from as usize], &*names[edge.to as usize], &*names[edge.port as usize]))
+            .map(|edge| {
+                (
+                    &*names[edge.from as usize],
+                    &*names[edge.to as usize],
+                    &*names[edge.port as usize],
+                )
+            })
             .collect();
         assert_eq!(
             edges,
-            [("CLIENT", "nginx", "8080"), ("app.py", "redis-server", "6379"), ("nginx", "app.py", "9000")]
+            [
+                ("CLIENT", "nginx", "8080"),
+                ("app.py", "redis-server", "6379"),
+                ("nginx", "app.py", "9000")
+            ]
         );
         let redis = &map.edges[1];
-        assert_eq!((redis.there, redis.back), (Number::of(cached.expected), Number::of(cached.expected)));
+        assert_eq!(
+            (redis.there, redis.back),
+            (Number::of(cached.expected), Number::of(cached.expected))
+        );
         // 41 and 44 us.
         assert_eq!(redis.network, Some(Number::of(42_500.0)));
         let app = map.nodes.iter().find(|node| names[node.name as usize] == "app.py").unwrap();

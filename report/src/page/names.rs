@@ -1,4 +1,5 @@
-//! The names of nodes, ports and protocols, each said once: ten thousand patterns have the same few over and over.
+//! The names of nodes, ports and protocols, each said once: ten thousand patterns have the same few
+//! over and over.
 
 use rustc_hash::FxHashMap;
 

@@ -1,5 +1,5 @@
-//! Numbers as short as the page needs them: no more than three decimals, and none where there are none. Of a page with ten
-//! thousand patterns they are most.
+//! Numbers as short as the page needs them: no more than three decimals, and none where there are
+//! none. Of a page with ten thousand patterns they are most.
 
 use serde::{Serialize, Serializer};
 

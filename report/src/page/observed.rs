@@ -1,4 +1,5 @@
-//! What the instances of one pattern were like: a distribution of each delay, when they began, and some of them whole.
+//! What the instances of one pattern were like: a distribution of each delay, when they began, and
+//! some of them whole.
 
 use analyze::paths::{Hop, TimedInstance};
 
@@ -56,6 +57,9 @@ impl Observed {
 
     /// The distribution of a delay; it is gone then.
     pub(super) fn take_delay(&mut self, hop: usize, part: Part) -> Histogram {
-        self.delays.get_mut(hop).map(|delays| std::mem::take(&mut delays[part as usize])).unwrap_or_default()
+        self.delays
+            .get_mut(hop)
+            .map(|delays| std::mem::take(&mut delays[part as usize]))
+            .unwrap_or_default()
     }
 }

@@ -1,5 +1,5 @@
-//! What the page shows before anybody chooses a pattern: the trace in a few numbers, the patterns as columns, the map and the
-//! series.
+//! What the page shows before anybody chooses a pattern: the trace in a few numbers, the patterns
+//! as columns, the map and the series.
 
 use analyze::paths::PathPattern;
 use serde::Serialize;
@@ -22,7 +22,8 @@ pub(super) struct Overview<'a> {
     /// When the trace begins, in milliseconds since the Unix epoch; null where it has no such time.
     begin: Option<Number>,
     span: i64,
-    /// How long it is in which paths of the page may begin: the span, or the part of it that was asked for.
+    /// How long it is in which paths of the page may begin: the span, or the part of it that was
+    /// asked for.
     window: i64,
     messages: u64,
     processes: u64,
@@ -65,8 +66,8 @@ struct PatternColumns {
     hops: Vec<usize>,
     /// The number of the pattern that stands for all of the same hops.
     family: Vec<i64>,
-    /// The nodes in the order in which the path first comes to them: twice the number of the name, plus one where it goes on
-    /// from the one before.
+    /// The nodes in the order in which the path first comes to them: twice the number of the name,
+    /// plus one where it goes on from the one before.
     nodes: Vec<Vec<u32>>,
     /// What it goes over: ports and protocols.
     ports: Vec<Vec<u32>>,

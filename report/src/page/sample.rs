@@ -1,5 +1,5 @@
-//! Which instances of a pattern a page has that cannot have all: the slowest, as they are what is looked for, and some of
-//! the others, chosen without regard to what they are like.
+//! Which instances of a pattern a page has that cannot have all: the slowest, as they are what is
+//! looked for, and some of the others, chosen without regard to what they are like.
 
 use std::cmp::Reverse;
 
@@ -47,7 +47,10 @@ impl PageInstance {
 }
 
 /// The hops of which the sender waited for a connection, each with how long, of the first `most`.
-pub(super) fn connecting(seen: &TimedInstance<'_>, most: usize) -> impl Iterator<Item = (u32, i64)> {
+pub(super) fn connecting(
+    seen: &TimedInstance<'_>,
+    most: usize,
+) -> impl Iterator<Item = (u32, i64)> {
     let hops = (0..).zip(seen.hops).take(most);
     hops.filter(|(_, hop)| hop.connecting > 0).map(|(place, hop)| (place, hop.connecting))
 }

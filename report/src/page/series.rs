@@ -1,5 +1,6 @@
-//! What happens when: the trace cut into slices of equal length, and of each how many paths began in it and how long they
-//! took. Slices are as long as it takes to have enough paths in each: what two paths took is no trend.
+//! What happens when: the trace cut into slices of equal length, and of each how many paths began
+//! in it and how long they took. Slices are as long as it takes to have enough paths in each: what
+//! two paths took is no trend.
 
 use serde::Serialize;
 
@@ -84,11 +85,15 @@ impl Series {
         let expected = sums(&self.expected, together);
         let time = sums(&self.time, together);
         let durations: Vec<Histogram> = self.durations.chunks(together).map(merged).collect();
-        let mean = |(time, expected): (&f64, &f64)| (*expected > 0.0).then(|| Number::whole(time / expected));
+        let mean = |(time, expected): (&f64, &f64)| {
+            (*expected > 0.0).then(|| Number::whole(time / expected))
+        };
         let quantile = |part: f64, least: f64| {
             let of_slice = |(durations, expected): (&Histogram, &f64)| {
                 // Probabilities add up to a little less than the count.
-                (*expected >= least - 1e-3).then(|| durations.quantile(part).map(Number::whole)).flatten()
+                (*expected >= least - 1e-3)
+                    .then(|| durations.quantile(part).map(Number::whole))
+                    .flatten()
             };
             durations.iter().zip(&expected).map(of_slice).collect()
         };
@@ -161,7 +166,10 @@ mod tests {
     #[test]
     fn each_time_has_its_slice() {
         let slices = Slices::of(1_000, 239, 240);
-        assert_eq!([0, 1_000, 1_001, 1_239, i64::MAX].map(|time| slices.at(time)), [0, 0, 1, 239, 239]);
+        assert_eq!(
+            [0, 1_000, 1_001, 1_239, i64::MAX].map(|time| slices.at(time)),
+            [0, 0, 1, 239, 239]
+        );
         assert_eq!(Slices::of(0, 0, 60).at(5), 5);
         assert_eq!(Slices::of(i64::MIN, i64::MAX, 60).at(i64::MAX), 59);
     }
@@ -204,7 +212,10 @@ mod tests {
         }
         let columns = series.columns();
         assert_eq!((columns.step, columns.expected.len()), (1, SLICES));
-        assert_eq!((columns.expected[0], columns.mean[0]), (Number::of(15.0), Some(Number::of(200.0))));
+        assert_eq!(
+            (columns.expected[0], columns.mean[0]),
+            (Number::of(15.0), Some(Number::of(200.0)))
+        );
         assert_eq!(
             (columns.expected[7], columns.mean[7], columns.mean[8]),
             (Number::of(10.0), Some(Number::of(50.0)), None)

@@ -13,7 +13,8 @@ fn report(patterns: &[PathPattern]) -> Report<'_> {
     Report { patterns, meta: crate::Meta { begin: Some(BEGIN), ..samples::meta() } }
 }
 
-/// `number` instances of a pattern whose delays are those of the pattern's means, times a factor a tenth larger each time.
+/// `number` instances of a pattern whose delays are those of the pattern's means, times a factor a
+/// tenth larger each time.
 fn add(builder: &mut PageBuilder<'_>, pattern: &PathPattern, number: i64) {
     let timing = crate::timing::Timing::of(pattern);
     for index in 0..number {
@@ -63,7 +64,11 @@ fn an_overview_has_all_patterns_by_rank() {
         .collect();
     assert_eq!(route, crate::label::nodes(&patterns[1].hops, 9));
     let series = &overview["series"];
-    assert_eq!(series["expected"].as_array().unwrap().len(), series::SLICES / 20, "there are few paths");
+    assert_eq!(
+        series["expected"].as_array().unwrap().len(),
+        series::SLICES / 20,
+        "there are few paths"
+    );
     let expected: f64 =
         series["expected"].as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).sum();
     assert!((expected - 1.5).abs() < 1e-9);
@@ -84,7 +89,8 @@ fn holes_say_whose_they_are() {
         flows: 2,
         bytes: 300,
     };
-    let found: Vec<OneSided> = (0..300).map(|number| one(&format!("app\u{1b}{number}"), 3)).collect();
+    let found: Vec<OneSided> =
+        (0..300).map(|number| one(&format!("app\u{1b}{number}"), 3)).collect();
     builder.one_sided(&found);
     let overview = json(&builder.finish().unwrap().overview);
     // Of all, though only some are named; and nothing in a name can harm.
@@ -138,7 +144,8 @@ fn details_have_distributions_and_instances() {
     assert_eq!(instances.last().unwrap()["at"], 39_000_000_000i64);
     assert_eq!(details["tree"].as_array().unwrap().len(), 6);
     assert_eq!(details["hops"]["parent"], serde_json::json!([-1, 0, 1, 2, 3, 4]));
-    let ends = |hop: &analyze::paths::Hop| u64::from(hop.src_traced) + 2 * u64::from(hop.dst_traced);
+    let ends =
+        |hop: &analyze::paths::Hop| u64::from(hop.src_traced) + 2 * u64::from(hop.dst_traced);
     let traced: Vec<u64> = patterns[0].hops.iter().map(ends).collect();
     assert_eq!(details["hops"]["traced"], serde_json::json!(traced));
     assert!(traced.contains(&1) && traced.contains(&2), "10.0.0.2 was not traced: {traced:?}");

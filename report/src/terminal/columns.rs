@@ -1,5 +1,5 @@
-//! Where the columns of the trees stand: as narrow as their contents allow, the same for all patterns, and with
-//! less detail on a narrow screen.
+//! Where the columns of the trees stand: as narrow as their contents allow, the same for all
+//! patterns, and with less detail on a narrow screen.
 
 use analyze::paths::{Hop, PathPattern};
 use message_trace::stats::Summary;
@@ -121,11 +121,13 @@ fn widest_delay(hop: &Hop, screen: &Screen) -> usize {
 }
 
 fn widest_line(pattern: &PathPattern, screen: &Screen) -> usize {
-    let width = |line: &Line| indent(line) + Label::of(&pattern.hops[line.hop], screen.signs).width();
+    let width =
+        |line: &Line| indent(line) + Label::of(&pattern.hops[line.hop], screen.signs).width();
     tree::lines(&pattern.hops, &Timing::of(pattern)).iter().map(width).max().unwrap_or(0)
 }
 
-/// The characters before the label of `line`: two for each chain, two for its own mark, two for each call.
+/// The characters before the label of `line`: two for each chain, two for its own mark, two for
+/// each call.
 pub(super) fn indent(line: &Line) -> usize {
     2 * line.guides.len() + 2 + 2 * line.calls
 }

@@ -86,10 +86,14 @@ fn table(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let mut columns = columns(rows, screen, with_bytes);
-    let widest =
-        rows.iter().map(|row| row.of.label(screen.signs, usize::MAX).chars().count()).max().unwrap_or(0);
+    let widest = rows
+        .iter()
+        .map(|row| row.of.label(screen.signs, usize::MAX).chars().count())
+        .max()
+        .unwrap_or(0);
     let wanted = widest.max(title.chars().count());
-    let left = |columns: &[Column]| screen.width.saturating_sub(columns.iter().map(Column::width).sum());
+    let left =
+        |columns: &[Column]| screen.width.saturating_sub(columns.iter().map(Column::width).sum());
     while left(&columns) < wanted.min(SCARCE_NAME) {
         let sooner = columns.iter().map(|column| column.gives_way).max().unwrap_or(0);
         if sooner == 0 {
@@ -112,7 +116,8 @@ fn table(
     line(Some(title), "", &|column| (Role::Dim, column.title.to_owned())).finish(out)?;
     for (index, row) in rows.iter().enumerate() {
         let label = row.of.label(screen.signs, name);
-        let cell = |column: &Column| (column.role, column.cells.get(index).cloned().unwrap_or_default());
+        let cell =
+            |column: &Column| (column.role, column.cells.get(index).cloned().unwrap_or_default());
         line(None, &label, &cell).finish(out)?;
     }
     Ok(())
@@ -143,7 +148,8 @@ fn columns(rows: &[DelayRow<'_>], screen: &Screen, with_bytes: bool) -> Vec<Colu
         Column::of("expected", 4, rows, |row| expected(row.delays.expected)),
     ];
     if rows.iter().any(is_connecting) {
-        columns.push(delay("connect", 2, |delays| delays.connect.map(|connect| connect.delay.mean)));
+        columns
+            .push(delay("connect", 2, |delays| delays.connect.map(|connect| connect.delay.mean)));
         columns.push(Column::of("in", 2, rows, |row| match row.delays.connect {
             Some(connect) => whole_percent(connect.share),
             None => String::new(),

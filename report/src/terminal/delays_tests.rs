@@ -36,7 +36,10 @@ fn on_a_narrow_screen_in_ascii() {
     assert_golden("delays-ascii.txt", &text);
     for width in [40, 47, 53, 71, 80, 90, 200] {
         for table in [&nodes, &hops] {
-            assert_fits(&written(table, samples::meta(), &Options { width, ..Options::default() }), width);
+            assert_fits(
+                &written(table, samples::meta(), &Options { width, ..Options::default() }),
+                width,
+            );
         }
     }
 }
@@ -45,7 +48,8 @@ fn on_a_narrow_screen_in_ascii() {
 fn colour_changes_nothing_else() {
     let (nodes, _) = samples::delays();
     let plain = written(&nodes, samples::meta(), &Options::default());
-    let mut coloured = written(&nodes, samples::meta(), &Options { color: true, ..Options::default() });
+    let mut coloured =
+        written(&nodes, samples::meta(), &Options { color: true, ..Options::default() });
     assert!(coloured.contains('\u{1b}'));
     while let Some(start) = coloured.find('\u{1b}') {
         let end = start + coloured[start..].find('m').unwrap();
@@ -70,12 +74,20 @@ fn each_key_ranks_and_what_was_not_measured_comes_last() {
             "{first} {last}"
         );
     }
-    assert!(first(SortKey::Count).0.starts_with("nginx → shop.py:18081"), "equal ones stay in order");
+    assert!(
+        first(SortKey::Count).0.starts_with("nginx → shop.py:18081"),
+        "equal ones stay in order"
+    );
 }
 
 #[test]
 fn nothing_found() {
-    let table = analyze::paths::DelayTable { rows: Vec::new(), instances: 0, expected: 0.0, total_time: 0.0 };
+    let table = analyze::paths::DelayTable {
+        rows: Vec::new(),
+        instances: 0,
+        expected: 0.0,
+        total_time: 0.0,
+    };
     let text = written(&DelaysBy::Node(table), Meta::default(), &Options::default());
     assert!(text.contains("No path was found."), "{text}");
 }

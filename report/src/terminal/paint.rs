@@ -1,5 +1,5 @@
-//! Lines of coloured text: roles instead of colours, no blanks at the end of a line, and lines that are broken
-//! between items before they are too long.
+//! Lines of coloured text: roles instead of colours, no blanks at the end of a line, and lines that
+//! are broken between items before they are too long.
 
 use std::io::{self, Write};
 

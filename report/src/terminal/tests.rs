@@ -14,7 +14,8 @@ fn written(patterns: &[PathPattern], meta: Meta, options: &Options) -> String {
 
 #[test]
 fn wide() {
-    let text = written(&samples::some(), samples::meta(), &Options { width: 120, ..Options::default() });
+    let text =
+        written(&samples::some(), samples::meta(), &Options { width: 120, ..Options::default() });
     assert_fits(&text, 120);
     assert_golden("wide.txt", &text);
 }
@@ -40,12 +41,19 @@ fn narrow_and_ascii() {
 fn what_connections_take_has_columns_where_it_is_noticeable() {
     let patterns = [samples::connecting(), samples::cached()];
     for width in [120, 80, 60] {
-        let text = written(&patterns, samples::meta(), &Options { width, fold: false, ..Options::default() });
+        let text = written(
+            &patterns,
+            samples::meta(),
+            &Options { width, fold: false, ..Options::default() },
+        );
         assert_fits(&text, width);
         assert!(text.lines().any(|line| line.contains("connect   in share")), "{text}");
     }
-    let text =
-        written(&patterns, samples::meta(), &Options { width: 120, fold: false, ..Options::default() });
+    let text = written(
+        &patterns,
+        samples::meta(),
+        &Options { width: 120, fold: false, ..Options::default() },
+    );
     assert_golden("connecting.txt", &text);
     let mut hardly = samples::connecting();
     hardly.hops[2].connect.as_mut().unwrap().share = 0.0001;
@@ -74,7 +82,8 @@ fn colour_changes_nothing_else() {
 
 #[test]
 fn composite_metrics_are_shown_when_they_rank() {
-    let written = |sort| written(&samples::some(), samples::meta(), &Options { sort, ..Options::default() });
+    let written =
+        |sort| written(&samples::some(), samples::meta(), &Options { sort, ..Options::default() });
     assert!(written(SortKey::Confidence).contains("confidence 96.2%"));
     assert!(written(SortKey::Evidence).contains("evidence 14.01"));
     assert!(!written(SortKey::Total).contains("confidence"));
@@ -82,7 +91,11 @@ fn composite_metrics_are_shown_when_they_rank() {
 
 #[test]
 fn nothing_found() {
-    let text = written(&[], Meta { source: "empty.data".to_owned(), ..Meta::default() }, &Options::default());
+    let text = written(
+        &[],
+        Meta { source: "empty.data".to_owned(), ..Meta::default() },
+        &Options::default(),
+    );
     assert_golden("empty.txt", &text);
 }
 
@@ -90,7 +103,10 @@ fn nothing_found() {
 fn long_and_deep_patterns_fit() {
     let patterns = [samples::pipeline(0, 400), samples::hostile()];
     for width in [40, 60, 79, 80, 81, 100, 133, 300] {
-        assert_fits(&written(&patterns, samples::meta(), &Options { width, ..Options::default() }), width);
+        assert_fits(
+            &written(&patterns, samples::meta(), &Options { width, ..Options::default() }),
+            width,
+        );
     }
 }
 
@@ -124,7 +140,8 @@ fn a_part_says_of_what_on_top() {
         min_confidence: Some(0.5),
         ..PathFilter::default()
     };
-    let filtered = Filtered { filter, begin: 1_000_000_000, of_patterns: 1_340, of_instances: 60_000 };
+    let filtered =
+        Filtered { filter, begin: 1_000_000_000, of_patterns: 1_340, of_instances: 60_000 };
     let meta = Meta { filtered: Some(filtered), ..samples::meta() };
     let options = Options { width: 80, ..Options::default() };
     let text = written(&samples::some()[..1], meta.clone(), &options);
@@ -141,6 +158,7 @@ fn patterns_have_the_numbers_by_which_they_can_be_asked_for() {
     let numbers: Vec<&str> =
         text.lines().filter_map(|line| line.strip_prefix('#')?.split(' ').next()).collect();
     assert_eq!(numbers, ["0", "1", "2", "3"]);
-    let text = written(&samples::some(), samples::meta(), &Options { sort: SortKey::Mean, ..options });
+    let text =
+        written(&samples::some(), samples::meta(), &Options { sort: SortKey::Mean, ..options });
     assert!(text.contains("\n#1  76.0% of time"), "{text}");
 }

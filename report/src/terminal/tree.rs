@@ -67,7 +67,8 @@ pub(super) fn write(
 
 fn heading(columns: &Columns, screen: &Screen, out: &mut dyn Write) -> io::Result<()> {
     let mut row = screen.row();
-    // The mean's name reaches to the left of its column, where the tree and the gap leave room for it.
+    // The mean's name reaches to the left of its column, where the tree and the gap leave room for
+    // it.
     for (group, start) in [("node", columns.label + 1), ("net", columns.network_start())] {
         for (index, name) in columns.names().iter().enumerate() {
             let name = if index == 0 { format!("{group} {name}") } else { (*name).to_owned() };
@@ -90,7 +91,8 @@ fn label(
     screen: &Screen,
     row: &mut Row,
 ) {
-    let mut prefix: Vec<&str> = line.guides.iter().map(|guide| guide_text(*guide, screen.unicode)).collect();
+    let mut prefix: Vec<&str> =
+        line.guides.iter().map(|guide| guide_text(*guide, screen.unicode)).collect();
     prefix.push(mark_text(line.mark, screen.unicode));
     prefix.extend(std::iter::repeat_n("  ", line.calls));
     let mut prefix: String = prefix.concat();
@@ -98,12 +100,15 @@ fn label(
     let most = columns.label.saturating_sub(columns.label.min(20)).max(4);
     let mut used = columns::indent(line);
     if used > most {
-        prefix = std::iter::once(screen.signs.ellipsis).chain(prefix.chars().skip(used - most + 1)).collect();
+        prefix = std::iter::once(screen.signs.ellipsis)
+            .chain(prefix.chars().skip(used - most + 1))
+            .collect();
         used = most;
     }
     debug_assert!(used <= indent(line));
     row.push(Role::Dim, &prefix);
-    let text = Label::of(&pattern.hops[line.hop], screen.signs).fitted(columns.label.saturating_sub(used));
+    let text =
+        Label::of(&pattern.hops[line.hop], screen.signs).fitted(columns.label.saturating_sub(used));
     row.push(if critical.is_some() { Role::Critical } else { Role::Plain }, &text);
 }
 

@@ -1,4 +1,5 @@
-//! The arguments of the commands that make traces whose truth is known, and that judge a result by a truth.
+//! The arguments of the commands that make traces whose truth is known, and that judge a result by
+//! a truth.
 
 use std::path::PathBuf;
 
@@ -130,7 +131,8 @@ pub(crate) struct Skew {
     /// Move the times on the common clock, too
     #[arg(long)]
     pub(crate) uncorrected: bool,
-    /// Give each message one time only, its sender's, at both ends, as in Project 5; nothing corrects it
+    /// Give each message one time only, its sender's, at both ends, as in Project 5; nothing
+    /// corrects it
     #[arg(long)]
     pub(crate) one_time: bool,
 }
@@ -176,8 +178,10 @@ fn clock(text: &str) -> Result<Clock, String> {
     let how = || format!("'{text}' is no clock; write it like web=30ms or web=-2s,50");
     let (host, off) = text.split_once('=').ok_or_else(how)?;
     let (offset, ppm) = off.split_once(',').unwrap_or((off, "0"));
-    let offset = offset.parse().ok().and_then(|span: SignedDuration| i64::try_from(span.as_nanos()).ok());
-    let skew_ppm = ppm.trim_end_matches("ppm").trim().parse().ok().filter(|ppm: &f64| ppm.is_finite());
+    let offset =
+        offset.parse().ok().and_then(|span: SignedDuration| i64::try_from(span.as_nanos()).ok());
+    let skew_ppm =
+        ppm.trim_end_matches("ppm").trim().parse().ok().filter(|ppm: &f64| ppm.is_finite());
     let (offset, skew_ppm) = offset.zip(skew_ppm).ok_or_else(how)?;
     Ok(Clock { host: host.to_owned(), offset, skew_ppm })
 }

@@ -34,17 +34,19 @@ pub(crate) struct Export {
     pub(crate) exported: Exported,
     #[command(flatten)]
     pub(crate) data: Data,
-    /// The format: of tables csv, json (an object a line) or parquet [default: csv]; of otlp json (a request a line) or
-    /// protobuf [default: json]; the others have one
+    /// The format: of tables csv, json (an object a line) or parquet [default: csv]; of otlp json
+    /// (a request a line) or protobuf [default: json]; the others have one
     #[arg(long, value_name = "FORMAT", value_enum, hide_possible_values = true)]
     pub(crate) format: Option<Format>,
     /// Of dot: which graph
     #[arg(long, value_name = "GRAPH", value_enum)]
     pub(crate) what: Option<Graph>,
-    /// Only the pattern of that number: traces that begin as it does, or the pattern itself [default: all; dot and mermaid: 0]
+    /// Only the pattern of that number: traces that begin as it does, or the pattern itself
+    /// [default: all; dot and mermaid: 0]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..), add = patterns())]
     pub(crate) pattern: Option<i64>,
-    /// No more than so many traces, the first ones; patterns, those with the largest total time; or edges of a graph
+    /// No more than so many traces, the first ones; patterns, those with the largest total time; or
+    /// edges of a graph
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
     /// Of otlp: send it to this collector, by OTLP over HTTP
@@ -53,8 +55,8 @@ pub(crate) struct Export {
     /// A header for the collector, such as 'authorization=Bearer TOKEN'; may be given again
     #[arg(long = "header", value_name = "KEY=VALUE", requires = "to")]
     pub(crate) headers: Vec<String>,
-    /// A file that says what addresses, hosts, commands and endpoints are to be called [default: DIR/aliases, if
-    /// there is one]
+    /// A file that says what addresses, hosts, commands and endpoints are to be called [default:
+    /// DIR/aliases, if there is one]
     #[arg(long, value_name = "FILE")]
     pub(crate) aliases: Option<PathBuf>,
     /// Write to this file instead of standard output
@@ -68,7 +70,8 @@ pub(crate) enum Exported {
     Messages,
     /// Table: who the messages went between
     Nodes,
-    /// Table: who called whom, with the times at both ends, the call it was made for, and the probability of that
+    /// Table: who called whom, with the times at both ends, the call it was made for, and the
+    /// probability of that
     Calls,
     /// Table: which message caused which, with a probability
     Links,

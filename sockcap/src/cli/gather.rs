@@ -90,7 +90,8 @@ pub(crate) struct Collect {
     /// With --plain, on other addresses than loopback as well
     #[arg(long, requires = "plain")]
     pub(crate) force: bool,
-    /// The list of revoked keys, which is followed while this runs [default: revoked.crl beside the key]
+    /// The list of revoked keys, which is followed while this runs [default: revoked.crl beside the
+    /// key]
     #[arg(long, value_name = "FILE", requires = "key")]
     pub(crate) revoked: Option<PathBuf>,
     /// The most that one host may have on the disk: bytes, or with K, M or G behind

@@ -31,37 +31,41 @@ pub(crate) struct Import {
 pub(crate) enum Source {
     /// A table of messages: CSV, plain or compressed (gzip, zstd)
     ///
-    /// Its columns, in any order, are those of 'sockcap export messages'. Needed are src, dst and a column with times:
-    /// send_ts and recv_ts are on one clock, send_first, send_last, recv_first and recv_last each on the clock of its
-    /// own host. Empty is unknown. src_host and dst_host say on which host a node is, where its name does not.
+    /// Its columns, in any order, are those of 'sockcap export messages'. Needed are src, dst and a
+    /// column with times: send_ts and recv_ts are on one clock, send_first, send_last, recv_first
+    /// and recv_last each on the clock of its own host. Empty is unknown. src_host and dst_host say
+    /// on which host a node is, where its name does not.
     #[command(after_help = MESSAGES_HELP)]
     Messages(Messages),
     /// A table of calls: CSV, plain or compressed (gzip, zstd)
     ///
-    /// Its columns, in any order: call_id, caller, callee; t_call_send, t_call_recv, t_ret_send and t_ret_recv, each
-    /// on the clock of the side that read it, empty where unknown; caller_thread, callee_thread, req_bytes,
-    /// resp_bytes, caller_host and callee_host where they are known.
+    /// Its columns, in any order: call_id, caller, callee; t_call_send, t_call_recv, t_ret_send and
+    /// t_ret_recv, each on the clock of the side that read it, empty where unknown; caller_thread,
+    /// callee_thread, req_bytes, resp_bytes, caller_host and callee_host where they are known.
     #[command(after_help = CALLS_HELP)]
     Calls(Table),
     /// A trace as in the Project 5 paper: timestamp operation sender rcvr ID
     ///
-    /// A line a message, the columns with space between them. The operation is CALL, RETURN or MESSAGE, the time (in
-    /// seconds unless --unit says otherwise) stands for both ends, and ID pairs a call with its return.
+    /// A line a message, the columns with space between them. The operation is CALL, RETURN or
+    /// MESSAGE, the time (in seconds unless --unit says otherwise) stands for both ends, and ID
+    /// pairs a call with its return.
     #[command(after_help = PROJECT5_HELP)]
     Project5(Table),
     /// The output of strace, for programs that the library cannot be loaded into
     ///
-    /// What it saw becomes logs, as 'sockcap record' writes them: programs of which some were recorded and others
-    /// traced by strace are one system. Needed are whole times (-ttt) and the sockets' names (-yy). The payloads of
-    /// datagrams tell which is which (-s 65535); of them, only checksums are kept. A file of 'strace -f', those of one
-    /// 'strace -ff', and those of several at once on one host; plain or compressed (gzip, zstd).
+    /// What it saw becomes logs, as 'sockcap record' writes them: programs of which some were
+    /// recorded and others traced by strace are one system. Needed are whole times (-ttt) and the
+    /// sockets' names (-yy). The payloads of datagrams tell which is which (-s 65535); of them,
+    /// only checksums are kept. A file of 'strace -f', those of one 'strace -ff', and those of
+    /// several at once on one host; plain or compressed (gzip, zstd).
     #[command(after_help = strace_help())]
     Strace(StraceFiles),
     /// Captured packets: pcap or pcapng, plain or compressed (gzip, zstd)
     ///
-    /// TCP connections are put together from their segments, and become with the datagrams what the programs at both
-    /// ends would have logged. Name all captures of a system at once: each host's packets are timed by the sniffer that
-    /// saw most of them, and translated addresses are found by packets that several saw.
+    /// TCP connections are put together from their segments, and become with the datagrams what the
+    /// programs at both ends would have logged. Name all captures of a system at once: each host's
+    /// packets are timed by the sniffer that saw most of them, and translated addresses are found
+    /// by packets that several saw.
     #[command(after_help = PCAP_HELP)]
     Pcap(Pcap),
 }
@@ -97,7 +101,8 @@ pub(crate) struct StraceFiles {
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) data: Data,
-    /// The host that the programs ran on, by the name it has in the trace [default: this host's own name]
+    /// The host that the programs ran on, by the name it has in the trace [default: this host's own
+    /// name]
     #[arg(long, value_name = "NAME", value_parser = host_name)]
     pub(crate) host: Option<String>,
 }
@@ -155,7 +160,8 @@ fn host_file(text: &str) -> Result<(String, PathBuf), String> {
 }
 
 fn host_address(text: &str) -> Result<(String, IpAddr), String> {
-    let (name, address) = text.split_once('=').ok_or("write it as NAME=ADDRESS, such as web=10.0.0.1")?;
+    let (name, address) =
+        text.split_once('=').ok_or("write it as NAME=ADDRESS, such as web=10.0.0.1")?;
     let address = address.parse().map_err(|_| format!("'{address}' is no IP address"))?;
     Ok((host_name(name)?, address))
 }

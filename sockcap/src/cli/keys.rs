@@ -56,7 +56,8 @@ pub(crate) struct Keys {
 pub(crate) enum What {
     /// Make an authority (authority.pem) and the collector's key (collector.pem)
     ///
-    /// What is there already stays: beside an authority without a collector's key, only that is made.
+    /// What is there already stays: beside an authority without a collector's key, only that is
+    /// made.
     #[command(after_help = NEW_HELP)]
     New(New),
     /// Make a key for each host (NAME.pem), which may send logs under that name only

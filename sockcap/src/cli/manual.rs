@@ -1,5 +1,5 @@
-//! The arguments of the commands that print what the definitions here say of themselves, in other forms than `--help`:
-//! completions for a shell, and manual pages.
+//! The arguments of the commands that print what the definitions here say of themselves, in other
+//! forms than `--help`: completions for a shell, and manual pages.
 
 use std::path::PathBuf;
 

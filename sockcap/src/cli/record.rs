@@ -43,13 +43,16 @@ pub(crate) struct Record {
     pub(crate) command: Vec<OsString>,
 }
 
-/// What is recorded, and how much: the library's own options, which reach every program that CMD starts.
+/// What is recorded, and how much: the library's own options, which reach every program that CMD
+/// starts.
 #[derive(Debug, Args)]
 pub(crate) struct RecordOptions {
-    /// The largest size of a process's log: bytes, or with K, M or G behind (at least 64K) [default: no limit]
+    /// The largest size of a process's log: bytes, or with K, M or G behind (at least 64K)
+    /// [default: no limit]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     max_size: Option<String>,
-    /// What a log that has reached its size keeps: the oldest records (it ends) or the newest (a flight recorder)
+    /// What a log that has reached its size keeps: the oldest records (it ends) or the newest (a
+    /// flight recorder)
     #[arg(long, value_name = "WHICH", default_value = "oldest", value_parser = ["oldest", "newest"], requires = "max_size")]
     keep: String,
     /// Record how long threads wait in poll, select and epoll_wait
@@ -64,7 +67,8 @@ pub(crate) struct RecordOptions {
     /// Record only flows with this port at either end; several with commas (at most 64)
     #[arg(long = "port", value_name = "PORT", value_delimiter = ',')]
     ports: Vec<u16>,
-    /// Record only programs of this name; several with commas. Others run as they would without sockcap
+    /// Record only programs of this name; several with commas. Others run as they would without
+    /// sockcap
     #[arg(long = "command", value_name = "NAME", value_delimiter = ',', value_parser = command_name)]
     commands: Vec<String>,
 }

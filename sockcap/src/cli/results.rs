@@ -61,7 +61,8 @@ pub(crate) struct Report {
     /// Show the latency of the network between each two nodes instead, whatever the path
     #[arg(long)]
     pub(crate) hops: bool,
-    /// Write the HTML page to this file, also where it is of some paths only [default: DIR/report.html]
+    /// Write the HTML page to this file, also where it is of some paths only [default:
+    /// DIR/report.html]
     #[arg(long, value_name = "FILE", conflicts_with_all = ["hosts", "hops"])]
     pub(crate) html: Option<PathBuf>,
     /// Print JSON instead, with all patterns and all figures
@@ -92,7 +93,8 @@ pub(crate) struct Info {
     /// Print JSON, with all processes and all figures
     #[arg(long, conflicts_with = "processes")]
     pub(crate) json: bool,
-    /// A file that says what hosts and commands are to be called [default: DIR/aliases, if there is one]
+    /// A file that says what hosts and commands are to be called [default: DIR/aliases, if there is
+    /// one]
     #[arg(long, value_name = "FILE")]
     pub(crate) aliases: Option<PathBuf>,
 }

@@ -1,4 +1,5 @@
-//! How single values are written: sizes, names, time spans, numbers; each error says how to write it.
+//! How single values are written: sizes, names, time spans, numbers; each error says how to write
+//! it.
 
 use std::error::Error;
 use std::str::FromStr;
@@ -12,7 +13,9 @@ use reconcile::import::Unit;
 use report::SortKey;
 
 /// One of the values of these names, which are completed and, where another is written, told.
-fn one_of<T>(names: impl IntoIterator<Item = impl Into<PossibleValue>>) -> impl TypedValueParser<Value = T>
+fn one_of<T>(
+    names: impl IntoIterator<Item = impl Into<PossibleValue>>,
+) -> impl TypedValueParser<Value = T>
 where
     T: FromStr + Clone + Send + Sync + 'static,
     T::Err: Into<Box<dyn Error + Send + Sync>>,
@@ -70,7 +73,9 @@ pub(super) fn bytes(text: &str) -> Result<u64, String> {
 /// A command is told by its file's name.
 pub(super) fn command_name(text: &str) -> Result<String, String> {
     if text.is_empty() || text.contains('/') {
-        return Err("give the name of the program's file without its directory, such as nginx".into());
+        return Err(
+            "give the name of the program's file without its directory, such as nginx".into()
+        );
     }
     Ok(text.to_owned())
 }
@@ -80,7 +85,8 @@ pub(super) fn host_name(text: &str) -> Result<String, String> {
     collector::names::host_name(text).map(|()| text.to_owned()).map_err(|error| error.to_string())
 }
 
-/// A time span like `2s` or `100ms`, of at most a year: its nanoseconds fit an `i64` with room to spare.
+/// A time span like `2s` or `100ms`, of at most a year: its nanoseconds fit an `i64` with room to
+/// spare.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     const YEAR: Duration = Duration::from_secs(366 * 24 * 60 * 60);
     let span = text.parse().ok().and_then(|span: SignedDuration| Duration::try_from(span).ok());
@@ -102,7 +108,8 @@ pub(crate) enum Moment {
     At(i64),
 }
 
-/// A point in time: seconds or a time span since the trace's beginning, or a time of day as RFC 3339 has it.
+/// A point in time: seconds or a time span since the trace's beginning, or a time of day as RFC
+/// 3339 has it.
 pub(super) fn moment(text: &str) -> Result<Moment, String> {
     let nanoseconds = |span: SignedDuration| i64::try_from(span.as_nanos()).ok();
     // As a span, so that decimals are taken as they are written.
@@ -133,7 +140,8 @@ pub(super) fn not_negative(text: &str) -> Result<f64, String> {
 
 /// Three numbers with commas between them, none of them negative.
 pub(super) fn three(text: &str) -> Result<[f64; 3], String> {
-    let numbers: Result<Vec<f64>, String> = text.split(',').map(|part| not_negative(part.trim())).collect();
+    let numbers: Result<Vec<f64>, String> =
+        text.split(',').map(|part| not_negative(part.trim())).collect();
     numbers?.try_into().map_err(|_| format!("'{text}' is not three numbers such as 2,0,0"))
 }
 
@@ -165,9 +173,18 @@ mod tests {
         assert_eq!(since("0.000000001"), 1, "not as a rounded number");
         assert_eq!(moment("1970-01-01T00:00:01.5Z"), Ok(Moment::At(1_500_000_000)));
         assert_eq!(moment("1970-01-01T01:00:00+01:00"), Ok(Moment::At(0)));
-        for wrong in
-            ["", ".", "soon", "-1s", "1e3", "inf", "1.2.3", "1970-01-01", "300000d", "9999-01-01T00:00:00Z"]
-        {
+        for wrong in [
+            "",
+            ".",
+            "soon",
+            "-1s",
+            "1e3",
+            "inf",
+            "1.2.3",
+            "1970-01-01",
+            "300000d",
+            "9999-01-01T00:00:00Z",
+        ] {
             assert!(moment(wrong).is_err_and(|error| error.contains("200ms")), "{wrong}");
         }
     }
@@ -175,7 +192,9 @@ mod tests {
     #[test]
     fn numbers() {
         assert_eq!((positive("0.5"), not_negative("0")), (Ok(0.5), Ok(0.0)));
-        assert!(positive("0").is_err() && not_negative("-1").is_err() && not_negative("inf").is_err());
+        assert!(
+            positive("0").is_err() && not_negative("-1").is_err() && not_negative("inf").is_err()
+        );
         assert_eq!(three("2,0, 0.5"), Ok([2.0, 0.0, 0.5]));
         assert!(three("2,0").is_err() && three("2,0,-1").is_err());
     }

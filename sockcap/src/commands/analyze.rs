@@ -10,7 +10,8 @@ pub(crate) fn run(arguments: &Analyze) -> Result<ExitCode, Error> {
     let data = arguments.data.dir();
     stages::messages(&data)?;
     let options = arguments.options();
-    let summary = stages::analyze(&data, stages::with_names(&data, &arguments.inference, options)?)?;
+    let summary =
+        stages::analyze(&data, stages::with_names(&data, &arguments.inference, options)?)?;
     anstream::eprintln!(
         "sockcap: {}; next: sockcap report{}",
         words::analysis(&summary),

@@ -1,5 +1,5 @@
-//! `sockcap collect`: gathers the logs of many hosts, a line for everything that is not as it should be, and now and then one
-//! for each host.
+//! `sockcap collect`: gathers the logs of many hosts, a line for everything that is not as it
+//! should be, and now and then one for each host.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -25,13 +25,15 @@ use crate::words::same_directory;
 
 pub(crate) fn run(arguments: &Collect) -> Result<ExitCode, Error> {
     let plain = arguments.trust.plain;
-    let listen = arguments.listen.as_deref().unwrap_or(if plain { "127.0.0.1:9712" } else { "[::]:9712" });
+    let listen =
+        arguments.listen.as_deref().unwrap_or(if plain { "127.0.0.1:9712" } else { "[::]:9712" });
     if plain && !arguments.force {
         only_loopback(listen)?;
     }
     let key = arguments.trust.key.as_deref().map(Bundle::open).transpose()?;
     let list = arguments.revoked.clone();
-    let list = list.or_else(|| arguments.trust.key.as_ref().map(|key| key.with_file_name(REVOKED_FILE)));
+    let list =
+        list.or_else(|| arguments.trust.key.as_ref().map(|key| key.with_file_name(REVOKED_FILE)));
     let revoked = match list.as_deref().zip(key.as_ref()) {
         Some((list, key)) => Some(Arc::new(Followed::open(list, key)?)),
         None => None,
@@ -53,8 +55,9 @@ pub(crate) fn run(arguments: &Collect) -> Result<ExitCode, Error> {
     let server = served.map(|served| Server::bind(served).map_err(failed(served))).transpose()?;
     let stop = stopped_by_signals()?;
     let causes = Cause::ALL.map(Cause::word);
-    let told =
-        Told { metrics: Metrics::new(Some(arguments.quota), &causes, &Shortage::ALL.map(Shortage::word)) };
+    let told = Told {
+        metrics: Metrics::new(Some(arguments.quota), &causes, &Shortage::ALL.map(Shortage::word)),
+    };
     let figures = match server.as_ref().map(Server::address).transpose().map_err(Error::Output)? {
         Some(address) => format!("; figures: http://{address}/metrics"),
         None => String::new(),
@@ -158,7 +161,13 @@ impl Events for Told {
             Event::Stored { host, gained, has, left } => {
                 self.metrics.holds(host, has.files, has.bytes);
                 if let Some(left) = left {
-                    self.metrics.acknowledged(host, clock::now(), gained.stored, gained.wire, *left);
+                    self.metrics.acknowledged(
+                        host,
+                        clock::now(),
+                        gained.stored,
+                        gained.wire,
+                        *left,
+                    );
                 }
             }
             Event::NotStored { host, shortage, error } => {
@@ -174,7 +183,9 @@ impl Events for Told {
             }
             Event::Misnamed { host, name, says } => {
                 self.metrics.misnamed();
-                say(&format!("{host}: {name} says that it is of {says}; it is kept as one of {host}"));
+                say(&format!(
+                    "{host}: {name} says that it is of {says}; it is kept as one of {host}"
+                ));
             }
             Event::Hint { host, exchange } => {
                 self.metrics.clock(host, exchange.offset(), exchange.round_trip());

@@ -1,5 +1,5 @@
-//! `sockcap completions`: the script by which a shell completes commands, flags and their values. It asks this program
-//! ([`complete`]).
+//! `sockcap completions`: the script by which a shell completes commands, flags and their values.
+//! It asks this program ([`complete`]).
 
 use std::io::{self, Write};
 use std::process::ExitCode;

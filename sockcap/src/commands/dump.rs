@@ -1,4 +1,5 @@
-//! `sockcap dump`: the records of logs as text, a line each, for people who want to see what was captured.
+//! `sockcap dump`: the records of logs as text, a line each, for people who want to see what was
+//! captured.
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
@@ -25,7 +26,11 @@ pub(crate) fn run(arguments: &Dump) -> Result<ExitCode, Error> {
             header.pid,
             header.parent_pid,
             words::source(header).map_or_else(String::new, |source| format!(" {source}")),
-            if header.namespace == 0 { String::new() } else { format!(" namespace {}", header.namespace) },
+            if header.namespace == 0 {
+                String::new()
+            } else {
+                format!(" namespace {}", header.namespace)
+            },
             time(header.start.realtime),
             header.arguments.join(" "),
         )?;
@@ -117,7 +122,9 @@ fn line(out: &mut impl Write, clock: &Clock, entry: &Entry) -> io::Result<()> {
             writeln!(out, "{} flow {flow} failed: {error}", verb(*direction))
         }
         Record::Pair { first, second } => writeln!(out, "pair flow {first} flow {second}"),
-        Record::Duplicate { flow, old, new } => writeln!(out, "duplicate flow {flow} fd {old} as {new}"),
+        Record::Duplicate { flow, old, new } => {
+            writeln!(out, "duplicate flow {flow} fd {old} as {new}")
+        }
         Record::Process { event, value } => writeln!(out, "process {event:?} {value}"),
         Record::Wait { call, result, duration } => {
             writeln!(out, "wait {call:?} gave {result} took {} ns", clock.nanoseconds(*duration))
@@ -158,7 +165,8 @@ fn verb(direction: Direction) -> &'static str {
     }
 }
 
-/// A time as UTC with all its nanoseconds, or as a plain number where it is out of the calendar's range.
+/// A time as UTC with all its nanoseconds, or as a plain number where it is out of the calendar's
+/// range.
 fn time(realtime: i64) -> String {
     match Timestamp::from_nanosecond(i128::from(realtime)) {
         Ok(time) => format!("{time:.9}"),

@@ -40,7 +40,10 @@ fn unsuited(arguments: &Export) -> Option<String> {
     let told = [
         (arguments.to.is_some() && exported != Otlp, "--to is for otlp only"),
         (arguments.what.is_some() && exported != Dot, "--what is for dot only"),
-        (arguments.pattern.is_some() && no_pattern, "--pattern is for traces and for what shows a pattern"),
+        (
+            arguments.pattern.is_some() && no_pattern,
+            "--pattern is for traces and for what shows a pattern",
+        ),
         (
             arguments.limit.is_some() && no_limit,
             "--limit is for what may show many traces, patterns or edges",
@@ -56,8 +59,9 @@ fn unsuited(arguments: &Export) -> Option<String> {
         .map(|(_, why)| format!("{why}; 'sockcap export --help' has examples"))
 }
 
-/// Lets `ready` make what is to be written and then writes it, to the file that was named or standard output. A file is tried out
-/// first and keeps what it holds until there is something to write.
+/// Lets `ready` make what is to be written and then writes it, to the file that was named or
+/// standard output. A file is tried out first and keeps what it holds until there is something to
+/// write.
 fn to_output<T>(
     arguments: &Export,
     ready: impl FnOnce() -> Result<T, Error>,

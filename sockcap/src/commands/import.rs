@@ -32,7 +32,8 @@ fn import(importer: &dyn Importer, files: &[PathBuf], data: &DataDir) -> Result<
     let summary = importer.import(files, data, &Terminal::new())?;
     let [made_one, made_many] = importer.makes();
     let [read_one, read_many] = importer.reads();
-    let written: Vec<String> = summary.written.iter().map(|path| path.display().to_string()).collect();
+    let written: Vec<String> =
+        summary.written.iter().map(|path| path.display().to_string()).collect();
     anstream::eprintln!(
         "sockcap: {} of {} in {} ({}) {} {}; next: sockcap report{}",
         counted(summary.made, made_one, made_many),

@@ -54,7 +54,12 @@ pub(crate) fn run(arguments: &Info) -> Result<ExitCode, Error> {
         Ok(reconciliation) => {
             line(&format!("messages: {}", words::reconciliation(&reconciliation)), &mut out)?;
             for note in notes::notes(&reconciliation) {
-                folded(&format!("{}: {}", note.label, note.count), "  ", output::limit(), &mut out)?;
+                folded(
+                    &format!("{}: {}", note.label, note.count),
+                    "  ",
+                    output::limit(),
+                    &mut out,
+                )?;
             }
             translations(&reconciliation, &mut out)?;
         }
@@ -82,7 +87,12 @@ fn imported(imports: &[Import], out: &mut impl Write) -> Result<(), Error> {
     for import in imports {
         let (messages, nodes) = (table::rows(&import.messages())?, table::rows(&import.nodes())?);
         let messages = counted(messages, "message", "messages");
-        writeln!(out, "imported {}: {messages} between {}", import.name, counted(nodes, "node", "nodes"))?;
+        writeln!(
+            out,
+            "imported {}: {messages} between {}",
+            import.name,
+            counted(nodes, "node", "nodes")
+        )?;
     }
     Ok(())
 }
@@ -127,7 +137,9 @@ fn not_seen(spots: &BlindSpots, out: &mut impl Write) -> io::Result<()> {
             spots
                 .silent
                 .iter()
-                .map(|process| format!("pid {} on {}: {}", process.pid, process.host, process.command))
+                .map(|process| {
+                    format!("pid {} on {}: {}", process.pid, process.host, process.command)
+                })
                 .collect::<Vec<_>>(),
             Vec::new(),
         ),
@@ -155,7 +167,11 @@ fn not_seen(spots: &BlindSpots, out: &mut impl Write) -> io::Result<()> {
         }
     }
     if spots.without_log > 0 {
-        writeln!(out, "\nprocesses that used sockets and found no room for a log: {}", spots.without_log)?;
+        writeln!(
+            out,
+            "\nprocesses that used sockets and found no room for a log: {}",
+            spots.without_log
+        )?;
     }
     Ok(())
 }
@@ -175,5 +191,11 @@ fn unseen(program: &Unseen) -> String {
 
 fn unseen_end(end: &UnseenEnd) -> String {
     let UnseenEnd { name, by, flows } = end;
-    format!("{name}: {} of pid {} on {}: {}", counted(*flows, "flow", "flows"), by.pid, by.host, by.command)
+    format!(
+        "{name}: {} of pid {} on {}: {}",
+        counted(*flows, "flow", "flows"),
+        by.pid,
+        by.host,
+        by.command
+    )
 }

@@ -1,4 +1,5 @@
-//! `sockcap keys`: makes keys and says what to do with each: which file goes where, and what is run there.
+//! `sockcap keys`: makes keys and says what to do with each: which file goes where, and what is run
+//! there.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -7,7 +8,8 @@ use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use collector::keys::{
-    self, AUTHORITY_FILE, Authority, Bundle, COLLECTOR_FILE, Contents, REVOKED_FILE, Revoked, Role, look,
+    self, AUTHORITY_FILE, Authority, Bundle, COLLECTOR_FILE, Contents, REVOKED_FILE, Revoked, Role,
+    look,
 };
 use jiff::Timestamp;
 
@@ -116,7 +118,12 @@ fn revoke(arguments: &Revoke) -> Result<ExitCode, Error> {
     for key in keys.iter().filter(|key| told.insert(key.certificate.to_vec())) {
         let was = before.as_ref().is_some_and(|list| list.has(&key.certificate));
         let state = if was { "was revoked before" } else { "is revoked" };
-        writeln!(out, "the key of {} until {} {state}", whose(key.role, &key.names), day(key.valid[1]))?;
+        writeln!(
+            out,
+            "the key of {} until {} {state}",
+            whose(key.role, &key.names),
+            day(key.valid[1])
+        )?;
     }
     anstream::eprintln!(
         "sockcap: next: copy {} to the collector, beside its key; it is read within a second. A new key: \
@@ -127,7 +134,8 @@ fn revoke(arguments: &Revoke) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// All keys that a word names: those of a host, whether their files are still here or not, or that of a file.
+/// All keys that a word names: those of a host, whether their files are still here or not, or that
+/// of a file.
 fn keys_of(word: &str, authority: &Authority, directory: &Path) -> Result<Vec<Contents>, Error> {
     let path = Path::new(word);
     if word.contains('/') || word.ends_with(".pem") {
@@ -146,9 +154,11 @@ fn keys_of(word: &str, authority: &Authority, directory: &Path) -> Result<Vec<Co
     if keys.is_empty() { Err(keys::Error::NoSuchKey(word.to_owned()).into()) } else { Ok(keys) }
 }
 
-/// A line for each file; those that are no keys are told apart from the others and make the command fail.
+/// A line for each file; those that are no keys are told apart from the others and make the command
+/// fail.
 fn show(arguments: &Show) -> Result<ExitCode, Error> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64);
+    let now =
+        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64);
     let mut out = io::stdout().lock();
     let mut code = ExitCode::SUCCESS;
     let directory = &arguments.directory.path;
@@ -191,7 +201,11 @@ fn whose(role: Option<Role>, names: &[String]) -> String {
 }
 
 /// Whose a key is and when it holds.
-fn line(Contents { role, names, valid: [from, until], .. }: &Contents, revoked: bool, now: i64) -> String {
+fn line(
+    Contents { role, names, valid: [from, until], .. }: &Contents,
+    revoked: bool,
+    now: i64,
+) -> String {
     let whose = whose(*role, names);
     let state = match now {
         _ if revoked => ", revoked",
@@ -204,7 +218,8 @@ fn line(Contents { role, names, valid: [from, until], .. }: &Contents, revoked: 
 
 /// A time in a certificate, for people.
 fn day(seconds: i64) -> String {
-    Timestamp::from_second(seconds).map_or_else(|_| format!("second {seconds}"), |time| time.to_string())
+    Timestamp::from_second(seconds)
+        .map_or_else(|_| format!("second {seconds}"), |time| time.to_string())
 }
 
 /// The `--keys` that a further command needs to find the authority.

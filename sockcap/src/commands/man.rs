@@ -1,5 +1,6 @@
-//! `sockcap man`: manual pages from the definitions that `--help` is made from, one for each command. What follows the
-//! options in a help text stays as it is laid out there, its examples under a heading of their own.
+//! `sockcap man`: manual pages from the definitions that `--help` is made from, one for each
+//! command. What follows the options in a help text stays as it is laid out there, its examples
+//! under a heading of their own.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -56,8 +57,10 @@ fn page(command: Command, out: &mut dyn Write) -> io::Result<()> {
     if has_commands {
         page.render_subcommands_section(out)?;
     }
-    let (examples, notes): (Vec<&str>, Vec<&str>) =
-        help.split("\n\n").filter(|part| !part.is_empty()).partition(|part| part.starts_with(EXAMPLES));
+    let (examples, notes): (Vec<&str>, Vec<&str>) = help
+        .split("\n\n")
+        .filter(|part| !part.is_empty())
+        .partition(|part| part.starts_with(EXAMPLES));
     let mut rest = Roff::new();
     as_it_is(&mut rest, "NOTES", &notes);
     let examples: Vec<&str> = examples.iter().map(|part| &part[EXAMPLES.len()..]).collect();

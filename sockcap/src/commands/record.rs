@@ -1,4 +1,5 @@
-//! `sockcap record`: runs a command under the library, ends as it ends, and says in one line what was recorded.
+//! `sockcap record`: runs a command under the library, ends as it ends, and says in one line what
+//! was recorded.
 
 mod signals;
 
@@ -40,7 +41,8 @@ pub(crate) fn run(arguments: &Record) -> Result<ExitCode, Error> {
     let directory = std::path::absolute(data.path())
         .map_err(|source| Error::File { path: data.path().to_owned(), source })?;
 
-    let began = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as i64);
+    let began =
+        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as i64);
     let status = run_under(&library, &directory, arguments)?;
     tidy::tidy(&data);
     summarise(&data, began, arguments, is_unseen);
@@ -49,11 +51,12 @@ pub(crate) fn run(arguments: &Record) -> Result<ExitCode, Error> {
     Ok(ExitCode::from(code as u8))
 }
 
-/// How what is recorded can be had of a program that loads no library: strace sees its calls, and what it saw becomes logs
-/// beside those of the others.
+/// How what is recorded can be had of a program that loads no library: strace sees its calls, and
+/// what it saw becomes logs beside those of the others.
 fn by_strace(arguments: &Record) -> String {
-    let quoted =
-        |word: &OsString| shlex::try_quote(&word.to_string_lossy()).map(|word| word.into_owned()).ok();
+    let quoted = |word: &OsString| {
+        shlex::try_quote(&word.to_string_lossy()).map(|word| word.into_owned()).ok()
+    };
     let command: Vec<String> = arguments.command.iter().filter_map(quoted).collect();
     let host = arguments.host.as_ref().map_or_else(String::new, |host| format!(" --host {host}"));
     format!(
@@ -90,18 +93,21 @@ fn run_under(library: &Path, directory: &Path, arguments: &Record) -> Result<Exi
     status
 }
 
-/// The library: named in `SOCKCAP_LIBRARY`, or beside this program, or in the `lib` directory beside its own.
+/// The library: named in `SOCKCAP_LIBRARY`, or beside this program, or in the `lib` directory
+/// beside its own.
 fn library() -> Result<PathBuf, Error> {
     const NAME: &str = "libsockcap.so";
     let program = env::current_exe().unwrap_or_default();
     let beside = program.parent().unwrap_or(Path::new("."));
     let library = match env::var_os("SOCKCAP_LIBRARY") {
         Some(named) => Some(PathBuf::from(named)).filter(|path| path.is_file()),
-        None => {
-            [beside.join(NAME), beside.join("../lib/sockcap").join(NAME), beside.join("../lib").join(NAME)]
-                .into_iter()
-                .find(|path| path.is_file())
-        }
+        None => [
+            beside.join(NAME),
+            beside.join("../lib/sockcap").join(NAME),
+            beside.join("../lib").join(NAME),
+        ]
+        .into_iter()
+        .find(|path| path.is_file()),
     };
     let library = library.ok_or_else(|| Error::NoLibrary(beside.to_owned()))?;
     let library = std::path::absolute(&library).unwrap_or(library);
@@ -121,7 +127,8 @@ fn preload(library: &Path) -> OsString {
     value
 }
 
-/// Says what this run left in the data directory; of a program that is unseen, the way out was said before.
+/// Says what this run left in the data directory; of a program that is unseen, the way out was said
+/// before.
 fn summarise(data: &DataDir, began: i64, arguments: &Record, is_unseen: bool) {
     let (mut logs, mut processes, mut records, mut lost, mut size) = (0, 0, 0, 0u64, 0);
     for path in data.logs().unwrap_or_default() {
@@ -138,7 +145,8 @@ fn summarise(data: &DataDir, began: i64, arguments: &Record, is_unseen: bool) {
         log.for_each(|_| records += 1);
     }
     if logs == 0 {
-        let program = arguments.command.first().map(|program| program.to_string_lossy()).unwrap_or_default();
+        let program =
+            arguments.command.first().map(|program| program.to_string_lossy()).unwrap_or_default();
         let why = match is_unseen {
             true => format!("{program} did not load libsockcap.so"),
             false => format!(

@@ -1,4 +1,5 @@
-//! `sockcap report`: the patterns on the terminal or as JSON, and the HTML page; or the delays by node or by hop.
+//! `sockcap report`: the patterns on the terminal or as JSON, and the HTML page; or the delays by
+//! node or by hop.
 
 mod filter;
 
@@ -11,7 +12,9 @@ use analyze::{AnalysisSummary, Resources};
 use message_trace::{DataDir, Nodes};
 use reconcile::{Clocks, Reconciliation};
 use report::page::Page;
-use report::{DelayReport, DelaysBy, Filtered, Html, Json, Meta, Note, Options, Output, Rest, Terminal};
+use report::{
+    DelayReport, DelaysBy, Filtered, Html, Json, Meta, Note, Options, Output, Rest, Terminal,
+};
 
 use crate::cli::Report;
 use crate::error::Error;
@@ -80,16 +83,22 @@ pub(crate) fn run(arguments: &Report) -> Result<ExitCode, Error> {
         false => page::read(&data, &report, &options, &filter.unwrap_or_default(), None)?,
     };
     let written = match target {
-        Some(target) => target.create().and_then(|file| write_page(file, &report, &shown)).map_err(refused),
+        Some(target) => {
+            target.create().and_then(|file| write_page(file, &report, &shown)).map_err(refused)
+        }
         // Where nobody asks for it, the page is of all.
         None if is_part => Ok(()),
-        None => File::create(&page).and_then(|file| write_page(file, &report, &shown)).map_err(refused),
+        None => {
+            File::create(&page).and_then(|file| write_page(file, &report, &shown)).map_err(refused)
+        }
     };
     match written {
         Err(error) if arguments.html.is_some() => return Err(error),
         // Nobody asked for the page: the patterns are shown without it.
         Err(error) => {
-            anstream::eprintln!("sockcap: {error}; name another place for the page with --html FILE");
+            anstream::eprintln!(
+                "sockcap: {error}; name another place for the page with --html FILE"
+            );
             report.meta.next_steps.clear();
         }
         Ok(()) => {}
@@ -146,7 +155,8 @@ pub(super) fn rest(chosen: &ChosenPatterns) -> Rest {
         0 => Rest::default(),
         _ => Rest {
             patterns,
-            instances: u64::try_from(chosen.instances.saturating_sub(instances)).unwrap_or_default(),
+            instances: u64::try_from(chosen.instances.saturating_sub(instances))
+                .unwrap_or_default(),
             total_time: (chosen.total_time - total_time).max(0.0),
         },
     }
@@ -170,9 +180,11 @@ pub(super) fn meta(data: &DataDir, summary: &AnalysisSummary) -> Result<Meta, Er
     let totals = &summary.totals;
     // Where something was imported, the nodes are what there is to count.
     let found = Reconciliation::read(data).ok();
-    let recorded = found.as_ref().filter(|found| found.imported.is_empty()).map(|found| found.processes);
+    let recorded =
+        found.as_ref().filter(|found| found.imported.is_empty()).map(|found| found.processes);
     let notes = found.as_ref().map(notes::warnings).unwrap_or_default();
-    let doubts = summary.doubts.iter().map(|doubt| Note { label: doubt.words(), count: doubt.calls });
+    let doubts =
+        summary.doubts.iter().map(|doubt| Note { label: doubt.words(), count: doubt.calls });
     Ok(Meta {
         source: data.path().display().to_string(),
         messages: totals.messages,
@@ -182,7 +194,9 @@ pub(super) fn meta(data: &DataDir, summary: &AnalysisSummary) -> Result<Meta, Er
         span: totals.span,
         expected_paths: totals.instances_expected,
         notes: doubts.chain(notes).collect(),
-        clocks: Clocks::read(&data.clocks()).map(|found| clocks::of_report(&found)).unwrap_or_default(),
+        clocks: Clocks::read(&data.clocks())
+            .map(|found| clocks::of_report(&found))
+            .unwrap_or_default(),
         ..Meta::default()
     })
 }

@@ -17,7 +17,14 @@ pub(crate) fn run(arguments: &Score) -> Result<ExitCode, Error> {
     let options = stages::analysis(&data, &Inference::default())?.options;
     let trace = MessageTrace::read(&data.messages(), &data.nodes())?;
     let links = Links::read(&data.links())?;
-    let score = synth::score::score(&trace, &links, &options, &truth, &arguments.exclude, &Terminal::new())?;
+    let score = synth::score::score(
+        &trace,
+        &links,
+        &options,
+        &truth,
+        &arguments.exclude,
+        &Terminal::new(),
+    )?;
     if arguments.json {
         anstream::println!("{}", score.json()?);
     } else {

@@ -1,4 +1,5 @@
-//! `sockcap ship`: sends a host's logs to a collector, and says how far it is on a terminal and what is wrong anywhere.
+//! `sockcap ship`: sends a host's logs to a collector, and says how far it is on a terminal and
+//! what is wrong anywhere.
 
 use std::net::ToSocketAddrs;
 use std::process::ExitCode;
@@ -77,7 +78,8 @@ fn host(arguments: &Ship, key: Option<&Bundle>) -> Result<String, Error> {
     let mut names = match key {
         Some(key) => key.names().to_vec(),
         None => {
-            let hosts = std::fs::read_dir(arguments.data.dir().hosts()).into_iter().flatten().flatten();
+            let hosts =
+                std::fs::read_dir(arguments.data.dir().hosts()).into_iter().flatten().flatten();
             hosts.filter_map(|host| host.file_name().into_string().ok()).collect()
         }
     };

@@ -41,7 +41,8 @@ pub(crate) fn run(arguments: &Synth) -> Result<ExitCode, Error> {
         counted(made.instances, "path instance", "path instances"),
         place.display(),
         match (&arguments.truth, &made.truth) {
-            (Some(truth), TruthTable::Calls(_)) => format!(", the truth about calls in {}", truth.display()),
+            (Some(truth), TruthTable::Calls(_)) =>
+                format!(", the truth about calls in {}", truth.display()),
             (Some(truth), TruthTable::Messages(_)) =>
                 format!(", the truth about messages in {}", truth.display()),
             (None, _) => String::new(),
@@ -51,8 +52,10 @@ pub(crate) fn run(arguments: &Synth) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Sees to it that messages have the numbers that the truth gives them: nothing else may be in the directory.
+/// Sees to it that messages have the numbers that the truth gives them: nothing else may be in the
+/// directory.
 fn stands_alone(data: &DataDir, name: &str) -> Result<(), Error> {
-    let alone = data.logs()?.is_empty() && data.imported()?.iter().all(|import| import.name == name);
+    let alone =
+        data.logs()?.is_empty() && data.imported()?.iter().all(|import| import.name == name);
     if alone { Ok(()) } else { Err(Error::NotAlone(data.path().to_owned())) }
 }

@@ -1,4 +1,5 @@
-//! `sockcap view`: serves the page of a data directory to the browser of this machine, piece by piece.
+//! `sockcap view`: serves the page of a data directory to the browser of this machine, piece by
+//! piece.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
@@ -88,17 +89,20 @@ impl Pages {
             ["", "api", "details", group] => number(group)
                 .and_then(|group| self.page.details.get(group))
                 .map_or_else(nothing, |details| Answer::of(JSON, details.clone())),
-            ["", "api", "instances", rank] => match number(rank).filter(|rank| *rank < self.patterns) {
-                Some(rank) => self.instances(rank, request.query),
-                None => nothing(),
-            },
+            ["", "api", "instances", rank] => {
+                match number(rank).filter(|rank| *rank < self.patterns) {
+                    Some(rank) => self.instances(rank, request.query),
+                    None => nothing(),
+                }
+            }
             _ => nothing(),
         }
     }
 
     /// Whether a request means this server: by its address or as this machine.
     fn is_known_as(&self, host: Option<&str>) -> bool {
-        let (name, port) = host.and_then(|host| host.rsplit_once(':')).unwrap_or((host.unwrap_or(""), "80"));
+        let (name, port) =
+            host.and_then(|host| host.rsplit_once(':')).unwrap_or((host.unwrap_or(""), "80"));
         // Through a tunnel the port may be another.
         matches!(name, "127.0.0.1" | "localhost") && port.parse::<u16>().is_ok()
     }
@@ -128,7 +132,9 @@ impl Pages {
 
 /// A number as it stands in an address.
 fn number(text: &str) -> Option<usize> {
-    (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())).then(|| text.parse().ok()).flatten()
+    (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()))
+        .then(|| text.parse().ok())
+        .flatten()
 }
 
 #[cfg(test)]
@@ -159,14 +165,25 @@ mod tests {
         assert_eq!(ask("/api/overview", host), Answer::of("application/json", &b"{}"[..]));
         assert_eq!(ask("/api/details/0", host), Answer::of("application/json", &b"[1]"[..]));
         let none = &br#"{"from":5,"all":0,"instances":[]}"#[..];
-        assert_eq!(ask("/api/instances/1?order=likely&from=5", host), Answer::of("application/json", none));
+        assert_eq!(
+            ask("/api/instances/1?order=likely&from=5", host),
+            Answer::of("application/json", none)
+        );
         let nothing = Answer::refusal(404, "there is nothing here; the page is at /");
-        for path in
-            ["/api", "/api/details/1", "/api/details/-1", "/api/details/", "/api/instances/2", "//", ""]
-        {
+        for path in [
+            "/api",
+            "/api/details/1",
+            "/api/details/-1",
+            "/api/details/",
+            "/api/instances/2",
+            "//",
+            "",
+        ] {
             assert_eq!(ask(path, host), nothing, "{path}");
         }
-        for path in ["/api/instances/1?order=none", "/api/instances/1?from=-1", "/api/instances/1?from="] {
+        for path in
+            ["/api/instances/1?order=none", "/api/instances/1?from=-1", "/api/instances/1?from="]
+        {
             assert!(format!("{:?}", ask(path, host)).contains("400"), "{path}");
         }
     }

@@ -1,5 +1,6 @@
-//! One configuration file: TOML, a table for each command, a key for each long flag. All of it is checked whichever
-//! command is run, against the definitions of the command line, so that what is wrong is told at once and with its line.
+//! One configuration file: TOML, a table for each command, a key for each long flag. All of it is
+//! checked whichever command is run, against the definitions of the command line, so that what is
+//! wrong is told at once and with its line.
 
 use std::fs;
 use std::io;
@@ -15,12 +16,13 @@ use super::Settings;
 /// The flag that names the data directory.
 pub(super) const DATA: &str = "data";
 
-/// Commands that a data directory may not configure: whom they talk to, and whether they trust them, is not for a trace
-/// to say.
+/// Commands that a data directory may not configure: whom they talk to, and whether they trust
+/// them, is not for a trace to say.
 pub(super) const NOT_IN_DATA: [&str; 3] = ["ship", "collect", "keys"];
 
-/// Values that name a file or a place on the network, by what `--help` calls them. A data directory may come from others,
-/// and what comes with it must not choose what is written or read outside of it.
+/// Values that name a file or a place on the network, by what `--help` calls them. A data directory
+/// may come from others, and what comes with it must not choose what is written or read outside of
+/// it.
 pub(super) const PLACES: [&str; 6] = ["ADDR:PORT", "DIR", "FILE", "HOST:PORT", "NAME=FILE", "URL"];
 
 /// Whose file it is.
@@ -55,7 +57,8 @@ pub(super) enum ConfigError {
 /// Whether a flag can be in a file.
 pub(super) fn is_key(argument: &Arg) -> bool {
     let name = argument.get_long();
-    name.is_some_and(|name| !["help", "version", "no-config"].contains(&name)) && !argument.is_hide_set()
+    name.is_some_and(|name| !["help", "version", "no-config"].contains(&name))
+        && !argument.is_hide_set()
 }
 
 /// Reads a file; none says nothing.
@@ -63,14 +66,17 @@ pub(super) fn read(path: &Path, command: &Command, owner: Owner) -> Result<Setti
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
         // Below what is no directory there is none either; who needs the directory says so.
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
             return Ok(Settings::new());
         }
         Err(source) => return Err(ConfigError::Unreadable { path: path.to_owned(), source }),
     };
     let file = File { path, text: &text, owner };
-    let table = DeTable::parse(&text)
-        .map_err(|error| file.wrong(error.span().unwrap_or_default().start, error.message().to_owned()))?;
+    let table = DeTable::parse(&text).map_err(|error| {
+        file.wrong(error.span().unwrap_or_default().start, error.message().to_owned())
+    })?;
     let mut settings = Settings::new();
     file.table(command, table.get_ref(), &mut Vec::new(), &mut settings)?;
     Ok(settings)
@@ -95,7 +101,8 @@ impl File<'_> {
         for (key, value) in table {
             let (name, at) = (key.get_ref().as_ref(), key.span().start);
             if let DeValue::Table(below) = value.get_ref() {
-                let known = || -> Vec<&str> { command.get_subcommands().map(Command::get_name).collect() };
+                let known =
+                    || -> Vec<&str> { command.get_subcommands().map(Command::get_name).collect() };
                 let found = command.find_subcommand(name).ok_or_else(|| {
                     let whole = [&names[..], &[name.to_owned()]].concat().join(".");
                     let known = known().join(", ");
@@ -134,13 +141,15 @@ impl File<'_> {
         names: &[String],
     ) -> Result<Vec<String>, ConfigError> {
         if names.is_empty() {
-            return Err(
-                self.wrong(at, format!("'{key}' belongs to no command; put it below one, such as [report]"))
-            );
+            return Err(self.wrong(
+                at,
+                format!("'{key}' belongs to no command; put it below one, such as [report]"),
+            ));
         }
         let wrong = |why: String| self.wrong(at, format!("[{}] {key}: {why}", names.join(".")));
-        let Some(argument) =
-            command.get_arguments().find(|argument| argument.get_long() == Some(key) && is_key(argument))
+        let Some(argument) = command
+            .get_arguments()
+            .find(|argument| argument.get_long() == Some(key) && is_key(argument))
         else {
             let hint = match similar(command, key) {
                 Some(flag) => format!("did you mean '{flag}'?"),
@@ -156,7 +165,9 @@ impl File<'_> {
         }
         let one = |value: &DeValue| match value {
             DeValue::String(text) => Ok(text.to_string()),
-            DeValue::Integer(number) if number.radix() == 10 => Ok(number.as_str().replace('_', "")),
+            DeValue::Integer(number) if number.radix() == 10 => {
+                Ok(number.as_str().replace('_', ""))
+            }
             DeValue::Float(number) => Ok(number.as_str().replace('_', "")),
             DeValue::Boolean(value) => Ok(value.to_string()),
             other => Err(wrong(format!(
@@ -212,7 +223,8 @@ fn check(argument: &Arg, values: &[String]) -> Result<(), String> {
             let text = error.render().to_string();
             let text = text.split("\n\nFor more information").next().unwrap_or_default();
             let text = text.split("\n\nUsage").next().unwrap_or_default();
-            let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+            let lines: Vec<&str> =
+                text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
             Err(lines.join(" ").trim_start_matches("error: ").to_owned())
         }
     }

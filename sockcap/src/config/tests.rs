@@ -54,7 +54,11 @@ impl Place {
 #[test]
 fn the_command_line_wins_over_the_trace_and_that_over_the_user() {
     let place = Place::with("[report]\nsort = 'p99'\nlimit = 3", "[report]\nlimit = 4");
-    assert_eq!(place.report("sockcap report"), ("p99".into(), 3, false), "there is no ./sockcap.data");
+    assert_eq!(
+        place.report("sockcap report"),
+        ("p99".into(), 3, false),
+        "there is no ./sockcap.data"
+    );
     assert_eq!(place.report("sockcap report -d DATA"), ("p99".into(), 4, false));
     assert_eq!(place.report("sockcap report -d DATA --limit 5"), ("p99".into(), 5, false));
     assert_eq!(place.report("sockcap report --sort=mean --data=DATA"), ("mean".into(), 4, false));
@@ -68,7 +72,8 @@ fn the_command_line_wins_over_the_trace_and_that_over_the_user() {
 #[test]
 fn the_environment_wins_over_files() {
     // No flag of sockcap's has a variable yet; every process has this one.
-    let flags = [Arg::new("one").long("one").env("PATH"), Arg::new("two").long("two").default_value("2")];
+    let flags =
+        [Arg::new("one").long("one").env("PATH"), Arg::new("two").long("two").default_value("2")];
     let mut command = Command::new("x").subcommand(Command::new("y").args(flags));
     command.build();
     let setting = || Setting { values: vec!["file".into()], path: "f".into(), line: 1 };
@@ -92,7 +97,9 @@ fn what_a_file_turns_on_can_be_turned_off() {
 #[test]
 fn what_is_required_may_be_in_a_file() {
     let place = Place::with("[ship]\nto = 'collector:1'\nkey = 'web.pem'", "");
-    let Which::Ship(ship) = place.parse("sockcap ship").unwrap().command else { panic!("another command") };
+    let Which::Ship(ship) = place.parse("sockcap ship").unwrap().command else {
+        panic!("another command")
+    };
     assert_eq!((ship.to.as_str(), ship.trust.key), ("collector:1", Some("web.pem".into())));
     // With --plain there is no key: what is given wins over all that it cannot be together with.
     let Which::Ship(ship) = place.parse("sockcap ship --plain").unwrap().command else {
@@ -135,7 +142,9 @@ fn lists_and_commands_below_commands() {
 #[test]
 fn what_is_recorded_is_not_searched_for_flags() {
     let place = Place::with("[record]\nhost = 'web'", "");
-    let Which::Record(record) = place.parse("sockcap record -- report --host record").unwrap().command else {
+    let Which::Record(record) =
+        place.parse("sockcap record -- report --host record").unwrap().command
+    else {
         panic!("another command")
     };
     assert_eq!((record.host.as_deref(), record.command.len()), (Some("web"), 3));
@@ -144,9 +153,15 @@ fn what_is_recorded_is_not_searched_for_flags() {
 #[test]
 fn what_is_wrong_is_told_with_file_line_and_key() {
     let cases: [(&str, &[&str]); 11] = [
-        ("[report]\nsorrt = 'p99'", &["user.toml:2:", "[report] sorrt", "--sorrt", "did you mean 'sort'?"]),
+        (
+            "[report]\nsorrt = 'p99'",
+            &["user.toml:2:", "[report] sorrt", "--sorrt", "did you mean 'sort'?"],
+        ),
         ("[report]\nxyzzy = 1", &["user.toml:2:", "xyzzy", "'sockcap report --help'"]),
-        ("\n[report]\nsort = 'beauty'", &["user.toml:3:", "[report] sort: invalid value 'beauty'", "p99"]),
+        (
+            "\n[report]\nsort = 'beauty'",
+            &["user.toml:3:", "[report] sort: invalid value 'beauty'", "p99"],
+        ),
         ("[report]\ncolor = 'no'", &["[report] color", "'no'", "auto, always, never"]),
         ("[report]\nlimit = -1", &["[report] limit", "'-1'"]),
         ("[report]\njson = 'yes'", &["[report] json", "true or false"]),
@@ -160,7 +175,8 @@ fn what_is_wrong_is_told_with_file_line_and_key() {
         let place = Place::with(text, "");
         let said = place.fails("sockcap report");
         assert!(words.iter().all(|word| said.contains(word)), "{text}: {said}");
-        // All of a file is checked, whichever command is run; help needs none of it, and so do commands without flags.
+        // All of a file is checked, whichever command is run; help needs none of it, and so do
+        // commands without flags.
         assert_eq!(place.fails("sockcap info"), said);
         assert!(place.parse("sockcap --no-config info").is_ok());
         assert!(place.parse("sockcap completions bash").is_ok());
@@ -180,7 +196,9 @@ fn a_file_that_cannot_be_read_is_told() {
     let place = Place::with("", "");
     fs::write(place.path("data/sockcap.toml"), b"[report]\nsort = '\xff'").unwrap();
     assert!(
-        place.fails("sockcap report -d DATA").contains("sockcap.toml: stream did not contain valid UTF-8")
+        place
+            .fails("sockcap report -d DATA")
+            .contains("sockcap.toml: stream did not contain valid UTF-8")
     );
     assert!(place.parse("sockcap report").is_ok(), "another data directory");
 }
@@ -248,17 +266,22 @@ fn for_every_flag_it_is_decided_whether_a_trace_of_others_may_give_it() {
     fn flags(command: &Command, all: &mut Vec<(String, String)>) {
         for argument in command.get_arguments().filter(|argument| file::is_key(argument)) {
             let names = argument.get_value_names().unwrap_or_default().iter();
-            all.extend(names.map(|name| (argument.get_long().unwrap().to_owned(), name.to_string())));
+            all.extend(
+                names.map(|name| (argument.get_long().unwrap().to_owned(), name.to_string())),
+            );
         }
-        let below = command.get_subcommands().filter(|below| !file::NOT_IN_DATA.contains(&below.get_name()));
+        let below = command
+            .get_subcommands()
+            .filter(|below| !file::NOT_IN_DATA.contains(&below.get_name()));
         below.for_each(|below| flags(below, all));
     }
     let (mut all, mut command) = (Vec::new(), with_switches(Cli::command()));
     command.build();
     flags(&command, &mut all);
     for (flag, name) in all {
-        let known =
-            file::PLACES.contains(&name.as_str()) || HARMLESS.contains(&name.as_str()) || name == "X,Y,Z";
+        let known = file::PLACES.contains(&name.as_str())
+            || HARMLESS.contains(&name.as_str())
+            || name == "X,Y,Z";
         assert!(
             known,
             "--{flag} <{name}>: if it can name a file, an address or a program, {name} belongs to PLACES"

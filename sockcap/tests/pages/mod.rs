@@ -1,9 +1,14 @@
-//! Pages of the documentation whose commands can be run. A block fenced by ```console has commands behind `$ ` (those
-//! that go on behind `> `), each followed by what it prints on both streams, and by `? STATUS` first where that is not 0.
-//! In what is printed `[..]` stands for a part of a line and `...` for lines that differ from run to run. All commands of a
-//! page run one after another in one directory, which is empty at first. A block fenced by ```sh is shown, not run.
+//! Pages of the documentation whose commands can be run. A block fenced by ```console has commands
+//! behind `$ ` (those that go on behind `> `), each followed by what it prints on both streams, and
+//! by `? STATUS` first where that is not 0. In what is printed `[..]` stands for a part of a line
+//! and `...` for lines that differ from run to run. All commands of a page run one after another in
+//! one directory, which is empty at first. A block fenced by ```sh is shown, not run.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of the tests fail them by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of the tests fail them by panicking"
+)]
 
 use std::fmt::Write;
 use std::fs;
@@ -37,7 +42,8 @@ pub(crate) fn repository() -> &'static Path {
 
 /// The pages with commands: README, guide, configuration, and those of the commands.
 pub(crate) fn all() -> Vec<Page> {
-    let mut names = ["README.md", "docs/guide.md", "docs/configuration.md"].map(str::to_owned).to_vec();
+    let mut names =
+        ["README.md", "docs/guide.md", "docs/configuration.md"].map(str::to_owned).to_vec();
     for page in fs::read_dir(repository().join("docs/commands")).unwrap() {
         names.push(format!("docs/commands/{}", page.unwrap().file_name().to_str().unwrap()));
     }
@@ -47,8 +53,8 @@ pub(crate) fn all() -> Vec<Page> {
 
 impl Page {
     pub(crate) fn read(name: &str) -> Page {
-        let text =
-            fs::read_to_string(repository().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let text = fs::read_to_string(repository().join(name))
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
         Page { name: name.to_owned(), lines: text.lines().map(str::to_owned).collect() }
     }
 
@@ -85,16 +91,22 @@ impl Page {
                 let is_new = steps.len() == first;
                 let step = steps.last_mut().filter(|_| !is_new);
                 if let Some(command) = line.strip_prefix("$ ") {
-                    steps.push(Step { command: command.to_owned(), printed: at + 1..at + 1, status: 0 });
+                    steps.push(Step {
+                        command: command.to_owned(),
+                        printed: at + 1..at + 1,
+                        status: 0,
+                    });
                     continue;
                 }
-                let step =
-                    step.unwrap_or_else(|| panic!("{}:{}: a block begins with '$ '", self.name, at + 1));
+                let step = step.unwrap_or_else(|| {
+                    panic!("{}:{}: a block begins with '$ '", self.name, at + 1)
+                });
                 let is_directly_behind = step.printed.is_empty();
                 if let Some(more) = line.strip_prefix('>').filter(|_| is_directly_behind) {
                     let _ = write!(step.command, "\n{}", more.strip_prefix(' ').unwrap_or(more));
                     step.printed = at + 1..at + 1;
-                } else if let Some(status) = line.strip_prefix("? ").filter(|_| is_directly_behind) {
+                } else if let Some(status) = line.strip_prefix("? ").filter(|_| is_directly_behind)
+                {
                     step.status = status.parse().unwrap();
                     step.printed = at + 1..at + 1;
                 } else {
@@ -105,8 +117,9 @@ impl Page {
         steps
     }
 
-    /// Runs what the page shows and says where something else comes of it. With `UPDATE_GOLDEN=1` the page then has that
-    /// instead; what is left open in it stays where it fits, and is told where it does not.
+    /// Runs what the page shows and says where something else comes of it. With `UPDATE_GOLDEN=1`
+    /// the page then has that instead; what is left open in it stays where it fits, and is told
+    /// where it does not.
     pub(crate) fn run(&self) -> Vec<String> {
         let directory = tempfile::tempdir().unwrap();
         let (mut wrong, mut open) = (Vec::new(), Vec::new());
@@ -126,8 +139,9 @@ impl Page {
         for (step, text) in printed.into_iter().rev() {
             let expected = self.lines[step.printed.clone()].join("\n");
             let text = text.trim_end_matches('\n');
-            let fitted =
-                NormalizeToExpected::new().redact().normalize(Data::text(text), &Data::text(&expected));
+            let fitted = NormalizeToExpected::new()
+                .redact()
+                .normalize(Data::text(text), &Data::text(&expected));
             let fitted = fitted.to_string();
             if fitted != expected {
                 let mut difference = String::new();
@@ -143,16 +157,22 @@ impl Page {
                 )
                 .unwrap();
                 let place = format!("{}:{}: $ {}", self.name, step.printed.start, step.command);
-                // What was open is not open any more where it did not fit: only its writer knows why it was.
-                let openings = |text: &str| text.matches("[..]").count() + text.matches("\n...").count();
+                // What was open is not open any more where it did not fit: only its writer knows
+                // why it was.
+                let openings =
+                    |text: &str| text.matches("[..]").count() + text.matches("\n...").count();
                 if openings(&expected) > openings(&fitted) {
-                    open.push(format!("{place}\nwrite '[..]' again where the page was open:\n{difference}"));
+                    open.push(format!(
+                        "{place}\nwrite '[..]' again where the page was open:\n{difference}"
+                    ));
                 }
                 wrong.push(format!("{place}\n{difference}"));
                 lines.splice(step.printed, fitted.lines().map(str::to_owned));
             }
         }
-        if std::env::var_os("UPDATE_GOLDEN").is_some_and(|value| value == "1") && lines != self.lines {
+        if std::env::var_os("UPDATE_GOLDEN").is_some_and(|value| value == "1")
+            && lines != self.lines
+        {
             fs::write(repository().join(&self.name), lines.join("\n") + "\n").unwrap();
             wrong.retain(|what| what.contains("\nstatus "));
             wrong.extend(open);
@@ -161,11 +181,14 @@ impl Page {
     }
 }
 
-/// Runs a command as a reader of the page does, and gives its status and what it prints on both streams.
+/// Runs a command as a reader of the page does, and gives its status and what it prints on both
+/// streams.
 pub(crate) fn shell(command: &str, directory: &Path) -> (i32, String) {
     let program = Path::new(env!("CARGO_BIN_EXE_sockcap"));
-    let path =
-        format!("{}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", program.parent().unwrap().display());
+    let path = format!(
+        "{}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
+        program.parent().unwrap().display()
+    );
     let output = Command::new("bash")
         .args(["-c", &format!("exec 2>&1; {command}")])
         .current_dir(directory)

@@ -1,10 +1,12 @@
-//! Records of all kinds, each as the words that are written and as what a reader should make of them.
+//! Records of all kinds, each as the words that are written and as what a reader should make of
+//! them.
 
 use proptest::prelude::*;
 
 use crate::api::Api;
 use crate::encode::{
-    self, Call, Connect, Datagram, Direction, Flow, Origin, ProcessEvent, Role, WaitCall, datagram_flag,
+    self, Call, Connect, Datagram, Direction, Flow, Origin, ProcessEvent, Role, WaitCall,
+    datagram_flag,
 };
 use crate::layout::ANCHOR_REACH;
 use crate::write::{inet, unix};
@@ -29,8 +31,10 @@ fn socket_name() -> impl Strategy<Value = (Vec<u8>, Option<SocketName>)> {
     };
     prop_oneof![
         Just((Vec::new(), None)),
-        (any::<[u8; 4]>(), any::<u16>()).prop_map(move |(ip, port)| decoded(inet((ip, port).into()))),
-        (any::<[u8; 16]>(), any::<u16>()).prop_map(move |(ip, port)| decoded(inet((ip, port).into()))),
+        (any::<[u8; 4]>(), any::<u16>())
+            .prop_map(move |(ip, port)| decoded(inet((ip, port).into()))),
+        (any::<[u8; 16]>(), any::<u16>())
+            .prop_map(move |(ip, port)| decoded(inet((ip, port).into()))),
         "/[a-zCHNK/]{0,90}".prop_map(move |path| decoded(unix(&path))),
         "@[a-z]{1,20}".prop_map(move |name| decoded(unix(&name))),
     ]
@@ -42,7 +46,13 @@ enum What {
     Transfer(Direction, u32, u64, u64),
     Datagram(Direction, u32, u32, u8, (Vec<u8>, Option<SocketName>)),
     Flow(u32, i32, u64),
-    Endpoints(u32, (Vec<u8>, Option<SocketName>), (Vec<u8>, Option<SocketName>), u32, Option<Connect>),
+    Endpoints(
+        u32,
+        (Vec<u8>, Option<SocketName>),
+        (Vec<u8>, Option<SocketName>),
+        u32,
+        Option<Connect>,
+    ),
     Small(u32, u8),
 }
 
@@ -70,13 +80,16 @@ fn written(what: What, tid: u32, ticks: u64) -> Written {
         What::Transfer(direction, flow, bytes, duration) => (
             match encode::transfer(direction, flow, ticks, bytes, duration) {
                 Some(words) => words.to_vec(),
-                None => encode::transfer_long(direction, flow, ticks, bytes, duration).as_slice().to_vec(),
+                None => encode::transfer_long(direction, flow, ticks, bytes, duration)
+                    .as_slice()
+                    .to_vec(),
             },
             Record::Transfer { direction, flow, bytes, duration },
         ),
         What::Datagram(direction, flow, checksum, flags, (raw, peer)) => {
             let (bytes, duration) = (u64::from(checksum >> 16), 17);
-            let datagram = Datagram { direction, flow, ticks, duration, bytes, checksum, flags, peer: &raw };
+            let datagram =
+                Datagram { direction, flow, ticks, duration, bytes, checksum, flags, peer: &raw };
             let truncated = flags & datagram_flag::TRUNCATED != 0;
             let peeked = flags & datagram_flag::PEEKED != 0;
             let unchecked = flags & datagram_flag::NO_CHECKSUM != 0;
@@ -133,7 +146,10 @@ fn written(what: What, tid: u32, ticks: u64) -> Written {
                     Record::Failure { flow, direction: Direction::Receive, errno: 104 },
                 ),
                 4 => (encode::pair(ticks, flow, 9), Record::Pair { first: flow, second: 9 }),
-                5 => (encode::duplicate(ticks, flow, 4, 5), Record::Duplicate { flow, old: 4, new: 5 }),
+                5 => (
+                    encode::duplicate(ticks, flow, 4, 5),
+                    Record::Duplicate { flow, old: 4, new: 5 },
+                ),
                 6 => (
                     encode::wait(ticks, WaitCall::Epoll, -1, 1 << 40),
                     Record::Wait { call: WaitCall::Epoll, result: -1, duration: 1 << 40 },
@@ -149,8 +165,12 @@ fn written(what: What, tid: u32, ticks: u64) -> Written {
                     },
                 ),
                 9 => {
-                    let call =
-                        Call { api: Api::GetAddrInfo, flow, duration: u64::from(flow) << 20, result: -3 };
+                    let call = Call {
+                        api: Api::GetAddrInfo,
+                        flow,
+                        duration: u64::from(flow) << 20,
+                        result: -3,
+                    };
                     (encode::call(ticks, &call), Record::Call(call))
                 }
                 10 => (encode::thread(ticks, flow), Record::Thread { creator: flow }),

@@ -15,7 +15,8 @@ numbered! {
         Accept = 2,
         /// By `socketpair`.
         Pair = 3,
-        /// It was there when first used: inherited, passed by another process, or made out of our sight.
+        /// It was there when first used: inherited, passed by another process, or made out of our
+        /// sight.
         Found = 4,
     }
 
@@ -49,12 +50,13 @@ pub struct Flow {
     pub protocol: u16,
     /// How the process came to it.
     pub origin: Origin,
-    /// The kernel's id of the socket (`SO_COOKIE`), the same in every process that holds it; 0 if unknown.
+    /// The kernel's id of the socket (`SO_COOKIE`), the same in every process that holds it; 0 if
+    /// unknown.
     pub cookie: u64,
     /// The listening flow it was accepted on; 0 for none.
     pub listener: u32,
-    /// The kernel's id of the socket's network namespace (`SO_NETNS_COOKIE`), which need not be that of the process; 0
-    /// if unknown.
+    /// The kernel's id of the socket's network namespace (`SO_NETNS_COOKIE`), which need not be
+    /// that of the process; 0 if unknown.
     pub namespace: u64,
 }
 
@@ -73,7 +75,8 @@ pub fn flow(ticks: u64, flow: &Flow) -> FlowWords {
 
 /// The words of an endpoints record before the names.
 pub const ENDPOINTS_WORDS: usize = 5;
-/// In the word with the names' lengths: it has how long `connect` took, and from which bit on that stands, packed.
+/// In the word with the names' lengths: it has how long `connect` took, and from which bit on that
+/// stands, packed.
 pub(crate) const TOOK: u32 = 1 << 26;
 pub(crate) const TOOK_SHIFT: u32 = 16;
 /// In the same word: `connect` returned while the connection was under way.
@@ -88,8 +91,9 @@ pub struct Connect {
     pub under_way: bool,
 }
 
-/// What the ends of a flow are called, in three parts: fixed words, and the two names, raw `sockaddr`s, either empty
-/// where unknown. They follow in [`padded`] words each. Where the record is of a `connect`, `connect` tells of the call.
+/// What the ends of a flow are called, in three parts: fixed words, and the two names, raw
+/// `sockaddr`s, either empty where unknown. They follow in [`padded`] words each. Where the record
+/// is of a `connect`, `connect` tells of the call.
 #[inline]
 pub fn endpoints_parts<'a>(
     ticks: u64,

@@ -1,4 +1,5 @@
-//! Choices that a record holds as a number: each is an enum whose numbers are in the file, and which knows the way back.
+//! Choices that a record holds as a number: each is an enum whose numbers are in the file, and
+//! which knows the way back.
 
 /// Defines enums with the number of each choice.
 macro_rules! numbered {

@@ -13,8 +13,8 @@ numbered! {
         Fork = 1,
         /// It made a child that begins with another program; the value is the child's pid.
         Spawn = 2,
-        /// It is about to become another program; the value is 0, or the error for which that one cannot load the library
-        /// (its path leads nowhere behind `chroot`, say).
+        /// It is about to become another program; the value is 0, or the error for which that one
+        /// cannot load the library (its path leads nowhere behind `chroot`, say).
         Exec = 3,
         /// It ends; the value is its status.
         Exit = 4,
@@ -69,7 +69,8 @@ pub struct Call {
     pub result: i32,
 }
 
-/// A record of a call. Its time, when the call was made, is whole, so it is right however long the call took.
+/// A record of a call. Its time, when the call was made, is whole, so it is right however long the
+/// call took.
 #[inline]
 pub fn call(ticks: u64, call: &Call) -> Words {
     let mut words = Words::new(kind::CALL, call.api as u16, ticks, call.flow);
@@ -85,7 +86,8 @@ pub fn thread(ticks: u64, creator: u32) -> Words {
     Words::new(kind::THREAD, 0, ticks, creator).finish()
 }
 
-/// The process `pid` begins a program that loads no library, for the reason `cause`; of a long path the end is kept.
+/// The process `pid` begins a program that loads no library, for the reason `cause`; of a long path
+/// the end is kept.
 #[inline(never)]
 pub fn unseen(ticks: u64, cause: u16, pid: u32, path: &[u8]) -> LongWords {
     const LONGEST: usize = 256;
@@ -96,7 +98,8 @@ pub fn unseen(ticks: u64, cause: u16, pid: u32, path: &[u8]) -> LongWords {
     words.finish()
 }
 
-/// A thread waited from `duration` ticks before `ticks` until then; `result` is what the call returned.
+/// A thread waited from `duration` ticks before `ticks` until then; `result` is what the call
+/// returned.
 #[inline]
 pub fn wait(ticks: u64, call: WaitCall, result: i32, duration: u64) -> Words {
     let mut words = Words::new(kind::WAIT, call as u16, ticks, result as u32);
@@ -114,8 +117,15 @@ pub fn cpu(ticks: u64, nanoseconds: u64) -> Words {
 
 /// The CRC-32 of the first `bytes` bytes of one direction of a stream.
 #[inline]
-pub fn fingerprint(ticks: u64, flow: u32, direction: Direction, bytes: u32, checksum: u32) -> Words {
-    let mut words = Words::new(kind::FINGERPRINT, u16::from(direction == Direction::Receive), ticks, flow);
+pub fn fingerprint(
+    ticks: u64,
+    flow: u32,
+    direction: Direction,
+    bytes: u32,
+    checksum: u32,
+) -> Words {
+    let mut words =
+        Words::new(kind::FINGERPRINT, u16::from(direction == Direction::Receive), ticks, flow);
     words.push(bytes);
     words.push(checksum);
     words.finish()

@@ -2,7 +2,9 @@
 
 use super::words::{LongWords, Words, cut, padded};
 use crate::duration;
-use crate::layout::{SHORT_BYTES_LIMIT, SHORT_DATAGRAM_WORDS, SHORT_FLOW_LIMIT, SHORTEST_LIMIT, kind};
+use crate::layout::{
+    SHORT_BYTES_LIMIT, SHORT_DATAGRAM_WORDS, SHORT_FLOW_LIMIT, SHORTEST_LIMIT, kind,
+};
 
 /// Which way bytes went, seen from the process that logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -19,12 +21,14 @@ pub mod datagram_flag {
     pub const TRUNCATED: u8 = 1;
     /// The datagram was looked at, and stays in the queue (`MSG_PEEK`).
     pub const PEEKED: u8 = 2;
-    /// The checksum is not known, and its field is zero: whoever saw the datagram did not see all of it.
+    /// The checksum is not known, and its field is zero: whoever saw the datagram did not see all
+    /// of it.
     pub const NO_CHECKSUM: u8 = 4;
 }
 
-/// One transfer on a stream in the shortest form, or `None` when it needs [`transfer`]: a late flow, many bytes, or
-/// a long call. Only for a `ticks` within [`SHORT_REACH`](crate::layout::SHORT_REACH) of the time before it.
+/// One transfer on a stream in the shortest form, or `None` when it needs [`transfer`]: a late
+/// flow, many bytes, or a long call. Only for a `ticks` within
+/// [`SHORT_REACH`](crate::layout::SHORT_REACH) of the time before it.
 #[inline(always)]
 pub fn transfer_short(
     direction: Direction,
@@ -46,10 +50,16 @@ pub fn transfer_short(
     ])
 }
 
-/// One transfer on a stream in the common form, or `None` when it needs [`transfer_long`]: a late flow, many
-/// bytes, or a long call. `ticks` is when a send was called or when a receive returned.
+/// One transfer on a stream in the common form, or `None` when it needs [`transfer_long`]: a late
+/// flow, many bytes, or a long call. `ticks` is when a send was called or when a receive returned.
 #[inline]
-pub fn transfer(direction: Direction, flow: u32, ticks: u64, bytes: u64, duration: u64) -> Option<[u32; 3]> {
+pub fn transfer(
+    direction: Direction,
+    flow: u32,
+    ticks: u64,
+    bytes: u64,
+    duration: u64,
+) -> Option<[u32; 3]> {
     if flow >= SHORT_FLOW_LIMIT || bytes >= SHORT_BYTES_LIMIT {
         return None;
     }
@@ -57,12 +67,22 @@ pub fn transfer(direction: Direction, flow: u32, ticks: u64, bytes: u64, duratio
         Direction::Send => kind::SEND,
         Direction::Receive => kind::RECEIVE,
     };
-    Some([u32::from(kind) | flow << 8, ticks as u32, (bytes as u32) << 10 | duration::pack(duration)?])
+    Some([
+        u32::from(kind) | flow << 8,
+        ticks as u32,
+        (bytes as u32) << 10 | duration::pack(duration)?,
+    ])
 }
 
 /// One transfer on a stream in the long form: whole ticks, any flow, any size, any duration.
 #[inline]
-pub fn transfer_long(direction: Direction, flow: u32, ticks: u64, bytes: u64, duration: u64) -> Words {
+pub fn transfer_long(
+    direction: Direction,
+    flow: u32,
+    ticks: u64,
+    bytes: u64,
+    duration: u64,
+) -> Words {
     let kind = match direction {
         Direction::Send => kind::SEND_LONG,
         Direction::Receive => kind::RECEIVE_LONG,
@@ -77,12 +97,14 @@ pub fn transfer_long(direction: Direction, flow: u32, ticks: u64, bytes: u64, du
 /// Before the transfer that follows, `before` bytes had gone on the flow in this direction.
 #[inline]
 pub fn position(ticks: u64, flow: u32, direction: Direction, before: u64) -> Words {
-    let mut words = Words::new(kind::POSITION, u16::from(direction == Direction::Receive), ticks, flow);
+    let mut words =
+        Words::new(kind::POSITION, u16::from(direction == Direction::Receive), ticks, flow);
     words.push_u64(before);
     words.finish()
 }
 
-/// One datagram: its size, the CRC-32 of its payload, and the peer's raw `sockaddr` where the call named one.
+/// One datagram: its size, the CRC-32 of its payload, and the peer's raw `sockaddr` where the call
+/// named one.
 #[derive(Clone, Copy, Debug)]
 pub struct Datagram<'a> {
     /// Which way it went.
@@ -103,9 +125,9 @@ pub struct Datagram<'a> {
     pub peer: &'a [u8],
 }
 
-/// One datagram in the common form, or `None` when it needs [`datagram`]: a late flow, a long call, anything to be said
-/// by flags, or a size that no datagram has. Only for a datagram whose peer is that of the latest record of the long form
-/// of the same flow and direction in the same chunk.
+/// One datagram in the common form, or `None` when it needs [`datagram`]: a late flow, a long call,
+/// anything to be said by flags, or a size that no datagram has. Only for a datagram whose peer is
+/// that of the latest record of the long form of the same flow and direction in the same chunk.
 #[inline(always)]
 pub fn datagram_short(datagram: &Datagram) -> Option<[u32; SHORT_DATAGRAM_WORDS]> {
     let Datagram { direction, flow, ticks, duration, bytes, checksum, flags, peer: _ } = *datagram;
@@ -123,8 +145,8 @@ pub fn datagram_short(datagram: &Datagram) -> Option<[u32; SHORT_DATAGRAM_WORDS]
 /// The words of a datagram record before the peer's name.
 pub const DATAGRAM_WORDS: usize = 7;
 
-/// A datagram record in two parts: its fixed words, and the peer's name, which follows them in [`padded`] words. Its
-/// time is whole, so it is right however long the call took.
+/// A datagram record in two parts: its fixed words, and the peer's name, which follows them in
+/// [`padded`] words. Its time is whole, so it is right however long the call took.
 #[inline(always)]
 pub fn datagram_parts<'a>(datagram: &Datagram<'a>) -> ([u32; DATAGRAM_WORDS], &'a [u8]) {
     let kind = match datagram.direction {
@@ -134,7 +156,10 @@ pub fn datagram_parts<'a>(datagram: &Datagram<'a>) -> ([u32; DATAGRAM_WORDS], &'
     let peer = cut(datagram.peer);
     let words = DATAGRAM_WORDS + peer.len().div_ceil(4);
     let head = [
-        u32::from(kind) | (words as u32) << 8 | (peer.len() as u32) << 16 | u32::from(datagram.flags) << 24,
+        u32::from(kind)
+            | (words as u32) << 8
+            | (peer.len() as u32) << 16
+            | u32::from(datagram.flags) << 24,
         datagram.ticks as u32,
         datagram.flow,
         (datagram.ticks >> 32) as u32,

@@ -16,8 +16,8 @@ pub type FlowWords = Words<MIDDLE>;
 /// A record with names.
 pub type LongWords = Words<LONG>;
 
-/// A record of any kind but the common one, built word by word in a buffer of its own. What it may take of the stack
-/// counts, since hooks run where there is little.
+/// A record of any kind but the common one, built word by word in a buffer of its own. What it may
+/// take of the stack counts, since hooks run where there is little.
 #[derive(Clone, Copy)]
 pub struct Words<const CAPACITY: usize = SHORT> {
     pub(super) words: [u32; CAPACITY],
@@ -69,7 +69,8 @@ impl<const CAPACITY: usize> Words<CAPACITY> {
     }
 }
 
-/// The word to store first in the place of a record of `words` words, see [`layout`](crate::layout).
+/// The word to store first in the place of a record of `words` words, see
+/// [`layout`](crate::layout).
 #[inline]
 pub fn reserved(words: usize) -> u32 {
     u32::from(kind::RESERVED) | (words as u32) << 8

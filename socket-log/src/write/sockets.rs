@@ -35,7 +35,8 @@ pub fn inet(address: SocketAddr) -> Vec<u8> {
     }
 }
 
-/// The raw `sockaddr` of an IPv4 address as an IPv6 socket sees it (mapped); of an IPv6 address as it is.
+/// The raw `sockaddr` of an IPv4 address as an IPv6 socket sees it (mapped); of an IPv6 address as
+/// it is.
 pub fn mapped(address: SocketAddr) -> Vec<u8> {
     let ip = match address.ip() {
         IpAddr::V4(ip) => ip.to_ipv6_mapped(),
@@ -44,7 +45,8 @@ pub fn mapped(address: SocketAddr) -> Vec<u8> {
     inet(SocketAddr::new(IpAddr::V6(ip), address.port()))
 }
 
-/// The raw `sockaddr` of a unix socket: a path, an abstract name as `@name`, or none as the empty text.
+/// The raw `sockaddr` of a unix socket: a path, an abstract name as `@name`, or none as the empty
+/// text.
 pub fn unix(name: &str) -> Vec<u8> {
     match name.strip_prefix('@') {
         _ if name.is_empty() => vec![1, 0],

@@ -1,7 +1,8 @@
 //! Logs larger than memory: chunks that are full go to the file while the log is being made.
 //!
-//! And logs of processes with many threads one after another: a chunk whose thread has ended is gone on with by the next
-//! thread that begins, as the library does it, so that a thread costs words and not a chunk.
+//! And logs of processes with many threads one after another: a chunk whose thread has ended is
+//! gone on with by the next thread that begins, as the library does it, so that a thread costs
+//! words and not a chunk.
 
 use std::fs::File;
 use std::io;
@@ -29,8 +30,8 @@ impl LogWriter {
         self
     }
 
-    /// The chunk of an ended thread, if there is one with room for a record of `words` words behind the one that says
-    /// who goes on.
+    /// The chunk of an ended thread, if there is one with room for a record of `words` words behind
+    /// the one that says who goes on.
     pub(super) fn take_free(&mut self, ticks: u64, words: usize) -> Option<Thread> {
         let chunk = self.free.pop()?;
         let continued = encode::continued(&self.anchor(ticks), self.tid);
@@ -67,7 +68,8 @@ impl LogWriter {
     /// # Errors
     /// When the operating system refuses.
     pub fn finish(&self, file: &File) -> io::Result<()> {
-        for (index, chunk) in self.chunks.iter().enumerate().filter(|(_, chunk)| !chunk.is_empty()) {
+        for (index, chunk) in self.chunks.iter().enumerate().filter(|(_, chunk)| !chunk.is_empty())
+        {
             write_chunk(file, index, chunk)?;
         }
         file.write_all_at(&self.header, 0)
@@ -97,7 +99,12 @@ mod tests {
         for thread in 0..2_000u32 {
             for step in 0..20 {
                 log.thread(100 + thread);
-                log.transfer(u64::from(thread) * 1_000_000_000 + step, 1, Direction::Send, step + 1);
+                log.transfer(
+                    u64::from(thread) * 1_000_000_000 + step,
+                    1,
+                    Direction::Send,
+                    step + 1,
+                );
             }
             // Few stay.
             if thread % 100 != 0 {
@@ -120,8 +127,10 @@ mod tests {
     fn a_spilled_log_is_the_log() {
         let (length, entries) = written(true);
         assert_eq!((length, &entries), (written(false).0, &written(false).1));
-        let transfers: Vec<&Entry> =
-            entries.iter().filter(|entry| matches!(entry.record, Record::Transfer { .. })).collect();
+        let transfers: Vec<&Entry> = entries
+            .iter()
+            .filter(|entry| matches!(entry.record, Record::Transfer { .. }))
+            .collect();
         assert_eq!(transfers.len(), 2_000 * 20);
         for entry in transfers {
             let Record::Transfer { bytes, .. } = entry.record else { continue };

@@ -1,5 +1,5 @@
-//! A configuration as it is written, in TOML. What it means is checked in [`super::tracelet`], where errors can say
-//! which message of which tracelet is wrong.
+//! A configuration as it is written, in TOML. What it means is checked in [`super::tracelet`],
+//! where errors can say which message of which tracelet is wrong.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -28,8 +28,8 @@ pub struct Config {
     pub delay: Delay,
     /// The same before a return.
     pub return_delay: Option<Delay>,
-    /// Nodes of which an invocation takes one at random. In a tracelet, `GROUP` is always the same one, and so is
-    /// `GROUP:x` for each x.
+    /// Nodes of which an invocation takes one at random. In a tracelet, `GROUP` is always the same
+    /// one, and so is `GROUP:x` for each x.
     #[serde(default)]
     pub groups: BTreeMap<String, Vec<String>>,
     /// The tracelets.
@@ -104,7 +104,8 @@ fn yes() -> bool {
     true
 }
 
-/// What is to be different from what a configuration says, so that a series of traces needs no series of files.
+/// What is to be different from what a configuration says, so that a series of traces needs no
+/// series of files.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Changes {
     /// Another seed.

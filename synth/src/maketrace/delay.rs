@@ -1,12 +1,13 @@
-//! Random delays: constant, Gaussian, exponential or uniform. In a configuration a delay is a time span (`"10ms"`), or a
-//! table that says how it is distributed.
+//! Random delays: constant, Gaussian, exponential or uniform. In a configuration a delay is a time
+//! span (`"10ms"`), or a table that says how it is distributed.
 
 use jiff::SignedDuration;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Exp, Normal, Uniform};
 use serde::Deserialize;
 
-/// A distribution of delays. All are in nanoseconds, and none is ever below 0: what a Gaussian has there becomes 0.
+/// A distribution of delays. All are in nanoseconds, and none is ever below 0: what a Gaussian has
+/// there becomes 0.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "Written")]
 pub enum Delay {
@@ -47,18 +48,24 @@ impl Delay {
             Delay::Gaussian { mean, deviation } => {
                 Normal::new(mean, deviation).map_or(mean, |normal| normal.sample(random))
             }
-            Delay::Exponential { mean } => Exp::new(1.0 / mean).map_or(mean, |exp| exp.sample(random)),
+            Delay::Exponential { mean } => {
+                Exp::new(1.0 / mean).map_or(mean, |exp| exp.sample(random))
+            }
             Delay::Uniform { min, max } => {
-                return Uniform::new_inclusive(min, max).map_or(min, |uniform| uniform.sample(random));
+                return Uniform::new_inclusive(min, max)
+                    .map_or(min, |uniform| uniform.sample(random));
             }
         };
         sampled.max(0.0).round() as i64
     }
 
-    /// The same with its standard deviation times `factor`, where it is Gaussian (Project 5, section 7.5.4).
+    /// The same with its standard deviation times `factor`, where it is Gaussian (Project 5,
+    /// section 7.5.4).
     pub(super) fn varied(self, factor: f64) -> Delay {
         match self {
-            Delay::Gaussian { mean, deviation } => Delay::Gaussian { mean, deviation: deviation * factor },
+            Delay::Gaussian { mean, deviation } => {
+                Delay::Gaussian { mean, deviation: deviation * factor }
+            }
             other => other,
         }
     }
@@ -100,16 +107,19 @@ impl TryFrom<Written> for Delay {
         }
         let Table { mean, deviation, exponential, min, max, .. } = table;
         match (mean, deviation, exponential, min, max) {
-            (Some(mean), Some(deviation), None, None, None) => {
-                Ok(Delay::Gaussian { mean: span(&mean)? as f64, deviation: span(&deviation)? as f64 })
-            }
+            (Some(mean), Some(deviation), None, None, None) => Ok(Delay::Gaussian {
+                mean: span(&mean)? as f64,
+                deviation: span(&deviation)? as f64,
+            }),
             (None, None, Some(mean), None, None) => match span(&mean)? {
                 0 => Ok(Delay::Constant(0)),
                 mean => Ok(Delay::Exponential { mean: mean as f64 }),
             },
             (None, None, None, Some(min), Some(max)) => {
                 let (min, max) = (span(&min)?, span(&max)?);
-                let wrong = || format!("the shortest delay, {min} ns, is longer than the longest, {max} ns");
+                let wrong = || {
+                    format!("the shortest delay, {min} ns, is longer than the longest, {max} ns")
+                };
                 if min > max { Err(wrong()) } else { Ok(Delay::Uniform { min, max }) }
             }
             _ => Err(HOW.to_owned()),
@@ -147,7 +157,10 @@ mod tests {
         let gaussian = Delay::Gaussian { mean: 1e7, deviation: 2e6 };
         assert_eq!(written(r#"{ mean = "10ms", deviation = "2ms" }"#), Ok(gaussian));
         assert_eq!(written(r#"{ exponential = "1s" }"#), Ok(Delay::Exponential { mean: 1e9 }));
-        assert_eq!(written(r#"{ min = "0s", max = "1us" }"#), Ok(Delay::Uniform { min: 0, max: 1000 }));
+        assert_eq!(
+            written(r#"{ min = "0s", max = "1us" }"#),
+            Ok(Delay::Uniform { min: 0, max: 1000 })
+        );
         for wrong in [
             r#""soon""#,
             r#""-1s""#,
@@ -160,7 +173,8 @@ mod tests {
         }
     }
 
-    /// Means and deviations of 10 000 samples by a fixed seed, within four standard errors of what they should be.
+    /// Means and deviations of 10 000 samples by a fixed seed, within four standard errors of what
+    /// they should be.
     #[test]
     fn samples_have_the_mean_and_the_deviation() {
         const COUNT: f64 = 10_000.0;
@@ -171,12 +185,20 @@ mod tests {
             (Delay::Uniform { min: 0, max: 1_000_000 }, 5e5, 1e6 / 12f64.sqrt()),
         ] {
             let mut random = ChaCha8Rng::seed_from_u64(7);
-            let samples: Vec<f64> = (0..COUNT as usize).map(|_| delay.sample(&mut random) as f64).collect();
+            let samples: Vec<f64> =
+                (0..COUNT as usize).map(|_| delay.sample(&mut random) as f64).collect();
             let found = samples.iter().sum::<f64>() / COUNT;
             let spread = (samples.iter().map(|x| (x - found).powi(2)).sum::<f64>() / COUNT).sqrt();
-            assert!((found - mean).abs() <= 4.0 * deviation / COUNT.sqrt(), "{delay:?}: mean {found}");
-            // The standard error of a deviation is at most a hundredth of it here, as the exponential's is.
-            assert!((spread - deviation).abs() <= 0.06 * deviation, "{delay:?}: deviation {spread}");
+            assert!(
+                (found - mean).abs() <= 4.0 * deviation / COUNT.sqrt(),
+                "{delay:?}: mean {found}"
+            );
+            // The standard error of a deviation is at most a hundredth of it here, as the
+            // exponential's is.
+            assert!(
+                (spread - deviation).abs() <= 0.06 * deviation,
+                "{delay:?}: deviation {spread}"
+            );
         }
     }
 

@@ -1,9 +1,12 @@
-//! From tracelets to a trace: every sequence invokes its tracelet one time after the other, and what each message's time
-//! and cause are follows from those before it.
+//! From tracelets to a trace: every sequence invokes its tracelet one time after the other, and
+//! what each message's time and cause are follows from those before it.
 //!
-//! Each sequence has random numbers of its own, so that more sequences or more instances leave the others as they were.
+//! Each sequence has random numbers of its own, so that more sequences or more instances leave the
+//! others as they were.
 
-use message_trace::{FROM_ACCEPTING, FROM_CONNECTING, MessageTrace, Node, NodeId, Nodes, Progress, Protocol};
+use message_trace::{
+    FROM_ACCEPTING, FROM_CONNECTING, MessageTrace, Node, NodeId, Nodes, Progress, Protocol,
+};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use rand_distr::{Distribution, Uniform};
@@ -46,7 +49,9 @@ pub fn make(config: &Config, progress: &dyn Progress) -> Result<Made, Error> {
     };
     let total = tracelets.iter().try_fold(0u64, |sum, tracelet| sum.checked_add(of(tracelet)?));
     let Some(total) = total.filter(|total| *total <= MOST) else {
-        let why = format!("it makes more than {MOST} messages; take fewer 'instances' or less 'parallel'");
+        let why = format!(
+            "it makes more than {MOST} messages; take fewer 'instances' or less 'parallel'"
+        );
         return Err(Error::malformed(&config.path, why));
     };
     progress.step("making messages", total);
@@ -74,7 +79,10 @@ pub fn make(config: &Config, progress: &dyn Progress) -> Result<Made, Error> {
                         && let Some(id) = &id
                     {
                         let parent = parent(tracelet, &made, number);
-                        calls.push((id.clone(), parent.map(|call| format!("{sequence}.{instance}.{call}"))));
+                        calls.push((
+                            id.clone(),
+                            parent.map(|call| format!("{sequence}.{instance}.{call}")),
+                        ));
                     }
                     sent.push(Sent {
                         message: written(tracelet, number, message, flow, endpoint),
@@ -85,7 +93,8 @@ pub fn make(config: &Config, progress: &dyn Progress) -> Result<Made, Error> {
                 progress.advance(made.len() as u64);
                 instances += 1;
             }
-            // Each call of a sequence has a connection of its own, which its next invocation uses again.
+            // Each call of a sequence has a connection of its own, which its next invocation uses
+            // again.
             flow += tracelet.messages.len() as i64;
             sequence += 1;
         }
@@ -126,7 +135,8 @@ fn invoke(tracelet: &Tracelet, start: i64, random: &mut ChaCha8Rng) -> Vec<Event
         .map(|place| match place {
             Place::Node(node) => *node,
             Place::OneOf(nodes) => {
-                let place = Uniform::new(0, nodes.len()).map_or(0, |uniform| uniform.sample(random));
+                let place =
+                    Uniform::new(0, nodes.len()).map_or(0, |uniform| uniform.sample(random));
                 nodes[place]
             }
         })
@@ -150,8 +160,8 @@ fn invoke(tracelet: &Tracelet, start: i64, random: &mut ChaCha8Rng) -> Vec<Event
     made
 }
 
-/// The call for which the call `number` of an invocation was made: the one that caused it or, where a return did, the one
-/// for which the returned call was made.
+/// The call for which the call `number` of an invocation was made: the one that caused it or, where
+/// a return did, the one for which the returned call was made.
 fn parent(tracelet: &Tracelet, made: &[Event], mut number: usize) -> Option<usize> {
     // Causes come before what they cause, so this ends.
     loop {

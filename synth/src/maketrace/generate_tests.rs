@@ -39,8 +39,10 @@ fn messages_come_in_order_and_at_their_times() {
     let Made { trace, truth, instances } = made(NESTED).unwrap();
     assert_eq!((trace.len(), instances), (36, 6));
     assert!((1..trace.len()).all(|row| trace.message(row - 1).time() <= trace.message(row).time()));
-    // The first invocations begin after thinking 20 ms; both sequences are alike, as nothing is random.
-    let times: Vec<i64> = (0..12).step_by(2).map(|row| trace.send_ts(row).unwrap() / 100_000).collect();
+    // The first invocations begin after thinking 20 ms; both sequences are alike, as nothing is
+    // random.
+    let times: Vec<i64> =
+        (0..12).step_by(2).map(|row| trace.send_ts(row).unwrap() / 100_000).collect();
     assert_eq!(times, [200, 251, 262, 313, 324, 335]);
     assert_eq!(trace.recv_ts(0), Some(20_100_000));
     assert_eq!(trace.bytes(2), 7);
@@ -94,7 +96,10 @@ fn every_shipped_configuration_has_a_complete_truth() {
             assert_eq!(ends(call)[0], ends(*parent as usize)[1], "{name}: who called was called");
             let time = |row: Option<usize>| made.trace.send_ts(row.unwrap()).unwrap();
             assert!(time(calls.request(*parent as usize)) <= time(calls.request(call)), "{name}");
-            assert!(time(calls.response(call)) <= time(calls.response(*parent as usize)), "{name}: nesting");
+            assert!(
+                time(calls.response(call)) <= time(calls.response(*parent as usize)),
+                "{name}: nesting"
+            );
         }
     }
 }
@@ -108,12 +113,15 @@ fn delays_have_their_means() {
     for call in 0..calls.len() {
         let callee = name(calls.ends(&made.trace, call)[1].0);
         if callee.starts_with("DB") {
-            let [request, response] = [calls.request(call), calls.response(call)].map(|row| row.unwrap());
-            let delay = made.trace.send_ts(response).unwrap() - made.trace.recv_ts(request).unwrap();
+            let [request, response] =
+                [calls.request(call), calls.response(call)].map(|row| row.unwrap());
+            let delay =
+                made.trace.send_ts(response).unwrap() - made.trace.recv_ts(request).unwrap();
             delays.push(delay as f64);
         }
     }
-    // 2000 by pages and 1000 by searches, each 10 ms with a deviation of 2 ms: four standard errors.
+    // 2000 by pages and 1000 by searches, each 10 ms with a deviation of 2 ms: four standard
+    // errors.
     assert_eq!(delays.len(), 3000);
     let mean = delays.iter().sum::<f64>() / delays.len() as f64;
     assert!((mean - 1e7).abs() < 4.0 * 2e6 / (delays.len() as f64).sqrt(), "{mean}");
@@ -128,7 +136,8 @@ fn an_added_delay_is_that_of_one_node() {
         let calls = Calls::of(&made.trace);
         for call in 0..calls.len() {
             let callee = calls.ends(&made.trace, call)[1].0;
-            let [request, response] = [calls.request(call), calls.response(call)].map(|row| row.unwrap());
+            let [request, response] =
+                [calls.request(call), calls.response(call)].map(|row| row.unwrap());
             let took = made.trace.send_ts(response).unwrap() - made.trace.recv_ts(request).unwrap();
             let name = made.trace.nodes.get(callee).unwrap().command.clone();
             longest.entry(name).and_modify(|most| *most = took.max(*most)).or_insert(took);
@@ -136,7 +145,9 @@ fn an_added_delay_is_that_of_one_node() {
         longest
     };
     let (added, before) = (longest(&made), longest(&plain));
-    assert!(added["WS2"] > before["WS2"] + 100_000_000 && added["WS1"] < before["WS1"] + 100_000_000);
+    assert!(
+        added["WS2"] > before["WS2"] + 100_000_000 && added["WS1"] < before["WS1"] + 100_000_000
+    );
 }
 
 #[test]
@@ -159,7 +170,8 @@ fn the_same_seed_makes_the_same_trace_and_another_another() {
     let made = make(&config.changed(&Changes { deviation: Some(0.0), ..few }), &()).unwrap();
     let calls = Calls::of(&made.trace);
     let took = |call| {
-        let [request, response] = [calls.request(call), calls.response(call)].map(|row| row.unwrap());
+        let [request, response] =
+            [calls.request(call), calls.response(call)].map(|row| row.unwrap());
         made.trace.send_ts(response).unwrap() - made.trace.send_ts(request).unwrap()
     };
     assert_eq!(took(0), 50_000_000 + 10_000_000 + 10_000_000);
@@ -206,7 +218,10 @@ fn what_makes_no_sense_is_told_by_tracelet_and_message() {
             format!("{first}{{ returns = \"b\" }}, {{ returns = \"b\", after = \"b\" }}"),
             "message 3: 'b' has a return",
         ),
-        (format!("{first}{{ from = \"b\", to = \"c\", name = \"b\" }}"), "another message is called 'b'"),
+        (
+            format!("{first}{{ from = \"b\", to = \"c\", name = \"b\" }}"),
+            "another message is called 'b'",
+        ),
         (format!("{first}{{ returns = \"b\", to = \"c\" }}"), "a return goes from who was called"),
         (r#"{ from = "a", to = "b", delays = "1s" }"#.into(), "delays"),
     ] {

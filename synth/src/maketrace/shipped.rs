@@ -1,5 +1,5 @@
-//! The configurations that come with the program: the four pathological cases of Project 5's Figure 18, and the
-//! multi-tier system of its Figure 10, without and with the added delay of section 7.2.
+//! The configurations that come with the program: the four pathological cases of Project 5's Figure
+//! 18, and the multi-tier system of its Figure 10, without and with the added delay of section 7.2.
 
 use std::path::Path;
 

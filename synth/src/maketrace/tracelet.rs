@@ -1,5 +1,5 @@
-//! Tracelets that make sense: every name of a message, of a call and of a group refers to something, and a node sends
-//! only after it has received what it waits for.
+//! Tracelets that make sense: every name of a message, of a call and of a group refers to
+//! something, and a node sends only after it has received what it waits for.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -74,7 +74,8 @@ pub(super) fn tracelets(config: &Config) -> Result<(Vec<Tracelet>, Nodes), Error
     if let Some((name, _)) = config.groups.iter().find(|(_, members)| members.is_empty()) {
         return Err(Error::malformed(&config.path, format!("the group '{name}' has no nodes")));
     }
-    let tracelets = config.tracelets.iter().map(|tracelet| Checking::tracelet(config, tracelet, &mut nodes));
+    let tracelets =
+        config.tracelets.iter().map(|tracelet| Checking::tracelet(config, tracelet, &mut nodes));
     let tracelets = tracelets.collect::<Result<_, _>>()?;
     Ok((tracelets, nodes))
 }
@@ -126,8 +127,10 @@ impl<'a> Checking<'a> {
     fn message(&mut self, written: &config::Message) -> Result<(), Error> {
         let returns = written.returns.as_deref().map(|call| self.call(call)).transpose()?;
         let called = returns.map(|call| (self.messages[call].from, self.messages[call].to));
-        let end = |checking: &mut Self, name: &Option<String>, of_call: Option<usize>, what: &str| match name
-        {
+        let end = |checking: &mut Self,
+                   name: &Option<String>,
+                   of_call: Option<usize>,
+                   what: &str| match name {
             Some(name) => Ok(checking.place(name)),
             None => of_call.ok_or_else(|| checking.wrong(format!("it does not say '{what}'"))),
         };
@@ -157,13 +160,16 @@ impl<'a> Checking<'a> {
         }
         let cause = written.cause.as_deref().map(|name| self.earlier(name)).transpose()?;
         if cause.is_some_and(|cause| self.messages[cause].to != from || written.spontaneous) {
-            return Err(self.wrong("what caused it is a message that its sender received, or nothing"));
+            return Err(
+                self.wrong("what caused it is a message that its sender received, or nothing")
+            );
         }
         let default = match self.config.return_delay {
             Some(delay) if returns.is_some() => delay,
             _ => self.config.delay,
         };
-        let extra = written.extra.iter().map(|(node, delay)| (self.nodes.number(node), *delay)).collect();
+        let extra =
+            written.extra.iter().map(|(node, delay)| (self.nodes.number(node), *delay)).collect();
         let bytes = written.bytes.unwrap_or(BYTES);
         if bytes < 0 {
             return Err(self.wrong("its size is below 0"));
@@ -195,7 +201,9 @@ impl<'a> Checking<'a> {
         }
         let group = name.split_once(':').map_or(name, |(group, _)| group);
         let place = match self.config.groups.get(group) {
-            Some(members) => Place::OneOf(members.iter().map(|member| self.nodes.number(member)).collect()),
+            Some(members) => {
+                Place::OneOf(members.iter().map(|member| self.nodes.number(member)).collect())
+            }
             None => Place::Node(self.nodes.number(name)),
         };
         self.places.push(place);

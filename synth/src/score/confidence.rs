@@ -1,5 +1,6 @@
-//! How far the probabilities can be trusted: whether the links that are said to be most probable are right (precision at
-//! coverage), and whether of those said to be right with probability p the share p is (reliability).
+//! How far the probabilities can be trusted: whether the links that are said to be most probable
+//! are right (precision at coverage), and whether of those said to be right with probability p the
+//! share p is (reliability).
 
 use serde::Serialize;
 
@@ -15,8 +16,8 @@ const BINS: usize = 10;
 pub struct Confidence {
     /// The share that is right among the 90% of the links with the highest probability.
     pub precision_at_90_coverage: Option<f64>,
-    /// The expected calibration error: the mean over all links of how far the accuracy of their bin is from its mean
-    /// probability.
+    /// The expected calibration error: the mean over all links of how far the accuracy of their bin
+    /// is from its mean probability.
     pub calibration_error: Option<f64>,
     /// The links by their probability, in tenths.
     pub reliability: Vec<Bin>,
@@ -48,8 +49,9 @@ pub(super) fn of(judged: &Judged) -> Confidence {
     Confidence { precision_at_90_coverage, calibration_error, reliability }
 }
 
-/// The precision of the share `coverage` of the links, given as probability and whether it is right, that is most
-/// probable. Of links that are equally probable at the border each counts in part.
+/// The precision of the share `coverage` of the links, given as probability and whether it is
+/// right, that is most probable. Of links that are equally probable at the border each counts in
+/// part.
 fn precision(links: &mut [(f64, bool)], coverage: f64) -> Option<f64> {
     links.sort_by(|one, other| other.0.total_cmp(&one.0));
     let wanted = (coverage * links.len() as f64).ceil();
@@ -102,7 +104,8 @@ mod tests {
 
     #[test]
     fn calibration_is_the_mean_distance_of_accuracy_and_probability() {
-        // Two links at 0.75, one of which is right, and one at 1 that is: (2 * |0.5 - 0.75| + 1 * 0) / 3.
+        // Two links at 0.75, one of which is right, and one at 1 that is: (2 * |0.5 - 0.75| + 1 *
+        // 0) / 3.
         let (bins, error) = reliability(&[(0.75, true), (0.75, false), (1.0, true)]);
         assert!((error.unwrap() - 0.5 / 3.0).abs() < 1e-12);
         assert_eq!((bins.len(), bins[7].links, bins[9].links), (10, 2, 1));

@@ -1,6 +1,6 @@
-//! Calls as trees: the root of each call, and the path pattern of each tree. Two trees have the same pattern where the
-//! same callers make the same calls at every place; the order of the calls of one request does not count, as parallel
-//! calls come in any.
+//! Calls as trees: the root of each call, and the path pattern of each tree. Two trees have the
+//! same pattern where the same callers make the same calls at every place; the order of the calls
+//! of one request does not count, as parallel calls come in any.
 
 use rustc_hash::FxHashMap;
 
@@ -83,8 +83,9 @@ impl Patterns {
         // From the leaves up: a call is done when all below it are.
         let mut below: Vec<Vec<u32>> = vec![Vec::new(); parents.len()];
         let mut patterns = FxHashMap::default();
-        let mut ready: Vec<usize> =
-            (0..parents.len()).filter(|call| roots[*call].is_some() && waiting[*call] == 0).collect();
+        let mut ready: Vec<usize> = (0..parents.len())
+            .filter(|call| roots[*call].is_some() && waiting[*call] == 0)
+            .collect();
         while let Some(call) = ready.pop() {
             let mut children = std::mem::take(&mut below[call]);
             children.sort_unstable();

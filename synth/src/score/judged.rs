@@ -1,5 +1,6 @@
-//! What is judged: for each call who made it, when, what the truth says of its parent and what was inferred. All the
-//! measures read this and nothing else, so that each can be tried on calls by hand.
+//! What is judged: for each call who made it, when, what the truth says of its parent and what was
+//! inferred. All the measures read this and nothing else, so that each can be tried on calls by
+//! hand.
 
 use analyze::calls::{Calls, Candidates, Parents};
 use analyze::infer::Links;
@@ -18,7 +19,8 @@ pub struct Judged {
     pub(super) calls: Vec<Call>,
     /// What the ends of calls are called.
     pub(super) names: Vec<String>,
-    /// The other possible parents of each call, with their probabilities, none for being spontaneous.
+    /// The other possible parents of each call, with their probabilities, none for being
+    /// spontaneous.
     pub(super) candidates: Vec<Vec<(Option<u32>, f64)>>,
     /// Traces of more than one call in truth, whether the trace has them or not.
     pub(super) traces_in_truth: Option<u64>,
@@ -54,7 +56,8 @@ pub(super) struct Call {
 }
 
 impl Judged {
-    /// The calls of `trace` with what `links` and `truth` say of them. `exclude` names the callers to leave out.
+    /// The calls of `trace` with what `links` and `truth` say of them. `exclude` names the callers
+    /// to leave out.
     ///
     /// # Errors
     /// When nobody of an excluded name makes calls, or the truth knows none of the calls.
@@ -68,7 +71,8 @@ impl Judged {
         let calls = Calls::of(trace);
         let Origins { of: origins, missing, adopted, traces, whole } = truth.origins(trace, &calls);
         if origins.iter().all(|origin| *origin == Origin::Unknown) {
-            let why = "the truth knows none of the calls of this data directory; is it of another trace?";
+            let why =
+                "the truth knows none of the calls of this data directory; is it of another trace?";
             return Err(Error::Unknown(why.into()));
         }
         let candidates = Candidates::of(&calls, links);
@@ -91,7 +95,9 @@ impl Judged {
                 names: ends.map(|(node, tid)| names.number(of_nodes.name(node, tid))),
                 sent: request.and_then(|row| trace.send_ts(row).or(trace.recv_ts(row))),
                 received: request.and_then(|row| trace.recv_ts(row).or(trace.send_ts(row))),
-                answered: calls.response(call).and_then(|row| trace.send_ts(row).or(trace.recv_ts(row))),
+                answered: calls
+                    .response(call)
+                    .and_then(|row| trace.send_ts(row).or(trace.recv_ts(row))),
                 messages: calls.messages(call),
                 origin,
                 excluded: false,
@@ -109,7 +115,9 @@ impl Judged {
     pub(super) fn exclude(&mut self, callers: &[String]) -> Result<(), Error> {
         for name in callers {
             let mut any = false;
-            for call in self.calls.iter_mut().filter(|call| self.names[call.names[0] as usize] == *name) {
+            for call in
+                self.calls.iter_mut().filter(|call| self.names[call.names[0] as usize] == *name)
+            {
                 (call.excluded, any) = (true, true);
             }
             if !any {
@@ -118,15 +126,18 @@ impl Judged {
                     makers.into_iter().map(|name| self.names[name as usize].as_str()).collect();
                 makers.sort_unstable();
                 makers.truncate(20);
-                let why =
-                    format!("--exclude {name}: no call is made by it; callers are {}", makers.join(", "));
+                let why = format!(
+                    "--exclude {name}: no call is made by it; callers are {}",
+                    makers.join(", ")
+                );
                 return Err(Error::Unknown(why));
             }
         }
         Ok(())
     }
 
-    /// The calls that are judged as links: those that have a parent in truth and whose caller is not excluded.
+    /// The calls that are judged as links: those that have a parent in truth and whose caller is
+    /// not excluded.
     pub(super) fn links(&self) -> impl Iterator<Item = (usize, &Call, u32)> + Clone + '_ {
         self.calls.iter().enumerate().filter_map(|(number, call)| match call.origin {
             Origin::Call(parent) if !call.excluded => Some((number, call, parent)),
@@ -155,7 +166,8 @@ impl Judged {
 
     /// How much is judged.
     pub(super) fn population(&self) -> Population {
-        let count = |of: &dyn Fn(&Call) -> bool| self.calls.iter().filter(|call| of(call)).count() as u64;
+        let count =
+            |of: &dyn Fn(&Call) -> bool| self.calls.iter().filter(|call| of(call)).count() as u64;
         Population {
             calls: self.calls.len() as u64,
             calls_without_truth: count(&|call| call.origin == Origin::Unknown),

@@ -1,9 +1,10 @@
-//! Whether the true tree of a root is among its most probable ones (top-5 trace accuracy): how much a user finds who
-//! looks at a few alternatives instead of one.
+//! Whether the true tree of a root is among its most probable ones (top-5 trace accuracy): how much
+//! a user finds who looks at a few alternatives instead of one.
 //!
-//! The most probable tree is the one that was inferred. Another tree is made by giving some calls to other candidates,
-//! which costs for each call the logarithm of how much less likely that is; calls are given independently of each
-//! other. The trees of a root come in the order of their cost, and assignments that make the same tree are one.
+//! The most probable tree is the one that was inferred. Another tree is made by giving some calls
+//! to other candidates, which costs for each call the logarithm of how much less likely that is;
+//! calls are given independently of each other. The trees of a root come in the order of their
+//! cost, and assignments that make the same tree are one.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -85,8 +86,8 @@ impl<'a> LikelyTrees<'a> {
         LikelyTrees { judged, truth, inferred, of_root, wanted_by }
     }
 
-    /// Of how many of `roots` the true tree is among the `most` most probable ones. The roots are shared out among the
-    /// cores, as each is looked at by itself.
+    /// Of how many of `roots` the true tree is among the `most` most probable ones. The roots are
+    /// shared out among the cores, as each is looked at by itself.
     pub(super) fn count(&self, roots: &[u32], most: usize, progress: &dyn Progress) -> usize {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let count = |roots: &[u32]| {
@@ -98,10 +99,11 @@ impl<'a> LikelyTrees<'a> {
         };
         thread::scope(|scope| {
             let share = roots.len().div_ceil(cores).max(1);
-            let threads: Vec<_> = roots.chunks(share).map(|part| scope.spawn(move || count(part))).collect();
-            let counts = threads
-                .into_iter()
-                .map(|thread| thread.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause)));
+            let threads: Vec<_> =
+                roots.chunks(share).map(|part| scope.spawn(move || count(part))).collect();
+            let counts = threads.into_iter().map(|thread| {
+                thread.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause))
+            });
             counts.sum()
         })
     }
@@ -143,8 +145,10 @@ impl<'a> LikelyTrees<'a> {
             if !possible {
                 continue;
             }
-            let other: FxHashMap<u32, Option<u32>> =
-                taken.iter().map(|index| (alternatives[*index].call, alternatives[*index].parent)).collect();
+            let other: FxHashMap<u32, Option<u32>> = taken
+                .iter()
+                .map(|index| (alternatives[*index].call, alternatives[*index].parent))
+                .collect();
             let made = tree(root, &near, |call| {
                 other.get(&call).copied().unwrap_or_else(|| self.inferred[call as usize])
             });
@@ -158,8 +162,8 @@ impl<'a> LikelyTrees<'a> {
         false
     }
 
-    /// The other parents that calls of or around the tree of `root` may have, the cheapest first. `near` are the calls
-    /// of the tree, in truth and as inferred.
+    /// The other parents that calls of or around the tree of `root` may have, the cheapest first.
+    /// `near` are the calls of the tree, in truth and as inferred.
     fn alternatives(&self, root: u32, near: &[u32]) -> Vec<Alternative> {
         let is_near = |call: u32| call == root || near.binary_search(&call).is_ok();
         let mut calls: Vec<u32> = near.to_vec();
@@ -178,7 +182,8 @@ impl<'a> LikelyTrees<'a> {
             let inferred = self.inferred[call as usize];
             let of_inferred = candidates.iter().find(|(parent, _)| *parent == inferred);
             let best = of_inferred.map_or(judged.probability, |(_, probability)| *probability);
-            for (parent, probability) in candidates.iter().filter(|(parent, _)| *parent != inferred) {
+            for (parent, probability) in candidates.iter().filter(|(parent, _)| *parent != inferred)
+            {
                 // A call that is not of the tree matters only where it would join it.
                 if is_near(call) || parent.is_some_and(is_near) {
                     let cost = (best.max(f64::MIN_POSITIVE).ln() - probability.ln()).max(0.0);
@@ -186,7 +191,8 @@ impl<'a> LikelyTrees<'a> {
                 }
             }
         }
-        alternatives.sort_by(|one, other| one.cost.total_cmp(&other.cost).then(one.call.cmp(&other.call)));
+        alternatives
+            .sort_by(|one, other| one.cost.total_cmp(&other.cost).then(one.call.cmp(&other.call)));
         alternatives.truncate(MOST_ALTERNATIVES);
         alternatives
     }
@@ -196,7 +202,8 @@ impl<'a> LikelyTrees<'a> {
 fn tree(root: u32, calls: &[u32], parent: impl Fn(u32) -> Option<u32>) -> Vec<(u32, u32)> {
     let place = |call: u32| calls.binary_search(&call).ok();
     let parents: Vec<Option<u32>> = calls.iter().map(|call| parent(*call)).collect();
-    // Each call's way up; what leaves the calls at hand is of another tree, unless it ends at the root.
+    // Each call's way up; what leaves the calls at hand is of another tree, unless it ends at the
+    // root.
     let leads = |mut call: u32| {
         for _ in 0..=calls.len() {
             if call == root {
@@ -217,7 +224,8 @@ fn tree(root: u32, calls: &[u32], parent: impl Fn(u32) -> Option<u32>) -> Vec<(u
 mod tests {
     use super::*;
 
-    /// Two roots, 0 and 1, and three calls that could each be of either; all are given to 1, and really are of 0.
+    /// Two roots, 0 and 1, and three calls that could each be of either; all are given to 1, and
+    /// really are of 0.
     fn judged() -> Judged {
         let mut judged = Judged::by_hand(&[
             ("c", "a", None, None, 1.0),
@@ -236,8 +244,9 @@ mod tests {
     fn trees_come_by_their_probability() {
         let judged = judged();
         let trees = LikelyTrees::of(&judged);
-        // The odds against giving a call to 0 are 1.5, 2.33 and 4: by product none (1), b (1.5), d (2.33), b and d
-        // (3.5), e (4), b and e (6), d and e (9.33), and last all three (14), which is the true tree.
+        // The odds against giving a call to 0 are 1.5, 2.33 and 4: by product none (1), b (1.5), d
+        // (2.33), b and d (3.5), e (4), b and e (6), d and e (9.33), and last all three (14), which
+        // is the true tree.
         assert!(!trees.found(0, 7));
         assert!(trees.found(0, 8));
         assert_eq!((trees.count(&[0, 1, 0], 8, &()), trees.count(&[0, 1], 7, &())), (3, 0));

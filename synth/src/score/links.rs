@@ -1,8 +1,8 @@
 //! The share of links, requests and traces that are right.
 //!
-//! A link is right where the inferred parent of a call is the true one. A request is right where no link to it is
-//! wrong: none of its calls was given to another, and none of another to it. A trace, that is a root with all below it, is
-//! right where the same holds of every request in it.
+//! A link is right where the inferred parent of a call is the true one. A request is right where no
+//! link to it is wrong: none of its calls was given to another, and none of another to it. A trace,
+//! that is a root with all below it, is right where the same holds of every request in it.
 
 use rustc_hash::FxHashSet;
 use serde::Serialize;
@@ -30,8 +30,9 @@ pub struct LinkAccuracy {
     pub traces: u64,
     /// The share of them with exactly their own tree.
     pub trace_accuracy: Option<f64>,
-    /// Of all traces that the truth knows, also such as are not in the trace, the share of which no call is missing and
-    /// whose tree is exactly their own. None where the truth does not know of others.
+    /// Of all traces that the truth knows, also such as are not in the trace, the share of which no
+    /// call is missing and whose tree is exactly their own. None where the truth does not know of
+    /// others.
     pub trace_recall: Option<f64>,
 }
 
@@ -85,8 +86,8 @@ pub(super) fn accuracy(judged: &Judged) -> (LinkAccuracy, Vec<u32>) {
 mod tests {
     use super::*;
 
-    /// Two roots of two calls each, of which the second call of the first is given to the second, and a root of one
-    /// call that is right.
+    /// Two roots of two calls each, of which the second call of the first is given to the second,
+    /// and a root of one call that is right.
     fn judged() -> Judged {
         Judged::by_hand(&[
             ("c", "a", None, None, 1.0),       // 0
@@ -124,7 +125,8 @@ mod tests {
     #[test]
     fn what_is_not_whole_is_not_found() {
         let mut judged = judged();
-        // Four in truth, one of which is not in the trace at all; 5, which is right, is whole at first.
+        // Four in truth, one of which is not in the trace at all; 5, which is right, is whole at
+        // first.
         judged.traces_in_truth = Some(4);
         judged.whole = vec![true; 8];
         assert_eq!(accuracy(&judged).0.trace_recall, Some(0.25));

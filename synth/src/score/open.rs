@@ -1,8 +1,8 @@
-//! Which links are ambiguous: those whose caller had more than one request open when it made the call. All others are
-//! right by any sensible guess, so that the share among these tells more.
+//! Which links are ambiguous: those whose caller had more than one request open when it made the
+//! call. All others are right by any sensible guess, so that the share among these tells more.
 //!
-//! A request is open from its receipt until it is answered, or until the last call that was really made for it, if that
-//! is later or there is no answer.
+//! A request is open from its receipt until it is answered, or until the last call that was really
+//! made for it, if that is later or there is no answer.
 
 use message_trace::NodeId;
 use rustc_hash::FxHashMap;
@@ -31,7 +31,11 @@ pub(super) fn ambiguous(judged: &Judged) -> Vec<bool> {
         if let Some(received) = call.received {
             let until = call.answered.max(last_child.get(&(number as u32)).copied());
             events.push((call.nodes[1], received, Event::Open));
-            events.push((call.nodes[1], until.map_or(received, |until| until.max(received)), Event::Close));
+            events.push((
+                call.nodes[1],
+                until.map_or(received, |until| until.max(received)),
+                Event::Close,
+            ));
         }
     }
     events.sort_unstable();

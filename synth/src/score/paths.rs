@@ -1,9 +1,10 @@
-//! Paths that were missed and made up, by path pattern, path instance and message (Project 5, section 7.5.1).
+//! Paths that were missed and made up, by path pattern, path instance and message (Project 5,
+//! section 7.5.1).
 //!
-//! A pattern is a false negative where no instance of it was inferred, and a false positive where none is real. Of
-//! instances, what there are too few and too many of each pattern. A message is ascribed to the right path where the
-//! instance that it was put into has the root and the pattern of its true one; as every message is in one instance, what
-//! one path misses another has too many.
+//! A pattern is a false negative where no instance of it was inferred, and a false positive where
+//! none is real. Of instances, what there are too few and too many of each pattern. A message is
+//! ascribed to the right path where the instance that it was put into has the root and the pattern
+//! of its true one; as every message is in one instance, what one path misses another has too many.
 
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -64,16 +65,19 @@ pub(super) fn compare(judged: &Judged) -> (FalsePaths, Vec<Omission>) {
     let inferred = patterns.forest(judged, &inferred);
     let (of_truth, of_result) = (real.counts(), inferred.counts());
     let (mut messages, mut wrong) = (0, 0);
-    for (number, call) in judged.calls.iter().enumerate().filter(|(_, call)| call.origin != Origin::Unknown) {
-        let same =
-            real.roots[number] == inferred.roots[number] && real.pattern(number) == inferred.pattern(number);
+    for (number, call) in
+        judged.calls.iter().enumerate().filter(|(_, call)| call.origin != Origin::Unknown)
+    {
+        let same = real.roots[number] == inferred.roots[number]
+            && real.pattern(number) == inferred.pattern(number);
         messages += call.messages as u64;
         wrong += if same { 0 } else { call.messages as u64 };
     }
     let lacking = |of: &FxHashMap<Pattern, u64>, others: &FxHashMap<Pattern, u64>| {
         let other = |pattern: &Pattern| others.get(pattern).copied().unwrap_or(0);
         let patterns = of.keys().filter(|pattern| other(pattern) == 0).count() as u64;
-        let instances = of.iter().map(|(pattern, count)| count.saturating_sub(other(pattern))).sum::<u64>();
+        let instances =
+            of.iter().map(|(pattern, count)| count.saturating_sub(other(pattern))).sum::<u64>();
         (patterns, instances)
     };
     let (missed, made_up) = (lacking(&of_truth, &of_result), lacking(&of_result, &of_truth));
@@ -90,7 +94,8 @@ pub(super) fn compare(judged: &Judged) -> (FalsePaths, Vec<Omission>) {
 mod tests {
     use super::*;
 
-    /// The paper's own example: A -> B -> C -> D twice, of which were found one whole, A -> B, and C -> D.
+    /// The paper's own example: A -> B -> C -> D twice, of which were found one whole, A -> B, and
+    /// C -> D.
     #[test]
     fn section_7_5_1() {
         let judged = Judged::by_hand(&[

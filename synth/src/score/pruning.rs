@@ -1,9 +1,10 @@
-//! Top-N omission (Project 5, section 7.5.1 and Figure 17): a user looks at the most frequent patterns. Of the N most
-//! frequent ones in truth, how many are not among the N most frequent that were inferred?
+//! Top-N omission (Project 5, section 7.5.1 and Figure 17): a user looks at the most frequent
+//! patterns. Of the N most frequent ones in truth, how many are not among the N most frequent that
+//! were inferred?
 //!
-//! Most omissions are near-ties in the ranking, so they are also counted with a tolerance: a pattern whose inferred count
-//! is within so many percent of that of the Nth is not held against the result. Of equal counts the pattern that is met
-//! first in the truth comes first.
+//! Most omissions are near-ties in the ranking, so they are also counted with a tolerance: a
+//! pattern whose inferred count is within so many percent of that of the Nth is not held against
+//! the result. Of equal counts the pattern that is met first in the truth comes first.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
@@ -27,7 +28,10 @@ pub struct Omission {
 }
 
 /// The omissions for every N up to the number of true patterns, given the count of each.
-pub(super) fn omissions(truth: &FxHashMap<Pattern, u64>, result: &FxHashMap<Pattern, u64>) -> Vec<Omission> {
+pub(super) fn omissions(
+    truth: &FxHashMap<Pattern, u64>,
+    result: &FxHashMap<Pattern, u64>,
+) -> Vec<Omission> {
     let (truth, ranked) = (ranking(truth), ranking(result));
     let mut top = FxHashSet::default();
     (1..=truth.len().min(MOST))
@@ -57,7 +61,8 @@ pub(super) fn omissions(truth: &FxHashMap<Pattern, u64>, result: &FxHashMap<Patt
 
 /// The patterns by descending count.
 fn ranking(counts: &FxHashMap<Pattern, u64>) -> Vec<(Pattern, u64)> {
-    let mut ranked: Vec<(Pattern, u64)> = counts.iter().map(|(pattern, count)| (*pattern, *count)).collect();
+    let mut ranked: Vec<(Pattern, u64)> =
+        counts.iter().map(|(pattern, count)| (*pattern, *count)).collect();
     ranked.sort_unstable_by_key(|(pattern, count)| (std::cmp::Reverse(*count), *pattern));
     ranked
 }
@@ -68,13 +73,19 @@ mod tests {
 
     #[test]
     fn a_pattern_that_was_displaced_is_omitted_unless_it_is_a_near_tie() {
-        let counts = |counts: &[(Pattern, u64)]| counts.iter().copied().collect::<FxHashMap<_, _>>();
+        let counts =
+            |counts: &[(Pattern, u64)]| counts.iter().copied().collect::<FxHashMap<_, _>>();
         let truth = counts(&[(0, 1000), (1, 500), (2, 400)]);
-        // The two most frequent have changed places, 1.5% apart, and a false one stands before the third.
+        // The two most frequent have changed places, 1.5% apart, and a false one stands before the
+        // third.
         let result = counts(&[(0, 500), (1, 507), (2, 95), (9, 100)]);
         let found = omissions(&truth, &result);
         let row = |n: usize| {
-            (found[n - 1].omitted, found[n - 1].omitted_at_2_percent, found[n - 1].omitted_at_6_percent)
+            (
+                found[n - 1].omitted,
+                found[n - 1].omitted_at_2_percent,
+                found[n - 1].omitted_at_6_percent,
+            )
         };
         assert_eq!(row(1), (1, 0, 0));
         assert_eq!(row(2), (0, 0, 0));

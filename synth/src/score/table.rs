@@ -48,7 +48,11 @@ impl Display for Score {
             "\n{}, {}{}{}{}{}{}",
             plural(population.calls, "call"),
             plural(population.roots, "root"),
-            counted(population.roots_with_a_parent, "of them given a parent", "of them given a parent"),
+            counted(
+                population.roots_with_a_parent,
+                "of them given a parent",
+                "of them given a parent"
+            ),
             counted(population.excluded, "call excluded", "calls excluded"),
             counted(
                 population.calls_without_truth,
@@ -107,7 +111,11 @@ fn paths(f: &mut Formatter<'_>, rows: [(&str, Found); 3]) -> fmt::Result {
 
 /// The omissions at a few N.
 fn omissions(f: &mut Formatter<'_>, all: &[Omission]) -> fmt::Result {
-    writeln!(f, "\n{:12} {:>9} {:>17} {:>17}", "top N", "omitted", "at 2% tolerance", "at 6% tolerance")?;
+    writeln!(
+        f,
+        "\n{:12} {:>9} {:>17} {:>17}",
+        "top N", "omitted", "at 2% tolerance", "at 6% tolerance"
+    )?;
     let last = all.len() as u64;
     for row in all.iter().filter(|row| [1, 2, 5, 10, 20, 50].contains(&row.n) || row.n == last) {
         let at = [row.omitted_at_2_percent, row.omitted_at_6_percent];
@@ -118,7 +126,11 @@ fn omissions(f: &mut Formatter<'_>, all: &[Omission]) -> fmt::Result {
 
 /// The bins that have links.
 fn reliability(f: &mut Formatter<'_>, score: &Score) -> fmt::Result {
-    writeln!(f, "\n{:12} {:>9} {:>17} {:>17}", "probability", "links", "mean probability", "right")?;
+    writeln!(
+        f,
+        "\n{:12} {:>9} {:>17} {:>17}",
+        "probability", "links", "mean probability", "right"
+    )?;
     for bin in score.confidence.reliability.iter().filter(|bin| bin.links > 0) {
         let range = format!("{:.1} to {:.1}", bin.from, bin.to);
         writeln!(
@@ -132,7 +144,8 @@ fn reliability(f: &mut Formatter<'_>, score: &Score) -> fmt::Result {
     Ok(())
 }
 
-/// A share in percent, a dash where there is nothing to share. What is not all is never shown as all.
+/// A share in percent, a dash where there is nothing to share. What is not all is never shown as
+/// all.
 fn percent(share: Option<f64>) -> String {
     match share {
         None => "-".to_owned(),

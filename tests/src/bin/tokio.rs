@@ -1,5 +1,6 @@
-//! A program in the way of many Rust servers: tokio's reactor, its streams, datagrams and child processes, on several
-//! threads. The tests record it and compare what was logged with what the kernel saw.
+//! A program in the way of many Rust servers: tokio's reactor, its streams, datagrams and child
+//! processes, on several threads. The tests record it and compare what was logged with what the
+//! kernel saw.
 
 use std::io;
 use std::process::Stdio;

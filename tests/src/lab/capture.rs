@@ -1,4 +1,5 @@
-//! `tcpdump` on a host's interface, which is stopped only when everything until then is in its file.
+//! `tcpdump` on a host's interface, which is stopped only when everything until then is in its
+//! file.
 
 use std::net::{Ipv4Addr, UdpSocket};
 use std::path::{Path, PathBuf};
@@ -56,11 +57,13 @@ impl Packets {
         Packets { running, namespace: namespace.clone(), file: file.to_owned(), address }
     }
 
-    /// Ends it when it has written all packets that are older than this call, and sees to it that it lost none.
+    /// Ends it when it has written all packets that are older than this call, and sees to it that
+    /// it lost none.
     pub fn stop(self) {
         let deadline = Instant::now() + Duration::from_secs(30);
         let (to, mark) = self.mark();
-        // A question for an address that nobody has is asked three times and then again when it is sent anew.
+        // A question for an address that nobody has is asked three times and then again when it is
+        // sent anew.
         loop {
             self.namespace
                 .inside(|| UdpSocket::bind("0.0.0.0:0").and_then(|socket| socket.send_to(MARK, to)))
@@ -76,8 +79,9 @@ impl Packets {
         assert!(output.contains("0 packets dropped by kernel"), "{output}");
     }
 
-    /// Where to send what shows in the file as which bytes: a question for the address of a host that is not there,
-    /// which adds no message to the capture, or on the loopback interface a datagram.
+    /// Where to send what shows in the file as which bytes: a question for the address of a host
+    /// that is not there, which adds no message to the capture, or on the loopback interface a
+    /// datagram.
     fn mark(&self) -> ((Ipv4Addr, u16), Vec<u8>) {
         if self.address.is_loopback() {
             return ((self.address, 9), MARK.to_vec());

@@ -30,7 +30,8 @@ impl Clock {
 
     /// How far it is ahead when the machine's `CLOCK_MONOTONIC` has this value.
     pub fn ahead(&self, monotonic: i64) -> i64 {
-        let steps = self.steps.iter().filter(|(at, _)| *at <= monotonic).map(|(_, by)| by).sum::<i64>();
+        let steps =
+            self.steps.iter().filter(|(at, _)| *at <= monotonic).map(|(_, by)| by).sum::<i64>();
         let gained = i128::from(monotonic) * i128::from(self.skew) / 1_000_000;
         self.offset + gained as i64 + steps
     }
@@ -171,7 +172,8 @@ impl Host {
         command
     }
 
-    /// Gives a command what decides where it is recorded and under which name and clock, for `sockcap record`.
+    /// Gives a command what decides where it is recorded and under which name and clock, for
+    /// `sockcap record`.
     pub fn settings(&self, command: &mut Command) {
         command.env("SOCKCAP_DIR", &self.data).env("SOCKCAP_HOST", &self.name);
         if let Some(clock) = &self.clock {
@@ -193,8 +195,9 @@ impl Host {
 
     /// The same for those packets that `filter` lets through; none lets all through.
     pub fn tcpdump_of(&self, interface: &str, file: &Path, filter: &str) -> Packets {
-        let index =
-            interface.strip_prefix("eth").map(|number| number.parse::<usize>().expect("eth0 and so on"));
+        let index = interface
+            .strip_prefix("eth")
+            .map(|number| number.parse::<usize>().expect("eth0 and so on"));
         let address = index.map_or(Ipv4Addr::LOCALHOST, |index| {
             let v4 = self.addresses.iter().filter_map(|address| match address {
                 IpAddr::V4(v4) => Some(*v4),
@@ -207,20 +210,26 @@ impl Host {
 
     /// Starts a program in the background.
     pub fn start(&self, command: &mut Command) -> Running {
-        let program = Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy();
+        let program =
+            Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy();
         let name = format!("{program} on {}", self.name);
         Running::start(&name, command)
     }
 
-    /// Starts a server, and waits until its sockets are there: TCP ports (`tcp:80`), UDP ports (`udp:53`) or unix
-    /// sockets (`unix:PATH`, `unix:@NAME`). Nothing connects to it meanwhile.
+    /// Starts a server, and waits until its sockets are there: TCP ports (`tcp:80`), UDP ports
+    /// (`udp:53`) or unix sockets (`unix:PATH`, `unix:@NAME`). Nothing connects to it meanwhile.
     pub fn serve(&self, command: &mut Command, sockets: &[&str]) -> Running {
         let mut running = self.start(command);
         let deadline = Instant::now() + Duration::from_secs(30);
         for socket in sockets {
             while !self.has(socket) {
                 running.check();
-                assert!(Instant::now() < deadline, "{}: no {socket}\n{}", running.name(), running.output());
+                assert!(
+                    Instant::now() < deadline,
+                    "{}: no {socket}\n{}",
+                    running.name(),
+                    running.output()
+                );
                 std::thread::sleep(Duration::from_millis(5));
             }
         }

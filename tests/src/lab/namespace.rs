@@ -1,5 +1,5 @@
-//! Network namespaces: made by `ip netns` under a name that tells whose they are, entered, and removed with all that
-//! runs in them.
+//! Network namespaces: made by `ip netns` under a name that tells whose they are, entered, and
+//! removed with all that runs in them.
 
 use std::fs::{self, File};
 use std::io;
@@ -57,7 +57,8 @@ impl Namespace {
     pub fn enter(&self, command: &mut Command) {
         let file = Arc::clone(&self.file);
         let enter = move || move_into(&file);
-        // SAFETY: in the child there is one system call, on a descriptor that is open, and nothing is allocated.
+        // SAFETY: in the child there is one system call, on a descriptor that is open, and nothing
+        // is allocated.
         unsafe { command.pre_exec(enter) };
     }
 
@@ -71,8 +72,8 @@ impl Namespace {
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
-    /// Kills what runs in it, and removes it. Says nothing where that fails, since a test may be failing already; the
-    /// next lab tries again.
+    /// Kills what runs in it, and removes it. Says nothing where that fails, since a test may be
+    /// failing already; the next lab tries again.
     pub(super) fn remove(&self) {
         remove(&self.name);
     }
@@ -82,7 +83,8 @@ fn move_into(file: &File) -> io::Result<()> {
     Ok(move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))?)
 }
 
-/// What the names of this test process's namespaces begin with: its id, and when it began, as ids come again.
+/// What the names of this test process's namespaces begin with: its id, and when it began, as ids
+/// come again.
 pub(super) fn own_prefix() -> String {
     let pid = std::process::id();
     format!("{PREFIX}-{pid}-{}", start_of(pid).expect("this process runs"))
@@ -99,7 +101,9 @@ fn start_of(pid: u32) -> Option<u64> {
 pub(super) fn remove_stale() {
     for entry in fs::read_dir(DIRECTORY).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let Some(rest) = name.strip_prefix(PREFIX).and_then(|rest| rest.strip_prefix('-')) else { continue };
+        let Some(rest) = name.strip_prefix(PREFIX).and_then(|rest| rest.strip_prefix('-')) else {
+            continue;
+        };
         let mut numbers = rest.split('-').map_while(|number| number.parse::<u64>().ok());
         if let (Some(pid), Some(start)) = (numbers.next(), numbers.next())
             && start_of(pid as u32) != Some(start)
@@ -125,13 +129,18 @@ fn remove(name: &str) {
     let _ = Command::new("ip").args(["netns", "delete", name]).output();
 }
 
-/// The processes in the namespace at `path`. Those that have ended and that nobody has waited for are in none.
+/// The processes in the namespace at `path`. Those that have ended and that nobody has waited for
+/// are in none.
 fn processes(path: &Path) -> Vec<Pid> {
-    let Ok(wanted) = fs::metadata(path).map(|status| (status.dev(), status.ino())) else { return Vec::new() };
+    let Ok(wanted) = fs::metadata(path).map(|status| (status.dev(), status.ino())) else {
+        return Vec::new();
+    };
     let is_inside = |directory: &PathBuf| {
-        fs::metadata(directory.join("ns/net")).is_ok_and(|status| (status.dev(), status.ino()) == wanted)
+        fs::metadata(directory.join("ns/net"))
+            .is_ok_and(|status| (status.dev(), status.ino()) == wanted)
     };
     let all = fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
-    let pid = |directory: PathBuf| directory.file_name()?.to_str()?.parse().ok().and_then(Pid::from_raw);
+    let pid =
+        |directory: PathBuf| directory.file_name()?.to_str()?.parse().ok().and_then(Pid::from_raw);
     all.filter(is_inside).filter_map(pid).collect()
 }

@@ -1,4 +1,5 @@
-//! Programs in the background: waited for, stopped by a signal, and killed when the test lets go of them.
+//! Programs in the background: waited for, stopped by a signal, and killed when the test lets go of
+//! them.
 
 use std::fs::{self, File};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -21,7 +22,8 @@ impl Running {
     /// Starts it; what it prints is kept.
     pub fn start(name: &str, command: &mut Command) -> Running {
         let output = NamedTempFile::new().expect("a temporary file");
-        let open = || Stdio::from(File::options().append(true).open(output.path()).expect("the file"));
+        let open =
+            || Stdio::from(File::options().append(true).open(output.path()).expect("the file"));
         let child = command.stdin(Stdio::null()).stdout(open()).stderr(open()).spawn();
         let child = child.unwrap_or_else(|error| panic!("{name}: {command:?}: {error}"));
         Running { name: name.to_owned(), child, output }
@@ -52,7 +54,12 @@ impl Running {
     pub fn wait_for(&self, text: &str) {
         let deadline = Instant::now() + PATIENCE;
         while !self.output().contains(text) {
-            assert!(Instant::now() < deadline, "{} does not say {text:?}\n{}", self.name, self.output());
+            assert!(
+                Instant::now() < deadline,
+                "{} does not say {text:?}\n{}",
+                self.name,
+                self.output()
+            );
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -66,7 +73,8 @@ impl Running {
 
     /// Sends a signal.
     pub fn signal(&self, signal: Signal) {
-        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw).expect("a process id");
+        let pid =
+            i32::try_from(self.child.id()).ok().and_then(Pid::from_raw).expect("a process id");
         kill_process(pid, signal).unwrap_or_else(|error| panic!("{}: {error}", self.name));
     }
 

@@ -10,7 +10,8 @@ use reconcile::{Clocks, Counts, Reconciliation};
 
 use crate::system::{HOSTS, Run};
 
-/// How far an estimated offset may be from the truth, at any time of the run; and never further than is stated.
+/// How far an estimated offset may be from the truth, at any time of the run; and never further
+/// than is stated.
 const OFFSET: i64 = 200_000;
 /// How far an estimated skew may be from the truth, in parts per million.
 const SKEW: f64 = 5.0;
@@ -50,8 +51,8 @@ fn addresses(trace: &MessageTrace, message: &Message) -> Option<(SocketAddr, Soc
     }
 }
 
-/// The bytes of each connection are those of its sequence numbers, the datagrams of each host those of its counters, and
-/// what went over unix sockets is what the application counted.
+/// The bytes of each connection are those of its sequence numbers, the datagrams of each host those
+/// of its counters, and what went over unix sockets is what the application counted.
 pub(crate) fn bytes_are_those_of_the_wire(run: &Run, trace: &MessageTrace) {
     let mut tcp = wire::Bytes::new();
     let mut udp = vec![[wire::Count::default(); 2]; run.hosts.len()];
@@ -66,7 +67,8 @@ pub(crate) fn bytes_are_those_of_the_wire(run: &Run, trace: &MessageTrace) {
                         host.0.addresses().contains(&address.ip())
                     };
                     let mut all: Vec<_> = run.hosts.iter().zip(&mut udp).collect();
-                    let count = &mut all.iter_mut().find(is_of).expect("an address of a host").1[way];
+                    let count =
+                        &mut all.iter_mut().find(is_of).expect("an address of a host").1[way];
                     count.datagrams += 1;
                     count.bytes += bytes;
                 }
@@ -86,8 +88,9 @@ pub(crate) fn bytes_are_those_of_the_wire(run: &Run, trace: &MessageTrace) {
     assert_eq!(udp, run.udp, "received and sent by each host, as messages and on the wire");
     println!("udp, received and sent by each host: {udp:?}");
     // What the application sent came back.
-    let counted =
-        |names: &[&str]| -> u64 { names.iter().map(|name| run.unix[*name].iter().sum::<u64>()).sum() };
+    let counted = |names: &[&str]| -> u64 {
+        names.iter().map(|name| run.unix[*name].iter().sum::<u64>()).sum()
+    };
     assert_eq!(unix[&Protocol::UnixStream], counted(&["stream", "abstract", "pair"]));
     assert_eq!(unix[&Protocol::UnixDatagram], counted(&["datagram"]));
     assert_eq!(unix[&Protocol::UnixSequence], counted(&["sequence"]));
@@ -109,9 +112,10 @@ pub(crate) fn clocks_are_found(run: &Run, data: &DataDir, hosts: &BTreeSet<&str>
     let mut wrong = Vec::new();
     for clock in &clocks.hosts {
         let (_, own) = truth(run, &clock.host);
-        let skew = (1.0 + f64::from(own.skew) / 1e6) / (1.0 + f64::from(reference.skew) / 1e6) * 1e6 - 1e6;
-        // A moment as both clocks have it, and as the estimate takes one to be the other: at the beginning, in the
-        // middle and at the end.
+        let skew =
+            (1.0 + f64::from(own.skew) / 1e6) / (1.0 + f64::from(reference.skew) / 1e6) * 1e6 - 1e6;
+        // A moment as both clocks have it, and as the estimate takes one to be the other: at the
+        // beginning, in the middle and at the end.
         let (begin, end) = run.monotonic;
         let errors = [begin, begin + (end - begin) / 2, end].map(|at| {
             let here = run.boot + at + own.ahead(at);
@@ -139,15 +143,19 @@ pub(crate) fn clocks_are_found(run: &Run, data: &DataDir, hosts: &BTreeSet<&str>
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 
-/// On the common clock, no message arrives before it was sent by more than the uncertainty that is stated.
+/// On the common clock, no message arrives before it was sent by more than the uncertainty that is
+/// stated.
 pub(crate) fn nothing_arrives_before_it_was_sent(
     data: &DataDir,
     trace: &MessageTrace,
     hosts: &BTreeSet<&str>,
 ) {
     let clocks = Clocks::read(&data.clocks()).unwrap();
-    let uncertainty: BTreeMap<&str, i64> =
-        clocks.hosts.iter().map(|clock| (clock.host.as_str(), clock.uncertainty_ns.unwrap_or(0))).collect();
+    let uncertainty: BTreeMap<&str, i64> = clocks
+        .hosts
+        .iter()
+        .map(|clock| (clock.host.as_str(), clock.uncertainty_ns.unwrap_or(0)))
+        .collect();
     let mut early = Vec::new();
     for message in messages(trace) {
         let (from, to) = (host(trace, message.src), host(trace, message.dst));
@@ -164,7 +172,8 @@ pub(crate) fn nothing_arrives_before_it_was_sent(
     assert!(early.is_empty(), "{} of {}: {:?}", early.len(), trace.len(), early.first());
 }
 
-/// What the traced hosts sent to each other is matched as before, and the rest has the one cause that there is.
+/// What the traced hosts sent to each other is matched as before, and the rest has the one cause
+/// that there is.
 pub(crate) fn what_is_traced_is_matched(
     outcome: &Reconciliation,
     whole: &MessageTrace,
@@ -176,13 +185,17 @@ pub(crate) fn what_is_traced_is_matched(
         assert_eq!(cause(counts), ["peer not traced"]);
     }
     assert_eq!((outcome.stream_bytes.sent_only, outcome.stream_bytes.received_only), (0, 0));
-    assert_eq!((outcome.datagrams.lost, outcome.datagrams.duplicated, outcome.datagrams.copies), (0, 0, 0));
+    assert_eq!(
+        (outcome.datagrams.lost, outcome.datagrams.duplicated, outcome.datagrams.copies),
+        (0, 0, 0)
+    );
     let between = |trace: &MessageTrace| {
         let mut sums = BTreeMap::<(String, String, Protocol), (u64, i64)>::new();
         for message in messages(trace) {
             let (from, to) = (host(trace, message.src), host(trace, message.dst));
             if traced.contains(from) && traced.contains(to) {
-                let sum = sums.entry((from.to_owned(), to.to_owned(), message.protocol)).or_default();
+                let sum =
+                    sums.entry((from.to_owned(), to.to_owned(), message.protocol)).or_default();
                 sum.0 += 1;
                 sum.1 += message.bytes;
                 assert!(message.send_first.is_some() && message.recv_last.is_some());

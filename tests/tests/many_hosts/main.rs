@@ -1,8 +1,13 @@
-//! A system of six hosts, each with a clock of its own, under real servers and traffic for a minute: every message is
-//! matched, the bytes are those that the kernel counted, and the clocks come out as they were set; and all that again
-//! where a third of the hosts was not traced.
+//! A system of six hosts, each with a clock of its own, under real servers and traffic for a
+//! minute: every message is matched, the bytes are those that the kernel counted, and the clocks
+//! come out as they were set; and all that again where a third of the hosts was not traced.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 mod checks;
 mod system;
@@ -31,12 +36,14 @@ fn six_hosts_with_clocks_of_their_own() {
 
     // Without the logs of a third of the hosts, as if they had not been traced.
     let names = |wanted: bool| HOSTS.iter().filter(move |host| host.3 == wanted).map(|host| host.0);
-    let (traced, untraced) = (names(false).collect::<BTreeSet<_>>(), names(true).collect::<BTreeSet<_>>());
+    let (traced, untraced) =
+        (names(false).collect::<BTreeSet<_>>(), names(true).collect::<BTreeSet<_>>());
     let part = DataDir::new(run.recording.file("part"));
     for name in &traced {
         copy(&whole.hosts().join(name), &part.hosts().join(name));
     }
-    // The front, which is not traced now, passes some connections on as they are: that would be taken for translation.
+    // The front, which is not traced now, passes some connections on as they are: that would be
+    // taken for translation.
     let options = Options { translation: None, ..Options::default() };
     let outcome = reconcile::reconcile(&part, &options, &()).unwrap();
     let trace_of_part = MessageTrace::read(&part.messages(), &part.nodes()).unwrap();

@@ -16,7 +16,8 @@ const SECONDS: &str = "60";
 const SECOND: i64 = 1_000_000_000;
 const HOUR: i64 = 3600 * SECOND;
 
-/// The hosts, their clocks, and whether they are among the third that is not traced in the second reconciliation.
+/// The hosts, their clocks, and whether they are among the third that is not traced in the second
+/// reconciliation.
 pub(crate) const HOSTS: [(&str, i64, i32, bool); 6] = [
     ("client", 3 * HOUR, 150, false),
     ("front", -47 * 60 * SECOND, -200, true),
@@ -74,23 +75,37 @@ pub(crate) fn run() -> Run {
         command
     };
     let mut servers: Vec<Running> = Vec::new();
-    let redis = ["--save", "", "--appendonly", "no", "--bind", "*", "-::*", "--protected-mode", "no"];
+    let redis =
+        ["--save", "", "--appendonly", "no", "--bind", "*", "-::*", "--protected-mode", "no"];
     servers.push(store.serve(store.recorded(program("redis-server")).args(redis), &["tcp:6379"]));
-    let dnsmasq =
-        ["--keep-in-foreground", "--no-resolv", "--no-hosts", "--address=/test/10.4.9.9", "--user=root"];
-    servers.push(names.serve(
-        names.recorded(program("dnsmasq")).args(dnsmasq).args(["--conf-file=/dev/null", "--pid-file="]),
-        &["udp:53"],
-    ));
+    let dnsmasq = [
+        "--keep-in-foreground",
+        "--no-resolv",
+        "--no-hosts",
+        "--address=/test/10.4.9.9",
+        "--user=root",
+    ];
+    servers.push(
+        names.serve(
+            names
+                .recorded(program("dnsmasq"))
+                .args(dnsmasq)
+                .args(["--conf-file=/dev/null", "--pid-file="]),
+            &["udp:53"],
+        ),
+    );
     let memcached = ["-u", "root", "-U", "11211", "-p", "0", "-l", "0.0.0.0", "-t", "2"];
     servers.push(names.serve(names.recorded(program("memcached")).args(memcached), &["udp:11211"]));
     servers.push(second.serve(&mut role(second, &["echo"]), &["udp:7000"]));
     let directory = sockets.to_str().unwrap();
-    let helper = app.serve(&mut role(app, &["helper", directory]), &[&format!("unix:{directory}/datagram")]);
+    let helper =
+        app.serve(&mut role(app, &["helper", directory]), &[&format!("unix:{directory}/datagram")]);
     let redis = format!("{},{}", store.v4(), store.v6());
     let echo = format!("::ffff:{},{}", second.v4(), second.v6());
-    let application =
-        app.serve(&mut role(app, &["app", &redis, &names.v4().to_string(), &echo, directory]), &["tcp:8080"]);
+    let application = app.serve(
+        &mut role(app, &["app", &redis, &names.v4().to_string(), &echo, directory]),
+        &["tcp:8080"],
+    );
     let configuration = lab.file("haproxy.conf");
     let text = format!(
         "global\n maxconn 100\ndefaults\n mode http\n timeout connect 30s\n timeout client 30s\n timeout server 30s\n\
@@ -99,20 +114,29 @@ pub(crate) fn run() -> Run {
         app.v4()
     );
     fs::write(&configuration, text).unwrap();
-    let proxy = front.serve(front.recorded(program("haproxy")).arg("-f").arg(&configuration), &["tcp:8000"]);
+    let proxy = front
+        .serve(front.recorded(program("haproxy")).arg("-f").arg(&configuration), &["tcp:8000"]);
 
     let begin = nanoseconds(ClockId::Monotonic);
     let (front_v4, front_v6) = (front.v4().to_string(), front.v6().to_string());
     let asking = [
-        client.start(&mut role(client, &["client", SECONDS, &front_v4, &front_v6, &app.v4().to_string()])),
+        client.start(&mut role(
+            client,
+            &["client", SECONDS, &front_v4, &front_v6, &app.v4().to_string()],
+        )),
         second.start(&mut role(second, &["direct", SECONDS, "10.4.7.7", &names.v4().to_string()])),
     ];
     // A program for each request.
-    let urls = [format!("http://[{front_v6}]:8000/keep"), format!("http://{}/beside", app.at(8080))];
+    let urls =
+        [format!("http://[{front_v6}]:8000/keep"), format!("http://{}/beside", app.at(8080))];
     let started = Instant::now();
     while started.elapsed().as_secs() + 5 < SECONDS.parse().unwrap() {
-        successful(client.recorded(program("curl")).args(["-sSf", "--output", "/dev/null"]).arg(&urls[0]));
-        successful(client.recorded(program("curl")).args(["-sSf", "--output", "/dev/null"]).arg(&urls[1]));
+        successful(
+            client.recorded(program("curl")).args(["-sSf", "--output", "/dev/null"]).arg(&urls[0]),
+        );
+        successful(
+            client.recorded(program("curl")).args(["-sSf", "--output", "/dev/null"]).arg(&urls[1]),
+        );
         std::thread::sleep(std::time::Duration::from_secs(2));
     }
     for program in asking {
@@ -135,8 +159,10 @@ pub(crate) fn run() -> Run {
             file
         })
         .collect();
-    let boot =
-        (0..100).map(|_| nanoseconds(ClockId::Realtime) - nanoseconds(ClockId::Monotonic)).max().unwrap();
+    let boot = (0..100)
+        .map(|_| nanoseconds(ClockId::Realtime) - nanoseconds(ClockId::Monotonic))
+        .max()
+        .unwrap();
     Run {
         tcp: wire::tcp_bytes(files.iter().map(|file| file.as_path())),
         udp,

@@ -1,4 +1,5 @@
-// What nobody may trust: messages that were lost or not matched, peers that were not traced, and how far the clocks may be off.
+// What nobody may trust: messages that were lost or not matched, peers that were not traced, and
+// how far the clocks may be off.
 
 import { useEffect, useRef } from "preact/hooks";
 import type { OneSided, Overview } from "../data/types";

@@ -1,4 +1,5 @@
-// The data that the page has with it: compressed pieces, each of which is read when it is needed first.
+// The data that the page has with it: compressed pieces, each of which is read when it is needed
+// first.
 
 import { remembered, type Source } from "./source";
 import type { Details, Instance, Order, Overview } from "./types";

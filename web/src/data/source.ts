@@ -1,4 +1,5 @@
-// Where the page's data comes from: out of the page itself, or from the server that it was loaded from.
+// Where the page's data comes from: out of the page itself, or from the server that it was loaded
+// from.
 
 import { embedded } from "./embedded";
 import { served } from "./served";

@@ -1,5 +1,5 @@
-// Where something can be written beside a line of the map: upon no line, no node, no arrowhead and no other label. What has no
-// such place is not written; the table below the map has it.
+// Where something can be written beside a line of the map: upon no line, no node, no arrowhead and
+// no other label. What has no such place is not written; the table below the map has it.
 
 import { along, type Line, type Point } from "./lines";
 

@@ -1,4 +1,5 @@
-// Where the nodes of the map stand, by dagre: callers before those whom they call, from left to right or from top to bottom.
+// Where the nodes of the map stand, by dagre: callers before those whom they call, from left to
+// right or from top to bottom.
 
 import * as dagre from "@dagrejs/dagre";
 import type { MapEdge, Overview } from "../data/types";

@@ -1,5 +1,6 @@
-// The lines of the map: each leaves its node at a place of its own and arrives at one of its own, level with it, so that its
-// arrowhead is seen whole. Everything here goes from left to right; a map from top to bottom is turned afterwards.
+// The lines of the map: each leaves its node at a place of its own and arrives at one of its own,
+// level with it, so that its arrowhead is seen whole. Everything here goes from left to right; a
+// map from top to bottom is turned afterwards.
 
 export interface Point {
   x: number;

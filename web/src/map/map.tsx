@@ -1,4 +1,5 @@
-// The system as the patterns show it: its nodes, who calls whom, how often, and how long that takes.
+// The system as the patterns show it: its nodes, who calls whom, how often, and how long that
+// takes.
 
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";

@@ -1,4 +1,5 @@
-// Labels that do not fit into what they name fly above or below it like flags, on as many lanes as they need.
+// Labels that do not fit into what they name fly above or below it like flags, on as many lanes as
+// they need.
 
 /** A label from `from` to `to` at a pole; the heaviest is placed first. */
 export interface Flag {

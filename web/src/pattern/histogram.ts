@@ -1,4 +1,5 @@
-// What a histogram on a log axis says: bars that fit what it holds, the cumulative share, and how much there is.
+// What a histogram on a log axis says: bars that fit what it holds, the cumulative share, and how
+// much there is.
 
 /** Bars at least and at most, where there are as many different values. */
 const [FEWEST, MOST] = [12, 60];

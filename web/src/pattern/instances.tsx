@@ -1,5 +1,5 @@
-// Single instances of a pattern, to be stepped through one after the other: when each began, how long it took, and how likely
-// it happened just so.
+// Single instances of a pattern, to be stepped through one after the other: when each began, how
+// long it took, and how likely it happened just so.
 
 import { useEffect, useState } from "preact/hooks";
 import type { Source } from "../data/source";

@@ -1,6 +1,7 @@
-// The geometry of a WAP5 timeline (section 6.1, Figures 10 and 12 to 14) in nanoseconds and rows. Time and causality go from
-// left to right. A chain stays on its row; where a path forks, the branch that ends last goes on and each other one gets a row
-// of its own below, so that the uppermost row is what the path waits for.
+// The geometry of a WAP5 timeline (section 6.1, Figures 10 and 12 to 14) in nanoseconds and rows.
+// Time and causality go from left to right. A chain stays on its row; where a path forks, the
+// branch that ends last goes on and each other one gets a row of its own below, so that the
+// uppermost row is what the path waits for.
 
 import type { Details, Part } from "../data/types";
 import { mainChild, type Timing } from "./timing";
@@ -89,8 +90,8 @@ export function timeline(details: Details, times: Timing): Timeline {
     if (parent !== null && !goesOn) {
       made.forks.push({ at: start(hop, parent), fromRow: rowOf.get(parent) ?? 0, toRow: row });
     }
-    // The main branch is placed first, hence pushed last: rows of later forks come above those of earlier ones, and no fork's
-    // line crosses another branch.
+    // The main branch is placed first, hence pushed last: rows of later forks come above those of
+    // earlier ones, and no fork's line crosses another branch.
     const main = mainChild(times, hop);
     for (const child of [...(times.children[hop] ?? [])].reverse()) {
       if (child !== main) waiting.push([child, hop, false]);

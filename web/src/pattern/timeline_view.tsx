@@ -1,4 +1,5 @@
-// A timeline as SVG: boxes for nodes at work, lines for messages, diamonds for what was not traced, in proportion to time.
+// A timeline as SVG: boxes for nodes at work, lines for messages, diamonds for what was not traced,
+// in proportion to time.
 
 import { useMemo } from "preact/hooks";
 import { color } from "../colors";

@@ -1,4 +1,5 @@
-// When each hop of a pattern is sent and received, and what causes what: on average, or in one instance.
+// When each hop of a pattern is sent and received, and what causes what: on average, or in one
+// instance.
 
 import type { Details, HopDelay, Instance } from "../data/types";
 

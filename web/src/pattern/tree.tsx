@@ -1,4 +1,5 @@
-// The tree of a pattern, a line a hop: who sends to whom, the delays of node and network, and their share of the whole.
+// The tree of a pattern, a line a hop: who sends to whom, the delays of node and network, and their
+// share of the whole.
 
 import { color } from "../colors";
 import type { Details, HopDelay, Part } from "../data/types";

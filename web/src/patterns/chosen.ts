@@ -1,4 +1,5 @@
-// Which patterns are listed, and which of them is shown: the one that was chosen or, as long as none was, the first.
+// Which patterns are listed, and which of them is shown: the one that was chosen or, as long as
+// none was, the first.
 
 import { useComputed } from "@preact/signals";
 import { useMemo } from "preact/hooks";
@@ -23,7 +24,8 @@ export function useListed(overview: Overview): Listed {
     const key = sort.value ?? overview.sort;
     const ranks = listed(overview, texts, key, query.value);
     const { id, family } = overview.patterns;
-    // What is shown has its row: of a family that is closed, the one that stands for it has none of the others'.
+    // What is shown has its row: of a family that is closed, the one that stands for it has none of
+    // the others'.
     const shown = pattern.value === null ? undefined : rankOf.get(pattern.value);
     const isHidden = shown !== undefined && family[shown] !== id[shown];
     const isOpen = (of: number) => open.value.has(of) || (isHidden && of === family[shown]);

@@ -1,5 +1,6 @@
-// Patterns that users take for one: those of the same hops, in other numbers or orders. The page says which are of one
-// family; here each family becomes one row, and opened a row for each of its patterns.
+// Patterns that users take for one: those of the same hops, in other numbers or orders. The page
+// says which are of one family; here each family becomes one row, and opened a row for each of its
+// patterns.
 
 import type { Overview, SortKey } from "../data/types";
 import { compareValues, type Values, values } from "./rank";

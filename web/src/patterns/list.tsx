@@ -1,4 +1,5 @@
-// The ranked patterns: as many rows as fit are there, however many patterns there are. Those of the same hops are one row that opens.
+// The ranked patterns: as many rows as fit are there, however many patterns there are. Those of the
+// same hops are one row that opens.
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";

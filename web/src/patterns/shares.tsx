@@ -1,4 +1,5 @@
-// Where the time of all patterns together goes: to which nodes, and to the network. A bar each, as long as its share.
+// Where the time of all patterns together goes: to which nodes, and to the network. A bar each, as
+// long as its share.
 
 import { color } from "../colors";
 import type { Overview } from "../data/types";

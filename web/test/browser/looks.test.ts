@@ -1,5 +1,6 @@
-// That a page reads at a glance, measured in the browser: on a wide screen and on a phone, light and dark. Every view is kept as
-// a screenshot. SOCKCAP_PAGES names further pages that are measured likewise: those of real systems (scripts/screenshots).
+// That a page reads at a glance, measured in the browser: on a wide screen and on a phone, light
+// and dark. Every view is kept as a screenshot. SOCKCAP_PAGES names further pages that are measured
+// likewise: those of real systems (scripts/screenshots).
 
 import path from "node:path";
 import type { Browser, Page } from "playwright-core";

@@ -1,4 +1,5 @@
-// What is measured of a page as it is drawn: functions that run in the browser and say what is wrong, nothing if all is well.
+// What is measured of a page as it is drawn: functions that run in the browser and say what is
+// wrong, nothing if all is well.
 
 /** Whatever is wider than the screen, of what does not scroll by itself. */
 export function tooWide(): string[] {

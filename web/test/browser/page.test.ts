@@ -208,7 +208,8 @@ describe.each([["disk", true], ["view", false]] as const)("from %s", (way, isDis
     await page.goBack();
     await page.locator('#panel[data-tab="patterns"]').waitFor();
     expect(page.url()).toBe(link);
-    // From an instance of a pattern to where it began, and forward again: no step was made by going back.
+    // From an instance of a pattern to where it began, and forward again: no step was made by going
+    // back.
     await page.goBack();
     await expectText(page, ".detail h2 .rank", /^#0$/);
     await page.goForward();

@@ -1,4 +1,5 @@
-// Makes the pages that are looked at: real ones, by the sockcap that SOCKCAP names, of calls that are made up here.
+// Makes the pages that are looked at: real ones, by the sockcap that SOCKCAP names, of calls that
+// are made up here.
 
 import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

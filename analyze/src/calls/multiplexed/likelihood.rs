@@ -95,11 +95,12 @@ impl Usual {
             return f64::NEG_INFINITY;
         }
         let sizes = (of.sizes[0], answer.sizes[1]);
-        let count = |side: usize, size: u64| self.sides[side].get(&size).copied().unwrap_or_default();
+        let count =
+            |side: usize, size: u64| self.sides[side].get(&size).copied().unwrap_or_default();
         let known = self.kinds.get(&sizes);
         let together = known.map_or(0.0, |(count, _)| *count);
-        let sizes =
-            (together + 0.1) / (count(0, sizes.0) + 1.0) / (count(1, sizes.1) + 1.0) * self.calls.max(1.0);
+        let sizes = (together + 0.1) / (count(0, sizes.0) + 1.0) / (count(1, sizes.1) + 1.0)
+            * self.calls.max(1.0);
         let (total, durations) = match known {
             Some((count, durations)) if *count >= FEWEST_OF_KIND => (*count, durations),
             _ => (self.calls, &self.all),
@@ -152,7 +153,8 @@ impl Together {
             asked.partition_point(|asked| *asked < call.answered) <= place + 1
         };
         let alone = calls.iter().enumerate().map(is_alone).collect();
-        let member = |call: Call| Member { call, sizes: [0, 1].map(|side| class(side, call.bytes[side])) };
+        let member =
+            |call: Call| Member { call, sizes: [0, 1].map(|side| class(side, call.bytes[side])) };
         Together { members: calls.into_iter().map(member).collect(), alone }
     }
 
@@ -185,7 +187,8 @@ impl Together {
             vec![0.0; self.members.len()]
         } else {
             let usual = Usual::of(self.members.iter());
-            let doubts: Vec<f64> = (0..self.members.len()).map(|place| self.doubt(&usual, place)).collect();
+            let doubts: Vec<f64> =
+                (0..self.members.len()).map(|place| self.doubt(&usual, place)).collect();
             let mean = doubts.iter().sum::<f64>() / doubts.len() as f64;
             let of_others = |place: usize| SHARED * self.around(&doubts, place).max(mean);
             (0..doubts.len()).map(|place| doubts[place].max(of_others(place))).collect()
@@ -198,10 +201,14 @@ impl Together {
     fn usual_at_first(&self) -> Usual {
         let is_alone = |place: usize| self.alone[place] && (place == 0 || self.alone[place - 1]);
         let of = |is: &dyn Fn(usize) -> bool| -> Vec<&Member> {
-            (0..self.members.len()).filter(|place| is(*place)).map(|place| &self.members[place]).collect()
+            (0..self.members.len())
+                .filter(|place| is(*place))
+                .map(|place| &self.members[place])
+                .collect()
         };
-        let known =
-            [of(&is_alone), of(&|place| self.alone[place])].into_iter().find(|known| known.len() >= FEWEST);
+        let known = [of(&is_alone), of(&|place| self.alone[place])]
+            .into_iter()
+            .find(|known| known.len() >= FEWEST);
         Usual::of(known.unwrap_or_else(|| of(&|_| true)).into_iter())
     }
 
@@ -258,7 +265,8 @@ impl Together {
     /// How likely it is that one of the calls around has the answer of that one.
     fn doubt(&self, usual: &Usual, place: usize) -> f64 {
         let own = self.members[place].call;
-        let others = self.open_with(place).filter(|other| !own.is_answered_as(&self.members[*other].call));
+        let others =
+            self.open_with(place).filter(|other| !own.is_answered_as(&self.members[*other].call));
         let odds = others.map(|other| self.gain(usual, place, other).min(30.0).exp());
         1.0 - 1.0 / (1.0 + odds.sum::<f64>())
     }

@@ -1,5 +1,6 @@
-//! Answers that come later than what is around a stretch: a first reading finds them, so that a call is one call however long
-//! it takes. In memory are the requests that are still open at a time, and then of each late answer what was seen of it.
+//! Answers that come later than what is around a stretch: a first reading finds them, so that a
+//! call is one call however long it takes. In memory are the requests that are still open at a
+//! time, and then of each late answer what was seen of it.
 
 use std::collections::VecDeque;
 
@@ -17,7 +18,8 @@ const MOST_OPEN: usize = 1 << 20;
 pub(super) struct Late {
     /// By the number of the request: what was seen of the answer.
     answers: FxHashMap<u64, Seen>,
-    /// The numbers of these answers, and of those that are around the stretch of their request, but in another one without it.
+    /// The numbers of these answers, and of those that are around the stretch of their request, but
+    /// in another one without it.
     numbers: FxHashSet<u64>,
 }
 
@@ -43,13 +45,17 @@ impl Late {
             let mut behind = FxHashSet::default();
             for call in 0..calls.len() {
                 match (calls.request(call), calls.response(call)) {
-                    (Some(request), Some(response)) if own.contains(&request) && response >= own.end => {
+                    (Some(request), Some(response))
+                        if own.contains(&request) && response >= own.end =>
+                    {
                         behind.insert(first + response as u64);
                     }
                     (Some(request), None) if own.contains(&request) => {
                         open.add(trace, request, first + request as u64);
                     }
-                    (Some(request), Some(response)) if request < own.start && own.contains(&response) => {
+                    (Some(request), Some(response))
+                        if request < own.start && own.contains(&response) =>
+                    {
                         let answer = first + response as u64;
                         if answer >= end {
                             let request = first + request as u64;
@@ -89,7 +95,8 @@ impl Late {
     }
 }
 
-/// The requests that are not answered yet, the earliest first, by flow and, where there is one, call id.
+/// The requests that are not answered yet, the earliest first, by flow and, where there is one,
+/// call id.
 #[derive(Default)]
 struct Open {
     requests: FxHashMap<(i64, Option<Box<str>>), VecDeque<u64>>,
@@ -97,11 +104,12 @@ struct Open {
 }
 
 impl Open {
-    /// By what the request and the answer of a call are found: without ids the turns of a flow tell, where it has as many
-    /// answers as requests.
+    /// By what the request and the answer of a call are found: without ids the turns of a flow
+    /// tell, where it has as many answers as requests.
     fn key(trace: &MessageTrace, row: usize) -> Option<(i64, Option<Box<str>>)> {
         let (flow, id) = (trace.flow(row), trace.call_id(row));
-        let is_uneven = || trace.beyond.uneven.as_ref().is_some_and(|uneven| uneven.contains(&flow));
+        let is_uneven =
+            || trace.beyond.uneven.as_ref().is_some_and(|uneven| uneven.contains(&flow));
         (id.is_some() || !is_uneven()).then(|| (flow, id.map(Box::from)))
     }
 

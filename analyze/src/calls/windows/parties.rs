@@ -1,4 +1,5 @@
-//! Who takes part in the calls of all windows: each is named once, the first time that a call is made or served by them.
+//! Who takes part in the calls of all windows: each is named once, the first time that a call is
+//! made or served by them.
 
 use std::sync::Arc;
 
@@ -8,7 +9,8 @@ use rustc_hash::FxHashMap;
 use crate::naming::{NodeNames, called};
 use crate::options::Options;
 
-/// Who makes and serves calls: a process or, at that grain, a thread; or a peer that was not traced.
+/// Who makes and serves calls: a process or, at that grain, a thread; or a peer that was not
+/// traced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Party {
     /// Its name at the chosen grain.

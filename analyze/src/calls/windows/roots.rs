@@ -1,5 +1,5 @@
-//! The roots of the traces that the calls of a window are in: found by going up from parent to parent, to a call without one or
-//! to one that an earlier window had.
+//! The roots of the traces that the calls of a window are in: found by going up from parent to
+//! parent, to a call without one or to one that an earlier window had.
 
 use message_trace::MessageTrace;
 use rustc_hash::FxHashMap;
@@ -16,7 +16,8 @@ pub struct Root {
     pub time: i64,
 }
 
-/// By call of a window: the root of its trace, and whether its parent is left out, as there is none on a way in circles.
+/// By call of a window: the root of its trace, and whether its parent is left out, as there is none
+/// on a way in circles.
 pub(super) struct Roots {
     pub(super) roots: Vec<Root>,
     pub(super) cut: Vec<bool>,

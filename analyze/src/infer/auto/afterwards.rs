@@ -78,7 +78,8 @@ pub(super) fn of(service: &Service, by_thread: bool) -> Afterwards {
                 (*answered, *made) = (is_answered.then_some(time), 0);
             }
             Event::Call(call) => {
-                let Some(doing) = all.get_mut(&if by_thread { service.caller(call) } else { 0 }) else {
+                let Some(doing) = all.get_mut(&if by_thread { service.caller(call) } else { 0 })
+                else {
                     continue;
                 };
                 let Some(answer) = doing.answered.filter(|_| doing.open == 0) else { continue };
@@ -119,7 +120,8 @@ pub(super) fn of(service: &Service, by_thread: bool) -> Afterwards {
     let is_usual = calls.len() >= FEWEST
         && followed as f64 >= FOLLOWED * idle.len() as f64
         && !come_with_time(stretches);
-    let longest = best.map(|(_, after)| after).or(calls.last().map(|(after, _)| *after).filter(|_| is_usual));
+    let longest =
+        best.map(|(_, after)| after).or(calls.last().map(|(after, _)| *after).filter(|_| is_usual));
     let Some(longest) = longest else { return Afterwards::default() };
     let linger = ((longest as f64 * ROOM) as i64).clamp(1, service.window.max(1));
     let mut kinds: Vec<u32> =
@@ -135,7 +137,8 @@ fn come_with_time(mut stretches: Vec<(i64, usize)>) -> bool {
     stretches.sort_unstable();
     let (short, long) = stretches.split_at(stretches.len() / 2);
     let calls = |stretches: &[(i64, usize)]| {
-        stretches.iter().map(|(_, calls)| *calls as f64).sum::<f64>() / stretches.len().max(1) as f64
+        stretches.iter().map(|(_, calls)| *calls as f64).sum::<f64>()
+            / stretches.len().max(1) as f64
     };
     calls(long) > MORE_WITH_TIME * calls(short)
 }

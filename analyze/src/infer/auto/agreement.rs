@@ -1,7 +1,8 @@
-//! How far to trust the best assignment of a service. The probabilities of a lattice are those of one model; where the model
-//! itself was learned from an assignment that is mostly wrong, they are sure of what is wrong. But then an assignment
-//! that was begun in another way mostly settles elsewhere. How far they agree is measured, by how many requests a call
-//! might be for: where they do not agree, no probability may say more than they do.
+//! How far to trust the best assignment of a service. The probabilities of a lattice are those of
+//! one model; where the model itself was learned from an assignment that is mostly wrong, they are
+//! sure of what is wrong. But then an assignment that was begun in another way mostly settles
+//! elsewhere. How far they agree is measured, by how many requests a call might be for: where they
+//! do not agree, no probability may say more than they do.
 
 use super::NONE;
 use super::service::{Event, Service};
@@ -21,8 +22,8 @@ const FEWEST: f64 = 12.0;
 /// What is taken to have been seen beforehand: so many calls on which all agree.
 const BEFOREHAND: f64 = 2.0;
 
-/// How likely the requests of the best assignment are right, as far as other beginnings tell, by the number of requests that a
-/// call might be for.
+/// How likely the requests of the best assignment are right, as far as other beginnings tell, by
+/// the number of requests that a call might be for.
 #[derive(Clone, Debug)]
 pub(super) struct Agreement([f64; CLASSES]);
 
@@ -33,9 +34,16 @@ impl Default for Agreement {
 }
 
 impl Agreement {
-    /// By the assignments of the calls of `service`, each with how well it fits in nats, the best first.
-    pub(super) fn of(service: &Service, events: &[(i64, Event)], found: &[(f64, &[u32])]) -> Agreement {
-        let Some(((best_fit, best), others)) = found.split_first() else { return Agreement::default() };
+    /// By the assignments of the calls of `service`, each with how well it fits in nats, the best
+    /// first.
+    pub(super) fn of(
+        service: &Service,
+        events: &[(i64, Event)],
+        found: &[(f64, &[u32])],
+    ) -> Agreement {
+        let Some(((best_fit, best), others)) = found.split_first() else {
+            return Agreement::default();
+        };
         let calls = service.calls.len().max(1) as f64;
         let weights: Vec<f64> =
             others.iter().map(|(fit, _)| ((fit - best_fit) / calls / WORSE).exp()).collect();
@@ -46,13 +54,15 @@ impl Agreement {
             if owner == NONE {
                 return;
             }
-            let same = others.iter().zip(&weights).filter(|((_, other), _)| other[call as usize] == owner);
+            let same =
+                others.iter().zip(&weights).filter(|((_, other), _)| other[call as usize] == owner);
             let seen = &mut seen[class(possible.len())];
             seen[0] += 1.0;
             seen[1] += (OWN + same.map(|(_, weight)| weight).sum::<f64>()) / total;
         });
-        // Two that are right with the same probability, one apart from the other, agree with its square. What was not seen
-        // among so many is not better known than what was seen among fewer.
+        // Two that are right with the same probability, one apart from the other, agree with its
+        // square. What was not seen among so many is not better known than what was seen among
+        // fewer.
         let mut worth = 1.0;
         Agreement(seen.map(|[all, same]| {
             if all >= FEWEST {
@@ -62,8 +72,14 @@ impl Agreement {
         }))
     }
 
-    /// Takes from the shares of each call what they are not worth, and gives it to the requests that it might be for as well.
-    pub(super) fn temper(&self, service: &Service, events: &[(i64, Event)], shares: &mut [Vec<(u32, f64)>]) {
+    /// Takes from the shares of each call what they are not worth, and gives it to the requests
+    /// that it might be for as well.
+    pub(super) fn temper(
+        &self,
+        service: &Service,
+        events: &[(i64, Event)],
+        shares: &mut [Vec<(u32, f64)>],
+    ) {
         candidates(service, events, |call, possible| {
             let (worth, shares) = (self.0[class(possible.len())], &mut shares[call as usize]);
             if worth > SURE || possible.len() < 2 || shares.is_empty() {
@@ -75,7 +91,8 @@ impl Agreement {
             let mut given = 0;
             let part = (1.0 - worth) / spread as f64;
             shares.sort_by(|one, other| other.1.total_cmp(&one.1));
-            for (_, share) in shares.iter_mut().filter(|(request, _)| *request != NONE).take(spread) {
+            for (_, share) in shares.iter_mut().filter(|(request, _)| *request != NONE).take(spread)
+            {
                 *share += part;
                 given += 1;
             }
@@ -89,8 +106,13 @@ impl Agreement {
     }
 }
 
-/// For each call of `service`, the requests that it might be for: those that are open, and not over before the call is.
-pub(super) fn candidates(service: &Service, events: &[(i64, Event)], mut each: impl FnMut(u32, &[u32])) {
+/// For each call of `service`, the requests that it might be for: those that are open, and not over
+/// before the call is.
+pub(super) fn candidates(
+    service: &Service,
+    events: &[(i64, Event)],
+    mut each: impl FnMut(u32, &[u32]),
+) {
     let mut open: Vec<u32> = Vec::new();
     let mut possible: Vec<u32> = Vec::new();
     for (_, event) in events {
@@ -103,7 +125,8 @@ pub(super) fn candidates(service: &Service, events: &[(i64, Event)], mut each: i
                 possible.clear();
                 match open.contains(&holder) {
                     true => possible.push(holder),
-                    false => possible.extend(open.iter().filter(|request| service.covers(**request, *call))),
+                    false => possible
+                        .extend(open.iter().filter(|request| service.covers(**request, *call))),
                 }
                 each(*call, &possible);
             }
@@ -136,14 +159,17 @@ mod tests {
         let (service, best) = (service(), (0..100).collect::<Vec<u32>>());
         let events = events(&service);
         // Another one that fits as well has the other request of every second pair.
-        let other: Vec<u32> = (0..100).map(|call| if call % 4 < 2 { call ^ 1 } else { call }).collect();
+        let other: Vec<u32> =
+            (0..100).map(|call| if call % 4 < 2 { call ^ 1 } else { call }).collect();
         let found = |fit: f64| Agreement::of(&service, &events, &[(-1000.0, &best), (fit, &other)]);
-        // Half of the calls, its own word counted a tenth, and two on which all agree: sqrt((100 (0.5 + 0.1) / 1.1 + 2) / 102).
+        // Half of the calls, its own word counted a tenth, and two on which all agree: sqrt((100
+        // (0.5 + 0.1) / 1.1 + 2) / 102).
         let worth = ((100.0 * 0.6 / 1.1 + 2.0) / 102.0_f64).sqrt();
         assert!((found(-1000.0).0[1] - worth).abs() < 1e-9, "{:?}", found(-1000.0));
         // One that fits far worse says little.
         assert!(found(-1600.0).0[1] > 0.99);
-        let mut shares: Vec<Vec<(u32, f64)>> = best.iter().map(|request| vec![(*request, 1.0)]).collect();
+        let mut shares: Vec<Vec<(u32, f64)>> =
+            best.iter().map(|request| vec![(*request, 1.0)]).collect();
         found(-1000.0).temper(&service, &events, &mut shares);
         let of = |call: usize, request: u32| {
             shares[call].iter().find(|(of, _)| *of == request).map_or(0.0, |(_, share)| *share)
@@ -157,7 +183,8 @@ mod tests {
         let (service, best) = (service(), (0..100).collect::<Vec<u32>>());
         let events = events(&service);
         let agreement = Agreement::of(&service, &events, &[(-1000.0, &best), (-1001.0, &best)]);
-        let mut shares: Vec<Vec<(u32, f64)>> = best.iter().map(|request| vec![(*request, 0.9)]).collect();
+        let mut shares: Vec<Vec<(u32, f64)>> =
+            best.iter().map(|request| vec![(*request, 0.9)]).collect();
         agreement.temper(&service, &events, &mut shares);
         assert!(shares.iter().zip(&best).all(|(shares, request)| shares == &[(*request, 0.9)]));
     }

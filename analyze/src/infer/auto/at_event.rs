@@ -1,8 +1,9 @@
-//! What was found of states at one event of the search. States are numbered one after the other and all that is known of
-//! one is forgotten with the next event, so a table by number with the event in which each entry was made beats a map that
-//! has to be emptied.
+//! What was found of states at one event of the search. States are numbered one after the other and
+//! all that is known of one is forgotten with the next event, so a table by number with the event
+//! in which each entry was made beats a map that has to be emptied.
 
-/// What was found of each state at the present event: by state, with the number of the event at which it was found.
+/// What was found of each state at the present event: by state, with the number of the event at
+/// which it was found.
 #[derive(Debug)]
 pub(super) struct AtEvent<T> {
     event: u32,
@@ -25,7 +26,10 @@ impl<T: Copy> AtEvent<T> {
     }
 
     pub(super) fn get(&self, state: u32) -> Option<T> {
-        self.of.get(state as usize).filter(|(event, _)| *event == self.event).and_then(|(_, found)| *found)
+        self.of
+            .get(state as usize)
+            .filter(|(event, _)| *event == self.event)
+            .and_then(|(_, found)| *found)
     }
 
     pub(super) fn set(&mut self, state: u32, found: T) {

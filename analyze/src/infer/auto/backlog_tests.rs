@@ -5,14 +5,16 @@ use super::tests::{MS, lot};
 
 #[test]
 fn what_a_busy_worker_is_given_is_what_was_pushed_in_its_turn() {
-    // There is hardly ever nothing to do: what comes in a burst waits, and only the first of all was waited for.
+    // There is hardly ever nothing to do: what comes in a burst waits, and only the first of all
+    // was waited for.
     let pushes: Vec<i64> = (0..150).map(|at| 3000 * MS + 2 * MS * at + lot(at, MS)).collect();
     popping(&pushes, 1).assert_right(1.0, &ALL[..7]);
 }
 
 /// A broker that answers each push with how much lies in the queue then, so that the answers become
-/// longer. Two producers push 250 jobs, two at a time, and look something up after each; a worker that has
-/// waited gets them one by one. `late` is how long the broker takes to tell it of the first.
+/// longer. Two producers push 250 jobs, two at a time, and look something up after each; a worker
+/// that has waited gets them one by one. `late` is how long the broker takes to tell it of the
+/// first.
 fn counted(late: i64) -> Story {
     let mut story = Story::default();
     let worker = Flow("worker#1", "broker", 100);
@@ -41,7 +43,8 @@ fn counted(late: i64) -> Story {
         let at = came.max(asked.0 + NETWORK) + 20 * US + std::mem::take(&mut first);
         let given = story.reply(worker, at, 914, push, "delivery");
         let begin = at + NETWORK + 200 * US + lot(at, 100 * US);
-        let (_, done) = story.call(Flow("worker#1", "store", 7), begin, MS + lot(at + 1, MS), given);
+        let (_, done) =
+            story.call(Flow("worker#1", "store", 7), begin, MS + lot(at + 1, MS), given);
         let again = done + 100 * US;
         asked = (again, story.ask(worker, again, 32, None, "poll"));
     }

@@ -1,4 +1,5 @@
-//! The hypotheses that a search keeps, in columns, and the order in which ways to go on are looked at.
+//! The hypotheses that a search keeps, in columns, and the order in which ways to go on are looked
+//! at.
 
 use std::cmp::Reverse;
 
@@ -61,15 +62,18 @@ impl Beam {
         &mut self.states[at * self.open..(at + 1) * self.open]
     }
 
-    /// Hands on in which places a hypothesis has another state than the first one, with its own and that of the first.
+    /// Hands on in which places a hypothesis has another state than the first one, with its own and
+    /// that of the first.
     pub(super) fn differing(&self, at: usize, mut each: impl FnMut(usize, u32, u32)) {
         // So many are compared at once.
         const LANES: usize = 16;
         let [own, first] = [at, 0].map(|at| self.states(at));
         for (chunk, (own, first)) in own.chunks(LANES).zip(first.chunks(LANES)).enumerate() {
-            let differences = own.iter().zip(first).fold(0, |all, (own, first)| all | (own ^ first));
+            let differences =
+                own.iter().zip(first).fold(0, |all, (own, first)| all | (own ^ first));
             if differences != 0 {
-                let both = own.iter().zip(first).enumerate().filter(|(_, (own, first))| own != first);
+                let both =
+                    own.iter().zip(first).enumerate().filter(|(_, (own, first))| own != first);
                 both.for_each(|(place, (own, first))| each(chunk * LANES + place, *own, *first));
             }
         }
@@ -102,7 +106,8 @@ pub(super) struct Order {
 type Key = (i64, Reverse<u32>);
 
 impl Order {
-    /// The places of `scores` that are at least `least`, no more than `most` of them, in their order.
+    /// The places of `scores` that are at least `least`, no more than `most` of them, in their
+    /// order.
     pub(super) fn sorted(
         &mut self,
         scores: impl Iterator<Item = f64>,

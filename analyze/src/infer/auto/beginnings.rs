@@ -1,5 +1,6 @@
-//! How learning of a service is begun. Nothing is known at first, so it is begun in several ways, on the beginning of the trace and
-//! with few hypotheses, and what fits best after that is gone on with. The ways are tried on all processors.
+//! How learning of a service is begun. Nothing is known at first, so it is begun in several ways,
+//! on the beginning of the trace and with few hypotheses, and what fits best after that is gone on
+//! with. The ways are tried on all processors.
 
 use rustc_hash::FxHashMap;
 
@@ -24,9 +25,11 @@ const WIDTH: usize = 8;
 const REQUESTS: usize = 800;
 /// Rounds of learning.
 const ROUNDS: usize = 4;
-/// So many requests at least, those that shared the service with the fewest others, are worth to be learned from alone.
+/// So many requests at least, those that shared the service with the fewest others, are worth to be
+/// learned from alone.
 const SOLO: usize = 30;
-/// What was begun by threads explains threads by itself, so it must fit better by so many nats a call.
+/// What was begun by threads explains threads by itself, so it must fit better by so many nats a
+/// call.
 const BY_ITSELF: f64 = 0.1;
 /// What it costs a beginning, in nats a call, if requests only ever wait after their last call and
 /// never before their first. One that is about as likely the other way round fits by up to 0.4 nats
@@ -61,7 +64,8 @@ struct Tried {
     shapes: Shapes,
 }
 
-/// A round of learning that was done: whether in turn was supposed, from which assignment, and with which.
+/// A round of learning that was done: whether in turn was supposed, from which assignment, and with
+/// which.
 struct Done {
     in_turn: bool,
     nobody: Nobody,
@@ -81,12 +85,15 @@ pub(super) fn begin(service: &Service, axis: Axis, shapes: &mut Shapes, nobody: 
         exchanges: false,
         supposes: true,
     };
-    let choices: Vec<Choice> = Choice::ALL.into_iter().filter(|choice| choice.is_known(&part)).collect();
+    let choices: Vec<Choice> =
+        Choice::ALL.into_iter().filter(|choice| choice.is_known(&part)).collect();
     // What all beginnings suppose they do not tell.
     let free = part.is_event_loop();
-    let known: Vec<Option<Choice>> = choices.into_iter().map(Some).chain(free.then_some(None)).collect();
-    let mut trials =
-        parallel::one_by_one(known.len(), |place| learner.begun(known[place], shapes.clone(), nobody));
+    let known: Vec<Option<Choice>> =
+        choices.into_iter().map(Some).chain(free.then_some(None)).collect();
+    let mut trials = parallel::one_by_one(known.len(), |place| {
+        learner.begun(known[place], shapes.clone(), nobody)
+    });
     let mut done = Vec::new();
     for round in 0..ROUNDS + LAST_ROUNDS {
         let nobody = if round < ROUNDS { nobody } else { Nobody::WhileIdle };
@@ -103,13 +110,16 @@ pub(super) fn begin(service: &Service, axis: Axis, shapes: &mut Shapes, nobody: 
         }
     }
     all.sort_by(|one, other| other.fit.total_cmp(&one.fit));
-    let mut fits: Vec<(f64, &[u32])> = all.iter().map(|one| (one.fit, one.owner.as_slice())).collect();
+    let mut fits: Vec<(f64, &[u32])> =
+        all.iter().map(|one| (one.fit, one.owner.as_slice())).collect();
     if let (Some((fit, _)), Some(free)) = (fits.first().copied(), &free) {
         // It has as many voices as all those together.
         fits.extend(vec![(fit, free.as_slice()); fits.len()]);
     }
     let agreement = Agreement::of(&part, &learner.events, &fits);
-    let Some(best) = all.into_iter().next() else { return Begun { model: Model::default(), agreement } };
+    let Some(best) = all.into_iter().next() else {
+        return Begun { model: Model::default(), agreement };
+    };
     *shapes = best.shapes;
     Begun { model: best.model, agreement }
 }
@@ -133,18 +143,23 @@ impl Learner<'_> {
                 model.suppose(part, &self.events, nobody);
                 self.owner(&shapes, &model)
             }
-            (None, choice) => choice.map_or_else(Vec::new, |choice| first(part, &self.events, choice)),
+            (None, choice) => {
+                choice.map_or_else(Vec::new, |choice| first(part, &self.events, choice))
+            }
         };
         Trial { choice, owner: first.clone(), first, shapes }
     }
 
-    /// A round of learning of all beginnings. What comes of an assignment is always the same, and several beginnings mostly come
-    /// to the same one sooner or later, so that each round is `done` once.
+    /// A round of learning of all beginnings. What comes of an assignment is always the same, and
+    /// several beginnings mostly come to the same one sooner or later, so that each round is `done`
+    /// once.
     fn round(&self, trials: &mut [Trial], nobody: Nobody, done: &mut Vec<Done>) {
         let is_of = |done: &Done, trial: &Trial| {
-            (done.in_turn, done.nobody) == (trial.choice.is_some(), nobody) && done.owner == trial.owner
+            (done.in_turn, done.nobody) == (trial.choice.is_some(), nobody)
+                && done.owner == trial.owner
         };
-        // What is not supposed to serve in turn has its say, but is never the best, so it need not settle.
+        // What is not supposed to serve in turn has its say, but is never the best, so it need not
+        // settle.
         let goes_on = |trial: &Trial| trial.choice.is_some() || nobody != Nobody::WhileIdle;
         let mut new: Vec<&Trial> = Vec::new();
         for trial in trials.iter().filter(|trial| goes_on(trial)) {
@@ -201,12 +216,13 @@ enum Choice {
     Thread,
     /// The one with the fewest calls of that kind so far.
     Fewest,
-    /// The one with the fewest calls of any kind so far, and of these the one that was received first: a queue is served
-    /// strictly in turn.
+    /// The one with the fewest calls of any kind so far, and of these the one that was received
+    /// first: a queue is served strictly in turn.
     InTurn,
     /// The one that was answered last, of kinds that are seen to be made after the answer.
     Answered,
-    /// The first, but only requests that shared the service with the fewest others are learned from at first.
+    /// The first, but only requests that shared the service with the fewest others are learned from
+    /// at first.
     Solo,
     /// The one that was woken first, by its receipt or by answers, and has done nothing since.
     Woken,
@@ -272,9 +288,11 @@ fn first(service: &Service, events: &[(i64, Event)], choice: Choice) -> Vec<u32>
                 let unanswered = |request: &&u32| {
                     service.requests[**request as usize].end >= service.calls[*call as usize].begin
                 };
-                let answered =
-                    open.iter().rfind(|request| !unanswered(request) && service.covers(**request, *call));
-                let is_afterwards = answered.is_some() && service.after_answer.binary_search(&kind).is_ok();
+                let answered = open
+                    .iter()
+                    .rfind(|request| !unanswered(request) && service.covers(**request, *call));
+                let is_afterwards =
+                    answered.is_some() && service.after_answer.binary_search(&kind).is_ok();
                 let mut covering = covering.filter(|request| unanswered(request));
                 let chosen = match choice {
                     Choice::Answered if is_afterwards => answered,
@@ -313,7 +331,8 @@ fn first(service: &Service, events: &[(i64, Event)], choice: Choice) -> Vec<u32>
     owner
 }
 
-/// Which requests shared the service with the fewest others: mostly those that had it to themselves.
+/// Which requests shared the service with the fewest others: mostly those that had it to
+/// themselves.
 fn solo(service: &Service, events: &[(i64, Event)]) -> Vec<bool> {
     let mut most = vec![0u32; service.requests.len()];
     let mut open: Vec<u32> = Vec::new();
@@ -337,7 +356,8 @@ fn solo(service: &Service, events: &[(i64, Event)]) -> Vec<bool> {
     most.into_iter().map(|most| most <= bound).collect()
 }
 
-/// How well an assignment fits its own model, every part of which is left out where it speaks for itself.
+/// How well an assignment fits its own model, every part of which is left out where it speaks for
+/// itself.
 fn fit(service: &Service, owner: &[u32], shapes: &mut Shapes, model: &mut Model) -> f64 {
     let nobody = owner.iter().filter(|owner| **owner == NONE).count() as f64 * NOBODY;
     let mut sum = nobody;

@@ -1,13 +1,15 @@
-//! What connections prove: a connection that is made for one request, or taken from a pool for its time, carries the calls
-//! of that request until it is over; one that many share proves nothing. Which of it is so is learned for each kind of
-//! call: how often a call is for the same request as the call before it on the connection, where that one is still open.
+//! What connections prove: a connection that is made for one request, or taken from a pool for its
+//! time, carries the calls of that request until it is over; one that many share proves nothing.
+//! Which of it is so is learned for each kind of call: how often a call is for the same request as
+//! the call before it on the connection, where that one is still open.
 
 use rustc_hash::FxHashMap;
 
 use super::NONE;
 use super::service::{Event, Service};
 
-/// What is taken to have been seen beforehand: so many calls that were for any of the open requests.
+/// What is taken to have been seen beforehand: so many calls that were for any of the open
+/// requests.
 const BEFOREHAND: f64 = 2.0;
 
 /// How often a call of each kind is for the same request as the one before it on its connection.
@@ -17,12 +19,14 @@ pub(super) struct Connections {
 }
 
 impl Connections {
-    /// Learns from an assignment of the calls of `service`, whose `events` are in order, to requests.
+    /// Learns from an assignment of the calls of `service`, whose `events` are in order, to
+    /// requests.
     pub(super) fn learn(service: &Service, events: &[(i64, Event)], owner: &[u32]) -> Connections {
         if service.call_before.is_empty() {
             return Connections::default();
         }
-        // Of each kind: how many, how many of them for the same request, and how many would be by chance.
+        // Of each kind: how many, how many of them for the same request, and how many would be by
+        // chance.
         let mut seen: FxHashMap<u32, [f64; 3]> = FxHashMap::default();
         let mut is_open = vec![false; service.requests.len()];
         let mut open = 0_u32;
@@ -39,7 +43,8 @@ impl Connections {
                 }
                 Event::Call(call) => {
                     let before = service.call_before[*call as usize];
-                    let (Some(of_before), of_call) = (owner.get(before as usize), owner[*call as usize])
+                    let (Some(of_before), of_call) =
+                        (owner.get(before as usize), owner[*call as usize])
                     else {
                         continue;
                     };
@@ -56,7 +61,8 @@ impl Connections {
                 }
             }
         }
-        let share = |[all, same, chance]: [f64; 3]| (same + BEFOREHAND * chance / all) / (all + BEFOREHAND);
+        let share =
+            |[all, same, chance]: [f64; 3]| (same + BEFOREHAND * chance / all) / (all + BEFOREHAND);
         Connections { same: seen.into_iter().map(|(kind, seen)| (kind, share(seen))).collect() }
     }
 
@@ -65,9 +71,9 @@ impl Connections {
         self.same.contains_key(&kind)
     }
 
-    /// What is added to how well a call of that kind fits each of `all` that it may be for, where the call before it on the
-    /// connection was made for one of them: to that one, which has the learned share, and to the others, which together
-    /// have what is left.
+    /// What is added to how well a call of that kind fits each of `all` that it may be for, where
+    /// the call before it on the connection was made for one of them: to that one, which has the
+    /// learned share, and to the others, which together have what is left.
     pub(super) fn shares(&self, kind: u32, all: usize) -> Option<[f64; 2]> {
         let same = self.same.get(&kind)?;
         let all = all as f64;
@@ -80,7 +86,8 @@ mod tests {
     use super::*;
     use crate::infer::auto::service::{Span, events};
 
-    /// Two requests that overlap and make two calls each, again and again; `connection` is that of a request's call.
+    /// Two requests that overlap and make two calls each, again and again; `connection` is that of
+    /// a request's call.
     fn learned(connection: impl Fn(usize, usize) -> usize) -> Connections {
         let mut service = Service { window: 1_000_000, ..Service::default() };
         let mut calls = Vec::new();
@@ -88,7 +95,9 @@ mod tests {
             let begin = 1000 * (request as i64 / 2) + request as i64 % 2;
             service.requests.push(Span { begin, end: begin + 500, kind: 9 });
             calls.extend(
-                [0, 1].map(|at| (begin + 10 + 20 * at as i64, request as u32, connection(request, at))),
+                [0, 1].map(|at| {
+                    (begin + 10 + 20 * at as i64, request as u32, connection(request, at))
+                }),
             );
         }
         calls.sort_unstable();
@@ -104,7 +113,10 @@ mod tests {
     #[test]
     fn a_connection_for_each_request_proves_nearly_all_and_a_shared_one_little() {
         let own = learned(|request, _| request).same[&1];
-        assert!((own - 101.0 / 102.0).abs() < 1e-9, "100 of 100, and 2 of which one was by chance: {own}");
+        assert!(
+            (own - 101.0 / 102.0).abs() < 1e-9,
+            "100 of 100, and 2 of which one was by chance: {own}"
+        );
         let shared = learned(|_, _| 0).same[&1];
         assert!(shared < 0.4, "{shared}");
     }

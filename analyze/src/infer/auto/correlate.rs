@@ -1,8 +1,9 @@
-//! A model of a service before any call is given to a request: by how much more often than by chance a call comes so long
-//! after a receipt, or after the response to an earlier call. Pairs of events that have nothing to do with each other
-//! come as often at one lag as at the same lag the other way round, so what is more is what calls are made after. That
-//! needs no assignment, and so finds the delays where so many requests are open at once that any first assignment is
-//! mostly wrong. (Project 5, section 5.2, correlates whole signals for the same reason.)
+//! A model of a service before any call is given to a request: by how much more often than by
+//! chance a call comes so long after a receipt, or after the response to an earlier call. Pairs of
+//! events that have nothing to do with each other come as often at one lag as at the same lag the
+//! other way round, so what is more is what calls are made after. That needs no assignment, and so
+//! finds the delays where so many requests are open at once that any first assignment is mostly
+//! wrong. (Project 5, section 5.2, correlates whole signals for the same reason.)
 
 use std::sync::Arc;
 
@@ -45,8 +46,11 @@ pub(super) fn model(service: &Service, shapes: &mut Shapes, axis: Axis) -> Model
     kinds.sort_unstable();
     let mut of: Vec<u32> = receipts.keys().copied().collect();
     of.sort_unstable();
-    let longest =
-        service.requests.iter().map(|request| service.over(request).saturating_sub(request.begin)).max();
+    let longest = service
+        .requests
+        .iter()
+        .map(|request| service.over(request).saturating_sub(request.begin))
+        .max();
     let longest = longest.unwrap_or(0);
     for request in of {
         let asked = receipts[&request].len() as f64;
@@ -56,7 +60,8 @@ pub(super) fn model(service: &Service, shapes: &mut Shapes, axis: Axis) -> Model
         for (kind, times) in what.chain(reply) {
             let mut triggers = vec![(Trigger::Receipt, receipts[&request].as_slice())];
             for other in kinds.iter().filter(|other| **other != kind) {
-                triggers.extend(ends.get(other).map(|times| (Trigger::End(*other), times.as_slice())));
+                triggers
+                    .extend(ends.get(other).map(|times| (Trigger::End(*other), times.as_slice())));
             }
             let mut best: Option<(f64, Trigger, Vec<i64>)> = None;
             for (trigger, before) in triggers {
@@ -87,7 +92,11 @@ pub(super) fn model(service: &Service, shapes: &mut Shapes, axis: Axis) -> Model
     model.triggers.dedup();
     model.triggers.retain(|trigger| !matches!(trigger, Trigger::Last | Trigger::Receipt));
     let times = || service.requests.iter().chain(&service.calls).map(|span| span.begin);
-    let span = times().max().zip(times().min()).map_or(1, |(last, first)| last.saturating_sub(first)).max(1);
+    let span = times()
+        .max()
+        .zip(times().min())
+        .map_or(1, |(last, first)| last.saturating_sub(first))
+        .max(1);
     for kind in kinds {
         model.spontaneous.insert(kind, (0.5 / span as f64).ln());
     }
@@ -105,7 +114,8 @@ impl Lags {
     /// Between events at the times `first` and those at `then`, both sorted, up to `longest` apart.
     fn of(first: &[i64], then: &[i64], axis: Axis, longest: i64) -> Lags {
         let bins = bin(axis, longest) + 1;
-        let mut lags = Lags { after: vec![0.0; bins], before: vec![0.0; bins], calls: then.len() as f64 };
+        let mut lags =
+            Lags { after: vec![0.0; bins], before: vec![0.0; bins], calls: then.len() as f64 };
         let mut at = 0;
         for time in then {
             while first.get(at).is_some_and(|event| event <= time) {
@@ -129,8 +139,8 @@ impl Lags {
         lags
     }
 
-    /// Samples of the lags that are more frequent one way than the other, and how much they tell about when calls are made:
-    /// in nats for each call.
+    /// Samples of the lags that are more frequent one way than the other, and how much they tell
+    /// about when calls are made: in nats for each call.
     fn excess(&self, axis: Axis) -> (Vec<i64>, f64) {
         let mut samples = Vec::new();
         let mut told = 0.0;
@@ -141,9 +151,12 @@ impl Lags {
                 continue;
             }
             told += more * (after / before.max(1.0)).ln();
-            let lag = |part: f64| (2f64.powf((at as f64 + part) / BINS) * axis.resolution) - axis.resolution;
+            let lag = |part: f64| {
+                (2f64.powf((at as f64 + part) / BINS) * axis.resolution) - axis.resolution
+            };
             let count = more as usize;
-            samples.extend((0..count).map(|sample| lag((sample as f64 + 0.5) / count as f64) as i64));
+            samples
+                .extend((0..count).map(|sample| lag((sample as f64 + 0.5) / count as f64) as i64));
         }
         (samples, told / self.calls.max(1.0))
     }
@@ -161,7 +174,8 @@ mod tests {
 
     #[test]
     fn the_delay_is_found_though_dozens_of_requests_are_open() {
-        // Requests at any time, a millisecond apart on average and open for forty, each with a call six to seven later.
+        // Requests at any time, a millisecond apart on average and open for forty, each with a call
+        // six to seven later.
         let mut service = Service { window: 1_000_000_000, ..Service::default() };
         for request in 0..600_i64 {
             let lot = (request as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d;

@@ -1,9 +1,11 @@
-//! How long something takes: densities of delays, learned from samples on a logarithmic axis, because delays scatter
-//! over decades. A kernel is as wide as it must be to hold some of the samples around it, so that what is sharp stays
-//! sharp and what is rare is spread. [`Plane`] is the density of a delay where another delay is known; where few samples
-//! say something about that, it counts little.
+//! How long something takes: densities of delays, learned from samples on a logarithmic axis,
+//! because delays scatter over decades. A kernel is as wide as it must be to hold some of the
+//! samples around it, so that what is sharp stays sharp and what is rare is spread. [`Plane`] is
+//! the density of a delay where another delay is known; where few samples say something about that,
+//! it counts little.
 //!
-//! A sample's own part in a density can be left out, so that no assignment of calls speaks for itself.
+//! A sample's own part in a density can be left out, so that no assignment of calls speaks for
+//! itself.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -43,7 +45,9 @@ impl Axis {
         places.sort_unstable_by(f64::total_cmp);
         let scale = places.iter().sum::<f64>() / total * std::f64::consts::LN_2;
         let bin = |place: &f64| (place * COARSE).floor();
-        let bins = places.chunk_by(|one, other| bin(one) == bin(other)).map(|bin| bin.len() as f64 / total);
+        let bins = places
+            .chunk_by(|one, other| bin(one) == bin(other))
+            .map(|bin| bin.len() as f64 / total);
         scale - bins.map(|share| share * (share * COARSE).ln()).sum::<f64>()
     }
 }
@@ -51,7 +55,8 @@ impl Axis {
 /// How many parts of a factor of two [`log2`] knows the logarithm of.
 const LOGARITHMS: usize = 256;
 
-/// The binary logarithm of a normal number that is greater than 0, to ten digits: the search asks for little else.
+/// The binary logarithm of a normal number that is greater than 0, to ten digits: the search asks
+/// for little else.
 fn log2(number: f64) -> f64 {
     static KNOWN: OnceLock<[(f64, f64); LOGARITHMS]> = OnceLock::new();
     let known = KNOWN.get_or_init(|| {
@@ -79,13 +84,15 @@ pub(super) struct Density {
     bins: Vec<(f32, f32)>,
     samples: f64,
     plane: Option<Plane>,
-    /// The logarithm of each bin's density where no sample is left out, at last that beyond them; where another delay counts,
-    /// for each of its rows, at last for one that was never seen. What was not asked for is 0.
+    /// The logarithm of each bin's density where no sample is left out, at last that beyond them;
+    /// where another delay counts, for each of its rows, at last for one that was never seen. What
+    /// was not asked for is 0.
     logs: Vec<AtomicU32>,
 }
 
 impl Density {
-    /// The density of `delays`; each with another one that is known before it, where that is to count.
+    /// The density of `delays`; each with another one that is known before it, where that is to
+    /// count.
     pub(super) fn of(axis: Axis, delays: &[i64], known: Option<&[i64]>) -> Density {
         let places: Vec<f64> = delays.iter().map(|delay| axis.place(*delay)).collect();
         let (low, bins) = smoothed(&places);
@@ -98,8 +105,8 @@ impl Density {
         Density { axis, low, bins, samples: places.len() as f64, plane, logs }
     }
 
-    /// The logarithm of the density of `delay`, per nanosecond, where the other one is `known`; `own`: this very delay
-    /// is one of the samples, and is left out.
+    /// The logarithm of the density of `delay`, per nanosecond, where the other one is `known`;
+    /// `own`: this very delay is one of the samples, and is left out.
     pub(super) fn log(&self, delay: i64, known: i64, own: bool) -> f64 {
         let place = self.axis.place(delay);
         let at = (place - self.low) * BINS;
@@ -136,7 +143,8 @@ impl Density {
     }
 }
 
-/// The sum of kernels over the samples: where its first bin is, and each bin with the middle of a kernel there.
+/// The sum of kernels over the samples: where its first bin is, and each bin with the middle of a
+/// kernel there.
 fn smoothed(places: &[f64]) -> (f64, Vec<(f32, f32)>) {
     let low = places.iter().copied().fold(f64::MAX, f64::min) - AROUND[0];
     let high = places.iter().copied().fold(f64::MIN, f64::max) + AROUND[0];
@@ -153,7 +161,8 @@ fn smoothed(places: &[f64]) -> (f64, Vec<(f32, f32)>) {
     let wanted = (places.len() as f64).sqrt().max(3.0).min(places.len() as f64);
     let mut smooth = vec![(0f32, 0f32); bins];
     for bin in (0..bins).filter(|bin| counts[*bin] > 0) {
-        let held = |reach: usize| before[(bin + reach + 1).min(bins)] - before[bin.saturating_sub(reach)];
+        let held =
+            |reach: usize| before[(bin + reach + 1).min(bins)] - before[bin.saturating_sub(reach)];
         let reach = (1..WIDEST).find(|reach| f64::from(held(*reach)) >= wanted).unwrap_or(WIDEST);
         let kernel = gaussian((reach as f64 * 0.6).max(1.0));
         let half = kernel.len() / 2;
@@ -193,11 +202,12 @@ impl Plane {
         let axes = [places, known];
         let low = axes.map(|axis| axis.iter().copied().fold(f64::MAX, f64::min) - AROUND[1]);
         let high = axes.map(|axis| axis.iter().copied().fold(f64::MIN, f64::max) + AROUND[1]);
-        let size = [0, 1].map(|axis| ((high[axis] - low[axis]).max(0.0) * PLANE_BINS[axis]) as usize + 1);
+        let size =
+            [0, 1].map(|axis| ((high[axis] - low[axis]).max(0.0) * PLANE_BINS[axis]) as usize + 1);
         let mut counts = vec![0f32; size[0] * size[1]];
         for (place, known) in places.iter().zip(known) {
-            let [x, y] =
-                [(place, 0), (known, 1)].map(|(at, axis)| ((at - low[axis]) * PLANE_BINS[axis]) as usize);
+            let [x, y] = [(place, 0), (known, 1)]
+                .map(|(at, axis)| ((at - low[axis]) * PLANE_BINS[axis]) as usize);
             counts[y * size[0] + x] += 1.0;
         }
         let kernels = PLANE_KERNEL.map(gaussian);
@@ -213,13 +223,15 @@ impl Plane {
         self.size[1]
     }
 
-    /// The row of a value of the other delay; that behind the last one is for all values that are far from those seen.
+    /// The row of a value of the other delay; that behind the last one is for all values that are
+    /// far from those seen.
     fn row(&self, known: f64) -> usize {
         let at = (known - self.low[1]) * PLANE_BINS[1];
         if at < 0.0 { self.rows() } else { (at as usize).min(self.rows()) }
     }
 
-    /// How many samples are near that row, and the density at that bin of the plain density among them.
+    /// How many samples are near that row, and the density at that bin of the plain density among
+    /// them.
     fn at(&self, bin: usize, row: usize, own: bool) -> (f64, f64) {
         let Some(near) = self.near.get(row) else { return (0.0, 0.0) };
         let (mut near, mut here) = (f64::from(*near), 0.0);
@@ -263,7 +275,10 @@ mod tests {
         (0..64 * 40)
             .map(|at| 2f64.powf(f64::from(at) * step))
             .map(|delay| {
-                density.log(delay as i64, known, false).exp() * delay * std::f64::consts::LN_2 * step
+                density.log(delay as i64, known, false).exp()
+                    * delay
+                    * std::f64::consts::LN_2
+                    * step
             })
             .sum()
     }
@@ -281,7 +296,8 @@ mod tests {
     fn a_density_sums_to_about_one() {
         let delays: Vec<i64> = (0..2000).map(|at| 100_000 + at * at).collect();
         let known: Vec<i64> = (0..2000).map(|at| 50_000 + 1000 * (at % 7)).collect();
-        for density in [Density::of(AXIS, &delays, None), Density::of(AXIS, &delays, Some(&known))] {
+        for density in [Density::of(AXIS, &delays, None), Density::of(AXIS, &delays, Some(&known))]
+        {
             // What was never seen has a little everywhere.
             assert!((0.97..1.05).contains(&mass(&density, 53_000)), "{}", mass(&density, 53_000));
         }
@@ -290,10 +306,16 @@ mod tests {
     #[test]
     fn a_known_delay_tells_of_the_next() {
         // Both are short or both are long.
-        let delays: Vec<i64> = (0..1000).map(|at| if at % 2 == 0 { 100_000 } else { 10_000_000 }).collect();
+        let delays: Vec<i64> =
+            (0..1000).map(|at| if at % 2 == 0 { 100_000 } else { 10_000_000 }).collect();
         let density = Density::of(AXIS, &delays, Some(&delays));
-        assert!(density.log(100_000, 100_000, false) > density.log(100_000, 10_000_000, false) + 1.0);
-        assert!(density.log(10_000_000, 10_000_000, false) > density.log(10_000_000, 100_000, false) + 1.0);
+        assert!(
+            density.log(100_000, 100_000, false) > density.log(100_000, 10_000_000, false) + 1.0
+        );
+        assert!(
+            density.log(10_000_000, 10_000_000, false)
+                > density.log(10_000_000, 100_000, false) + 1.0
+        );
     }
 
     #[test]

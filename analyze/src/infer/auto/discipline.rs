@@ -51,9 +51,9 @@ pub(super) struct Turn {
 
 impl Turn {
     /// Makes it by `less` less likely that a call is for a request while another one waits longer
-    /// for such a call, whoever made that request: a pool of connections has one queue for all. What
-    /// all that wait have together stays as it was. `waiting` is since when each waits, `weights`
-    /// how likely each is, 0 for those that do not. None where nobody would overtake.
+    /// for such a call, whoever made that request: a pool of connections has one queue for all.
+    /// What all that wait have together stays as it was. `waiting` is since when each waits,
+    /// `weights` how likely each is, 0 for those that do not. None where nobody would overtake.
     pub(super) fn of(waiting: &[i64], weights: &[f64], less: f64) -> Option<Turn> {
         const LANES: usize = 8;
         let first = waiting.iter().copied().min().filter(|first| *first != NEVER)?;
@@ -107,7 +107,8 @@ pub(super) fn learn(
             Event::Call(call) => {
                 let kind = service.calls[*call as usize].kind;
                 let own = owner[*call as usize];
-                let Some(place) = open.iter().position(|(request, _, _)| *request == own && own != NONE)
+                let Some(place) =
+                    open.iter().position(|(request, _, _)| *request == own && own != NONE)
                 else {
                     continue;
                 };
@@ -140,7 +141,8 @@ fn overtaken(waiting: &[(i64, f64, bool)]) -> Option<(f64, bool)> {
     let first = waiting.iter().map(|(since, _, _)| *since).min()?;
     let most = waiting.iter().map(|(_, score, _)| *score).fold(f64::NEG_INFINITY, f64::max);
     let weight = |(_, score, _): &&(i64, f64, bool)| (score - most).exp();
-    let late: f64 = waiting.iter().filter(|(since, _, _)| *since > first).map(|way| weight(&way)).sum();
+    let late: f64 =
+        waiting.iter().filter(|(since, _, _)| *since > first).map(|way| weight(&way)).sum();
     Some((late / waiting.iter().map(|way| weight(&way)).sum::<f64>(), *since > first))
 }
 
@@ -152,7 +154,8 @@ fn less_often(seen: &[(f64, bool)]) -> f64 {
     for _ in 0..30 {
         let middle = (low + high) / 2.0;
         let factor = (-middle).exp();
-        let expected: f64 = seen.iter().map(|(late, _)| late * factor / (1.0 - late + late * factor)).sum();
+        let expected: f64 =
+            seen.iter().map(|(late, _)| late * factor / (1.0 - late + late * factor)).sum();
         if expected > did { low = middle } else { high = middle }
     }
     (low + high) / 2.0

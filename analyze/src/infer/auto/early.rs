@@ -26,7 +26,8 @@ const AT_ONCE: i64 = 2;
 /// and not at all after so many times as long.
 const AT_LAST: i64 = 64;
 /// How sure it is whose a piece of work is where that of another message might have been found as
-/// well. Nothing in a trace tells it, as a folder is read in any order: of Postfix's half were right.
+/// well. Nothing in a trace tells it, as a folder is read in any order: of Postfix's half were
+/// right.
 const SURE: f64 = 0.55;
 
 /// Calls by their times and places.
@@ -65,7 +66,10 @@ impl Asked {
         let message = trace.message(row);
         let host = |node: NodeId| trace.nodes.get(node).map(|node| &node.host);
         let (thread, sent) = message.src_tid.zip(message.send_first)?;
-        let times = self.0.get(&(message.src, thread)).filter(|_| host(message.src) == host(message.dst))?;
+        let times = self
+            .0
+            .get(&(message.src, thread))
+            .filter(|_| host(message.src) == host(message.dst))?;
         times.get(times.partition_point(|time| *time <= sent).checked_sub(1)?).copied()
     }
 }
@@ -93,7 +97,9 @@ pub(super) fn begin_with_work(
         });
         let told: Vec<Told> = told.collect();
         let Some((work, pairs)) = work(service, &told) else { continue };
-        found.extend(pairs.early.iter().filter_map(|(message, _)| Some(row(places[*message])? as u32)));
+        found.extend(
+            pairs.early.iter().filter_map(|(message, _)| Some(row(places[*message])? as u32)),
+        );
         for (message, piece) in pairs.in_turn.iter().chain(&pairs.early) {
             let call = service.request_calls[places[*message] as usize];
             let (time, begun) = work[*piece];
@@ -152,7 +158,9 @@ pub(super) fn temper(service: &Service, shares: &mut [Vec<(u32, f64)>]) {
         return;
     }
     for shares in shares {
-        let Some((request, share)) = shares.iter_mut().find(|(_, share)| *share > SURE) else { continue };
+        let Some((request, share)) = shares.iter_mut().find(|(_, share)| *share > SURE) else {
+            continue;
+        };
         let rival = service.rivals.get(*request as usize).copied().filter(|rival| *rival != NONE);
         let Some(rival) = rival else { continue };
         let left = *share - SURE;
@@ -174,13 +182,15 @@ pub(super) fn links(
     mut spontaneous: f64,
 ) -> (Vec<(u32, f64)>, f64) {
     let came = |parent: u32| trace.recv_first(parent as usize).or(trace.recv_last(parent as usize));
-    let is_later =
-        |parent: u32| came(parent).zip(trace.send_first(message)).is_some_and(|(came, sent)| came > sent);
-    let mut known: Vec<(u32, f64)> = Vec::new();
-    let mut add = |parent: u32, probability: f64| match known.iter_mut().find(|(of, _)| *of == parent) {
-        Some((_, sum)) => *sum += probability,
-        None => known.push((parent, probability)),
+    let is_later = |parent: u32| {
+        came(parent).zip(trace.send_first(message)).is_some_and(|(came, sent)| came > sent)
     };
+    let mut known: Vec<(u32, f64)> = Vec::new();
+    let mut add =
+        |parent: u32, probability: f64| match known.iter_mut().find(|(of, _)| *of == parent) {
+            Some((_, sum)) => *sum += probability,
+            None => known.push((parent, probability)),
+        };
     for (parent, probability) in parents {
         if !is_later(parent) {
             add(parent, probability);
@@ -208,15 +218,16 @@ fn kinds(service: &Service, calls: &Calls) -> Vec<u32> {
         let is_answered = *call as usize >= calls.len() || calls.response(*call as usize).is_some();
         *is_one_way &= request.end != OPEN && !is_answered;
     }
-    let found = counts.into_iter().filter(|(_, (count, is_one_way))| *is_one_way && *count >= FEWEST);
+    let found =
+        counts.into_iter().filter(|(_, (count, is_one_way))| *is_one_way && *count >= FEWEST);
     let mut kinds: Vec<u32> = found.map(|(kind, _)| kind).collect();
     kinds.sort_unstable();
     kinds
 }
 
-/// What is begun for each message, by its times and places, with how the two go together: calls of the kind
-/// of which there are as many as messages, and that come soonest after them. None where it does not
-/// come before its message.
+/// What is begun for each message, by its times and places, with how the two go together: calls of
+/// the kind of which there are as many as messages, and that come soonest after them. None where it
+/// does not come before its message.
 fn work(service: &Service, told: &[Told]) -> Option<(Work, Pairs)> {
     let kind = pool::kinds(service, 0..service.calls.len() as u32);
     let mut times: FxHashMap<(u32, Option<pool::Kind>), Work> = FxHashMap::default();
@@ -277,7 +288,8 @@ impl Pairs {
                 continue;
             }
             let Some((place, time)) = pieces.next() else { break };
-            let latest = |message: usize| told[message].begin.saturating_add(usual.saturating_mul(AT_LAST));
+            let latest =
+                |message: usize| told[message].begin.saturating_add(usual.saturating_mul(AT_LAST));
             while waiting.front().is_some_and(|message| latest(*message) < *time) {
                 waiting.pop_front();
                 pairs.alone += 1;

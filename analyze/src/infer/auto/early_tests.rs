@@ -41,7 +41,10 @@ fn found(one_by_one: bool) -> (usize, usize) {
         let thread = |name: usize| name as i32 + 10;
         match what {
             0 => fixture.send("desk", &clerk, *time, arrives).threads(1, thread(at % 4)).on(flow),
-            1 => fixture.send(&clerk, "carrier", *time, arrives).threads(thread(at % 4), 2).on(flow + 1),
+            1 => fixture
+                .send(&clerk, "carrier", *time, arrives)
+                .threads(thread(at % 4), 2)
+                .on(flow + 1),
             _ => {
                 fixture.send("carrier", "road", *time, arrives).threads(2, 3).on(flow + 2);
                 let back = fixture.send("road", "carrier", arrives + MS / 50, arrives + MS / 25);
@@ -52,10 +55,12 @@ fn found(one_by_one: bool) -> (usize, usize) {
     let trace = fixture.trace();
     let found = parents(&infer(&trace));
     let letter = |row: usize| trace.flow(row) / 3;
-    let work =
-        (0..trace.len()).filter(|row| trace.flow(*row) % 3 == 2 && trace.direction(*row) == FROM_CONNECTING);
-    let is_right = |row: &usize| found[*row].is_some_and(|parent| letter(parent as usize) == letter(*row));
-    let is_early = |row: &usize| found[*row].is_some_and(|parent| trace.flow(parent as usize) % 3 == 0);
+    let work = (0..trace.len())
+        .filter(|row| trace.flow(*row) % 3 == 2 && trace.direction(*row) == FROM_CONNECTING);
+    let is_right =
+        |row: &usize| found[*row].is_some_and(|parent| letter(parent as usize) == letter(*row));
+    let is_early =
+        |row: &usize| found[*row].is_some_and(|parent| trace.flow(parent as usize) % 3 == 0);
     let right = work.clone().filter(is_right).count();
     (right, work.filter(is_early).count())
 }

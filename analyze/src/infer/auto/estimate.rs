@@ -1,5 +1,6 @@
-//! Model and assignment of a service, each from the other, until they agree: expectation maximisation with the one best
-//! assignment in place of an expectation. Nothing is known at first, so it is begun in several ways ([`super::beginnings`]).
+//! Model and assignment of a service, each from the other, until they agree: expectation
+//! maximisation with the one best assignment in place of an expectation. Nothing is known at first,
+//! so it is begun in several ways ([`super::beginnings`]).
 
 use std::sync::Arc;
 
@@ -28,20 +29,22 @@ use crate::evidence::Evidence;
 const WIDTHS: [usize; 2] = [24, 64];
 /// About how many requests the model is learned from.
 const REQUESTS: usize = 4000;
-/// Where more are open at a time than so many, it is fewer in proportion, as at each call all that are open are looked at;
+/// Where more are open at a time than so many, it is fewer in proportion, as at each call all that
+/// are open are looked at;
 const MANY_OPEN: f64 = 64.0;
 /// but no fewer than that.
 const LEAST_REQUESTS: usize = 1000;
 /// Rounds of learning.
 const ROUNDS: usize = 16;
-/// Further rounds, in which calls are taken to be nobody's only as often as they are while no request is open.
+/// Further rounds, in which calls are taken to be nobody's only as often as they are while no
+/// request is open.
 pub(super) const LAST_ROUNDS: usize = 2;
-/// Learning is over when no more than one of so many calls was given to another request than before, or when that becomes
-/// no fewer for so many rounds.
+/// Learning is over when no more than one of so many calls was given to another request than
+/// before, or when that becomes no fewer for so many rounds.
 const SETTLED: usize = 500;
 const PATIENCE: usize = 2;
-/// It is over, too, when so many times in a row more calls than this part became nobody's: what is nobody's is not learned
-/// from, so that with every round fewer would be left.
+/// It is over, too, when so many times in a row more calls than this part became nobody's: what is
+/// nobody's is not learned from, so that with every round fewer would be left.
 const LOSING: (usize, f64) = (2, 0.02);
 /// So many times as many requests are worth to be learned from anew.
 const MORE: usize = 2;
@@ -72,7 +75,8 @@ impl Known {
         let sample = service.beginning(enough(service));
         let (mut model, mut owner) = learned(&sample, &mut shapes, Nobody::Counted);
         if nobodys(&owner) > LOST {
-            // Of many requests that are alike each is unlikely to be the one, and what is nobody's is not learned from.
+            // Of many requests that are alike each is unlikely to be the one, and what is nobody's
+            // is not learned from.
             let (other, others_owner) = learned(&sample, &mut shapes, Nobody::AmongAll);
             if nobodys(&others_owner) < nobodys(&owner) {
                 (model, owner) = (other, others_owner);
@@ -80,22 +84,27 @@ impl Known {
         }
         let mut in_thread_time = false;
         let too_many = thread_time::too_many(&sample, &owner);
-        if too_many > thread_time::RUNS && sample.is_event_loop() && sample.without.has(Evidence::Delays) {
+        if too_many > thread_time::RUNS
+            && sample.is_event_loop()
+            && sample.without.has(Evidence::Delays)
+        {
             // One request has the calls of others, as the thread always does something.
             let mut others = Shapes::new();
-            let (other, others_owner) = learned(&sample.in_thread_time(), &mut others, Nobody::Counted);
+            let (other, others_owner) =
+                learned(&sample.in_thread_time(), &mut others, Nobody::Counted);
             let is_less = thread_time::too_many(&sample, &others_owner) < too_many;
             if is_less && nobodys(&others_owner) <= nobodys(&owner) + LOST / 2.0 {
                 (model, shapes, in_thread_time) = (other, others, true);
             }
         }
         model.overtaking.retain(|_, less| *less > discipline::SURE);
-        let kinds =
-            [&sample.requests, &sample.calls].map(|spans| spans.iter().map(|span| span.kind).collect());
+        let kinds = [&sample.requests, &sample.calls]
+            .map(|spans| spans.iter().map(|span| span.kind).collect());
         Known { model, shapes, in_thread_time, requests: sample.requests.len(), kinds }
     }
 
-    /// The same for another stretch; nothing, if that has so much that is new that it is worth to be learned from itself.
+    /// The same for another stretch; nothing, if that has so much that is new that it is worth to
+    /// be learned from itself.
     fn in_another(self, service: &Service) -> Option<Known> {
         let more = service.requests.len().min(enough(service)) > MORE * self.requests;
         let is_new = |spans: &[Span], known: &FxHashSet<u32>| {
@@ -124,8 +133,9 @@ impl Known {
     }
 }
 
-/// The requests of all calls of `service`, with their probabilities, and what was learned of it. What is known of it from an
-/// earlier stretch of the trace goes on to count, as long as calls find their requests by it.
+/// The requests of all calls of `service`, with their probabilities, and what was learned of it.
+/// What is known of it from an earlier stretch of the trace goes on to count, as long as calls find
+/// their requests by it.
 pub(super) fn estimate(service: &Service, known: Option<Known>) -> (Found, Known) {
     if let Some(mut known) = known.and_then(|known| known.in_another(service)) {
         let found = known.search(service);
@@ -140,7 +150,8 @@ pub(super) fn estimate(service: &Service, known: Option<Known>) -> (Found, Known
 /// From about how many requests of a service its model is learned.
 fn enough(service: &Service) -> usize {
     let lasted = (0..).zip(&service.requests);
-    let lasted = lasted.map(|(at, span)| service.closed(at).saturating_sub(span.begin) as f64).sum::<f64>();
+    let lasted =
+        lasted.map(|(at, span)| service.closed(at).saturating_sub(span.begin) as f64).sum::<f64>();
     let begin = |span: Option<&Span>| span.map_or(0, |span| span.begin);
     let all = begin(service.requests.last()).saturating_sub(begin(service.requests.first())).max(1);
     let open = lasted / all as f64;
@@ -155,8 +166,14 @@ fn nobodys(owner: &[u32]) -> f64 {
 /// The model of a service, and the requests of its calls by it.
 fn learned(service: &Service, shapes: &mut Shapes, nobody: Nobody) -> (Model, Vec<u32>) {
     let axis = Axis { resolution: service.resolution() };
-    let learner =
-        Learner { service, events: events(service), axis, width: WIDTHS[0], exchanges: true, supposes: true };
+    let learner = Learner {
+        service,
+        events: events(service),
+        axis,
+        width: WIDTHS[0],
+        exchanges: true,
+        supposes: true,
+    };
     let Begun { model, agreement } = begin(service, axis, shapes, nobody);
     let owner = learner.owner(shapes, &model);
     let (_, owner) = learner.learn(owner, ROUNDS, nobody, shapes);
@@ -177,9 +194,11 @@ struct Round {
 }
 
 impl Round {
-    /// Whether learning is over after a round that gave so many calls to another request, and all to these.
+    /// Whether learning is over after a round that gave so many calls to another request, and all
+    /// to these.
     fn is_last(&mut self, changed: usize, owner: &[u32]) -> bool {
-        self.since = if self.least.is_none_or(|least| changed < least) { 0 } else { self.since + 1 };
+        self.since =
+            if self.least.is_none_or(|least| changed < least) { 0 } else { self.since + 1 };
         self.least = Some(self.least.map_or(changed, |least| least.min(changed)));
         let now = nobodys(owner);
         let grew = self.nobodys.is_some_and(|before| now > before + LOSING.1);
@@ -234,8 +253,14 @@ impl Learner<'_> {
         model
     }
 
-    /// The same without what is learned of the order of service, which beginnings are too far off to tell.
-    pub(super) fn without_turns(&self, owner: &[u32], nobody: Nobody, shapes: &mut Shapes) -> Model {
+    /// The same without what is learned of the order of service, which beginnings are too far off
+    /// to tell.
+    pub(super) fn without_turns(
+        &self,
+        owner: &[u32],
+        nobody: Nobody,
+        shapes: &mut Shapes,
+    ) -> Model {
         let service = self.service;
         let mut model = learn(service, &made_for(service, owner), |_| true, shapes, self.axis);
         model.suppose(service, &self.events, nobody);
@@ -264,11 +289,13 @@ impl Learner<'_> {
 mod tests {
     use super::*;
 
-    /// After which round learning is over, given how many of 1000 calls changed and how many were nobody's.
+    /// After which round learning is over, given how many of 1000 calls changed and how many were
+    /// nobody's.
     fn last(rounds: &[(usize, usize)]) -> Option<usize> {
         let mut round = Round::default();
         rounds.iter().position(|(changed, nobodys)| {
-            let owner: Vec<u32> = (0..1000).map(|call| if call < *nobodys { NONE } else { 0 }).collect();
+            let owner: Vec<u32> =
+                (0..1000).map(|call| if call < *nobodys { NONE } else { 0 }).collect();
             round.is_last(*changed, &owner)
         })
     }

@@ -93,13 +93,17 @@ fn requests_wait_for_their_turn_and_not_for_their_answer() {
         let (service, truth) = one_place(work * MS, call * MS, after * MS);
         let (found, _) = estimate(&service, None);
         let right = found.owner.iter().zip(&truth).filter(|(one, other)| one == other).count();
-        assert!(right > 295, "{work} ms before, {call} ms in, {after} ms after the call: {right} of 300");
+        assert!(
+            right > 295,
+            "{work} ms before, {call} ms in, {after} ms after the call: {right} of 300"
+        );
     }
 }
 
-/// An event loop that has more to do than it can, for so many clients that each ask again as soon as
-/// they are answered, and the request of each call. It reads all that has come, and then does what
-/// each of these is for, one after the other. Each request makes `most` calls of so many kinds.
+/// An event loop that has more to do than it can, for so many clients that each ask again as soon
+/// as they are answered, and the request of each call. It reads all that has come, and then does
+/// what each of these is for, one after the other. Each request makes `most` calls of so many
+/// kinds.
 fn busy(work: i64, clients: usize, most: u32, kinds: u32) -> (Service, Vec<u32>) {
     let mut service = Service { window: 10_000 * MS, ..Service::default() };
     let (requests, mut made) = (400, Vec::new());

@@ -125,7 +125,9 @@ impl Pairs<'_> {
         for with in alike {
             let ordered = less * self.in_order([(own, call), (other, with)]);
             for exchange in [Exchange::One, Exchange::Later, Exchange::Earlier] {
-                let Some(made) = self.exchanged([(own, call), (other, with)], exchange) else { continue };
+                let Some(made) = self.exchanged([(own, call), (other, with)], exchange) else {
+                    continue;
+                };
                 let scores = [self.score(own, &made[0]), self.score(other, &made[1])];
                 let more = scores[0] + scores[1] - before - ordered;
                 if more > WORTH && best.as_ref().is_none_or(|(best, _, _)| more > *best) {
@@ -147,9 +149,9 @@ impl Pairs<'_> {
         let since = at.map(|(request, call)| {
             let made: Vec<u32> =
                 self.made[request as usize].iter().copied().filter(|made| *made < call).collect();
-            let shape = made
-                .iter()
-                .fold(0, |shape, made| self.shapes.with(shape, self.service.calls[*made as usize].kind));
+            let shape = made.iter().fold(0, |shape, made| {
+                self.shapes.with(shape, self.service.calls[*made as usize].kind)
+            });
             let at = At { request, made: recent(&made), shape };
             self.model.waiting(self.service, self.shapes, &at, call)
         });
@@ -244,7 +246,8 @@ mod tests {
         let mut model = learn(&service, &made_for(&service, &truth), |_| true, &mut shapes, axis);
         let mut owner = truth.clone();
         improve(&service, &events, &mut owner, &mut shapes, &mut model);
-        let right = |owner: &[u32]| owner.iter().zip(&truth).filter(|(one, other)| one == other).count();
+        let right =
+            |owner: &[u32]| owner.iter().zip(&truth).filter(|(one, other)| one == other).count();
         assert!(right(&owner) >= 396, "nothing that is right is given away: {}", right(&owner));
         // The second calls of every fourth pair are given to each other's request.
         let mut owner = truth.clone();
@@ -266,12 +269,16 @@ mod tests {
         let scores = vec![None; service.requests.len()];
         let mut made = vec![Vec::new(); service.requests.len()];
         (made[0], made[1]) = (vec![0, 2], vec![1, 3]);
-        let pairs = Pairs { service: &service, shapes: &mut shapes, model: &mut model, made, scores };
+        let pairs =
+            Pairs { service: &service, shapes: &mut shapes, model: &mut model, made, scores };
         let first = [(0, 0), (1, 1)];
         assert_eq!(pairs.exchanged(first, Exchange::One), Some([vec![1, 2], vec![0, 3]]));
         assert_eq!(pairs.exchanged(first, Exchange::Later), Some([vec![1, 3], vec![0, 2]]));
         assert_eq!(pairs.exchanged(first, Exchange::Earlier), None, "that is one for one");
-        assert_eq!(pairs.exchanged([(0, 2), (1, 3)], Exchange::Earlier), Some([vec![1, 3], vec![0, 2]]));
+        assert_eq!(
+            pairs.exchanged([(0, 2), (1, 3)], Exchange::Earlier),
+            Some([vec![1, 3], vec![0, 2]])
+        );
         // What was made before a request came is not for it.
         assert_eq!(pairs.exchanged([(0, 0), (2, 4)], Exchange::One), None);
     }

@@ -1,12 +1,13 @@
-//! Which calls fit a request: whether the requests that were seen can be what the calls of a service are made for at
-//! all. Where many fit none, requests are missing, and what is said of the others is doubtful, too.
+//! Which calls fit a request: whether the requests that were seen can be what the calls of a
+//! service are made for at all. Where many fit none, requests are missing, and what is said of the
+//! others is doubtful, too.
 
 use rustc_hash::FxHashMap;
 
 use super::service::{Event, OPEN, Service, Span, UNKNOWN_THREAD, events};
 
-/// Maximum number of calls of a thread before its first request that prepare it for requests. A login process of Dovecot
-/// makes 7. Of a thread with more, requests are missing.
+/// Maximum number of calls of a thread before its first request that prepare it for requests. A
+/// login process of Dovecot makes 7. Of a thread with more, requests are missing.
 const PREPARING_CALLS: usize = 16;
 
 /// How a call fits the requests of its service.
@@ -21,25 +22,26 @@ pub(super) struct Fit {
 }
 
 impl Service {
-    /// Number of calls that no request covers: none that was ever answered was open when they were made
-    /// and lasted until they were answered. A request that is never answered covers everything that comes
-    /// after it, and so proves nothing, unless the calling thread is at it: it received it last. What a thread does
-    /// before its first request prepares it, and is for none.
+    /// Number of calls that no request covers: none that was ever answered was open when they were
+    /// made and lasted until they were answered. A request that is never answered covers everything
+    /// that comes after it, and so proves nothing, unless the calling thread is at it: it received
+    /// it last. What a thread does before its first request prepares it, and is for none.
     pub(super) fn unfit_calls(&self) -> usize {
         let prepares = self.prepares();
         let unfit = |(fit, prepares): &(Fit, bool)| !fit.is_covered && !fit.is_at_it && !prepares;
         self.fits().into_iter().zip(prepares).filter(unfit).count()
     }
 
-    /// Whether a thread that has received nothing since `request` still is at it when it makes `call`: the request is not
-    /// answered, or was not longer ago than it took.
+    /// Whether a thread that has received nothing since `request` still is at it when it makes
+    /// `call`: the request is not answered, or was not longer ago than it took.
     fn is_at(&self, request: u32, call: u32) -> bool {
         let (is_itself, begin) = (self.is_itself(request, call), self.calls[call as usize].begin);
         let Span { begin: received, end, .. } = self.requests[request as usize];
         !is_itself && (end == OPEN || begin.saturating_sub(end) <= end.saturating_sub(received))
     }
 
-    /// Of each call whether its thread made it before the first request that it received, to be ready for requests.
+    /// Of each call whether its thread made it before the first request that it received, to be
+    /// ready for requests.
     fn prepares(&self) -> Vec<bool> {
         let mut first: FxHashMap<u32, i64> = FxHashMap::default();
         for ([receiver, _], request) in self.request_threads.iter().zip(&self.requests) {
@@ -56,7 +58,10 @@ impl Service {
         for caller in before.iter().flatten() {
             *counts.entry(*caller).or_default() += 1;
         }
-        before.iter().map(|of| of.is_some_and(|caller| counts[&caller] <= PREPARING_CALLS)).collect()
+        before
+            .iter()
+            .map(|of| of.is_some_and(|caller| counts[&caller] <= PREPARING_CALLS))
+            .collect()
     }
 
     /// How each call fits the requests.
@@ -86,7 +91,8 @@ impl Service {
                     let thread = self.caller(call);
                     let of_thread = last.get(&thread).filter(|_| thread != UNKNOWN_THREAD);
                     let is_at_it = of_thread.is_some_and(|last| self.is_at(*last, call));
-                    fits[call as usize] = Fit { are_answered, is_covered: open.iter().any(lasts), is_at_it };
+                    fits[call as usize] =
+                        Fit { are_answered, is_covered: open.iter().any(lasts), is_at_it };
                 }
             }
         }

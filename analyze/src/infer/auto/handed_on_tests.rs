@@ -34,7 +34,11 @@ fn what_another_host_sends_on_a_connection_of_the_same_name_is_no_answer() {
     for connection in 0..30_i64 {
         let (at, own) = (1_000_000 * connection, 5000 + connection as u16);
         trace.send("app", "one/server", at, at + 10).ports(own, 21).on(connection);
-        trace.send("two/server", "app", at + 500, at + 510).ports(21, own).accepting().on(connection);
+        trace
+            .send("two/server", "app", at + 500, at + 510)
+            .ports(21, own)
+            .accepting()
+            .on(connection);
     }
     let (trace, options) = (trace.trace(), Options::default());
     let links = Auto::default().infer(&trace, &Naming::new(&trace, &options), &options, &());

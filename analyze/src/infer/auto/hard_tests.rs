@@ -1,19 +1,21 @@
-//! What is no plain call and return: retries, nodes that collect messages before they send one, and work that no request asks
-//! for. docs/accuracy.md says what of it is found.
+//! What is no plain call and return: retries, nodes that collect messages before they send one, and
+//! work that no request asks for. docs/accuracy.md says what of it is found.
 
 use std::collections::HashMap;
 
 use super::tests::{MS, infer, lot, parents};
 use crate::fixture::Fixture;
 
-/// Of the messages of each kind how many have the likeliest cause that is theirs, and how many there are.
+/// Of the messages of each kind how many have the likeliest cause that is theirs, and how many
+/// there are.
 type Right = HashMap<&'static str, (usize, usize)>;
 
 /// A trace of which it is known what caused each message.
 #[derive(Default)]
 struct Made {
     flows: i64,
-    /// When each message was sent, by whom, to whom, over which connection, and whether it is an answer.
+    /// When each message was sent, by whom, to whom, over which connection, and whether it is an
+    /// answer.
     sent: Vec<(i64, &'static str, &'static str, i64, bool)>,
     lost: Vec<i64>,
     /// Whether all are datagrams.
@@ -38,7 +40,8 @@ type Ends = (&'static str, &'static str);
 const NETWORK: i64 = MS / 10;
 
 impl Made {
-    /// A call at about that `time`, caused by what was sent at `cause`, over a connection of its own.
+    /// A call at about that `time`, caused by what was sent at `cause`, over a connection of its
+    /// own.
     fn call(&mut self, ends: Ends, time: i64, cause: Option<i64>, what: &'static str) -> Call {
         self.call_on(ends, time, cause, what, None)
     }
@@ -95,8 +98,9 @@ impl Made {
         let trace = fixture.trace();
         let parents = parents(&infer(&trace));
         let sent = |message: usize| trace.message(message).send_ts.unwrap();
-        let found: HashMap<i64, Option<i64>> =
-            (0..trace.len()).map(|row| (sent(row), parents[row].map(|cause| sent(cause as usize)))).collect();
+        let found: HashMap<i64, Option<i64>> = (0..trace.len())
+            .map(|row| (sent(row), parents[row].map(|cause| sent(cause as usize))))
+            .collect();
         let mut right = Right::new();
         for (sent, cause, what) in self.truth {
             let (count, all) = right.entry(what).or_default();
@@ -110,7 +114,8 @@ impl Made {
 /// How a first try goes wrong, and where the second one goes.
 #[derive(Clone, Copy, Debug)]
 enum Trouble {
-    /// The store answers so many ms after the first try, if at all; the second try goes to `other` over a connection of its own.
+    /// The store answers so many ms after the first try, if at all; the second try goes to `other`
+    /// over a connection of its own.
     Late { other: &'static str, after: Option<i64> },
     /// A datagram is lost; the second goes to the same store from the same socket.
     Lost,
@@ -118,8 +123,8 @@ enum Trouble {
     AnswerLost,
 }
 
-/// Requests about every 7 ms of which each asks a store, and again after 20 ms where that has not answered, as every tenth time it
-/// does not.
+/// Requests about every 7 ms of which each asks a store, and again after 20 ms where that has not
+/// answered, as every tenth time it does not.
 fn retries(trouble: Trouble) -> Right {
     let datagrams = matches!(trouble, Trouble::Lost | Trouble::AnswerLost);
     let mut made = Made { datagrams, ..Made::default() };
@@ -188,7 +193,12 @@ fn joined() -> Right {
             made.call((part, "sum"), time, Some(out.sent), "part")
         });
         let last = parts.iter().map(|part| part.sent).max().unwrap();
-        made.call(("sum", "sink"), last + NETWORK + MS / 5 + lot(number, MS / 10), Some(last), "joined");
+        made.call(
+            ("sum", "sink"),
+            last + NETWORK + MS / 5 + lot(number, MS / 10),
+            Some(last),
+            "joined",
+        );
     }
     made.right()
 }
@@ -199,12 +209,22 @@ fn batches() -> Right {
     for batch in 0..100 {
         let begin = 20 * MS * batch;
         let requests = [0, 1, 2, 3].map(|at| {
-            made.call(("client", "log"), begin + at * 2 * MS + lot(4 * batch + at, MS), None, "request")
+            made.call(
+                ("client", "log"),
+                begin + at * 2 * MS + lot(4 * batch + at, MS),
+                None,
+                "request",
+            )
         });
         let last = requests[3].sent;
-        let write =
-            made.call(("log", "disk"), last + NETWORK + MS / 5 + lot(batch, MS / 10), Some(last), "write");
-        let written = made.answer(write, write.sent + 2 * MS + lot(batch, MS), write.sent, "written");
+        let write = made.call(
+            ("log", "disk"),
+            last + NETWORK + MS / 5 + lot(batch, MS / 10),
+            Some(last),
+            "write",
+        );
+        let written =
+            made.answer(write, write.sent + 2 * MS + lot(batch, MS), write.sent, "written");
         for (place, request) in requests.into_iter().enumerate() {
             let what = if place == 3 { "response of the last" } else { "response of others" };
             let time = written + NETWORK + MS / 10 * (1 + place as i64) + lot(batch, MS / 20);
@@ -214,14 +234,19 @@ fn batches() -> Right {
     made.right()
 }
 
-/// Requests about every `gap` ms, each of which asks a store; and every 10 ms the server asks `whom` how it is, whatever else it does.
+/// Requests about every `gap` ms, each of which asks a store; and every 10 ms the server asks
+/// `whom` how it is, whatever else it does.
 fn pings(whom: &'static str, gap: i64) -> Right {
     let mut made = Made::default();
     for number in 0..300 {
         let begin = gap * MS * number + lot(number, gap * MS);
         let request = made.call(("client", "web"), begin, None, "request");
-        let call =
-            made.call(("web", "store"), begin + MS + lot(number + 1, MS / 5), Some(request.sent), "call");
+        let call = made.call(
+            ("web", "store"),
+            begin + MS + lot(number + 1, MS / 5),
+            Some(request.sent),
+            "call",
+        );
         let back = made.answer(call, call.sent + 2 * MS + lot(number + 2, MS), call.sent, "answer");
         made.answer(request, back + NETWORK + MS / 2 + lot(number, MS / 5), back, "response");
     }
@@ -236,7 +261,8 @@ fn pings(whom: &'static str, gap: i64) -> Right {
 fn what_is_sent_when_all_has_come_is_caused_by_what_came_last() {
     let right = joined();
     assert_eq!(right["joined"], (300, 300));
-    // Each of the parts is made of one message in a millisecond or two, while the next one comes every five.
+    // Each of the parts is made of one message in a millisecond or two, while the next one comes
+    // every five.
     assert!(right["part"].0 > 850, "{right:?}");
 }
 
@@ -246,8 +272,8 @@ fn a_batch_is_for_the_request_that_filled_it_and_the_others_are_answered_by_them
     for what in ["request", "write", "written", "response of the last"] {
         assert_eq!(right[what].0, right[what].1, "{what}");
     }
-    // A message has one cause, and a call one request that it is made for: that the others waited for the batch, too, cannot
-    // be said. Their own requests are taken for the cause.
+    // A message has one cause, and a call one request that it is made for: that the others waited
+    // for the batch, too, cannot be said. Their own requests are taken for the cause.
     assert_eq!(right["response of others"], (0, 300));
 }
 
@@ -257,8 +283,9 @@ fn what_a_timer_sends_is_for_no_request() {
         for (what, (right, all)) in pings("registry", gap) {
             assert_eq!(right, all, "{gap}: {what}");
         }
-        // Where a timer asks the same as requests do, nothing but its interval tells them apart, which is not looked at then:
-        // those that fall into a request are taken for its own. What requests ask for is found all the same.
+        // Where a timer asks the same as requests do, nothing but its interval tells them apart,
+        // which is not looked at then: those that fall into a request are taken for its own. What
+        // requests ask for is found all the same.
         let right = pings("store", gap);
         let (pings, all) = right["ping"];
         assert!(gap < 20 || pings as f64 > 0.95 * all as f64, "{gap}: {right:?}");

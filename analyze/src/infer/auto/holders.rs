@@ -1,8 +1,10 @@
-//! The request that the thread of a call holds. In a server that gives each request to a thread, which does all of its work
-//! and answers it, a call was made for the request that its thread has received and not answered yet. No search can find
-//! more. Whether a service is such a server shows in the trace itself: no thread receives a request while it holds
-//! another one, whoever receives a request answers it, and the calls are made by threads that hold one and end before
-//! they answer. Requests must overlap for that to be seen; an event loop, which has one thread for all, fails at once.
+//! The request that the thread of a call holds. In a server that gives each request to a thread,
+//! which does all of its work and answers it, a call was made for the request that its thread has
+//! received and not answered yet. No search can find more. Whether a service is such a server shows
+//! in the trace itself: no thread receives a request while it holds another one, whoever receives a
+//! request answers it, and the calls are made by threads that hold one and end before they answer.
+//! Requests must overlap for that to be seen; an event loop, which has one thread for all, fails at
+//! once.
 
 use rustc_hash::FxHashMap;
 
@@ -11,13 +13,15 @@ use super::service::{Event, OPEN, Service, UNKNOWN_THREAD, events};
 
 /// Fewest requests that overlap others; of fewer, too little is seen to trust the rule.
 const FEWEST_OVERLAPS: usize = 20;
-/// Largest part of the cases in which the rule may be broken: a worker that dies, or a clock that was set.
+/// Largest part of the cases in which the rule may be broken: a worker that dies, or a clock that
+/// was set.
 const EXCEPTIONS: f64 = 0.002;
-/// Largest part of the calls that may be made by threads that hold nothing: a pool that works beside them.
+/// Largest part of the calls that may be made by threads that hold nothing: a pool that works
+/// beside them.
 const OUTSIDE: f64 = 0.1;
 
-/// The request that the thread of each call of `service` holds, [`NONE`] where it holds none; empty where the rule does
-/// not hold.
+/// The request that the thread of each call of `service` holds, [`NONE`] where it holds none; empty
+/// where the rule does not hold.
 pub(super) fn of(service: &Service) -> Vec<u32> {
     if service.call_threads.is_empty() {
         return Vec::new();
@@ -37,9 +41,11 @@ pub(super) fn of(service: &Service) -> Vec<u32> {
                 }
                 cases += 1;
                 let answered_by_another = answerer != UNKNOWN_THREAD && answerer != receiver;
-                // What is done for a request after its answer is done before its thread holds another one.
+                // What is done for a request after its answer is done before its thread holds
+                // another one.
                 let before = holds.insert(receiver, request);
-                let is_unanswered = |before: u32| service.over(&service.requests[before as usize]) > time;
+                let is_unanswered =
+                    |before: u32| service.over(&service.requests[before as usize]) > time;
                 broken += usize::from(before.is_some_and(is_unanswered) || answered_by_another);
             }
             Event::Answer(_) => {}
@@ -54,7 +60,8 @@ pub(super) fn of(service: &Service) -> Vec<u32> {
                 Some(request) => {
                     held[call as usize] = *request;
                     let is_unsure = service.is_unsure(call);
-                    let [request, call] = [service.requests[*request as usize], service.calls[call as usize]];
+                    let [request, call] =
+                        [service.requests[*request as usize], service.calls[call as usize]];
                     cases += 1;
                     let is_cut = !is_unsure && call.begin <= request.end && request.end < call.end;
                     broken += usize::from(call.end != OPEN && is_cut);
@@ -75,7 +82,8 @@ mod tests {
     use super::*;
     use crate::infer::auto::service::Span;
 
-    /// Two requests at a time, each with a call; `thread` is that of the receipt, the call and the reply of a request.
+    /// Two requests at a time, each with a call; `thread` is that of the receipt, the call and the
+    /// reply of a request.
     fn service(thread: impl Fn(u32, usize) -> u32) -> Service {
         let mut service = Service { window: 1_000_000, ..Service::default() };
         for request in 0..60_u32 {
@@ -97,8 +105,14 @@ mod tests {
     #[test]
     fn an_event_loop_and_a_hand_over_hold_nothing() {
         assert!(of(&service(|_, _| 1)).is_empty(), "one thread for all");
-        assert!(of(&service(|request, part| request % 3 + 10 * part as u32)).is_empty(), "a hand-over");
-        assert!(of(&service(|request, part| if part == 1 { 99 } else { request % 3 })).is_empty(), "a pool");
+        assert!(
+            of(&service(|request, part| request % 3 + 10 * part as u32)).is_empty(),
+            "a hand-over"
+        );
+        assert!(
+            of(&service(|request, part| if part == 1 { 99 } else { request % 3 })).is_empty(),
+            "a pool"
+        );
         assert!(of(&service(|_, _| UNKNOWN_THREAD)).is_empty());
     }
 

@@ -16,8 +16,11 @@ pub(super) fn in_turn(
     fits: impl Fn(usize, usize) -> bool,
 ) -> Vec<Option<usize>> {
     // One of them is left out where that saves more than so many usual waits.
-    let mut waits: Vec<i64> =
-        begun.iter().zip(given).map(|(begun, given)| begun.saturating_sub(*given).saturating_abs()).collect();
+    let mut waits: Vec<i64> = begun
+        .iter()
+        .zip(given)
+        .map(|(begun, given)| begun.saturating_sub(*given).saturating_abs())
+        .collect();
     if waits.is_empty() {
         return vec![None; begun.len()];
     }
@@ -35,7 +38,8 @@ pub(super) fn in_turn(
         (run + ahead).checked_add_signed(middle)?.checked_sub(AHEAD)
     };
     for run in 0..=begun.len() {
-        let cheapest = (0..width).filter(|ahead| costs[*ahead] < i64::MAX).min_by_key(|ahead| costs[*ahead]);
+        let cheapest =
+            (0..width).filter(|ahead| costs[*ahead] < i64::MAX).min_by_key(|ahead| costs[*ahead]);
         let shift = cheapest.map_or(0, |ahead| (ahead as isize - AHEAD as isize).signum());
         let middle = middles.last().map_or(0, |middle| middle + shift);
         middles.push(middle);
@@ -48,7 +52,8 @@ pub(super) fn in_turn(
             };
             let mut best = (if run == 0 && job == 0 { 0 } else { i64::MAX }, Step::Job);
             let mut try_one = |from: Option<i64>, cost: i64, step: Step| {
-                let cost = from.filter(|from| *from < i64::MAX).map(|from| from.saturating_add(cost));
+                let cost =
+                    from.filter(|from| *from < i64::MAX).map(|from| from.saturating_add(cost));
                 best = cost.filter(|cost| *cost < best.0).map_or(best, |cost| (cost, step));
             };
             if run > 0 && job > 0 && given[job - 1] <= begun[run - 1] {
@@ -72,7 +77,9 @@ pub(super) fn in_turn(
     let end = (0..width).min_by_key(|ahead| {
         let middle = middles.last().copied().unwrap_or(0);
         let left = place(begun.len(), *ahead, middle).and_then(|job| given.len().checked_sub(job));
-        left.map_or(i64::MAX, |left| costs[*ahead].saturating_add(left_out.saturating_mul(left as i64)))
+        left.map_or(i64::MAX, |left| {
+            costs[*ahead].saturating_add(left_out.saturating_mul(left as i64))
+        })
     });
     let (mut run, mut ahead) = (begun.len(), end.unwrap_or(AHEAD));
     let mut taken = vec![None; begun.len()];
@@ -108,8 +115,9 @@ mod tests {
     fn jobs_are_begun_in_their_turn_and_what_has_none_is_left_out() {
         let given: Vec<i64> = (0..60).map(|at| 100 * at).collect();
         let begun = |job: &usize| given[*job] + 10 + (*job as i64 * 7) % 30;
-        let taken =
-            |jobs: &[usize]| in_turn(&given, &jobs.iter().map(begun).collect::<Vec<_>>(), |_, _| true);
+        let taken = |jobs: &[usize]| {
+            in_turn(&given, &jobs.iter().map(begun).collect::<Vec<_>>(), |_, _| true)
+        };
         let all: Vec<usize> = (0..60).collect();
         assert_eq!(taken(&all), all.iter().map(|job| Some(*job)).collect::<Vec<_>>());
         // The first job and one in the middle are never begun; those after them are in their turn
@@ -127,7 +135,8 @@ mod tests {
     fn what_is_left_out_may_add_up() {
         let given: Vec<i64> = (0..5000).map(|at| 100 * at).collect();
         let jobs: Vec<usize> = (0..5000).filter(|job| job % 100 != 50).collect();
-        let begun: Vec<i64> = jobs.iter().map(|job| given[*job] + 10 + (*job as i64 * 7) % 30).collect();
+        let begun: Vec<i64> =
+            jobs.iter().map(|job| given[*job] + 10 + (*job as i64 * 7) % 30).collect();
         let right: Vec<Option<usize>> = jobs.iter().map(|job| Some(*job)).collect();
         assert_eq!(in_turn(&given, &begun, |_, _| true), right);
     }

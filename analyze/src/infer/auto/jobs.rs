@@ -61,7 +61,8 @@ impl<'trace> Jobs<'trace> {
         let ends = ends(trace, calls, queues, &deliveries);
         for row in deliveries {
             let (node, at) = (naming.dst(row as usize), row as usize);
-            let Some(begin) = trace.recv_last(at).filter(|_| naming.nodes()[node as usize].traced) else {
+            let Some(begin) = trace.recv_last(at).filter(|_| naming.nodes()[node as usize].traced)
+            else {
                 continue;
             };
             let latest = begin.saturating_add(window);
@@ -116,7 +117,8 @@ impl<'trace> Jobs<'trace> {
                 continue;
             }
             let is_giver = |giver: &Node| {
-                (&giver.host, &giver.command, &giver.executable) == (&own.host, &own.command, &own.executable)
+                (&giver.host, &giver.command, &giver.executable)
+                    == (&own.host, &own.command, &own.executable)
                     && giver.start <= own.start
             };
             let givers = self.of_nodes.keys().filter(|giver| of(**giver).is_some_and(is_giver));
@@ -162,8 +164,10 @@ impl<'trace> Jobs<'trace> {
         let mut within: FxHashMap<u32, (usize, Vec<i64>)> = FxHashMap::default();
         for call in 0..calls.len() {
             let Some(row) = calls.request(call) else { continue };
-            let Some(jobs) =
-                self.of_nodes.get(&self.giver(naming.src(row))).filter(|_| !self.is_poll(call as u32))
+            let Some(jobs) = self
+                .of_nodes
+                .get(&self.giver(naming.src(row)))
+                .filter(|_| !self.is_poll(call as u32))
             else {
                 continue;
             };
@@ -195,7 +199,12 @@ impl<'trace> Jobs<'trace> {
 
 /// When the worker asked for more after each delivery or, where none is asked for, was given more
 /// after it said something.
-fn ends(trace: &MessageTrace, calls: &Calls, queues: &Queues, deliveries: &[u32]) -> FxHashMap<u32, i64> {
+fn ends(
+    trace: &MessageTrace,
+    calls: &Calls,
+    queues: &Queues,
+    deliveries: &[u32],
+) -> FxHashMap<u32, i64> {
     let mut flows: FxHashMap<i64, Vec<(i64, Event, u32)>> = FxHashMap::default();
     for row in deliveries {
         let Some(time) = trace.recv_last(*row as usize) else { continue };
@@ -210,7 +219,8 @@ fn ends(trace: &MessageTrace, calls: &Calls, queues: &Queues, deliveries: &[u32]
     let mut ends = FxHashMap::default();
     for events in flows.values_mut() {
         events.sort_unstable();
-        let polls = events.iter().any(|(_, event, _)| *event == Event::Sent { asks_for_work: true });
+        let polls =
+            events.iter().any(|(_, event, _)| *event == Event::Sent { asks_for_work: true });
         // From the last event back: when more was asked for; whether something was said before the
         // next delivery, and when that came.
         let acknowledged = if polls { None } else { acknowledged(events) };
@@ -253,8 +263,11 @@ fn acknowledged(events: &[(i64, Event, u32)]) -> Option<Vec<(u32, i64)>> {
         .filter(|(_, event, _)| *event == Event::Delivery)
         .map(|(time, _, row)| (*time, *row))
         .collect();
-    let said: Vec<i64> =
-        events.iter().filter(|(_, event, _)| *event != Event::Delivery).map(|(time, ..)| *time).collect();
+    let said: Vec<i64> = events
+        .iter()
+        .filter(|(_, event, _)| *event != Event::Delivery)
+        .map(|(time, ..)| *time)
+        .collect();
     if given.len() < FEWEST || SELDOM * given.len().abs_diff(said.len()) > given.len() {
         return None;
     }
@@ -273,7 +286,8 @@ fn acknowledged(events: &[(i64, Event, u32)]) -> Option<Vec<(u32, i64)>> {
     }
     // Where several are open the end tells nothing of whose it is, so all last equally long.
     let over = said.iter().skip(most.saturating_sub(1));
-    let longest = given.iter().zip(over.clone()).map(|((began, _), end)| end.saturating_sub(*began)).max();
+    let longest =
+        given.iter().zip(over.clone()).map(|((began, _), end)| end.saturating_sub(*began)).max();
     let last = |began: i64| began.saturating_add(longest.unwrap_or(0));
     let end = |began: i64, end: i64| if most == 1 { end } else { last(began) };
     Some(given.iter().zip(over).map(|((began, row), over)| (*row, end(*began, *over))).collect())

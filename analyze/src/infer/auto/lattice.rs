@@ -1,6 +1,7 @@
-//! How probable it is that a call was made for a request, all that came before and after considered: the sum over all
-//! hypotheses that were kept, by the forward and backward passes over the lattice that they make. Hypotheses that became
-//! alike are one point of it, so that their histories add up.
+//! How probable it is that a call was made for a request, all that came before and after
+//! considered: the sum over all hypotheses that were kept, by the forward and backward passes over
+//! the lattice that they make. Hypotheses that became alike are one point of it, so that their
+//! histories add up.
 
 use super::NONE;
 
@@ -45,7 +46,8 @@ impl Lattice {
         Lattice { steps: Vec::new(), edges: Vec::new(), forward: vec![0.0], next: Vec::new() }
     }
 
-    /// Begins the step to the hypotheses after an event; `call` is what is given to requests in it, or [`NONE`].
+    /// Begins the step to the hypotheses after an event; `call` is what is given to requests in it,
+    /// or [`NONE`].
     pub(super) fn begin(&mut self, call: u32) {
         self.steps.push(Step { call, froms: self.forward.len() as u32, edges: self.edges.len() });
         self.next.clear();
@@ -68,8 +70,8 @@ impl Lattice {
         std::mem::swap(&mut self.forward, &mut self.next);
     }
 
-    /// Hands on, for every call and request, the probability that the one belongs to the other, and begins anew with one
-    /// hypothesis.
+    /// Hands on, for every call and request, the probability that the one belongs to the other, and
+    /// begins anew with one hypothesis.
     pub(super) fn finish(&mut self, mut take: impl FnMut(u32, u32, f64)) {
         let total = self.forward.iter().copied().fold(f64::NEG_INFINITY, log_sum);
         let mut backward = vec![0.0; self.forward.len()];
@@ -126,7 +128,9 @@ mod tests {
         lattice.add(1, 0, NONE, ln(0.6));
         lattice.end();
         let mut found = Vec::new();
-        lattice.finish(|call, request, share| found.push((call, request, (share * 1e9).round() / 1e9)));
+        lattice.finish(|call, request, share| {
+            found.push((call, request, (share * 1e9).round() / 1e9))
+        });
         // 0.24 against 0.12.
         assert_eq!(found, [(0, 5, 0.666_666_667), (0, 6, 0.333_333_333)]);
         lattice.finish(|_, _, _| panic!("nothing is left"));

@@ -1,6 +1,6 @@
-//! The model of a service from an assignment of its calls to its requests: the half of expectation maximisation that
-//! counts. Which trigger a kind of call has is chosen here: the one after which the delay is known best, that is, has
-//! the least entropy.
+//! The model of a service from an assignment of its calls to its requests: the half of expectation
+//! maximisation that counts. Which trigger a kind of call has is chosen here: the one after which
+//! the delay is known best, that is, has the least entropy.
 
 use std::sync::Arc;
 
@@ -43,14 +43,19 @@ impl Samples {
         let mut add = |trigger: Trigger| {
             if let Some(since) = trigger.time(service, request, made, time) {
                 let delay = time.saturating_sub(service.free_since(since, time));
-                self.after.entry(trigger).or_default().push((at, delay, since.saturating_sub(begin)));
+                self.after.entry(trigger).or_default().push((
+                    at,
+                    delay,
+                    since.saturating_sub(begin),
+                ));
             }
         };
         [Trigger::Receipt, Trigger::Last, Trigger::LastEnd].into_iter().for_each(&mut add);
         if service.goes_on_after_answers() && call != NONE {
             add(Trigger::Answer);
         }
-        let mut kinds: Vec<u32> = made.iter().map(|call| service.calls[*call as usize].kind).collect();
+        let mut kinds: Vec<u32> =
+            made.iter().map(|call| service.calls[*call as usize].kind).collect();
         kinds.sort_unstable();
         kinds.dedup();
         for kind in kinds {
@@ -123,8 +128,9 @@ pub(super) fn learn(
     let mut samples: FxHashMap<(u32, u32, u32), Samples> = FxHashMap::default();
     let mut ended: Vec<(u32, u32)> = Vec::new();
     // Of a request that was not over then, nobody knows the end.
-    let is_whole =
-        |request: usize| service.until.is_none_or(|until| service.over(&service.requests[request]) <= until);
+    let is_whole = |request: usize| {
+        service.until.is_none_or(|until| service.over(&service.requests[request]) <= until)
+    };
     let some_are = (0..made.len()).any(|request| is_used(request) && is_whole(request));
     let is_used = |request: usize| is_used(request) && (is_whole(request) || !some_are);
     for (request, made) in made.iter().enumerate().filter(|(request, _)| is_used(*request)) {
@@ -173,7 +179,8 @@ pub(super) fn learn(
         model.triggers.push(delay.trigger);
         model.delays.insert(key, Arc::new(delay));
     }
-    (model.learned_calls, model.learned_replies) = (Arc::new(learned.calls), Arc::new(learned.replies));
+    (model.learned_calls, model.learned_replies) =
+        (Arc::new(learned.calls), Arc::new(learned.replies));
     model.triggers.sort_unstable();
     model.triggers.dedup();
     model.triggers.retain(|trigger| !matches!(trigger, Trigger::Last | Trigger::Receipt));
@@ -200,10 +207,15 @@ fn count_shapes(model: &mut Model, shapes: &Shapes, mut ended: Vec<(u32, u32)>) 
     ended.sort_unstable();
     for of_kind in ended.chunk_by(|one, other| one.0 == other.0) {
         let kind = of_kind[0].0;
-        let mut finals: Vec<(u32, f64)> =
-            of_kind.chunk_by(|one, other| one == other).map(|same| (same[0].1, same.len() as f64)).collect();
-        let mut kinds: Vec<u32> =
-            finals.iter().flat_map(|(shape, _)| shapes.counts(*shape)).map(|(call, _)| *call).collect();
+        let mut finals: Vec<(u32, f64)> = of_kind
+            .chunk_by(|one, other| one == other)
+            .map(|same| (same[0].1, same.len() as f64))
+            .collect();
+        let mut kinds: Vec<u32> = finals
+            .iter()
+            .flat_map(|(shape, _)| shapes.counts(*shape))
+            .map(|(call, _)| *call)
+            .collect();
         kinds.sort_unstable();
         kinds.dedup();
         let counts = kinds.into_iter().map(|call| {
@@ -227,7 +239,8 @@ fn count_shapes(model: &mut Model, shapes: &Shapes, mut ended: Vec<(u32, u32)>) 
 fn count_spontaneous(model: &mut Model, service: &Service, made: &[Vec<u32>]) {
     const NEVER: f64 = 0.5;
     let times = || service.requests.iter().chain(&service.calls).map(|span| span.begin);
-    let span = times().max().zip(times().min()).map_or(1, |(last, first)| last.saturating_sub(first));
+    let span =
+        times().max().zip(times().min()).map_or(1, |(last, first)| last.saturating_sub(first));
     let mut counts: FxHashMap<u32, f64> = FxHashMap::default();
     service.calls.iter().for_each(|call| *counts.entry(call.kind).or_default() += 1.0);
     for call in made.iter().flatten() {

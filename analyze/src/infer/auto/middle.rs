@@ -1,10 +1,12 @@
-//! Untraced programs in the middle. Of a program that was not recorded (a static one, say) only its traced peers tell: it is a
-//! server where they call it, and where it calls others there are connections of unknown clients. Which of
-//! those are its own is found here, so that it is a service like any other, seen by its peers' clocks.
+//! Untraced programs in the middle. Of a program that was not recorded (a static one, say) only its
+//! traced peers tell: it is a server where they call it, and where it calls others there are
+//! connections of unknown clients. Which of those are its own is found here, so that it is a
+//! service like any other, seen by its peers' clocks.
 //!
-//! Unknown clients' calls of one kind were made by an untraced server at the same address if they all lie within requests to
-//! it, and would not at other times: so no clients are taken for a server that happens to be on their machine (a load
-//! generator beside a database), nor for one that always has a request open (a queue that is waited at).
+//! Unknown clients' calls of one kind were made by an untraced server at the same address if they
+//! all lie within requests to it, and would not at other times: so no clients are taken for a
+//! server that happens to be on their machine (a load generator beside a database), nor for one
+//! that always has a request open (a queue that is waited at).
 
 use std::net::IpAddr;
 
@@ -38,19 +40,30 @@ impl<'a> Middle<'a> {
         let mut served: FxHashMap<Place<'a>, FxHashMap<u32, Vec<Seen>>> = FxHashMap::default();
         let mut made: FxHashMap<(Place<'a>, u32), Vec<Seen>> = FxHashMap::default();
         for call in 0..calls.len() {
-            let (Some(row), Some(answer)) = (calls.request(call), calls.response(call)) else { continue };
+            let (Some(row), Some(answer)) = (calls.request(call), calls.response(call)) else {
+                continue;
+            };
             let traced = |node: u32| naming.nodes()[node as usize].traced;
             let message = trace.message(row);
             match (traced(naming.src(row)), traced(naming.dst(row))) {
                 (true, false) => {
                     let seen = trace.send_ts(row).zip(trace.arrival(answer));
-                    if let Some((seen, place)) = seen.zip(place(trace, message.dst_endpoint, message.src)) {
-                        served.entry(place).or_default().entry(naming.dst(row)).or_default().push(seen);
+                    if let Some((seen, place)) =
+                        seen.zip(place(trace, message.dst_endpoint, message.src))
+                    {
+                        served
+                            .entry(place)
+                            .or_default()
+                            .entry(naming.dst(row))
+                            .or_default()
+                            .push(seen);
                     }
                 }
                 (false, true) if is_unknown_client(naming, row) => {
                     let seen = trace.arrival(row).zip(trace.send_ts(answer));
-                    if let Some((seen, place)) = seen.zip(place(trace, message.src_endpoint, message.dst)) {
+                    if let Some((seen, place)) =
+                        seen.zip(place(trace, message.src_endpoint, message.dst))
+                    {
                         made.entry((place, naming.hop(row))).or_default().push(seen);
                     }
                 }
@@ -62,8 +75,9 @@ impl<'a> Middle<'a> {
             let servers = served.get(&place).into_iter().flatten();
             let fits = servers.filter_map(|(node, requests)| Some((*node, fit(requests, &calls)?)));
             // The one that has the fewest requests open at other times tells the most.
-            let best =
-                fits.min_by(|(node, chance), (other, less)| chance.total_cmp(less).then(node.cmp(other)));
+            let best = fits.min_by(|(node, chance), (other, less)| {
+                chance.total_cmp(less).then(node.cmp(other))
+            });
             if let Some((node, _)) = best {
                 makers.insert((place, kind), node);
             }
@@ -72,7 +86,12 @@ impl<'a> Middle<'a> {
     }
 
     /// The node that made the call whose request is that row, where it came from an unknown client.
-    pub(super) fn maker(&self, trace: &'a MessageTrace, naming: &Naming, row: usize) -> Option<u32> {
+    pub(super) fn maker(
+        &self,
+        trace: &'a MessageTrace,
+        naming: &Naming,
+        row: usize,
+    ) -> Option<u32> {
         if self.makers.is_empty() || !is_unknown_client(naming, row) {
             return None;
         }
@@ -100,7 +119,8 @@ fn place(trace: &MessageTrace, endpoint: EndpointId, peer: NodeId) -> Option<Pla
 fn fit(requests: &[Seen], calls: &[Seen]) -> Option<f64> {
     let mut requests = requests.to_vec();
     requests.sort_unstable();
-    let mut took: Vec<i64> = requests.iter().map(|(begin, end)| end.saturating_sub(*begin)).collect();
+    let mut took: Vec<i64> =
+        requests.iter().map(|(begin, end)| end.saturating_sub(*begin)).collect();
     let place = took.len().checked_sub(1)? * 9 / 10;
     let (_, long, _) = took.select_nth_unstable(place);
     let long = *long;
@@ -119,8 +139,8 @@ fn fit(requests: &[Seen], calls: &[Seen]) -> Option<f64> {
         };
         calls.iter().filter(is_within).count() as f64 / calls.len() as f64
     };
-    let chance =
-        AWAY.iter().map(|times| within(long.saturating_mul(*times))).sum::<f64>() / AWAY.len() as f64;
+    let chance = AWAY.iter().map(|times| within(long.saturating_mul(*times))).sum::<f64>()
+        / AWAY.len() as f64;
     (requests.len() >= FEWEST && within(0) >= NEARLY_ALL && chance <= BY_CHANCE).then_some(chance)
 }
 

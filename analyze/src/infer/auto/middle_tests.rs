@@ -12,8 +12,8 @@ use crate::infer::auto::tests::{MS, lot};
 use crate::infer::{Inference, Links};
 use crate::options::Options;
 
-/// The same with all addresses those of the loopback device, and each connection of a client that was not traced a node of its
-/// own, as in a capture.
+/// The same with all addresses those of the loopback device, and each connection of a client that
+/// was not traced a node of its own, as in a capture.
 fn on_loopback(plain: &MessageTrace) -> MessageTrace {
     let mut trace = MessageTrace::new(plain.nodes.clone());
     for message in plain.messages() {
@@ -34,8 +34,8 @@ fn call(trace: &mut Fixture, [from, to]: [&str; 2], port: u16, times: [i64; 4]) 
     trace.send(to, from, answers, answered).ports(port, own).accepting().on(i64::from(own));
 }
 
-/// Requests of an untraced client to a, that calls the untraced m; and m calls b twice, from `before` after it was asked on. A
-/// part of them overlap.
+/// Requests of an untraced client to a, that calls the untraced m; and m calls b twice, from
+/// `before` after it was asked on. A part of them overlap.
 fn through_m(requests: i64, before: i64) -> MessageTrace {
     let mut trace = Fixture::new().untraced(&["load", "m", "of-m"]);
     for request in 0..requests {
@@ -56,7 +56,12 @@ fn infer(trace: &MessageTrace) -> (Calls, Links) {
 }
 
 /// How many of the calls to `to` were most likely made for a call to `parent`.
-fn made_for(trace: &MessageTrace, (calls, links): &(Calls, Links), to: &str, parent: Option<&str>) -> usize {
+fn made_for(
+    trace: &MessageTrace,
+    (calls, links): &(Calls, Links),
+    to: &str,
+    parent: Option<&str>,
+) -> usize {
     let parents = Parents::of(calls, links, &Candidates::of(calls, links));
     let callee = |call: usize| {
         let row = calls.request(call).unwrap();
@@ -94,7 +99,8 @@ fn calls_outside_of_the_requests_are_not_the_servers() {
 
 #[test]
 fn a_server_that_always_has_a_request_open_makes_no_calls() {
-    // a waits at a queue that was not traced, whatever else it does; quick requests of an untraced client come meanwhile.
+    // a waits at a queue that was not traced, whatever else it does; quick requests of an untraced
+    // client come meanwhile.
     let mut trace = Fixture::new().untraced(&["load", "queue"]);
     for request in 0..200 {
         let at = 10 * MS * request + lot(request, 5 * MS);
@@ -108,14 +114,18 @@ fn a_server_that_always_has_a_request_open_makes_no_calls() {
 
 #[test]
 fn what_a_database_that_was_not_traced_answers_is_the_answer_to_its_connections_request() {
-    // Twelve pooled connections, on all of which requests are open at any time, and answers come in another order. Over one
-    // more it is told things that it does not answer, few or so many that it is hardly one who answers.
+    // Twelve pooled connections, on all of which requests are open at any time, and answers come in
+    // another order. Over one more it is told things that it does not answer, few or so many that
+    // it is hardly one who answers.
     for told in [0, 400] {
         let mut trace = Fixture::new().untraced(&["database"]);
         for request in 0..240_i64 {
             let (connection, at) = (request % 12, MS * request);
             let end = at + 2 * MS + lot(request, 9 * MS);
-            trace.send("app", "database", at, 0).ports(5000 + connection as u16, 5432).on(connection);
+            trace
+                .send("app", "database", at, 0)
+                .ports(5000 + connection as u16, 5432)
+                .on(connection);
             let back = trace.send("database", "app", 0, end);
             back.ports(5432, 5000 + connection as u16).accepting().on(connection);
         }
@@ -124,7 +134,9 @@ fn what_a_database_that_was_not_traced_answers_is_the_answer_to_its_connections_
         }
         let trace = trace.trace();
         let (_, links) = infer(&trace);
-        for row in (0..trace.len()).filter(|row| trace.direction(*row) != message_trace::FROM_CONNECTING) {
+        for row in
+            (0..trace.len()).filter(|row| trace.direction(*row) != message_trace::FROM_CONNECTING)
+        {
             let parents: Vec<(u32, f64)> = links.parents(row).collect();
             let [(request, probability)] = parents[..] else { panic!("{parents:?}") };
             assert_eq!((trace.flow(request as usize), probability), (trace.flow(row), 1.0));

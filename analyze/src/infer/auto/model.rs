@@ -1,6 +1,6 @@
-//! What is known of a service: for each kind of request which calls are made for it, in which order, how soon after
-//! what, and how soon it is answered then. All of it is a logarithm of a probability or of a density per nanosecond, so
-//! that what is unlike is weighed by one measure.
+//! What is known of a service: for each kind of request which calls are made for it, in which
+//! order, how soon after what, and how soon it is answered then. All of it is a logarithm of a
+//! probability or of a density per nanosecond, so that what is unlike is weighed by one measure.
 
 use std::sync::Arc;
 
@@ -23,7 +23,8 @@ const NOT_COVERED: f64 = -6.0;
 const NO_TRIGGER: f64 = -4.0;
 /// The density of any delay where delays do not count: as if all were a tenth of a second.
 const ANY_DELAY: f64 = -18.0;
-/// A call of a kind that was never made for such a request, in nats per nanosecond: rather that than none.
+/// A call of a kind that was never made for such a request, in nats per nanosecond: rather that
+/// than none.
 const UNKNOWN: f64 = -22.0;
 /// The part of requests that may have any calls whatever, each kind as often as it has them alone.
 const ANY_SHAPE: f64 = 0.05;
@@ -50,12 +51,13 @@ pub(super) struct Model {
     pub(super) delays: FxHashMap<(u32, u32, u32), Arc<Delay>>,
     /// How many requests of a kind ended with which shape.
     pub(super) finals: FxHashMap<u32, Vec<(ShapeId, f64)>>,
-    /// Of each kind of request and each kind of call: how many requests had 0, 1, 2 and more of them.
+    /// Of each kind of request and each kind of call: how many requests had 0, 1, 2 and more of
+    /// them.
     pub(super) counts: FxHashMap<u32, Vec<(u32, Vec<f64>)>>,
     /// What is called next for a request of that kind and shape, and how often.
     pub(super) next: FxHashMap<(u32, ShapeId), Vec<(u32, f64)>>,
-    /// By the kind of call: how many times less likely than by its delay alone it is that a later request overtakes, as a
-    /// logarithm.
+    /// By the kind of call: how many times less likely than by its delay alone it is that a later
+    /// request overtakes, as a logarithm.
     pub(super) overtaking: FxHashMap<u32, f64>,
     /// What threads prove.
     pub(super) threads: Threads,
@@ -65,11 +67,13 @@ pub(super) struct Model {
     pub(super) promises: Promises,
     /// What sizes prove.
     pub(super) sizes: Sizes,
-    /// By the kinds of request and call: which part of the calls is made before the answer, and after it.
+    /// By the kinds of request and call: which part of the calls is made before the answer, and
+    /// after it.
     pub(super) after_answer: FxHashMap<(u32, u32), [f64; 2]>,
     /// How often calls of a kind are made for no request, per nanosecond, as a logarithm.
     pub(super) spontaneous: FxHashMap<u32, f64>,
-    /// Whether a call is taken to be nobody's only where that is likelier than all open requests together might be.
+    /// Whether a call is taken to be nobody's only where that is likelier than all open requests
+    /// together might be.
     pub(super) nobody_among_all: bool,
     /// How far assignments that were begun in other ways agree.
     pub(super) agreement: Agreement,
@@ -109,7 +113,8 @@ struct Step {
 /// How often calls are taken to be made for no request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Nobody {
-    /// As often as in the assignment that is learned from. A call that fits nobody well is not learned from, then.
+    /// As often as in the assignment that is learned from. A call that fits nobody well is not
+    /// learned from, then.
     Counted,
     /// The same, where nobody must be likelier than all open requests together.
     AmongAll,
@@ -121,7 +126,8 @@ pub(super) enum Nobody {
 pub(super) const NO_DELAY: i64 = i64::MIN;
 
 impl Model {
-    /// The probabilities that a request of that kind ends with at least the calls of a shape, and with just them.
+    /// The probabilities that a request of that kind ends with at least the calls of a shape, and
+    /// with just them.
     fn shape(&mut self, shapes: &Shapes, kind: u32, shape: ShapeId) -> [f64; 2] {
         if let Some(known) = self.memo.shapes.get(&(kind, shape)) {
             return *known;
@@ -143,7 +149,8 @@ impl Model {
             let count = shapes.count(shape, *of) as usize;
             let total = counts.iter().sum::<f64>() + 1.0;
             let beyond = (count + 1).saturating_sub(counts.len()) as i32;
-            any_least *= (counts.iter().skip(count).sum::<f64>() + 0.5 * 0.3f64.powi(beyond)) / total;
+            any_least *=
+                (counts.iter().skip(count).sum::<f64>() + 0.5 * 0.3f64.powi(beyond)) / total;
             any_just *= (counts.get(count).copied().unwrap_or(0.0) + 0.02) / total;
         }
         for (of, count) in shapes.counts(shape) {
@@ -152,8 +159,10 @@ impl Model {
                 (any_least, any_just) = (any_least * rare, any_just * rare);
             }
         }
-        let mixed = |seen: f64, any: f64| (1.0 - ANY_SHAPE) * seen / total + ANY_SHAPE * any.min(1.0);
-        let found = [mixed(least, any_least).max(1e-12).ln(), mixed(just, any_just).max(1e-14).ln()];
+        let mixed =
+            |seen: f64, any: f64| (1.0 - ANY_SHAPE) * seen / total + ANY_SHAPE * any.min(1.0);
+        let found =
+            [mixed(least, any_least).max(1e-12).ln(), mixed(just, any_just).max(1e-14).ln()];
         self.memo.shapes.insert((kind, shape), found);
         found
     }
@@ -166,7 +175,8 @@ impl Model {
         ((seen + 0.5) / (total + 0.5 * (next.len() as f64 + 1.0))).ln()
     }
 
-    /// Sets how often calls are taken to be nobody's, where the model was learned from an assignment.
+    /// Sets how often calls are taken to be nobody's, where the model was learned from an
+    /// assignment.
     pub(super) fn suppose(&mut self, service: &Service, events: &[(i64, Event)], nobody: Nobody) {
         self.nobody_among_all = nobody == Nobody::AmongAll;
         if nobody == Nobody::WhileIdle {
@@ -181,7 +191,8 @@ impl Model {
         (0..=before.min(SLOTS - 1)).rev().find_map(|slot| self.delays.get(&(kind, call, slot)))
     }
 
-    /// What is known of a call of that kind for requests of that kind and shape, as a place among all steps.
+    /// What is known of a call of that kind for requests of that kind and shape, as a place among
+    /// all steps.
     fn step(&mut self, shapes: &mut Shapes, kind: u32, shape: ShapeId, call: u32) -> usize {
         if let Some(step) = self.memo.places.get(&(kind, shape, call)) {
             return *step as usize;
@@ -200,8 +211,9 @@ impl Model {
         self.memo.steps.len() - 1
     }
 
-    /// How well it fits that `time` is when something is done for a request after such a delay, where `triggered` is when
-    /// what it is done after was; `own` is the delay that was learned from just that.
+    /// How well it fits that `time` is when something is done for a request after such a delay,
+    /// where `triggered` is when what it is done after was; `own` is the delay that was learned
+    /// from just that.
     fn timing(
         &self,
         service: &Service,
@@ -228,7 +240,13 @@ impl Model {
     }
 
     /// How well it fits that `call` is made for a request in that state.
-    pub(super) fn call(&mut self, service: &Service, shapes: &mut Shapes, at: &At<'_>, call: u32) -> f64 {
+    pub(super) fn call(
+        &mut self,
+        service: &Service,
+        shapes: &mut Shapes,
+        at: &At<'_>,
+        call: u32,
+    ) -> f64 {
         self.judge(service, shapes, at, call).0
     }
 
@@ -243,7 +261,8 @@ impl Model {
         self.judge(service, shapes, at, call).1
     }
 
-    /// How well it fits that `call` is made for a request in that state; and since when it waits for making such a call.
+    /// How well it fits that `call` is made for a request in that state; and since when it waits
+    /// for making such a call.
     pub(super) fn judge(
         &mut self,
         service: &Service,
@@ -258,11 +277,13 @@ impl Model {
         let Some(delay) = &step.delay else { return (UNKNOWN, None) };
         let is_covered = service.covers(at.request, call);
         let triggered = delay.trigger.time(service, at.request, at.made, span.begin);
-        let waiting = triggered.filter(|_| is_covered && step.waits(service, at, delay, span.begin));
+        let waiting =
+            triggered.filter(|_| is_covered && step.waits(service, at, delay, span.begin));
         if !step.is_known {
             return (UNKNOWN, waiting);
         }
-        let learned = self.learned_calls.get(call as usize).filter(|(owner, _)| *owner == at.request);
+        let learned =
+            self.learned_calls.get(call as usize).filter(|(owner, _)| *owner == at.request);
         let own = learned.map_or(NO_DELAY, |(_, delay)| *delay);
         let sizes = self.sizes.odds(service, at.request, call, learned.is_some());
         let uncovered = if is_covered { 0.0 } else { NOT_COVERED };
@@ -284,22 +305,26 @@ impl Model {
             return 0.0;
         }
         let (request, call) = (service.requests[request as usize], service.calls[call as usize]);
-        let [before, after] = self.after_answer.get(&(request.kind, call.kind)).copied().unwrap_or([0.5; 2]);
+        let [before, after] =
+            self.after_answer.get(&(request.kind, call.kind)).copied().unwrap_or([0.5; 2]);
         if call.begin > request.end { after.ln() } else { before.ln() }
     }
 
     /// What the end of the call promises for the request.
     pub(super) fn promise(&self, service: &Service, request: u32, call: u32) -> f64 {
-        let learned = self.learned_calls.get(call as usize).is_some_and(|(owner, _)| *owner == request);
+        let learned =
+            self.learned_calls.get(call as usize).is_some_and(|(owner, _)| *owner == request);
         self.promises.of(service, request, call, learned)
     }
 
-    /// How well it fits that a request in that state is answered when it is, and that this was all that was done for it.
+    /// How well it fits that a request in that state is answered when it is, and that this was all
+    /// that was done for it.
     pub(super) fn reply(&mut self, service: &Service, shapes: &Shapes, at: &At<'_>) -> f64 {
         self.finish(service, shapes, at) + self.answer(service, at)
     }
 
-    /// How well it fits that just these calls, in the order of time, are made for a request, and that it is answered when it is.
+    /// How well it fits that just these calls, in the order of time, are made for a request, and
+    /// that it is answered when it is.
     pub(super) fn request(
         &mut self,
         service: &Service,
@@ -351,12 +376,13 @@ impl Model {
 }
 
 impl Step {
-    /// Whether a request in that state waits for making such a call at `time`, which it might have made since it was
-    /// triggered.
+    /// Whether a request in that state waits for making such a call at `time`, which it might have
+    /// made since it was triggered.
     fn waits(&self, service: &Service, at: &At<'_>, delay: &Delay, time: i64) -> bool {
         const UNLIKE: f64 = -2.0;
         const SELDOM_OPEN: f64 = -3.0;
-        // In the time of a thread only the order tells for whom, so that who waits must be known well.
+        // In the time of a thread only the order tells for whom, so that who waits must be known
+        // well.
         const UNLIKE_NEXT: f64 = -2.0;
         self.shaped >= UNLIKE
             && (!service.has_thread_time() || self.next >= UNLIKE_NEXT)
@@ -370,8 +396,10 @@ fn while_idle(service: &Service, events: &[(i64, Event)]) -> FxHashMap<u32, f64>
     const NEVER: f64 = 0.5;
     /// The node must be idle for this part of the time, or it is as if it were.
     const LEAST_IDLE: f64 = 0.05;
-    let mut counts: FxHashMap<u32, f64> = service.calls.iter().map(|call| (call.kind, NEVER)).collect();
-    let (mut open, mut idle, mut since) = (0_usize, 0.0, events.first().map_or(0, |(time, _)| *time));
+    let mut counts: FxHashMap<u32, f64> =
+        service.calls.iter().map(|call| (call.kind, NEVER)).collect();
+    let (mut open, mut idle, mut since) =
+        (0_usize, 0.0, events.first().map_or(0, |(time, _)| *time));
     let begin = since;
     for (time, event) in events {
         match event {
@@ -399,7 +427,11 @@ fn while_idle(service: &Service, events: &[(i64, Event)]) -> FxHashMap<u32, f64>
 }
 
 /// Of the calls `made` for a request, in their order, those that were made before its answer.
-pub(super) fn before_answer<'made>(service: &Service, request: u32, made: &'made [u32]) -> &'made [u32] {
+pub(super) fn before_answer<'made>(
+    service: &Service,
+    request: u32,
+    made: &'made [u32],
+) -> &'made [u32] {
     let end = service.requests[request as usize].end;
     if !service.goes_on_after_answers() {
         return made;

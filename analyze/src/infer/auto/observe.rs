@@ -1,10 +1,11 @@
-//! What each node sees of itself, from the trace: the spans, threads and sizes of the requests that it received and of the
-//! calls that it made ([`Service`]).
+//! What each node sees of itself, from the trace: the spans, threads and sizes of the requests that
+//! it received and of the calls that it made ([`Service`]).
 //!
-//! A message has arrived with its first byte: from then on its receiver may act, as every proxy that streams does. Times are
-//! those of the node's own clock, as clocks are corrected by estimates only. Where a kind of message has no time at this
-//! node at all, since the node was not traced or the source knows one end only, the peers' times stand in for it, and then
-//! all times of the node are those of the common clock, or moved by what the peers' clocks seem to differ ([`offsets`]).
+//! A message has arrived with its first byte: from then on its receiver may act, as every proxy
+//! that streams does. Times are those of the node's own clock, as clocks are corrected by estimates
+//! only. Where a kind of message has no time at this node at all, since the node was not traced or
+//! the source knows one end only, the peers' times stand in for it, and then all times of the node
+//! are those of the common clock, or moved by what the peers' clocks seem to differ ([`offsets`]).
 
 use message_trace::{FROM_ACCEPTING, Message, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -20,7 +21,8 @@ use crate::infer::call_links::DELIVERY;
 use crate::naming::Naming;
 use crate::options::Options;
 
-/// Added to the kind of what makes a connection, as that is no call like the others between the same two.
+/// Added to the kind of what makes a connection, as that is no call like the others between the
+/// same two.
 pub(super) const CONNECTING: u32 = 1 << 30;
 
 /// Whose answer is doubtful by more than this may have ended at any time.
@@ -38,7 +40,11 @@ pub(super) fn services(
     let without = Without::of(&options.without);
     let window = options.window;
     let mut services: Vec<Service> = Vec::new();
-    services.resize_with(naming.nodes().len(), || Service { window, without, ..Service::default() });
+    services.resize_with(naming.nodes().len(), || Service {
+        window,
+        without,
+        ..Service::default()
+    });
     let clocks = Clocks::of(trace, naming, calls);
     let middle = Middle::of(trace, naming, calls);
     let (mut requests_by_peers, mut calls_by_peers) = (FxHashSet::default(), FxHashSet::default());
@@ -60,7 +66,8 @@ pub(super) fn services(
             }
             let service = &mut services[callee as usize];
             service.requests.push(Span { begin, end: end.unwrap_or(OPEN), kind });
-            let answerer = response.map_or(UNKNOWN_THREAD, |row| threads.sender(&trace.message(row)));
+            let answerer =
+                response.map_or(UNKNOWN_THREAD, |row| threads.sender(&trace.message(row)));
             service.request_threads.push([threads.receiver(&request), answerer]);
             service.request_sizes.push(bytes);
             service.answering.push(end.and(response).map_or(0, |row| answering(trace, row)));
@@ -91,7 +98,8 @@ pub(super) fn services(
         let (client, caller) = (caller, maker.unwrap_or(caller));
         if let Some(begin) = clocks.sent(caller, trace, row) {
             // What is delivered is no answer.
-            let response = response.filter(|row| naming.dst(*row) == client && !jobs.is_delivery(*row));
+            let response =
+                response.filter(|row| naming.dst(*row) == client && !jobs.is_delivery(*row));
             let end = response.and_then(|row| clocks.received(caller, trace, row));
             if !clocks.known(trace, row)[0] {
                 calls_by_peers.insert(kind);
@@ -103,15 +111,18 @@ pub(super) fn services(
             };
             service.call_before.push(before.unwrap_or(NONE));
             service.calls.push(Span { begin, end: end.unwrap_or(OPEN), kind });
-            let reader = response.map_or(UNKNOWN_THREAD, |row| threads.receiver(&trace.message(row)));
+            let reader =
+                response.map_or(UNKNOWN_THREAD, |row| threads.receiver(&trace.message(row)));
             service.call_threads.push([threads.sender(&request), reader]);
             service.call_sizes.push(bytes);
             service.made_calls.push(call as u32);
             service.call_unsure.push(calls.doubt(call) > UNSURE);
         }
     }
-    // Where the clock is too coarse to tell what came first, the numbers that the calls have where they come from may.
-    let number = |call: u32| calls.id(trace, (call & !DELIVERY) as usize).parse::<u64>().unwrap_or(u64::MAX);
+    // Where the clock is too coarse to tell what came first, the numbers that the calls have where
+    // they come from may.
+    let number =
+        |call: u32| calls.id(trace, (call & !DELIVERY) as usize).parse::<u64>().unwrap_or(u64::MAX);
     for (node, service) in (0..).zip(&mut services) {
         for job in jobs.of_node(node) {
             service.requests.push(job.span);
@@ -150,7 +161,8 @@ fn answering(trace: &MessageTrace, row: usize) -> i64 {
 /// By whose clocks the events of each node are told.
 struct Clocks<'a> {
     naming: &'a Naming,
-    /// Of each kind of message (by hop, connecting or accepting side's, sent or received) whether any has a time.
+    /// Of each kind of message (by hop, connecting or accepting side's, sent or received) whether
+    /// any has a time.
     known: Vec<[[bool; 2]; 2]>,
     /// The nodes that lack the times of a kind of message, so that their peers' times must do.
     by_peers: Vec<bool>,
@@ -189,7 +201,8 @@ impl<'a> Clocks<'a> {
         trace.send_ts(row).or_else(|| trace.arrival(row).filter(|_| !known))
     }
 
-    /// When the first byte of the message was received by `node`; none where it was not, or that is not known.
+    /// When the first byte of the message was received by `node`; none where it was not, or that is
+    /// not known.
     fn received(&self, node: u32, trace: &MessageTrace, row: usize) -> Option<i64> {
         if !self.by_peers[node as usize] {
             return trace.recv_first(row).or(trace.recv_last(row));
@@ -199,7 +212,8 @@ impl<'a> Clocks<'a> {
     }
 }
 
-/// Numbers for threads. A process and a thread of it are one thread, whichever name the process goes by.
+/// Numbers for threads. A process and a thread of it are one thread, whichever name the process
+/// goes by.
 #[derive(Default)]
 struct ThreadNumbers(FxHashMap<(NodeId, i32), u32>);
 

@@ -1,7 +1,8 @@
-//! Where a node's requests and calls are told by different clocks, since one of them has its peers' times alone, these clocks may
-//! differ: no message was seen at both ends, from which it could be estimated. Then calls seem to come before the requests
-//! that they were made for, or to be answered after these. The least difference by which nearly all of them lie within
-//! requests is taken for that of the clocks.
+//! Where a node's requests and calls are told by different clocks, since one of them has its peers'
+//! times alone, these clocks may differ: no message was seen at both ends, from which it could be
+//! estimated. Then calls seem to come before the requests that they were made for, or to be
+//! answered after these. The least difference by which nearly all of them lie within requests is
+//! taken for that of the clocks.
 
 use std::ops::Range;
 
@@ -13,7 +14,8 @@ use super::service::{OPEN, Service, Span};
 const FEWEST: usize = 20;
 /// The clocks agree if this part of the calls lies within requests.
 const AGREED: f64 = 0.98;
-/// A difference of clocks is believed by which at least this part does, and this much more than without.
+/// A difference of clocks is believed by which at least this part does, and this much more than
+/// without.
 const BELIEVED: f64 = 0.95;
 const MORE: f64 = 0.03;
 /// Of two differences by which nearly the same part does, the smaller one is taken.
@@ -23,14 +25,16 @@ const SAMPLE: usize = 1000;
 /// and for each so many requests before and after it.
 const AROUND: usize = 32;
 
-/// Moves the spans of those kinds of requests and calls that the peers' clocks tell, each kind by what its clock differs.
+/// Moves the spans of those kinds of requests and calls that the peers' clocks tell, each kind by
+/// what its clock differs.
 pub(super) fn align(
     service: &mut Service,
     requests_by_peers: &FxHashSet<u32>,
     calls_by_peers: &FxHashSet<u32>,
 ) {
     for kind in kinds(&service.calls, calls_by_peers) {
-        let of_kind: Vec<Span> = service.calls.iter().filter(|call| call.kind == kind).copied().collect();
+        let of_kind: Vec<Span> =
+            service.calls.iter().filter(|call| call.kind == kind).copied().collect();
         let by = difference(&service.requests, &of_kind, service.window);
         shift(&mut service.calls, kind, by);
     }
@@ -39,7 +43,8 @@ pub(super) fn align(
             service.requests.iter().partition(|request| request.kind == kind);
         // Calls that lie within other requests tell nothing of this clock.
         let others = Requests::of(&others);
-        let left: Vec<Span> = service.calls.iter().filter(|call| !others.cover(call, 0)).copied().collect();
+        let left: Vec<Span> =
+            service.calls.iter().filter(|call| !others.cover(call, 0)).copied().collect();
         let by = difference(&of_kind, &left, service.window);
         shift(&mut service.requests, kind, -by);
     }
@@ -47,7 +52,8 @@ pub(super) fn align(
 
 /// The kinds among `spans` that are in `of`, in order.
 fn kinds(spans: &[Span], of: &FxHashSet<u32>) -> Vec<u32> {
-    let found: FxHashSet<u32> = spans.iter().map(|span| span.kind).filter(|kind| of.contains(kind)).collect();
+    let found: FxHashSet<u32> =
+        spans.iter().map(|span| span.kind).filter(|kind| of.contains(kind)).collect();
     let mut found: Vec<u32> = found.into_iter().collect();
     found.sort_unstable();
     found
@@ -94,11 +100,13 @@ impl Requests {
     }
 }
 
-/// By how much calls must be moved to lie within requests, as far as that can be told; no more than `most`.
+/// By how much calls must be moved to lie within requests, as far as that can be told; no more than
+/// `most`.
 fn difference(requests: &[Span], calls: &[Span], most: i64) -> i64 {
     let requests = Requests::of(requests);
     let calls: Vec<&Span> = calls.iter().filter(|call| call.end != OPEN).collect();
-    let calls: Vec<&Span> = calls.iter().step_by(calls.len().div_ceil(SAMPLE).max(1)).copied().collect();
+    let calls: Vec<&Span> =
+        calls.iter().step_by(calls.len().div_ceil(SAMPLE).max(1)).copied().collect();
     let count = calls.len() as f64;
     let within = calls.iter().filter(|call| requests.cover(call, 0)).count() as f64 / count;
     if calls.len() < FEWEST || requests.spans.len() < FEWEST || within >= AGREED {
@@ -108,10 +116,12 @@ fn difference(requests: &[Span], calls: &[Span], most: i64) -> i64 {
     let mut steps: Vec<(i64, i32)> = Vec::new();
     for call in &calls {
         let fits = |request: &Span| {
-            let (from, to) = (request.begin.saturating_sub(call.begin), request.end.saturating_sub(call.end));
+            let (from, to) =
+                (request.begin.saturating_sub(call.begin), request.end.saturating_sub(call.end));
             (from <= to && from <= most && to >= -most).then_some((from, to))
         };
-        let mut fits: Vec<(i64, i64)> = requests.spans[requests.near(call)].iter().filter_map(fits).collect();
+        let mut fits: Vec<(i64, i64)> =
+            requests.spans[requests.near(call)].iter().filter_map(fits).collect();
         fits.sort_unstable();
         let mut until = i64::MIN;
         for (from, to) in fits {
@@ -138,7 +148,8 @@ fn difference(requests: &[Span], calls: &[Span], most: i64) -> i64 {
         return 0;
     }
     let likely = stretches.iter().filter(|(.., fit)| f64::from(*fit) / count >= best - THE_SAME);
-    let least = likely.map(|(from, to, _)| 0_i64.clamp(*from, *to)).min_by_key(|by| (by.abs(), *by));
+    let least =
+        likely.map(|(from, to, _)| 0_i64.clamp(*from, *to)).min_by_key(|by| (by.abs(), *by));
     least.filter(|by| by.abs() <= most).unwrap_or(0)
 }
 
@@ -155,7 +166,8 @@ mod tests {
     use crate::naming::Naming;
     use crate::options::Options;
 
-    /// Requests of 10 ms, one after the other, and a call of each from 1 to 5 ms after it, by a clock that is so much ahead.
+    /// Requests of 10 ms, one after the other, and a call of each from 1 to 5 ms after it, by a
+    /// clock that is so much ahead.
     fn service(ahead: i64) -> Service {
         let mut service = Service { window: 2000 * MS, ..Service::default() };
         let mut begin = 0;
@@ -175,7 +187,9 @@ mod tests {
 
     fn within(service: &Service) -> usize {
         let pairs = service.requests.iter().zip(&service.calls);
-        pairs.filter(|(request, call)| request.begin <= call.begin && call.end <= request.end).count()
+        pairs
+            .filter(|(request, call)| request.begin <= call.begin && call.end <= request.end)
+            .count()
     }
 
     #[test]
@@ -197,7 +211,8 @@ mod tests {
         let mut begin = 0;
         for request in 0..100 {
             begin += 11 * MS + lot(request, 20 * MS);
-            let calls = [("x", "front", 0, 10), ("front", "a", -4, 4), ("a", "b", 2 + request % 2, 7)];
+            let calls =
+                [("x", "front", 0, 10), ("front", "a", -4, 4), ("a", "b", 2 + request % 2, 7)];
             for (hop, (from, to, asks, answered)) in (0..).zip(calls) {
                 let (at, flow) = ([begin + asks * MS, begin + answered * MS], 3 * request + hop);
                 plain.send(from, to, at[0], at[0]).on(flow);
@@ -227,13 +242,15 @@ mod tests {
         let parents = Parents::of(&calls, &links, &Candidates::of(&calls, &links));
         let flow = |call: usize| trace.flow(calls.request(call).unwrap());
         let parent = |call: &usize| parents.of_call(*call).unwrap().call.map(flow);
-        let is_right = |call: &usize| parent(call) == Some(flow(*call) - 1).filter(|_| flow(*call) % 3 != 0);
+        let is_right =
+            |call: &usize| parent(call) == Some(flow(*call) - 1).filter(|_| flow(*call) % 3 != 0);
         assert!((0..calls.len()).filter(is_right).count() >= 298);
     }
 
     #[test]
     fn clocks_that_agree_and_those_of_the_node_itself_stay() {
-        let begins = |service: &Service| service.calls.iter().map(|call| call.begin).collect::<Vec<_>>();
+        let begins =
+            |service: &Service| service.calls.iter().map(|call| call.begin).collect::<Vec<_>>();
         for (ahead, kinds) in [(0, vec![1, 9]), (-3 * MS, vec![])] {
             let unmoved = aligned(service(ahead), &kinds, &kinds);
             assert_eq!(begins(&unmoved), begins(&service(ahead)));
@@ -244,7 +261,8 @@ mod tests {
     fn calls_that_are_made_for_no_request_move_no_clock() {
         let mut of_timer = service(0);
         for (place, call) in (0..).zip(&mut of_timer.calls) {
-            (call.begin, call.end) = (13 * MS * place + lot(place, 9 * MS), 13 * MS * place + 12 * MS);
+            (call.begin, call.end) =
+                (13 * MS * place + lot(place, 9 * MS), 13 * MS * place + 12 * MS);
         }
         let begin = of_timer.calls[7].begin;
         assert_eq!(aligned(of_timer, &[], &[1]).calls[7].begin, begin);
@@ -252,9 +270,12 @@ mod tests {
 
     #[test]
     fn the_least_difference_is_taken() {
-        // By hand: requests from 0 to 10 every 100; calls from -4 to -1, so that they fit moved by 4 to 11.
+        // By hand: requests from 0 to 10 every 100; calls from -4 to -1, so that they fit moved by
+        // 4 to 11.
         let spans = |from: i64, to: i64| {
-            (0..50).map(|at| Span { begin: 100 * at + from, end: 100 * at + to, kind: 0 }).collect::<Vec<_>>()
+            (0..50)
+                .map(|at| Span { begin: 100 * at + from, end: 100 * at + to, kind: 0 })
+                .collect::<Vec<_>>()
         };
         assert_eq!(difference(&spans(0, 10), &spans(-4, -1), 1000), 4);
         assert_eq!(difference(&spans(0, 10), &spans(12, 14), 1000), -4);

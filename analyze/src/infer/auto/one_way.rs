@@ -22,7 +22,12 @@ const FEWEST: usize = 20;
 
 /// Gives the requests of `service` that nobody answers an end each; `linked` is what message
 /// linking says. Messages of a kind of which a few are answered are no one-way messages.
-pub(super) fn end_requests(service: &mut Service, trace: &MessageTrace, calls: &Calls, linked: &Links) {
+pub(super) fn end_requests(
+    service: &mut Service,
+    trace: &MessageTrace,
+    calls: &Calls,
+    linked: &Links,
+) {
     let kinds = unanswered(service);
     if kinds.is_empty() {
         return;
@@ -41,10 +46,12 @@ pub(super) fn end_requests(service: &mut Service, trace: &MessageTrace, calls: &
         is_plain &= calls.response(*call as usize).is_none();
         let came = cause(row, calls, linked).filter(|cause| first.contains(cause));
         let came = came.and_then(|cause| trace.recv_last(cause as usize));
-        delays.extend(came.zip(trace.send_first(row)).map(|(came, sent)| sent.saturating_sub(came).max(0)));
+        delays.extend(
+            came.zip(trace.send_first(row)).map(|(came, sent)| sent.saturating_sub(came).max(0)),
+        );
     }
-    let all =
-        kinds.len() == service.requests.iter().map(|request| request.kind).collect::<FxHashSet<_>>().len();
+    let all = kinds.len()
+        == service.requests.iter().map(|request| request.kind).collect::<FxHashSet<_>>().len();
     if delays.len() < FEWEST || (all && is_plain && are_alike(&mut delays)) {
         return;
     }
@@ -77,7 +84,8 @@ fn cause(mut row: usize, calls: &Calls, linked: &Links) -> Option<u32> {
     /// No more calls in a row are looked back at.
     const MOST: usize = 64;
     for _ in 0..MOST {
-        let (parent, _) = linked.most_likely(row).and_then(|place| linked.parents(row).nth(place))?;
+        let (parent, _) =
+            linked.most_likely(row).and_then(|place| linked.parents(row).nth(place))?;
         let call = calls.of_message(parent as usize);
         match calls.request(call).filter(|_| calls.response(call) == Some(parent as usize)) {
             Some(request) => row = request,
@@ -93,7 +101,8 @@ fn are_alike(delays: &mut [i64]) -> bool {
     let middle = delays.len() / 2;
     let (_, median, _) = delays.select_nth_unstable(middle);
     let usual = *median / 2..=median.saturating_mul(2);
-    delays.iter().filter(|delay| usual.contains(delay)).count() as f64 >= ALIKE * delays.len() as f64
+    delays.iter().filter(|delay| usual.contains(delay)).count() as f64
+        >= ALIKE * delays.len() as f64
 }
 
 #[cfg(test)]
@@ -132,8 +141,9 @@ mod tests {
             }
         }
         let found = parents(&infer(&fixture.trace()));
-        let is_right =
-            |(row, number): (usize, &usize)| found[row].map(|cause| order[cause as usize]) == sent[*number].3;
+        let is_right = |(row, number): (usize, &usize)| {
+            found[row].map(|cause| order[cause as usize]) == sent[*number].3
+        };
         (order.iter().enumerate().filter(|of| is_right(*of)).count(), sent.len())
     }
 

@@ -1,9 +1,10 @@
-//! A service's events in parts that are searched at the same time. Whenever no request is open the past is settled: what came before
-//! tells nothing of what comes then, but by the model, so a part ends there, and the parts together give what a search through
-//! all would.
+//! A service's events in parts that are searched at the same time. Whenever no request is open the
+//! past is settled: what came before tells nothing of what comes then, but by the model, so a part
+//! ends there, and the parts together give what a search through all would.
 //!
-//! A service that is never idle is cut where it is long enough. Who has which calls by then is found anew in what goes before the
-//! cut, and what tells it is looked at after it; both are searched twice, but each call counts once.
+//! A service that is never idle is cut where it is long enough. Who has which calls by then is
+//! found anew in what goes before the cut, and what tells it is looked at after it; both are
+//! searched twice, but each call counts once.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -22,7 +23,8 @@ const LEAST_EVENTS: usize = 2048;
 const LEAST_IN_PIECE: usize = 1 << 14;
 /// and of so many times as many as are searched twice.
 const LEAST_TIMES: usize = 12;
-/// For each request that is open, so many events before a cut, and so many after it. A request with one call has three.
+/// For each request that is open, so many events before a cut, and so many after it. A request with
+/// one call has three.
 const BEFORE: usize = 6;
 const AFTER: usize = 3;
 
@@ -37,7 +39,8 @@ struct Part {
     open: Vec<u32>,
 }
 
-/// Finds the best assignment of the calls of `service` by `model`, keeping up to `width` hypotheses.
+/// Finds the best assignment of the calls of `service` by `model`, keeping up to `width`
+/// hypotheses.
 pub(super) fn search(
     service: &Service,
     events: &[(i64, Event)],
@@ -65,10 +68,20 @@ fn search_parts(
             (&parts[part], shapes.clone(), model.clone());
         let mut events = Cow::Borrowed(&events[searched.clone()]);
         if let Some((begin, _)) = events.first().copied().filter(|_| !open.is_empty()) {
-            events.to_mut().splice(0..0, open.iter().map(|request| (begin, Event::Receipt(*request))));
+            events
+                .to_mut()
+                .splice(0..0, open.iter().map(|request| (begin, Event::Receipt(*request))));
         }
         let calls = calls(&events);
-        let found = Search::run(service, &events, calls.clone(), &mut shapes, &mut model, width, with_shares);
+        let found = Search::run(
+            service,
+            &events,
+            calls.clone(),
+            &mut shapes,
+            &mut model,
+            width,
+            with_shares,
+        );
         (found, calls.start)
     });
     let mut all = Found::of(0..service.calls.len() as u32, with_shares);
@@ -159,14 +172,19 @@ mod tests {
 
     #[test]
     fn parts_together_are_what_one_search_through_all_finds() {
-        // Groups of three requests that overlap, one call each, of which the second is hardly told from the third.
+        // Groups of three requests that overlap, one call each, of which the second is hardly told
+        // from the third.
         let span = |begin, end, kind| Span { begin, end, kind };
         let mut service = Service { window: 1_000_000, ..Service::default() };
         for group in 0..60_i64 {
             for place in 0..3 {
                 let begin = 1000 * group + 10 * place;
                 service.requests.push(span(begin, begin + 300 + group % 7, 9));
-                service.calls.push(span(begin + 40 + (group * 37 + place * 11) % 23, begin + 200, 1));
+                service.calls.push(span(
+                    begin + 40 + (group * 37 + place * 11) % 23,
+                    begin + 200,
+                    1,
+                ));
             }
         }
         service.calls.sort_unstable_by_key(|call| call.begin);
@@ -185,14 +203,18 @@ mod tests {
             for least in [1, 50, 200] {
                 assert!(parts(&events, least).len() > 1);
                 let found = find(least);
-                assert_eq!((found.owner, found.shares), (whole.owner.clone(), whole.shares.clone()));
+                assert_eq!(
+                    (found.owner, found.shares),
+                    (whole.owner.clone(), whole.shares.clone())
+                );
             }
         }
     }
 
     #[test]
     fn what_is_never_idle_is_cut_and_each_call_counts_once() {
-        // Twenty requests are open at a time; each makes its call so long after it came as hardly any other does.
+        // Twenty requests are open at a time; each makes its call so long after it came as hardly
+        // any other does.
         let mut service = Service { window: 1_000_000_000, ..Service::default() };
         for request in 0..4000_i64 {
             let begin = 1_000_000 * request;
@@ -208,7 +230,11 @@ mod tests {
         assert_eq!(whole, [Part { counted: 0..12_000, searched: 0..12_000, open: Vec::new() }]);
         let cut = pieces(&events, 0..events.len(), 3000);
         assert_eq!(cut.iter().map(|part| part.counted.len()).collect::<Vec<_>>(), [3000; 4]);
-        assert!(cut[1].open.len() >= 19 && cut[1].searched.start < cut[1].counted.start, "{:?}", cut[1]);
+        assert!(
+            cut[1].open.len() >= 19 && cut[1].searched.start < cut[1].counted.start,
+            "{:?}",
+            cut[1]
+        );
         let found = search_parts(&service, &events, cut, &shapes, &model, 24, true);
         assert_eq!(found.owner, owner);
         assert!(found.shares.iter().all(|shares| {

@@ -49,7 +49,8 @@ pub(super) fn of(service: &Service) -> Option<Pool> {
     if jobs.len() < FEWEST || service.call_threads.is_empty() {
         return None;
     }
-    let getters: FxHashSet<u32> = jobs.iter().map(|job| service.request_threads[*job as usize][0]).collect();
+    let getters: FxHashSet<u32> =
+        jobs.iter().map(|job| service.request_threads[*job as usize][0]).collect();
     let does = |call: &u32| {
         let thread = service.caller(*call);
         thread != UNKNOWN_THREAD && !getters.contains(&thread)
@@ -64,14 +65,16 @@ pub(super) fn of(service: &Service) -> Option<Pool> {
     let begun: Vec<i64> = runs.iter().map(|(begin, _)| *begin).collect();
     let taken = in_turn(&given, &begun, |_, _| true);
     let all = service.calls.len();
-    let mut pool = Pool { held: vec![NONE; all], beside: vec![NONE; all], ends: FxHashMap::default() };
+    let mut pool =
+        Pool { held: vec![NONE; all], beside: vec![NONE; all], ends: FxHashMap::default() };
     let mut took: Vec<i64> = Vec::new();
     for ((begin, calls), place) in runs.iter().zip(&taken) {
         let Some(place) = *place else { continue };
         let (job, next) = (jobs[place], given.get(place + 1).filter(|next| *next < begin));
         // Another one that had been given as well may have been begun first, and this one then.
-        let before =
-            place.checked_sub(1).filter(|before| begin - given[*before] < NEAR * (begin - given[place]));
+        let before = place
+            .checked_sub(1)
+            .filter(|before| begin - given[*before] < NEAR * (begin - given[place]));
         let beside = next.map(|_| place + 1).or(before).map_or(NONE, |place| jobs[place]);
         let ends = calls.iter().map(|call| service.calls[*call as usize]);
         let last = ends.map(|call| if call.end == OPEN { call.begin } else { call.end }).max();
@@ -102,7 +105,9 @@ pub(super) fn of(service: &Service) -> Option<Pool> {
 /// Takes from each call of the pool what is not sure about whose job it is.
 pub(super) fn temper(service: &Service, shares: &mut [Vec<(u32, f64)>]) {
     for (call, beside) in (0..).zip(&service.beside).filter(|(_, beside)| **beside != NONE) {
-        let (held, Some(shares)) = (service.holder(call), shares.get_mut(call as usize)) else { continue };
+        let (held, Some(shares)) = (service.holder(call), shares.get_mut(call as usize)) else {
+            continue;
+        };
         let is_held = shares.iter().all(|(request, _)| *request == held) && !shares.is_empty();
         if is_held {
             *shares = vec![(held, SURE), (*beside, 1.0 - SURE)];
@@ -118,10 +123,9 @@ fn at_receipt(service: &Service, own: &[u32], jobs: &[u32]) -> Vec<(u32, u32)> {
     let mut first: Vec<(u32, u32)> = Vec::new();
     let (mut next, mut given) = (0, None);
     for call in own {
-        while jobs
-            .get(next)
-            .is_some_and(|job| service.requests[*job as usize].begin <= service.calls[*call as usize].begin)
-        {
+        while jobs.get(next).is_some_and(|job| {
+            service.requests[*job as usize].begin <= service.calls[*call as usize].begin
+        }) {
             given = jobs.get(next).copied();
             next += 1;
         }
@@ -156,7 +160,8 @@ fn runs(service: &Service, by_thread: &FxHashMap<u32, Vec<u32>>, jobs: usize) ->
         }
     }
     // All of that time counts, as a thread waits once for a few calls of its own beginning.
-    let (first, (count, _)) = seen.into_iter().max_by(|(_, one), (_, other)| one.1.total_cmp(&other.1))?;
+    let (first, (count, _)) =
+        seen.into_iter().max_by(|(_, one), (_, other)| one.1.total_cmp(&other.1))?;
     if SELDOM * count.abs_diff(jobs) > jobs {
         return None;
     }

@@ -87,7 +87,8 @@ fn a_run_that_might_be_for_another_job_is_not_sure() {
     for (service, is_sure) in [(&mut sure, true), (&mut doubtful, false)] {
         let pool = of(service).expect("there is a pool");
         (service.held, service.beside) = (pool.held, pool.beside);
-        let mut shares: Vec<Vec<(u32, f64)>> = service.held.iter().map(|job| vec![(*job, 1.0)]).collect();
+        let mut shares: Vec<Vec<(u32, f64)>> =
+            service.held.iter().map(|job| vec![(*job, 1.0)]).collect();
         temper(service, &mut shares);
         // The last run of a worker that has more to do than it can.
         let last = service.calls.iter().rposition(|call| call.kind == 2).expect("a run");

@@ -21,8 +21,8 @@ const FEWEST_CALLS: usize = 5;
 const OUTLAST: f64 = 0.8;
 
 impl Service {
-    /// Learns what can be told before any call is given to a request: how long requests take, who does
-    /// the jobs, which calls are not waited for, and what is done after the answer.
+    /// Learns what can be told before any call is given to a request: how long requests take, who
+    /// does the jobs, which calls are not waited for, and what is done after the answer.
     pub(super) fn prepare(&mut self) {
         self.learn_patience();
         let pool = self.find_pool();
@@ -32,7 +32,9 @@ impl Service {
         (self.linger, self.after_answer) = (afterwards.linger, afterwards.kinds);
         if !self.call_before.is_empty() && self.without.has(Evidence::Connections) {
             self.call_after = vec![NONE; self.calls.len()];
-            for (call, before) in (0..).zip(&self.call_before).filter(|(_, before)| **before != NONE) {
+            for (call, before) in
+                (0..).zip(&self.call_before).filter(|(_, before)| **before != NONE)
+            {
                 self.call_after[*before as usize] = call;
             }
         } else {
@@ -80,8 +82,9 @@ impl Service {
             *calls += 1;
             *outlast += usize::from(!fit.is_covered);
         }
-        let outlast =
-            |[calls, outlast]: [usize; 2]| calls >= FEWEST_CALLS && outlast as f64 >= OUTLAST * calls as f64;
+        let outlast = |[calls, outlast]: [usize; 2]| {
+            calls >= FEWEST_CALLS && outlast as f64 >= OUTLAST * calls as f64
+        };
         let kinds = counts.into_iter().filter(|(_, counts)| outlast(*counts)).map(|(kind, _)| kind);
         self.unwaited = kinds.collect();
         self.unwaited.sort_unstable();
@@ -95,7 +98,8 @@ impl Service {
         }
         let aside = self.made_calls.iter().zip(&is_timer).filter(|(_, is_timer)| **is_timer);
         self.timer_calls.extend(aside.map(|(call, _)| *call));
-        let places: Vec<u32> = (0..self.calls.len() as u32).filter(|at| !is_timer[*at as usize]).collect();
+        let places: Vec<u32> =
+            (0..self.calls.len() as u32).filter(|at| !is_timer[*at as usize]).collect();
         self.keep_calls(&places);
     }
 }

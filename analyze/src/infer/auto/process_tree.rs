@@ -1,6 +1,6 @@
-//! Which process started which, by the numbers of processes and their parents. Between a process and
-//! the one that serves there may be others, as shells, which sent nothing; and a process becomes
-//! another program, which has a log of its own, without a new number.
+//! Which process started which, by the numbers of processes and their parents. Between a process
+//! and the one that serves there may be others, as shells, which sent nothing; and a process
+//! becomes another program, which has a log of its own, without a new number.
 
 use message_trace::{MessageTrace, Node, NodeId};
 use rustc_hash::FxHashMap;
@@ -59,7 +59,8 @@ impl ProcessTree<'_> {
             let known = all[..until].iter().rev().map(|(_, id)| *id);
             known.into_iter().find(|id| self.trace.nodes.get(*id).is_some_and(is_it))
         };
-        let is_near = |other: &Node| other.start.is_some_and(|other| start.saturating_sub(other) < BECOMES);
+        let is_near =
+            |other: &Node| other.start.is_some_and(|other| start.saturating_sub(other) < BECOMES);
         let before = last(pid, &|other| other.parent_pid == Some(parent) && is_near(other));
         before.or_else(|| last(parent, &|_| true))
     }

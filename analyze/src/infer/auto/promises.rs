@@ -1,7 +1,8 @@
-//! What the end of a call promises. Who only passes answers on answers soon after its own call was answered, so the two ends
-//! together tell a pair, but the search comes to them long after it has given the call to a request: where many wait in a
-//! queue, it has given up the right one by then. So it is promised when the call is given what its end will tell, and taken
-//! back when the request is answered, as then the answer itself is judged.
+//! What the end of a call promises. Who only passes answers on answers soon after its own call was
+//! answered, so the two ends together tell a pair, but the search comes to them long after it has
+//! given the call to a request: where many wait in a queue, it has given up the right one by then.
+//! So it is promised when the call is given what its end will tell, and taken back when the request
+//! is answered, as then the answer itself is judged.
 
 use rustc_hash::FxHashMap;
 
@@ -40,8 +41,14 @@ struct Gaps {
 }
 
 impl Promises {
-    /// Learns from an assignment of the calls of `service`, whose `events` are in order, to requests.
-    pub(super) fn learn(service: &Service, events: &[(i64, Event)], owner: &[u32], axis: Axis) -> Promises {
+    /// Learns from an assignment of the calls of `service`, whose `events` are in order, to
+    /// requests.
+    pub(super) fn learn(
+        service: &Service,
+        events: &[(i64, Event)],
+        owner: &[u32],
+        axis: Axis,
+    ) -> Promises {
         let mut promises = Promises { resolution: axis.resolution, known: FxHashMap::default() };
         let mut seen: FxHashMap<(u32, u32), Gaps> = FxHashMap::default();
         let mut open: Vec<u32> = Vec::new();
@@ -54,7 +61,8 @@ impl Promises {
                     let own = owner[*call as usize];
                     let mut add = |request: u32, is_own: bool| {
                         let Some(bin) = promises.bin(service, request, *call) else { return };
-                        let kinds = [&service.requests[request as usize], &service.calls[*call as usize]];
+                        let kinds =
+                            [&service.requests[request as usize], &service.calls[*call as usize]];
                         let seen = seen.entry((kinds[0].kind, kinds[1].kind)).or_default();
                         let counts = if is_own { &mut seen.own } else { &mut seen.others };
                         *counts.entry(bin).or_default() += 1.0;
@@ -65,7 +73,9 @@ impl Promises {
                     }
                     let step = open.len().div_ceil(OTHERS).max(1);
                     let others = open.iter().skip(*call as usize % step).step_by(step);
-                    others.filter(|request| **request != own).for_each(|request| add(*request, false));
+                    others
+                        .filter(|request| **request != own)
+                        .for_each(|request| add(*request, false));
                 }
             }
         }
@@ -75,8 +85,8 @@ impl Promises {
         promises
     }
 
-    /// What the end of the call promises for the request, as a logarithm. `own`: this very pair is one of those that were learned
-    /// from, and is left out.
+    /// What the end of the call promises for the request, as a logarithm. `own`: this very pair is
+    /// one of those that were learned from, and is left out.
     pub(super) fn of(&self, service: &Service, request: u32, call: u32, own: bool) -> f64 {
         let kinds = (service.requests[request as usize].kind, service.calls[call as usize].kind);
         let Some(gaps) = self.known.get(&kinds) else { return 0.0 };
@@ -85,10 +95,11 @@ impl Promises {
         bin.map_or(0.0, |bin| known(bin).unwrap_or_else(|| gaps.odds(bin, own)))
     }
 
-    /// The bin of the time from the end of the call to that of the request; none where one of them is not known, or the
-    /// request ended first.
+    /// The bin of the time from the end of the call to that of the request; none where one of them
+    /// is not known, or the request ended first.
     fn bin(&self, service: &Service, request: u32, call: u32) -> Option<u32> {
-        let (request, call) = (service.requests.get(request as usize)?, service.calls.get(call as usize)?);
+        let (request, call) =
+            (service.requests.get(request as usize)?, service.calls.get(call as usize)?);
         let is_known = request.end != OPEN && call.end != OPEN && call.end <= request.end;
         let gap = is_known.then(|| request.end.saturating_sub(call.end))? as f64;
         Some((((gap + self.resolution) / self.resolution).log2() * BINS) as u32)
@@ -98,7 +109,8 @@ impl Promises {
 impl Gaps {
     fn odds(&self, bin: u32, own: bool) -> f64 {
         let left_out = f64::from(u8::from(own));
-        // Half of what is beside it counts, too, as what is alike may fall on both sides of a border.
+        // Half of what is beside it counts, too, as what is alike may fall on both sides of a
+        // border.
         let near = |counts: &FxHashMap<u32, f64>| {
             let at = |bin: u32| counts.get(&bin).copied().unwrap_or(0.0);
             at(bin) + 0.5 * (at(bin + 1) + bin.checked_sub(1).map_or(0.0, at))
@@ -106,7 +118,9 @@ impl Gaps {
         let seen = (near(&self.own) - left_out).max(0.0);
         let total = (self.totals[0] - left_out).max(0.0);
         let chance = (near(&self.others) + 1.0) / (self.totals[1] + 2.0);
-        ((seen + BEFOREHAND * chance) / (total + BEFOREHAND) / chance).ln().clamp(BOUNDS[0], BOUNDS[1])
+        ((seen + BEFOREHAND * chance) / (total + BEFOREHAND) / chance)
+            .ln()
+            .clamp(BOUNDS[0], BOUNDS[1])
     }
 
     /// Keeps the odds of all bins in which there is something.
@@ -126,14 +140,19 @@ mod tests {
     use super::*;
     use crate::infer::auto::service::{Span, events};
 
-    /// Requests a millisecond apart that take from 8 to 16, each with a call that ends so long before its request does.
+    /// Requests a millisecond apart that take from 8 to 16, each with a call that ends so long
+    /// before its request does.
     fn service(before: impl Fn(i64) -> i64) -> Service {
         let mut service = Service { window: 1_000_000_000, ..Service::default() };
         for request in 0..200_i64 {
             let begin = 1_000_000 * request;
             let end = begin + 8_000_000 + (request * 7_919) % 64 * 125_000;
             service.requests.push(Span { begin, end, kind: 9 });
-            service.calls.push(Span { begin: begin + 500_000, end: end - before(request), kind: 1 });
+            service.calls.push(Span {
+                begin: begin + 500_000,
+                end: end - before(request),
+                kind: 1,
+            });
         }
         service
     }
@@ -150,12 +169,16 @@ mod tests {
         for call in 0..200 {
             let right = promises.of(&service, call, call, true);
             assert!(right > 1.5, "{right}");
-            // Any other that is open and ends later, but for those that end at nearly the same time.
+            // Any other that is open and ends later, but for those that end at nearly the same
+            // time.
             for other in call.saturating_sub(7)..call {
                 let gap = service.requests[other as usize].end - service.calls[call as usize].end;
                 let promise = promises.of(&service, other, call, false);
                 assert!(promise < 0.5 || gap < 200_000, "{promise} {gap}");
-                assert!(gap >= 0 || promise.abs() < 1e-9, "one that is answered before promises nothing");
+                assert!(
+                    gap >= 0 || promise.abs() < 1e-9,
+                    "one that is answered before promises nothing"
+                );
             }
         }
     }

@@ -71,7 +71,17 @@ impl Story {
     ) -> usize {
         let (from, to) = if accepting { (server, client) } else { (client, server) };
         let (from, to) = (from.to_owned(), to.to_owned());
-        self.messages.push(Told { from, to, flow, accepting, sent, read: None, bytes, cause, what });
+        self.messages.push(Told {
+            from,
+            to,
+            flow,
+            accepting,
+            sent,
+            read: None,
+            bytes,
+            cause,
+            what,
+        });
         self.messages.len() - 1
     }
 

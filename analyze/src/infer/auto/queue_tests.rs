@@ -6,7 +6,8 @@ use super::tests::{MS, lot};
 
 #[test]
 fn what_a_blocking_pop_is_answered_with_is_caused_by_who_pushed_it() {
-    let pushes: Vec<i64> = (0..120).map(|at| 40 * MS * at + lot(at, 30 * MS) + at / 10 * 1200 * MS).collect();
+    let pushes: Vec<i64> =
+        (0..120).map(|at| 40 * MS * at + lot(at, 30 * MS) + at / 10 * 1200 * MS).collect();
     popping(&pushes, 1).assert_right(1.0, &ALL);
     popping(&pushes, 4).assert_right(1.0, &ALL);
 }
@@ -14,8 +15,9 @@ fn what_a_blocking_pop_is_answered_with_is_caused_by_who_pushed_it() {
 #[test]
 fn what_waited_in_the_queue_is_delivered_in_order() {
     // Ten at a time for two workers, and some alone.
-    let burst =
-        |at: i64| 100 * MS * (at / 14) + if at % 14 < 10 { at % 14 * 300 * US } else { at % 14 * 7 * MS };
+    let burst = |at: i64| {
+        100 * MS * (at / 14) + if at % 14 < 10 { at % 14 * 300 * US } else { at % 14 * 7 * MS }
+    };
     let pushes: Vec<i64> = (0..280).map(|at| 2 * MS + burst(at) + lot(at, 100 * US)).collect();
     popping(&pushes, 2).assert_right(0.97, &ALL[..8]);
 }
@@ -34,7 +36,8 @@ fn what_is_pushed_to_a_worker_is_caused_by_what_came_into_the_broker() {
         let on = Flow("worker", "broker", 9);
         let given = story.reply(on, time, bytes + 45, pushed, "delivery");
         let work = time + NETWORK + 300 * US + lot(at + 3, 100 * US);
-        let (last, done) = story.call(Flow("worker", "store", 8), work, 2 * MS + lot(at + 4, MS), given);
+        let (last, done) =
+            story.call(Flow("worker", "store", 8), work, 2 * MS + lot(at + 4, MS), given);
         story.ask(on, done + 100 * US, 21, Some(last), "done");
     }
     story.assert_right(1.0, &["push", "delivery", "work", "answer", "done"]);
@@ -73,7 +76,8 @@ fn what_a_broker_keeps_back_until_one_before_is_acknowledged_is_in_its_turn() {
         let burst = 400 * MS * (at / 20);
         let begin = burst + if at / 20 % 7 == 2 { 20 * US } else { 5 * MS } * (at % 20);
         let push = story.ask(Flow("shop", "broker", 1), begin, 24, None, "push");
-        let allowed = acknowledged.len().checked_sub(8).map_or(0, |place| acknowledged[place] + NETWORK);
+        let allowed =
+            acknowledged.len().checked_sub(8).map_or(0, |place| acknowledged[place] + NETWORK);
         let given = allowed.max(begin + NETWORK) + 5 * US;
         let event = story.reply(on, given, 24, push, "delivery");
         let read = free.max(given + NETWORK) + 20 * US;
@@ -108,7 +112,8 @@ fn a_broker_that_reads_acknowledgements_late_is_told_by_when_it_reads_them() {
             let event = story.reply(on, now + 3 * US, 24, push, "delivery");
             let read = free.max(now + NETWORK) + 20 * US;
             story.messages[event].read = Some(read);
-            let (found, then) = story.call(Flow("reader", "store", 8), read + 20 * US, 300 * US, event);
+            let (found, then) =
+                story.call(Flow("reader", "store", 8), read + 20 * US, 300 * US, event);
             free = then + 20 * US;
             acknowledged.push(story.ask(on, free, 4, Some(found), "done"));
         }
@@ -152,7 +157,10 @@ fn a_server_that_is_asked_more_than_it_can_do_is_no_broker() {
     let bytes = |client: i64| if client % 2 == 0 { 50 } else { 500 };
     let mut asked: Vec<(i64, usize)> = Vec::new();
     for (flow, name) in (0..).zip(&names) {
-        asked.push((flow * US, story.ask(Flow(name, "web", flow), flow * US, bytes(flow), None, "request")));
+        asked.push((
+            flow * US,
+            story.ask(Flow(name, "web", flow), flow * US, bytes(flow), None, "request"),
+        ));
     }
     let mut free = 0;
     for number in 0..400_i64 {
@@ -187,8 +195,8 @@ fn who_waits_for_a_lock_is_answered_all_the_same() {
     story.assert_right(1.0, &["take", "taken", "release", "released"]);
 }
 
-/// A broker that pushes what comes to a worker that has four processes of its own do it, up to four at a time. Each says
-/// in the end that it is done.
+/// A broker that pushes what comes to a worker that has four processes of its own do it, up to four
+/// at a time. Each says in the end that it is done.
 fn pooled(every: i64, jobs: i64) -> Story {
     let mut story = Story::default();
     let on = Flow("worker#0", "broker", 9);
@@ -211,7 +219,8 @@ fn pooled(every: i64, jobs: i64) -> Story {
             .map(|(to, flow)| Flow(&name, to, flow + child as i64));
         let start = free[child].max(time + NETWORK) + 900 * US + lot(at + 3, 900 * US);
         let (read, then) = story.call(store, start, MS / 2 + lot(at + 4, MS), given);
-        let (written, then) = story.call(ledger, then + 2 * MS + lot(at, MS), MS / 2 + lot(at + 5, MS), read);
+        let (written, then) =
+            story.call(ledger, then + 2 * MS + lot(at, MS), MS / 2 + lot(at + 5, MS), read);
         let (noted, then) = story.call(cache, then + 200 * US, 50 * US + lot(at + 6, MS), written);
         free[child] = then;
         story.ask(on, then + 500 * US, 21, Some(noted), "done");
@@ -235,7 +244,8 @@ fn few_jobs_are_given_unasked_though_each_seems_to_answer_that_one_is_done() {
 
 #[test]
 fn what_nobody_answers_is_worked_on_with_calls_that_are() {
-    // Somebody is told that there is something to do, and asks two others for it; the second is told over a connection made for that.
+    // Somebody is told that there is something to do, and asks two others for it; the second is
+    // told over a connection made for that.
     let mut story = Story::default();
     for at in 0..300 {
         let begin = 8 * MS * at + lot(at, 12 * MS);

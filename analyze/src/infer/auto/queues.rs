@@ -7,8 +7,8 @@
 //! wait are sent shortly after the receipt of messages of another kind, from others, far more often
 //! than chance has it ([`wakes`]). Then pushes are matched with deliveries in their order
 //! ([`in_order`]), so that a job that waited for a free worker finds its push, too. Where hardly
-//! anything waits, as there is always work, the account of a queue says it ([`backlog`]). What a worker
-//! does is for the job that it was given last ([`super::jobs`]).
+//! anything waits, as there is always work, the account of a queue says it ([`backlog`]). What a
+//! worker does is for the job that it was given last ([`super::jobs`]).
 
 mod backlog;
 mod broker;
@@ -73,11 +73,13 @@ impl Queues {
         found
     }
 
-    /// Who asks for work in the end is not answered any more. What is as long as what asks for work,
-    /// and goes the same way, asks for it, too.
+    /// Who asks for work in the end is not answered any more. What is as long as what asks for
+    /// work, and goes the same way, asks for it, too.
     fn add_unanswered(&mut self, trace: &MessageTrace, naming: &Naming, calls: &Calls) {
-        let kind = |call: u32| calls.request(call as usize).map(|row| (naming.hop(row), trace.bytes(row)));
-        let kinds: FxHashSet<(u32, i64)> = self.polls.iter().filter_map(|call| kind(*call)).collect();
+        let kind =
+            |call: u32| calls.request(call as usize).map(|row| (naming.hop(row), trace.bytes(row)));
+        let kinds: FxHashSet<(u32, i64)> =
+            self.polls.iter().filter_map(|call| kind(*call)).collect();
         if kinds.is_empty() {
             return;
         }
@@ -87,7 +89,8 @@ impl Queues {
         for call in (0..calls.len() as u32).filter(is_one) {
             last.extend(calls.request(call as usize).map(|row| (trace.flow(row), call)));
         }
-        self.polls.extend(last.into_values().filter(|call| calls.response(*call as usize).is_none()));
+        self.polls
+            .extend(last.into_values().filter(|call| calls.response(*call as usize).is_none()));
     }
 
     /// What caused the message `row`, if it is a delivery: pushes with their probabilities, the
@@ -141,7 +144,8 @@ impl Queues {
         for reply in asked {
             first.entry(reply.flow).or_insert((reply.since, true));
         }
-        let is_delivery = |reply: &&Reply| reply.request.is_none() || self.causes.contains_key(&reply.row);
+        let is_delivery =
+            |reply: &&Reply| reply.request.is_none() || self.causes.contains_key(&reply.row);
         for reply in broker.all_replies().filter(is_delivery) {
             if let Some((asked, is_first)) = first.get_mut(&reply.flow) {
                 *is_first &= reply.time >= *asked;

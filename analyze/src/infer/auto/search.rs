@@ -1,7 +1,7 @@
-//! Which requests the calls of a service were made for, all together: a beam search over joint hypotheses. Events are
-//! taken in the order of time; at each call every hypothesis is continued with every open request, and those that fit
-//! best are kept ([`super::beam`]). Hypotheses that differ only in what cannot matter any more become one
-//! ([`super::lattice`] keeps what they were).
+//! Which requests the calls of a service were made for, all together: a beam search over joint
+//! hypotheses. Events are taken in the order of time; at each call every hypothesis is continued
+//! with every open request, and those that fit best are kept ([`super::beam`]). Hypotheses that
+//! differ only in what cannot matter any more become one ([`super::lattice`] keeps what they were).
 
 use std::ops::Range;
 
@@ -22,7 +22,8 @@ use super::ways::{Candidate, Candidates, Way, Ways};
 const MARGIN: f64 = 25.0;
 /// So many requests can be open; of more, the oldest is given up.
 pub(super) const MOST_OPEN: usize = 1024;
-/// So many ways to go on are looked at for one event: the more requests are open, the fewer hypotheses are kept.
+/// So many ways to go on are looked at for one event: the more requests are open, the fewer
+/// hypotheses are kept.
 const MOST_WAYS: usize = 2048;
 /// but no fewer than that, and no more.
 const KEPT: [usize; 2] = [4, 64];
@@ -38,7 +39,8 @@ const LEAST: f64 = 0.001;
 pub(super) struct Found {
     /// The request of each call in the best hypothesis; [`NONE`] is none.
     pub(super) owner: Vec<u32>,
-    /// For each call its possible requests, [`NONE`] among them, with the probabilities; only where they are asked for.
+    /// For each call its possible requests, [`NONE`] among them, with the probabilities; only where
+    /// they are asked for.
     pub(super) shares: Vec<Vec<(u32, f64)>>,
 }
 
@@ -97,8 +99,8 @@ struct Room {
 }
 
 impl<'a> Search<'a> {
-    /// Finds the best assignment of these `calls` of `service`, those among `events`, by `model`, keeping up to `width`
-    /// hypotheses.
+    /// Finds the best assignment of these `calls` of `service`, those among `events`, by `model`,
+    /// keeping up to `width` hypotheses.
     pub(super) fn run(
         service: &'a Service,
         events: &[(i64, Event)],
@@ -156,8 +158,8 @@ impl<'a> Search<'a> {
     fn reply(&mut self, request: u32, time: i64, is_judged: bool) {
         let Some(slot) = self.open.iter().position(|open| *open == request) else { return };
         self.open.remove(slot);
-        let is_answered =
-            self.service.closed(request) > self.service.over(&self.service.requests[request as usize]);
+        let is_answered = self.service.closed(request)
+            > self.service.over(&self.service.requests[request as usize]);
         self.answered.clear();
         let mut room = std::mem::take(&mut self.room);
         room.answered.clear();
@@ -171,18 +173,25 @@ impl<'a> Search<'a> {
                     let Search { service, shapes, model, states, .. } = self;
                     let score = states.with_calls(state, |State { request, shape, .. }, made| {
                         let at = &At { request, made, shape };
-                        // Where something may be done after the answer, the answer itself was judged when it was given.
+                        // Where something may be done after the answer, the answer itself was
+                        // judged when it was given.
                         match is_answered {
                             false => model.reply(service, shapes, at),
                             true => model.finish(service, shapes, at),
                         }
                     });
-                    let score = score - if is_answered { 0.0 } else { self.states.get(state).promised };
+                    let score =
+                        score - if is_answered { 0.0 } else { self.states.get(state).promised };
                     self.answered.set(state, score);
                     score
                 }
             };
-            room.answered.push(Way { score: all.score(from) + added, added, from: from as u32, slot: state });
+            room.answered.push(Way {
+                score: all.score(from) + added,
+                added,
+                from: from as u32,
+                slot: state,
+            });
         }
         if let Some(lattice) = &mut self.lattice {
             lattice.begin(NONE);
@@ -242,14 +251,15 @@ impl<'a> Search<'a> {
 
     fn call(&mut self, call: u32) {
         let span = self.service.calls[call as usize];
-        let among = if self.model.nobody_among_all { (self.open.len().max(1) as f64).ln() } else { 0.0 };
+        let among =
+            if self.model.nobody_among_all { (self.open.len().max(1) as f64).ln() } else { 0.0 };
         let spontaneous = self.model.spontaneous(span.kind) - among;
         let holder = self.service.holder(call);
         let is_held = holder != NONE && self.open.contains(&holder);
         let mut room = std::mem::take(&mut self.room);
         let possible = (0..).zip(&self.open).filter(|(_, request)| {
-            let is_possible =
-                self.service.closed(**request) >= span.begin && !self.service.is_itself(**request, call);
+            let is_possible = self.service.closed(**request) >= span.begin
+                && !self.service.is_itself(**request, call);
             is_possible && (!is_held || **request == holder)
         });
         room.candidates.begin(self.model, span.kind, possible.map(|(slot, _)| slot));
@@ -262,7 +272,12 @@ impl<'a> Search<'a> {
             let (score, from) = (all.score(from), from as u32);
             room.candidates.add_to(&mut room.ways, from, score);
             if !is_held {
-                room.ways.add(Way { score: score + spontaneous, added: spontaneous, from, slot: NONE });
+                room.ways.add(Way {
+                    score: score + spontaneous,
+                    added: spontaneous,
+                    from,
+                    slot: NONE,
+                });
             }
             room.ways.thin();
         }
@@ -291,7 +306,9 @@ impl<'a> Search<'a> {
             if let Some(state) = states.get(slot as usize) {
                 grown = search.grow(*state, call);
                 request = search.open[slot as usize];
-                mark = mark.wrapping_sub(search.mark(*state, time)).wrapping_add(search.mark(grown, time));
+                mark = mark
+                    .wrapping_sub(search.mark(*state, time))
+                    .wrapping_add(search.mark(grown, time));
             }
             let to = match seen.get(&mark) {
                 Some(to) => *to,
@@ -362,15 +379,18 @@ impl<'a> Search<'a> {
         grown
     }
 
-    /// For each of `all` hypotheses a number that is the same where the future does not tell one from the other, by what differs
-    /// from the first of them. What is in the place `left_out` does not count.
+    /// For each of `all` hypotheses a number that is the same where the future does not tell one
+    /// from the other, by what differs from the first of them. What is in the place `left_out` does
+    /// not count.
     fn mark_all(&mut self, all: &Beam, left_out: Option<usize>, time: i64, marks: &mut Vec<u64>) {
         marks.clear();
         for at in 0..all.len() {
             let mut mark = 0u64;
             all.differing(at, |slot, state, first| {
                 if left_out != Some(slot) {
-                    mark = mark.wrapping_add(self.mark(state, time)).wrapping_sub(self.mark(first, time));
+                    mark = mark
+                        .wrapping_add(self.mark(state, time))
+                        .wrapping_sub(self.mark(first, time));
                 }
             });
             marks.push(mark);

@@ -71,7 +71,8 @@ pub(super) struct Service {
     pub(super) until: Option<i64>,
     /// What is not to be looked at.
     pub(super) without: Without,
-    /// When the one thread did something, sorted, where delays are measured in its time. Else empty.
+    /// When the one thread did something, sorted, where delays are measured in its time. Else
+    /// empty.
     pub(super) turns: Vec<i64>,
 }
 
@@ -127,10 +128,11 @@ impl Service {
         self.call_before.get(call as usize).copied().unwrap_or(NONE)
     }
 
-    /// When there will be another call on the connection of this one after `time`, if that is before the
-    /// request is answered.
+    /// When there will be another call on the connection of this one after `time`, if that is
+    /// before the request is answered.
     pub(super) fn goes_on(&self, call: u32, request: u32, time: i64) -> Option<i64> {
-        let next = self.call_after.get(call as usize).and_then(|next| self.calls.get(*next as usize))?;
+        let next =
+            self.call_after.get(call as usize).and_then(|next| self.calls.get(*next as usize))?;
         (next.begin > time && next.begin <= self.closed(request)).then_some(next.begin)
     }
 
@@ -165,7 +167,8 @@ impl Service {
     /// Whether the request and the call are the two ends of one call that the node makes to itself.
     #[inline]
     pub(super) fn is_itself(&self, request: u32, call: u32) -> bool {
-        let [request, call] = [self.request_calls.get(request as usize), self.made_calls.get(call as usize)];
+        let [request, call] =
+            [self.request_calls.get(request as usize), self.made_calls.get(call as usize)];
         request.is_some() && request == call
     }
 
@@ -176,10 +179,13 @@ impl Service {
             return true;
         }
         let answered = |spans: &[Span]| spans.iter().filter(|span| span.end != OPEN).count();
-        let [requests, calls] = [&self.requests, &self.calls].map(|spans| (answered(spans), spans.len()));
+        let [requests, calls] =
+            [&self.requests, &self.calls].map(|spans| (answered(spans), spans.len()));
         // A few messages that are no calls, as what a server tells unasked, make no other service
         // of it.
-        requests.1 > 0 && 2 * requests.0 >= requests.1 && 2 * (requests.0 + calls.0) >= requests.1 + calls.1
+        requests.1 > 0
+            && 2 * requests.0 >= requests.1
+            && 2 * (requests.0 + calls.0) >= requests.1 + calls.1
     }
 
     /// The resolution of the times in nanoseconds: the largest power of ten that divides all of
@@ -202,7 +208,8 @@ impl Service {
         if size >= self.requests.len() && CALLS * size >= self.calls.len() {
             return self.part(self.requests.len(), self.calls.len(), None);
         }
-        let at = |spans: &[Span], place: usize| spans.get(place).map_or(i64::MAX, |span| span.begin);
+        let at =
+            |spans: &[Span], place: usize| spans.get(place).map_or(i64::MAX, |span| span.begin);
         let enough = at(&self.requests, size).max(at(&self.calls, size));
         let until = enough.min(at(&self.calls, CALLS * size));
         let before = |spans: &[Span], least: usize| {
@@ -282,7 +289,11 @@ impl Service {
     #[inline]
     pub(super) fn over(&self, request: &Span) -> i64 {
         let patience = || self.patience.get(&request.kind).copied().unwrap_or(self.window);
-        let end = if request.end == OPEN { request.begin.saturating_add(patience()) } else { request.end };
+        let end = if request.end == OPEN {
+            request.begin.saturating_add(patience())
+        } else {
+            request.end
+        };
         end.max(request.begin)
     }
 }
@@ -292,7 +303,8 @@ impl Service {
     #[inline]
     pub(super) fn closed(&self, request: u32) -> i64 {
         let span = &self.requests[request as usize];
-        let linger = if span.end == OPEN { 0 } else { self.linger.saturating_add(self.answering(request)) };
+        let linger =
+            if span.end == OPEN { 0 } else { self.linger.saturating_add(self.answering(request)) };
         self.over(span).saturating_add(linger)
     }
 
@@ -338,7 +350,9 @@ pub(super) fn events(service: &Service) -> Vec<(i64, Event)> {
         }
         events.push((closed, Event::Reply(at as u32)));
     }
-    events.extend(service.calls.iter().enumerate().map(|(at, call)| (call.begin, Event::Call(at as u32))));
+    events.extend(
+        service.calls.iter().enumerate().map(|(at, call)| (call.begin, Event::Call(at as u32))),
+    );
     events.sort_unstable();
     events
 }

@@ -1,5 +1,6 @@
-//! The shapes of requests: how many calls of which kind were made for one, in whatever order. What was made for a
-//! request so far is a shape that grows call by call; each is kept once and known by a number.
+//! The shapes of requests: how many calls of which kind were made for one, in whatever order. What
+//! was made for a request so far is a shape that grows call by call; each is kept once and known by
+//! a number.
 
 use std::sync::Arc;
 
@@ -64,7 +65,10 @@ impl Shapes {
 
     /// How many calls of that kind the shape has.
     pub(super) fn count(&self, shape: ShapeId, kind: u32) -> u32 {
-        self.counts[shape as usize].iter().find(|(of, _)| *of == kind).map_or(0, |(_, count)| *count)
+        self.counts[shape as usize]
+            .iter()
+            .find(|(of, _)| *of == kind)
+            .map_or(0, |(_, count)| *count)
     }
 
     /// How many calls of each kind the shape has.
@@ -92,6 +96,8 @@ mod tests {
         assert_eq!(one, other);
         assert_eq!(shapes.counts(one), [(3, 1), (7, 2)]);
         let part = grow(&mut shapes, &[7]);
-        assert!(shapes.contains(one, part) && !shapes.contains(part, one) && shapes.contains(part, 0));
+        assert!(
+            shapes.contains(one, part) && !shapes.contains(part, one) && shapes.contains(part, 0)
+        );
     }
 }

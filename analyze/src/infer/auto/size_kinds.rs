@@ -1,7 +1,8 @@
 //! Calls to one and the same that are told apart by the sizes of their requests. Two queries of one
 //! request go to the same database, and who asks for the second looks like who asks for the first:
 //! where many requests wait for connections, one was given two first queries, and another one two
-//! second ones. Where each request makes one call of each size, or two, they are of different kinds.
+//! second ones. Where each request makes one call of each size, or two, they are of different
+//! kinds.
 //!
 //! Sizes that vary with what is asked tell nothing of that. So a kind is parted only where its
 //! calls have a few sizes, and of each there are just as many as requests, or a multiple. Sizes of
@@ -66,7 +67,11 @@ fn is_judged(service: &Service) -> bool {
     let all = service.requests.len();
     let answered = service.requests.iter().filter(|request| request.end != OPEN).count();
     let has_jobs = service.request_calls.iter().any(|call| call & DELIVERY != 0);
-    if service.has_unanswered_kinds || answered < FEWEST || (all - answered) * UNANSWERED > all || has_jobs {
+    if service.has_unanswered_kinds
+        || answered < FEWEST
+        || (all - answered) * UNANSWERED > all
+        || has_jobs
+    {
         return false;
     }
     let mut shared = 0;
@@ -84,7 +89,8 @@ fn told_apart(service: &Service, kind: u32) -> Vec<i64> {
         all += 1;
         unsure += usize::from(service.is_unsure(call));
     }
-    let mut often: Vec<(i64, usize)> = counts.into_iter().filter(|(_, count)| *count >= FEWEST).collect();
+    let mut often: Vec<(i64, usize)> =
+        counts.into_iter().filter(|(_, count)| *count >= FEWEST).collect();
     often.sort_unstable();
     let known: usize = often.iter().map(|(_, count)| count).sum();
     let is_multiple = |count: usize| {
@@ -182,7 +188,10 @@ mod tests {
     fn sizes_of_what_is_asked_are_not() {
         assert_eq!(parted(service(|request| vec![66 + request])), 1);
         assert_eq!(parted(service(|request| vec![66 + request % 2 * 56])), 1, "either of two");
-        assert_eq!(parted(service(|request| vec![66, 122][..1 + (request % 2) as usize].to_vec())), 1);
+        assert_eq!(
+            parted(service(|request| vec![66, 122][..1 + (request % 2) as usize].to_vec())),
+            1
+        );
         assert_eq!(parted(service(|request| vec![66, 120 + request % 4])), 1, "one that varies");
     }
 

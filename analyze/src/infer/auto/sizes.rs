@@ -1,8 +1,10 @@
-//! What sizes prove: who passes a request on sends about as many bytes as it received, but for a header more or less, and
-//! who passes an answer back does so too. The differences in size are learned for each kind of request and call, and
-//! weighed against those that requests of other times would make. Where sizes have nothing to do with each other, as of a
-//! cache behind a service, the differences are those of chance; then sizes count nothing, as otherwise calls would
-//! gather at differences that were frequent by chance, and each such call would make them more frequent.
+//! What sizes prove: who passes a request on sends about as many bytes as it received, but for a
+//! header more or less, and who passes an answer back does so too. The differences in size are
+//! learned for each kind of request and call, and weighed against those that requests of other
+//! times would make. Where sizes have nothing to do with each other, as of a cache behind a
+//! service, the differences are those of chance; then sizes count nothing, as otherwise calls would
+//! gather at differences that were frequent by chance, and each such call would make them more
+//! frequent.
 
 use rustc_hash::FxHashMap;
 
@@ -11,7 +13,8 @@ use super::service::{Event, Service, UNKNOWN_SIZE};
 
 /// What is taken to have been seen beforehand: so many pairs whose differences are those of chance.
 const BEFOREHAND: f64 = 10.0;
-/// Fewest nats that the differences must tell on average, each sample left out of what it is judged by.
+/// Fewest nats that the differences must tell on average, each sample left out of what it is judged
+/// by.
 const WORTH: f64 = 0.5;
 /// Fewest pairs to learn from.
 const FEWEST: usize = 30;
@@ -19,7 +22,8 @@ const FEWEST: usize = 30;
 const NEAR: i64 = 3;
 /// The bounds of what a difference may tell, in nats.
 const BOUNDS: [f64; 2] = [-4.0, 8.0];
-/// How many other requests are looked at for one call, to see what differences are by chance, and how far apart they are.
+/// How many other requests are looked at for one call, to see what differences are by chance, and
+/// how far apart they are.
 const OTHERS: usize = 4;
 const FAR: usize = 101;
 
@@ -31,7 +35,8 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    /// Learns from an assignment of the calls of `service`, whose `events` are in order, to requests.
+    /// Learns from an assignment of the calls of `service`, whose `events` are in order, to
+    /// requests.
     pub(super) fn learn(service: &Service, events: &[(i64, Event)], owner: &[u32]) -> Sizes {
         if service.call_sizes.is_empty() || service.request_sizes.is_empty() {
             return Sizes::default();
@@ -47,17 +52,23 @@ impl Sizes {
                     let own = owner[*call as usize];
                     let kind = service.calls[*call as usize].kind;
                     let mut add = |request: u32, is_own: bool| {
-                        let seen = seen.entry((service.requests[request as usize].kind, kind)).or_default();
+                        let seen = seen
+                            .entry((service.requests[request as usize].kind, kind))
+                            .or_default();
                         let differences = differences(service, request, *call);
                         for (seen, difference) in seen.iter_mut().zip(differences) {
-                            difference.into_iter().for_each(|difference| seen.add(difference, is_own));
+                            difference
+                                .into_iter()
+                                .for_each(|difference| seen.add(difference, is_own));
                         }
                     };
                     if own != NONE {
                         add(own, true);
                     }
-                    // One that is not open cannot be the one that the call was made for, as any other might.
-                    let others = (1..=OTHERS).map(|other| (*call as usize + other * FAR) % is_open.len());
+                    // One that is not open cannot be the one that the call was made for, as any
+                    // other might.
+                    let others =
+                        (1..=OTHERS).map(|other| (*call as usize + other * FAR) % is_open.len());
                     others
                         .filter(|request| !is_open[*request])
                         .for_each(|request| add(request as u32, false));
@@ -69,8 +80,8 @@ impl Sizes {
         Sizes { known: known.filter(|(_, known)| known.iter().any(Option::is_some)).collect() }
     }
 
-    /// How much more likely the sizes are if the call was made for the request than if it was for another one, as a logarithm. `own`: this
-    /// very pair is one of the samples, and is left out.
+    /// How much more likely the sizes are if the call was made for the request than if it was for
+    /// another one, as a logarithm. `own`: this very pair is one of the samples, and is left out.
     pub(super) fn odds(&self, service: &Service, request: u32, call: u32, own: bool) -> f64 {
         let [of, kind] = [service.requests.get(request as usize), service.calls.get(call as usize)]
             .map(|span| span.map_or(NONE, |span| span.kind));
@@ -80,14 +91,16 @@ impl Sizes {
     }
 }
 
-/// By how many bytes the call has more than the request, and the answer to the request more than that to the call.
+/// By how many bytes the call has more than the request, and the answer to the request more than
+/// that to the call.
 fn differences(service: &Service, request: u32, call: u32) -> [Option<i64>; 2] {
     let (Some(request), Some(call)) =
         (service.request_sizes.get(request as usize), service.call_sizes.get(call as usize))
     else {
         return [None; 2];
     };
-    let known = |one: i64, other: i64| (one != UNKNOWN_SIZE && other != UNKNOWN_SIZE).then(|| one - other);
+    let known =
+        |one: i64, other: i64| (one != UNKNOWN_SIZE && other != UNKNOWN_SIZE).then(|| one - other);
     [known(call[0], request[0]), known(request[1], call[1])]
 }
 
@@ -111,7 +124,8 @@ impl Differences {
         let left_out = f64::from(u8::from(own));
         let seen = (near(&self.own, difference) - left_out).max(0.0);
         let total = (self.totals[0] - left_out).max(0.0);
-        // A difference that no other pair has is as frequent by chance as one more pair would make it.
+        // A difference that no other pair has is as frequent by chance as one more pair would make
+        // it.
         let chance = (near(&self.others, difference) + 1.0) / (self.totals[1] + 2.0);
         let share = (seen + BEFOREHAND * chance) / (total + BEFOREHAND);
         (share / chance).ln().clamp(BOUNDS[0], BOUNDS[1])
@@ -139,7 +153,8 @@ mod tests {
     use super::*;
     use crate::infer::auto::service::{Span, events};
 
-    /// Four requests at a time of sizes by `size`, each with a call of a size by `called`, in the order of the requests.
+    /// Four requests at a time of sizes by `size`, each with a call of a size by `called`, in the
+    /// order of the requests.
     fn service(size: impl Fn(i64) -> i64, called: impl Fn(i64) -> i64) -> Service {
         let mut service = Service { window: 1_000_000, ..Service::default() };
         for request in 0..200_i64 {
@@ -160,19 +175,22 @@ mod tests {
     fn what_is_passed_on_is_known_by_its_size_though_half_was_given_to_others() {
         let service = service(|request| 100 + lot(request, 400), |request| 130 + lot(request, 400));
         // Every other pair of neighbours is taken for each other.
-        let owner: Vec<u32> = (0..200).map(|call| if call % 4 < 2 { call ^ 1 } else { call }).collect();
+        let owner: Vec<u32> =
+            (0..200).map(|call| if call % 4 < 2 { call ^ 1 } else { call }).collect();
         let sizes = Sizes::learn(&service, &events(&service), &owner);
         for call in 0..200 {
             let right = sizes.odds(&service, call, call, false);
             let wrong = sizes.odds(&service, call ^ 1, call, false);
-            let is_alike = (lot(i64::from(call), 400) - lot(i64::from(call ^ 1), 400)).abs() <= 2 * NEAR;
+            let is_alike =
+                (lot(i64::from(call), 400) - lot(i64::from(call ^ 1), 400)).abs() <= 2 * NEAR;
             assert!(right > 2.0 && (right > wrong + 1.0 || is_alike), "{call}: {right} {wrong}");
         }
     }
 
     #[test]
     fn sizes_that_have_nothing_to_do_with_each_other_count_nothing() {
-        let service = service(|request| 100 + lot(request, 60), |request| 20 + lot(7 * request + 3, 40));
+        let service =
+            service(|request| 100 + lot(request, 60), |request| 20 + lot(7 * request + 3, 40));
         let owner: Vec<u32> = (0..200).collect();
         let sizes = Sizes::learn(&service, &events(&service), &owner);
         assert!((0..200).all(|call| sizes.odds(&service, call, call, true).abs() < 1e-9));

@@ -1,8 +1,8 @@
-//! Processes that a node starts for a request, as a CGI script, or the command that somebody runs by
-//! ssh. Nobody asks such a process for anything, so that its messages would begin paths of their own.
-//! To the node that started it, its whole life is one call: it begins when the process is started,
-//! and ends with the last thing that it hears. What it asks of others is for the request for which it
-//! was started. Who started it is told by [`super::process_tree`].
+//! Processes that a node starts for a request, as a CGI script, or the command that somebody runs
+//! by ssh. Nobody asks such a process for anything, so that its messages would begin paths of their
+//! own. To the node that started it, its whole life is one call: it begins when the process is
+//! started, and ends with the last thing that it hears. What it asks of others is for the request
+//! for which it was started. Who started it is told by [`super::process_tree`].
 
 use message_trace::{FROM_CONNECTING, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -78,7 +78,8 @@ impl Spawned {
             child.end = end.unwrap_or(OPEN).max(child.end);
         }
         let tree = ProcessTree::of(trace);
-        let is_client = |node: u32| naming.nodes()[node as usize].client && !asked.contains_key(&node);
+        let is_client =
+            |node: u32| naming.nodes()[node as usize].client && !asked.contains_key(&node);
         children.retain(|node, child| {
             let process = processes.get(node).copied().filter(|_| is_client(*node));
             let alone = jobs.of_node(*node).is_empty() && jobs.giver(*node) == *node;
@@ -97,8 +98,9 @@ impl Spawned {
         Spawned { children, first_calls }
     }
 
-    /// Links what else the processes asked for to the requests of their first calls, as long as these
-    /// were not answered more than `window` nanoseconds before; `own` are the messages that are linked.
+    /// Links what else the processes asked for to the requests of their first calls, as long as
+    /// these were not answered more than `window` nanoseconds before; `own` are the messages that
+    /// are linked.
     pub(super) fn link(
         &self,
         trace: &MessageTrace,
@@ -110,7 +112,8 @@ impl Spawned {
     ) {
         for call in 0..calls.len() {
             let Some(row) = calls.request(call) else { continue };
-            let Some(child) = self.child(naming.src(row)).filter(|child| child.first_call != call as u32)
+            let Some(child) =
+                self.child(naming.src(row)).filter(|child| child.first_call != call as u32)
             else {
                 continue;
             };
@@ -126,20 +129,24 @@ impl Spawned {
         }
     }
 
-    /// Gives the processes that `service` started to what it received last, where it has one thread and
-    /// nothing else waits for its answer.
+    /// Gives the processes that `service` started to what it received last, where it has one thread
+    /// and nothing else waits for its answer.
     pub(super) fn hold(&self, service: &mut Service) {
         if self.first_calls.is_empty() {
             return;
         }
         let known = || service.request_threads.iter().chain(&service.call_threads).flatten();
         let mut threads = known().filter(|thread| **thread != UNKNOWN_THREAD);
-        let Some(only) = threads.next().copied().filter(|only| threads.all(|thread| thread == only)) else {
+        let Some(only) =
+            threads.next().copied().filter(|only| threads.all(|thread| thread == only))
+        else {
             return;
         };
         // Until when any request before each one waits for its answer.
-        let ends =
-            service.requests.iter().map(|request| if request.end == OPEN { i64::MIN } else { request.end });
+        let ends = service
+            .requests
+            .iter()
+            .map(|request| if request.end == OPEN { i64::MIN } else { request.end });
         let before = |latest: &mut i64, end: i64| Some(std::mem::replace(latest, end.max(*latest)));
         let latest: Vec<i64> = ends.scan(i64::MIN, before).collect();
         for at in 0..service.calls.len() {

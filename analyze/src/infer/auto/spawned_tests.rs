@@ -7,8 +7,8 @@ use message_trace::{MessageTrace, Node};
 use super::tests::{MS, infer, lot, parents};
 use crate::fixture::Fixture;
 
-/// A server, number 10, that starts a script for each of 30 requests, which asks a database twice; the
-/// server answers when the script has ended. Processes have the numbers that their names have.
+/// A server, number 10, that starts a script for each of 30 requests, which asks a database twice;
+/// the server answers when the script has ended. Processes have the numbers that their names have.
 fn scripts(apart: i64) -> MessageTrace {
     let mut sent: Vec<(i64, String, &str, i64, bool)> = Vec::new();
     for request in 0..30_i64 {
@@ -27,7 +27,8 @@ fn scripts(apart: i64) -> MessageTrace {
     sent.sort();
     let mut fixture = Fixture::new();
     for (time, client, server, flow, is_answer) in sent {
-        let (from, to) = if is_answer { (server, client.as_str()) } else { (client.as_str(), server) };
+        let (from, to) =
+            if is_answer { (server, client.as_str()) } else { (client.as_str(), server) };
         let message = fixture.send(from, to, time, time + MS / 10).on(flow).threads(1, 1);
         if is_answer {
             message.accepting().ports(80, 40_000);

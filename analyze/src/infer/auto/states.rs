@@ -1,5 +1,5 @@
-//! What was done for each request so far, in every way that the search looks at: a state is a call after an earlier state, so that
-//! ways that begin alike share what they have in common.
+//! What was done for each request so far, in every way that the search looks at: a state is a call
+//! after an earlier state, so that ways that begin alike share what they have in common.
 
 use super::NONE;
 use super::model::Model;
@@ -17,7 +17,8 @@ pub(super) struct State {
     pub(super) call: u32,
     pub(super) before: u32,
     pub(super) shape: ShapeId,
-    /// What the ends of its calls promise, in nats; it is in the score until the request is answered.
+    /// What the ends of its calls promise, in nats; it is in the score until the request is
+    /// answered.
     pub(super) promised: f64,
     /// What [`States::mark`] found, which is so until a time.
     mark: u64,
@@ -82,8 +83,8 @@ impl States {
         work(state, &self.made)
     }
 
-    /// A number that is the same for states of a request of which the future does not tell one from the other at `time`, which
-    /// is not earlier than before.
+    /// A number that is the same for states of a request of which the future does not tell one from
+    /// the other at `time`, which is not earlier than before.
     pub(super) fn mark(&mut self, service: &Service, model: &Model, state: u32, time: i64) -> u64 {
         let State { mark, mark_until, .. } = self.get(state);
         if time < mark_until {
@@ -137,11 +138,13 @@ fn marked(service: &Service, model: &Model, state: State, made: &[u32], time: i6
             until = until.min(end);
         }
     }
-    let mut mark =
-        [u64::from(shape), last as u64, open, promised.to_bits()].into_iter().fold(u64::from(request), mixed);
+    let mut mark = [u64::from(shape), last as u64, open, promised.to_bits()]
+        .into_iter()
+        .fold(u64::from(request), mixed);
     if !service.call_threads.is_empty() {
         let last = last_event(service, made, time);
-        let thread = last.map(|(call, is_end)| service.call_threads[call as usize][usize::from(is_end)]);
+        let thread =
+            last.map(|(call, is_end)| service.call_threads[call as usize][usize::from(is_end)]);
         mark = mixed(mark, thread.map_or(u64::MAX, u64::from));
     }
     // Of calls on whose connection there will be another one in its time it matters whose they are.

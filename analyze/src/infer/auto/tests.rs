@@ -19,7 +19,12 @@ fn service(requests: Vec<(i64, i64, u32)>, calls: Vec<(i64, i64, u32)>) -> Servi
         all.sort_unstable();
         all.into_iter().map(|(begin, end, kind)| Span { begin, end, kind }).collect()
     };
-    Service { requests: spans(requests), calls: spans(calls), window: 1000 * MS, ..Service::default() }
+    Service {
+        requests: spans(requests),
+        calls: spans(calls),
+        window: 1000 * MS,
+        ..Service::default()
+    }
 }
 
 /// The request that each call is most likely for, and how probable that is.
@@ -38,8 +43,8 @@ pub(super) fn lot(at: i64, bound: i64) -> i64 {
 
 #[test]
 fn requests_that_overlap_are_told_apart_by_what_is_usual() {
-    // Each request calls 1 after 1 ms and 2 when that has answered, half a millisecond later; every other one comes
-    // while the one before is being worked on.
+    // Each request calls 1 after 1 ms and 2 when that has answered, half a millisecond later; every
+    // other one comes while the one before is being worked on.
     let (mut requests, mut calls) = (Vec::new(), Vec::new());
     for at in 0..400 {
         let begin = 20 * MS * (at / 2) + at % 2 * (1 + lot(at, 7)) * MS / 2 + lot(at, 100);
@@ -56,7 +61,11 @@ fn requests_that_overlap_are_told_apart_by_what_is_usual() {
         .filter(|(call, (request, _))| {
             let (call, request) = (service.calls[*call], service.requests[*request as usize]);
             let since = call.begin - request.begin;
-            if call.kind == 1 { !(MS..MS + 60_000).contains(&since) } else { request.end < call.end }
+            if call.kind == 1 {
+                !(MS..MS + 60_000).contains(&since)
+            } else {
+                request.end < call.end
+            }
         })
         .count();
     assert_eq!(wrong, 0);
@@ -89,8 +98,10 @@ fn a_service_that_serves_in_turn_is_recognised() {
 
 #[test]
 fn what_nobody_asked_for_is_for_none_and_what_is_never_answered_is_given_up() {
-    let mut requests: Vec<_> = (0..50).map(|at| (100 * MS * at, 100 * MS * at + 10 * MS, 9)).collect();
-    let mut calls: Vec<_> = (0..50).map(|at| (100 * MS * at + MS, 100 * MS * at + 5 * MS, 1)).collect();
+    let mut requests: Vec<_> =
+        (0..50).map(|at| (100 * MS * at, 100 * MS * at + 10 * MS, 9)).collect();
+    let mut calls: Vec<_> =
+        (0..50).map(|at| (100 * MS * at + MS, 100 * MS * at + 5 * MS, 1)).collect();
     // Long after all of them.
     requests.push((9_000 * MS, OPEN, 9));
     calls.push((9_001 * MS, 9_002 * MS, 1));
@@ -102,15 +113,18 @@ fn what_nobody_asked_for_is_for_none_and_what_is_never_answered_is_given_up() {
 
 #[test]
 fn two_that_cannot_be_told_apart_are_as_likely() {
-    let mut requests: Vec<_> = (0..100).map(|at| (100 * MS * at, 100 * MS * at + 10 * MS, 9)).collect();
-    let mut calls: Vec<_> = (0..100).map(|at| (100 * MS * at + MS, 100 * MS * at + 5 * MS, 1)).collect();
+    let mut requests: Vec<_> =
+        (0..100).map(|at| (100 * MS * at, 100 * MS * at + 10 * MS, 9)).collect();
+    let mut calls: Vec<_> =
+        (0..100).map(|at| (100 * MS * at + MS, 100 * MS * at + 5 * MS, 1)).collect();
     requests.extend([(50_000 * MS, 50_010 * MS, 9), (50_000 * MS, 50_010 * MS, 9)]);
     calls.extend([(50_001 * MS, 50_005 * MS, 1), (50_001 * MS, 50_005 * MS, 1)]);
     let found = estimate(&service(requests, calls), None).0;
     assert!(found.shares[50].iter().any(|(request, share)| *request == 50 && *share > 0.99));
     for call in [100, 101] {
-        let share =
-            |of: u32| found.shares[call].iter().find(|(request, _)| *request == of).map_or(0.0, |it| it.1);
+        let share = |of: u32| {
+            found.shares[call].iter().find(|(request, _)| *request == of).map_or(0.0, |it| it.1)
+        };
         assert!(
             (share(100) - 0.5).abs() < 0.01 && (share(101) - 0.5).abs() < 0.01,
             "{:?}",
@@ -126,7 +140,8 @@ pub(super) fn infer(trace: &MessageTrace) -> Links {
 
 /// The most likely parent of each message.
 pub(super) fn parents(links: &Links) -> Vec<Option<u32>> {
-    let parent = |child: usize| links.most_likely(child).and_then(|place| links.parents(child).nth(place));
+    let parent =
+        |child: usize| links.most_likely(child).and_then(|place| links.parents(child).nth(place));
     (0..links.messages()).map(|child| parent(child).map(|(parent, _)| parent)).collect()
 }
 
@@ -135,8 +150,14 @@ fn the_parent_is_what_was_received_last_for_the_same_request() {
     let mut fixture = Fixture::new();
     for round in 0..40 {
         let begin = 100 * MS * round;
-        let call = |fixture: &mut Fixture, from: &str, to: &str, times: [i64; 2], back: bool, flow: i64| {
-            let sent = fixture.send(from, to, begin + times[0] * MS / 10, begin + times[1] * MS / 10);
+        let call = |fixture: &mut Fixture,
+                    from: &str,
+                    to: &str,
+                    times: [i64; 2],
+                    back: bool,
+                    flow: i64| {
+            let sent =
+                fixture.send(from, to, begin + times[0] * MS / 10, begin + times[1] * MS / 10);
             if back {
                 sent.accepting().ports(80, 40_000).on(flow)
             } else {
@@ -158,17 +179,20 @@ fn the_parent_is_what_was_received_last_for_the_same_request() {
     assert_eq!(parents(&infer(&trace)), expected.collect::<Vec<_>>());
 }
 
-/// A pool of threads that are given requests and calls by `number` and `turn`, which is 0 for the receipt, 1 and 2 for two
-/// calls of one kind, the first soon and the other at a random time, and 3 for the reply; a dozen requests are open at any
-/// time, and what is found is the part of calls that were given to their requests.
+/// A pool of threads that are given requests and calls by `number` and `turn`, which is 0 for the
+/// receipt, 1 and 2 for two calls of one kind, the first soon and the other at a random time, and 3
+/// for the reply; a dozen requests are open at any time, and what is found is the part of calls
+/// that were given to their requests.
 fn with_threads(thread: impl Fn(i64, i64) -> u32) -> f64 {
     let mut requests = Vec::new();
     let mut calls = Vec::new();
     for number in 0..150 {
         let begin = MS * number;
         let at = [200 + lot(7 * number, 600), 3000 + lot(11 * number, 8000)].map(|at| 1000 * at);
-        requests
-            .push((Span { begin, end: begin + 12 * MS, kind: 9 }, [thread(number, 0), thread(number, 3)]));
+        requests.push((
+            Span { begin, end: begin + 12 * MS, kind: 9 },
+            [thread(number, 0), thread(number, 3)],
+        ));
         for (turn, at) in (1..).zip(at) {
             let by = thread(number, turn);
             calls.push((
@@ -200,8 +224,8 @@ fn threads_count_by_what_they_prove() {
     // A thread for each request, from the pool.
     let own = with_threads(|number, _| pool(number));
     assert!(own > 0.99, "{own}");
-    // One thread receives all, and hands over to one of a pool that makes all calls: the second is by the thread of the
-    // first.
+    // One thread receives all, and hands over to one of a pool that makes all calls: the second is
+    // by the thread of the first.
     let handed = with_threads(|number, turn| if turn == 0 { 99 } else { pool(number) });
     assert!(handed > 0.95, "{handed}");
     // Whoever is free does what is next: that proves nothing, and does no harm.
@@ -288,8 +312,8 @@ fn nothing_gives_nothing() {
     assert_eq!(infer(&MessageTrace::new(Nodes::default())).messages(), 0);
 }
 
-/// A web server that is asked by many at once and asks a store once for each, all of it at these milliseconds after the
-/// beginning; as messages of connections of their own.
+/// A web server that is asked by many at once and asks a store once for each, all of it at these
+/// milliseconds after the beginning; as messages of connections of their own.
 fn at_once(requests: i64) -> MessageTrace {
     let mut fixture = Fixture::new();
     for at in 0..requests {
@@ -322,13 +346,17 @@ fn calls_that_begin_late_in_a_busy_trace_are_learned_all_the_same() {
     let requests = (0..1400).map(|at| (1000 * at, 1000 * at + 900, 9)).collect();
     let calls = (1000..1400).map(|at| (1000 * at + 300, 1000 * at + 600, 1)).collect();
     let found = likeliest(&estimate(&service(requests, calls), None).0);
-    assert!(found.iter().enumerate().all(|(call, (request, _))| *request == 1000 + call as u32), "{found:?}");
+    assert!(
+        found.iter().enumerate().all(|(call, (request, _))| *request == 1000 + call as u32),
+        "{found:?}"
+    );
 }
 
 #[test]
 fn times_at_the_ends_of_the_range_are_borne() {
     for times in [[i64::MIN, i64::MAX - 10], [i64::MAX - 100, i64::MIN + 7], [0, 0]] {
-        let all: Vec<_> = (0..60).map(|at| (times[at % 2].saturating_add(at as i64), times[1], 1)).collect();
+        let all: Vec<_> =
+            (0..60).map(|at| (times[at % 2].saturating_add(at as i64), times[1], 1)).collect();
         let found = estimate(&service(all.clone(), all), None).0;
         assert_eq!(found.shares.len(), 60);
     }
@@ -390,7 +418,8 @@ fn what_was_learned_of_one_stretch_counts_in_the_next() {
     // By themselves they tell less, whatever they are first taken for.
     let (alone, _) = estimate(&few, None);
     assert_ne!(alone.shares, found.shares);
-    // Requests of another kind are learned from by themselves, though their calls are of the kind that is known.
+    // Requests of another kind are learned from by themselves, though their calls are of the kind
+    // that is known.
     let request = |at: i64| (at * 20_000_000, at * 20_000_000 + 9_000_000, 7);
     let call = |at: i64| (at * 20_000_000 + 1_000_000, at * 20_000_000 + 2_000_000, 1);
     let other = service((0..400).map(request).collect(), (0..400).map(call).collect());
@@ -400,7 +429,8 @@ fn what_was_learned_of_one_stretch_counts_in_the_next() {
 
 #[test]
 fn a_call_that_is_begun_in_one_request_and_ends_in_the_next_is_of_the_first() {
-    // A mail is taken line by line: in the first line another call begins, and its answer comes in the second.
+    // A mail is taken line by line: in the first line another call begins, and its answer comes in
+    // the second.
     let (mut requests, mut calls) = (Vec::new(), Vec::new());
     for at in 0..40 {
         let begin = 20 * MS * at + lot(at, MS);
@@ -411,14 +441,16 @@ fn a_call_that_is_begun_in_one_request_and_ends_in_the_next_is_of_the_first() {
     let mut service = service(requests, calls);
     service.prepare();
     let found = estimate(&service, None).0;
-    let wrong = (0..).zip(likeliest(&found)).filter(|(call, (request, _))| 2 * call != *request).count();
+    let wrong =
+        (0..).zip(likeliest(&found)).filter(|(call, (request, _))| 2 * call != *request).count();
     assert_eq!(wrong, 0);
     assert_eq!(service.unfit_calls(), 40, "and it is said that they fit no request");
 }
 
 #[test]
 fn a_call_fits_what_its_thread_received_last_though_it_is_never_answered() {
-    // Data comes on a connection of its own and is not answered; the thread that took it makes a call for it.
+    // Data comes on a connection of its own and is not answered; the thread that took it makes a
+    // call for it.
     let (mut requests, mut calls) = (Vec::new(), Vec::new());
     for at in 0..40 {
         let begin = 20 * MS * at;
@@ -440,7 +472,8 @@ fn a_call_fits_the_request_that_its_thread_has_just_answered() {
     let after = |ms: i64| {
         let begin = |at: i64| 20 * MS * at;
         let requests = (0..40).map(|at| (begin(at), begin(at) + 2 * MS, 9)).collect();
-        let calls = (0..40).map(|at| (begin(at) + (2 + ms) * MS, begin(at) + (3 + ms) * MS, 1)).collect();
+        let calls =
+            (0..40).map(|at| (begin(at) + (2 + ms) * MS, begin(at) + (3 + ms) * MS, 1)).collect();
         let mut service = service(requests, calls);
         service.request_threads = vec![[7, 7]; 40];
         service.call_threads = vec![[7, 7]; 40];

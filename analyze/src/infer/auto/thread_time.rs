@@ -1,7 +1,8 @@
-//! The time of the one thread of an event loop that has more to do than it can. What a request waits
-//! for is the thread, which has others to see to first, so that it is not known how long after its
-//! request a call is made. But the thread always does something: of all requests the one that did
-//! something last has the shortest delay, again and again, and one request gets the calls of many.
+//! The time of the one thread of an event loop that has more to do than it can. What a request
+//! waits for is the thread, which has others to see to first, so that it is not known how long
+//! after its request a call is made. But the thread always does something: of all requests the one
+//! that did something last has the shortest delay, again and again, and one request gets the calls
+//! of many.
 //!
 //! So delays are measured from when the thread did the last thing, whatever for, if that was later
 //! than what the call is made after. They tell what the thread did next, and not for whom; that is
@@ -37,7 +38,8 @@ impl Service {
         !self.turns.is_empty()
     }
 
-    /// From when the delay of what happens at `time` is measured, if it was to be done since `since`.
+    /// From when the delay of what happens at `time` is measured, if it was to be done since
+    /// `since`.
     pub(super) fn free_since(&self, since: i64, time: i64) -> i64 {
         let turns = self.turns.partition_point(|turn| *turn < time);
         let last = turns.checked_sub(1).and_then(|last| self.turns.get(last));
@@ -63,7 +65,8 @@ pub(super) fn too_many(service: &Service, owner: &[u32]) -> f64 {
     let mut too_many = 0;
     for made in made_for(service, owner) {
         let mut counts: FxHashMap<u32, usize> = FxHashMap::default();
-        made.iter().for_each(|call| *counts.entry(service.calls[*call as usize].kind).or_default() += 1);
+        made.iter()
+            .for_each(|call| *counts.entry(service.calls[*call as usize].kind).or_default() += 1);
         for (kind, count) in counts {
             let usual = all.get(&kind).and_then(|all| usual(*all));
             too_many += usual.map_or(0, |usual| count.saturating_sub(usual));
@@ -129,6 +132,9 @@ mod tests {
         };
         let turn = |made: &[u32], time| turn(&service, 0, made, time);
         assert_eq!((turn(&[], 9), turn(&[0], 40)), ((0, 0), (0, 30)));
-        assert_eq!((turn(&[0], 15), turn(&[0, 1], 40), turn(&[0, 1], 70)), ((2, -10), (1, 30), (0, 60)));
+        assert_eq!(
+            (turn(&[0], 15), turn(&[0, 1], 40), turn(&[0, 1], 70)),
+            ((2, -10), (1, 30), (0, 60))
+        );
     }
 }

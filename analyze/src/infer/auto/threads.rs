@@ -1,11 +1,12 @@
-//! What threads prove: where each request has a thread of its own, whoever makes a call tells which request it is for;
-//! where threads take up whatever is ready, it tells nothing; and where one thread hands over to another, the thread of
-//! the event before may tell. Which of it is so is learned for each kind of call: how often a call is made by the thread
-//! that received the request, by that of the last event of the request, or by one that did something else for it, and how
+//! What threads prove: where each request has a thread of its own, whoever makes a call tells which
+//! request it is for; where threads take up whatever is ready, it tells nothing; and where one
+//! thread hands over to another, the thread of the event before may tell. Which of it is so is
+//! learned for each kind of call: how often a call is made by the thread that received the request,
+//! by that of the last event of the request, or by one that did something else for it, and how
 //! often by any thread that happens to be there.
 //!
-//! All of it is a ratio to what a thread does of such calls anyway, so that where threads are not known, or there is only
-//! one, nothing changes.
+//! All of it is a ratio to what a thread does of such calls anyway, so that where threads are not
+//! known, or there is only one, nothing changes.
 
 use rustc_hash::FxHashMap;
 
@@ -24,13 +25,15 @@ const BEFOREHAND_NONE: f64 = 0.5;
 /// What the threads of one service prove.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Threads {
-    /// By the kinds of the request and the call: how often each relation is why, and at last how often none is.
+    /// By the kinds of the request and the call: how often each relation is why, and at last how
+    /// often none is.
     weights: FxHashMap<(u32, u32), [f64; RELATIONS + 1]>,
     /// By the kind of call and the thread: which part of such calls it makes.
     usual: FxHashMap<(u32, u32), f64>,
 }
 
-/// A call that was made for a request: how its thread is related to it, and which part of such calls the thread makes.
+/// A call that was made for a request: how its thread is related to it, and which part of such
+/// calls the thread makes.
 pub(super) type Sample = ([bool; RELATIONS], f64);
 
 impl Threads {
@@ -38,8 +41,11 @@ impl Threads {
     pub(super) fn of(service: &Service) -> Threads {
         let mut usual: FxHashMap<(u32, u32), f64> = FxHashMap::default();
         let mut totals: FxHashMap<u32, f64> = FxHashMap::default();
-        let calls =
-            service.call_threads.iter().zip(&service.calls).map(|([thread, _], call)| (call.kind, *thread));
+        let calls = service
+            .call_threads
+            .iter()
+            .zip(&service.calls)
+            .map(|([thread, _], call)| (call.kind, *thread));
         let replies = service.request_threads.iter().map(|[_, thread]| (REPLY, *thread));
         for (kind, thread) in calls.chain(replies).filter(|(_, thread)| *thread != UNKNOWN_THREAD) {
             *usual.entry((kind, thread)).or_default() += 1.0;
@@ -73,15 +79,18 @@ impl Threads {
             None => receipt,
         };
         let earlier =
-            at.made.iter().filter_map(|call| service.call_threads.get(*call as usize)).any(|threads| {
-                let [begin, end] = *threads;
-                begin == thread || end == thread
-            });
+            at.made.iter().filter_map(|call| service.call_threads.get(*call as usize)).any(
+                |threads| {
+                    let [begin, end] = *threads;
+                    begin == thread || end == thread
+                },
+            );
         Some(([receipt == thread, last == thread, earlier], usual))
     }
 
-    /// Learns from the samples of one kind of call for one kind of request why threads make such calls: expectation
-    /// maximisation over the relations, any of which may be the reason where several hold.
+    /// Learns from the samples of one kind of call for one kind of request why threads make such
+    /// calls: expectation maximisation over the relations, any of which may be the reason where
+    /// several hold.
     pub(super) fn learn(&mut self, request: u32, call: u32, samples: &[Sample]) {
         if samples.is_empty() {
             return;
@@ -123,7 +132,8 @@ fn parts(weights: &[f64; RELATIONS + 1], (related, usual): Sample) -> [f64; RELA
 mod tests {
     use super::*;
 
-    /// 100 threads that make as many calls each; of the samples so many are by the thread of the receipt.
+    /// 100 threads that make as many calls each; of the samples so many are by the thread of the
+    /// receipt.
     fn learned(by_receipt: usize) -> Threads {
         let mut threads = Threads::default();
         let samples: Vec<Sample> =
@@ -136,19 +146,26 @@ mod tests {
     fn a_thread_of_its_own_proves_nearly_all() {
         let threads = learned(990);
         let odds = |receipt| threads.odds(1, 2, Some(([receipt, false, false], 0.01)));
-        // Of ten that are not related most are by chance: 0.99 of 1 in a hundred threads against 0.01.
+        // Of ten that are not related most are by chance: 0.99 of 1 in a hundred threads against
+        // 0.01.
         assert!(
             (odds(true) - 99f64.ln()).abs() < 0.02 && (odds(false) + 100f64.ln()).abs() < 0.1,
             "{threads:?}"
         );
-        assert_eq!((threads.odds(1, 3, Some(([true; 3], 0.01))), threads.odds(1, 2, None)), (0.0, 0.0));
+        assert_eq!(
+            (threads.odds(1, 3, Some(([true; 3], 0.01))), threads.odds(1, 2, None)),
+            (0.0, 0.0)
+        );
     }
 
     #[test]
     fn what_is_as_frequent_as_by_chance_proves_nothing() {
         let threads = learned(10);
         for receipt in [true, false] {
-            assert!(threads.odds(1, 2, Some(([receipt, false, false], 0.01))).abs() < 0.3, "{threads:?}");
+            assert!(
+                threads.odds(1, 2, Some(([receipt, false, false], 0.01))).abs() < 0.3,
+                "{threads:?}"
+            );
         }
     }
 

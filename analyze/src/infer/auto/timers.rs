@@ -1,11 +1,12 @@
-//! Which calls of a service are made by a timer and not for a request: health checks, heartbeats, polls. They come at one
-//! interval whatever is asked of the node. If they were left among the calls to be given to requests, each that falls into a
-//! request would be taken for that request's.
+//! Which calls of a service are made by a timer and not for a request: health checks, heartbeats,
+//! polls. They come at one interval whatever is asked of the node. If they were left among the
+//! calls to be given to requests, each that falls into a request would be taken for that request's.
 //!
-//! A kind of call is a timer's if nearly all of its gaps are of one length, no kind of request comes at that interval or one in a
-//! simple proportion to it, and it is
-//! made as often while the node has nothing to do as otherwise. All three are asked for, so that calls for requests which come at even
-//! intervals, and those of work that goes on when the request was answered, stay with their requests.
+//! A kind of call is a timer's if nearly all of its gaps are of one length, no kind of request
+//! comes at that interval or one in a simple proportion to it, and it is made as often while the
+//! node has nothing to do as otherwise. All three are asked for, so that calls for requests which
+//! come at even intervals, and those of work that goes on when the request was answered, stay with
+//! their requests.
 
 use rustc_hash::FxHashMap;
 
@@ -19,11 +20,12 @@ const MOSTLY: f64 = 0.9;
 const EVEN: f64 = 0.1;
 /// So many calls may be made, evenly, for so many requests, each up to this.
 const MOST_TO_MOST: i64 = 5;
-/// While nothing is asked of the node there must be so large a part of the calls that should be there at the same rate.
+/// While nothing is asked of the node there must be so large a part of the calls that should be
+/// there at the same rate.
 const IDLE: f64 = 0.7;
 
-/// For each of `calls`, whether a timer made it. Both are sorted by their beginnings; `window` is how long a request without an
-/// answer is taken to be open, in nanoseconds.
+/// For each of `calls`, whether a timer made it. Both are sorted by their beginnings; `window` is
+/// how long a request without an answer is taken to be open, in nanoseconds.
 pub(super) fn of(requests: &[Span], calls: &[Span], window: i64) -> Vec<bool> {
     let kinds = begins_by_kind(calls);
     let of_requests: Vec<i64> =
@@ -34,10 +36,10 @@ pub(super) fn of(requests: &[Span], calls: &[Span], window: i64) -> Vec<bool> {
         let Some(interval) = interval(&begins) else { continue };
         // Every second or third request may have the call, or each two of them.
         let is_asked = of_requests.iter().any(|of| {
-            let proportions =
-                (1..=MOST_TO_MOST).flat_map(|calls| (1..=MOST_TO_MOST).map(move |asked| (calls, asked)));
-            let mut spans =
-                proportions.map(|(calls, asked)| (calls as f64 * interval as f64, asked as f64 * *of as f64));
+            let proportions = (1..=MOST_TO_MOST)
+                .flat_map(|calls| (1..=MOST_TO_MOST).map(move |asked| (calls, asked)));
+            let mut spans = proportions
+                .map(|(calls, asked)| (calls as f64 * interval as f64, asked as f64 * *of as f64));
             spans.any(|(calls, asked)| (calls - asked).abs() <= EVEN * asked)
         });
         if !is_asked && idle.get_or_insert_with(|| Idle::of(requests, window)).has(&begins) {
@@ -65,7 +67,8 @@ fn interval(begins: &[i64]) -> Option<i64> {
     let middle = gaps.len() / 2;
     let (_, median, _) = gaps.select_nth_unstable(middle);
     let median = *median;
-    let even = gaps.iter().filter(|gap| ((**gap - median) as f64).abs() <= EVEN * median as f64).count();
+    let even =
+        gaps.iter().filter(|gap| ((**gap - median) as f64).abs() <= EVEN * median as f64).count();
     (median > 0 && even as f64 >= MOSTLY * gaps.len() as f64).then_some(median)
 }
 
@@ -83,7 +86,11 @@ impl Idle {
             if request.begin > busy {
                 spans.push((busy, request.begin));
             }
-            let end = if request.end == OPEN { request.begin.saturating_add(window) } else { request.end };
+            let end = if request.end == OPEN {
+                request.begin.saturating_add(window)
+            } else {
+                request.end
+            };
             busy = busy.max(end);
         }
         spans.push((busy, i64::MAX));
@@ -93,7 +100,8 @@ impl Idle {
     /// Whether enough of what begins at these times does so when there is nothing to do.
     fn has(&self, begins: &[i64]) -> bool {
         let (Some(first), Some(last)) = (begins.first(), begins.last()) else { return false };
-        let within = |(from, to): (i64, i64)| (to.min(*last).saturating_sub(from.max(*first))).max(0) as f64;
+        let within =
+            |(from, to): (i64, i64)| (to.min(*last).saturating_sub(from.max(*first))).max(0) as f64;
         let idle: f64 = self.spans.iter().map(|span| within(*span)).sum();
         let share = idle / last.saturating_sub(*first).max(1) as f64;
         let when_idle = begins.iter().filter(|begin| {
@@ -113,7 +121,8 @@ mod tests {
 
     /// Requests of one kind that begin at these milliseconds and take so long, or spans of calls.
     fn spans(begins: impl Iterator<Item = i64>, took: i64) -> Vec<Span> {
-        let span = |begin: i64| Span { begin: begin * MS / 10, end: begin * MS / 10 + took * MS, kind: 1 };
+        let span =
+            |begin: i64| Span { begin: begin * MS / 10, end: begin * MS / 10 + took * MS, kind: 1 };
         begins.map(span).collect()
     }
 
@@ -139,14 +148,19 @@ mod tests {
         both.sort_by_key(|call| call.begin);
         assert_eq!(timers(&requests, &both), 150);
         assert!(
-            of(&requests, &both, MS).iter().zip(&both).all(|(is_timer, call)| *is_timer == (call.kind == 1))
+            of(&requests, &both, MS)
+                .iter()
+                .zip(&both)
+                .all(|(is_timer, call)| *is_timer == (call.kind == 1))
         );
     }
 
     #[test]
     fn what_requests_cause_is_none() {
-        let every = |times: i64, after: i64, took| spans((0..100).map(|at| 100 * times * at + after), took);
-        // Requests come at one interval, and so do their calls, each within its own or, the other way round, when it was answered.
+        let every =
+            |times: i64, after: i64, took| spans((0..100).map(|at| 100 * times * at + after), took);
+        // Requests come at one interval, and so do their calls, each within its own or, the other
+        // way round, when it was answered.
         for (times, after) in [(1, 20), (1, 70), (2, 70), (3, 70)] {
             assert_eq!(timers(&every(1, 0, 5), &every(times, after, 1)), 0, "{times} {after}");
         }
@@ -155,15 +169,20 @@ mod tests {
         two.sort_by_key(|call| call.begin);
         assert_eq!(timers(&every(1, 0, 5), &two), 0);
         assert_eq!(timers(&every(1, 0, 5), &every(5, 70, 1)[..20]), 0);
-        // The requests of many kinds, of which none comes at an interval of its own: it is never idle when calls are made.
+        // The requests of many kinds, of which none comes at an interval of its own: it is never
+        // idle when calls are made.
         let mut requests = every(1, 0, 5);
-        requests.iter_mut().enumerate().for_each(|(at, request)| request.kind = lot(at as i64, 9) as u32);
+        requests
+            .iter_mut()
+            .enumerate()
+            .for_each(|(at, request)| request.kind = lot(at as i64, 9) as u32);
         assert_eq!(timers(&requests, &every(1, 20, 1)), 0);
         // Nor is a node that always has something to do.
         let requests = spans((0..100).map(|at| 200 * at + lot(at, 100)), 50);
         assert_eq!(timers(&requests, &every(1, 0, 1)), 0);
         // A request without an answer is open for as long as is waited.
-        let open: Vec<Span> = requests.iter().map(|request| Span { end: OPEN, ..*request }).collect();
+        let open: Vec<Span> =
+            requests.iter().map(|request| Span { end: OPEN, ..*request }).collect();
         assert_eq!((timers(&open, &every(1, 0, 1)), timers(&[], &[])), (0, 0));
     }
 
@@ -171,7 +190,8 @@ mod tests {
     fn times_at_the_ends_of_the_range_are_borne() {
         for times in [[i64::MIN, i64::MAX], [i64::MAX - 90, i64::MAX], [0, 0]] {
             let begins = (0..60).map(|at| times[usize::from(at >= 30)].saturating_add(at));
-            let mut all: Vec<Span> = begins.map(|begin| Span { begin, end: OPEN, kind: 1 }).collect();
+            let mut all: Vec<Span> =
+                begins.map(|begin| Span { begin, end: OPEN, kind: 1 }).collect();
             all.sort_by_key(|span| span.begin);
             assert_eq!(timers(&all, &all), 0);
         }

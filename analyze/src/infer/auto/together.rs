@@ -1,7 +1,7 @@
-//! Processes of one program learn together. A server often has several processes, each of which gets
-//! a part of the requests, and some programs have a new process for each connection; one of them
-//! alone may have too few requests to learn anything from. What each of them sees is put one after
-//! the other, so that no request is open when those of the next begin:
+//! Processes of one program learn together. A server often has several processes, each of which
+//! gets a part of the requests, and some programs have a new process for each connection; one of
+//! them alone may have too few requests to learn anything from. What each of them sees is put one
+//! after the other, so that no request is open when those of the next begin:
 //!
 //! ```text
 //! worker 1:  ─[──]──[────]─         ─[──]──[────]─
@@ -17,18 +17,20 @@ use super::NONE;
 use super::service::{OPEN, Service, Span, UNKNOWN_SIZE, UNKNOWN_THREAD};
 use crate::naming::Naming;
 
-/// So many requests are enough to learn from. Processes that have as many each are not put together,
-/// as they can be looked at in parallel.
+/// So many requests are enough to learn from. Processes that have as many each are not put
+/// together, as they can be looked at in parallel.
 const ENOUGH: usize = 800;
 /// The time between one process and the next, in nanoseconds: a multiple of all units in which a
 /// trace's times may be.
 const BETWEEN: i64 = 1_000_000_000;
 
-/// Puts those of `services`, which are the nodes of `naming`, together that have one name. What is put
-/// together is in the place of the first of them, and the others have nothing.
+/// Puts those of `services`, which are the nodes of `naming`, together that have one name. What is
+/// put together is in the place of the first of them, and the others have nothing.
 pub(super) fn together(services: &mut [Service], naming: &Naming) {
     let mut groups: FxHashMap<u32, Vec<usize>> = FxHashMap::default();
-    for (at, service) in services.iter().enumerate().filter(|(_, service)| !service.calls.is_empty()) {
+    for (at, service) in
+        services.iter().enumerate().filter(|(_, service)| !service.calls.is_empty())
+    {
         if !service.requests.is_empty() && service.requests.len() < ENOUGH {
             groups.entry(naming.nodes()[at].name).or_default().push(at);
         }
@@ -43,7 +45,8 @@ pub(super) fn together(services: &mut [Service], naming: &Naming) {
             });
             let (some, rest) = left.split_at(enough.map_or(left.len(), |last| last + 1));
             if some.len() > 1 {
-                let parts: Vec<Service> = some.iter().map(|at| std::mem::take(&mut services[*at])).collect();
+                let parts: Vec<Service> =
+                    some.iter().map(|at| std::mem::take(&mut services[*at])).collect();
                 services[*first] = joined(&parts);
             }
             left = rest;
@@ -67,8 +70,10 @@ fn joined(parts: &[Service]) -> Service {
         let spans = || part.requests.iter().chain(&part.calls);
         let begin = spans().map(|span| span.begin).min().unwrap_or(0);
         // In whole units, so that the times keep theirs.
-        let shift =
-            i64::saturating_sub(next, begin).div_euclid(BETWEEN).saturating_add(1).saturating_mul(BETWEEN);
+        let shift = i64::saturating_sub(next, begin)
+            .div_euclid(BETWEEN)
+            .saturating_add(1)
+            .saturating_mul(BETWEEN);
         let closed = (0..part.requests.len() as u32).map(|request| part.closed(request));
         let heard = spans().flat_map(|span| [span.begin, span.end]).filter(|time| *time != OPEN);
         let last = closed.chain(heard).max().unwrap_or(begin);
@@ -82,7 +87,13 @@ fn joined(parts: &[Service]) -> Service {
         all.calls.extend(part.calls.iter().map(moved));
         let place = |at: &u32, first: u32| if *at == NONE { NONE } else { at + first };
         let (some, made) = (part.requests.len(), part.calls.len());
-        append(&mut all.request_threads, &part.request_threads, requests, some, [UNKNOWN_THREAD; 2]);
+        append(
+            &mut all.request_threads,
+            &part.request_threads,
+            requests,
+            some,
+            [UNKNOWN_THREAD; 2],
+        );
         append(&mut all.request_sizes, &part.request_sizes, requests, some, [UNKNOWN_SIZE; 2]);
         append(&mut all.answering, &part.answering, requests, some, 0);
         append(&mut all.call_threads, &part.call_threads, calls, made, [UNKNOWN_THREAD; 2]);
@@ -100,8 +111,8 @@ fn joined(parts: &[Service]) -> Service {
     all
 }
 
-/// Appends `count` values of `part`, or, where it has none, so many that are `unknown`, to a column of
-/// which there are `before`. A column that nobody has stays empty.
+/// Appends `count` values of `part`, or, where it has none, so many that are `unknown`, to a column
+/// of which there are `before`. A column that nobody has stays empty.
 fn append<T: Copy>(all: &mut Vec<T>, part: &[T], before: u32, count: usize, unknown: T) {
     if part.is_empty() && all.is_empty() {
         return;
@@ -116,7 +127,8 @@ mod tests {
     use super::*;
 
     fn process(begin: i64, calls: i64) -> Service {
-        let span = |at: i64, kind: u32| Span { begin: begin + 10 * at, end: begin + 10 * at + 5, kind };
+        let span =
+            |at: i64, kind: u32| Span { begin: begin + 10 * at, end: begin + 10 * at + 5, kind };
         Service {
             window: 100,
             requests: vec![span(0, 9)],
@@ -136,7 +148,10 @@ mod tests {
         let all = joined(&[process(5, 2), second, process(4, 1)]);
         let begins = |spans: &[Span]| spans.iter().map(|span| span.begin).collect::<Vec<_>>();
         // By whole seconds, so that each time keeps its last digits.
-        assert_eq!(begins(&all.requests).iter().map(|at| at % BETWEEN).collect::<Vec<_>>(), [5, 3, 4]);
+        assert_eq!(
+            begins(&all.requests).iter().map(|at| at % BETWEEN).collect::<Vec<_>>(),
+            [5, 3, 4]
+        );
         assert!(begins(&all.requests).is_sorted() && begins(&all.calls).is_sorted());
         assert!(all.calls[4].begin - all.calls[3].begin > 100);
         assert_eq!([all.requests[1].end, all.requests[0].end % BETWEEN], [OPEN, 10]);

@@ -1,5 +1,6 @@
-//! What a call may have been made after: the receipt of its request, the last event of it, or the beginning or end of
-//! one of its calls. Which of them tells best when a call is made is learned for every kind of call ([`super::learn`]).
+//! What a call may have been made after: the receipt of its request, the last event of it, or the
+//! beginning or end of one of its calls. Which of them tells best when a call is made is learned
+//! for every kind of call ([`super::learn`]).
 
 use super::service::{Service, Span};
 
@@ -21,8 +22,15 @@ pub(super) enum Trigger {
 }
 
 impl Trigger {
-    /// When it happened to a request for which the calls `made` were made before `time`; `None`: it did not.
-    pub(super) fn time(self, service: &Service, request: u32, made: &[u32], time: i64) -> Option<i64> {
+    /// When it happened to a request for which the calls `made` were made before `time`; `None`: it
+    /// did not.
+    pub(super) fn time(
+        self,
+        service: &Service,
+        request: u32,
+        made: &[u32],
+        time: i64,
+    ) -> Option<i64> {
         let begin = service.requests[request as usize].begin;
         let calls = made.iter().map(|call| &service.calls[*call as usize]);
         let ended = |call: &&Span| call.end <= time;
@@ -41,7 +49,9 @@ impl Trigger {
                 let last = calls.filter(ended).map(|call| call.end).max();
                 Some(last.map_or(begin, |last| last.max(begin)))
             }
-            Trigger::Start(kind) => calls.rev().find(|call| call.kind == kind).map(|call| call.begin),
+            Trigger::Start(kind) => {
+                calls.rev().find(|call| call.kind == kind).map(|call| call.begin)
+            }
             Trigger::End(kind) => {
                 calls.filter(|call| call.kind == kind).filter(ended).map(|call| call.end).max()
             }
@@ -49,7 +59,8 @@ impl Trigger {
     }
 }
 
-/// The last event of those calls before `time`: the call, and whether it was its response. `None`: there was none.
+/// The last event of those calls before `time`: the call, and whether it was its response. `None`:
+/// there was none.
 pub(super) fn last_event(service: &Service, made: &[u32], time: i64) -> Option<(u32, bool)> {
     let event = |call: &u32| {
         let span = &service.calls[*call as usize];

@@ -1,14 +1,14 @@
 //! Whether requests wait before what is done for them, or after it. A service that is given more
 //! than it does at once lets requests wait in a queue, and answers when their last call has
 //! returned. Reversed in time, the same events tell that each request is worked on as soon as it
-//! comes, and that its answer then waits for as long. Delays fit both ways equally well, so that only
-//! this tells which of them is likely.
+//! comes, and that its answer then waits for as long. Delays fit both ways equally well, so that
+//! only this tells which of them is likely.
 
 use super::service::{OPEN, Service, made_for};
 
-/// Which part of the waiting of answered requests comes after their last call, from 0 to 1; the rest
-/// comes before their first. A request without calls waits for its answer all the time. 0 where the
-/// ends of some kinds of requests are guesses, as it is not known how long these wait.
+/// Which part of the waiting of answered requests comes after their last call, from 0 to 1; the
+/// rest comes before their first. A request without calls waits for its answer all the time. 0
+/// where the ends of some kinds of requests are guesses, as it is not known how long these wait.
 pub(super) fn after_last_call(service: &Service, owner: &[u32]) -> f64 {
     if service.has_unanswered_kinds {
         return 0.0;
@@ -39,7 +39,8 @@ mod tests {
     fn what_is_done_at_once_and_answered_late_waits_after_its_last_call() {
         let requests = [(0, 100), (50, 150)].map(|(begin, end)| Span { begin, end, kind: 9 });
         let calls = [(60, 95), (110, 145)].map(|(begin, end)| Span { begin, end, kind: 1 });
-        let service = Service { requests: requests.to_vec(), calls: calls.to_vec(), ..Service::default() };
+        let service =
+            Service { requests: requests.to_vec(), calls: calls.to_vec(), ..Service::default() };
         // 60 and 60 before, 5 and 5 after; and a half of each beforehand.
         assert!((after_last_call(&service, &[0, 1]) - 10.5 / 131.0).abs() < 1e-9);
         // The first call for the second request: 10 before, 55 after; the other has none that

@@ -1,12 +1,14 @@
-//! The ways in which hypotheses may go on at a call: the open requests that it may be for, by columns, and the best of all
-//! ways. Where many requests are open, hypotheses have nearly all of their states in common, so of each hypothesis only
-//! what differs from the one before is looked at anew.
+//! The ways in which hypotheses may go on at a call: the open requests that it may be for, by
+//! columns, and the best of all ways. Where many requests are open, hypotheses have nearly all of
+//! their states in common, so of each hypothesis only what differs from the one before is looked at
+//! anew.
 
 use super::NONE;
 use super::discipline::{NEVER, Turn};
 use super::model::Model;
 
-/// Of the ways that are asked for so many times as many are gathered before the worst are sorted out.
+/// Of the ways that are asked for so many times as many are gathered before the worst are sorted
+/// out.
 const GATHERED: usize = 4;
 
 /// How a hypothesis may go on.
@@ -66,7 +68,8 @@ impl Candidates {
         self.less = model.overtaking.get(&kind).copied();
     }
 
-    /// Goes on to a hypothesis in which the open requests have these states, and judges those that had others before.
+    /// Goes on to a hypothesis in which the open requests have these states, and judges those that
+    /// had others before.
     pub(super) fn go_to(&mut self, states: &[u32], mut judge: impl FnMut(u32) -> Candidate) {
         let counts = self.less.is_some();
         for (place, slot) in self.slots.iter().enumerate() {
@@ -148,7 +151,8 @@ impl Ways {
         }
         self.scores.clear();
         self.scores.extend(self.all.iter().map(|way| way.score));
-        let (_, last, _) = self.scores.select_nth_unstable_by(self.most, |one, other| other.total_cmp(one));
+        let (_, last, _) =
+            self.scores.select_nth_unstable_by(self.most, |one, other| other.total_cmp(one));
         self.least = self.least.max(*last);
         let least = self.least;
         // In the order in which they were found, by which equal ones are told apart.
@@ -187,7 +191,10 @@ mod tests {
             });
         }
         assert_eq!(asked, [1, 3, 4, 7, 7, 3]);
-        assert_eq!((candidates.holder, candidates.scores.as_slice()), (Some(0), &[-7.0, -3.0, -4.0][..]));
+        assert_eq!(
+            (candidates.holder, candidates.scores.as_slice()),
+            (Some(0), &[-7.0, -3.0, -4.0][..])
+        );
         let mut ways = Ways::default();
         ways.begin(9, 25.0);
         for _ in 0..2 {
@@ -195,7 +202,10 @@ mod tests {
         }
         let scores = [95.0, 96.0, 95.0];
         let found = ways.found().iter().map(|way| way.score);
-        assert!(found.eq(scores.into_iter().chain(scores)), "the second time as the first: {ways:?}");
+        assert!(
+            found.eq(scores.into_iter().chain(scores)),
+            "the second time as the first: {ways:?}"
+        );
         assert_eq!(ways.found()[1], Way { score: 96.0, added: -4.0, from: 5, slot: 2 });
     }
 
@@ -210,7 +220,8 @@ mod tests {
         }
         let found = ways.found();
         assert_eq!(ways.bounds(), (3, 24.0));
-        let mut best: Vec<u32> = found.iter().filter(|way| way.score >= 48.0).map(|way| way.slot).collect();
+        let mut best: Vec<u32> =
+            found.iter().filter(|way| way.score >= 48.0).map(|way| way.slot).collect();
         assert!(found.len() < GATHERED * 3 && best.is_sorted(), "{found:?}");
         best.sort_by_key(|slot| slot * 37 % 50);
         assert_eq!(best.iter().map(|slot| slot * 37 % 50).collect::<Vec<_>>(), [48, 48, 49, 49]);

@@ -1,11 +1,12 @@
-//! FindCorrelation (Project 5, Figure 6): the cross correlation C of two indicator functions, by fast Fourier
-//! transforms. C(d) is the sum over t of s1(t) s2(t + d): roughly the number of messages of s2 that came d quanta after
-//! one of s1.
+//! FindCorrelation (Project 5, Figure 6): the cross correlation C of two indicator functions, by
+//! fast Fourier transforms. C(d) is the sum over t of s1(t) s2(t + d): roughly the number of
+//! messages of s2 that came d quanta after one of s1.
 //!
-//! Signals are taken as going round: after the last quantum comes the first. With as many zeros between as the longest
-//! delay asked for, no shift up to that meets the other end. A correlation of signals that end would be highest at
-//! shift zero and fall on both sides, just because ever less of the two overlaps, and what rises above that slope at
-//! one shift would be hidden at another (docs/decisions/0403).
+//! Signals are taken as going round: after the last quantum comes the first. With as many zeros
+//! between as the longest delay asked for, no shift up to that meets the other end. A correlation
+//! of signals that end would be highest at shift zero and fall on both sides, just because ever
+//! less of the two overlaps, and what rises above that slope at one shift would be hidden at
+//! another (docs/decisions/0403).
 
 use std::sync::Arc;
 
@@ -34,11 +35,12 @@ pub(super) struct Correlation {
 impl Correlator {
     /// A correlator of signals of `quanta` quanta, for shifts of up to `longest`.
     pub(super) fn new(quanta: usize, longest: usize) -> Correlator {
-        // One more place than the longest shift, for the neighbour that a local maximum is compared with, and one for
-        // that of shift 0.
+        // One more place than the longest shift, for the neighbour that a local maximum is compared
+        // with, and one for that of shift 0.
         let length = fast_length(quanta.saturating_add(longest).saturating_add(2));
         let mut planner = RealFftPlanner::new();
-        let (forward, inverse) = (planner.plan_fft_forward(length), planner.plan_fft_inverse(length));
+        let (forward, inverse) =
+            (planner.plan_fft_forward(length), planner.plan_fft_inverse(length));
         Correlator { length, forward, inverse }
     }
 
@@ -59,7 +61,8 @@ impl Correlator {
 
     /// The correlation of the signals with the spectra `s1` and `s2`.
     pub(super) fn correlate(&self, s1: &[Complex<f64>], s2: &[Complex<f64>]) -> Correlation {
-        let mut product: Spectrum = s1.iter().zip(s2).map(|(one, other)| one.conj() * other).collect();
+        let mut product: Spectrum =
+            s1.iter().zip(s2).map(|(one, other)| one.conj() * other).collect();
         // Those of real signals are real; rounding must not say otherwise.
         let ends = [0, product.len().saturating_sub(1)];
         for end in ends {
@@ -67,8 +70,8 @@ impl Correlator {
                 value.im = 0.0;
             }
         }
-        // The first is the sum of C, and the sum of the squares of all is that of C (Parseval); those that are not kept are
-        // the conjugates of those that are.
+        // The first is the sum of C, and the sum of the squares of all is that of C (Parseval);
+        // those that are not kept are the conjugates of those that are.
         let squares: f64 = product.iter().map(|value| value.norm_sqr()).sum();
         let [sum, last] = ends.map(|end| product.get(end).map_or(0.0, |value| value.re));
         let length = self.length as f64;
@@ -84,7 +87,8 @@ impl Correlator {
     }
 }
 
-/// The least even number of at least `length` that has no prime factors but 2, 3 and 5: such transforms are fast.
+/// The least even number of at least `length` that has no prime factors but 2, 3 and 5: such
+/// transforms are fast.
 fn fast_length(length: usize) -> usize {
     let mut best = length.max(2).checked_next_power_of_two().unwrap_or(length);
     let mut fives = 1;
@@ -129,7 +133,8 @@ mod tests {
         let s1 = [1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0];
         let s2 = [0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0];
         let c = correlated(&s1, &s2, 5);
-        let rounded: Vec<f64> = c.values[..6].iter().map(|value| (value * 1e9).round() / 1e9).collect();
+        let rounded: Vec<f64> =
+            c.values[..6].iter().map(|value| (value * 1e9).round() / 1e9).collect();
         // At 2: 2 -> 4. At 3: all three. At 1: 2 -> 3. At 4: 0 -> 4. At 5: 0 -> 5.
         assert_eq!(rounded, [0.0, 1.0, 1.0, 3.0, 1.0, 1.0]);
         // Shifts back: 7 -> 5 two, 7 -> 4 three, 7 -> 3 four places before the end.
@@ -151,7 +156,10 @@ mod tests {
 
     #[test]
     fn lengths_are_even_products_of_small_primes() {
-        assert_eq!([0, 1, 2, 3, 7, 11, 17, 97, 1025].map(fast_length), [2, 2, 2, 4, 8, 12, 18, 100, 1080]);
+        assert_eq!(
+            [0, 1, 2, 3, 7, 11, 17, 97, 1025].map(fast_length),
+            [2, 2, 2, 4, 8, 12, 18, 100, 1080]
+        );
         // 2^11 times 25.
         assert_eq!(fast_length(50_700), 51_200);
     }

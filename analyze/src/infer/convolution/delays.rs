@@ -1,6 +1,7 @@
-//! The output graph as Project 5 draws it (section 5.4, Figure 9): where a path goes on to the same node after several delays,
-//! that is one edge with all of them, the most frequent first. A trace that is looked at stretch by stretch has one such graph,
-//! into which those of its stretches are put together.
+//! The output graph as Project 5 draws it (section 5.4, Figure 9): where a path goes on to the same
+//! node after several delays, that is one edge with all of them, the most frequent first. A trace
+//! that is looked at stretch by stretch has one such graph, into which those of its stretches are
+//! put together.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +35,8 @@ pub struct DelayEdge {
     pub from: usize,
     /// The receiver's vertex.
     pub to: usize,
-    /// How long the sender takes, in nanoseconds, and how many messages it took so; not known of a root.
+    /// How long the sender takes, in nanoseconds, and how many messages it took so; not known of a
+    /// root.
     pub delays: Vec<(Option<i64>, usize)>,
 }
 
@@ -86,10 +88,15 @@ impl DelayGraph {
     ///
     /// # Errors
     /// When the messages cannot be read.
-    pub fn of_data(data: &DataDir, options: &Options, progress: &dyn Progress) -> Result<DelayGraph, Error> {
+    pub fn of_data(
+        data: &DataDir,
+        options: &Options,
+        progress: &dyn Progress,
+    ) -> Result<DelayGraph, Error> {
         let whole = Whole::of(data, options.resources.threads(), false)?;
         let mut namer = Namer::of(&whole.outline, options);
-        let mut reader = MessageReader::of_nodes(&data.messages(), whole.outline.nodes.clone(), false)?;
+        let mut reader =
+            MessageReader::of_nodes(&data.messages(), whole.outline.nodes.clone(), false)?;
         let mut left = reader.rows();
         progress.step("correlating messages", left);
         let mut all = Stretched::default();
@@ -145,7 +152,8 @@ impl Stretched {
 }
 
 impl DelayEdge {
-    /// Adds the delays of the same edge in another stretch: each to the nearest one, if that is near enough.
+    /// Adds the delays of the same edge in another stretch: each to the nearest one, if that is
+    /// near enough.
     fn add(&mut self, delays: &[(Option<i64>, usize)], known_to: i64) {
         let before = self.delays.len();
         for (delay, messages) in delays {
@@ -162,7 +170,9 @@ impl DelayEdge {
             match near.min() {
                 Some((_, place)) => {
                     let (known, count) = &mut self.delays[place];
-                    *known = known.zip(*delay).map(|(known, delay)| mean(known, *count, delay, *messages));
+                    *known = known
+                        .zip(*delay)
+                        .map(|(known, delay)| mean(known, *count, delay, *messages));
                     *count += messages;
                 }
                 None => self.delays.push((*delay, *messages)),
@@ -197,18 +207,26 @@ mod tests {
         }
         let merged = DelayGraph::of(&graph);
         assert_eq!(merged.nodes, ["A", "B", "C", "D"]);
-        let edges: Vec<_> = merged.edges.iter().map(|edge| (edge.from, edge.to, &edge.delays[..])).collect();
+        let edges: Vec<_> =
+            merged.edges.iter().map(|edge| (edge.from, edge.to, &edge.delays[..])).collect();
         assert_eq!(
             edges,
-            [(0, 1, &[(None, 10)][..]), (1, 2, &[(Some(7), 6), (Some(5), 4)]), (2, 3, &[(Some(1), 9)])]
+            [
+                (0, 1, &[(None, 10)][..]),
+                (1, 2, &[(Some(7), 6), (Some(5), 4)]),
+                (2, 3, &[(Some(1), 9)])
+            ]
         );
         assert_eq!(merged.edges[1].messages(), 10);
     }
 
     #[test]
     fn graphs_of_stretches_are_put_together_by_their_paths_and_near_delays_are_one() {
-        let edge =
-            |from, to, delays: &[(Option<i64>, usize)]| DelayEdge { from, to, delays: delays.to_vec() };
+        let edge = |from, to, delays: &[(Option<i64>, usize)]| DelayEdge {
+            from,
+            to,
+            delays: delays.to_vec(),
+        };
         let graph = |nodes: &[&str], edges: Vec<DelayEdge>| DelayGraph {
             nodes: nodes.iter().map(|node| (*node).to_owned()).collect(),
             edges,
@@ -220,7 +238,8 @@ mod tests {
         );
         all.add(&first, 1);
         assert_eq!(all.graph, first);
-        // The vertices have other numbers, one path is new, and another delay is the more frequent one.
+        // The vertices have other numbers, one path is new, and another delay is the more frequent
+        // one.
         let second = graph(
             &["X", "B", "A", "B", "C", "D"],
             vec![
@@ -257,14 +276,18 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let data = DataDir::new(directory.path());
         fixture.trace().write(&data.messages(), &data.nodes()).unwrap();
-        let of =
-            |stretch| DelayGraph::of_data(&data, &Options { stretch, ..Options::default() }, &()).unwrap();
+        let of = |stretch| {
+            DelayGraph::of_data(&data, &Options { stretch, ..Options::default() }, &()).unwrap()
+        };
         for stretch in [100_000, 300, 200] {
             let graph = of(stretch);
             assert_eq!(graph.nodes, ["A", "B", "C"], "{stretch}");
             assert_eq!(graph.edges[0].delays, [(None, 400)], "{stretch}");
             let (delay, messages) = graph.edges[1].delays[0];
-            assert!(messages == 400 && (40_000..60_000).contains(&delay.unwrap()), "{stretch}: {graph:?}");
+            assert!(
+                messages == 400 && (40_000..60_000).contains(&delay.unwrap()),
+                "{stretch}: {graph:?}"
+            );
         }
     }
 }

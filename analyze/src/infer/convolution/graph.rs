@@ -1,6 +1,6 @@
-//! The output graph (Project 5 section 5.2 and Figure 9): vertices labelled with nodes, of which one may stand several
-//! times in a path, and edges labelled with a delay and the number of messages that showed it. From a root downwards it is
-//! a tree.
+//! The output graph (Project 5 section 5.2 and Figure 9): vertices labelled with nodes, of which
+//! one may stand several times in a path, and edges labelled with a delay and the number of
+//! messages that showed it. From a root downwards it is a tree.
 
 use std::fmt;
 
@@ -23,7 +23,8 @@ pub struct Vertex {
     pub edge: Option<usize>,
 }
 
-/// Messages from one node to another with, but for those of a root, a common delay after what caused them.
+/// Messages from one node to another with, but for those of a root, a common delay after what
+/// caused them.
 #[derive(Clone, Debug)]
 pub struct Edge {
     /// The vertex of the sender.
@@ -83,8 +84,8 @@ impl Graph {
         })
     }
 
-    /// The paths from roots to where nothing follows, the most frequent first: nodes, delays (none at the root) and
-    /// numbers of messages of each edge.
+    /// The paths from roots to where nothing follows, the most frequent first: nodes, delays (none
+    /// at the root) and numbers of messages of each edge.
     pub fn paths(&self) -> Vec<Path> {
         let mut goes_on = vec![false; self.vertices.len()];
         self.edges.iter().for_each(|edge| goes_on[edge.from] = true);
@@ -144,7 +145,11 @@ pub(super) mod tests {
     use super::*;
 
     /// An edge from a vertex, with so many messages, the first of that number.
-    pub(in super::super) fn edge(from: usize, delay: Option<i64>, messages: std::ops::Range<u32>) -> Edge {
+    pub(in super::super) fn edge(
+        from: usize,
+        delay: Option<i64>,
+        messages: std::ops::Range<u32>,
+    ) -> Edge {
         let event = |message| Event { place: 0, time: i64::from(message), message };
         Edge {
             from,
@@ -175,7 +180,8 @@ pub(super) mod tests {
             ["A -(10)-> B -(8, 1.000 ms)-> D", "A -(10)-> B -(6, 5.000 ms)-> C -(5, 7.000 ms)-> B",]
         );
         assert_eq!(graph.vertices().len(), 5);
-        let way: Vec<usize> = graph.way_to(graph.edges()[cb].to).map(|edge| edge.messages()).collect();
+        let way: Vec<usize> =
+            graph.way_to(graph.edges()[cb].to).map(|edge| edge.messages()).collect();
         assert_eq!(way, [5, 6, 10]);
     }
 

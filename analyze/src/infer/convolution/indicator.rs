@@ -1,6 +1,7 @@
-//! Indicator functions: messages as a signal over time (Project 5 section 5.2), in the discretisation of section 5.2.1:
-//! time is cut into quanta of the same length, and the value of a quantum is the square root of the number of messages
-//! in it. The product of two such values, which is what a correlation sums up, is then in messages again.
+//! Indicator functions: messages as a signal over time (Project 5 section 5.2), in the
+//! discretisation of section 5.2.1: time is cut into quanta of the same length, and the value of a
+//! quantum is the square root of the number of messages in it. The product of two such values,
+//! which is what a correlation sums up, is then in messages again.
 
 use super::sites::Event;
 
@@ -13,8 +14,8 @@ pub(super) struct Quanta {
 }
 
 impl Quanta {
-    /// Quanta of `step` nanoseconds from `first` to `last`; longer ones where there would be more than `most`, so that
-    /// no step and no trace takes more memory than there is.
+    /// Quanta of `step` nanoseconds from `first` to `last`; longer ones where there would be more
+    /// than `most`, so that no step and no trace takes more memory than there is.
     pub(super) fn new(first: i64, last: i64, step: i64, most: usize) -> Quanta {
         let span = last.saturating_sub(first).max(0);
         let least = span / (most.max(1) as i64) + 1;
@@ -32,7 +33,8 @@ impl Quanta {
         self.count
     }
 
-    /// The quantum in which `time` is. What is outside of the trace counts to the first or the last.
+    /// The quantum in which `time` is. What is outside of the trace counts to the first or the
+    /// last.
     pub(super) fn of(&self, time: i64) -> usize {
         let since = time.saturating_sub(self.origin).max(0) / self.step;
         (since as usize).min(self.count - 1)
@@ -45,8 +47,8 @@ impl Quanta {
     }
 }
 
-/// Writes the indicator function of `events` to `signal`, which has at least as many places as there are quanta; what is
-/// beyond them is zero.
+/// Writes the indicator function of `events` to `signal`, which has at least as many places as
+/// there are quanta; what is beyond them is zero.
 pub(super) fn indicate(events: &[Event], quanta: &Quanta, signal: &mut [f64]) {
     signal.fill(0.0);
     for event in events {

@@ -1,10 +1,11 @@
-//! From the graph to links between messages. Of a message that an edge selected, each message of the edge before that
-//! was received within the edge's delays may be the cause. It is the likelier the higher the correlation is above
-//! its mean at the delay between the two: so many messages of so many have that delay and would not have it by chance.
+//! From the graph to links between messages. Of a message that an edge selected, each message of
+//! the edge before that was received within the edge's delays may be the cause. It is the likelier
+//! the higher the correlation is above its mean at the delay between the two: so many messages of
+//! so many have that delay and would not have it by chance.
 //!
-//! A message that the paths do not explain begins somewhere between the others at random: being spontaneous is as likely,
-//! in a quantum, as a message of its kind that no edge has is found there. Half a message is added to the latter, so that
-//! nothing is certain.
+//! A message that the paths do not explain begins somewhere between the others at random: being
+//! spontaneous is as likely, in a quantum, as a message of its kind that no edge has is found
+//! there. Half a message is added to the latter, so that nothing is certain.
 
 use super::graph::Graph;
 use super::indicator::Quanta;
@@ -12,12 +13,14 @@ use super::select::causes;
 use super::sites::Sites;
 use crate::infer::Links;
 
-/// A parent that weighs less than this in comparison with the best is not kept, as in message linking.
+/// A parent that weighs less than this in comparison with the best is not kept, as in message
+/// linking.
 const NEGLIGIBLE: f64 = 1e-6;
 /// The most possible parents of a message.
 const MOST: usize = 16;
 
-/// A possible parent of a message and its weight: how likely it would have the effect in that quantum.
+/// A possible parent of a message and its weight: how likely it would have the effect in that
+/// quantum.
 #[derive(Clone, Copy)]
 struct Candidate {
     child: u32,
@@ -37,8 +40,10 @@ pub(super) fn links(messages: usize, sites: &Sites, graph: &Graph, quanta: &Quan
         causes(&received, &edge.messages, quanta, edge.shifts, |event, causes| {
             let sent = quanta.of(event.time);
             for cause in causes.iter().filter(|cause| cause.message != event.message) {
-                let shift = sent.saturating_sub(quanta.of(cause.time)).saturating_sub(edge.shifts.0);
-                // With a v beyond the spike there are delays that are not above the mean: possible, not likely.
+                let shift =
+                    sent.saturating_sub(quanta.of(cause.time)).saturating_sub(edge.shifts.0);
+                // With a v beyond the spike there are delays that are not above the mean: possible,
+                // not likely.
                 let excess = edge.excess.get(shift).copied().unwrap_or(0.0).max(0.01);
                 let weight = excess * each;
                 candidates.push(Candidate { child: event.message, parent: cause.message, weight });
@@ -60,7 +65,12 @@ pub(super) fn links(messages: usize, sites: &Sites, graph: &Graph, quanta: &Quan
 }
 
 /// For each message how likely one of its kind is in a quantum without a cause.
-fn spontaneous(messages: usize, sites: &Sites, candidates: &[Candidate], quanta: &Quanta) -> Vec<f64> {
+fn spontaneous(
+    messages: usize,
+    sites: &Sites,
+    candidates: &[Candidate],
+    quanta: &Quanta,
+) -> Vec<f64> {
     let mut explained = vec![false; messages];
     candidates.iter().for_each(|candidate| explained[candidate.child as usize] = true);
     let mut weights = vec![0.0; messages];
@@ -75,12 +85,15 @@ fn spontaneous(messages: usize, sites: &Sites, candidates: &[Candidate], quanta:
 /// Sets the parents of the message that `candidates`, at least one, are for.
 fn set(links: &mut Links, candidates: &mut [Candidate], spontaneous: &[f64]) {
     // The likeliest first; of equal ones the later.
-    candidates.sort_by(|one, other| other.weight.total_cmp(&one.weight).then(other.parent.cmp(&one.parent)));
+    candidates.sort_by(|one, other| {
+        other.weight.total_cmp(&one.weight).then(other.parent.cmp(&one.parent))
+    });
     let Some(best) = candidates.first().copied() else { return };
     let none = spontaneous[best.child as usize];
     let kept = candidates.iter().take(MOST);
     let kept = kept.take_while(|candidate| candidate.weight >= NEGLIGIBLE * best.weight);
-    let mut parents: Vec<(u32, f64)> = kept.map(|candidate| (candidate.parent, candidate.weight)).collect();
+    let mut parents: Vec<(u32, f64)> =
+        kept.map(|candidate| (candidate.parent, candidate.weight)).collect();
     // What is left out is shared by those that stay.
     let all: f64 = candidates.iter().map(|candidate| candidate.weight).sum();
     let total: f64 = parents.iter().map(|(_, weight)| weight).sum();

@@ -1,7 +1,8 @@
 //! The procedures of Project 5's Figure 6: FindPathsFromRoot, ProcessNode and FindCausedMessages.
 //!
-//! The paper is given its roots. Here they are the clients, as the requests that they send begin paths; and after them, as
-//! long as there are messages that no path has, who sends most of these and receives least.
+//! The paper is given its roots. Here they are the clients, as the requests that they send begin
+//! paths; and after them, as long as there are messages that no path has, who sends most of these
+//! and receives least.
 
 use std::sync::OnceLock;
 
@@ -19,8 +20,8 @@ use crate::naming::Naming;
 use crate::options::Options;
 use crate::parallel;
 
-/// A path has at most so many edges, and the graph, beside those from its roots, so many in all. Both are more than anybody looks
-/// at; where edges by chance multiply, the second bounds the time.
+/// A path has at most so many edges, and the graph, beside those from its roots, so many in all.
+/// Both are more than anybody looks at; where edges by chance multiply, the second bounds the time.
 const MOST_EDGES_OF_A_PATH: usize = 100;
 const MOST_EDGES: usize = 2_000;
 /// The spectra of groups are kept as long as they take no more numbers than this in all: 256 MiB.
@@ -72,7 +73,10 @@ impl<'a> Search<'a> {
         options: &'a Options,
         progress: &'a dyn Progress,
     ) -> Search<'a> {
-        let step = options.convolution.time_step.unwrap_or_else(|| time_step::choose(sites, options.window));
+        let step = options
+            .convolution
+            .time_step
+            .unwrap_or_else(|| time_step::choose(sites, options.window));
         let quanta = Quanta::new(sites.bounds.0, sites.bounds.1, step, time_step::MOST);
         // A shift by the whole trace or more is none.
         let longest = quanta.covering(options.window).min(quanta.count());
@@ -116,7 +120,11 @@ impl<'a> Search<'a> {
             begun[site as usize] = true;
             let unreached = |group: &u32| {
                 let sent = sites.groups[*group as usize].sent.iter().copied();
-                (*group, sent.filter(|event| !self.reached[event.message as usize]).collect::<Vec<Event>>())
+                (
+                    *group,
+                    sent.filter(|event| !self.reached[event.message as usize])
+                        .collect::<Vec<Event>>(),
+                )
             };
             let sent: Vec<_> = sites.sent_by(site).iter().map(unreached).collect();
             let sent = sent.into_iter().filter(|(_, messages)| messages.len() >= least).collect();
@@ -125,8 +133,8 @@ impl<'a> Search<'a> {
         (self.graph, self.quanta)
     }
 
-    /// The site, of those that have not `begun`, that sends most messages which are on no path in comparison with those
-    /// that it receives; none where all send less than an edge must have.
+    /// The site, of those that have not `begun`, that sends most messages which are on no path in
+    /// comparison with those that it receives; none where all send less than an edge must have.
     fn next_root(&self, begun: &[bool]) -> Option<u32> {
         let mut balance = vec![(0_i64, 0_usize); self.sites.len()];
         for group in &self.sites.groups {
@@ -145,7 +153,8 @@ impl<'a> Search<'a> {
             .max_by_key(|site| (balance[*site as usize].0, std::cmp::Reverse(*site)))
     }
 
-    /// FindPathsFromRoot (lines 1 to 8): to each node that the messages `sent` by `site` go to, and on from there.
+    /// FindPathsFromRoot (lines 1 to 8): to each node that the messages `sent` by `site` go to, and
+    /// on from there.
     fn find_paths_from_root(&mut self, site: u32, sent: Vec<(u32, Vec<Event>)>) {
         if sent.is_empty() {
             return;
@@ -164,8 +173,9 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// ProcessNode (lines 9 to 17): what the messages of `edge` caused where they arrived, in turn from the shortest
-    /// delay up, so that longer ways are known when it comes to the shorter ones that they make.
+    /// ProcessNode (lines 9 to 17): what the messages of `edge` caused where they arrived, in turn
+    /// from the shortest delay up, so that longer ways are known when it comes to the shorter ones
+    /// that they make.
     fn process_node(&mut self, edge: usize, depth: usize, least: usize) {
         let Edge { to: vertex, group, .. } = self.graph.edges()[edge];
         let Some(site) = self.sites.groups[group as usize].to else { return };
@@ -190,8 +200,9 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// FindCausedMessages (lines 17 to 28): of all that `site` sends, what comes with a common delay after messages were
-    /// `received` there, by that delay. What goes to different nodes is correlated apart (docs/decisions/0403).
+    /// FindCausedMessages (lines 17 to 28): of all that `site` sends, what comes with a common
+    /// delay after messages were `received` there, by that delay. What goes to different nodes is
+    /// correlated apart (docs/decisions/0403).
     fn find_caused_messages(&self, received: &[Event], site: u32, least: usize) -> Vec<Caused> {
         if received.len() < least {
             return Vec::new();
@@ -222,7 +233,13 @@ impl<'a> Search<'a> {
         found
     }
 
-    fn caused_of_group(&self, received: &[Event], s1: &Spectrum, group: u32, least: usize) -> Vec<Caused> {
+    fn caused_of_group(
+        &self,
+        received: &[Event],
+        s1: &Spectrum,
+        group: u32,
+        least: usize,
+    ) -> Vec<Caused> {
         let sent = &self.sites.groups[group as usize].sent;
         let c = match self.spectra.get(group as usize) {
             Some(kept) => self.correlator.correlate(s1, kept.get_or_init(|| self.spectrum(sent))),
@@ -242,8 +259,9 @@ impl<'a> Search<'a> {
             Caused { group, delay: spike.delay, shifts, excess, messages }
         });
         // Noise: however many are selected by chance.
-        let enough =
-            |caused: &Caused| caused.messages.len() >= least && caused.not_by_chance() >= least as f64;
+        let enough = |caused: &Caused| {
+            caused.messages.len() >= least && caused.not_by_chance() >= least as f64
+        };
         found.filter(enough).collect()
     }
 

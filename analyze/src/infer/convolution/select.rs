@@ -1,6 +1,7 @@
-//! The selection of messages (Project 5, Figure 6, lines 22 and 23): of Z those that were sent d, plus or minus v, after
-//! a message of V was received. Times are compared in quanta, as in the correlation that found d; a message that was
-//! sent before the other was received is never selected, though they be in one quantum.
+//! The selection of messages (Project 5, Figure 6, lines 22 and 23): of Z those that were sent d,
+//! plus or minus v, after a message of V was received. Times are compared in quanta, as in the
+//! correlation that found d; a message that was sent before the other was received is never
+//! selected, though they be in one quantum.
 
 use super::indicator::Quanta;
 use super::sites::Event;
@@ -13,8 +14,8 @@ pub(super) fn around(delay: usize, variation: usize) -> Shifts {
     (delay.saturating_sub(variation), delay.saturating_add(variation))
 }
 
-/// Calls `with` for each message of `z` with those messages of `v` that it may be the effect of: received at the very
-/// process that sent it, `shifts` before. Both are sorted by place and time.
+/// Calls `with` for each message of `z` with those messages of `v` that it may be the effect of:
+/// received at the very process that sent it, `shifts` before. Both are sorted by place and time.
 pub(super) fn causes<'v>(
     v: &'v [Event],
     z: &[Event],
@@ -31,7 +32,8 @@ pub(super) fn causes<'v>(
         }
         end = end.max(first);
         while v.get(end).is_some_and(|cause| {
-            let latest = quanta.of(cause.time).saturating_add(shifts.0) <= sent && cause.time <= event.time;
+            let latest =
+                quanta.of(cause.time).saturating_add(shifts.0) <= sent && cause.time <= event.time;
             cause.place < event.place || (cause.place == event.place && latest)
         }) {
             end += 1;

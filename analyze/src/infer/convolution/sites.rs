@@ -1,9 +1,10 @@
-//! What the algorithm sees of a trace: who sent and received what, when. The nodes of its graph are *sites*: all
-//! processes of one name, as one process of many that share the work sees too little of it to be correlated. An effect is
-//! sought at the very process (the *place*, as in message linking) that received the cause.
+//! What the algorithm sees of a trace: who sent and received what, when. The nodes of its graph are
+//! *sites*: all processes of one name, as one process of many that share the work sees too little
+//! of it to be correlated. An effect is sought at the very process (the *place*, as in message
+//! linking) that received the cause.
 //!
-//! For a node that was not traced, its peer's times stand in for its own, and it is a site of its own for each peer
-//! (WAP5 section 5.1, step 2, in [`super::super::linking`]).
+//! For a node that was not traced, its peer's times stand in for its own, and it is a site of its
+//! own for each peer (WAP5 section 5.1, step 2, in [`super::super::linking`]).
 
 use message_trace::MessageTrace;
 use rustc_hash::FxHashMap;
@@ -75,7 +76,8 @@ impl Sites {
                 let key = if own { (name(dst), None) } else { (name(dst), Some(name(src))) };
                 (site(key), Event { place, time, message: row })
             });
-            for time in [departure, arrival.map(|(_, event)| (0, event.time))].into_iter().flatten() {
+            for time in [departure, arrival.map(|(_, event)| (0, event.time))].into_iter().flatten()
+            {
                 bounds = (bounds.0.min(time.1), bounds.1.max(time.1));
             }
             received.push(arrival);
@@ -122,8 +124,10 @@ impl Sites {
 
     /// When those of `messages` that arrived at `site` did, by place and time.
     pub(super) fn arrivals(&self, messages: &[Event], site: u32) -> Vec<Event> {
-        let at = |event: &Event| self.received[event.message as usize].filter(|(at, _)| *at == site);
-        let mut arrivals: Vec<Event> = messages.iter().filter_map(at).map(|(_, event)| event).collect();
+        let at =
+            |event: &Event| self.received[event.message as usize].filter(|(at, _)| *at == site);
+        let mut arrivals: Vec<Event> =
+            messages.iter().filter_map(at).map(|(_, event)| event).collect();
         // Nearly in order already, as what was sent later mostly arrives later.
         arrivals.sort();
         arrivals

@@ -1,14 +1,15 @@
-//! The spikes of a correlation (Project 5 section 5.2): a spike is a local maximum at least N standard deviations above
-//! the mean. Between two of them there is a point less than S standard deviations above it, S < N; of the candidates
-//! that have none between them the largest is the spike.
+//! The spikes of a correlation (Project 5 section 5.2): a spike is a local maximum at least N
+//! standard deviations above the mean. Between two of them there is a point less than S standard
+//! deviations above it, S < N; of the candidates that have none between them the largest is the
+//! spike.
 //!
 //! Only shifts from 0 up are looked at: an effect has no negative delay (section 5.2.3).
 
 use super::correlation::Correlation;
 
-/// A spike reaches as far as C is so many standard deviations above the mean. What is below S is its tail, though it
-/// is no spike by itself: delays vary (section 5.2.2), and of two decisions about the same delay one may be at S and the
-/// other below. Figures are in docs/decisions/0403.
+/// A spike reaches as far as C is so many standard deviations above the mean. What is below S is
+/// its tail, though it is no spike by itself: delays vary (section 5.2.2), and of two decisions
+/// about the same delay one may be at S and the other below. Figures are in docs/decisions/0403.
 const REACH: f64 = 1.0;
 
 /// A spike of C, by shifts in quanta.

@@ -14,20 +14,23 @@ fn options() -> Options {
     options
 }
 
-/// `requests` at random times, one each 100 ms on average, each made by `request` from its number and time.
+/// `requests` at random times, one each 100 ms on average, each made by `request` from its number
+/// and time.
 fn system(requests: i64, mut request: impl FnMut(&mut Fixture, i64, i64)) -> MessageTrace {
     let mut trace = Fixture::new();
     let mut random = 1_u64;
     let mut time = 0;
     for number in 0..requests {
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        random =
+            random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         time += (random >> 33) as i64 % (200 * MS);
         request(&mut trace, number, time);
     }
     trace.trace()
 }
 
-/// A message from one to the other after so many tenths of a millisecond, received at once; requests to a port of the callee.
+/// A message from one to the other after so many tenths of a millisecond, received at once;
+/// requests to a port of the callee.
 fn hop(trace: &mut Fixture, src: &str, dst: &str, time: i64, tenths: i64, answers: bool) {
     let port = |name: &str| 80 + u16::from(name.as_bytes()[0]);
     let time = time + tenths * MS / 10;
@@ -48,12 +51,13 @@ fn paths(trace: &MessageTrace, options: &Options) -> Vec<String> {
         .paths()
         .into_iter()
         .map(|path| {
-            let delays =
-                path.delays.iter().map(|delay| delay.map_or(String::new(), |ns| (ns / MS).to_string()));
-            path.nodes[1..]
+            let delays = path
+                .delays
                 .iter()
-                .zip(delays)
-                .fold(path.nodes[0].clone(), |text, (node, delay)| format!("{text} {delay}> {node}"))
+                .map(|delay| delay.map_or(String::new(), |ns| (ns / MS).to_string()));
+            path.nodes[1..].iter().zip(delays).fold(path.nodes[0].clone(), |text, (node, delay)| {
+                format!("{text} {delay}> {node}")
+            })
         })
         .collect();
     paths.sort_unstable();
@@ -105,7 +109,8 @@ fn a_node_is_met_as_often_as_the_path_meets_it() {
     assert_eq!(paths(&trace, &options()), [path]);
 }
 
-/// What the nesting algorithm cannot do (section 5.3.1): B forwards the call to C, which replies to A.
+/// What the nesting algorithm cannot do (section 5.3.1): B forwards the call to C, which replies to
+/// A.
 #[test]
 fn calls_may_be_forwarded() {
     let trace = system(300, |trace, _, time| {
@@ -116,7 +121,8 @@ fn calls_may_be_forwarded() {
     assert_eq!(paths(&trace, &options()), ["a > b 10> c 20> a"]);
 }
 
-/// Nor this: B replies before it makes the call that it makes because of the request, as a cache that writes back does.
+/// Nor this: B replies before it makes the call that it makes because of the request, as a cache
+/// that writes back does.
 #[test]
 fn a_reply_may_come_before_what_the_request_causes() {
     let trace = system(300, |trace, _, time| {
@@ -158,7 +164,13 @@ fn messages_with_delays_within_v_are_selected() {
         let mut options = options();
         options.convolution.variation = Some(v * MS);
         let graph = graph(&trace, &options);
-        graph.edges().iter().filter(|edge| edge.delay.is_some()).map(Edge::messages).max().unwrap_or(0)
+        graph
+            .edges()
+            .iter()
+            .filter(|edge| edge.delay.is_some())
+            .map(Edge::messages)
+            .max()
+            .unwrap_or(0)
     };
     let (narrow, wide) = (selected(1), selected(20));
     assert!((60..150).contains(&narrow), "{narrow}");
@@ -216,7 +228,9 @@ fn times_at_the_ends_of_the_range_are_borne() {
         trace.send("b", "c", time, time).ports(40_001, 81);
     }
     let trace = trace.trace();
-    for (window, step) in [(i64::MAX, Some(1 << 50)), (1, Some(1 << 55)), (i64::MAX, Some(i64::MAX))] {
+    for (window, step) in
+        [(i64::MAX, Some(1 << 50)), (1, Some(1 << 55)), (i64::MAX, Some(i64::MAX))]
+    {
         let mut options = Options { window, ..Options::default() };
         options.convolution.time_step = step;
         options.convolution.least_messages = 1;

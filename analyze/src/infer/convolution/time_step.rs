@@ -1,6 +1,6 @@
-//! How long a time quantum is where the user does not say (Project 5 section 5.2.1 leaves it to the user). It must be
-//! well below the delays that are to be told apart, and not much below their deviations, or the messages of a spike
-//! are spread over many quanta and it does not stand out.
+//! How long a time quantum is where the user does not say (Project 5 section 5.2.1 leaves it to the
+//! user). It must be well below the delays that are to be told apart, and not much below their
+//! deviations, or the messages of a spike are spread over many quanta and it does not stand out.
 
 use super::sites::Sites;
 
@@ -13,13 +13,14 @@ const SAMPLE: usize = 1 << 16;
 /// A quantum is this part of the usual delay: figures are in docs/decisions/0403.
 const PART: i64 = 2;
 
-/// A quantum for the trace of `sites`, in nanoseconds: a part of the median time since a process last received something
-/// when it sends, of those times up to `window`.
+/// A quantum for the trace of `sites`, in nanoseconds: a part of the median time since a process
+/// last received something when it sends, of those times up to `window`.
 pub(super) fn choose(sites: &Sites, window: i64) -> i64 {
     let mut delays = Vec::new();
     for site in 0..sites.len() as u32 {
         let sent = sites.sent_by(site).iter().map(|group| &sites.groups[*group as usize]);
-        let mut sent: Vec<_> = sent.filter(|group| !group.begins).flat_map(|group| &group.sent).collect();
+        let mut sent: Vec<_> =
+            sent.filter(|group| !group.begins).flat_map(|group| &group.sent).collect();
         sent.sort_unstable();
         let received = sites.received_by(site);
         let mut next = 0;

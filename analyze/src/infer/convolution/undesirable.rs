@@ -1,6 +1,7 @@
-//! What is removed from the graph (Project 5 section 5.2.3, which names these and has no room for how): noise, which are
-//! edges of few messages; cycles; and accidentally short paths. The paper would have the latter filtered by frequency
-//! counts (section 5.3.1); here they are told by which messages were selected, as a message has one cause.
+//! What is removed from the graph (Project 5 section 5.2.3, which names these and has no room for
+//! how): noise, which are edges of few messages; cycles; and accidentally short paths. The paper
+//! would have the latter filtered by frequency counts (section 5.3.1); here they are told by which
+//! messages were selected, as a message has one cause.
 //!
 //! Edges with negative delays never come into being ([`super::spikes`]).
 
@@ -45,8 +46,8 @@ impl Marks {
     }
 }
 
-/// Removes from `messages`, which are to be the next of the path to `vertex`, those that are in it already; and says
-/// whether that were most: then the edge would only lead round in a circle.
+/// Removes from `messages`, which are to be the next of the path to `vertex`, those that are in it
+/// already; and says whether that were most: then the edge would only lead round in a circle.
 pub(super) fn is_cycle(
     graph: &Graph,
     vertex: usize,
@@ -63,10 +64,10 @@ pub(super) fn is_cycle(
     is_cycle
 }
 
-/// Whether most of `caused`, which were sent after `delays` nanoseconds, are reached from `vertex` on longer ways, which
-/// the graph has already: after A -> B comes B -> C, and after that C -> B and B -> D. That there is a delay from A -> B
-/// to B -> D, too, is because there are those between. Of the messages only as many count as have that delay not by
-/// chance.
+/// Whether most of `caused`, which were sent after `delays` nanoseconds, are reached from `vertex`
+/// on longer ways, which the graph has already: after A -> B comes B -> C, and after that C -> B
+/// and B -> D. That there is a delay from A -> B to B -> D, too, is because there are those
+/// between. Of the messages only as many count as have that delay not by chance.
 pub(super) fn is_short(
     graph: &Graph,
     vertex: usize,
@@ -81,12 +82,15 @@ pub(super) fn is_short(
     for edge in graph.edges()[first..].iter().filter(|edge| edge.group == caused.group) {
         // From the receipt at the vertex to the sending, each delay known to about a quantum.
         let (mut delay, mut slack) = (0_i64, 0_i64);
-        for (above, edge) in graph.way_to(edge.to).take_while(|edge| edge.to != vertex).enumerate() {
+        for (above, edge) in graph.way_to(edge.to).take_while(|edge| edge.to != vertex).enumerate()
+        {
             let travel = if above == 0 { 0 } else { edge.travel };
             delay = delay.saturating_add(edge.delay.unwrap_or(0)).saturating_add(travel);
             slack = slack.saturating_add(step);
         }
-        if (delays.start().saturating_sub(slack)..=delays.end().saturating_add(slack)).contains(&delay) {
+        if (delays.start().saturating_sub(slack)..=delays.end().saturating_add(slack))
+            .contains(&delay)
+        {
             marks.add(&edge.messages);
         }
     }
@@ -98,7 +102,8 @@ mod tests {
     use super::super::graph::tests::edge;
     use super::*;
 
-    /// A -> B, and from there B -> C after 50, C -> B after 20 and B -> D after 30, with a tenth of it for travel.
+    /// A -> B, and from there B -> C after 50, C -> B after 20 and B -> D after 30, with a tenth of
+    /// it for travel.
     fn graph() -> (Graph, usize, usize) {
         let mut graph = Graph::default();
         let root = graph.add_root("A");
@@ -140,8 +145,13 @@ mod tests {
         let (graph, b, end) = graph();
         let mut marks = Marks::new(1000);
         let mut short_of = |at, messages: Vec<Event>, excess: f64, delays| {
-            let caused =
-                Caused { group: 3, delay: 0, shifts: (0, 0), excess: vec![excess / 2.0; 2], messages };
+            let caused = Caused {
+                group: 3,
+                delay: 0,
+                shifts: (0, 0),
+                excess: vec![excess / 2.0; 2],
+                messages,
+            };
             is_short(&graph, at, &caused, &delays, 1, &mut marks)
         };
         // 60 of 80 in 361..441 are not by chance, and 39 of all are reached.

@@ -1,21 +1,25 @@
-//! Step 1 of message linking (WAP5 section 5.1): the average causal delay d of each pair B -> C, estimated as the
-//! average over the messages B -> C of the smallest delay before each, which is the time since the latest arrival at
-//! B. A message with none within the window x is taken as spontaneous and left out.
+//! Step 1 of message linking (WAP5 section 5.1): the average causal delay d of each pair B -> C,
+//! estimated as the average over the messages B -> C of the smallest delay before each, which is
+//! the time since the latest arrival at B. A message with none within the window x is taken as
+//! spontaneous and left out.
 //!
-//! In the presence of parallelism that is too low, as the latest arrival is not always the cause. The paper says that steps 1
-//! and 2 could be repeated, and does not do it. Here further rounds do, if they are asked for: d is then the average over
-//! the links of the round before, each weighted with its probability.
+//! In the presence of parallelism that is too low, as the latest arrival is not always the cause.
+//! The paper says that steps 1 and 2 could be repeated, and does not do it. Here further rounds do,
+//! if they are asked for: d is then the average over the links of the round before, each weighted
+//! with its probability.
 //!
-//! A pair is one of labels ([`crate::naming::HopName`]), not of nodes: a server that makes a process for each connection
-//! would otherwise be estimated from one request at a time. The labels hold the fixed ports, so that two services that
-//! are the same program are kept apart (docs/decisions/0205).
+//! A pair is one of labels ([`crate::naming::HopName`]), not of nodes: a server that makes a
+//! process for each connection would otherwise be estimated from one request at a time. The labels
+//! hold the fixed ports, so that two services that are the same program are kept apart
+//! (docs/decisions/0205).
 
 use super::parents;
 use super::places::{Before, Chunk};
 use crate::naming::Naming;
 use crate::options::Options;
 
-/// A probability of 1 in the integers that weights are counted in: sums of them do not depend on their order.
+/// A probability of 1 in the integers that weights are counted in: sums of them do not depend on
+/// their order.
 const ONE: f64 = (1_u64 << 32) as f64;
 
 /// The sums of the smallest delays by labels, from which the averages are made.
@@ -64,7 +68,9 @@ impl Delays {
                     parents.clear();
                     parents::find(&before, departure, delays.mean(hop), options, &mut parents);
                     // Parents are the latest arrivals, in the same order.
-                    for ((_, delay), (_, probability)) in before.within(options.window).zip(&parents) {
+                    for ((_, delay), (_, probability)) in
+                        before.within(options.window).zip(&parents)
+                    {
                         self.add(hop, delay, *probability);
                     }
                 }
@@ -90,8 +96,9 @@ impl Delays {
         total
     }
 
-    /// d of a message with the labels `hop`, in nanoseconds. It is at least one: where all delays are below what the clock can tell, an
-    /// arrival at the very time is a likely cause and one a nanosecond ago still a possible one.
+    /// d of a message with the labels `hop`, in nanoseconds. It is at least one: where all delays
+    /// are below what the clock can tell, an arrival at the very time is a likely cause and one a
+    /// nanosecond ago still a possible one.
     pub(super) fn mean(&self, hop: u32) -> f64 {
         let (sum, count) = self.sums[hop as usize];
         (sum as f64 / count.max(1) as f64).max(1.0)

@@ -1,16 +1,18 @@
-//! Step 2 of message linking (WAP5 section 5.1): the possible parents of a message B -> C are the messages that
-//! arrived at B within the window before it. Each weighs exp(-delay / d), being spontaneous weighs exp(-y), and the
-//! weights are normalised to sum to 1.
+//! Step 2 of message linking (WAP5 section 5.1): the possible parents of a message B -> C are the
+//! messages that arrived at B within the window before it. Each weighs exp(-delay / d), being
+//! spontaneous weighs exp(-y), and the weights are normalised to sum to 1.
 
 use super::places::{Before, Event};
 use crate::options::Options;
 
-/// A parent that weighs less than this in comparison with the best choice is not kept. The rest, normalised, still
-/// sums to 1, and the number of parents kept does not depend on the length of the window.
+/// A parent that weighs less than this in comparison with the best choice is not kept. The rest,
+/// normalised, still sums to 1, and the number of parents kept does not depend on the length of the
+/// window.
 pub(super) const NEGLIGIBLE: f64 = 1e-6;
 
-/// Appends the possible parents of `departure` with their probabilities to `parents`, the latest first, and returns
-/// the probability that there is none. `d` is the average delay of its pair in nanoseconds.
+/// Appends the possible parents of `departure` with their probabilities to `parents`, the latest
+/// first, and returns the probability that there is none. `d` is the average delay of its pair in
+/// nanoseconds.
 pub(super) fn find(
     before: &Before<'_>,
     departure: Event,
@@ -20,8 +22,8 @@ pub(super) fn find(
 ) -> f64 {
     let first = parents.len();
     let y = options.spontaneous_delay;
-    // All weights are taken in comparison with that of the best choice, which keeps the ratios and cannot make
-    // all of them vanish, however far the delays are from the average.
+    // All weights are taken in comparison with that of the best choice, which keeps the ratios and
+    // cannot make all of them vanish, however far the delays are from the average.
     let mut best = None;
     for (arrival, delay) in before.within(options.window) {
         let exponent = delay as f64 / d;
@@ -47,9 +49,11 @@ mod tests {
 
     const SECOND: i64 = 1_000_000_000;
 
-    /// Figure 5: X, Y and Z call B at one, two and three seconds. The parents of what B sends at `time` seconds.
+    /// Figure 5: X, Y and Z call B at one, two and three seconds. The parents of what B sends at
+    /// `time` seconds.
     fn figure_5(time: i64) -> (Vec<(u32, f64)>, f64) {
-        let arrivals = [1, 2, 3].map(|second| Event { time: second * SECOND, message: second as u32 });
+        let arrivals =
+            [1, 2, 3].map(|second| Event { time: second * SECOND, message: second as u32 });
         let departure = Event { time: time * SECOND, message: 9 };
         let mut parents = Vec::new();
         let options = Options { window: 100 * SECOND, ..Options::default() };
@@ -62,13 +66,15 @@ mod tests {
         (value * 100.0).round() / 100.0
     }
 
-    /// Figures 6 and 7: with lambda 1 the delays 1, 2, 3 and y = 4 weigh 0.368, 0.135, 0.050 and 0.018.
+    /// Figures 6 and 7: with lambda 1 the delays 1, 2, 3 and y = 4 weigh 0.368, 0.135, 0.050 and
+    /// 0.018.
     #[test]
     fn figure_7_the_parents_of_b_to_c() {
         let (parents, spontaneous) = figure_5(4);
         let weights = [0.367_879, 0.135_335, 0.049_787, 0.018_316];
         let total: f64 = weights.iter().sum();
-        let probabilities: Vec<f64> = parents.iter().map(|(_, p)| *p).chain([spontaneous]).collect();
+        let probabilities: Vec<f64> =
+            parents.iter().map(|(_, p)| *p).chain([spontaneous]).collect();
         for (probability, weight) in probabilities.iter().zip(weights) {
             assert!((probability - weight / total).abs() < 1e-5);
         }
@@ -77,8 +83,8 @@ mod tests {
         assert_eq!(rounded, [0.64, 0.24, 0.09, 0.03]);
     }
 
-    /// B -> D one delay later: 0.61, 0.22 and 0.08, as in the figure. Its fourth number, 0.03, cannot be right, as
-    /// the four would then sum to 0.94: exp(-4) weighs 0.08 here.
+    /// B -> D one delay later: 0.61, 0.22 and 0.08, as in the figure. Its fourth number, 0.03,
+    /// cannot be right, as the four would then sum to 0.94: exp(-4) weighs 0.08 here.
     #[test]
     fn figure_7_the_parents_of_b_to_d() {
         let (parents, spontaneous) = figure_5(5);
@@ -104,7 +110,8 @@ mod tests {
     #[test]
     fn negligible_parents_are_dropped_and_the_rest_sums_to_one() {
         // exp(-13) is worth keeping and exp(-15) not.
-        let arrivals = [-15_000, -13_000, 0].map(|time| Event { time, message: (time + 15_000) as u32 });
+        let arrivals =
+            [-15_000, -13_000, 0].map(|time| Event { time, message: (time + 15_000) as u32 });
         let departure = Event { time: 0, message: 1 };
         let mut parents = Vec::new();
         let before = Before::new(&arrivals, departure);
@@ -119,7 +126,8 @@ mod tests {
         let departure = Event { time: SECOND, message: 1 };
         let options = Options { spontaneous_delay: 1e9, ..Options::default() };
         let mut parents = Vec::new();
-        let spontaneous = find(&Before::new(&arrivals, departure), departure, 1.0, &options, &mut parents);
+        let spontaneous =
+            find(&Before::new(&arrivals, departure), departure, 1.0, &options, &mut parents);
         assert_eq!((parents[0].1, spontaneous), (0.5, 0.5));
     }
 }

@@ -1,5 +1,6 @@
-//! Where causes are sought: each place has the messages that arrive at it and those that depart from it, both by
-//! time on one clock. A place is a node or, for an untraced node, one peer's view of it ([`super::untraced`]).
+//! Where causes are sought: each place has the messages that arrive at it and those that depart
+//! from it, both by time on one clock. A place is a node or, for an untraced node, one peer's view
+//! of it ([`super::untraced`]).
 
 use std::ops::Range;
 
@@ -50,7 +51,8 @@ impl Places {
         departure.reserve_exact(trace.len());
         for message in 0..trace.len() {
             arrival.push(rounds.arrival(trace, message).unwrap_or((NOWHERE, 0)));
-            let client = options.clients_start_paths && naming.nodes()[naming.src(message) as usize].client;
+            let client =
+                options.clients_start_paths && naming.nodes()[naming.src(message) as usize].client;
             let found = if client { None } else { rounds.departure(trace, message) };
             departure.push(found.unwrap_or((NOWHERE, 0)));
         }
@@ -66,7 +68,8 @@ impl Places {
 
     /// The departures of that range, place by place.
     pub(super) fn chunks(&self, range: Range<usize>) -> impl Iterator<Item = Chunk<'_>> {
-        let first = self.departures_of.partition_point(|bound| *bound <= range.start).saturating_sub(1);
+        let first =
+            self.departures_of.partition_point(|bound| *bound <= range.start).saturating_sub(1);
         let places = first..self.arrivals_of.len() - 1;
         let end = range.end;
         places.take_while(move |place| self.departures_of[*place] < end).filter_map(move |place| {
@@ -93,10 +96,10 @@ impl<'places> Chunk<'places> {
 }
 
 impl<'places> Before<'places> {
-    /// The arrivals within `window` before the departure, the latest first, each with its delay. A message that
-    /// comes back to its own sender is not before itself. At the very time of the departure only what stands before it in the
-    /// trace is: by clocks too coarse to tell what came first, the answer to a message would else be its cause, and both go
-    /// round in a circle.
+    /// The arrivals within `window` before the departure, the latest first, each with its delay. A
+    /// message that comes back to its own sender is not before itself. At the very time of the
+    /// departure only what stands before it in the trace is: by clocks too coarse to tell what came
+    /// first, the answer to a message would else be its cause, and both go round in a circle.
     pub(super) fn within(&self, window: i64) -> impl Iterator<Item = (Event, i64)> + use<'places> {
         let departure = self.departure;
         self.arrivals
@@ -119,7 +122,8 @@ impl<'events> Before<'events> {
     }
 }
 
-/// Sorts events, given as place and time of each message, by place and then time, equal times by message.
+/// Sorts events, given as place and time of each message, by place and then time, equal times by
+/// message.
 fn by_place(events: &[(u32, i64)], places: usize) -> (Vec<Event>, Vec<usize>) {
     let mut bounds = vec![0; places + 1];
     for (place, _) in events.iter().filter(|(place, _)| *place != NOWHERE) {
@@ -130,7 +134,9 @@ fn by_place(events: &[(u32, i64)], places: usize) -> (Vec<Event>, Vec<usize>) {
     }
     let mut next = bounds.clone();
     let mut sorted = vec![Event { time: 0, message: 0 }; bounds[places]];
-    for (message, (place, time)) in events.iter().enumerate().filter(|(_, (place, _))| *place != NOWHERE) {
+    for (message, (place, time)) in
+        events.iter().enumerate().filter(|(_, (place, _))| *place != NOWHERE)
+    {
         sorted[next[*place as usize]] = Event { time: *time, message: message as u32 };
         next[*place as usize] += 1;
     }

@@ -1,4 +1,5 @@
-//! Message linking on traces by hand: which messages are considered, at which place, in which window.
+//! Message linking on traces by hand: which messages are considered, at which place, in which
+//! window.
 
 use message_trace::{Grain, MessageTrace};
 
@@ -66,7 +67,8 @@ fn a_further_round_averages_the_delays_of_links() {
     let trace = trace.trace();
     let of = |iterations| delay(&trace, &Options { iterations, ..options() }, 2);
     assert_eq!(of(1), 20.0);
-    // With d = 20 they weigh exp(-1) and exp(-2); that nothing caused it has no delay, and does not count.
+    // With d = 20 they weigh exp(-1) and exp(-2); that nothing caused it has no delay, and does not
+    // count.
     let [one, two] = [(-1.0_f64).exp(), (-2.0_f64).exp()];
     let second = (20.0 * one + 40.0 * two) / (one + two);
     assert!((of(2) - second).abs() < 1e-6, "{} {second}", of(2));
@@ -78,10 +80,12 @@ fn a_further_round_averages_the_delays_of_links() {
 
 #[test]
 fn further_rounds_get_nearer_to_the_true_delay_where_requests_overlap() {
-    // Every 10 a request, which B passes on after an exponential delay of 40 on average: 4 are under way at a time.
+    // Every 10 a request, which B passes on after an exponential delay of 40 on average: 4 are
+    // under way at a time.
     let (mut trace, mut random, mut sum) = (Fixture::new(), 1_u64, 0);
     for request in 0..2000_i64 {
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        random =
+            random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let uniform = ((random >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
         let takes = (-40_000.0 * uniform.ln()) as i64;
         sum += takes;
@@ -90,7 +94,8 @@ fn further_rounds_get_nearer_to_the_true_delay_where_requests_overlap() {
     }
     let truth = sum as f64 / 2000.0;
     let trace = trace.trace();
-    let message = (0..trace.len()).find(|row| trace.nodes.0[trace.message(*row).dst as usize].command == "c");
+    let message =
+        (0..trace.len()).find(|row| trace.nodes.0[trace.message(*row).dst as usize].command == "c");
     let error = |iterations| {
         let options = Options { iterations, ..options() };
         (delay(&trace, &options, message.unwrap()) - truth).abs() / truth

@@ -1,8 +1,10 @@
-//! The rule for nil timestamps (WAP5 section 5.1, step 2). A node that was not traced has no times of its own, so
-//! its peer's stand in for them: A's sending for the arrival at B, A's receipt for the departure from B. As they
-//! say nothing of what B does for others, only A -> B -> A is allowed: each peer of B sees a place of its own.
+//! The rule for nil timestamps (WAP5 section 5.1, step 2). A node that was not traced has no times
+//! of its own, so its peer's stand in for them: A's sending for the arrival at B, A's receipt for
+//! the departure from B. As they say nothing of what B does for others, only A -> B -> A is
+//! allowed: each peer of B sees a place of its own.
 //!
-//! A message arrives with its first byte: its receiver may act on that, and read the last one much later.
+//! A message arrives with its first byte: its receiver may act on that, and read the last one much
+//! later.
 
 use message_trace::MessageTrace;
 use rustc_hash::FxHashMap;
@@ -12,8 +14,8 @@ use crate::naming::Naming;
 /// A place and the time of a message at it.
 type Found = Option<(u32, i64)>;
 
-/// Finds the place of each message. Places are numbered: first the nodes, then the round trips from a traced node
-/// to an untraced one and back, as they are met.
+/// Finds the place of each message. Places are numbered: first the nodes, then the round trips from
+/// a traced node to an untraced one and back, as they are met.
 pub(in crate::infer) struct Rounds<'naming> {
     naming: &'naming Naming,
     rounds: FxHashMap<(u32, u32), u32>,
@@ -29,8 +31,8 @@ impl<'naming> Rounds<'naming> {
         self.naming.nodes().len() + self.rounds.len()
     }
 
-    /// Where and when the message arrived. A message that a traced node never received was lost, and arrived
-    /// nowhere.
+    /// Where and when the message arrived. A message that a traced node never received was lost,
+    /// and arrived nowhere.
     pub(in crate::infer) fn arrival(&mut self, trace: &MessageTrace, message: usize) -> Found {
         let (src, dst) = (self.naming.src(message), self.naming.dst(message));
         if let Some(arrived) = trace.arrival(message) {

@@ -1,10 +1,11 @@
-//! FindCallPairs (Project 5 section 5.1.1.1): the calls of which both messages were seen, as each of their two nodes saw
-//! them. What has no counterpart is discarded: it is nothing's parent and nothing's child. Which messages are the two of
-//! a call says [`crate::calls`].
+//! FindCallPairs (Project 5 section 5.1.1.1): the calls of which both messages were seen, as each
+//! of their two nodes saw them. What has no counterpart is discarded: it is nothing's parent and
+//! nothing's child. Which messages are the two of a call says [`crate::calls`].
 //!
-//! The paper's traces have one time for each message. Here a node that was traced has times of its own for all that it
-//! receives and sends, and the delays at it are told by them, whatever other clocks show. For a node that was not traced
-//! the one time that there is stands in, on the common clock.
+//! The paper's traces have one time for each message. Here a node that was traced has times of its
+//! own for all that it receives and sends, and the delays at it are told by them, whatever other
+//! clocks show. For a node that was not traced the one time that there is stands in, on the common
+//! clock.
 
 use message_trace::MessageTrace;
 
@@ -20,12 +21,13 @@ use super::windows::Sweep;
 /// The call pairs of one node, and how far the algorithm is with them.
 #[derive(Debug, Default)]
 pub(super) struct Node {
-    /// The calls that the node received: from the receipt of the call to the sending of the return, by the time of the
-    /// call.
+    /// The calls that the node received: from the receipt of the call to the sending of the return,
+    /// by the time of the call.
     pub(super) parents: Vec<Span>,
     /// Which calls of the trace they are.
     pub(super) parent_calls: Vec<u32>,
-    /// The calls that the node made: from the sending of the call to the receipt of the return, by the time of the call.
+    /// The calls that the node made: from the sending of the call to the receipt of the return, by
+    /// the time of the call.
     pub(super) children: Vec<Span>,
     /// Which calls of the trace they are.
     pub(super) child_calls: Vec<u32>,
@@ -56,7 +58,8 @@ impl Node {
         children.sort_by_key(|(span, call)| (span.begin, *call));
         let (parents, parent_calls) = parents.into_iter().unzip();
         let (children, child_calls): (Vec<Span>, Vec<u32>) = children.into_iter().unzip();
-        let mut returns: Vec<(i64, u32)> = children.iter().map(|child| child.end).zip(0..).collect();
+        let mut returns: Vec<(i64, u32)> =
+            children.iter().map(|child| child.end).zip(0..).collect();
         // Nearly in order already.
         returns.sort();
         let returns = returns.into_iter().map(|(_, child)| child).collect();
@@ -69,19 +72,28 @@ impl Node {
 type Roles = [Vec<(Span, u32)>; 2];
 
 /// The call pairs of `trace`, by node.
-pub(super) fn find(trace: &MessageTrace, naming: &Naming, calls: &Calls, options: &Options) -> Vec<Node> {
+pub(super) fn find(
+    trace: &MessageTrace,
+    naming: &Naming,
+    calls: &Calls,
+    options: &Options,
+) -> Vec<Node> {
     let mut sizes = vec![[0; 2]; naming.nodes().len()];
     for (request, _) in pairs(calls) {
         sizes[naming.dst(request) as usize][0] += 1;
         sizes[naming.src(request) as usize][1] += 1;
     }
-    let mut found: Vec<Roles> = sizes.into_iter().map(|sizes| sizes.map(Vec::with_capacity)).collect();
+    let mut found: Vec<Roles> =
+        sizes.into_iter().map(|sizes| sizes.map(Vec::with_capacity)).collect();
     for call in 0..calls.len() {
-        let (Some(request), Some(response)) = (calls.request(call), calls.response(call)) else { continue };
+        let (Some(request), Some(response)) = (calls.request(call), calls.response(call)) else {
+            continue;
+        };
         let (caller, callee) = (naming.src(request), naming.dst(request));
         let kind = naming.hop(request);
         let mut add = |node: u32, role: usize, times: [Option<i64>; 2]| {
-            let common = || [request, response].map(|row| trace.send_ts(row).or(trace.arrival(row)));
+            let common =
+                || [request, response].map(|row| trace.send_ts(row).or(trace.arrival(row)));
             let times = if naming.nodes()[node as usize].traced { times } else { common() };
             if let [Some(begin), Some(end)] = times {
                 found[node as usize][role].push((Span { begin, end, kind }, call as u32));
@@ -96,7 +108,8 @@ pub(super) fn find(trace: &MessageTrace, naming: &Naming, calls: &Calls, options
             add(caller, 1, [trace.send_first(request), trace.recv_first(response)]);
         }
     }
-    let mut nodes: Vec<(Roles, Node)> = found.into_iter().map(|found| (found, Node::default())).collect();
+    let mut nodes: Vec<(Roles, Node)> =
+        found.into_iter().map(|found| (found, Node::default())).collect();
     parallel::on_each(
         &mut nodes,
         |(found, _)| found[0].len() + found[1].len(),
@@ -115,9 +128,11 @@ fn pairs(calls: &Calls) -> impl Iterator<Item = (usize, usize)> + '_ {
 
 #[cfg(test)]
 impl Node {
-    /// A node by hand: parents and children as begin, end and kind; the calls are numbered, parents first.
+    /// A node by hand: parents and children as begin, end and kind; the calls are numbered, parents
+    /// first.
     pub(super) fn by_hand(parents: &[(i64, i64, u32)], children: &[(i64, i64, u32)]) -> Node {
-        let span = |(begin, end, kind): &(i64, i64, u32)| Span { begin: *begin, end: *end, kind: *kind };
+        let span =
+            |(begin, end, kind): &(i64, i64, u32)| Span { begin: *begin, end: *end, kind: *kind };
         let numbered = |spans: &[(i64, i64, u32)], first: usize| {
             spans.iter().enumerate().map(|(at, times)| (span(times), (first + at) as u32)).collect()
         };

@@ -1,13 +1,15 @@
-//! FindNestedPairs (Project 5 section 5.1.1.3): each child gets the parent of the highest score, which is the value of
-//! the scoreboard for its delay, scaled by the penalties for the children that the parent has already. Of equal scores the
-//! earliest parent's counts. Children come in the order of their returns, in which they were found.
+//! FindNestedPairs (Project 5 section 5.1.1.3): each child gets the parent of the highest score,
+//! which is the value of the scoreboard for its delay, scaled by the penalties for the children
+//! that the parent has already. Of equal scores the earliest parent's counts. Children come in the
+//! order of their returns, in which they were found.
 
 use super::call_pairs::Node;
 use super::penalties::{Given, Penalties};
 use super::scoreboard::{self, Scores};
 use crate::infer::call_links::NONE;
 
-/// The parent of `child` among `parents`, the earliest of which comes first; [`NONE`] where there is none.
+/// The parent of `child` among `parents`, the earliest of which comes first; [`NONE`] where there
+/// is none.
 pub(super) fn choose(
     node: &Node,
     given: &mut Given,
@@ -19,7 +21,9 @@ pub(super) fn choose(
 ) -> u32 {
     let kind = node.children[child as usize].kind;
     let (mut best, mut best_score) = (NONE, 0.0);
-    for parents in parents.chunk_by(|a, b| node.parents[*a as usize].kind == node.parents[*b as usize].kind) {
+    for parents in
+        parents.chunk_by(|a, b| node.parents[*a as usize].kind == node.parents[*b as usize].kind)
+    {
         let Some(first) = parents.first() else { continue };
         let histogram = scores.of((node.parents[*first as usize].kind, kind));
         for parent in parents {

@@ -1,8 +1,10 @@
-//! T_opencalls (Project 5 section 5.1.1.1): what a call may be nested in. When a call that a node made returns, its
-//! possible parents are the calls to the node that are open then and began before it.
+//! T_opencalls (Project 5 section 5.1.1.1): what a call may be nested in. When a call that a node
+//! made returns, its possible parents are the calls to the node that are open then and began before
+//! it.
 //!
-//! The paper's comparisons are loosened by the skew window (section 7.5.6), and by what a coarse clock hides: calls that
-//! begin or end at the same time may be nested, those that also began at the same time in the order of the trace.
+//! The paper's comparisons are loosened by the skew window (section 7.5.6), and by what a coarse
+//! clock hides: calls that begin or end at the same time may be nested, those that also began at
+//! the same time in the order of the trace.
 
 use super::call_pairs::Node;
 
@@ -23,13 +25,16 @@ pub(super) struct OpenCalls {
 }
 
 impl OpenCalls {
-    /// The possible parents of `child`, the earliest first. Children must be asked for in the order of their returns.
+    /// The possible parents of `child`, the earliest first. Children must be asked for in the order
+    /// of their returns.
     pub(super) fn parents(&mut self, node: &Node, child: u32, skew_window: i64) -> &[u32] {
         let (parents, call) = (&node.parents, node.child_calls[child as usize]);
         let child = node.children[child as usize];
         let latest_begin = child.begin.saturating_add(skew_window);
         let earliest_end = child.end.saturating_sub(skew_window);
-        while let Some(parent) = parents.get(self.next).filter(|parent| parent.begin <= latest_begin) {
+        while let Some(parent) =
+            parents.get(self.next).filter(|parent| parent.begin <= latest_begin)
+        {
             if parent.end >= earliest_end {
                 self.first_end =
                     if self.open.is_empty() { parent.end } else { self.first_end.min(parent.end) };
@@ -45,10 +50,12 @@ impl OpenCalls {
             let ends = self.open.iter().map(|parent| parents[*parent as usize].end);
             self.first_end = ends.min().unwrap_or(i64::MAX);
         }
-        let began = self.open.partition_point(|parent| parents[*parent as usize].begin <= latest_begin);
+        let began =
+            self.open.partition_point(|parent| parents[*parent as usize].begin <= latest_begin);
         self.possible.clear();
         self.possible.extend(self.open[..began].iter().filter(|parent| {
-            let (begin, of) = (parents[**parent as usize].begin, node.parent_calls[**parent as usize]);
+            let (begin, of) =
+                (parents[**parent as usize].begin, node.parent_calls[**parent as usize]);
             // Nothing is nested in itself, nor both ways.
             of != call && (skew_window > 0 || begin < child.begin || of < call)
         }));
@@ -69,10 +76,12 @@ mod tests {
     #[test]
     fn a_call_is_nested_in_those_that_began_before_it_and_are_open_when_it_returns() {
         // The first parent ends before the second child, the third begins after both.
-        let node = Node::by_hand(&[(0, 30, 1), (10, 60, 1), (45, 90, 1)], &[(20, 25, 2), (40, 50, 2)]);
+        let node =
+            Node::by_hand(&[(0, 30, 1), (10, 60, 1), (45, 90, 1)], &[(20, 25, 2), (40, 50, 2)]);
         assert_eq!(parents(&node, 0), [vec![0, 1], vec![1]]);
         // One that returns first though it begins last, and one that outlives the calls before it.
-        let node = Node::by_hand(&[(0, 30, 1), (10, 60, 1), (20, 70, 1)], &[(5, 55, 2), (25, 28, 2)]);
+        let node =
+            Node::by_hand(&[(0, 30, 1), (10, 60, 1), (20, 70, 1)], &[(5, 55, 2), (25, 28, 2)]);
         assert_eq!(parents(&node, 0), [vec![0, 1, 2], vec![]]);
     }
 

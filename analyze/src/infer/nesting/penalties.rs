@@ -1,10 +1,10 @@
-//! The three penalties of Project 5 section 5.1.1.3: what a possible parent's score is multiplied by for the children that
-//! it was given already. c to the power of -x for those that overlap in time with the child in hand, -y for those of the
-//! same destination, -z for all.
+//! The three penalties of Project 5 section 5.1.1.3: what a possible parent's score is multiplied
+//! by for the children that it was given already. c to the power of -x for those that overlap in
+//! time with the child in hand, -y for those of the same destination, -z for all.
 //!
-//! The paper leaves open what c is where there is none: to the letter, a score would become infinite with no such child and
-//! stay as it is with one. Here the child in hand is counted, too, so that none leaves the score as it is and one
-//! halves it with an exponent of 1.
+//! The paper leaves open what c is where there is none: to the letter, a score would become
+//! infinite with no such child and stay as it is with one. Here the child in hand is counted, too,
+//! so that none leaves the score as it is and one halves it with an exponent of 1.
 
 use super::call_pairs::Node;
 use crate::infer::call_links::NONE;
@@ -22,8 +22,8 @@ pub(super) struct Penalties {
     by_destination: bool,
 }
 
-/// The children that the parents of a node were given so far: for each parent the last one, and for each child the one
-/// before it. The last one has the latest return.
+/// The children that the parents of a node were given so far: for each parent the last one, and for
+/// each child the one before it. The last one has the latest return.
 #[derive(Debug, Default)]
 pub(super) struct Given {
     last: Vec<u32>,
@@ -34,24 +34,37 @@ pub(super) struct Given {
 impl Penalties {
     /// With the exponents x, y and z.
     pub(super) fn new([x, y, z]: [f64; 3]) -> Penalties {
-        let factors = |exponent: f64| (0..=MOST).map(|count| (1.0 + count as f64).powf(-exponent)).collect();
-        Penalties { overlapping: factors(x), same: factors(y), generic: factors(z), by_destination: y != 0.0 }
+        let factors =
+            |exponent: f64| (0..=MOST).map(|count| (1.0 + count as f64).powf(-exponent)).collect();
+        Penalties {
+            overlapping: factors(x),
+            same: factors(y),
+            generic: factors(z),
+            by_destination: y != 0.0,
+        }
     }
 
     /// What the score of `parent` for `child` is multiplied by.
     pub(super) fn factor(&self, node: &Node, given: &Given, parent: u32, child: u32) -> f64 {
-        let Some(last) = given.last.get(parent as usize).copied().filter(|last| *last != NONE) else {
+        let Some(last) = given.last.get(parent as usize).copied().filter(|last| *last != NONE)
+        else {
             return 1.0;
         };
         let of = node.children[child as usize];
         let earlier = || {
-            let next = |given_child: &u32| Some(given.before[*given_child as usize]).filter(|it| *it != NONE);
+            let next = |given_child: &u32| {
+                Some(given.before[*given_child as usize]).filter(|it| *it != NONE)
+            };
             std::iter::successors(Some(last), next).take(MOST)
         };
-        // All of them return before this one does, the last one last; those that overlap return after it was made.
-        let overlapping = earlier().take_while(|other| node.children[*other as usize].end > of.begin).count();
+        // All of them return before this one does, the last one last; those that overlap return
+        // after it was made.
+        let overlapping =
+            earlier().take_while(|other| node.children[*other as usize].end > of.begin).count();
         let same = match self.by_destination {
-            true => earlier().filter(|other| node.children[*other as usize].kind == of.kind).count(),
+            true => {
+                earlier().filter(|other| node.children[*other as usize].kind == of.kind).count()
+            }
             false => 0,
         };
         let any = (given.count[parent as usize] as usize).min(MOST);
@@ -78,7 +91,8 @@ impl Given {
 mod tests {
     use super::*;
 
-    /// A parent with children 0 to 2 already, which end at 20, 30 and 40; the last one is of another kind.
+    /// A parent with children 0 to 2 already, which end at 20, 30 and 40; the last one is of
+    /// another kind.
     fn factor(exponents: [f64; 3], begin: i64) -> f64 {
         let node = Node::by_hand(
             &[(0, 100, 1), (0, 100, 1)],
@@ -95,7 +109,8 @@ mod tests {
 
     #[test]
     fn children_that_overlap_are_counted_by_their_times() {
-        // With the child itself: 1, 2, 3 and 4 to the power of -2. One that begins when another ends does not overlap.
+        // With the child itself: 1, 2, 3 and 4 to the power of -2. One that begins when another
+        // ends does not overlap.
         assert_eq!(factor([2.0, 0.0, 0.0], 45), 1.0);
         assert_eq!(factor([2.0, 0.0, 0.0], 40), 1.0);
         assert_eq!(factor([2.0, 0.0, 0.0], 39), 1.0 / 4.0);

@@ -1,10 +1,11 @@
-//! ScoreNestings (Project 5 section 5.1.1.2): the scoreboard tells how often each delay between two calls that may be
-//! nested occurs in the trace. For each A, B and C it is a histogram of the delays between the calls A -> B and B -> C; a
-//! child that may be nested in N calls counts 1/N in the bin of each.
+//! ScoreNestings (Project 5 section 5.1.1.2): the scoreboard tells how often each delay between two
+//! calls that may be nested occurs in the trace. For each A, B and C it is a histogram of the
+//! delays between the calls A -> B and B -> C; a child that may be nested in N calls counts 1/N in
+//! the bin of each.
 //!
-//! Bins grow by 5%, as in the paper, from a microsecond on, as our clocks are finer. A, B and C are labels
-//! ([`crate::naming::HopName`]), not nodes, so that all processes of a server are one to the scoreboard. Delays are taken
-//! from the earliest time that the skew window allows.
+//! Bins grow by 5%, as in the paper, from a microsecond on, as our clocks are finer. A, B and C are
+//! labels ([`crate::naming::HopName`]), not nodes, so that all processes of a server are one to the
+//! scoreboard. Delays are taken from the earliest time that the skew window allows.
 
 use rustc_hash::FxHashMap;
 
@@ -14,8 +15,8 @@ use super::call_pairs::Node;
 const GROWTH: f64 = 1.05;
 /// Delays below this are all in the first bin, in nanoseconds.
 const SHORTEST: i64 = 1000;
-/// What a child counts in all. It can be divided by every number of parents up to 16, so that sums are exact where it
-/// matters, and the same in whatever order they are made.
+/// What a child counts in all. It can be divided by every number of parents up to 16, so that sums
+/// are exact where it matters, and the same in whatever order they are made.
 const WHOLE: u64 = 720_720;
 
 /// The labels of a call A -> B and of a call B -> C.
@@ -33,7 +34,8 @@ pub(super) struct Scores {
     histograms: FxHashMap<Pair, Vec<f32>>,
 }
 
-/// The delay from the call of `parent` to that of `child`, counted from the earliest that there can be.
+/// The delay from the call of `parent` to that of `child`, counted from the earliest that there can
+/// be.
 pub(super) fn delay(node: &Node, parent: u32, child: u32, skew_window: i64) -> i64 {
     let (parent, child) = (node.parents[parent as usize], node.children[child as usize]);
     child.begin.saturating_sub(parent.begin).saturating_add(skew_window)
@@ -53,11 +55,12 @@ impl Scoreboard {
         let kind = node.children[child as usize].kind;
         let weight = WHOLE.checked_div(parents.len() as u64).unwrap_or(0).max(1);
         // Parents of one kind mostly come together.
-        for parents in
-            parents.chunk_by(|a, b| node.parents[*a as usize].kind == node.parents[*b as usize].kind)
+        for parents in parents
+            .chunk_by(|a, b| node.parents[*a as usize].kind == node.parents[*b as usize].kind)
         {
             let Some(first) = parents.first() else { continue };
-            let histogram = self.histograms.entry((node.parents[*first as usize].kind, kind)).or_default();
+            let histogram =
+                self.histograms.entry((node.parents[*first as usize].kind, kind)).or_default();
             for parent in parents {
                 let bin = bin(delay(node, *parent, child, skew_window));
                 if histogram.len() <= bin {
@@ -79,10 +82,12 @@ impl Scoreboard {
         }
     }
 
-    /// What to choose by: the histograms, each convolved with a normal curve of that standard deviation in bins.
+    /// What to choose by: the histograms, each convolved with a normal curve of that standard
+    /// deviation in bins.
     pub(super) fn scores(&self, smoothing: f64) -> Scores {
         let curve = normal_curve(smoothing);
-        let histograms = self.histograms.iter().map(|(pair, counts)| (*pair, smoothed(counts, &curve)));
+        let histograms =
+            self.histograms.iter().map(|(pair, counts)| (*pair, smoothed(counts, &curve)));
         Scores { histograms: histograms.collect() }
     }
 }
@@ -97,7 +102,8 @@ impl Scores {
 /// The normal curve of that standard deviation, to three deviations on either side; it sums to 1.
 fn normal_curve(deviation: f64) -> Vec<f64> {
     let half = if deviation > 0.0 { (3.0 * deviation).ceil().min(1000.0) as i32 } else { 0 };
-    let value = |at: i32| if at == 0 { 1.0 } else { (-0.5 * (f64::from(at) / deviation).powi(2)).exp() };
+    let value =
+        |at: i32| if at == 0 { 1.0 } else { (-0.5 * (f64::from(at) / deviation).powi(2)).exp() };
     let values: Vec<f64> = (-half..=half).map(value).collect();
     let sum: f64 = values.iter().sum();
     values.into_iter().map(|value| value / sum).collect()
@@ -137,7 +143,8 @@ mod tests {
 
     #[test]
     fn figure_5_the_medium_delay_counts_twice() {
-        // Calls A -> B at 0 and 30 ms, calls B -> C at 70 and 100 ms: delays of 70 (twice), 100 and 40 ms.
+        // Calls A -> B at 0 and 30 ms, calls B -> C at 70 and 100 ms: delays of 70 (twice), 100 and
+        // 40 ms.
         let ms = 1_000_000;
         let node = Node::by_hand(
             &[(0, 500 * ms, 1), (30 * ms, 530 * ms, 1)],

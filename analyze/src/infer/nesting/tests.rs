@@ -1,4 +1,5 @@
-//! The nesting algorithm on traces by hand: which call is nested in which, and the links that come of it.
+//! The nesting algorithm on traces by hand: which call is nested in which, and the links that come
+//! of it.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +15,8 @@ use crate::options::{NestingOptions, Options};
 
 const MS: i64 = 1_000_000;
 
-/// A call from one node to another, by the milliseconds of the call and the return: messages take no time.
+/// A call from one node to another, by the milliseconds of the call and the return: messages take
+/// no time.
 type Call<'a> = (&'a str, &'a str, i64, i64);
 
 fn trace(calls: &[Call<'_>]) -> MessageTrace {
@@ -57,8 +59,10 @@ fn figure_3_both_calls_are_nested_in_the_first() {
     // The links lead from what b received last: the second call's from the first one's return.
     let trace = trace(&calls);
     let links = infer(&trace, NestingOptions::default());
-    let found: Vec<Vec<u32>> = (0..6).map(|m| links.parents(m).map(|(parent, _)| parent).collect()).collect();
-    // Calls to c and d (rows 1 and 3), their returns (2 and 4), and the last return. Nothing caused the first.
+    let found: Vec<Vec<u32>> =
+        (0..6).map(|m| links.parents(m).map(|(parent, _)| parent).collect()).collect();
+    // Calls to c and d (rows 1 and 3), their returns (2 and 4), and the last return. Nothing caused
+    // the first.
     assert_eq!(found, [vec![], vec![0], vec![1], vec![2], vec![3], vec![4]]);
     assert!((1..6).all(|message| links.parents(message).all(|(_, p)| p == 1.0)));
     assert_eq!(links.spontaneous(0), 1.0);
@@ -67,19 +71,23 @@ fn figure_3_both_calls_are_nested_in_the_first() {
 #[test]
 fn figure_5_each_child_goes_to_the_parent_whose_delay_is_the_most_common() {
     // Of the delays 70 and 100, and 40 and 70, the medium one occurs twice.
-    let calls = [("a", "b", 0, 500), ("a", "b", 30, 530), ("b", "c", 70, 300), ("b", "c", 100, 330)];
+    let calls =
+        [("a", "b", 0, 500), ("a", "b", 30, 530), ("b", "c", 70, 300), ("b", "c", 100, 330)];
     assert_eq!(parents(&calls, NestingOptions::default()), [None, None, Some(0), Some(1)]);
 }
 
 #[test]
 fn the_overlapping_child_penalty_spreads_children_over_parents() {
     // All delays are in one bin: only the penalty keeps the second child from the first parent.
-    let calls = [("a", "b", 0, 5000), ("a", "b", 1, 5000), ("b", "c", 1000, 4000), ("b", "c", 1001, 4001)];
+    let calls =
+        [("a", "b", 0, 5000), ("a", "b", 1, 5000), ("b", "c", 1000, 4000), ("b", "c", 1001, 4001)];
     assert_eq!(parents(&calls, NestingOptions::default()), [None, None, Some(0), Some(1)]);
     let none = NestingOptions { penalties: [0.0; 3], ..NestingOptions::default() };
     assert_eq!(parents(&calls, none), [None, None, Some(0), Some(0)]);
-    // One after the other, they may be of one parent; the other two penalties tell them apart all the same.
-    let calls = [("a", "b", 0, 5000), ("a", "b", 1, 5000), ("b", "c", 1000, 1001), ("b", "c", 1002, 1003)];
+    // One after the other, they may be of one parent; the other two penalties tell them apart all
+    // the same.
+    let calls =
+        [("a", "b", 0, 5000), ("a", "b", 1, 5000), ("b", "c", 1000, 1001), ("b", "c", 1002, 1003)];
     assert_eq!(parents(&calls, NestingOptions::default())[2..], [Some(0), Some(0)]);
     for penalties in [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]] {
         let options = NestingOptions { penalties, ..NestingOptions::default() };
@@ -101,7 +109,8 @@ fn what_has_no_counterpart_is_nothings_parent_and_nothings_child() {
 
 #[test]
 fn the_skew_window_finds_a_parent_that_seems_to_begin_later() {
-    let calls = [("a", "b", 20, 100), ("b", "c", 10, 90), ("a", "b", 500, 600), ("b", "c", 530, 610)];
+    let calls =
+        [("a", "b", 20, 100), ("b", "c", 10, 90), ("a", "b", 500, 600), ("b", "c", 530, 610)];
     assert_eq!(parents(&calls, NestingOptions::default()), [None; 4]);
     let skew = |window| NestingOptions { skew_window: window * MS, ..NestingOptions::default() };
     assert_eq!(parents(&calls, skew(9)), [None; 4]);
@@ -110,7 +119,8 @@ fn the_skew_window_finds_a_parent_that_seems_to_begin_later() {
 
 #[test]
 fn a_node_tells_delays_by_its_own_clock_and_an_untraced_one_by_its_peers() {
-    // b's clock is a second ahead of the common one, on which its calls would begin before they were asked for.
+    // b's clock is a second ahead of the common one, on which its calls would begin before they
+    // were asked for.
     let mut fixture = Fixture::new().untraced(&["x"]);
     let late = 1000 * MS;
     let at = |time: i64| time * MS;
@@ -133,13 +143,16 @@ fn a_node_tells_delays_by_its_own_clock_and_an_untraced_one_by_its_peers() {
         })
     };
     let parent = |child: usize| links.parents(child).next().map(|(parent, _)| parent as usize);
-    for [before, after] in [[("a", "b"), ("b", "c")], [("c", "b"), ("b", "a")], [("a", "x"), ("x", "c")]] {
+    for [before, after] in
+        [[("a", "b"), ("b", "c")], [("c", "b"), ("b", "a")], [("a", "x"), ("x", "c")]]
+    {
         assert_eq!(parent(row(after.0, after.1).unwrap()), row(before.0, before.1), "{before:?}");
     }
     assert_eq!(parent(row("x", "a").unwrap()), row("c", "x"));
 }
 
-/// A system that takes 10 ms before it calls at first and 60 ms later on; two requests at a time, 50 ms apart.
+/// A system that takes 10 ms before it calls at first and 60 ms later on; two requests at a time,
+/// 50 ms apart.
 fn phases() -> Vec<Call<'static>> {
     let mut calls = Vec::new();
     for round in 0..120 {
@@ -197,8 +210,12 @@ fn times_at_the_ends_of_the_range_are_borne() {
     let trace = fixture.trace();
     for window in [None, Some(1), Some(i64::MAX)] {
         let skew_window = i64::MAX;
-        let wild =
-            NestingOptions { skew_window, smoothing: 1e9, scoreboard_window: window, penalties: [9e9; 3] };
+        let wild = NestingOptions {
+            skew_window,
+            smoothing: 1e9,
+            scoreboard_window: window,
+            penalties: [9e9; 3],
+        };
         assert_eq!(infer(&trace, wild).messages(), 8);
         let whole = NestingOptions { scoreboard_window: window, ..NestingOptions::default() };
         assert_eq!(infer(&trace, whole).messages(), 8);
@@ -253,7 +270,8 @@ proptest! {
     /// The parent of each message, told by what the messages are and not by their rows.
     #[test]
     fn the_order_of_the_rows_does_not_matter(rows in rows(), by in 0..60usize) {
-        // Each message in a flow and at a time of its own, so that the trace's order does not hang on the rows'.
+        // Each message in a flow and at a time of its own, so that the trace's order does not hang
+        // on the rows'.
         let apart = |(at, row): (usize, &Row)| (row.0, row.1, row.2, row.3, row.4 * 100 + at as i64, row.5);
         let rows: Vec<Row> = rows.iter().enumerate().map(apart).collect();
         let mut other = rows.clone();

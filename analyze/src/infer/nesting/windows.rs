@@ -1,9 +1,11 @@
-//! The algorithm in sliding windows (Project 5 section 8), for systems that are not the same all the time: a parent is
-//! chosen by the scoreboard of a window of time around. Time is cut into slices of a third of a window. When the next slice
-//! is scored, the parents in a slice are chosen by it and its two neighbours, and what comes before them is forgotten.
-//! A call may be open over any number of slices. Without windows all of the trace is one slice.
+//! The algorithm in sliding windows (Project 5 section 8), for systems that are not the same all
+//! the time: a parent is chosen by the scoreboard of a window of time around. Time is cut into
+//! slices of a third of a window. When the next slice is scored, the parents in a slice are chosen
+//! by it and its two neighbours, and what comes before them is forgotten. A call may be open over
+//! any number of slices. Without windows all of the trace is one slice.
 //!
-//! Slices are told by each node's own clock, which need not agree: they only have to be about the same.
+//! Slices are told by each node's own clock, which need not agree: they only have to be about the
+//! same.
 
 use message_trace::Progress;
 
@@ -49,7 +51,8 @@ impl Sweep {
         node.returns.get(self.next).map(|child| node.children[*child as usize].end)
     }
 
-    /// Hands over the calls that return in a slice, each with its possible parents, and the children that those were given.
+    /// Hands over the calls that return in a slice, each with its possible parents, and the
+    /// children that those were given.
     fn through(
         &mut self,
         node: &Node,
@@ -88,8 +91,15 @@ pub(super) fn nest(nodes: &mut [Node], options: &NestingOptions, progress: &dyn 
             let mut chosen = std::mem::take(&mut node.chosen);
             let mut sweep = std::mem::take(&mut node.nested);
             let count = sweep.through(node, slice, slices, skew_window, |child, parents, given| {
-                chosen[child as usize] =
-                    nested_pairs::choose(node, given, child, parents, &scores, &penalties, skew_window);
+                chosen[child as usize] = nested_pairs::choose(
+                    node,
+                    given,
+                    child,
+                    parents,
+                    &scores,
+                    &penalties,
+                    skew_window,
+                );
             });
             (node.chosen, node.nested) = (chosen, sweep);
             progress.advance(count);

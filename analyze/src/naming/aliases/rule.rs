@@ -1,4 +1,5 @@
-//! One rule of a file of aliases, and how it is written: a line that is none is told with what is wrong and what to do.
+//! One rule of a file of aliases, and how it is written: a line that is none is told with what is
+//! wrong and what to do.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -87,7 +88,10 @@ fn value(text: &str, end: char) -> Result<(String, &str), String> {
             '"' => return Ok((value, quoted[place + 1..].trim_start())),
             '\\' => match characters.next() {
                 Some((_, escaped @ ('"' | '\\'))) => value.push(escaped),
-                _ => return Err("in quotes, a backslash comes before a quote or a backslash only".to_owned()),
+                _ => {
+                    return Err("in quotes, a backslash comes before a quote or a backslash only"
+                        .to_owned());
+                }
             },
             other => value.push(other),
         }
@@ -105,12 +109,17 @@ fn address(which: &str) -> Result<(String, Option<(IpAddr, u8)>), String> {
         let length = length.parse::<u8>().ok();
         let most = |net: IpAddr| if net.is_ipv4() { 32 } else { 128 };
         return match (net, length) {
-            (Some(net), Some(length)) if length <= most(net) => Ok((which.to_owned(), Some((net, length)))),
-            _ => Err(format!("'{}' is no net; write it like 10.1.0.0/16 or fd00::/8", which.escape_debug())),
+            (Some(net), Some(length)) if length <= most(net) => {
+                Ok((which.to_owned(), Some((net, length))))
+            }
+            _ => Err(format!(
+                "'{}' is no net; write it like 10.1.0.0/16 or fd00::/8",
+                which.escape_debug()
+            )),
         };
     }
-    let is_pattern =
-        which.contains(['*', '?']) && which.chars().all(|c| c.is_ascii_hexdigit() || ".:*?".contains(c));
+    let is_pattern = which.contains(['*', '?'])
+        && which.chars().all(|c| c.is_ascii_hexdigit() || ".:*?".contains(c));
     if is_pattern {
         return Ok((which.to_owned(), None));
     }
@@ -122,7 +131,8 @@ fn address(which: &str) -> Result<(String, Option<(IpAddr, u8)>), String> {
 
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let quoted = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
+        let quoted =
+            |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
         write!(f, "{} {} = {}", self.what.word(), quoted(&self.which), quoted(&self.name))
     }
 }

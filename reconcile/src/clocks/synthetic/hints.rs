@@ -1,4 +1,5 @@
-//! Timestamps exchanged with a collector: hosts that no message connects become related, the others stay as they are.
+//! Timestamps exchanged with a collector: hosts that no message connects become related, the others
+//! stay as they are.
 
 use proptest::prelude::*;
 
@@ -18,11 +19,21 @@ fn seen(clocks: &[True]) -> Vec<HostFacts> {
 }
 
 /// Adds an exchange of a host, begun at a true time: how long the question took, and the answer.
-fn exchange(hints: &mut Hints, host: (u32, &True), collector: &True, at: i64, [there, back]: [i64; 2]) {
+fn exchange(
+    hints: &mut Hints,
+    host: (u32, &True),
+    collector: &True,
+    at: i64,
+    [there, back]: [i64; 2],
+) {
     let answered = at + there + 20_000;
     let ((number, clock), received) = (host, answered + back);
-    let times =
-        [clock.shows(at), collector.shows(at + there), collector.shows(answered), clock.shows(received)];
+    let times = [
+        clock.shows(at),
+        collector.shows(at + there),
+        collector.shows(answered),
+        clock.shows(received),
+    ];
     hints.add(number, times);
 }
 
@@ -48,11 +59,15 @@ fn plain(clocks: &Clocks) -> Clocks {
 fn two_hosts_that_only_the_collector_knows() {
     let clocks = [True::new(0, 0.0), True::new(1_000 * SECOND, 0.0)];
     let collector = True::new(-50 * SECOND, 0.0);
-    // The first is a millisecond away, the second three: nobody can tell by more than the half of both round trips.
+    // The first is a millisecond away, the second three: nobody can tell by more than the half of
+    // both round trips.
     let hints = exchanges(&clocks, &collector, &[[MS, MS], [3 * MS, 3 * MS]]);
     let estimated = estimate_with(&seen(&clocks), &Samples::new(2), &hints, Some(0));
     let [first, second] = &estimated.hosts[..] else { panic!("two hosts") };
-    assert_eq!((first.source, first.uncertainty_ns, first.offset_ns), (Source::Reference, Some(0), 0));
+    assert_eq!(
+        (first.source, first.uncertainty_ns, first.offset_ns),
+        (Source::Reference, Some(0), 0)
+    );
     assert_eq!((second.source, second.against.as_str()), (Source::Hints, "h0"));
     // But for the round trip itself, in which the slope may make 89 ns.
     assert!((second.offset_ns - 1_000 * SECOND).abs() <= 100, "{second:?}");
@@ -63,7 +78,8 @@ fn two_hosts_that_only_the_collector_knows() {
     let told = second.hints.as_ref().unwrap();
     assert_eq!((told.exchanges, told.round_trip_ns, &told.check), (61, 6 * MS, &None));
 
-    // Where the answer takes five and the question one, the middle is off by two, which is within what is stated.
+    // Where the answer takes five and the question one, the middle is off by two, which is within
+    // what is stated.
     let hints = exchanges(&clocks, &collector, &[[MS, MS], [MS, 5 * MS]]);
     let estimated = estimate_with(&seen(&clocks), &Samples::new(2), &hints, Some(0));
     let second = &estimated.hosts[1];
@@ -95,7 +111,8 @@ fn one_exchange_each_says_what_it_says() {
 
 #[test]
 fn no_exchange_tells_more_than_half_of_its_round_trip() {
-    // Now the question is fast and now the answer; the lines that all of them leave are within a millisecond.
+    // Now the question is fast and now the answer; the lines that all of them leave are within a
+    // millisecond.
     let clocks = [True::new(0, 0.0), True::new(SECOND, 0.0)];
     let mut hints = Hints::new(2);
     for second in 0..=60 {
@@ -111,12 +128,14 @@ fn no_exchange_tells_more_than_half_of_its_round_trip() {
 
 #[test]
 fn a_group_is_joined_as_it_is() {
-    let clocks = [0, 1, 2, 3, 4]
-        .map(|host| True::new(host * 1_000 * SECOND, 20.0 * host as f64 - 40.0 * (host % 2) as f64));
+    let clocks = [0, 1, 2, 3, 4].map(|host| {
+        True::new(host * 1_000 * SECOND, 20.0 * host as f64 - 40.0 * (host % 2) as f64)
+    });
     let messages = messages(&[Traffic::lan(0, 1), Traffic::lan(2, 3)], 4);
     let (hosts, samples) = (seen(&clocks), samples(&clocks, &messages));
     let without = estimate(&hosts, &samples, Some(0));
-    // Of the second group only that host has exchanges which it is not compared with; the last has messages with nobody.
+    // Of the second group only that host has exchanges which it is not compared with; the last has
+    // messages with nobody.
     let mut hints = exchanges(&clocks, &True::new(77 * SECOND, 30.0), &[[2 * MS; 2]; 2]);
     for second in 10..=50 {
         let at = second * SECOND;
@@ -159,7 +178,8 @@ fn a_group_is_joined_as_it_is() {
 
 #[test]
 fn what_a_host_may_be_off_in_its_group_counts() {
-    // In the second group messages take 1 ms there and 19 back, so the host with exchanges is 9 ms off from the other.
+    // In the second group messages take 1 ms there and 19 back, so the host with exchanges is 9 ms
+    // off from the other.
     let clocks = [0, 1, 2].map(|host| True::new(host * SECOND, 0.0));
     let lan = Traffic { least: [MS, 19 * MS], messages: [600, 700], ..Traffic::lan(1, 2) };
     let messages = messages(&[lan], 4);
@@ -187,7 +207,8 @@ fn groups_without_the_reference_are_joined_among_themselves() {
     let mut hints = exchanges(&clocks, &True::new(0, 0.0), &[[MS; 2]; 3]);
     let all = estimate_with(&seen(&clocks), &Samples::new(3), &hints, Some(0));
     assert!(all.hosts.iter().all(|host| host.against == "h0"));
-    // The reference has none, and stays by itself; one host alone would have nobody to be joined with.
+    // The reference has none, and stays by itself; one host alone would have nobody to be joined
+    // with.
     hints = Hints::new(3);
     exchange(&mut hints, (2, &clocks[2]), &True::new(0, 0.0), 0, [MS; 2]);
     let alone = estimate_with(&seen(&clocks), &Samples::new(3), &hints, Some(0));
@@ -233,8 +254,10 @@ fn hosts_of_one_machine_are_one_clock() {
 #[test]
 fn the_collectors_clock_is_set_meanwhile() {
     for by in [-7 * SECOND, 7 * SECOND, 3_600 * SECOND] {
-        let clocks = [True::new(0, 0.0), True::new(1_000 * SECOND, 80.0), True::new(-5 * SECOND, -60.0)];
-        let collector = True { steps: vec![(31 * SECOND + SECOND / 2, by)], ..True::new(SECOND, 10.0) };
+        let clocks =
+            [True::new(0, 0.0), True::new(1_000 * SECOND, 80.0), True::new(-5 * SECOND, -60.0)];
+        let collector =
+            True { steps: vec![(31 * SECOND + SECOND / 2, by)], ..True::new(SECOND, 10.0) };
         let hints = exchanges(&clocks, &collector, &[[MS; 2], [2 * MS; 2], [MS; 2]]);
         let estimated = estimate_with(&seen(&clocks), &Samples::new(3), &hints, Some(0));
         for number in [1, 2] {
@@ -246,7 +269,8 @@ fn the_collectors_clock_is_set_meanwhile() {
         }
         // It is no contradiction of hosts that messages connect, either.
         let messages = messages(&[Traffic::lan(0, 1), Traffic::lan(1, 2)], 5);
-        let estimated = estimate_with(&seen(&clocks), &samples(&clocks, &messages), &hints, Some(0));
+        let estimated =
+            estimate_with(&seen(&clocks), &samples(&clocks, &messages), &hints, Some(0));
         let checks = estimated.hosts.iter().filter_map(|host| host.hints.as_ref()?.check.as_ref());
         let contradicting: Vec<bool> = checks.map(|check| check.contradicts).collect();
         assert_eq!(contradicting, [false, false], "{by} {:#?}", estimated.hosts);
@@ -256,7 +280,10 @@ fn the_collectors_clock_is_set_meanwhile() {
 #[test]
 fn a_host_whose_clock_is_set_is_joined_with_its_steps() {
     // Messages do not know, as there are none; the others see the collector as before.
-    let set = True { steps: vec![(40 * SECOND + SECOND / 2, 2 * SECOND)], ..True::new(500 * SECOND, 0.0) };
+    let set = True {
+        steps: vec![(40 * SECOND + SECOND / 2, 2 * SECOND)],
+        ..True::new(500 * SECOND, 0.0)
+    };
     let clocks = [True::new(0, 0.0), set, True::new(-500 * SECOND, 0.0)];
     let hints = exchanges(&clocks, &True::new(0, 0.0), &[[MS; 2]; 3]);
     let estimated = estimate_with(&seen(&clocks), &Samples::new(3), &hints, Some(0));
@@ -288,8 +315,12 @@ fn exchanges_that_contradict_messages_are_told_of_and_change_nothing() {
         assert_eq!(plain(&estimated), without);
         assert_eq!(estimated.hosts[0].hints.as_ref().unwrap().check, None);
         let [one, two] = [check(&estimated, 1), check(&estimated, 2)];
-        assert_eq!((one.against.as_str(), one.contradicts, two.contradicts), ("h0", false, ahead > 0));
-        // Half of what there and back differ by: 1.5 ms of the first and, the other way round, 4 of the last.
+        assert_eq!(
+            (one.against.as_str(), one.contradicts, two.contradicts),
+            ("h0", false, ahead > 0)
+        );
+        // Half of what there and back differ by: 1.5 ms of the first and, the other way round, 4 of
+        // the last.
         assert!((two.difference_ns - ahead - 11 * MS / 2).abs() < 200_000, "{two:?}");
         assert!((one.difference_ns - 3 * MS / 2).abs() < 200_000, "{one:?}");
         // 2.5 and 5 ms are half of the round trips.
@@ -297,7 +328,8 @@ fn exchanges_that_contradict_messages_are_told_of_and_change_nothing() {
     }
 }
 
-/// Three hosts that talk to each other, and one that talks to nobody; the exchanges of `liars` are of clocks that are each an hour off.
+/// Three hosts that talk to each other, and one that talks to nobody; the exchanges of `liars` are
+/// of clocks that are each an hour off.
 fn with_liars(liars: &[usize]) -> ([True; 4], Clocks) {
     let clocks = [0, SECOND, 3 * SECOND, -SECOND].map(|ahead| True::new(ahead, 0.0));
     let messages = messages(&[Traffic::lan(0, 1), Traffic::lan(0, 2)], 3);
@@ -310,8 +342,11 @@ fn with_liars(liars: &[usize]) -> ([True; 4], Clocks) {
 }
 
 fn contradicting(clocks: &Clocks) -> Vec<usize> {
-    let check = |host: &usize| clocks.hosts[*host].hints.as_ref().and_then(|hinted| hinted.check.as_ref());
-    (0..clocks.hosts.len()).filter(|host| check(host).is_some_and(|check| check.contradicts)).collect()
+    let check =
+        |host: &usize| clocks.hosts[*host].hints.as_ref().and_then(|hinted| hinted.check.as_ref());
+    (0..clocks.hosts.len())
+        .filter(|host| check(host).is_some_and(|check| check.contradicts))
+        .collect()
 }
 
 #[test]
@@ -320,7 +355,11 @@ fn who_contradicts_most_others_moves_nobody() {
     for liar in 0..3 {
         let (clocks, estimated) = with_liars(&[liar]);
         assert_eq!(contradicting(&estimated), [liar]);
-        assert!(worst(&clocks, &estimated, 3, [0, END]) < 100_000, "{liar} {:?}", estimated.hosts[3]);
+        assert!(
+            worst(&clocks, &estimated, 3, [0, END]) < 100_000,
+            "{liar} {:?}",
+            estimated.hosts[3]
+        );
     }
 }
 
@@ -334,7 +373,9 @@ fn where_no_two_agree_nobody_is_believed() {
 #[test]
 fn what_cannot_be_is_counted() {
     let mut hints = Hints::new(1);
-    for times in [[0, 5, 4, 10], [0, 5, 9, 3], [i64::MAX, 0, 0, i64::MIN], [0, i64::MIN, i64::MAX, 0]] {
+    for times in
+        [[0, 5, 4, 10], [0, 5, 9, 3], [i64::MAX, 0, 0, i64::MIN], [0, i64::MIN, i64::MAX, 0]]
+    {
         hints.add(0, times);
     }
     hints.add(1, [0, 1, 2, 3]);
@@ -354,7 +395,8 @@ fn what_cannot_be_is_counted() {
 type Exchanges = ([i64; 2], usize, [i64; 2]);
 
 fn any_exchanges() -> impl Strategy<Value = Exchanges> {
-    let times = (0..40_i64, 1..60_i64).prop_map(|(begin, long)| [begin * SECOND, (begin + long) * SECOND]);
+    let times =
+        (0..40_i64, 1..60_i64).prop_map(|(begin, long)| [begin * SECOND, (begin + long) * SECOND]);
     (times, 1..100_usize, prop::array::uniform2(50_000..40_000_000_i64))
 }
 
@@ -377,12 +419,11 @@ fn random_hints(clocks: &[True], collector: &True, of_host: &[Exchanges], seed: 
 
 fn any_clocks(count: usize) -> impl Strategy<Value = Vec<True>> {
     let clock = (-10_000 * SECOND..10_000 * SECOND, -200.0..200.0);
-    proptest::collection::vec(clock.prop_map(|(offset, skew)| True::new(offset, skew)), count).prop_map(
-        |mut clocks| {
+    proptest::collection::vec(clock.prop_map(|(offset, skew)| True::new(offset, skew)), count)
+        .prop_map(|mut clocks| {
             clocks[0] = True::new(0, 0.0);
             clocks
-        },
-    )
+        })
 }
 
 proptest! {
@@ -411,7 +452,8 @@ proptest! {
         }
     }
 
-    /// Two groups that no message connects: the truth is within what is stated, and what is within the groups stays as it is.
+    /// Two groups that no message connects: the truth is within what is stated, and what is within
+    /// the groups stays as it is.
     #[test]
     fn the_truth_is_within_what_is_stated_of_joined_groups(
         clocks in any_clocks(5),

@@ -22,7 +22,8 @@ fn two_hosts_on_a_lan() {
 
 #[test]
 fn few_messages() {
-    // One there and one back, 1 ms apart: the offset is known then, and drifts off by 1000 ppm at most.
+    // One there and one back, 1 ms apart: the offset is known then, and drifts off by 1000 ppm at
+    // most.
     let clocks = [True::new(0, 0.0), True::new(-SECOND, 0.0)];
     let two = [(0, 1, 0, 50_000), (1, 0, 1_000_000, 1_070_000)];
     let estimated = solve(&clocks, &two);
@@ -116,8 +117,8 @@ fn one_machine_is_one_clock_unless_messages_contradict() {
 #[test]
 fn all_links_are_explained_not_only_those_of_the_tree() {
     let clocks = [True::new(0, 0.0), True::new(SECOND, 50.0), True::new(-SECOND, -80.0)];
-    // The way over the second host is the surer one, but it alone would put the first 150 us too far off: more than
-    // the 40 us that the fastest messages to it take.
+    // The way over the second host is the surer one, but it alone would put the first 150 us too
+    // far off: more than the 40 us that the fastest messages to it take.
     let traffic = [
         Traffic { least: [40_000, 4_000_000], ..Traffic::lan(0, 1) },
         Traffic { least: [1_300_000, 1_000_000], ..Traffic::lan(0, 2) },
@@ -142,7 +143,11 @@ fn wrongly_matched_messages_are_left_out() {
     }
     let estimated = solve(&clocks, &all);
     assert!(worst(&clocks, &estimated, 1, [0, 60 * SECOND]) < 20_000, "{:?}", estimated.hosts[1]);
-    assert!((4..=8).contains(&estimated.links[0].contradicting), "{:?}", estimated.links[0].contradicting);
+    assert!(
+        (4..=8).contains(&estimated.links[0].contradicting),
+        "{:?}",
+        estimated.links[0].contradicting
+    );
     assert!(estimated.hosts[1].steps.is_empty());
     assert!(too_early(&clocks, &estimated, &right) <= 1);
 }

@@ -37,8 +37,8 @@ fn a_hundred_and_fifteen_hosts() {
 
 /// Any system of hosts: clocks, and who talks to whom how.
 fn systems() -> impl Strategy<Value = (Vec<True>, Vec<Traffic>, u64)> {
-    let clock =
-        (-10_000 * SECOND..10_000 * SECOND, -200.0..200.0).prop_map(|(offset, skew)| True::new(offset, skew));
+    let clock = (-10_000 * SECOND..10_000 * SECOND, -200.0..200.0)
+        .prop_map(|(offset, skew)| True::new(offset, skew));
     let clocks = proptest::collection::vec(clock, 2..7);
     clocks.prop_flat_map(|mut clocks| {
         clocks[0] = True::new(0, 0.0);
@@ -67,8 +67,8 @@ fn systems() -> impl Strategy<Value = (Vec<True>, Vec<Traffic>, u64)> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
-    /// Whatever the clocks, the delays and who talks to whom: the truth is within what is stated, and no message
-    /// arrives before it was sent by more than that.
+    /// Whatever the clocks, the delays and who talks to whom: the truth is within what is stated,
+    /// and no message arrives before it was sent by more than that.
     #[test]
     fn the_truth_is_within_the_stated_uncertainty((clocks, traffic, seed) in systems()) {
         let messages = messages(&traffic, seed);

@@ -10,7 +10,12 @@ fn hold(clocks: &[True], traffic: &[Traffic], seed: u64, most: i64) -> Clocks {
         assert_eq!(host.steps.len(), clocks[number].steps.len(), "{number} {:#?}", estimated.hosts);
         for (step, (at, by)) in host.steps.iter().zip(&clocks[number].steps) {
             let at = clocks[0].shows(*at)
-                - clocks[0].steps.iter().filter(|(when, _)| when <= at).map(|(_, by)| by).sum::<i64>();
+                - clocks[0]
+                    .steps
+                    .iter()
+                    .filter(|(when, _)| when <= at)
+                    .map(|(_, by)| by)
+                    .sum::<i64>();
             assert!((step.at - at).abs() <= step.within_ns + most, "{number} {step:?} {at}");
             assert!(step.within_ns < SECOND, "{number} {step:?}");
             assert!((step.offset_ns - by).abs() < 3 * most, "{number} {step:?} {by}");
@@ -25,7 +30,8 @@ fn hold(clocks: &[True], traffic: &[Traffic], seed: u64, most: i64) -> Clocks {
                 // What it showed twice, or nearly, is taken for the first.
                 let shown = clocks[number].shows(at);
                 let is_first = clocks[number].steps[..piece].iter().all(|(when, _)| {
-                    shown > clocks[number].shows(*when - 1) + SECOND || shown < clocks[number].shows(0)
+                    shown > clocks[number].shows(*when - 1) + SECOND
+                        || shown < clocks[number].shows(0)
                 });
                 if !is_first {
                     continue;
@@ -52,10 +58,12 @@ fn a_clock_that_is_set() {
 
 #[test]
 fn the_reference_is_set() {
-    // All others see it, so it is the reference whose clock was set; the common clock is as if it had not been.
+    // All others see it, so it is the reference whose clock was set; the common clock is as if it
+    // had not been.
     for by in [-7_200 * SECOND, -SECOND, 3_000_000, SECOND] {
         let stepped = True { steps: vec![(20 * SECOND, by)], ..True::new(0, 0.0) };
-        let clocks = [stepped, True::new(SECOND, 33.0), True::new(-SECOND, -33.0), True::new(5, 100.0)];
+        let clocks =
+            [stepped, True::new(SECOND, 33.0), True::new(-SECOND, -33.0), True::new(5, 100.0)];
         hold(&clocks, &[Traffic::lan(0, 1), Traffic::lan(0, 2), Traffic::lan(0, 3)], 8, 40_000);
     }
 }
@@ -95,9 +103,13 @@ fn a_clock_that_is_slewed() {
     let estimated = estimate(&facts(2), &samples, Some(0));
     let host = &estimated.hosts[1];
     assert_eq!(host.steps.len(), 1, "{host:?}");
-    assert!((host.skew_ppm).abs() < 5.0 && (host.steps[0].skew_ppm + 500.0).abs() < 5.0, "{host:?}");
     assert!(
-        host.steps[0].offset_ns.abs() < 100 && (host.steps[0].at - BEGIN - 20 * SECOND).abs() < SECOND,
+        (host.skew_ppm).abs() < 5.0 && (host.steps[0].skew_ppm + 500.0).abs() < 5.0,
+        "{host:?}"
+    );
+    assert!(
+        host.steps[0].offset_ns.abs() < 100
+            && (host.steps[0].at - BEGIN - 20 * SECOND).abs() < SECOND,
         "{host:?}"
     );
     for at in (0..60).map(|at| at * SECOND) {
@@ -107,7 +119,8 @@ fn a_clock_that_is_slewed() {
 
 #[test]
 fn steps_that_the_logs_tell_of() {
-    // Between 20 s and 40 s nothing was said; in it the clock was set twice, which messages cannot tell apart.
+    // Between 20 s and 40 s nothing was said; in it the clock was set twice, which messages cannot
+    // tell apart.
     let steps = vec![(25 * SECOND, 10 * SECOND), (35 * SECOND, -3 * SECOND)];
     let clocks = [True::new(0, 0.0), True { steps, ..True::new(SECOND, 12.0) }];
     let quiet = |between| Traffic { between, ..Traffic::lan(0, 1) };
@@ -117,11 +130,18 @@ fn steps_that_the_logs_tell_of() {
     hosts[1].set = clocks[1]
         .steps
         .iter()
-        .map(|(at, by)| crate::clocks::ClockSet { at: clocks[1].shows(at - 1), before_ns: 0, offset_ns: *by })
+        .map(|(at, by)| crate::clocks::ClockSet {
+            at: clocks[1].shows(at - 1),
+            before_ns: 0,
+            offset_ns: *by,
+        })
         .collect();
     let estimated = estimate(&hosts, &samples(&clocks, &messages), Some(0));
     let host = &estimated.hosts[1];
-    assert_eq!(host.steps.iter().map(|step| step.offset_ns).collect::<Vec<_>>(), [10 * SECOND, -3 * SECOND]);
+    assert_eq!(
+        host.steps.iter().map(|step| step.offset_ns).collect::<Vec<_>>(),
+        [10 * SECOND, -3 * SECOND]
+    );
     assert!(too_early(&clocks, &estimated, &messages) <= 1, "{host:?}");
     for at in [1, 10, 19, 24, 26, 27, 39, 50, 59] {
         let off = error(&clocks, host, 1, at * SECOND);

@@ -1,4 +1,5 @@
-//! Calls that timed out among good ones: their times are those of giving up, of starting late, or of answering nobody.
+//! Calls that timed out among good ones: their times are those of giving up, of starting late, or
+//! of answering nobody.
 
 use super::{BEGIN, Random, SECOND, True, estimate, facts, worst};
 use crate::clocks::{Clocks, Samples};
@@ -8,21 +9,25 @@ const HOUR: i64 = 3_600 * SECOND;
 /// Good calls, all in an hour, and bad ones among them.
 const CALLS: [usize; 2] = [3_840, 20];
 
-/// What became of a call that was begun at a time: when the request was received, the response sent, and received.
+/// What became of a call that was begun at a time: when the request was received, the response
+/// sent, and received.
 type Bad = fn(i64, i64) -> [i64; 3];
 
 /// Ways to time out, given when the call began and how late it was, from a minute to an hour.
 const WAYS: [(&str, Bad); 5] = [
     ("the response is late", |at, late| [at + MS, at + 2 * MS, at + late]),
     ("the request is late", |at, late| [at + late, at + late + MS, at + late + 2 * MS]),
-    ("the caller gave up before there was a response", |at, late| [at + MS, at + late, at + 10 * SECOND]),
+    ("the caller gave up before there was a response", |at, late| {
+        [at + MS, at + late, at + 10 * SECOND]
+    }),
     ("the caller gave up before the request was taken", |at, late| {
         [at + late, at + late + MS, at + 10 * SECOND]
     }),
     ("the callee gave up after an hour", |at, _| [at + MS, at + HOUR, at + SECOND]),
 ];
 
-/// The true times of calls, of which the bad ones are all over the hour or `together`: begun, received, answered, back.
+/// The true times of calls, of which the bad ones are all over the hour or `together`: begun,
+/// received, answered, back.
 fn calls(bad: Bad, together: bool, seed: u64) -> Vec<[i64; 4]> {
     let mut random = Random(seed);
     let [good, few] = CALLS;

@@ -1,5 +1,5 @@
-//! What was read from the captures of each sniffer and what came of it, kept beside the logs: who looks at the trace later
-//! wants to know what the captures lacked.
+//! What was read from the captures of each sniffer and what came of it, kept beside the logs: who
+//! looks at the trace later wants to know what the captures lacked.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -49,7 +49,10 @@ impl Captured {
         plan: &Plan,
     ) -> Captured {
         let has_log = |host: &str| {
-            replayed.logs.iter().any(|log| log.parent().is_some_and(|directory| directory.ends_with(host)))
+            replayed
+                .logs
+                .iter()
+                .any(|log| log.parent().is_some_and(|directory| directory.ends_with(host)))
         };
         let timed = plan.hosts.iter().filter(|host| host.sniffer == number && has_log(&host.name));
         let Oddities { repeated, missed, unacknowledged, impossible } = replayed.odd;
@@ -95,7 +98,8 @@ impl Captured {
         let mut all: Vec<Captured> = Vec::new();
         // A data directory without logs has no such files either.
         for host in fs::read_dir(data.hosts()).into_iter().flatten().flatten() {
-            let file = host.path().join(format!("packets-{}.json", host.file_name().to_string_lossy()));
+            let file =
+                host.path().join(format!("packets-{}.json", host.file_name().to_string_lossy()));
             if file.is_file() {
                 all.push(json::read(&file)?);
             }

@@ -1,9 +1,10 @@
-//! Capture files: pcap and pcapng of either byte order, of any resolution of time, as a stream of frames.
+//! Capture files: pcap and pcapng of either byte order, of any resolution of time, as a stream of
+//! frames.
 //!
-//! Files are read record by record, so that their size does not matter, and each record's place is known, so that
-//! damage can be told by file and byte. The fields of headers and blocks are taken apart by pcap-parser; the walk from
-//! record to record is here, as a damaged one must neither end the file before its time nor be believed when it claims
-//! to be gigabytes long.
+//! Files are read record by record, so that their size does not matter, and each record's place is
+//! known, so that damage can be told by file and byte. The fields of headers and blocks are taken
+//! apart by pcap-parser; the walk from record to record is here, as a damaged one must neither end
+//! the file before its time nor be believed when it claims to be gigabytes long.
 
 use std::io::{self, Read};
 
@@ -171,7 +172,11 @@ impl<'a> Container<'a> {
             match more {
                 Ok(more) => self.ended |= !more,
                 Err(error) => {
-                    self.damaged(begin, "cannot be read further", format!("it cannot be read: {error}"));
+                    self.damaged(
+                        begin,
+                        "cannot be read further",
+                        format!("it cannot be read: {error}"),
+                    );
                     self.ended = true;
                 }
             }
@@ -239,7 +244,8 @@ impl<'a> Container<'a> {
         let end = head + captured as usize;
         let time = i64::from(seconds) * SECOND + fraction;
         let original = original.max(captured);
-        self.head = Some(Head { time, link, interface: 0, way: Way::Unknown, original, begin: head, end });
+        self.head =
+            Some(Head { time, link, interface: 0, way: Way::Unknown, original, begin: head, end });
         Ok(true)
     }
 
@@ -296,19 +302,24 @@ impl<'a> Container<'a> {
                 }
                 interfaces.push(Interface {
                     link: described.linktype.0 & 0xffff,
-                    units: units(described.if_tsresol)
-                        .ok_or(("damaged block", "a resolution of time that cannot be".to_owned()))?,
+                    units: units(described.if_tsresol).ok_or((
+                        "damaged block",
+                        "a resolution of time that cannot be".to_owned(),
+                    ))?,
                     offset: seconds(&described.options, big_endian),
                     snap: described.snaplen,
                 });
             }
             Block::EnhancedPacket(packet) => {
                 let interface = interfaces.get(packet.if_id as usize).copied();
-                let interface = interface
-                    .ok_or(("unknown interface", format!("a packet of interface {}", packet.if_id)))?;
+                let interface = interface.ok_or((
+                    "unknown interface",
+                    format!("a packet of interface {}", packet.if_id),
+                ))?;
                 let ticks = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
-                let time =
-                    interface.time(ticks).ok_or(("impossible time", "a time beyond all".to_owned()))?;
+                let time = interface
+                    .time(ticks)
+                    .ok_or(("impossible time", "a time beyond all".to_owned()))?;
                 let way = flags(&packet.options, big_endian);
                 let (begin, length) = (28, packet.packet_data().len());
                 self.head = Some(Head {
@@ -323,7 +334,10 @@ impl<'a> Container<'a> {
             }
             Block::SimplePacket(_) => {
                 let snap = interfaces.first().map_or(0, |interface| interface.snap);
-                return Err(("no time", format!("a packet without a time (of at most {snap} bytes)")));
+                return Err((
+                    "no time",
+                    format!("a packet without a time (of at most {snap} bytes)"),
+                ));
             }
             _ => {}
         }
@@ -345,7 +359,8 @@ impl Interface {
     }
 }
 
-/// Units in a second by the option `if_tsresol`: a negative power of ten or, with the top bit, of two.
+/// Units in a second by the option `if_tsresol`: a negative power of ten or, with the top bit, of
+/// two.
 fn units(resolution: u8) -> Option<u64> {
     let power = u32::from(resolution & 0x7f);
     if resolution & 0x80 == 0 { 10u64.checked_pow(power) } else { 1u64.checked_shl(power) }
@@ -355,13 +370,18 @@ fn units(resolution: u8) -> Option<u64> {
 fn seconds(options: &[PcapNGOption], big_endian: bool) -> i64 {
     let value = options.iter().find(|option| option.code == OptionCode::IfTsoffset);
     let bytes = value.and_then(|option| <[u8; 8]>::try_from(option.value().get(..8)?).ok());
-    bytes.map_or(0, |bytes| if big_endian { i64::from_be_bytes(bytes) } else { i64::from_le_bytes(bytes) })
+    bytes.map_or(
+        0,
+        |bytes| if big_endian { i64::from_be_bytes(bytes) } else { i64::from_le_bytes(bytes) },
+    )
 }
 
 /// The way that the option `epb_flags` tells.
 fn flags(options: &[PcapNGOption], big_endian: bool) -> Way {
     const FLAGS: OptionCode = OptionCode(2);
-    let Some(option) = options.iter().find(|option| option.code == FLAGS) else { return Way::Unknown };
+    let Some(option) = options.iter().find(|option| option.code == FLAGS) else {
+        return Way::Unknown;
+    };
     match number(option.value(), 0, big_endian) & 3 {
         1 => Way::In,
         2 => Way::Out,
@@ -371,6 +391,7 @@ fn flags(options: &[PcapNGOption], big_endian: bool) -> Way {
 
 /// The 32-bit number at `at`; 0 where there is none.
 fn number(bytes: &[u8], at: usize, big_endian: bool) -> u32 {
-    let bytes = bytes.get(at..at + 4).and_then(|bytes| <[u8; 4]>::try_from(bytes).ok()).unwrap_or_default();
+    let bytes =
+        bytes.get(at..at + 4).and_then(|bytes| <[u8; 4]>::try_from(bytes).ok()).unwrap_or_default();
     if big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
 }

@@ -33,8 +33,9 @@ pub(crate) fn is_for_many(ip: IpAddr) -> bool {
     ip.is_multicast() || matches!(ip, IpAddr::V4(ip) if ip.is_broadcast() || ip.octets()[3] == 255)
 }
 
-/// Remembers the packets of the last second, by their hashes, as far as room allows: a sniffer that listens on several
-/// interfaces, or on both directions of a switch's port, sees one packet several times.
+/// Remembers the packets of the last second, by their hashes, as far as room allows: a sniffer that
+/// listens on several interfaces, or on both directions of a switch's port, sees one packet several
+/// times.
 pub(crate) struct Copies {
     slots: Vec<Slot>,
 }
@@ -57,8 +58,9 @@ impl Copies {
         Copies { slots: vec![Slot::default(); SLOTS] }
     }
 
-    /// Whether `packet` is a copy of one that was seen just now. Without a number of its own from IP it may be as well a
-    /// second packet with the same bytes, unless it is seen in another place or passing the other way.
+    /// Whether `packet` is a copy of one that was seen just now. Without a number of its own from
+    /// IP it may be as well a second packet with the same bytes, unless it is seen in another place
+    /// or passing the other way.
     pub(crate) fn is_copy(&mut self, packet: &Packet, checksum: u32) -> bool {
         let mut hasher = FxHasher::default();
         (packet.source, packet.destination, packet.id, packet.bytes, checksum).hash(&mut hasher);
@@ -81,13 +83,15 @@ impl Copies {
 /// So much of a segment's body is compared.
 const BODY: u32 = 16;
 
-/// A packet's fields as they stay on the whole way, so that copies of it have equal values wherever they are seen and
-/// whatever their addresses are. `None`: there is too little in it to tell it from others.
+/// A packet's fields as they stay on the whole way, so that copies of it have equal values wherever
+/// they are seen and whatever their addresses are. `None`: there is too little in it to tell it
+/// from others.
 pub(crate) fn signature(packet: &Packet, checksum: u32) -> Option<u64> {
     use super::headers::Tcp;
     let mut hasher = FxHasher::default();
     match packet.transport {
-        // The two numbers are as good as random. Of the body the beginning is compared, which all have that cut packets.
+        // The two numbers are as good as random. Of the body the beginning is compared, which all
+        // have that cut packets.
         Transport::Tcp(tcp) if tcp.has(Tcp::ACK) && (tcp.has(Tcp::SYN) || packet.bytes > 0) => {
             let flags = tcp.flags & (Tcp::SYN | Tcp::FIN);
             let body = packet.payload.get(..packet.bytes.min(BODY) as usize)?;

@@ -1,5 +1,5 @@
-//! Packets of IP that were sent in fragments, put together again. How many are held at once is limited: what does not
-//! become whole is forgotten when its place is needed.
+//! Packets of IP that were sent in fragments, put together again. How many are held at once is
+//! limited: what does not become whole is forgotten when its place is needed.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -108,7 +108,17 @@ mod tests {
     fn fragment(id: u32, offset: u32, more: bool, data: &[u8]) -> Fragment<'_> {
         let ip = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let bytes = data.len() as u32;
-        Fragment { source: ip, destination: ip, ttl: 64, protocol: 17, id, offset, more, bytes, data }
+        Fragment {
+            source: ip,
+            destination: ip,
+            ttl: 64,
+            protocol: 17,
+            id,
+            offset,
+            more,
+            bytes,
+            data,
+        }
     }
 
     #[test]
@@ -136,7 +146,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// In any order, and some twice: the packet is whole with its last missing fragment, and equal.
+        /// In any order, and some twice: the packet is whole with its last missing fragment, and
+        /// equal.
         #[test]
         fn any_order_gives_the_packet(
             whole in prop::collection::vec(any::<u8>(), 1..4000),

@@ -1,11 +1,14 @@
 //! From a frame to a TCP segment or a datagram: the headers of the link, of IP, and of TCP and UDP.
 //!
-//! IP and UDP headers are taken apart by etherparse. Those of links are a few bytes each and differ in what they
-//! tell of the way that a packet went; of a TCP header the first twenty bytes are enough, where a capture was cut.
+//! IP and UDP headers are taken apart by etherparse. Those of links are a few bytes each and differ
+//! in what they tell of the way that a packet went; of a TCP header the first twenty bytes are
+//! enough, where a capture was cut.
 
 use std::net::IpAddr;
 
-use etherparse::{IpNumber, Ipv4HeaderSlice, Ipv6FragmentHeaderSlice, Ipv6HeaderSlice, UdpHeaderSlice};
+use etherparse::{
+    IpNumber, Ipv4HeaderSlice, Ipv6FragmentHeaderSlice, Ipv6HeaderSlice, UdpHeaderSlice,
+};
 
 use super::container::{Frame, Way};
 
@@ -132,7 +135,8 @@ pub(crate) fn decode<'a>(frame: &Frame<'a>) -> Decoded<'a> {
     }
 }
 
-/// Takes the payload of IP apart, which was put together from fragments; `last` is the frame with the last of them.
+/// Takes the payload of IP apart, which was put together from fragments; `last` is the frame with
+/// the last of them.
 pub(crate) fn reassembled<'a>(fragment: &Fragment, whole: &'a [u8], last: &Frame) -> Decoded<'a> {
     let network = Network {
         source: fragment.source,
@@ -165,7 +169,11 @@ fn strip_link<'a>(frame: &Frame<'a>) -> Result<Link<'a>, Decoded<'a>> {
         link::NULL | link::LOOP => data.get(4..).map(plain).ok_or(CUT),
         link::SLL => {
             let way = cooked(word(data, 0), frame.way);
-            Ok(Link { ip: ethertype(data, 14)?, way, loopback: word(data, 2) == Some(ARPHRD_LOOPBACK) })
+            Ok(Link {
+                ip: ethertype(data, 14)?,
+                way,
+                loopback: word(data, 2) == Some(ARPHRD_LOOPBACK),
+            })
         }
         link::SLL2 => {
             let way = cooked(data.get(10).map(|kind| u16::from(*kind)), frame.way);
@@ -182,8 +190,8 @@ fn strip_link<'a>(frame: &Frame<'a>) -> Result<Link<'a>, Decoded<'a>> {
     }
 }
 
-/// What the kernel calls the packet in a cooked capture: for this host, for all, for some, for another host, or from
-/// this host.
+/// What the kernel calls the packet in a cooked capture: for this host, for all, for some, for
+/// another host, or from this host.
 fn cooked(kind: Option<u16>, otherwise: Way) -> Way {
     match kind {
         Some(0..=2) => Way::In,
@@ -192,7 +200,8 @@ fn cooked(kind: Option<u16>, otherwise: Way) -> Way {
     }
 }
 
-/// What is behind the type of the payload, which is at `at`, and behind the tags of virtual networks.
+/// What is behind the type of the payload, which is at `at`, and behind the tags of virtual
+/// networks.
 fn ethertype(data: &[u8], mut at: usize) -> Result<&[u8], Decoded<'static>> {
     // A frame has at most two tags; a few more do no harm.
     for _ in 0..4 {
@@ -271,15 +280,16 @@ struct Extensions<'a> {
     fragment: Option<Ipv6FragmentHeaderSlice<'a>>,
 }
 
-/// Steps over the extension headers. Each tells its length and what is next; they are walked here, as etherparse's own
-/// walk reads beyond headers that were cut off.
+/// Steps over the extension headers. Each tells its length and what is next; they are walked here,
+/// as etherparse's own walk reads beyond headers that were cut off.
 fn extensions(mut next: u8, mut data: &[u8]) -> Result<Extensions<'_>, Decoded<'_>> {
     // Nobody makes more; each is taken off, so it ends anyway.
     for _ in 0..16 {
         let length = match IpNumber(next) {
             IpNumber::IPV6_FRAGMENTATION_HEADER => {
                 let fragment = Ipv6FragmentHeaderSlice::from_slice(data).map_err(|_| CUT)?;
-                let (protocol, rest) = (fragment.next_header().0, data.get(8..).unwrap_or_default());
+                let (protocol, rest) =
+                    (fragment.next_header().0, data.get(8..).unwrap_or_default());
                 if fragment.is_fragmenting_payload() {
                     return Ok(Extensions { protocol, rest, fragment: Some(fragment) });
                 }

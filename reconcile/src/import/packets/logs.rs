@@ -1,7 +1,8 @@
-//! The logs of the hosts that are timed by one sniffer: what their programs would have logged, as far as packets tell.
+//! The logs of the hosts that are timed by one sniffer: what their programs would have logged, as
+//! far as packets tell.
 //!
-//! A log is written piece by piece, under another name, and takes its own when all is done: so an import that fails
-//! leaves no half of a log, and the size of a capture does not matter.
+//! A log is written piece by piece, under another name, and takes its own when all is done: so an
+//! import that fails leaves no half of a log, and the size of a capture does not matter.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -226,7 +227,10 @@ impl Drop for Logs {
 }
 
 impl Log {
-    fn put(&mut self, write: impl FnOnce(&mut LogWriter, &File) -> io::Result<()>) -> Result<(), Error> {
+    fn put(
+        &mut self,
+        write: impl FnOnce(&mut LogWriter, &File) -> io::Result<()>,
+    ) -> Result<(), Error> {
         let path = self.path.with_extension(UNFINISHED);
         let open = || -> io::Result<File> {
             path.parent().map_or(Ok(()), fs::create_dir_all)?;

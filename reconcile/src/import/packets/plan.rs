@@ -1,9 +1,11 @@
-//! Who is who: which host each address is, by which sniffer's clock its packets are timed (WAP5 section 7), and which of
-//! its ports are services. Made from what all sniffers saw, between the two passes over the captures.
+//! Who is who: which host each address is, by which sniffer's clock its packets are timed (WAP5
+//! section 7), and which of its ports are services. Made from what all sniffers saw, between the
+//! two passes over the captures.
 //!
-//! A sniffer on a node's own host or switch sees all of its packets, so of all sniffers the one with most packets of a
-//! node has its clock. Where two see them all, copies of the same packets tell which is nearer: what the node sends
-//! passes the nearer one first, what it receives last, whatever the clocks of the two.
+//! A sniffer on a node's own host or switch sees all of its packets, so of all sniffers the one
+//! with most packets of a node has its clock. Where two see them all, copies of the same packets
+//! tell which is nearer: what the node sends passes the nearer one first, what it receives last,
+//! whatever the clocks of the two.
 
 use std::net::IpAddr;
 
@@ -14,7 +16,8 @@ use super::sniffer::Sniffer;
 use super::survey::{Seenness, Survey};
 use super::translation::{Delay, Found, Translations};
 
-/// Two sniffers see as much of a node if one has this share of what the other has: a few packets are lost.
+/// Two sniffers see as much of a node if one has this share of what the other has: a few packets
+/// are lost.
 const AS_MUCH: f64 = 0.98;
 /// A host whose ports are more is one node: they are no services, but ends of its own.
 const MOST_SERVICES: usize = 32;
@@ -30,7 +33,8 @@ pub(crate) struct Plan {
     /// The host that each sniffer is on, which has its loopback addresses.
     own: Vec<u32>,
     pub(crate) translations: Translations,
-    /// Where connections begin for both ends, by the sequence numbers of each, where a sniffer joined them late.
+    /// Where connections begin for both ends, by the sequence numbers of each, where a sniffer
+    /// joined them late.
     pub(crate) starts: FxHashMap<Key, [Option<u32>; 2]>,
     /// Addresses that have no host, as there are too many.
     pub(crate) left_out: u64,
@@ -62,7 +66,10 @@ impl Plan {
     /// That host, if it is timed by that sniffer.
     pub(crate) fn timed_by(&self, address: IpAddr, sniffer: u32) -> Option<(u32, &Host)> {
         let host = self.host_of(address, sniffer)?;
-        self.hosts.get(host as usize).filter(|known| known.sniffer == sniffer).map(|known| (host, known))
+        self.hosts
+            .get(host as usize)
+            .filter(|known| known.sniffer == sniffer)
+            .map(|known| (host, known))
     }
 }
 
@@ -88,18 +95,21 @@ pub(crate) fn plan(
     }
     let mut addresses: Vec<(u64, IpAddr)> = chooser.addresses();
     addresses.sort_by_key(|(packets, address)| (std::cmp::Reverse(*packets), *address));
-    let names: FxHashMap<IpAddr, &str> = named.iter().map(|(name, ip)| (*ip, name.as_str())).collect();
+    let names: FxHashMap<IpAddr, &str> =
+        named.iter().map(|(name, ip)| (*ip, name.as_str())).collect();
     let mut by_name: FxHashMap<String, u32> =
         (0..).zip(sniffers).map(|(number, sniffer)| (sniffer.name.clone(), number)).collect();
-    let choices: Vec<(IpAddr, Choice)> =
-        addresses.iter().filter_map(|(_, address)| Some((*address, chooser.choose(*address)?))).collect();
+    let choices: Vec<(IpAddr, Choice)> = addresses
+        .iter()
+        .filter_map(|(_, address)| Some((*address, chooser.choose(*address)?)))
+        .collect();
     let own = own_addresses(&chooser, &choices, &plan.translations);
     for (address, choice) in &choices {
         let name = match names.get(address) {
             Some(name) => (*name).to_owned(),
-            None if own.contains(address) => {
-                sniffers.get(choice.sniffer as usize).map_or_else(String::new, |sniffer| sniffer.name.clone())
-            }
+            None if own.contains(address) => sniffers
+                .get(choice.sniffer as usize)
+                .map_or_else(String::new, |sniffer| sniffer.name.clone()),
             None => address.to_string(),
         };
         let next = plan.hosts.len() as u32;
@@ -131,8 +141,8 @@ struct Choice {
     near: bool,
 }
 
-/// The addresses that are those of the very hosts that sniffers are on: their frames say so or, where they say nothing,
-/// all packets of a family are one address's, which has no nearer sniffer.
+/// The addresses that are those of the very hosts that sniffers are on: their frames say so or,
+/// where they say nothing, all packets of a family are one address's, which has no nearer sniffer.
 fn own_addresses(
     chooser: &Chooser,
     choices: &[(IpAddr, Choice)],
@@ -165,7 +175,8 @@ fn own_addresses(
 /// What the choice of sniffers is made from.
 struct Chooser<'a> {
     surveys: &'a [Survey],
-    /// By address and two sniffers: for how much of what both saw the first is nearer, less the contrary.
+    /// By address and two sniffers: for how much of what both saw the first is nearer, less the
+    /// contrary.
     nearer: FxHashMap<(IpAddr, u32, u32), i64>,
 }
 
@@ -208,7 +219,8 @@ impl Chooser<'_> {
     fn choose(&self, address: IpAddr) -> Option<Choice> {
         let sniffers = 0..self.surveys.len() as u32;
         let with = |sniffer: u32| (sniffer, self.seen(address, sniffer));
-        let mut all: Vec<(u32, Seenness)> = sniffers.map(with).filter(|(_, seen)| seen.packets > 0).collect();
+        let mut all: Vec<(u32, Seenness)> =
+            sniffers.map(with).filter(|(_, seen)| seen.packets > 0).collect();
         let is_own = |seen: &Seenness| seen.own > 0 && seen.other == 0;
         let certain = all.iter().any(|(_, seen)| is_own(seen));
         if certain {
@@ -234,12 +246,13 @@ impl Chooser<'_> {
     }
 }
 
-/// Counts for each address and two sniffers which is nearer. What an address sends passes the nearer sniffer first, so by
-/// the second's clock it is later by the difference of clocks and the way between; what it receives is later by
-/// the difference less the way. Only neighbours in time are compared, as clocks drift.
+/// Counts for each address and two sniffers which is nearer. What an address sends passes the
+/// nearer sniffer first, so by the second's clock it is later by the difference of clocks and the
+/// way between; what it receives is later by the difference less the way. Only neighbours in time
+/// are compared, as clocks drift.
 fn nearer(delays: &[Delay]) -> FxHashMap<(IpAddr, u32, u32), i64> {
-    /// When the first sniffer saw a packet, how much later the second, whether the address sent it, and how many hops
-    /// more it had been at the second.
+    /// When the first sniffer saw a packet, how much later the second, whether the address sent it,
+    /// and how many hops more it had been at the second.
     type Crossing = (i64, i64, bool, i64);
     let mut by_pair: FxHashMap<(IpAddr, u32, u32), Vec<Crossing>> = FxHashMap::default();
     for delay in delays {
@@ -267,9 +280,9 @@ fn nearer(delays: &[Delay]) -> FxHashMap<(IpAddr, u32, u32), i64> {
     nearer
 }
 
-/// Finds the services of the hosts. Where a host also connects to others, packets do not say which of its services did,
-/// so they are one node: to take them apart would cut every path through it. But a service that the host itself
-/// connects to is another program than the one that does.
+/// Finds the services of the hosts. Where a host also connects to others, packets do not say which
+/// of its services did, so they are one node: to take them apart would cut every path through it.
+/// But a service that the host itself connects to is another program than the one that does.
 fn services(plan: &mut Plan, surveys: &[Survey]) {
     let mut ports: Vec<FxHashMap<u16, bool>> = vec![FxHashMap::default(); plan.hosts.len()];
     let mut connects = vec![false; plan.hosts.len()];
@@ -287,15 +300,16 @@ fn services(plan: &mut Plan, surveys: &[Survey]) {
     }
     for ((host, ports), connects) in plan.hosts.iter_mut().zip(ports).zip(connects) {
         let apart = !connects && ports.len() > 1 && ports.len() <= MOST_SERVICES;
-        let (nodes, rest): (Vec<_>, Vec<_>) = ports.into_iter().partition(|(_, inner)| apart || *inner);
+        let (nodes, rest): (Vec<_>, Vec<_>) =
+            ports.into_iter().partition(|(_, inner)| apart || *inner);
         host.services = nodes.into_iter().map(|(port, _)| port).collect();
         host.services.sort_unstable();
         host.service = rest.first().map(|(port, _)| *port).filter(|_| rest.len() == 1);
     }
 }
 
-/// Where connections begin that a sniffer joined in their middle: at the byte from which on both ends' sniffers have them,
-/// so that the bytes of both ends can be counted together.
+/// Where connections begin that a sniffer joined in their middle: at the byte from which on both
+/// ends' sniffers have them, so that the bytes of both ends can be counted together.
 fn starts(plan: &mut Plan, surveys: &[Survey]) {
     let mut starts: FxHashMap<Key, [Option<u32>; 2]> = FxHashMap::default();
     for (sniffer, survey) in (0..).zip(surveys) {
@@ -309,7 +323,9 @@ fn starts(plan: &mut Plan, surveys: &[Survey]) {
             };
             let timed: Vec<u32> = ends
                 .iter()
-                .filter_map(|end| Some(plan.hosts.get(plan.host_of(end.0, sniffer)? as usize)?.sniffer))
+                .filter_map(|end| {
+                    Some(plan.hosts.get(plan.host_of(end.0, sniffer)? as usize)?.sniffer)
+                })
                 .collect();
             let apart = timed.first() != timed.last();
             if !apart || !timed.contains(&sniffer) || ends.iter().any(|end| end.0.is_loopback()) {

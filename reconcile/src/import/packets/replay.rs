@@ -1,5 +1,5 @@
-//! The second pass over the captures of one sniffer: connections and datagrams become the logs of the hosts that are
-//! timed by this sniffer.
+//! The second pass over the captures of one sniffer: connections and datagrams become the logs of
+//! the hosts that are timed by this sniffer.
 
 use message_trace::{DataDir, Progress};
 use rustc_hash::FxHashMap;
@@ -132,26 +132,37 @@ impl<'a> Replay<'a> {
             }
             let Some(host) = self.plan.timed_by(own.0, self.sniffer) else { continue };
             let logs = &mut self.logs;
-            let socket = self
-                .sockets
-                .entry(own)
-                .or_insert_with(|| Socket { flow: logs.socket(host, own, packet.time), last: packet.time });
+            let socket = self.sockets.entry(own).or_insert_with(|| Socket {
+                flow: logs.socket(host, own, packet.time),
+                last: packet.time,
+            });
             socket.last = packet.time;
             logs.datagram(socket.flow, direction, packet.time, peer, what)?;
         }
         Ok(())
     }
 
-    fn segment(&mut self, packet: &Packet, tcp: &Tcp, key: Key, sender: usize) -> Result<(), Error> {
+    fn segment(
+        &mut self,
+        packet: &Packet,
+        tcp: &Tcp,
+        key: Key,
+        sender: usize,
+    ) -> Result<(), Error> {
         let time = packet.time;
         if tcp.has(Tcp::SYN) {
             let begin = tcp.sequence.wrapping_add(1);
             let another = |connection: &Connection| {
                 let half = &connection.halves[sender];
                 half.begins_elsewhere(begin)
-                    && (connection.is_closed() || !tcp.has(Tcp::ACK) || connection.connector == Some(sender))
+                    && (connection.is_closed()
+                        || !tcp.has(Tcp::ACK)
+                        || connection.connector == Some(sender))
             };
-            if self.connections.get(&key).is_some_and(|c| another(c) && !self.plan.starts.contains_key(&key))
+            if self
+                .connections
+                .get(&key)
+                .is_some_and(|c| another(c) && !self.plan.starts.contains_key(&key))
             {
                 self.close(key)?;
             }
@@ -174,14 +185,24 @@ impl<'a> Replay<'a> {
             connection.connector.get_or_insert(if tcp.has(Tcp::ACK) { 1 - sender } else { sender });
             connection.halves[sender].begin(tcp.sequence.wrapping_add(1));
         }
-        let near = key.ends.map(|end| plan.timed_by(end.0, self.sniffer).is_some_and(|(_, host)| host.near));
+        let near = key
+            .ends
+            .map(|end| plan.timed_by(end.0, self.sniffer).is_some_and(|(_, host)| host.near));
         for half in 0..2 {
             connection.halves[half].tick(time, near[1 - half], &mut self.events);
             write(&mut self.logs, plan, self.sniffer, connection, key, half, &mut self.events)?;
         }
         if tcp.has(Tcp::ACK) && !(tcp.has(Tcp::RST) && tcp.acknowledged == 0) {
             connection.halves[1 - sender].acknowledge(tcp.acknowledged, time, &mut self.events);
-            write(&mut self.logs, plan, self.sniffer, connection, key, 1 - sender, &mut self.events)?;
+            write(
+                &mut self.logs,
+                plan,
+                self.sniffer,
+                connection,
+                key,
+                1 - sender,
+                &mut self.events,
+            )?;
         }
         // What a reset carries is for people.
         if packet.bytes > 0 && !tcp.has(Tcp::RST) {
@@ -192,7 +213,15 @@ impl<'a> Replay<'a> {
             write(&mut self.logs, plan, self.sniffer, connection, key, sender, &mut self.events)?;
             if new {
                 connection.halves[1 - sender].turn(&mut self.events);
-                write(&mut self.logs, plan, self.sniffer, connection, key, 1 - sender, &mut self.events)?;
+                write(
+                    &mut self.logs,
+                    plan,
+                    self.sniffer,
+                    connection,
+                    key,
+                    1 - sender,
+                    &mut self.events,
+                )?;
             }
         }
         if tcp.has(Tcp::FIN) {
@@ -212,8 +241,17 @@ impl<'a> Replay<'a> {
             let near = host.is_some_and(|(_, host)| host.near);
             let answered = connection.seen[to];
             connection.halves[half].close(near, answered, &mut self.events);
-            write(&mut self.logs, self.plan, self.sniffer, &mut connection, key, half, &mut self.events)?;
-            let Oddities { repeated, missed, unacknowledged, impossible } = connection.halves[half].odd;
+            write(
+                &mut self.logs,
+                self.plan,
+                self.sniffer,
+                &mut connection,
+                key,
+                half,
+                &mut self.events,
+            )?;
+            let Oddities { repeated, missed, unacknowledged, impossible } =
+                connection.halves[half].odd;
             let sum = &mut self.result.odd;
             sum.repeated += repeated;
             sum.missed += missed;
@@ -227,10 +265,14 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// Ends the connections that are over, and forgets sockets that nothing is heard of; sooner where there are many.
+    /// Ends the connections that are over, and forgets sockets that nothing is heard of; sooner
+    /// where there are many.
     fn sweep(&mut self, now: i64) -> Result<(), Error> {
         let mut full = self.connections.len().max(self.sockets.len()) >= MOST;
-        if !full && now.saturating_sub(self.swept) < SWEEP && now >= self.swept.saturating_sub(SWEEP) {
+        if !full
+            && now.saturating_sub(self.swept) < SWEEP
+            && now >= self.swept.saturating_sub(SWEEP)
+        {
             return Ok(());
         }
         self.swept = now;
@@ -280,7 +322,8 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// Writes what became known of the stream of end number `half`: its sends to that end's log, its arrivals to the other's.
+/// Writes what became known of the stream of end number `half`: its sends to that end's log, its
+/// arrivals to the other's.
 fn write(
     logs: &mut Logs,
     plan: &Plan,

@@ -1,4 +1,5 @@
-//! A sniffer: the files that one host, or one port of a switch, captured by one clock, as one stream of packets.
+//! A sniffer: the files that one host, or one port of a switch, captured by one clock, as one
+//! stream of packets.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -43,7 +44,8 @@ pub(crate) struct Seen<'a, 'p> {
     pub(crate) checksum: u32,
 }
 
-/// Calls `each` with every segment and datagram of `sniffer`, in the order of time as far as its files keep it.
+/// Calls `each` with every segment and datagram of `sniffer`, in the order of time as far as its
+/// files keep it.
 ///
 /// # Errors
 /// When a file cannot be opened, or none is a capture.
@@ -56,8 +58,8 @@ pub(crate) fn read(
     let mut open = open(sniffer, progress, &mut counts)?;
     let mut fragments = Fragments::default();
     loop {
-        let next =
-            (0..open.len()).min_by_key(|at| open.get(*at).map_or(i64::MAX, |file| file.container.time()));
+        let next = (0..open.len())
+            .min_by_key(|at| open.get(*at).map_or(i64::MAX, |file| file.container.time()));
         let Some(file) = next.and_then(|next| open.get_mut(next)) else { break };
         let number = file.number;
         if let Some(frame) = file.container.frame() {
@@ -176,8 +178,7 @@ fn open<'a>(
                 continue;
             }
             Err(NotACapture::Other) => {
-                let why =
-                    "this is neither pcap nor pcapng; captures are made by 'tcpdump -w FILE' and its like";
+                let why = "this is neither pcap nor pcapng; captures are made by 'tcpdump -w FILE' and its like";
                 return Err(Error::malformed(path, At::Offset(0), why));
             }
         };

@@ -1,6 +1,7 @@
-//! What one sniffer saw of whom: the first of the two passes over a capture. It tells which addresses there are and how
-//! many of their packets this sniffer has, which ports are servers', which connections it joined in their middle, and
-//! keeps a sample of packets by which copies are found that other sniffers saw.
+//! What one sniffer saw of whom: the first of the two passes over a capture. It tells which
+//! addresses there are and how many of their packets this sniffer has, which ports are servers',
+//! which connections it joined in their middle, and keeps a sample of packets by which copies are
+//! found that other sniffers saw.
 
 use std::net::IpAddr;
 
@@ -89,7 +90,11 @@ impl Samples {
 }
 
 /// Looks through the captures of `sniffer`; `limit` is how many samples to keep.
-pub(crate) fn survey(sniffer: &Sniffer, limit: usize, progress: &dyn Progress) -> Result<Survey, Error> {
+pub(crate) fn survey(
+    sniffer: &Sniffer,
+    limit: usize,
+    progress: &dyn Progress,
+) -> Result<Survey, Error> {
     let mut surveyor = Surveyor::default();
     surveyor.survey.samples.limit = limit;
     let counts = read_once(
@@ -148,7 +153,8 @@ impl Surveyor {
         let survey = &mut self.survey;
         let (source, destination) = (packet.source.0, packet.destination.0);
         let family = usize::from(source.is_ipv6());
-        // What a host tells itself, and what others tell all, says nothing of whose this sniffer is.
+        // What a host tells itself, and what others tell all, says nothing of whose this sniffer
+        // is.
         if !source.is_loopback() && !is_for_many(destination) {
             survey.packets[family] += 1;
         }
@@ -163,7 +169,8 @@ impl Surveyor {
             if is_for_many(address) || (side == 1 && source == destination) {
                 continue;
             }
-            if survey.addresses.len() >= MOST_ADDRESSES && !survey.addresses.contains_key(&address) {
+            if survey.addresses.len() >= MOST_ADDRESSES && !survey.addresses.contains_key(&address)
+            {
                 return false;
             }
             let seen = survey.addresses.entry(address).or_default();
@@ -212,7 +219,9 @@ impl Surveyor {
 
     fn server(&mut self, server: End, udp: bool, client: IpAddr) {
         let inner = client == server.0;
-        if self.survey.servers.len() < MOST_SERVERS || self.survey.servers.contains_key(&(server, udp)) {
+        if self.survey.servers.len() < MOST_SERVERS
+            || self.survey.servers.contains_key(&(server, udp))
+        {
             *self.survey.servers.entry((server, udp)).or_default() |= inner;
         }
         if !inner {
@@ -224,17 +233,20 @@ impl Surveyor {
         if self.flows.len() >= MOST_FLOWS && !self.flows.contains_key(&key) {
             self.make_room(time);
         }
-        let flow = self.flows.entry(key).or_insert(Flow { whole: false, first: [None; 2], last: time });
+        let flow =
+            self.flows.entry(key).or_insert(Flow { whole: false, first: [None; 2], last: time });
         flow.last = flow.last.max(time);
         flow
     }
 
-    /// Forgets flows that nothing was heard of for a while; those joined in their middle are what is looked for, and
-    /// stay as long as there is room.
+    /// Forgets flows that nothing was heard of for a while; those joined in their middle are what
+    /// is looked for, and stay as long as there is room.
     fn make_room(&mut self, now: i64) {
         let mut idle = IDLE;
         while self.flows.len() >= MOST_FLOWS / 4 * 3 {
-            self.flows.retain(|_, flow| (!flow.whole && idle > 0) || now.saturating_sub(flow.last) < idle);
+            self.flows.retain(|_, flow| {
+                (!flow.whole && idle > 0) || now.saturating_sub(flow.last) < idle
+            });
             if idle == 0 {
                 break;
             }

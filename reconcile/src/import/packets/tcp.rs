@@ -1,19 +1,21 @@
 //! One direction of a TCP connection, put together from its segments as one sniffer saw them.
 //!
-//! What matters is when which bytes went out and came in, never what they were; so a stream is its sequence numbers.
-//! Of every byte the first sight is when it was sent, since what the sender repeats it had already. It has arrived when
-//! all before it have. Segments come twice, out of order, overlapping, or not at all where the sniffer was too slow: what
-//! the receiver acknowledges was sent and did arrive, whether it was seen or not.
+//! What matters is when which bytes went out and came in, never what they were; so a stream is its
+//! sequence numbers. Of every byte the first sight is when it was sent, since what the sender
+//! repeats it had already. It has arrived when all before it have. Segments come twice, out of
+//! order, overlapping, or not at all where the sniffer was too slow: what the receiver acknowledges
+//! was sent and did arrive, whether it was seen or not.
 
 use std::collections::VecDeque;
 
 /// No window is larger, so what lies further ahead belongs to another connection, or to none.
 const FARTHEST: i64 = 1 << 30;
-/// Bytes that were acknowledged and not seen are given up after so many packets of the connection, or so many
-/// nanoseconds: until then they may be in the file, a little out of order.
+/// Bytes that were acknowledged and not seen are given up after so many packets of the connection,
+/// or so many nanoseconds: until then they may be in the file, a little out of order.
 const PATIENCE_PACKETS: u32 = 8;
 const PATIENCE: i64 = 10_000_000;
-/// At most so many separate pieces are held ahead of a gap, and so many arrivals until they are acknowledged.
+/// At most so many separate pieces are held ahead of a gap, and so many arrivals until they are
+/// acknowledged.
 const MOST_AHEAD: usize = 512;
 const MOST_ARRIVALS: usize = 4096;
 /// A longer pause between two segments is the end of a message, in nanoseconds.
@@ -41,7 +43,8 @@ pub(crate) struct Oddities {
     pub(crate) impossible: u64,
 }
 
-/// One direction of a connection. Offsets count the stream's bytes from the first one that is known.
+/// One direction of a connection. Offsets count the stream's bytes from the first one that is
+/// known.
 #[derive(Debug, Default)]
 pub(crate) struct Half {
     /// The sequence number at offset 0.
@@ -98,12 +101,14 @@ pub(crate) struct Segment {
     pub(crate) sequence: u32,
     pub(crate) bytes: u32,
     pub(crate) push: bool,
-    /// The sniffer is at the receiver: what it sees has arrived. Elsewhere only what is acknowledged has.
+    /// The sniffer is at the receiver: what it sees has arrived. Elsewhere only what is
+    /// acknowledged has.
     pub(crate) near: bool,
 }
 
 impl Half {
-    /// The stream begins at `sequence`; what came before is not looked at. Only the first call counts.
+    /// The stream begins at `sequence`; what came before is not looked at. Only the first call
+    /// counts.
     pub(crate) fn begin(&mut self, sequence: u32) {
         self.origin.get_or_insert(sequence);
     }
@@ -150,7 +155,8 @@ impl Half {
     /// The receiver acknowledged all bytes before `sequence`.
     pub(crate) fn acknowledge(&mut self, sequence: u32, time: i64, out: &mut Vec<Event>) {
         self.begin(sequence);
-        let Some(offset) = self.offset(sequence).and_then(|offset| u64::try_from(offset).ok()) else {
+        let Some(offset) = self.offset(sequence).and_then(|offset| u64::try_from(offset).ok())
+        else {
             return;
         };
         // The end of the stream counts as a byte.
@@ -193,7 +199,8 @@ impl Half {
         }
     }
 
-    /// No more will be seen. `answered`: packets of the other direction were seen, which acknowledge.
+    /// No more will be seen. `answered`: packets of the other direction were seen, which
+    /// acknowledge.
     pub(crate) fn close(&mut self, near: bool, answered: bool, out: &mut Vec<Event>) {
         if let Some(Hole { since, .. }) = self.hole {
             self.fill_holes(since, near, out);
@@ -213,19 +220,22 @@ impl Half {
                 out.push(Event::Arrived { time: arrival.time, bytes: arrival.bytes });
             }
         }
-        self.odd.unacknowledged += self.ahead.iter().map(|piece| piece.end - piece.start).sum::<u64>();
+        self.odd.unacknowledged +=
+            self.ahead.iter().map(|piece| piece.end - piece.start).sum::<u64>();
         self.ahead.clear();
     }
 
-    /// Where `sequence` is; the nearest such place to what comes next. `None`: too far from it to be true.
+    /// Where `sequence` is; the nearest such place to what comes next. `None`: too far from it to
+    /// be true.
     fn offset(&self, sequence: u32) -> Option<i64> {
         let next = self.origin?.wrapping_add(self.next as u32);
         let distance = i64::from(sequence.wrapping_sub(next) as i32);
         (distance.abs() <= FARTHEST).then(|| self.next as i64 + distance)
     }
 
-    /// The bytes from `start` to `end` were seen once more. Where the sniffer is not at the receiver, the first copy may
-    /// not have got there: as long as nothing is acknowledged, the latest counts, for all that waited for it.
+    /// The bytes from `start` to `end` were seen once more. Where the sniffer is not at the
+    /// receiver, the first copy may not have got there: as long as nothing is acknowledged, the
+    /// latest counts, for all that waited for it.
     fn repeated(&mut self, start: i64, end: i64, segment: &Segment) {
         self.odd.repeated += u64::try_from(end - start).unwrap_or(0);
         let first = self.arrivals.iter().position(|arrival| arrival.end as i64 > start);
@@ -263,10 +273,13 @@ impl Half {
         }
     }
 
-    /// Takes what was held and is in order now. It has arrived at `time`, when what was missing came.
+    /// Takes what was held and is in order now. It has arrived at `time`, when what was missing
+    /// came.
     fn absorb(&mut self, time: i64, near: bool, out: &mut Vec<Event>) {
         let mut taken = 0;
-        while let Some(piece) = self.ahead.get(taken).copied().filter(|piece| piece.start <= self.next) {
+        while let Some(piece) =
+            self.ahead.get(taken).copied().filter(|piece| piece.start <= self.next)
+        {
             let sent = self.first_sight(taken);
             taken += 1;
             if piece.end > self.next {
@@ -313,10 +326,12 @@ impl Half {
         }
     }
 
-    /// Gives up waiting for what was acknowledged and not seen: by `since` it had been sent, and had arrived.
+    /// Gives up waiting for what was acknowledged and not seen: by `since` it had been sent, and
+    /// had arrived.
     fn fill_holes(&mut self, since: i64, near: bool, out: &mut Vec<Event>) {
         while self.next < self.acknowledged {
-            // A single byte with nothing behind it is the end of the stream, which counts as one, unless that is known.
+            // A single byte with nothing behind it is the end of the stream, which counts as one,
+            // unless that is known.
             if self.end.is_none() && self.next + 1 == self.acknowledged && self.ahead.is_empty() {
                 break;
             }
@@ -325,7 +340,8 @@ impl Half {
         self.hole = None;
     }
 
-    /// Takes the bytes up to `limit`, or to the first piece that is held, for sent and arrived at `time`.
+    /// Takes the bytes up to `limit`, or to the first piece that is held, for sent and arrived at
+    /// `time`.
     fn give_up(&mut self, limit: u64, time: i64, near: bool, out: &mut Vec<Event>) {
         let end = self.ahead.first().map_or(limit, |piece| piece.start.min(limit));
         if end > self.next && end != u64::MAX {

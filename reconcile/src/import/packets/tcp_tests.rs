@@ -1,4 +1,5 @@
-//! Tests of putting a stream together: by hand, and for any way of cutting, repeating and shuffling it.
+//! Tests of putting a stream together: by hand, and for any way of cutting, repeating and shuffling
+//! it.
 
 use super::*;
 use proptest::prelude::*;
@@ -36,7 +37,12 @@ fn run(origin: u32, segments: &[Segment]) -> (Half, Vec<Event>) {
 fn segments_up_to_a_push_are_a_message() {
     let (mut half, mut out) = run(
         7,
-        &[data(1, 7, 100, false), data(2, 107, 50, true), data(3, 157, 10, true), data(4, 167, 5, false)],
+        &[
+            data(1, 7, 100, false),
+            data(2, 107, 50, true),
+            data(3, 157, 10, true),
+            data(4, 167, 5, false),
+        ],
     );
     half.close(true, true, &mut out);
     assert_eq!(sent(&out), [(1, 150), (3, 10), (4, 5)]);
@@ -113,8 +119,10 @@ fn what_overlaps_is_taken_once() {
 
 #[test]
 fn keep_alives_and_old_probes_are_no_data() {
-    let (half, out) =
-        run(0, &[data(1, 0, 10, true), data(2, 9, 1, false), data(3, 9, 0, false), data(4, 10, 1, true)]);
+    let (half, out) = run(
+        0,
+        &[data(1, 0, 10, true), data(2, 9, 1, false), data(3, 9, 0, false), data(4, 10, 1, true)],
+    );
     assert_eq!(sent(&out), [(1, 10), (4, 1)]);
     assert_eq!(half.odd.repeated, 1);
 }
@@ -127,7 +135,8 @@ fn what_the_sniffer_dropped_is_known_from_the_acknowledgement() {
     half.tick(9 + PATIENCE, true, &mut out);
     assert_eq!(sent(&out), [(1, 10)]);
     half.tick(10 + PATIENCE, true, &mut out);
-    // What was lost went out before what came behind it, and in one message with it, as nothing else is known.
+    // What was lost went out before what came behind it, and in one message with it, as nothing
+    // else is known.
     assert_eq!(sent(&out), [(1, 10), (8, 30)]);
     assert_eq!(arrived(&out), [(1, 10), (9, 20), (9, 10)]);
     assert_eq!(half.odd.missed, 20);
@@ -199,8 +208,8 @@ fn impossible_numbers_are_counted() {
     assert_eq!((sent(&out), half.odd.impossible), (vec![(1, 10)], 10));
 }
 
-/// A stream of messages, and the segments by which it may be seen: cut anywhere, some twice, overlapping, shuffled
-/// within a distance.
+/// A stream of messages, and the segments by which it may be seen: cut anywhere, some twice,
+/// overlapping, shuffled within a distance.
 #[derive(Clone, Debug)]
 struct Wire {
     origin: u32,
@@ -254,8 +263,8 @@ fn ends(wire: &Wire) -> Vec<u64> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// However a stream is cut up, repeated and shuffled: each message is sent when the first byte of it or of any
-    /// behind it was seen, and each byte arrives when all before it have been seen.
+    /// However a stream is cut up, repeated and shuffled: each message is sent when the first byte
+    /// of it or of any behind it was seen, and each byte arrives when all before it have been seen.
     #[test]
     fn any_segments_give_the_messages_of_the_stream(wire in wire()) {
         let ends = ends(&wire);
@@ -274,7 +283,8 @@ proptest! {
         }
         half.close(true, true, &mut out);
         prop_assert_eq!(half.odd.missed, 0);
-        // A border that a segment hides which was seen first, as of a repetition that holds two messages, is not seen.
+        // A border that a segment hides which was seen first, as of a repetition that holds two
+        // messages, is not seen.
         let hidden = |end: u64| wire.segments.iter().any(|(start, bytes, _)| {
             u64::from(*start) < end && end < u64::from(start + bytes)
         });
@@ -298,7 +308,8 @@ proptest! {
         prop_assert_eq!(at, total);
     }
 
-    /// Whatever the sniffer dropped, the acknowledgements make up for: every byte is accounted for, seen or missed.
+    /// Whatever the sniffer dropped, the acknowledgements make up for: every byte is accounted for,
+    /// seen or missed.
     #[test]
     fn losses_of_the_sniffer_are_made_up_for(wire in wire(), dropped in prop::collection::vec(any::<bool>(), 60)) {
         let total = *ends(&wire).last().unwrap();

@@ -1,9 +1,11 @@
-//! Translated addresses (WAP5 section 7.1): packets with equal bodies and headers but other addresses are one packet,
-//! before and behind a translation. The one that may still go more hops is nearer to its sender; so the sender's own
-//! name is the one before the translation, and the receiver's own the one behind.
+//! Translated addresses (WAP5 section 7.1): packets with equal bodies and headers but other
+//! addresses are one packet, before and behind a translation. The one that may still go more hops
+//! is nearer to its sender; so the sender's own name is the one before the translation, and the
+//! receiver's own the one behind.
 //!
-//! The numbers of a TCP segment are as good as random, so one pair is proof. Equal datagrams may be accidental: it
-//! takes several of a flow. The same copies tell which of two sniffers is nearer to a node.
+//! The numbers of a TCP segment are as good as random, so one pair is proof. Equal datagrams may be
+//! accidental: it takes several of a flow. The same copies tell which of two sniffers is nearer to
+//! a node.
 
 use std::net::IpAddr;
 
@@ -22,7 +24,8 @@ const MOST_DELAYS: usize = 1 << 19;
 /// A packet's ends, from sender to receiver, and whether it is a datagram.
 pub(crate) type Names = (End, End, bool);
 
-/// What the flows are called whose names are translated: by the names of their packets, the ends' own names.
+/// What the flows are called whose names are translated: by the names of their packets, the ends'
+/// own names.
 #[derive(Debug, Default)]
 pub(crate) struct Translations {
     canonical: FxHashMap<Names, (End, End)>,
@@ -64,7 +67,8 @@ impl Translations {
         self.canonical.get(names).copied()
     }
 
-    /// Whether that sniffer is where names are translated: what it sees is mostly not its own host's.
+    /// Whether that sniffer is where names are translated: what it sees is mostly not its own
+    /// host's.
     pub(crate) fn is_between(&self, sniffer: u32) -> bool {
         self.both_sides.contains(&sniffer)
     }
@@ -139,13 +143,18 @@ fn translated(alike: &[(u32, Sample)], evidence: &mut FxHashMap<Names, Evidence>
         return;
     };
     let (before, behind) = if most > least {
-        let with = |wanted| alike.iter().find(|(_, sample)| sample.ttl == wanted).map(|(_, sample)| sample);
+        let with = |wanted| {
+            alike.iter().find(|(_, sample)| sample.ttl == wanted).map(|(_, sample)| sample)
+        };
         (with(most), with(least))
     } else if alike.iter().all(|(sniffer, _)| sniffer == first_sniffer) {
         // One clock: it goes from the earlier to the later.
         let by_time = |(_, sample): &&(u32, Sample)| sample.time;
         let samples = || alike.iter();
-        (samples().min_by_key(by_time).map(|(_, s)| s), samples().max_by_key(by_time).map(|(_, s)| s))
+        (
+            samples().min_by_key(by_time).map(|(_, s)| s),
+            samples().max_by_key(by_time).map(|(_, s)| s),
+        )
     } else {
         return;
     };
@@ -190,7 +199,14 @@ mod tests {
         (address.ip(), address.port())
     }
 
-    fn sample(signature: u64, time: i64, source: &str, destination: &str, ttl: u8, udp: bool) -> Sample {
+    fn sample(
+        signature: u64,
+        time: i64,
+        source: &str,
+        destination: &str,
+        ttl: u8,
+        udp: bool,
+    ) -> Sample {
         Sample { signature, time, source: end(source), destination: end(destination), ttl, udp }
     }
 
@@ -217,8 +233,10 @@ mod tests {
     #[test]
     fn hops_tell_the_own_names_of_both_ends() {
         // The request alone, the answer alone, and both.
-        let requests = [sample(1, 100, CLIENT, VIRTUAL, 64, false), sample(1, 5, GATEWAY, SERVER, 63, false)];
-        let answers = [sample(2, 110, VIRTUAL, CLIENT, 63, false), sample(2, 7, SERVER, GATEWAY, 64, false)];
+        let requests =
+            [sample(1, 100, CLIENT, VIRTUAL, 64, false), sample(1, 5, GATEWAY, SERVER, 63, false)];
+        let answers =
+            [sample(2, 110, VIRTUAL, CLIENT, 63, false), sample(2, 7, SERVER, GATEWAY, 64, false)];
         assert_canonical(&find(&[seen(&requests[..1]), seen(&requests[1..])]));
         assert_canonical(&find(&[seen(&answers[..1]), seen(&answers[1..])]));
         let both = [0, 1].map(|side| seen(&[requests[side], answers[side]]));
@@ -227,7 +245,8 @@ mod tests {
 
     #[test]
     fn of_one_sniffer_times_tell_where_hops_do_not() {
-        let of_one = [sample(1, 5, CLIENT, VIRTUAL, 64, false), sample(1, 6, GATEWAY, SERVER, 64, false)];
+        let of_one =
+            [sample(1, 5, CLIENT, VIRTUAL, 64, false), sample(1, 6, GATEWAY, SERVER, 64, false)];
         assert_canonical(&find(&[seen(&of_one)]));
         // The clocks of two are not compared.
         let found = find(&[seen(&of_one[..1]), seen(&of_one[1..])]);
@@ -250,7 +269,10 @@ mod tests {
     #[test]
     fn few_equal_datagrams_are_an_accident() {
         let pair = |signature| {
-            [sample(signature, 1, CLIENT, VIRTUAL, 64, true), sample(signature, 2, CLIENT, SERVER, 63, true)]
+            [
+                sample(signature, 1, CLIENT, VIRTUAL, 64, true),
+                sample(signature, 2, CLIENT, SERVER, 63, true),
+            ]
         };
         let few: Vec<Sample> = (1..3).flat_map(pair).collect();
         assert_eq!(find(&[seen(&few)]).translations.flows(), 0);

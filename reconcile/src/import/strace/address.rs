@@ -1,5 +1,5 @@
-//! Addresses in arguments: `{sa_family=AF_INET, sin_port=htons(80), sin_addr=inet_addr("10.0.0.1")}` and its kin, made
-//! into the raw `sockaddr` that a log keeps.
+//! Addresses in arguments: `{sa_family=AF_INET, sin_port=htons(80),
+//! sin_addr=inet_addr("10.0.0.1")}` and its kin, made into the raw `sockaddr` that a log keeps.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -23,7 +23,8 @@ pub(super) fn family(word: &[u8]) -> Option<u8> {
     })
 }
 
-/// The raw `sockaddr` of a printed one. `None` where there is none (a pointer, `NULL`), or it is of another family.
+/// The raw `sockaddr` of a printed one. `None` where there is none (a pointer, `NULL`), or it is of
+/// another family.
 pub(super) fn sockaddr(mut cursor: Cursor) -> Option<Vec<u8>> {
     if cursor.peek() != Some(b'{') {
         return None;
@@ -70,10 +71,14 @@ fn ip_of(mut value: Cursor) -> Option<IpAddr> {
     let mut text = Vec::new();
     value.text(&mut text)?;
     let text = std::str::from_utf8(&text).ok()?;
-    text.parse::<Ipv4Addr>().map(IpAddr::from).or_else(|_| text.parse::<Ipv6Addr>().map(IpAddr::from)).ok()
+    text.parse::<Ipv4Addr>()
+        .map(IpAddr::from)
+        .or_else(|_| text.parse::<Ipv6Addr>().map(IpAddr::from))
+        .ok()
 }
 
-/// The raw `sockaddr` of a unix socket's printed name: `"/path"`, or `@"name"` in the abstract space.
+/// The raw `sockaddr` of a unix socket's printed name: `"/path"`, or `@"name"` in the abstract
+/// space.
 pub(super) fn path(cursor: &mut Cursor) -> Option<Vec<u8>> {
     let mut raw = vec![UNIX, 0];
     let is_abstract = cursor.eat(b"@");
@@ -137,14 +142,21 @@ mod tests {
 
     #[test]
     fn addresses_of_all_families() {
-        let v4 = r#"{sa_family=AF_INET, sin_port=htons(57415), sin_addr=inet_addr("127.0.0.1")}, 16)"#;
+        let v4 =
+            r#"{sa_family=AF_INET, sin_port=htons(57415), sin_addr=inet_addr("127.0.0.1")}, 16)"#;
         assert_eq!(read(v4), address("127.0.0.1:57415"));
         let v6 = r#"{sa_family=AF_INET6, sin6_port=htons(53), sin6_flowinfo=htonl(0), inet_pton(AF_INET6, "::1", &sin6_addr), sin6_scope_id=0}"#;
         assert_eq!(read(v6), address("[::1]:53"));
         let raw = r#"{sa_family=0x2, sin_port=htons(7), sin_addr=inet_addr("10.0.0.9")}"#;
         assert_eq!(read(raw), address("10.0.0.9:7"));
-        assert_eq!(read(r#"{sa_family=AF_UNIX, sun_path="/run/x\"y"}"#).unwrap(), b"\x01\0/run/x\"y\0");
-        assert_eq!(read(r#"{sa_family=AF_UNIX, sun_path=@"abs\0tract"}"#).unwrap(), b"\x01\0\0abs\0tract");
+        assert_eq!(
+            read(r#"{sa_family=AF_UNIX, sun_path="/run/x\"y"}"#).unwrap(),
+            b"\x01\0/run/x\"y\0"
+        );
+        assert_eq!(
+            read(r#"{sa_family=AF_UNIX, sun_path=@"abs\0tract"}"#).unwrap(),
+            b"\x01\0\0abs\0tract"
+        );
         assert_eq!(read("{sa_family=AF_UNIX}").unwrap(), [1, 0]);
         assert_eq!(read(r#"{sa_family=AF_UNSPEC, sa_data="\0\0"}"#).unwrap(), [0, 0]);
     }
@@ -166,12 +178,15 @@ mod tests {
     fn names_agree_where_neither_contradicts() {
         let one = |text: &str| address(text).unwrap();
         assert!(
-            agree(&one("0.0.0.0:80"), &one("127.0.0.1:80")) && agree(&one("10.0.0.1:0"), &one("10.0.0.1:9"))
+            agree(&one("0.0.0.0:80"), &one("127.0.0.1:80"))
+                && agree(&one("10.0.0.1:0"), &one("10.0.0.1:9"))
         );
         assert!(
             !agree(&one("10.0.0.1:80"), &one("10.0.0.2:80"))
                 && !agree(&one("10.0.0.1:80"), &one("10.0.0.1:81"))
         );
-        assert!(agree(b"\x01\0\0abs", b"\x01\0\0abs\0tract") && !agree(b"\x01\0/a\0", b"\x01\0/b\0"));
+        assert!(
+            agree(b"\x01\0\0abs", b"\x01\0\0abs\0tract") && !agree(b"\x01\0/a\0", b"\x01\0/b\0")
+        );
     }
 }

@@ -1,8 +1,10 @@
-//! Descriptors as strace prints them with `-y` and `-yy`: `4<TCP:[10.0.0.1:80->10.0.0.2:5000]>`, `3</etc/hosts>`.
+//! Descriptors as strace prints them with `-y` and `-yy`: `4<TCP:[10.0.0.1:80->10.0.0.2:5000]>`,
+//! `3</etc/hosts>`.
 //!
-//! What stands in the brackets comes from strace's own look at the kernel's tables. It is the only place where the
-//! trace tells the name of a socket that `connect` has bound, and it says which socket a descriptor is whose making was
-//! not traced. strace keeps what it has found for a socket, so it can be older than the socket's last change.
+//! What stands in the brackets comes from strace's own look at the kernel's tables. It is the only
+//! place where the trace tells the name of a socket that `connect` has bound, and it says which
+//! socket a descriptor is whose making was not traced. strace keeps what it has found for a socket,
+//! so it can be older than the socket's last change.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -36,7 +38,9 @@ pub(super) fn length(text: &[u8]) -> Option<usize> {
     let inside = text.strip_prefix(b"<")?;
     // Of a socket it ends with the bracket; a path in it is in quotes.
     let colon = inside.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'-')?;
-    if inside.get(colon..)?.starts_with(b":[") && inside.first().is_some_and(u8::is_ascii_alphabetic) {
+    if inside.get(colon..)?.starts_with(b":[")
+        && inside.first().is_some_and(u8::is_ascii_alphabetic)
+    {
         let mut at = colon + 2;
         while let Some(byte) = inside.get(at) {
             match byte {
@@ -47,7 +51,8 @@ pub(super) fn length(text: &[u8]) -> Option<usize> {
         }
         return None;
     }
-    // Of a file it is the path, where brackets are escaped, and maybe the device's number in brackets of its own.
+    // Of a file it is the path, where brackets are escaped, and maybe the device's number in
+    // brackets of its own.
     let mut depth = 0u32;
     for (at, byte) in inside.iter().enumerate() {
         match byte {
@@ -88,7 +93,8 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The socket that a decoration tells of; `None` for anything else, and for sockets of families that are not captured.
+/// The socket that a decoration tells of; `None` for anything else, and for sockets of families
+/// that are not captured.
 pub(super) fn socket(decoration: &[u8]) -> Option<Seen> {
     let colon = decoration.iter().position(|byte| *byte == b':')?;
     let (name, inside) = decoration.split_at_checked(colon)?;
@@ -182,7 +188,10 @@ mod tests {
         assert_eq!((tcp.domain, tcp.kind, tcp.protocol), (2, 1, 6));
         assert_eq!((tcp.local, tcp.peer), (inet("10.0.0.1:80"), inet("10.0.0.2:5000")));
         let listening = seen("3<TCPv6:[[::]:40901]>");
-        assert_eq!((listening.domain, listening.local, listening.peer), (10, inet("[::]:40901"), vec![]));
+        assert_eq!(
+            (listening.domain, listening.local, listening.peer),
+            (10, inet("[::]:40901"), vec![])
+        );
         let mapped = seen("3<TCPv6:[[::ffff:127.0.0.1]:1->[::ffff:127.0.0.1]:2]>");
         assert_eq!(mapped.local, socket_log::write::mapped("127.0.0.1:1".parse().unwrap()));
         assert_eq!(seen("3<UDP:[3232272]>").inode, Some(3232272));

@@ -33,7 +33,8 @@ fn given(call: Call) -> Option<Option<descriptor::Descriptor>> {
     }
 }
 
-/// Family, type and protocol among the first three arguments. `Some(None)` for sockets that are not captured.
+/// Family, type and protocol among the first three arguments. `Some(None)` for sockets that are not
+/// captured.
 fn made(call: Call, origin: Origin, pid: u32) -> Option<Option<Made>> {
     let mut arguments = call.arguments();
     let domain = address::family(arguments.word());
@@ -45,7 +46,9 @@ fn made(call: Call, origin: Origin, pid: u32) -> Option<Option<Made>> {
         b"IPPROTO_UDPLITE" => 136,
         b"IPPROTO_MPTCP" => 262,
         b"IPPROTO_SCTP" => 132,
-        word => Cursor::new(word).number().and_then(|number| u16::try_from(number).ok()).unwrap_or(0),
+        word => {
+            Cursor::new(word).number().and_then(|number| u16::try_from(number).ok()).unwrap_or(0)
+        }
     };
     let has = |name: &str, number: i64| {
         kind.has(name)
@@ -55,13 +58,23 @@ fn made(call: Call, origin: Origin, pid: u32) -> Option<Option<Made>> {
                 .is_some_and(|kind| kind & 0xf == number)
     };
     let kind_of = [("SOCK_STREAM", STREAM), ("SOCK_DGRAM", DATAGRAM), ("SOCK_SEQPACKET", SEQUENCE)];
-    let kind_of =
-        kind_of.into_iter().find(|(name, number)| has(name, i64::from(*number))).map(|(_, number)| number);
-    let captured =
-        domain.filter(|domain| [address::UNIX, address::INET, address::INET6].contains(domain)).zip(kind_of);
+    let kind_of = kind_of
+        .into_iter()
+        .find(|(name, number)| has(name, i64::from(*number)))
+        .map(|(_, number)| number);
+    let captured = domain
+        .filter(|domain| [address::UNIX, address::INET, address::INET6].contains(domain))
+        .zip(kind_of);
     let captured = captured.filter(|(domain, kind)| *kind != SEQUENCE || *domain == address::UNIX);
     let is_nonblocking = kind.has("SOCK_NONBLOCK");
-    Some(captured.map(|(domain, kind)| Made { domain, kind, protocol, origin, pid, is_nonblocking }))
+    Some(captured.map(|(domain, kind)| Made {
+        domain,
+        kind,
+        protocol,
+        origin,
+        pid,
+        is_nonblocking,
+    }))
 }
 
 /// `socket(AF_INET, SOCK_STREAM|SOCK_CLOEXEC, IPPROTO_IP) = 3<TCP:[77]>`.
@@ -134,8 +147,11 @@ pub(super) fn bind(world: &mut World, call: Call, role: Role) -> Option<()> {
     if outcome(call)?.0 != Outcome::Returned(0) {
         return Some(());
     }
-    let name =
-        if role == Role::Bind { call.arguments().argument(1).and_then(address::sockaddr) } else { None };
+    let name = if role == Role::Bind {
+        call.arguments().argument(1).and_then(address::sockaddr)
+    } else {
+        None
+    };
     if let Some(socket) = world.sockets.get_mut(id) {
         if let Some(name) = name {
             socket.local = name;
@@ -201,7 +217,8 @@ pub(super) fn connected(world: &mut World, who: Who, id: SocketId, fd: i32, name
     world.flow(who, id, fd);
 }
 
-/// `accept4(3<TCP:[10.0.0.1:80]>, {...}, [16], SOCK_CLOEXEC) = 5<TCP:[10.0.0.1:80->10.0.0.2:5000]>`.
+/// `accept4(3<TCP:[10.0.0.1:80]>, {...}, [16], SOCK_CLOEXEC) =
+/// 5<TCP:[10.0.0.1:80->10.0.0.2:5000]>`.
 pub(super) fn accept(world: &mut World, call: Call) -> Option<()> {
     let Some((listener, listening)) = first(world, call)? else { return Some(()) };
     let Some(fd) = given(call)? else {
@@ -216,11 +233,18 @@ pub(super) fn accept(world: &mut World, call: Call) -> Option<()> {
     let by = world.sockets.get(listener)?;
     let (domain, kind, protocol, local) = (by.domain, by.kind, by.protocol, by.local.clone());
     let pid = world.pid(who.process);
-    let made =
-        Made { domain, kind, protocol, origin: Origin::Accept, pid, is_nonblocking: has("SOCK_NONBLOCK") };
+    let made = Made {
+        domain,
+        kind,
+        protocol,
+        origin: Origin::Accept,
+        pid,
+        is_nonblocking: has("SOCK_NONBLOCK"),
+    };
     world.flow(who, listener, listening);
     let id = make(world, who, made, fd, has("SOCK_CLOEXEC"));
-    let client = descriptor::socket(fd.decoration).and_then(|seen| world.sockets.of_inode(seen.peer_inode?));
+    let client =
+        descriptor::socket(fd.decoration).and_then(|seen| world.sockets.of_inode(seen.peer_inode?));
     let client = client.and_then(|client| world.sockets.get(client)).map_or(0, |client| client.pid);
     let socket = world.sockets.get_mut(id)?;
     if socket.local.is_empty() || domain == address::UNIX {
@@ -288,7 +312,8 @@ pub(super) fn close_range(world: &mut World, call: Call) -> Option<()> {
     if outcome(call)?.0 != Outcome::Returned(0) {
         return Some(());
     }
-    let bound = |number: usize| call.arguments().argument(number).and_then(|mut value| value.number());
+    let bound =
+        |number: usize| call.arguments().argument(number).and_then(|mut value| value.number());
     let (first, last) = (bound(0)?, bound(1)?);
     let flags = call.arguments().argument(2)?.flags();
     if flags.has("CLOSE_RANGE_UNSHARE") {
@@ -305,7 +330,8 @@ pub(super) fn close_range(world: &mut World, call: Call) -> Option<()> {
     Some(())
 }
 
-/// `dup(4<...>) = 7<...>`, `dup2(4<...>, 7)`, `dup3(4<...>, 7, O_CLOEXEC)`, and `fcntl(4<...>, F_DUPFD, 0)`.
+/// `dup(4<...>) = 7<...>`, `dup2(4<...>, 7)`, `dup3(4<...>, 7, O_CLOEXEC)`, and `fcntl(4<...>,
+/// F_DUPFD, 0)`.
 pub(super) fn duplicate(world: &mut World, call: Call, closes_on_exec: bool) -> Option<()> {
     let former = first(world, call)?;
     let Some(fd) = given(call)? else { return Some(()) };
@@ -353,7 +379,11 @@ pub(super) fn ioctl(world: &mut World, call: Call) -> Option<()> {
         }
         request @ (b"FIOCLEX" | b"FIONCLEX") => {
             let fd = call.arguments().descriptor()?.number;
-            world.tables.set_closes_on_exec(world.table(call.who.process), fd, request == b"FIOCLEX");
+            world.tables.set_closes_on_exec(
+                world.table(call.who.process),
+                fd,
+                request == b"FIOCLEX",
+            );
             Some(())
         }
         _ => Some(()),
@@ -370,7 +400,8 @@ fn set_nonblocking(world: &mut World, call: Call, is_nonblocking: bool) -> Optio
 }
 
 impl World {
-    /// Whether the process's log knows of the socket, or would have to be told of it only as it is closed.
+    /// Whether the process's log knows of the socket, or would have to be told of it only as it is
+    /// closed.
     fn is_known(&self, who: Who, socket: SocketId) -> bool {
         let log = self.processes.get(&who.process).and_then(|process| process.log.as_ref());
         log.is_some_and(|log| log.known_flow(socket) != 0)

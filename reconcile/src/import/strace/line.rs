@@ -1,8 +1,8 @@
 //! One line of strace's output: whose it is, when it was, and what it tells.
 //!
-//! `4731  1795184746.055875 read(3<TCP:[...]>, "x", 1) = 1 <0.000012>`, or with `[pid  4731]` in front where strace writes to
-//! the terminal. A call during which other lines were written is in two lines: `... <unfinished ...>`, and
-//! `<... read resumed>...` later.
+//! `4731  1795184746.055875 read(3<TCP:[...]>, "x", 1) = 1 <0.000012>`, or with `[pid  4731]` in
+//! front where strace writes to the terminal. A call during which other lines were written is in
+//! two lines: `... <unfinished ...>`, and `<... read resumed>...` later.
 
 use super::value::Cursor;
 
@@ -31,7 +31,8 @@ pub(super) enum What<'a> {
     Exited(i32),
     /// The thread was killed; the status that a shell would tell.
     Killed(i32),
-    /// The thread has gone, and this one of its process goes on under its number, with another program.
+    /// The thread has gone, and this one of its process goes on under its number, with another
+    /// program.
     Superseded(u32),
     /// A signal, or a remark of strace's: nothing to be done.
     Remark,
@@ -68,7 +69,9 @@ pub(super) fn parse(text: &[u8]) -> Result<Line<'_>, Problem> {
 
 /// Lines of strace's own, which it writes to the terminal.
 fn is_remark(text: &[u8]) -> bool {
-    text.starts_with(b"strace: ") || text.starts_with(b"Process ") || text.starts_with(b"[ Process PID=")
+    text.starts_with(b"strace: ")
+        || text.starts_with(b"Process ")
+        || text.starts_with(b"[ Process PID=")
 }
 
 /// `4731`, `[pid  4731]`, and either with `<name>` behind the number.
@@ -90,7 +93,9 @@ fn thread<'a>(cursor: &mut Cursor<'a>) -> (Option<u32>, &'a [u8]) {
         }
     }
     // A number that something else follows than a space is a time.
-    if number.is_none() || !(if in_brackets { cursor.eat(b"]") } else { cursor.peek() == Some(b' ') }) {
+    if number.is_none()
+        || !(if in_brackets { cursor.eat(b"]") } else { cursor.peek() == Some(b' ') })
+    {
         *cursor = begin;
         return (None, b"");
     }
@@ -125,7 +130,10 @@ fn time(cursor: &mut Cursor) -> Result<i64, Problem> {
         cursor.eat(b")");
         cursor.spaces();
     }
-    seconds.checked_mul(1_000_000_000).and_then(|time| time.checked_add(nanoseconds)).ok_or(Problem::NoTime)
+    seconds
+        .checked_mul(1_000_000_000)
+        .and_then(|time| time.checked_add(nanoseconds))
+        .ok_or(Problem::NoTime)
 }
 
 /// The digits behind a point, in billionths.
@@ -168,9 +176,11 @@ fn what(text: &[u8]) -> Result<What<'_>, Problem> {
             None => Ok(What::Resumed { rest }),
         };
     }
-    let length = text.iter().position(|byte| !byte.is_ascii_alphanumeric() && !b"_?".contains(byte));
+    let length =
+        text.iter().position(|byte| !byte.is_ascii_alphanumeric() && !b"_?".contains(byte));
     let (name, rest) = text.split_at_checked(length.unwrap_or(0)).ok_or(Problem::NotUnderstood)?;
-    let rest = rest.strip_prefix(b"(").filter(|_| !name.is_empty()).ok_or(Problem::NotUnderstood)?;
+    let rest =
+        rest.strip_prefix(b"(").filter(|_| !name.is_empty()).ok_or(Problem::NotUnderstood)?;
     if without(rest, b"<detached ...>").is_some() {
         return Ok(What::Remark);
     }
@@ -203,7 +213,8 @@ fn without<'a>(text: &'a [u8], end: &[u8]) -> Option<&'a [u8]> {
     text.strip_suffix(end).map(|text| text.strip_suffix(b" ").unwrap_or(text))
 }
 
-/// "exited with 3 +++", "killed by SIGKILL (core dumped) +++", "superseded by execve in pid 12 +++".
+/// "exited with 3 +++", "killed by SIGKILL (core dumped) +++", "superseded by execve in pid 12
+/// +++".
 fn ended(text: &[u8]) -> Result<What<'_>, Problem> {
     if let Some(status) = text.strip_prefix(b"exited with ") {
         let status = Cursor::new(status).number().and_then(|status| i32::try_from(status).ok());
@@ -211,17 +222,19 @@ fn ended(text: &[u8]) -> Result<What<'_>, Problem> {
     }
     if let Some(signal) = text.strip_prefix(b"killed by ") {
         let name = Cursor::new(signal).word();
-        let number = SIGNALS.iter().position(|known| known.as_bytes() == name).map_or(0, |at| at as i32 + 1);
+        let number =
+            SIGNALS.iter().position(|known| known.as_bytes() == name).map_or(0, |at| at as i32 + 1);
         return Ok(What::Killed(128 + number));
     }
-    let by = text.strip_prefix(b"superseded by execve in pid ").and_then(|by| Cursor::new(by).number());
+    let by =
+        text.strip_prefix(b"superseded by execve in pid ").and_then(|by| Cursor::new(by).number());
     by.and_then(|by| u32::try_from(by).ok()).map(What::Superseded).ok_or(Problem::NotUnderstood)
 }
 
 /// The signals from 1 on, as on all machines but a few old ones.
 const SIGNALS: [&str; 15] = [
-    "SIGHUP", "SIGINT", "SIGQUIT", "SIGILL", "SIGTRAP", "SIGABRT", "SIGBUS", "SIGFPE", "SIGKILL", "SIGUSR1",
-    "SIGSEGV", "SIGUSR2", "SIGPIPE", "SIGALRM", "SIGTERM",
+    "SIGHUP", "SIGINT", "SIGQUIT", "SIGILL", "SIGTRAP", "SIGABRT", "SIGBUS", "SIGFPE", "SIGKILL",
+    "SIGUSR1", "SIGSEGV", "SIGUSR2", "SIGPIPE", "SIGALRM", "SIGTERM",
 ];
 
 #[cfg(test)]
@@ -279,7 +292,8 @@ mod tests {
     #[test]
     fn calls_in_two_lines_and_ends() {
         let what = |text: &str| {
-            parse(format!("31 1795184746.5 {text}").as_bytes()).map(|line| format!("{:?}", line.what))
+            parse(format!("31 1795184746.5 {text}").as_bytes())
+                .map(|line| format!("{:?}", line.what))
         };
         let shown = |what: What| Ok(format!("{what:?}"));
         assert_eq!(
@@ -302,7 +316,11 @@ mod tests {
             "[ Process PID=7 runs in 32 bit mode. ]",
             " > /lib/libc.so(read+0x7) [0x1]",
         ] {
-            assert_eq!(parse(remark.as_bytes()).map(|line| line.what), Ok(What::Remark), "{remark}");
+            assert_eq!(
+                parse(remark.as_bytes()).map(|line| line.what),
+                Ok(What::Remark),
+                "{remark}"
+            );
         }
     }
 

@@ -1,8 +1,9 @@
 //! The lines of one or several files, in the order of time.
 //!
-//! Each file keeps its own order; of several, the line with the earliest time comes first (`strace -ff` writes a file for
-//! each thread). Every line comes with the time of the one behind it in its file: where strace was not told to show how
-//! long calls took, that is all there is to know of when one ended.
+//! Each file keeps its own order; of several, the line with the earliest time comes first (`strace
+//! -ff` writes a file for each thread). Every line comes with the time of the one behind it in its
+//! file: where strace was not told to show how long calls took, that is all there is to know of
+//! when one ended.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -73,7 +74,12 @@ impl Reader {
         Reader::of(path, file, step, keeps_open)
     }
 
-    fn of(path: &Path, file: Option<Box<dyn Read>>, step: usize, keeps_open: bool) -> io::Result<Reader> {
+    fn of(
+        path: &Path,
+        file: Option<Box<dyn Read>>,
+        step: usize,
+        keeps_open: bool,
+    ) -> io::Result<Reader> {
         let mut this = Reader {
             path: path.to_owned(),
             file,
@@ -114,8 +120,8 @@ impl Reader {
         }
     }
 
-    /// The line that begins at `from`, without its end; empty at the end of the file. Of an overlong line, only the
-    /// beginning.
+    /// The line that begins at `from`, without its end; empty at the end of the file. Of an
+    /// overlong line, only the beginning.
     fn find(&mut self, from: usize) -> io::Result<Range<usize>> {
         let mut searched = from;
         loop {
@@ -145,7 +151,11 @@ impl Reader {
     fn pass_over_line(&mut self) -> io::Result<bool> {
         let held = self.buffer.len();
         while self.more()? {
-            match self.buffer.get(held..).and_then(|more| more.iter().position(|byte| *byte == b'\n')) {
+            match self
+                .buffer
+                .get(held..)
+                .and_then(|more| more.iter().position(|byte| *byte == b'\n'))
+            {
                 Some(end) => {
                     self.buffer.drain(held..held + end);
                     return Ok(true);
@@ -194,8 +204,8 @@ pub(super) fn open(path: &Path) -> io::Result<Box<dyn Read>> {
     Ok(Input::of(path, File::open(path)?)?.bytes)
 }
 
-/// When a line takes its place among those of other files: a call when it ended, as far as that is known, but one that
-/// makes a thread when it began, before the thread's first.
+/// When a line takes its place among those of other files: a call when it ended, as far as that is
+/// known, but one that makes a thread when it began, before the thread's first.
 fn order(line: &Line) -> i64 {
     match line.what {
         What::Call { name, rest } if !name.starts_with(b"clone") && !name.ends_with(b"fork") => {
@@ -234,7 +244,9 @@ impl Lines {
     pub(super) fn of(bytes: Vec<u8>) -> Lines {
         let mut this = Lines::default();
         // Memory gives what it has.
-        if let Ok(reader) = Reader::of(Path::new(""), Some(Box::new(io::Cursor::new(bytes))), 4 << 10, true) {
+        if let Ok(reader) =
+            Reader::of(Path::new(""), Some(Box::new(io::Cursor::new(bytes))), 4 << 10, true)
+        {
             let _ = this.add(reader);
         }
         this
@@ -265,7 +277,8 @@ impl Lines {
         {
             self.read += reader.line.len() as u64;
             if reader.advance().map_err(|error| (reader.path.clone(), error))? {
-                // A line without a time goes where the one before it was. One file has its own order.
+                // A line without a time goes where the one before it was. One file has its own
+                // order.
                 let time = if self.times.len() == 1 { 0 } else { reader.order() };
                 self.times[file] = time.max(self.times[file]);
                 self.waiting.push(Reverse((self.times[file], file)));

@@ -1,7 +1,9 @@
-//! The log of a process under one program: what the library would have written, as far as the trace tells.
+//! The log of a process under one program: what the library would have written, as far as the trace
+//! tells.
 //!
-//! A log numbers its own flows. A socket becomes a flow of the log at the first call of its process on it, and its
-//! names are written whenever more of them has become known. Ticks are nanoseconds since the Unix epoch.
+//! A log numbers its own flows. A socket becomes a flow of the log at the first call of its process
+//! on it, and its names are written whenever more of them has become known. Ticks are nanoseconds
+//! since the Unix epoch.
 
 use std::fs::{self, File};
 use std::io;
@@ -18,7 +20,8 @@ use super::sockets::{Socket, SocketId};
 
 /// As many full chunks stay in memory.
 const FULL_CHUNKS: usize = 16;
-/// The room in a log's header for the host's name, the executable's path and the arguments, with the zeros behind.
+/// The room in a log's header for the host's name, the executable's path and the arguments, with
+/// the zeros behind.
 const ROOM: (usize, usize, usize) = (128, 1024, 2048);
 
 /// What a program is called.
@@ -76,7 +79,8 @@ impl Log {
         path: Option<PathBuf>,
         salt: u64,
     ) -> Log {
-        let mut writer = LogWriter::new(cut(host, ROOM.0 - 1), pid, cut(&program.executable, ROOM.1 - 1));
+        let mut writer =
+            LogWriter::new(cut(host, ROOM.0 - 1), pid, cut(&program.executable, ROOM.1 - 1));
         let (mut arguments, mut room) = (Vec::new(), ROOM.2);
         for argument in &program.arguments {
             let argument = cut(argument, room.saturating_sub(1));
@@ -87,7 +91,11 @@ impl Log {
             }
         }
         writer.set_epoch(0).set_start(At { thread: pid, time: start }.ticks());
-        writer.set_arguments(&arguments).set_parent(parent).set_boot_id([0; 16]).set_source(source::STRACE);
+        writer
+            .set_arguments(&arguments)
+            .set_parent(parent)
+            .set_boot_id([0; 16])
+            .set_source(source::STRACE);
         Log { writer, path, file: None, views: FxHashMap::default(), flows: 0, salt }
     }
 
@@ -126,9 +134,17 @@ impl Log {
         self.writer.thread(at.thread).datagram(datagram);
     }
 
-    /// The flow of `socket`, to which `fd` leads; it is described first where it is new to the log, and named again
-    /// where more is known of its names. `listener` is the flow it was accepted on, 0 for none.
-    pub(super) fn flow(&mut self, at: At, id: SocketId, socket: &Socket, fd: i32, listener: u32) -> u32 {
+    /// The flow of `socket`, to which `fd` leads; it is described first where it is new to the log,
+    /// and named again where more is known of its names. `listener` is the flow it was accepted on,
+    /// 0 for none.
+    pub(super) fn flow(
+        &mut self,
+        at: At,
+        id: SocketId,
+        socket: &Socket,
+        fd: i32,
+        listener: u32,
+    ) -> u32 {
         let known = self.views.get(&id).filter(|view| view.connection == socket.connection);
         if let Some(view) = known
             && view.version == socket.version
@@ -182,7 +198,8 @@ impl Log {
         for other in descriptors.iter().skip(1) {
             self.record(at, &encode::duplicate(at.ticks(), flow, what.fd, *other));
         }
-        self.views.insert(id, View { flow, connection: socket.connection, version: 0, descriptors });
+        self.views
+            .insert(id, View { flow, connection: socket.connection, version: 0, descriptors });
     }
 
     /// The flow that a socket has in this log, 0 for none.
@@ -191,8 +208,9 @@ impl Log {
     }
 
     fn name(&mut self, at: At, flow: u32, socket: &Socket) {
-        let is_unnamed =
-            matches!(socket.role, Role::Bind | Role::Unknown) && !socket.has_name() && socket.peer.is_empty();
+        let is_unnamed = matches!(socket.role, Role::Bind | Role::Unknown)
+            && !socket.has_name()
+            && socket.peer.is_empty();
         if !is_unnamed {
             let (local, peer) = (&socket.local, &socket.peer);
             // What connects is written with the time of the call, as if it were under way then.
@@ -215,7 +233,8 @@ impl Log {
         self.record(at, &encode::close(at.ticks(), flow, fd));
     }
 
-    /// The kernel's id of a socket, as this import has it: it shall be that of no socket of another log.
+    /// The kernel's id of a socket, as this import has it: it shall be that of no socket of another
+    /// log.
     fn cookie(&self, id: SocketId) -> u64 {
         1 << 63 | self.salt.wrapping_add(id)
     }
@@ -228,7 +247,10 @@ impl Log {
         self.write(LogWriter::spill)
     }
 
-    fn write(&mut self, write: impl FnOnce(&mut LogWriter, &File) -> io::Result<()>) -> Result<(), Error> {
+    fn write(
+        &mut self,
+        write: impl FnOnce(&mut LogWriter, &File) -> io::Result<()>,
+    ) -> Result<(), Error> {
         let Some(path) = &self.path else { return Ok(()) };
         let file = match self.file.take() {
             Some(file) => file,

@@ -72,8 +72,8 @@ pub(super) struct Message<'a> {
     pub(super) control: Option<Cursor<'a>>,
 }
 
-/// `{msg_name={...}, msg_namelen=16, msg_iov=[...], msg_iovlen=1, msg_controllen=0, msg_flags=0}`. `None` where it is not
-/// shown.
+/// `{msg_name={...}, msg_namelen=16, msg_iov=[...], msg_iovlen=1, msg_controllen=0, msg_flags=0}`.
+/// `None` where it is not shown.
 pub(super) fn header<'a>(mut value: Cursor<'a>, payload: &mut Payload) -> Option<Message<'a>> {
     let mut message = Message::default();
     if value.peek() != Some(b'{') {
@@ -89,9 +89,12 @@ pub(super) fn header<'a>(mut value: Cursor<'a>, payload: &mut Payload) -> Option
     Some(message)
 }
 
-/// `[{msg_hdr={...}, msg_len=5}, ...]`: calls `each` with each header and its number of bytes, as long as it wants
-/// more.
-pub(super) fn batch<'a>(mut value: Cursor<'a>, mut each: impl FnMut(Cursor<'a>, u64)) -> Option<()> {
+/// `[{msg_hdr={...}, msg_len=5}, ...]`: calls `each` with each header and its number of bytes, as
+/// long as it wants more.
+pub(super) fn batch<'a>(
+    mut value: Cursor<'a>,
+    mut each: impl FnMut(Cursor<'a>, u64),
+) -> Option<()> {
     value.fields(|_, mut element| {
         let (mut header, mut length) = (None, None);
         let mut place = 0;
@@ -173,7 +176,10 @@ mod tests {
             of(r#"[{iov_base="1234", iov_len=4}, {iov_base="56789xyz", iov_len=8}]"#, 9),
             Some(0xcbf4_3926)
         );
-        assert_eq!(of(r#"[{iov_base="1234"..., iov_len=400}, {iov_base="56789", iov_len=5}]"#, 9), None);
+        assert_eq!(
+            of(r#"[{iov_base="1234"..., iov_len=400}, {iov_base="56789", iov_len=5}]"#, 9),
+            None
+        );
         assert_eq!(of(r#"[{iov_base="1234", iov_len=4}, ...]"#, 9), None);
         assert_eq!(of(r#"[{iov_base="1234", iov_len=4}]"#, 9), None);
         assert_eq!(of(r#"[{iov_base=0x7ffe, iov_len=4}]"#, 4), None);

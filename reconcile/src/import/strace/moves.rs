@@ -1,7 +1,7 @@
 //! Calls that move bytes: sends and receives of all kinds.
 //!
-//! A send's time is when it was called, a receive's when it returned, as the library has it; what it leaves out (calls
-//! to be made again, `MSG_PEEK` on streams, `MSG_ERRQUEUE`) is left out here.
+//! A send's time is when it was called, a receive's when it returned, as the library has it; what
+//! it leaves out (calls to be made again, `MSG_PEEK` on streams, `MSG_ERRQUEUE`) is left out here.
 
 use socket_log::encode::{self, Datagram, Direction, datagram_flag};
 
@@ -146,7 +146,8 @@ pub(super) fn failed(
         errno => {
             let who = call.returned();
             let flow = world.flow(who, socket, fd);
-            world.record(who, &encode::failure(who.at().time.max(0) as u64, flow, direction, errno));
+            world
+                .record(who, &encode::failure(who.at().time.max(0) as u64, flow, direction, errno));
         }
     }
 }
@@ -169,7 +170,8 @@ fn fast_open(world: &mut World, moved: &Moved, has_begun: bool) -> Option<()> {
     Some(())
 }
 
-/// When the call counts: a send when it was called, a receive when it returned; and how long it took.
+/// When the call counts: a send when it was called, a receive when it returned; and how long it
+/// took.
 fn times(world: &mut World, moved: &Moved) -> (super::world::Who, u64) {
     let call = &moved.call;
     let duration = call.end.map_or(0, |end| end.saturating_sub(call.who.time).max(0) as u64);
@@ -181,9 +183,17 @@ fn times(world: &mut World, moved: &Moved) -> (super::world::Who, u64) {
     }
     // It returned before the next line was written. One that cannot wait returned at once.
     world.imported.without_end += 1;
-    let returns_at_once = world.sockets.get(moved.socket).is_some_and(|socket| socket.is_nonblocking)
-        || moved.flags.is_some_and(|flags| flags.has("MSG_DONTWAIT"));
-    (if returns_at_once { call.who } else { call.who.later(call.next.next().max(call.who.time)) }, duration)
+    let returns_at_once =
+        world.sockets.get(moved.socket).is_some_and(|socket| socket.is_nonblocking)
+            || moved.flags.is_some_and(|flags| flags.has("MSG_DONTWAIT"));
+    (
+        if returns_at_once {
+            call.who
+        } else {
+            call.who.later(call.next.next().max(call.who.time))
+        },
+        duration,
+    )
 }
 
 /// Bytes of a stream, or its end.
@@ -203,7 +213,13 @@ fn transfer(world: &mut World, payload: &mut Payload, moved: &Moved, bytes: u64)
     Some(())
 }
 
-fn add_transfer(world: &mut World, who: super::world::Who, moved: &Moved, bytes: u64, duration: u64) {
+fn add_transfer(
+    world: &mut World,
+    who: super::world::Who,
+    moved: &Moved,
+    bytes: u64,
+    duration: u64,
+) {
     world.imported.transfers += 1;
     if let Some(log) = world.log(who.process) {
         log.transfer(who.at(), moved.direction, moved.flow, bytes, duration);
@@ -239,7 +255,8 @@ fn capacity(payload: &mut Payload, moved: &Moved) -> u64 {
             }
         }
         Shape::Message => {
-            let _ = moved.arguments.argument(1).and_then(|header| messages::header(header, payload));
+            let _ =
+                moved.arguments.argument(1).and_then(|header| messages::header(header, payload));
         }
         Shape::Batch => {}
     }
@@ -279,14 +296,23 @@ fn one_datagram(world: &mut World, payload: &mut Payload, moved: &Moved, bytes: 
     }
     let (who, duration) = times(world, moved);
     // A read of nothing into nothing says nothing.
-    if bytes == 0 && payload.capacity == 0 && moved.direction == Direction::Receive && moved.flags.is_none() {
+    if bytes == 0
+        && payload.capacity == 0
+        && moved.direction == Direction::Receive
+        && moved.flags.is_none()
+    {
         return Some(());
     }
     datagram(world, who, duration, payload, moved, &facts);
     Some(())
 }
 
-fn batch_of_datagrams(world: &mut World, payload: &mut Payload, moved: &Moved, count: u64) -> Option<()> {
+fn batch_of_datagrams(
+    world: &mut World,
+    payload: &mut Payload,
+    moved: &Moved,
+    count: u64,
+) -> Option<()> {
     let (who, duration) = times(world, moved);
     let mut done = 0;
     messages::batch(moved.arguments.argument(1)?, |header, bytes| {
@@ -324,7 +350,8 @@ fn datagram(
         }
         return;
     }
-    // The kernel says of few calls whether the datagram was larger; one that fills the buffers may have been.
+    // The kernel says of few calls whether the datagram was larger; one that fills the buffers may
+    // have been.
     let fills = is_receive && !is_sequence && facts.bytes >= payload.capacity;
     let is_truncated = facts.is_truncated || fills;
     let received = if is_receive { facts.bytes.min(payload.capacity) } else { facts.bytes };
@@ -356,10 +383,13 @@ fn datagram(
     }
 }
 
-/// Descriptors that came with a message: their numbers lead to something else now, which strace shows when they are used.
+/// Descriptors that came with a message: their numbers lead to something else now, which strace
+/// shows when they are used.
 fn receive_rights(world: &mut World, moved: &Moved) {
-    let message =
-        moved.arguments.argument(1).and_then(|header| messages::header(header, &mut Payload::default()));
+    let message = moved
+        .arguments
+        .argument(1)
+        .and_then(|header| messages::header(header, &mut Payload::default()));
     if let Some(control) = message.and_then(|message| message.control) {
         messages::rights(control, |fd| world.forget(moved.call.who, fd));
     }

@@ -1,4 +1,5 @@
-//! What an import of strace's output found and could not use, in the words of the user; and how strace is to be run.
+//! What an import of strace's output found and could not use, in the words of the user; and how
+//! strace is to be run.
 
 use std::path::Path;
 
@@ -22,12 +23,14 @@ pub fn options() -> Vec<String> {
     OPTIONS.iter().map(|option| (*option).to_owned()).chain(["-e".to_owned(), calls]).collect()
 }
 
-/// What a user types to trace `command` into `file`: lines that fit a terminal and can be pasted into a shell, each but the
-/// first behind two blanks.
+/// What a user types to trace `command` into `file`: lines that fit a terminal and can be pasted
+/// into a shell, each but the first behind two blanks.
 pub fn how_to_run(file: &str, command: &str) -> String {
     let [first, second] = CALLS;
     let options = OPTIONS.join(" ");
-    format!("CALLS={first}\n  CALLS=$CALLS,{second}\n  strace {options} -e trace=$CALLS -o {file} {command}")
+    format!(
+        "CALLS={first}\n  CALLS=$CALLS,{second}\n  strace {options} -e trace=$CALLS -o {file} {command}"
+    )
 }
 
 /// As much of a line that is not understood is shown, in characters.

@@ -26,7 +26,8 @@ pub(super) const EINPROGRESS: i32 = 115;
 pub(super) fn duration(text: &[u8]) -> (&[u8], Option<i64>) {
     let whole = (text, None);
     let Some(inside) = text.strip_suffix(b">") else { return whole };
-    let Some(begin) = inside.iter().rposition(|byte| !byte.is_ascii_digit() && *byte != b'.') else {
+    let Some(begin) = inside.iter().rposition(|byte| !byte.is_ascii_digit() && *byte != b'.')
+    else {
         return whole;
     };
     if inside.get(begin) != Some(&b'<') || begin == 0 || inside.get(begin - 1) != Some(&b' ') {
@@ -48,8 +49,8 @@ pub(super) fn duration(text: &[u8]) -> (&[u8], Option<i64>) {
     (text.get(..begin - 1).unwrap_or(text), Some(nanoseconds))
 }
 
-/// The result at the end of a call's text (without duration), where it is a plain number, from the end: nothing else
-/// ends in `) = 123`.
+/// The result at the end of a call's text (without duration), where it is a plain number, from the
+/// end: nothing else ends in `) = 123`.
 pub(super) fn plain(text: &[u8]) -> Option<i64> {
     let digits = text.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     let (before, number) = text.split_at_checked(text.len() - digits)?;
@@ -60,8 +61,8 @@ pub(super) fn plain(text: &[u8]) -> Option<i64> {
     Some(number.iter().fold(0, |value, digit| value * 10 + i64::from(digit - b'0')))
 }
 
-/// The result of a call, by a cursor among its arguments. The cursor is left behind the number, where the
-/// descriptor's decoration begins if the result is one.
+/// The result of a call, by a cursor among its arguments. The cursor is left behind the number,
+/// where the descriptor's decoration begins if the result is one.
 pub(super) fn outcome(cursor: &mut Cursor) -> Option<Outcome> {
     while cursor.next().is_some() {}
     if !cursor.eat(b")") {
@@ -292,7 +293,9 @@ mod tests {
     fn plain_results_from_the_end() {
         assert_eq!(plain(b"3, \"x\", 5) = 5"), Some(5));
         assert_eq!(plain(b"3)    = 12"), Some(12));
-        for other in ["3) = -1 EAGAIN (x)", "3, \") = 5\"", "3) = 5<TCP:[1]>", "3) = ", "3) = 0x12", "= 5"] {
+        for other in
+            ["3) = -1 EAGAIN (x)", "3, \") = 5\"", "3) = 5<TCP:[1]>", "3) = ", "3) = 0x12", "= 5"]
+        {
             assert_eq!(plain(other.as_bytes()), None, "{other}");
         }
     }

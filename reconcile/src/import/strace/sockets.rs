@@ -1,8 +1,9 @@
 //! The kernel's sockets, as far as the trace tells of them, whoever holds them.
 //!
-//! A socket is known from the call that made it, and is followed by its descriptors, which are copied by `dup` and
-//! inherited by children. One whose making is not in the trace is known by what strace shows of it: its inode, or its
-//! names, by which processes that share it are found to do so. A number of ours stands for the kernel's id.
+//! A socket is known from the call that made it, and is followed by its descriptors, which are
+//! copied by `dup` and inherited by children. One whose making is not in the trace is known by what
+//! strace shows of it: its inode, or its names, by which processes that share it are found to do
+//! so. A number of ours stands for the kernel's id.
 
 use rustc_hash::FxHashMap;
 use socket_log::encode::{Origin, Role};
@@ -77,7 +78,9 @@ impl Socket {
 
     /// Whether what strace shows can be of this socket.
     fn can_be(&self, seen: &Seen) -> bool {
-        if seen.domain != 0 && seen.domain != self.domain || seen.kind != 0 && seen.kind != self.kind {
+        if seen.domain != 0 && seen.domain != self.domain
+            || seen.kind != 0 && seen.kind != self.kind
+        {
             return false;
         }
         if let (Some(one), Some(other)) = (self.inode, seen.inode) {
@@ -237,9 +240,12 @@ impl Sockets {
         self.by_inode.get(&inode).copied()
     }
 
-    /// The two are the ends of a pair. False where they cannot be or are known to be, or have roles that tell more.
+    /// The two are the ends of a pair. False where they cannot be or are known to be, or have roles
+    /// that tell more.
     pub(super) fn pair(&mut self, one: SocketId, other: SocketId) -> bool {
-        let (Some(first), Some(second)) = (self.all.get(&one), self.all.get(&other)) else { return false };
+        let (Some(first), Some(second)) = (self.all.get(&one), self.all.get(&other)) else {
+            return false;
+        };
         let is_free = |socket: &Socket| {
             socket.domain == address::UNIX && socket.role == Role::Unknown && !socket.is_paired
         };
@@ -252,7 +258,8 @@ impl Sockets {
         can_be
     }
 
-    /// A socket whose making was not seen, as strace shows it; `None` where it does not show what it is.
+    /// A socket whose making was not seen, as strace shows it; `None` where it does not show what
+    /// it is.
     pub(super) fn found(&mut self, seen: &Seen, decoration: &[u8], pid: u32) -> Option<SocketId> {
         if seen.domain == 0 {
             return None;
@@ -323,7 +330,11 @@ mod tests {
         let seen = |text: &str| descriptor::socket(text.as_bytes()).unwrap();
         assert_eq!(sockets.find(&seen("TCP:[10.0.0.1:5000->10.0.0.2:80]")), Some(id));
         assert_eq!(sockets.find(&seen("TCP:[77]")), Some(id));
-        assert_eq!(sockets.find(&seen("TCP:[10.0.0.2:80->10.0.0.1:5000]")), None, "that is the other end");
+        assert_eq!(
+            sockets.find(&seen("TCP:[10.0.0.2:80->10.0.0.1:5000]")),
+            None,
+            "that is the other end"
+        );
         sockets.hold(id);
         sockets.release(id);
         assert!(sockets.get(id).is_some());

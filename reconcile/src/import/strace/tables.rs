@@ -1,4 +1,5 @@
-//! Tables of descriptors: which number leads to which socket, for each process or for several that share one.
+//! Tables of descriptors: which number leads to which socket, for each process or for several that
+//! share one.
 
 use rustc_hash::FxHashMap;
 
@@ -88,13 +89,18 @@ impl Tables {
         }
     }
 
-    /// Takes `fd` out of the table. The socket is to be released by the caller, when it is done with it.
+    /// Takes `fd` out of the table. The socket is to be released by the caller, when it is done
+    /// with it.
     pub(super) fn remove(&mut self, table: TableId, fd: i32) -> Option<Entry> {
         self.all.get_mut(&table)?.entries.remove(&fd)
     }
 
     /// The descriptors of the table that `wanted` chooses, in order.
-    pub(super) fn descriptors(&self, table: TableId, wanted: impl Fn(i32, Entry) -> bool) -> Vec<i32> {
+    pub(super) fn descriptors(
+        &self,
+        table: TableId,
+        wanted: impl Fn(i32, Entry) -> bool,
+    ) -> Vec<i32> {
         let entries = self.all.get(&table).into_iter().flat_map(|table| &table.entries);
         let mut chosen: Vec<i32> =
             entries.filter(|(fd, entry)| wanted(**fd, **entry)).map(|(fd, _)| *fd).collect();
@@ -112,8 +118,14 @@ mod tests {
     #[test]
     fn a_socket_lives_as_long_as_a_table_leads_to_it() {
         let (mut tables, mut sockets) = (Tables::default(), Sockets::default());
-        let made =
-            Made { domain: 2, kind: 1, protocol: 0, origin: Origin::Socket, pid: 1, is_nonblocking: false };
+        let made = Made {
+            domain: 2,
+            kind: 1,
+            protocol: 0,
+            origin: Origin::Socket,
+            pid: 1,
+            is_nonblocking: false,
+        };
         let socket = sockets.make(made);
         let parent = tables.make();
         tables.set(parent, 3, Entry { socket, closes_on_exec: false }, &mut sockets);

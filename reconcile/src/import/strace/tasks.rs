@@ -1,4 +1,5 @@
-//! Threads and processes: who begins, becomes another program and ends, and calls that are in two lines.
+//! Threads and processes: who begins, becomes another program and ends, and calls that are in two
+//! lines.
 
 use rustc_hash::FxHashMap;
 use socket_log::encode::{self, ProcessEvent};
@@ -67,7 +68,8 @@ fn runs_a_program(name: &[u8]) -> bool {
 }
 
 impl Tasks {
-    /// The thread that lines without a number are of, when the file's first has ended: the one that is left.
+    /// The thread that lines without a number are of, when the file's first has ended: the one that
+    /// is left.
     pub(super) fn only(&self, first: u32) -> u32 {
         match self.all.keys().next() {
             Some(only) if self.all.len() == 1 && !self.all.contains_key(&first) => *only,
@@ -88,10 +90,9 @@ impl Tasks {
         }
         if let &[maker] = self.making.as_slice() {
             // Only one can be its maker.
-            let child = self
-                .all
-                .get(&maker)
-                .and_then(|task| task.begun.as_ref().map(|begun| (task.process, begun.text.clone())));
+            let child = self.all.get(&maker).and_then(|task| {
+                task.begun.as_ref().map(|begun| (task.process, begun.text.clone()))
+            });
             if let Some((process, text)) = child {
                 self.child(world, process, thread, &text, line.time);
                 return false;
@@ -136,7 +137,11 @@ impl Tasks {
             }
             What::Begun { name: b"close", rest } => {
                 // At its call: the number may be given out again before it returns.
-                calls::call(world, &mut self.payload, Call { name: b"close", rest, who, end: None, next })
+                calls::call(
+                    world,
+                    &mut self.payload,
+                    Call { name: b"close", rest, who, end: None, next },
+                )
             }
             What::Begun { name, rest } => {
                 self.begin(world, who, name, rest);
@@ -144,14 +149,18 @@ impl Tasks {
             }
             What::Resumed { rest } => {
                 // One whose beginning was before the trace's is passed over.
-                let Some(mut begun) = self.all.get_mut(&thread).and_then(|task| task.begun.take()) else {
+                let Some(mut begun) = self.all.get_mut(&thread).and_then(|task| task.begun.take())
+                else {
                     return Some(());
                 };
                 self.making.retain(|maker| *maker != thread);
                 let (rest, duration) = result::duration(rest);
                 begun.text.extend_from_slice(rest);
-                // The line was written when it returned; what it took is counted from a moment after it began.
-                let end = duration.map_or(0, |duration| begun.time.saturating_add(duration)).max(line.time);
+                // The line was written when it returned; what it took is counted from a moment
+                // after it began.
+                let end = duration
+                    .map_or(0, |duration| begun.time.saturating_add(duration))
+                    .max(line.time);
                 let (name, rest) = begun.text.split_at_checked(begun.name)?;
                 let who = Who { time: begun.time, ..who };
                 self.call(world, Call { name, rest, who, end: Some(end), next })
@@ -189,8 +198,7 @@ impl Tasks {
             name => String::from_utf8_lossy(name).into_owned(),
         };
         // What is about to become another program was none of the traced ones before.
-        let counts =
-            !matches!(line.what, What::Call { name, .. } | What::Begun { name, .. } if runs_a_program(name));
+        let counts = !matches!(line.what, What::Call { name, .. } | What::Begun { name, .. } if runs_a_program(name));
         world.imported.found_threads += u64::from(counts && !self.all.is_empty());
         let table = world.tables.make();
         let program = Program { executable: name.clone(), arguments: vec![name] };
@@ -236,7 +244,9 @@ impl Tasks {
 
     /// A call that makes a thread or a process has returned.
     fn made(&mut self, world: &mut World, call: Call) -> Option<()> {
-        let Outcome::Returned(child) = result::outcome(&mut call.arguments())? else { return Some(()) };
+        let Outcome::Returned(child) = result::outcome(&mut call.arguments())? else {
+            return Some(());
+        };
         let child = u32::try_from(child).ok().filter(|child| *child > 0)?;
         if !self.all.contains_key(&child) {
             self.child(world, call.who.process, child, call.rest, call.who.time);
@@ -254,7 +264,10 @@ impl Tasks {
             let event = if is_vfork { ProcessEvent::Spawn } else { ProcessEvent::Fork };
             let who = call.returned();
             if world.processes.get(&who.process).is_some_and(|process| process.counts) {
-                world.record(who, &encode::process(who.at().time.max(0) as u64, event, child as i32));
+                world.record(
+                    who,
+                    &encode::process(who.at().time.max(0) as u64, event, child as i32),
+                );
             }
         }
         Some(())
@@ -277,7 +290,8 @@ impl Tasks {
         } else {
             world.tables.copy(table, &mut world.sockets)
         };
-        let counts = !flags.has("CLONE_VM") && !text.starts_with(b"vfork") && !flags.has("CLONE_VFORK");
+        let counts =
+            !flags.has("CLONE_VM") && !text.starts_with(b"vfork") && !flags.has("CLONE_VFORK");
         let process = world.add(child, pid, table, program, time, counts);
         self.all.insert(child, Task { process, begun: None });
     }
@@ -308,7 +322,8 @@ fn exits(world: &mut World, who: Who, name: &[u8]) {
     }
 }
 
-/// `execve("/bin/x", ["x", "-v"], ...) = 0`: the process goes on as another program, with a log of its own.
+/// `execve("/bin/x", ["x", "-v"], ...) = 0`: the process goes on as another program, with a log of
+/// its own.
 fn run(world: &mut World, call: Call) -> Option<()> {
     if result::outcome(&mut call.arguments())? != Outcome::Returned(0) {
         return Some(());

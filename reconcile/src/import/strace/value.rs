@@ -1,8 +1,9 @@
-//! The arguments of a call as strace prints them: numbers, words, texts in C's notation, structs and lists, with
-//! remarks and the kinds of descriptors in between.
+//! The arguments of a call as strace prints them: numbers, words, texts in C's notation, structs
+//! and lists, with remarks and the kinds of descriptors in between.
 //!
-//! Nothing is built: a [`Cursor`] goes over the line, and whoever asks takes from it what is wanted and passes over the
-//! rest. All functions take any bytes at all, and answer `None` where these are not what was asked for.
+//! Nothing is built: a [`Cursor`] goes over the line, and whoever asks takes from it what is wanted
+//! and passes over the rest. All functions take any bytes at all, and answer `None` where these are
+//! not what was asked for.
 
 use super::descriptor;
 
@@ -65,7 +66,8 @@ impl<'a> Cursor<'a> {
         Some(self)
     }
 
-    /// Passes over the rest of a value: to the comma or the closing bracket behind it, or the text's end.
+    /// Passes over the rest of a value: to the comma or the closing bracket behind it, or the
+    /// text's end.
     pub(super) fn skip(&mut self) -> Option<()> {
         let mut depth = 0u32;
         let mut after_digit = false;
@@ -112,7 +114,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A number: decimal, or hexadecimal with `0x`; what does not fit is taken for the largest there is.
+    /// A number: decimal, or hexadecimal with `0x`; what does not fit is taken for the largest
+    /// there is.
     pub(super) fn number(&mut self) -> Option<i64> {
         let negative = self.eat(b"-");
         let (radix, from) = if self.eat(b"0x") { (16, self.at) } else { (10, self.at) };
@@ -124,7 +127,8 @@ impl<'a> Cursor<'a> {
         (self.at > from).then_some(if negative { -value } else { value })
     }
 
-    /// Names, numbers and what joins them, such as `MSG_PEEK|MSG_DONTWAIT`, up to the next mark that ends a value.
+    /// Names, numbers and what joins them, such as `MSG_PEEK|MSG_DONTWAIT`, up to the next mark
+    /// that ends a value.
     pub(super) fn word(&mut self) -> &'a [u8] {
         let begin = *self;
         let length = self.rest().iter().position(|byte| b" ,()[]{}\"=<>".contains(byte));
@@ -132,7 +136,8 @@ impl<'a> Cursor<'a> {
         self.since(&begin)
     }
 
-    /// Whether the flags that come next have one of this name. Numbers stand for what strace does not know.
+    /// Whether the flags that come next have one of this name. Numbers stand for what strace does
+    /// not know.
     pub(super) fn flags(mut self) -> Flags<'a> {
         let begin = self;
         let _ = self.skip();
@@ -144,7 +149,8 @@ impl<'a> Cursor<'a> {
         Flags(self.rest())
     }
 
-    /// A text in quotes: its bytes are appended to `bytes`. True when it is whole, false when strace has cut it off.
+    /// A text in quotes: its bytes are appended to `bytes`. True when it is whole, false when
+    /// strace has cut it off.
     pub(super) fn text(&mut self, bytes: &mut Vec<u8>) -> Option<bool> {
         if !self.eat(b"\"") {
             return None;
@@ -166,7 +172,8 @@ impl<'a> Cursor<'a> {
         self.at += 1;
         let digits = |this: &mut Cursor, radix: u32, most: usize, mut value: u32| {
             for _ in 0..most {
-                let Some(digit) = this.peek().and_then(|byte| char::from(byte).to_digit(radix)) else {
+                let Some(digit) = this.peek().and_then(|byte| char::from(byte).to_digit(radix))
+                else {
                     break;
                 };
                 value = value * radix + digit;
@@ -189,7 +196,8 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// Calls `field` with each field's name and a cursor at its value. Elements without a name have an empty one.
+    /// Calls `field` with each field's name and a cursor at its value. Elements without a name have
+    /// an empty one.
     pub(super) fn fields(&mut self, mut field: impl FnMut(&'a [u8], Cursor<'a>)) -> Option<()> {
         let close: &[u8] = match self.peek()? {
             b'{' => b"}",
@@ -264,7 +272,9 @@ mod tests {
         loop {
             let begin = cursor;
             let more = cursor.next();
-            let value = String::from_utf8_lossy(cursor.since(&begin)).trim_end_matches([',', ' ']).to_owned();
+            let value = String::from_utf8_lossy(cursor.since(&begin))
+                .trim_end_matches([',', ' '])
+                .to_owned();
             values.push(value);
             if more.is_none() {
                 break;
@@ -288,7 +298,11 @@ mod tests {
             let mut names = Vec::new();
             let mut cursor = Cursor::new(printed.as_bytes());
             let done = cursor.fields(|name, value| {
-                names.push(format!("{}:{}", String::from_utf8_lossy(name), value.rest()[0] as char));
+                names.push(format!(
+                    "{}:{}",
+                    String::from_utf8_lossy(name),
+                    value.rest()[0] as char
+                ));
             });
             done.map(|()| names.join(" "))
         };

@@ -1,5 +1,5 @@
-//! What the trace tells of, at the moment that has been reached: threads, processes, their descriptors and sockets, and
-//! the logs that are being written of them.
+//! What the trace tells of, at the moment that has been reached: threads, processes, their
+//! descriptors and sockets, and the logs that are being written of them.
 
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,8 @@ pub(super) struct Process {
     /// When its program began.
     pub(super) started: i64,
     pub(super) log: Option<Log>,
-    /// Whether it has a log even if it uses no sockets: a child that only waits to become another program has none.
+    /// Whether it has a log even if it uses no sockets: a child that only waits to become another
+    /// program has none.
     pub(super) counts: bool,
     /// Its threads, as far as they are known.
     pub(super) threads: u32,
@@ -106,8 +107,17 @@ impl World {
         counts: bool,
     ) -> ProcessId {
         self.next += 1;
-        let process =
-            Process { pid, parent, table, program, started, log: None, counts, threads: 1, exits: None };
+        let process = Process {
+            pid,
+            parent,
+            table,
+            program,
+            started,
+            log: None,
+            counts,
+            threads: 1,
+            exits: None,
+        };
         self.processes.insert(self.next, process);
         self.next
     }
@@ -126,16 +136,24 @@ impl World {
         let process = self.processes.get_mut(&process)?;
         if process.log.is_none() {
             let directory = place.directory.as_deref();
-            let path = directory.map(|directory| file_name(directory, process.pid, process.started, names));
+            let path = directory
+                .map(|directory| file_name(directory, process.pid, process.started, names));
             self.imported.replaced |= path.as_ref().is_some_and(|path| path.exists());
             let pids = (process.pid, process.parent);
-            process.log =
-                Some(Log::new(&place.host, pids, &process.program, process.started, path, place.salt));
+            process.log = Some(Log::new(
+                &place.host,
+                pids,
+                &process.program,
+                process.started,
+                path,
+                place.salt,
+            ));
         }
         process.log.as_mut()
     }
 
-    /// The socket's flow in the process's log, which is described there if need be. 0 for a socket that is gone.
+    /// The socket's flow in the process's log, which is described there if need be. 0 for a socket
+    /// that is gone.
     pub(super) fn flow(&mut self, who: Who, socket: SocketId, fd: i32) -> u32 {
         if self.log(who.process).is_none() {
             return 0;
@@ -152,14 +170,18 @@ impl World {
     }
 
     /// A record in the process's log.
-    pub(super) fn record<const CAPACITY: usize>(&mut self, who: Who, words: &encode::Words<CAPACITY>) {
+    pub(super) fn record<const CAPACITY: usize>(
+        &mut self,
+        who: Who,
+        words: &encode::Words<CAPACITY>,
+    ) {
         if let Some(log) = self.log(who.process) {
             log.record(who.at(), words);
         }
     }
 
-    /// The socket that a descriptor leads to, `None` for anything else: as the table has it, unless what strace shows
-    /// contradicts, or else as strace shows it.
+    /// The socket that a descriptor leads to, `None` for anything else: as the table has it, unless
+    /// what strace shows contradicts, or else as strace shows it.
     pub(super) fn socket(&mut self, who: Who, descriptor: Descriptor) -> Option<SocketId> {
         let Descriptor { number, decoration } = descriptor;
         let table = self.table(who.process);
@@ -196,8 +218,9 @@ impl World {
         Some(socket)
     }
 
-    /// The ends of a pair that was made out of sight, maybe in a process that is gone, know each other by their inodes: the log
-    /// of who uses the second of them says that they are one. There the first is described for that only.
+    /// The ends of a pair that was made out of sight, maybe in a process that is gone, know each
+    /// other by their inodes: the log of who uses the second of them says that they are one. There
+    /// the first is described for that only.
     fn pair(&mut self, who: Who, socket: SocketId, fd: i32, seen: &Seen) {
         let other = seen.peer_inode.and_then(|inode| self.sockets.of_inode(inode));
         let Some(other) = other.filter(|other| self.sockets.pair(socket, *other)) else { return };
@@ -213,7 +236,9 @@ impl World {
     /// A descriptor of the process is closed, or was out of sight.
     pub(super) fn forget(&mut self, who: Who, fd: i32) {
         let Some(entry) = self.tables.remove(self.table(who.process), fd) else { return };
-        if let Some(log) = self.processes.get_mut(&who.process).and_then(|process| process.log.as_mut()) {
+        if let Some(log) =
+            self.processes.get_mut(&who.process).and_then(|process| process.log.as_mut())
+        {
             log.close(who.at(), entry.socket, fd);
         }
         self.sockets.release(entry.socket);
@@ -245,7 +270,8 @@ impl World {
             // One that used no sockets is in the trace all the same.
             self.log(who.process);
         }
-        let Some(log) = self.processes.get_mut(&who.process).and_then(|process| process.log.take()) else {
+        let Some(log) = self.processes.get_mut(&who.process).and_then(|process| process.log.take())
+        else {
             return;
         };
         self.imported.logs += 1;

@@ -1,8 +1,10 @@
-//! A TCP connection that keeps its sequence numbers, so that tests say only who sends what and when.
+//! A TCP connection that keeps its sequence numbers, so that tests say only who sends what and
+//! when.
 
 use super::{ACK, FIN, MS, PUSH, Packet, SYN, Sniffer, tcp};
 
-/// A TCP connection, whose packets are shown to sniffers on their way: the client's first, the server's last.
+/// A TCP connection, whose packets are shown to sniffers on their way: the client's first, the
+/// server's last.
 pub struct Connection {
     pub client: String,
     pub server: String,
@@ -16,8 +18,9 @@ pub struct Connection {
 impl Connection {
     pub fn new(client: &str, server: &str) -> Connection {
         // As good as random, and of the server soon to wrap around.
-        let number =
-            |text: &str| text.bytes().fold(7u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
+        let number = |text: &str| {
+            text.bytes().fold(7u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()))
+        };
         let both = number(client).wrapping_mul(65_537).wrapping_add(number(server));
         let next = [both, u32::MAX - both % 1000];
         Connection { client: client.into(), server: server.into(), next, delay: MS, id: 1 }
@@ -36,7 +39,14 @@ impl Connection {
     }
 
     /// Shows a segment to the sniffers at both ends.
-    pub fn send(&mut self, time: i64, from: usize, flags: u8, payload: &[u8], at: &mut [&mut Sniffer; 2]) {
+    pub fn send(
+        &mut self,
+        time: i64,
+        from: usize,
+        flags: u8,
+        payload: &[u8],
+        at: &mut [&mut Sniffer; 2],
+    ) {
         let packet = self.packet(from, flags, payload);
         at[from].see(time, &packet);
         at[1 - from].see(time + self.delay, &packet);
@@ -49,7 +59,13 @@ impl Connection {
     }
 
     /// A request and its answer of several segments; takes five delays.
-    pub fn exchange(&mut self, time: i64, request: usize, answer: usize, at: &mut [&mut Sniffer; 2]) {
+    pub fn exchange(
+        &mut self,
+        time: i64,
+        request: usize,
+        answer: usize,
+        at: &mut [&mut Sniffer; 2],
+    ) {
         self.send(time, 0, PUSH | ACK, &vec![b'q'; request], at);
         let mut left = answer;
         let mut sent = time + 2 * self.delay;

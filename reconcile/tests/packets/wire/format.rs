@@ -77,17 +77,20 @@ impl Format {
     /// A record of the file.
     pub fn record(self, frame: &Frame) -> Vec<u8> {
         let unit = if self.nanoseconds { 1 } else { 1000 };
-        let (captured, original) = (self.u32(frame.bytes.len() as u32), self.u32(frame.original as u32));
+        let (captured, original) =
+            (self.u32(frame.bytes.len() as u32), self.u32(frame.original as u32));
         if self.new {
             let ticks = (frame.time / unit) as u64;
             let time = [self.u32((ticks >> 32) as u32), self.u32(ticks as u32)].concat();
             let mut body =
-                [&self.u32(frame.interface), &time[..], &captured, &original, &frame.bytes].concat();
+                [&self.u32(frame.interface), &time[..], &captured, &original, &frame.bytes]
+                    .concat();
             body.resize(body.len().next_multiple_of(4), 0);
             return self.block(6, &body);
         }
         let (seconds, rest) = (frame.time / 1_000_000_000, frame.time % 1_000_000_000 / unit);
-        [&self.u32(seconds as u32)[..], &self.u32(rest as u32), &captured, &original, &frame.bytes].concat()
+        [&self.u32(seconds as u32)[..], &self.u32(rest as u32), &captured, &original, &frame.bytes]
+            .concat()
     }
 
     /// The file.

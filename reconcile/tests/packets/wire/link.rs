@@ -1,4 +1,5 @@
-//! The frames of links: what stands before IP on an Ethernet, in a cooked capture, on the loopback of BSD.
+//! The frames of links: what stands before IP on an Ethernet, in a cooked capture, on the loopback
+//! of BSD.
 
 use super::Packet;
 

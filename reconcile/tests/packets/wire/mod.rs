@@ -1,5 +1,6 @@
-//! Packets made by hand, captured by sniffers made by hand: the bytes of links, IP, TCP and UDP, and the files of
-//! tcpdump and its like in both formats. Each has a file of its own here; tests use them all by this name.
+//! Packets made by hand, captured by sniffers made by hand: the bytes of links, IP, TCP and UDP,
+//! and the files of tcpdump and its like in both formats. Each has a file of its own here; tests
+//! use them all by this name.
 
 mod connection;
 mod format;

@@ -1,4 +1,5 @@
-//! A packet of IP with what it carries: TCP segments and datagrams, as the bytes that go over the wire.
+//! A packet of IP with what it carries: TCP segments and datagrams, as the bytes that go over the
+//! wire.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -17,8 +18,8 @@ pub struct Packet {
     pub protocol: u8,
     /// What IP carries.
     pub body: Vec<u8>,
-    /// Extension headers of IPv6: the first one's number, and their bytes, of which the last says that the transport
-    /// follows.
+    /// Extension headers of IPv6: the first one's number, and their bytes, of which the last says
+    /// that the transport follows.
     pub extensions: Option<(u8, Vec<u8>)>,
     /// The 16 bits of IPv4 that tell of fragments.
     pub fragment: u16,
@@ -29,7 +30,14 @@ pub fn end(text: &str) -> SocketAddr {
 }
 
 /// A TCP segment.
-pub fn tcp(from: &str, to: &str, sequence: u32, acknowledged: u32, flags: u8, payload: &[u8]) -> Packet {
+pub fn tcp(
+    from: &str,
+    to: &str,
+    sequence: u32,
+    acknowledged: u32,
+    flags: u8,
+    payload: &[u8],
+) -> Packet {
     let (source, destination) = (end(from), end(to));
     let mut body = Vec::new();
     body.extend(source.port().to_be_bytes());
@@ -40,7 +48,16 @@ pub fn tcp(from: &str, to: &str, sequence: u32, acknowledged: u32, flags: u8, pa
     body.extend([0x80, flags, 0xff, 0xff, 0, 0, 0, 0]);
     body.extend([1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2]);
     body.extend(payload);
-    Packet { source, destination, ttl: 64, id: 0, protocol: 6, body, extensions: None, fragment: 0x4000 }
+    Packet {
+        source,
+        destination,
+        ttl: 64,
+        id: 0,
+        protocol: 6,
+        body,
+        extensions: None,
+        fragment: 0x4000,
+    }
 }
 
 /// A datagram.
@@ -52,7 +69,16 @@ pub fn udp(from: &str, to: &str, payload: &[u8]) -> Packet {
     body.extend((payload.len() as u16 + 8).to_be_bytes());
     body.extend([0, 0]);
     body.extend(payload);
-    Packet { source, destination, ttl: 64, id: 0, protocol: 17, body, extensions: None, fragment: 0 }
+    Packet {
+        source,
+        destination,
+        ttl: 64,
+        id: 0,
+        protocol: 17,
+        body,
+        extensions: None,
+        fragment: 0,
+    }
 }
 
 impl Packet {

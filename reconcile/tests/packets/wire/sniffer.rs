@@ -23,7 +23,15 @@ pub struct Sniffer {
 impl Sniffer {
     pub fn new(link: Link) -> Sniffer {
         let frames = Vec::new();
-        Sniffer { link, format: PLAIN, offset: 0, snap: usize::MAX, own: Vec::new(), frames, v6: false }
+        Sniffer {
+            link,
+            format: PLAIN,
+            offset: 0,
+            snap: usize::MAX,
+            own: Vec::new(),
+            frames,
+            v6: false,
+        }
     }
 
     pub fn on(mut self, own: &[&str]) -> Sniffer {

@@ -1,6 +1,7 @@
-//! Project 5's Figure 8, the output of the nesting algorithm: the call hierarchy of a pattern. An ellipse has a node's name and the
-//! mean latency of all that goes on in the node and its children; an arrow has the mean latency between entry into the
-//! parent and entry into the child; the number of instances and their total latency stand at the first arrow.
+//! Project 5's Figure 8, the output of the nesting algorithm: the call hierarchy of a pattern. An
+//! ellipse has a node's name and the mean latency of all that goes on in the node and its children;
+//! an arrow has the mean latency between entry into the parent and entry into the child; the number
+//! of instances and their total latency stand at the first arrow.
 
 use std::io;
 
@@ -28,15 +29,25 @@ fn draw(pattern: &PathPattern, out: &mut dyn io::Write) -> io::Result<()> {
     for (call, PatternCall { request, parent, .. }) in tree.calls.iter().enumerate() {
         let hop = &hops[*request];
         if parent.is_none() {
-            writeln!(out, "  r{call} [label={}, shape={}];", text(&[&hop.src]), shape(hop.src_traced))?;
+            writeln!(
+                out,
+                "  r{call} [label={}, shape={}];",
+                text(&[&hop.src]),
+                shape(hop.src_traced)
+            )?;
         }
         let latency = duration(latency(&tree, &timing, call).max(0.0)).to_string();
-        writeln!(out, "  c{call} [label={}, shape={}];", text(&[&hop.dst, &latency]), shape(hop.dst_traced))?;
+        writeln!(
+            out,
+            "  c{call} [label={}, shape={}];",
+            text(&[&hop.dst, &latency]),
+            shape(hop.dst_traced)
+        )?;
     }
     for (call, PatternCall { request, parent, .. }) in tree.calls.iter().enumerate() {
         // The root enters the path when it sends.
-        let entered =
-            parent.map_or(timing.sent[*request], |parent| timing.received[tree.calls[parent].request]);
+        let entered = parent
+            .map_or(timing.sent[*request], |parent| timing.received[tree.calls[parent].request]);
         let entry = duration((timing.received[*request] - entered).max(0.0)).to_string();
         let from = parent.map_or(format!("r{call}"), |parent| format!("c{parent}"));
         let whole = if call == 0 {
@@ -50,8 +61,8 @@ fn draw(pattern: &PathPattern, out: &mut dyn io::Write) -> io::Result<()> {
     writeln!(out, "}}")
 }
 
-/// From entry into the callee until it answers or, where it does not, until the last that comes of it; of an untraced callee
-/// with the way there and back.
+/// From entry into the callee until it answers or, where it does not, until the last that comes of
+/// it; of an untraced callee with the way there and back.
 fn latency(tree: &CallTree, timing: &Timing, call: usize) -> f64 {
     let PatternCall { request, response, .. } = tree.calls[call];
     match response {

@@ -1,5 +1,6 @@
-//! Project 5's Figure 9, the output of the convolution algorithm: paths of nodes, where each edge has the delays that the sender takes,
-//! the most frequent first, and the number of messages that have them.
+//! Project 5's Figure 9, the output of the convolution algorithm: paths of nodes, where each edge
+//! has the delays that the sender takes, the most frequent first, and the number of messages that
+//! have them.
 
 use std::collections::{BTreeMap, BinaryHeap};
 use std::io;
@@ -48,7 +49,9 @@ fn chosen(graph: &DelayGraph, most: usize) -> Vec<&DelayEdge> {
         let edges = behind.get(&vertex).into_iter().flatten();
         next.extend(edges.map(|place| (graph.edges[*place].messages(), std::cmp::Reverse(*place))));
     };
-    (0..graph.nodes.len()).filter(|vertex| is_root[*vertex]).for_each(|root| reach(&mut next, root));
+    (0..graph.nodes.len())
+        .filter(|vertex| is_root[*vertex])
+        .for_each(|root| reach(&mut next, root));
     while let Some((_, std::cmp::Reverse(place))) = next.pop().filter(|_| chosen.len() < most) {
         chosen.push(place);
         reach(&mut next, graph.edges[place].to);
@@ -64,8 +67,11 @@ mod tests {
 
     #[test]
     fn delays_as_in_figure_9() {
-        let edge =
-            |from, to, delays: &[(Option<i64>, usize)]| DelayEdge { from, to, delays: delays.to_vec() };
+        let edge = |from, to, delays: &[(Option<i64>, usize)]| DelayEdge {
+            from,
+            to,
+            delays: delays.to_vec(),
+        };
         let graph = DelayGraph {
             nodes: ["client", "web", "auth \"server\"", "web"].map(str::to_owned).to_vec(),
             edges: vec![
@@ -86,7 +92,8 @@ mod tests {
             nodes: ["a", "b", "c", "d", "e", "f"].map(str::to_owned).to_vec(),
             edges: vec![edge(0, 1, 5), edge(1, 2, 1), edge(1, 3, 9), edge(4, 5, 7)],
         };
-        let drawn = |most| chosen(&graph, most).iter().map(|edge| (edge.from, edge.to)).collect::<Vec<_>>();
+        let drawn =
+            |most| chosen(&graph, most).iter().map(|edge| (edge.from, edge.to)).collect::<Vec<_>>();
         assert_eq!(drawn(0), []);
         assert_eq!(drawn(1), [(4, 5)]);
         assert_eq!(drawn(2), [(0, 1), (4, 5)]);

@@ -1,5 +1,5 @@
-//! A pattern message by message: each visit of a node is a vertex, each message an edge, with its time on the way and how long
-//! the sender took before it. The delay that matters most is bold.
+//! A pattern message by message: each visit of a node is a vertex, each message an edge, with its
+//! time on the way and how long the sender took before it. The delay that matters most is bold.
 
 use std::io;
 
@@ -37,27 +37,42 @@ fn draw(pattern: &PathPattern, out: &mut dyn io::Write) -> io::Result<()> {
         writeln!(out, "  r{root} [label={}, shape={}];", text(&[&hop.src]), shape(hop.src_traced))?;
     }
     for (index, hop) in pattern.hops.iter().enumerate() {
-        writeln!(out, "  n{index} [label={}, shape={}];", text(&[&hop.dst]), shape(hop.dst_traced))?;
+        writeln!(
+            out,
+            "  n{index} [label={}, shape={}];",
+            text(&[&hop.dst]),
+            shape(hop.dst_traced)
+        )?;
     }
     for (index, hop) in pattern.hops.iter().enumerate() {
-        let from =
-            crate::timing::parent(hop, index).map_or(format!("r{index}"), |parent| format!("n{parent}"));
+        let from = crate::timing::parent(hop, index)
+            .map_or(format!("r{index}"), |parent| format!("n{parent}"));
         let port = match hop.dst_port.as_str() {
             "" | "*" => String::new(),
             port => {
-                format!("{} {port}", if hop.protocol == Protocol::Other { "" } else { hop.protocol.name() })
+                format!(
+                    "{} {port}",
+                    if hop.protocol == Protocol::Other { "" } else { hop.protocol.name() }
+                )
             }
         };
         let node = hop.node.map_or(String::new(), |node| format!("after {}", duration(node.mean)));
-        let network =
-            hop.network.map_or(String::new(), |network| format!("{} on the way", duration(network.mean)));
-        let untraced = hop
-            .untraced
-            .map_or(String::new(), |untraced| format!("{} there and back", duration(untraced.mean)));
-        let connect = hop.connect.filter(|_| is_noticeable(hop, pattern)).map_or(String::new(), |connect| {
-            format!("connecting {} in {}", duration(connect.delay.mean), whole_percent(connect.share))
+        let network = hop
+            .network
+            .map_or(String::new(), |network| format!("{} on the way", duration(network.mean)));
+        let untraced = hop.untraced.map_or(String::new(), |untraced| {
+            format!("{} there and back", duration(untraced.mean))
         });
-        let critical = timing.critical.filter(|critical| critical.hop == index).map(|critical| critical.part);
+        let connect =
+            hop.connect.filter(|_| is_noticeable(hop, pattern)).map_or(String::new(), |connect| {
+                format!(
+                    "connecting {} in {}",
+                    duration(connect.delay.mean),
+                    whole_percent(connect.share)
+                )
+            });
+        let critical =
+            timing.critical.filter(|critical| critical.hop == index).map(|critical| critical.part);
         let said = match critical {
             Some(Part::Node) => "most of the time: at the sender",
             Some(Part::Network) => "most of the time: on the way",
@@ -65,8 +80,11 @@ fn draw(pattern: &PathPattern, out: &mut dyn io::Write) -> io::Result<()> {
             Some(Part::Connect) => "most of the time: connecting",
             None => "",
         };
-        let style =
-            if critical.is_some() { ", style=bold, color=\"#b00020\", fontcolor=\"#b00020\"" } else { "" };
+        let style = if critical.is_some() {
+            ", style=bold, color=\"#b00020\", fontcolor=\"#b00020\""
+        } else {
+            ""
+        };
         let label = text(&[port.trim(), &node, &connect, &network, &untraced, said]);
         writeln!(out, "  {from} -> n{index} [label={label}{style}];")?;
     }

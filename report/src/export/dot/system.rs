@@ -1,4 +1,5 @@
-//! The map of the system: nodes, and between them who calls whom, how often in a second, and how long that takes.
+//! The map of the system: nodes, and between them who calls whom, how often in a second, and how
+//! long that takes.
 
 use std::io;
 
@@ -31,18 +32,27 @@ pub fn system(map: &SystemMap, most: usize, out: &mut dyn io::Write) -> io::Resu
     }
     let place = |name: &str| names.binary_search(&name).unwrap_or_default();
     for (between, edge) in edges {
-        let protocol = if between.protocol == Protocol::Other.name() { "" } else { between.protocol };
+        let protocol =
+            if between.protocol == Protocol::Other.name() { "" } else { between.protocol };
         let port = format!("{protocol} {}", between.port);
         let seconds = map.span as f64 / 1e9;
         let rate = if seconds > 0.0 { edge.calls as f64 / seconds } else { 0.0 };
         let rate = format!("{}, {rate:.1}/s", plural(edge.calls, "call", "calls"));
-        let time = edge.mean_time().map_or(String::new(), |time| format!("{} each", duration(time)));
-        let network =
-            edge.mean_network().map_or(String::new(), |network| format!("{} on the way", duration(network)));
+        let time =
+            edge.mean_time().map_or(String::new(), |time| format!("{} each", duration(time)));
+        let network = edge
+            .mean_network()
+            .map_or(String::new(), |network| format!("{} on the way", duration(network)));
         let silent = edge.calls - edge.answered;
-        let silent = if silent > 0 { format!("{} not answered", count(silent)) } else { String::new() };
+        let silent =
+            if silent > 0 { format!("{} not answered", count(silent)) } else { String::new() };
         let label = text(&[port.trim(), &rate, &time, &network, &silent]);
-        writeln!(out, "  n{} -> n{} [label={label}];", place(&between.caller), place(&between.callee))?;
+        writeln!(
+            out,
+            "  n{} -> n{} [label={label}];",
+            place(&between.caller),
+            place(&between.callee)
+        )?;
     }
     writeln!(out, "}}")
 }

@@ -84,7 +84,10 @@ pub(super) fn of_span(span: &Span<'_>, parties: &[Party]) -> Vec<KeyValue> {
     all.text("network.transport", transport(call.protocol));
     all.text("sockcap.protocol", call.protocol.name());
     let address = callee.or(caller).and_then(|endpoint| endpoint.parse::<SocketAddr>().ok());
-    all.text("network.type", address.map_or("", |address| if address.is_ipv4() { "ipv4" } else { "ipv6" }));
+    all.text(
+        "network.type",
+        address.map_or("", |address| if address.is_ipv4() { "ipv4" } else { "ipv6" }),
+    );
     all.number("thread.id", span.thread().map(i64::from));
     all.0
 }

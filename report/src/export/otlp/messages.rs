@@ -1,12 +1,14 @@
 //! The messages of OTLP that are written and read here, with their numbers in the published schema
-//! (`opentelemetry/proto/trace/v1/trace.proto` and the files that it names) and, as JSON, the names that its specification gives them:
-//! lowerCamelCase, ids as hex, 64-bit integers as text, nothing for what is not set. The crate that OpenTelemetry makes of the schema takes
-//! its whole SDK along; it reads these back in the tests.
+//! (`opentelemetry/proto/trace/v1/trace.proto` and the files that it names) and, as JSON, the names
+//! that its specification gives them: lowerCamelCase, ids as hex, 64-bit integers as text, nothing
+//! for what is not set. The crate that OpenTelemetry makes of the schema takes its whole SDK along;
+//! it reads these back in the tests.
 
 use prost::{Message, Oneof};
 use serde::{Serialize, Serializer};
 
-/// `ExportTraceServiceRequest`, which on the wire is also `TracesData`: requests one after the other are one.
+/// `ExportTraceServiceRequest`, which on the wire is also `TracesData`: requests one after the
+/// other are one.
 #[derive(Clone, PartialEq, Message, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExportTraceServiceRequest {
@@ -49,7 +51,8 @@ pub(super) struct InstrumentationScope {
     pub(super) version: String,
 }
 
-/// A span. Its status is left out, which is `STATUS_CODE_UNSET`: whether a call went well is not seen.
+/// A span. Its status is left out, which is `STATUS_CODE_UNSET`: whether a call went well is not
+/// seen.
 #[derive(Clone, PartialEq, Message, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Span {

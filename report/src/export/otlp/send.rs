@@ -1,5 +1,6 @@
-//! Sending to a collector over HTTP (OTLP/HTTP with protobuf), batch by batch, with as much patience as the specification asks
-//! for: what may pass is tried again, what will not is told with what to do about it.
+//! Sending to a collector over HTTP (OTLP/HTTP with protobuf), batch by batch, with as much
+//! patience as the specification asks for: what may pass is tried again, what will not is told with
+//! what to do about it.
 
 use std::time::Duration;
 
@@ -52,7 +53,8 @@ pub enum SendError {
     },
 }
 
-/// How often a request is tried, and how long to wait before the second time; the wait doubles each time.
+/// How often a request is tried, and how long to wait before the second time; the wait doubles each
+/// time.
 #[derive(Clone, Copy, Debug)]
 pub struct Retries {
     /// At least 1.
@@ -62,7 +64,8 @@ pub struct Retries {
 }
 
 impl Retries {
-    /// How long to wait after so many tries, of which the last was answered with how long that should be.
+    /// How long to wait after so many tries, of which the last was answered with how long that
+    /// should be.
     fn pause(&self, tries: u32, asked: Option<Duration>) -> Duration {
         let doubled = || self.wait.saturating_mul(2_u32.saturating_pow(tries.saturating_sub(1)));
         asked.unwrap_or_else(doubled).min(LONGEST_WAIT)
@@ -87,20 +90,31 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// The collector at `address`, which may leave out the path of traces; each of `headers` is `KEY=VALUE`.
+    /// The collector at `address`, which may leave out the path of traces; each of `headers` is
+    /// `KEY=VALUE`.
     ///
     /// # Errors
     /// When one of these is not what it should be. Nothing is sent yet.
-    pub fn new(address: &str, headers: &[String], retries: Retries) -> Result<Collector, SendError> {
+    pub fn new(
+        address: &str,
+        headers: &[String],
+        retries: Retries,
+    ) -> Result<Collector, SendError> {
         let wrong = || SendError::Address(address.to_owned());
         let uri: ureq::http::Uri = address.parse().map_err(|_| wrong())?;
-        if !matches!(uri.scheme_str(), Some("http" | "https")) || uri.host().is_none_or(str::is_empty) {
+        if !matches!(uri.scheme_str(), Some("http" | "https"))
+            || uri.host().is_none_or(str::is_empty)
+        {
             return Err(wrong());
         }
         let path = if uri.path() == "/" && uri.query().is_none() { TRACES } else { "" };
-        let url = format!("{}{path}", if path.is_empty() { address } else { address.trim_end_matches('/') });
+        let url = format!(
+            "{}{path}",
+            if path.is_empty() { address } else { address.trim_end_matches('/') }
+        );
         let header = |text: &String| {
-            let (key, value) = text.split_once('=').ok_or_else(|| SendError::Header(text.clone()))?;
+            let (key, value) =
+                text.split_once('=').ok_or_else(|| SendError::Header(text.clone()))?;
             let is_one = ureq::http::HeaderName::try_from(key.trim()).is_ok()
                 && ureq::http::HeaderValue::try_from(value.trim()).is_ok();
             let parts = (key.trim().to_owned(), value.trim().to_owned());
@@ -118,8 +132,13 @@ impl Collector {
     }
 
     /// Sends it once: done, or after how long it may be tried again and why, or why never.
-    fn send(&mut self, body: &[u8], tries: u32) -> Result<Option<(Option<Duration>, String)>, SendError> {
-        let mut request = self.agent.post(&self.url).header("content-type", "application/x-protobuf");
+    fn send(
+        &mut self,
+        body: &[u8],
+        tries: u32,
+    ) -> Result<Option<(Option<Duration>, String)>, SendError> {
+        let mut request =
+            self.agent.post(&self.url).header("content-type", "application/x-protobuf");
         for (key, value) in &self.headers {
             request = request.header(key, value);
         }
@@ -129,24 +148,33 @@ impl Collector {
                 return Err(SendError::Address(self.url.clone()));
             }
             Err(error @ (ureq::Error::Tls(_) | ureq::Error::Rustls(_))) => {
-                return Err(SendError::Unreachable { url: self.url.clone(), why: error.to_string(), tries });
+                return Err(SendError::Unreachable {
+                    url: self.url.clone(),
+                    why: error.to_string(),
+                    tries,
+                });
             }
             Err(error) => return Ok(Some((None, error.to_string()))),
         };
         let status = answer.status().as_u16();
-        let after = answer.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
-        let said = answer.body_mut().with_config().limit(MOST_ANSWER).read_to_vec().unwrap_or_default();
+        let after =
+            answer.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
+        let said =
+            answer.body_mut().with_config().limit(MOST_ANSWER).read_to_vec().unwrap_or_default();
         match status {
             200..=299 => {
-                let partial =
-                    ExportTraceServiceResponse::decode(&said[..]).ok().and_then(|r| r.partial_success);
+                let partial = ExportTraceServiceResponse::decode(&said[..])
+                    .ok()
+                    .and_then(|r| r.partial_success);
                 if let Some(partial) = partial.filter(|partial| partial.rejected_spans > 0) {
                     self.rejected.0 = self.rejected.0.saturating_add(partial.rejected_spans);
                     self.rejected.1 = partial.error_message;
                 }
                 Ok(None)
             }
-            429 | 502..=504 => Ok(Some((after.map(Duration::from_secs), format!("it answered {status}")))),
+            429 | 502..=504 => {
+                Ok(Some((after.map(Duration::from_secs), format!("it answered {status}"))))
+            }
             _ => Err(SendError::Refused {
                 url: self.url.clone(),
                 status,
@@ -176,7 +204,8 @@ impl Requests for Collector {
     }
 }
 
-/// What a collector said, on one line: it may be a page or a protobuf of which only the text is for people.
+/// What a collector said, on one line: it may be a page or a protobuf of which only the text is for
+/// people.
 fn shown(said: &[u8]) -> String {
     let text = String::from_utf8_lossy(said);
     let words: Vec<&str> = text.split(|c: char| c.is_control() || c.is_whitespace()).collect();

@@ -38,7 +38,9 @@ fn collector(answers: Vec<(&'static str, Vec<u8>)>) -> (String, JoinHandle<Vec<R
             reader.read_exact(&mut body).unwrap();
             requests.push((head, body));
             let length = answer.len();
-            let head = format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n");
+            let head = format!(
+                "HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n"
+            );
             (&stream).write_all(&[head.as_bytes(), &answer].concat()).unwrap();
         }
         requests
@@ -58,8 +60,11 @@ fn send(address: &str, headers: &[&str]) -> Result<Collector, Error> {
 #[test]
 fn a_collector_gets_the_spans_and_what_may_pass_is_tried_again() {
     let busy = "503 Service Unavailable";
-    let (address, thread) =
-        collector(vec![(busy, vec![]), ("429 Too Many\r\nretry-after: 0", vec![]), ("200 OK", vec![])]);
+    let (address, thread) = collector(vec![
+        (busy, vec![]),
+        ("429 Too Many\r\nretry-after: 0", vec![]),
+        ("200 OK", vec![]),
+    ]);
     let sent = send(&format!("{address}/"), &["x-tenant=a=b"]).unwrap();
     assert_eq!(sent.rejected, (0, String::new()));
     let requests = thread.join().unwrap();
@@ -79,7 +84,8 @@ fn a_collector_gets_the_spans_and_what_may_pass_is_tried_again() {
 
 #[test]
 fn what_it_rejects_of_all_requests_is_known() {
-    let partial = ExportTracePartialSuccess { rejected_spans: 3, error_message: "too old".to_owned() };
+    let partial =
+        ExportTracePartialSuccess { rejected_spans: 3, error_message: "too old".to_owned() };
     let answer = ExportTraceServiceResponse { partial_success: Some(partial) }.encode_to_vec();
     let (address, thread) = collector(vec![("200 OK", answer); 2]);
     let mut otlp = Otlp::new(Collector::new(&format!("{address}/custom"), &[], QUICK).unwrap());
@@ -103,8 +109,9 @@ fn an_address_with_a_path_or_a_question_stays_as_it_is() {
 #[test]
 fn each_wait_is_twice_the_last_unless_another_is_asked_for() {
     let retries = Retries { tries: 6, wait: Duration::from_millis(500) };
-    let milliseconds =
-        |tries, asked: Option<u64>| retries.pause(tries, asked.map(Duration::from_secs)).as_millis();
+    let milliseconds = |tries, asked: Option<u64>| {
+        retries.pause(tries, asked.map(Duration::from_secs)).as_millis()
+    };
     assert_eq!([1, 2, 3, 5].map(|tries| milliseconds(tries, None)), [500, 1000, 2000, 8000]);
     assert_eq!([0, 7].map(|asked| milliseconds(1, Some(asked))), [0, 7000]);
     assert_eq!((milliseconds(1, Some(3600)), milliseconds(99, None)), (30_000, 30_000));
@@ -118,7 +125,10 @@ fn no_more_is_said_than_people_read() {
     let [long, too_long] = [error(), error()];
     assert!(long.contains(&format!("answered 403: {}; give", "x".repeat(200))), "{long}");
     // An answer that is longer than any is not read to its end; and this one is none that may pass.
-    assert!(too_long.ends_with("the collector answered 500; its own log may say more"), "{too_long}");
+    assert!(
+        too_long.ends_with("the collector answered 500; its own log may say more"),
+        "{too_long}"
+    );
     thread.join().unwrap();
 }
 

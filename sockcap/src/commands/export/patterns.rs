@@ -53,7 +53,8 @@ pub(super) fn run(arguments: &Export) -> Result<(), Error> {
                     (_, Graph::Calls) => &CallHierarchy,
                     _ => &Messages,
                 };
-                writer.write(&chosen(&data, Some(arguments.pattern.unwrap_or(0)), 1)?, &mut output)?;
+                writer
+                    .write(&chosen(&data, Some(arguments.pattern.unwrap_or(0)), 1)?, &mut output)?;
             }
         }
         Ok(output.flush()?)
@@ -66,7 +67,8 @@ fn chosen(data: &DataDir, pattern: Option<i64>, most: usize) -> Result<Vec<PathP
         // The table has those with the largest total time first.
         return Ok(ChosenPatterns::read(&data.patterns(), most, |_, _| Ordering::Equal)?.patterns);
     };
-    let first = |one: &PathPattern, other: &PathPattern| (other.id == wanted).cmp(&(one.id == wanted));
+    let first =
+        |one: &PathPattern, other: &PathPattern| (other.id == wanted).cmp(&(one.id == wanted));
     let chosen = ChosenPatterns::read(&data.patterns(), 1, first)?;
     match chosen.patterns.first() {
         Some(pattern) if pattern.id == wanted => Ok(chosen.patterns),

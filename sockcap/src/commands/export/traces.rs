@@ -37,7 +37,8 @@ pub(super) fn run(arguments: &Export) -> Result<(), Error> {
         arguments,
         || ready(arguments, &data),
         |options, output: &mut (dyn Write + Send), _| {
-            let mut writer: Box<dyn SpanWriter + '_> = match (arguments.exported, arguments.format) {
+            let mut writer: Box<dyn SpanWriter + '_> = match (arguments.exported, arguments.format)
+            {
                 (Exported::Perfetto, _) => Box::new(Perfetto::new(output)),
                 (Exported::Chrome, _) => Box::new(Chrome::new(output)),
                 (_, Some(Format::Protobuf)) => Box::new(Otlp::new(Protobuf(output))),
@@ -59,8 +60,11 @@ fn write(
     analysis: &analyze::AnalysisSummary,
     writer: &mut dyn SpanWriter,
 ) -> Result<Written, Error> {
-    let roots = arguments.pattern.map(|pattern| pattern_roots(&data.paths(), pattern)).transpose()?;
-    if let (Some(pattern), true) = (arguments.pattern, roots.as_ref().is_some_and(|roots| roots.is_empty())) {
+    let roots =
+        arguments.pattern.map(|pattern| pattern_roots(&data.paths(), pattern)).transpose()?;
+    if let (Some(pattern), true) =
+        (arguments.pattern, roots.as_ref().is_some_and(|roots| roots.is_empty()))
+    {
         return Err(super::patterns::no_pattern(data, pattern, analysis.totals.patterns));
     }
     let progress = Terminal::new();

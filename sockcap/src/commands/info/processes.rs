@@ -80,7 +80,8 @@ impl Processes {
             ("PROGRAM", Side::Left),
         ]);
         for ((host, program, source), processes) in programs {
-            let sum = |of: fn(&Process) -> u64| processes.iter().map(|process| of(process)).sum::<u64>();
+            let sum =
+                |of: fn(&Process) -> u64| processes.iter().map(|process| of(process)).sum::<u64>();
             // A process that became another program goes on in that one's log.
             let running = sum(|process| u64::from(!process.is_replaced()));
             let mut remarks: Vec<String> = source.map(str::to_owned).into_iter().collect();
@@ -182,7 +183,10 @@ impl Process {
             lost: lost
                 .map(|(cause, count)| (if cause.is_empty() { "other" } else { *cause }, count))
                 .collect(),
-            damage: damage.iter().map(|damage| format!("{}: {damage}", log.path().display())).collect(),
+            damage: damage
+                .iter()
+                .map(|damage| format!("{}: {damage}", log.path().display()))
+                .collect(),
         }
     }
 

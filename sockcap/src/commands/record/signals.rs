@@ -1,8 +1,9 @@
-//! Signals of a recorded command: what is sent to `sockcap record` is sent on, so that a supervisor can treat it as the
-//! command itself.
+//! Signals of a recorded command: what is sent to `sockcap record` is sent on, so that a supervisor
+//! can treat it as the command itself.
 //!
-//! Interrupts that the terminal makes reach the command without our help, as it belongs to the same group of processes;
-//! they must only not end us before it. The kernel tells which ones it made itself.
+//! Interrupts that the terminal makes reach the command without our help, as it belongs to the same
+//! group of processes; they must only not end us before it. The kernel tells which ones it made
+//! itself.
 
 use std::io;
 use std::process::Child;
@@ -17,7 +18,8 @@ use signal_hook::low_level::siginfo::Cause;
 pub(super) struct Forward(SignalsInfo<WithOrigin>);
 
 impl Forward {
-    /// Begins to hold signals back. To be called before the command is started, so that none ends us alone.
+    /// Begins to hold signals back. To be called before the command is started, so that none ends
+    /// us alone.
     pub(super) fn begin() -> io::Result<Forward> {
         Ok(Forward(SignalsInfo::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2])?))
     }
@@ -28,7 +30,8 @@ impl Forward {
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         std::thread::spawn(move || {
             for origin in self.0.forever() {
-                let by_terminal = [SIGINT, SIGQUIT].contains(&origin.signal) && origin.cause == Cause::Kernel;
+                let by_terminal =
+                    [SIGINT, SIGQUIT].contains(&origin.signal) && origin.cause == Cause::Kernel;
                 let signal = Signal::from_named_raw(origin.signal).filter(|_| !by_terminal);
                 if let (Some(pid), Some(signal)) = (pid, signal) {
                     // A command that is gone needs no signal.

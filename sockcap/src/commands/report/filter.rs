@@ -1,5 +1,5 @@
-//! From what was asked for on the command line to the filter of an analysis: moments become times of the trace, and what cannot
-//! be is said with the flag that it is of.
+//! From what was asked for on the command line to the filter of an analysis: moments become times
+//! of the trace, and what cannot be is said with the flag that it is of.
 
 use std::cmp::Ordering;
 
@@ -33,7 +33,9 @@ pub(super) fn of(
     if let Some((flag, unknown)) = asked().find(|(_, number)| is_unknown(*number)) {
         let known = match totals.patterns {
             0 => "there are no patterns".to_owned(),
-            all => format!("they are numbered from 0 to {}, as 'sockcap report' shows them", all - 1),
+            all => {
+                format!("they are numbered from 0 to {}, as 'sockcap report' shows them", all - 1)
+            }
         };
         return Err(Error::Usage(format!("{flag} {unknown}: there is no such pattern; {known}")));
     }
@@ -47,7 +49,9 @@ pub(super) fn of(
     };
     let (from, to) = (arguments.from.map(time), arguments.to.map(time));
     if from.zip(to).is_some_and(|(from, to)| from >= to) {
-        return Err(Error::Usage("--from must be before --to; between them no path could begin".into()));
+        return Err(Error::Usage(
+            "--from must be before --to; between them no path could begin".into(),
+        ));
     }
     let filter = PathFilter {
         through: arguments.through.clone(),
@@ -57,7 +61,12 @@ pub(super) fn of(
         min_confidence: arguments.min_confidence,
     };
     known_names(&filter, data)?;
-    Ok(Some(Filtered { filter, begin, of_patterns: totals.patterns, of_instances: totals.instances }))
+    Ok(Some(Filtered {
+        filter,
+        begin,
+        of_patterns: totals.patterns,
+        of_instances: totals.instances,
+    }))
 }
 
 /// The patterns that are asked for by their numbers, and those like them.
@@ -67,7 +76,8 @@ fn patterns(arguments: &Filter, data: &DataDir) -> Result<Vec<i64>, Error> {
         return Ok(patterns);
     }
     // Those that the report folds.
-    let first = ChosenPatterns::read(&data.patterns(), super::MOST, |_, _| Ordering::Equal)?.patterns;
+    let first =
+        ChosenPatterns::read(&data.patterns(), super::MOST, |_, _| Ordering::Equal)?.patterns;
     let mut alike = arguments.alike.clone();
     for family in Family::of(&first) {
         let members: Vec<i64> = family.patterns().map(|pattern| pattern.id).collect();
@@ -89,7 +99,8 @@ fn known_names(filter: &PathFilter, data: &DataDir) -> Result<(), Error> {
         return Ok(());
     }
     let names = node_names(&data.patterns())?;
-    let Some(unknown) = filter.through.iter().find(|part| !names.iter().any(|name| name.contains(*part)))
+    let Some(unknown) =
+        filter.through.iter().find(|part| !names.iter().any(|name| name.contains(*part)))
     else {
         return Ok(());
     };
@@ -98,5 +109,7 @@ fn known_names(filter: &PathFilter, data: &DataDir) -> Result<(), Error> {
         known.push("...");
     }
     let known = known.join(", ");
-    Err(Error::Usage(format!("--through {unknown}: no node has that in its name; there are {known}")))
+    Err(Error::Usage(format!(
+        "--through {unknown}: no node has that in its name; there are {known}"
+    )))
 }

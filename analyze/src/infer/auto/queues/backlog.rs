@@ -1,8 +1,8 @@
 //! Queues that are hardly ever empty. A worker that has less time than there is work gets something
 //! at once whenever it asks, so that almost nothing is waited for, and [`super::wakes`] has nothing
 //! to learn from. What such a queue shows is its account: nothing is delivered before as much was
-//! pushed; who has to wait, or is told that there is nothing, finds all delivered; and the first push
-//! that comes meanwhile ends the waiting. Then the oldest push goes first.
+//! pushed; who has to wait, or is told that there is nothing, finds all delivered; and the first
+//! push that comes meanwhile ends the waiting. Then the oldest push goes first.
 //!
 //! What is asked for by who serves others may be asked for on their behalf, and what comes before
 //! it be only what they did before. So only those are looked at to whom nobody connects.
@@ -40,7 +40,8 @@ pub(super) fn queue(broker: &Broker, replies: usize) -> Option<(Queue, Deliverie
     if all.len() < FEWEST || all.iter().any(|reply| reply.request.is_none() || !reply.to_client) {
         return None;
     }
-    let mut took: Vec<i64> = all.iter().map(|reply| reply.time.saturating_sub(reply.since)).collect();
+    let mut took: Vec<i64> =
+        all.iter().map(|reply| reply.time.saturating_sub(reply.since)).collect();
     let place = ((took.len() - 1) as f64 * NEARLY_ALL) as usize;
     let (_, usual, _) = took.select_nth_unstable(place);
     let long = usual.saturating_mul(LONGER).max(LONG);
@@ -60,13 +61,16 @@ pub(super) fn queue(broker: &Broker, replies: usize) -> Option<(Queue, Deliverie
             let deliveries = account.deliveries();
             let empty = account.empty;
             let sure = SURE;
-            (Queue { replies, pushes, within: long, longer: None, empty, to_all: false, sure }, deliveries)
+            (
+                Queue { replies, pushes, within: long, longer: None, empty, to_all: false, sure },
+                deliveries,
+            )
         })
 }
 
-/// Which kinds of receipts may be the pushes: one, those that are answered alike of one way or of all
-/// ways, or those of one way and length. The answer may tell how much lies in the queue, and becomes
-/// longer with that.
+/// Which kinds of receipts may be the pushes: one, those that are answered alike of one way or of
+/// all ways, or those of one way and length. The answer may tell how much lies in the queue, and
+/// becomes longer with that.
 fn candidates(broker: &Broker) -> Vec<Vec<usize>> {
     let kinds = 0..broker.receipts.len();
     let mut found: Vec<Vec<usize>> = kinds.clone().map(|kind| vec![kind]).collect();
@@ -77,7 +81,9 @@ fn candidates(broker: &Broker) -> Vec<Vec<usize>> {
     ];
     for one in &broker.receipts {
         for is_alike in alike {
-            found.push(kinds.clone().filter(|kind| is_alike(one, &broker.receipts[*kind])).collect());
+            found.push(
+                kinds.clone().filter(|kind| is_alike(one, &broker.receipts[*kind])).collect(),
+            );
         }
     }
     found.sort_unstable();
@@ -114,7 +120,8 @@ impl<'broker> Account<'broker> {
         // In vain was what was long and came without a push.
         let in_vain = |reply: &&Reply| is_long(reply) && until(reply.since) == until(reply.time);
         let empty: FxHashSet<i64> = all.iter().filter(in_vain).map(|reply| reply.bytes).collect();
-        let brought: Vec<&Reply> = all.iter().filter(|reply| !empty.contains(&reply.bytes)).collect();
+        let brought: Vec<&Reply> =
+            all.iter().filter(|reply| !empty.contains(&reply.bytes)).collect();
         let is_after = brought.iter().zip(&pushes).all(|(reply, push)| push.time < reply.time);
         if brought.len() < FEWEST || brought.len() > pushes.len() || !is_after {
             return None;
@@ -141,7 +148,8 @@ impl<'broker> Account<'broker> {
             later += usize::from(nothing_lay && had >= FEWEST);
             let took = reply.time.saturating_sub(reply.since);
             // A broker that is busy reads more than one before it tells who waits.
-            let came_last = has > had && self.pushes[had].time >= reply.time.saturating_sub(took / PART);
+            let came_last =
+                has > had && self.pushes[had].time >= reply.time.saturating_sub(took / PART);
             woken += usize::from(!is_empty && nothing_lay && came_last);
             agree += usize::from(nothing_lay && (is_empty && has == had || came_last));
         }
@@ -153,7 +161,8 @@ impl<'broker> Account<'broker> {
     fn deliveries(&self) -> Deliveries {
         let cause = |place: usize, reply: &Reply| {
             let beside = [place.checked_sub(1), place.checked_add(1)].into_iter().flatten();
-            let beside = beside.filter_map(|at| self.pushes.get(at)).filter(|push| push.time < reply.time);
+            let beside =
+                beside.filter_map(|at| self.pushes.get(at)).filter(|push| push.time < reply.time);
             let first = self.pushes.get(place).map(|push| (push.row, SURE));
             first.into_iter().chain(beside.map(|push| (push.row, BESIDE))).collect()
         };

@@ -152,7 +152,8 @@ pub(super) fn brokers(
         FROM_CONNECTING => received(row),
         _ => sent(row),
     };
-    let on_flows = OnFlows::of(rows().filter_map(|row| here(row).map(|time| (trace.flow(row), time))));
+    let on_flows =
+        OnFlows::of(rows().filter_map(|row| here(row).map(|time| (trace.flow(row), time))));
     for row in rows() {
         let (flow, bytes) = (trace.flow(row), trace.bytes(row));
         if trace.direction(row) == FROM_CONNECTING {
@@ -162,8 +163,10 @@ pub(super) fn brokers(
             // The length of the answer tells apart what is asked, too, but not closely.
             let answered = answer.map_or(0, |answer| magnitude(trace.bytes(answer)) / 2);
             let kind = (naming.hop(row), magnitude(bytes), answered);
-            brokers[naming.dst(row) as usize]
-                .receive(kind, Receipt { time, row: row as u32, flow, peer: trace.message(row).src, bytes });
+            brokers[naming.dst(row) as usize].receive(
+                kind,
+                Receipt { time, row: row as u32, flow, peer: trace.message(row).src, bytes },
+            );
         } else {
             if let Some(time) = trace.arrival(row) {
                 brokers[naming.dst(row) as usize].own_answers.push(time);
@@ -171,13 +174,15 @@ pub(super) fn brokers(
             let Some(time) = sent(row) else { continue };
             let request = request_of(row);
             let asked = request.and_then(received);
-            let since = asked.or_else(|| on_flows.last(flow, time)).unwrap_or(time.saturating_sub(window));
+            let since =
+                asked.or_else(|| on_flows.last(flow, time)).unwrap_or(time.saturating_sub(window));
             let length = request.map_or(0, |request| {
                 let (hop, bytes) = (naming.hop(row), trace.bytes(request));
                 let often = lengths.get(&(hop, bytes)).is_some_and(|count| *count >= OF_ONE_LENGTH);
                 if often { bytes.max(1) } else { magnitude(bytes) }
             });
-            let (request, call) = (request.map(|request| request as u32), calls.of_message(row) as u32);
+            let (request, call) =
+                (request.map(|request| request as u32), calls.of_message(row) as u32);
             let reply = Reply {
                 time,
                 since,
@@ -222,7 +227,9 @@ fn shared(trace: &MessageTrace, calls: &Calls) -> FxHashSet<i64> {
     const MANY: u32 = 5;
     let mut counts: FxHashMap<i64, [u32; 2]> = FxHashMap::default();
     for call in 0..calls.len() {
-        let Some(row) = calls.request(call).filter(|_| calls.response(call).is_some()) else { continue };
+        let Some(row) = calls.request(call).filter(|_| calls.response(call).is_some()) else {
+            continue;
+        };
         let [doubtful, all] = counts.entry(trace.flow(row)).or_default();
         *doubtful += u32::from(calls.doubt(call) > 0.0 && trace.call_number(row).is_none());
         *all += 1;
@@ -264,7 +271,8 @@ impl Building {
     }
 
     fn finish(mut self) -> Option<Broker> {
-        let rare = self.replies.extract_if(|_, all| all.len() < FEWEST).flat_map(|(_, all)| all).collect();
+        let rare =
+            self.replies.extract_if(|_, all| all.len() < FEWEST).flat_map(|(_, all)| all).collect();
         if self.replies.is_empty() || self.receipts.is_empty() {
             return None;
         }

@@ -44,7 +44,8 @@ pub(super) fn causes(broker: &Broker, queues: &[Queue]) -> Deliveries {
         deliveries.extend(broker.replies[queue.replies].all.iter().map(|reply| (reply, at)));
     }
     deliveries.sort_by_key(|(reply, _)| (reply.time, reply.row));
-    let mut kinds: Vec<usize> = queues.iter().flat_map(|queue| queue.pushes.iter().copied()).collect();
+    let mut kinds: Vec<usize> =
+        queues.iter().flat_map(|queue| queue.pushes.iter().copied()).collect();
     kinds.sort_unstable();
     kinds.dedup();
     let pushes = pushes(broker, &kinds);
@@ -69,7 +70,9 @@ pub(super) fn causes(broker: &Broker, queues: &[Queue]) -> Deliveries {
             empty_until[at] = empty_until[at].max(reply.since);
         }
         let least = empty_until.iter().copied().min().unwrap_or(i64::MIN);
-        while pending.len() > LOOKED_THROUGH || pending.front().is_some_and(|push| push.time <= least) {
+        while pending.len() > LOOKED_THROUGH
+            || pending.front().is_some_and(|push| push.time <= least)
+        {
             pending.pop_front();
         }
         if queue.empty.contains(&reply.bytes) {
@@ -88,8 +91,9 @@ pub(super) fn causes(broker: &Broker, queues: &[Queue]) -> Deliveries {
             weighed = late(&pending, reply, queue);
         }
         let Some((first, _)) = weighed.first().copied() else { continue };
-        let fits =
-            |row: u32| pending.iter().any(|push| push.row == row && has_its_length(push, reply, queue));
+        let fits = |row: u32| {
+            pending.iter().any(|push| push.row == row && has_its_length(push, reply, queue))
+        };
         // At once comes the answer to anything; nothing but its length says that this is one.
         if !has_waited && queue.longer.is_some() && !fits(first) {
             continue;
@@ -162,8 +166,9 @@ fn told(broker: &Broker, queue: &Queue) -> Option<Deliveries> {
     let by_waits = || {
         let given: Vec<i64> = known.iter().map(|push| push.time).collect();
         let begun: Vec<i64> = deliveries.iter().map(|(reply, _)| reply.time).collect();
-        let fits =
-            |push: usize, reply: usize| (deliveries[reply].1 - known[push].bytes - longer).abs() <= ABOUT;
+        let fits = |push: usize, reply: usize| {
+            (deliveries[reply].1 - known[push].bytes - longer).abs() <= ABOUT
+        };
         in_turn(&given, &begun, fits).into_iter().map(|push| push.map(|push| known[push])).collect()
     };
     let mut found: Deliveries = Vec::new();
@@ -192,7 +197,8 @@ fn of_these_lengths(broker: &Broker, queue: &Queue, known: &[Push]) -> Vec<usize
     let lengths: FxHashSet<i64> = known.iter().map(|push| push.bytes).collect();
     let is_one = |kind: &usize| {
         let receipts = &broker.receipts[*kind];
-        let is_beside = || queue.pushes.iter().any(|known| broker.receipts[*known].hop == receipts.hop);
+        let is_beside =
+            || queue.pushes.iter().any(|known| broker.receipts[*known].hop == receipts.hop);
         queue.pushes.contains(kind)
             || is_beside() && receipts.all.iter().all(|receipt| lengths.contains(&receipt.bytes))
     };
@@ -231,7 +237,8 @@ fn weighed<'push>(
     let mut weighed: Vec<(u32, f64)> = Vec::new();
     // To all goes what came last; of a queue the oldest is taken.
     let possible: Vec<&Push> = possible.collect();
-    let ordered: Vec<&Push> = if queue.to_all { possible.into_iter().rev().collect() } else { possible };
+    let ordered: Vec<&Push> =
+        if queue.to_all { possible.into_iter().rev().collect() } else { possible };
     for push in ordered {
         let fits = queue.longer.is_none() || has_its_length(push, reply, queue);
         let place = &mut places[usize::from(fits)];

@@ -81,12 +81,14 @@ fn queue(broker: &Broker, replies: usize) -> Option<Queue> {
     let within = wakes.iter().map(|wakes| wakes.within).max()?;
     let mut pushes: Vec<usize> = wakes.iter().map(|wakes| wakes.pushes).collect();
     let others = (0..broker.receipts.len()).filter(|kind| !pushes.contains(kind));
-    let alike: Vec<usize> = others.filter(|kind| is_alike(broker, all, &pushes, *kind, within)).collect();
+    let alike: Vec<usize> =
+        others.filter(|kind| is_alike(broker, all, &pushes, *kind, within)).collect();
     pushes.extend(alike);
     let long: Vec<&Reply> = sample.iter().copied().filter(|reply| waited(reply, within)).collect();
     let waker = |reply: &Reply| last_of(broker, &pushes, reply, within);
     let empty = empty(&long, |reply| waker(reply).is_some());
-    let bringing: Vec<&Reply> = long.into_iter().filter(|reply| !empty.contains(&reply.bytes)).collect();
+    let bringing: Vec<&Reply> =
+        long.into_iter().filter(|reply| !empty.contains(&reply.bytes)).collect();
     let woken: Vec<(&Reply, &Receipt)> =
         bringing.iter().filter_map(|reply| waker(reply).map(|by| (*reply, by))).collect();
     let mostly = woken.len() as f64 >= MOSTLY * bringing.len() as f64;
@@ -131,7 +133,8 @@ fn wakes(broker: &Broker, sample: &[&Reply], pushes: usize) -> Option<Wakes> {
         .iter()
         .filter_map(|reply| {
             let last = receipts.last(reply).filter(|receipt| receipt.time > reply.since)?;
-            let came = receipts.until(reply.time).saturating_sub(receipts.until(reply.since)) as f64;
+            let came =
+                receipts.until(reply.time).saturating_sub(receipts.until(reply.since)) as f64;
             let ago = reply.time.saturating_sub(last.time);
             let ago = if broker.was_answered(last.time, reply.time) { i64::MAX } else { ago };
             Some((reply.time.saturating_sub(reply.since), came, ago))
@@ -144,7 +147,9 @@ fn wakes(broker: &Broker, sample: &[&Reply], pushes: usize) -> Option<Wakes> {
     for step in 0..STEPS {
         let within = (FIRST * STEP.powi(step)) as i64;
         let (mut hits, mut expected) = (0.0, 0.0);
-        for (waited, came, ago) in waits.iter().filter(|(waited, ..)| *waited > within.saturating_mul(LONG)) {
+        for (waited, came, ago) in
+            waits.iter().filter(|(waited, ..)| *waited > within.saturating_mul(LONG))
+        {
             hits += f64::from(*ago <= within);
             expected += (came * within as f64 / *waited as f64).min(1.0);
         }
@@ -159,9 +164,10 @@ fn wakes(broker: &Broker, sample: &[&Reply], pushes: usize) -> Option<Wakes> {
     best
 }
 
-/// Whether messages of a kind that is too rare to be judged by itself wake replies like those that are known to, sent
-/// by the same nodes to the same port: where somebody waited they mostly did. Of several who wait one alone is woken,
-/// so it is asked of each message whether it woke any; where another one may have woken that, it tells nothing.
+/// Whether messages of a kind that is too rare to be judged by itself wake replies like those that
+/// are known to, sent by the same nodes to the same port: where somebody waited they mostly did. Of
+/// several who wait one alone is woken, so it is asked of each message whether it woke any; where
+/// another one may have woken that, it tells nothing.
 fn is_alike(broker: &Broker, all: &[Reply], known: &[usize], kind: usize, within: i64) -> bool {
     /// So many replies after a message are looked at for one that was waited for.
     const LOOKED_AT: usize = 64;
@@ -213,7 +219,8 @@ fn is_mutual(broker: &Broker, replies: usize, woken: &[(&Reply, &Receipt)]) -> b
 
 /// How many bytes longer than what was pushed a delivery is, if mostly so many.
 fn longer(woken: &[(&Reply, &Receipt)]) -> Option<i64> {
-    let mut all: Vec<i64> = woken.iter().map(|(reply, by)| reply.bytes.saturating_sub(by.bytes)).collect();
+    let mut all: Vec<i64> =
+        woken.iter().map(|(reply, by)| reply.bytes.saturating_sub(by.bytes)).collect();
     let middle = all.len() / 2;
     let (_, median, _) = all.select_nth_unstable(middle);
     let median = *median;
