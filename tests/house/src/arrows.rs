@@ -1,0 +1,60 @@
+//! Which module uses which.
+
+use std::collections::BTreeSet;
+
+use crate::source::Crate;
+
+/// One module uses something that another defines.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Arrow {
+    /// Path of the module that uses.
+    pub from: Vec<String>,
+    /// Path of the module that is used.
+    pub to: Vec<String>,
+    /// Name of what is used.
+    pub name: String,
+}
+
+/// Maximum number of re-exports between a name and its definition.
+const RE_EXPORTS: usize = 16;
+
+impl Crate {
+    /// All arrows, one for each name that is used.
+    pub fn arrows(&self) -> Vec<Arrow> {
+        let mut arrows = BTreeSet::new();
+        for (from, module) in &self.modules {
+            for path in &module.used {
+                if let Some((to, name)) = self.definition(path, RE_EXPORTS)
+                    && to != *from
+                {
+                    arrows.insert(Arrow { from: from.clone(), to, name });
+                }
+            }
+        }
+        arrows.into_iter().collect()
+    }
+
+    /// The module that defines what `path` names, and the name there; none for a module itself and
+    /// for what other crates define.
+    fn definition(&self, path: &[String], left: usize) -> Option<(Vec<String>, String)> {
+        let depth =
+            (0..=path.len()).rev().find(|depth| self.modules.contains_key(&path[..*depth]))?;
+        let (at, rest) = path.split_at(depth);
+        let (name, after) = rest.split_first()?;
+        let module = self.modules.get(at)?;
+        if module.items.contains(name) {
+            return Some((at.to_vec(), name.clone()));
+        }
+        let left = left.checked_sub(1)?;
+        if let Some(stands_for) = module.names.get(name) {
+            let mut path = stands_for.clone();
+            path.extend_from_slice(after);
+            return self.definition(&path, left);
+        }
+        module.globs.iter().find_map(|glob| {
+            let mut path = glob.clone();
+            path.extend_from_slice(rest);
+            self.definition(&path, left)
+        })
+    }
+}
