@@ -18,7 +18,7 @@ use message_trace::{
 const NODE: f64 = 1_000_000.0;
 const NETWORK: f64 = 100_000.0;
 
-fn main() -> Result<(), message_trace::Error> {
+fn main() -> Result<(), message_trace::PathError> {
     let mut arguments = std::env::args().skip(1);
     let mut number =
         |default: f64| arguments.next().and_then(|text| text.parse().ok()).unwrap_or(default);
@@ -32,7 +32,7 @@ fn main() -> Result<(), message_trace::Error> {
     let steps = Steps(Mutex::new((Instant::now(), String::from("start"))));
     let directory = std::env::temp_dir().join(format!("analyze-speed-{}", std::process::id()));
     std::fs::create_dir_all(&directory)
-        .map_err(|error| message_trace::Error::io(&directory, error))?;
+        .map_err(|error| message_trace::PathError::io(&directory, error))?;
     let dir = DataDir::new(&directory);
     let start = Instant::now();
     let written = trace.write(&dir.messages(), &dir.nodes()).and_then(|()| {
@@ -44,7 +44,7 @@ fn main() -> Result<(), message_trace::Error> {
         Ok(())
     });
     std::fs::remove_dir_all(&directory)
-        .map_err(|error| message_trace::Error::io(&directory, error))?;
+        .map_err(|error| message_trace::PathError::io(&directory, error))?;
     written?;
     if let Ok(status) = std::fs::read_to_string("/proc/self/status") {
         status.lines().filter(|line| line.starts_with("VmHWM")).for_each(|line| println!("{line}"));

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use message_trace::table::{MessageReader, WayReader};
-use message_trace::{DataDir, Error, FROM_CONNECTING, MessageTrace, Nodes};
+use message_trace::{DataDir, FROM_CONNECTING, MessageTrace, Nodes, PathError};
 use out_of_core::workers::in_order;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -46,7 +46,7 @@ impl Stretches {
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub(crate) fn of(data: &DataDir, length: usize, whole: &Whole) -> Result<Stretches, Error> {
+    pub(crate) fn of(data: &DataDir, length: usize, whole: &Whole) -> Result<Stretches, PathError> {
         let nodes = whole.outline.nodes.clone();
         let reader = MessageReader::of_nodes(&data.messages(), nodes, whole.uneven.is_some())?;
         let rows = reader.rows();
@@ -68,7 +68,7 @@ impl Stretches {
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub(crate) fn next(&mut self) -> Result<Option<Arc<Stretch>>, Error> {
+    pub(crate) fn next(&mut self) -> Result<Option<Arc<Stretch>>, PathError> {
         let last = self.last.take();
         let begin = last.as_ref().map_or(0, |last| last.first + last.own.end as u64);
         if last.is_some() && begin >= self.rows {
@@ -115,7 +115,7 @@ impl Whole {
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub(crate) fn of(data: &DataDir, threads: usize, calls: bool) -> Result<Whole, Error> {
+    pub(crate) fn of(data: &DataDir, threads: usize, calls: bool) -> Result<Whole, PathError> {
         let reader = WayReader::open(&data.messages(), &data.nodes(), calls)?;
         let mut outline = Outline::new(reader.nodes().clone());
         let mut more = Surplus::default();

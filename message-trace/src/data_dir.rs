@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::Error;
+use crate::PathError;
 
 /// The name of the file with a host's clock hints.
 const CLOCK_HINTS: &str = "clock-hints.csv";
@@ -49,7 +49,7 @@ impl DataDir {
     ///
     /// # Errors
     /// When the directory cannot be read.
-    pub fn imported(&self) -> Result<Vec<Import>, Error> {
+    pub fn imported(&self) -> Result<Vec<Import>, PathError> {
         let mut imports: Vec<Import> = entries(&self.imports())?
             .into_iter()
             .filter_map(|directory| {
@@ -70,7 +70,7 @@ impl DataDir {
     ///
     /// # Errors
     /// When their directory cannot be read.
-    pub fn imports_changed(&self) -> Result<Option<SystemTime>, Error> {
+    pub fn imports_changed(&self) -> Result<Option<SystemTime>, PathError> {
         let tables = self.imported()?;
         let tables = tables.iter().flat_map(|import| [import.messages(), import.nodes()]);
         // One that was taken away leaves its mark on the directory.
@@ -131,7 +131,7 @@ impl DataDir {
     ///
     /// # Errors
     /// When a directory cannot be read.
-    pub fn logs(&self) -> Result<Vec<PathBuf>, Error> {
+    pub fn logs(&self) -> Result<Vec<PathBuf>, PathError> {
         let mut logs = Vec::new();
         for host in entries(&self.hosts())? {
             if host.is_dir() {
@@ -165,7 +165,7 @@ impl DataDir {
     ///
     /// # Errors
     /// When the directory of the hosts cannot be read.
-    pub fn all_clock_hints(&self) -> Result<Vec<PathBuf>, Error> {
+    pub fn all_clock_hints(&self) -> Result<Vec<PathBuf>, PathError> {
         let files = entries(&self.hosts())?.into_iter().map(|host| host.join(CLOCK_HINTS));
         let mut files: Vec<PathBuf> = files.filter(|path| path.is_file()).collect();
         files.sort();
@@ -212,12 +212,14 @@ fn is_log(path: &Path) -> bool {
     }
 }
 
-fn entries(directory: &Path) -> Result<Vec<PathBuf>, Error> {
+fn entries(directory: &Path) -> Result<Vec<PathBuf>, PathError> {
     let read = match std::fs::read_dir(directory) {
         Ok(read) => read,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(Error::io(directory, error)),
+        Err(error) => return Err(PathError::io(directory, error)),
     };
-    read.map(|entry| entry.map(|entry| entry.path()).map_err(|error| Error::io(directory, error)))
-        .collect()
+    read.map(|entry| {
+        entry.map(|entry| entry.path()).map_err(|error| PathError::io(directory, error))
+    })
+    .collect()
 }

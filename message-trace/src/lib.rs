@@ -25,6 +25,9 @@ pub use message::{
     Connect, End, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, Protocol, arrival,
 };
 pub use node::{Grain, Node, NodeId, Nodes};
+pub use out_of_core::PathError;
+/// The name that [`PathError`] had, until no file uses it.
+#[doc(hidden)]
 pub use out_of_core::PathError as Error;
 pub use progress::Progress;
 pub use trace::{Beyond, EndpointId, MessageTrace};

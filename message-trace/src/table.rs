@@ -27,7 +27,7 @@ use parquet::arrow::{ArrowWriter, ProjectionMask};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
-use crate::Error;
+use crate::PathError;
 pub use groups::{GroupEncoder, GroupWriter, Texts};
 pub use message_reader::MessageReader;
 pub use messages::{GROUP_ROWS, MessageWriter};
@@ -46,7 +46,7 @@ pub fn write(
     path: &Path,
     schema: SchemaRef,
     batches: impl IntoIterator<Item = RecordBatch>,
-) -> Result<(), Error> {
+) -> Result<(), PathError> {
     let mut writer = Writer::create(path, schema)?;
     for batch in batches {
         writer.write(&batch)?;
@@ -67,8 +67,8 @@ impl Writer {
     ///
     /// # Errors
     /// When the file cannot be made.
-    pub fn create(path: &Path, schema: SchemaRef) -> Result<Writer, Error> {
-        let file = File::create(unfinished(path)).map_err(|error| Error::io(path, error))?;
+    pub fn create(path: &Path, schema: SchemaRef) -> Result<Writer, PathError> {
+        let file = File::create(unfinished(path)).map_err(|error| PathError::io(path, error))?;
         let writer = ArrowWriter::try_new(file, schema, Some(properties()));
         Ok(Writer {
             path: path.to_owned(),
@@ -80,7 +80,7 @@ impl Writer {
     ///
     /// # Errors
     /// When the file cannot be written, or the batch does not fit the schema.
-    pub fn write(&mut self, batch: &RecordBatch) -> Result<(), Error> {
+    pub fn write(&mut self, batch: &RecordBatch) -> Result<(), PathError> {
         match &mut self.writer {
             Some(writer) => writer.write(batch).map_err(|error| wrong(&self.path, error)),
             None => Ok(()),
@@ -91,12 +91,12 @@ impl Writer {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn finish(mut self) -> Result<(), Error> {
+    pub fn finish(mut self) -> Result<(), PathError> {
         if let Some(mut writer) = self.writer.take() {
             let ended = writer.finish().map_err(|error| wrong(&self.path, error));
             let named = ended.and_then(|_| {
                 fs::rename(unfinished(&self.path), &self.path)
-                    .map_err(|error| Error::io(&self.path, error))
+                    .map_err(|error| PathError::io(&self.path, error))
             });
             if named.is_err() {
                 let _ = fs::remove_file(unfinished(&self.path));
@@ -120,8 +120,8 @@ fn properties() -> WriterProperties {
     WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build()
 }
 
-fn wrong(path: &Path, error: parquet::errors::ParquetError) -> Error {
-    Error::io(path, std::io::Error::other(error))
+fn wrong(path: &Path, error: parquet::errors::ParquetError) -> PathError {
+    PathError::io(path, std::io::Error::other(error))
 }
 
 /// The name under which a table is written before it is whole.
@@ -135,7 +135,7 @@ fn unfinished(path: &Path) -> PathBuf {
 ///
 /// # Errors
 /// When the file cannot be opened or is not Parquet.
-pub fn read(path: &Path) -> Result<Batches, Error> {
+pub fn read(path: &Path) -> Result<Batches, PathError> {
     batches(path, None)
 }
 
@@ -143,7 +143,7 @@ pub fn read(path: &Path) -> Result<Batches, Error> {
 ///
 /// # Errors
 /// As for [`read`].
-pub fn read_columns(path: &Path, columns: &[&str]) -> Result<Batches, Error> {
+pub fn read_columns(path: &Path, columns: &[&str]) -> Result<Batches, PathError> {
     batches(path, Some(columns))
 }
 
@@ -160,10 +160,10 @@ impl Groups {
     ///
     /// # Errors
     /// As for [`read`].
-    pub fn open(path: &Path, columns: &[&str]) -> Result<Groups, Error> {
-        let file = File::open(path).map_err(|error| Error::io(path, error))?;
+    pub fn open(path: &Path, columns: &[&str]) -> Result<Groups, PathError> {
+        let file = File::open(path).map_err(|error| PathError::io(path, error))?;
         let metadata = ArrowReaderMetadata::load(&file, Default::default())
-            .map_err(|error| Error::malformed(path, error))?;
+            .map_err(|error| PathError::malformed(path, error))?;
         let mask = ProjectionMask::columns(
             metadata.metadata().file_metadata().schema_descr(),
             columns.iter().copied(),
@@ -180,7 +180,7 @@ impl Groups {
     ///
     /// # Errors
     /// As for [`read`].
-    pub fn read(&self, group: usize) -> Result<Batches, Error> {
+    pub fn read(&self, group: usize) -> Result<Batches, PathError> {
         self.batches(vec![group], None)
     }
 
@@ -189,7 +189,7 @@ impl Groups {
     ///
     /// # Errors
     /// As for [`read`].
-    pub fn rows(&self, rows: Range<u64>) -> Result<Batches, Error> {
+    pub fn rows(&self, rows: Range<u64>) -> Result<Batches, PathError> {
         let (mut end, mut skip, mut groups) = (0, 0, Vec::new());
         for (group, of) in self.metadata.metadata().row_groups().iter().enumerate() {
             let begin = end;
@@ -207,9 +207,13 @@ impl Groups {
 
     /// The batches of these groups; of their rows only so many after the first that are skipped, if
     /// that is said.
-    fn batches(&self, groups: Vec<usize>, part: Option<(usize, usize)>) -> Result<Batches, Error> {
+    fn batches(
+        &self,
+        groups: Vec<usize>,
+        part: Option<(usize, usize)>,
+    ) -> Result<Batches, PathError> {
         let Groups { path, metadata, mask } = self;
-        let file = File::open(path).map_err(|error| Error::io(path, error))?;
+        let file = File::open(path).map_err(|error| PathError::io(path, error))?;
         let mut builder =
             ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata.clone())
                 .with_projection(mask.clone())
@@ -218,15 +222,15 @@ impl Groups {
         if let Some((skip, most)) = part {
             builder = builder.with_offset(skip).with_limit(most);
         }
-        let reader = builder.build().map_err(|error| Error::malformed(path, error))?;
+        let reader = builder.build().map_err(|error| PathError::malformed(path, error))?;
         Ok(Batches { path: path.to_owned(), reader })
     }
 }
 
-fn batches(path: &Path, columns: Option<&[&str]>) -> Result<Batches, Error> {
-    let file = File::open(path).map_err(|error| Error::io(path, error))?;
+fn batches(path: &Path, columns: Option<&[&str]>) -> Result<Batches, PathError> {
+    let file = File::open(path).map_err(|error| PathError::io(path, error))?;
     let mut builder = ParquetRecordBatchReaderBuilder::try_new(file)
-        .map_err(|error| Error::malformed(path, error))?;
+        .map_err(|error| PathError::malformed(path, error))?;
     if let Some(columns) = columns {
         let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
         builder = builder.with_projection(mask);
@@ -234,7 +238,7 @@ fn batches(path: &Path, columns: Option<&[&str]>) -> Result<Batches, Error> {
     let reader = builder
         .with_batch_size(BATCH_ROWS)
         .build()
-        .map_err(|error| Error::malformed(path, error))?;
+        .map_err(|error| PathError::malformed(path, error))?;
     Ok(Batches { path: path.to_owned(), reader })
 }
 
@@ -242,10 +246,10 @@ fn batches(path: &Path, columns: Option<&[&str]>) -> Result<Batches, Error> {
 ///
 /// # Errors
 /// As for [`read`].
-pub fn rows(path: &Path) -> Result<u64, Error> {
-    let file = File::open(path).map_err(|error| Error::io(path, error))?;
+pub fn rows(path: &Path) -> Result<u64, PathError> {
+    let file = File::open(path).map_err(|error| PathError::io(path, error))?;
     let reader = ParquetRecordBatchReaderBuilder::try_new(file)
-        .map_err(|error| Error::malformed(path, error))?;
+        .map_err(|error| PathError::malformed(path, error))?;
     Ok(reader.metadata().file_metadata().num_rows().max(0) as u64)
 }
 
@@ -263,11 +267,11 @@ impl Batches {
 }
 
 impl Iterator for Batches {
-    type Item = Result<RecordBatch, Error>;
+    type Item = Result<RecordBatch, PathError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let batch = self.reader.next()?;
-        Some(batch.map_err(|error| Error::malformed(&self.path, error)))
+        Some(batch.map_err(|error| PathError::malformed(&self.path, error)))
     }
 }
 

@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use message_trace::{Error, Protocol};
+use message_trace::{PathError, Protocol};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::calls::Datagram;
@@ -72,7 +72,7 @@ pub(crate) fn split(
     reach: Reach,
     mut datagrams: SpillableVec<Datagram>,
     hints: &mut Hints,
-) -> Result<[SpillableVec<Datagram>; 2], Error> {
+) -> Result<[SpillableVec<Datagram>; 2], PathError> {
     let content = |datagram: &Datagram| (datagram.checksum, datagram.bytes);
     datagrams.sort_by_key(content)?;
     let tables = &reach.capture.tables;

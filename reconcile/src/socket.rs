@@ -4,7 +4,7 @@
 //! it as a flow of its own, and the kernel's cookie says which are the same. What they did on it is
 //! one order of calls, by the machine's clock.
 
-use message_trace::{Error, Protocol};
+use message_trace::{PathError, Protocol};
 use rustc_hash::FxHashMap;
 use socket_log::encode::Role;
 use socket_log::layout::source;
@@ -98,7 +98,7 @@ pub(crate) struct Sockets {
 
 impl Sockets {
     /// Leaves out the sockets of `places`, which are sorted, and their calls.
-    pub(crate) fn remove(&mut self, places: &[u32], tables: &MemoryPool) -> Result<(), Error> {
+    pub(crate) fn remove(&mut self, places: &[u32], tables: &MemoryPool) -> Result<(), PathError> {
         if places.is_empty() {
             return Ok(());
         }
@@ -126,7 +126,7 @@ impl Sockets {
 pub(crate) fn sockets(
     capture: &mut Capture,
     outcome: &mut Reconciliation,
-) -> Result<Sockets, Error> {
+) -> Result<Sockets, PathError> {
     let tables = capture.tables.clone();
     let flows = std::mem::take(&mut capture.flows);
     let namings = std::mem::take(&mut capture.namings);
@@ -199,7 +199,7 @@ impl Groups {
         capture: &Capture,
         flows: &SpillableVec<Flow>,
         outcome: &mut Reconciliation,
-    ) -> Result<Groups, Error> {
+    ) -> Result<Groups, PathError> {
         let tables = &capture.tables;
         let mut first = SpillableVec::new(tables);
         // The kernel's number is no other kernel's, and another source may have taken the socket's

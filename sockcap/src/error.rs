@@ -10,7 +10,7 @@ use crate::visibility::Unseen;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error(transparent)]
-    Table(#[from] message_trace::Error),
+    Table(#[from] message_trace::PathError),
     #[error(transparent)]
     Reconcile(#[from] reconcile::Error),
     #[error(transparent)]
@@ -88,7 +88,7 @@ impl Error {
     /// error at all.
     pub(crate) fn report(&self, failed: u8) -> ExitCode {
         if let Error::Output(error)
-        | Error::Table(message_trace::Error::Io { source: error, .. })
+        | Error::Table(message_trace::PathError::Io { source: error, .. })
         | Error::Export(report::export::Error::Output(error)) = self
             && error.kind() == io::ErrorKind::BrokenPipe
         {

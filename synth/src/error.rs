@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 pub enum Error {
     /// A table of the data directory.
     #[error(transparent)]
-    Table(#[from] message_trace::Error),
+    Table(#[from] message_trace::PathError),
     /// The operating system refused.
     #[error("{path}: {source}", path = path.display())]
     Io {

@@ -5,7 +5,7 @@
 use std::cmp::Ordering;
 use std::path::Path;
 
-use message_trace::{Error, table};
+use message_trace::{PathError, table};
 
 use super::pattern::PathPattern;
 use super::pattern_table::{append, whole_patterns};
@@ -36,7 +36,7 @@ impl ChosenPatterns {
         path: &Path,
         most: usize,
         order: impl Fn(&PathPattern, &PathPattern) -> Ordering,
-    ) -> Result<ChosenPatterns, Error> {
+    ) -> Result<ChosenPatterns, PathError> {
         ChosenPatterns::read_those(path, most, order, |_| true)
     }
 
@@ -49,7 +49,7 @@ impl ChosenPatterns {
         most: usize,
         order: impl Fn(&PathPattern, &PathPattern) -> Ordering,
         wanted: impl Fn(i64) -> bool,
-    ) -> Result<ChosenPatterns, Error> {
+    ) -> Result<ChosenPatterns, PathError> {
         let mut chosen = ChosenPatterns::default();
         let mut best: Vec<PathPattern> = Vec::new();
         whole_patterns(path, |pattern| {
@@ -90,7 +90,7 @@ pub(super) fn prune(
 }
 
 /// The patterns of the table at `path` that have these numbers, which ascend.
-pub(super) fn with_hops(path: &Path, wanted: &[i64]) -> Result<Vec<PathPattern>, Error> {
+pub(super) fn with_hops(path: &Path, wanted: &[i64]) -> Result<Vec<PathPattern>, PathError> {
     let mut patterns = Vec::new();
     let Some(last) = wanted.last() else { return Ok(patterns) };
     for batch in table::read(path)? {

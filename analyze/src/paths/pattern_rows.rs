@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array};
-use message_trace::Error;
+use message_trace::PathError;
 use message_trace::stats::Summary;
 use message_trace::table::{RowGroup, RowGroupBuilder, RowGroupEncoder, Stored};
 
@@ -45,12 +45,12 @@ impl<'a> PatternRows<'a> {
     pub(super) fn new(
         texts: &'a HopTexts,
         encoder: &'a RowGroupEncoder,
-    ) -> Result<PatternRows<'a>, Error> {
+    ) -> Result<PatternRows<'a>, PathError> {
         Ok(PatternRows { texts, group: encoder.begin()?, step: Step::default(), above: Vec::new() })
     }
 
     /// Appends a described pattern.
-    pub(super) fn push(&mut self, number: u32, described: &[u8]) -> Result<(), Error> {
+    pub(super) fn push(&mut self, number: u32, described: &[u8]) -> Result<(), PathError> {
         let pattern = Described::of(described);
         let whole = pattern.whole;
         self.above.clear();
@@ -65,12 +65,12 @@ impl<'a> PatternRows<'a> {
     }
 
     /// Encodes what is left.
-    pub(super) fn finish(mut self) -> Result<RowGroup, Error> {
+    pub(super) fn finish(mut self) -> Result<RowGroup, PathError> {
         self.flush()?;
         self.group.finish()
     }
 
-    fn flush(&mut self) -> Result<(), Error> {
+    fn flush(&mut self) -> Result<(), PathError> {
         let step = std::mem::take(&mut self.step);
         self.group.write(&step.arrays(self.texts))
     }

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use message_trace::table::Groups;
 use message_trace::table::columns::Columns;
-use message_trace::{DataDir, Error, arrival};
+use message_trace::{DataDir, PathError, arrival};
 
 use super::receipt::Receipt;
 
@@ -73,7 +73,7 @@ impl TimedInstances {
     ///
     /// # Errors
     /// When a table cannot be opened.
-    pub fn open(dir: &DataDir) -> Result<TimedInstances, Error> {
+    pub fn open(dir: &DataDir) -> Result<TimedInstances, PathError> {
         const COLUMNS: [&str; 6] =
             ["path", "pattern", "probability", "depth", "message", "connecting"];
         let groups = Groups::open(&dir.paths(), &COLUMNS)?;
@@ -99,12 +99,12 @@ impl TimedInstances {
         &self,
         piece: usize,
         wanted: impl Fn(&WhichInstance) -> bool,
-        mut each: impl FnMut(&TimedInstance<'_>) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+        mut each: impl FnMut(&TimedInstance<'_>) -> Result<(), PathError>,
+    ) -> Result<(), PathError> {
         let Piece { instances, mut hops } = self.untimed(piece, wanted)?;
         let mut receipts = self.messages.fill(&mut hops).map_err(|error| match error {
             Unfilled::Table(error) => error,
-            Unfilled::NoMessage(message) => Error::malformed(
+            Unfilled::NoMessage(message) => PathError::malformed(
                 &self.paths,
                 format!("there is no message {message}; run 'sockcap analyze' again"),
             ),
@@ -127,7 +127,7 @@ impl TimedInstances {
         &self,
         piece: usize,
         wanted: impl Fn(&WhichInstance) -> bool,
-    ) -> Result<Piece, Error> {
+    ) -> Result<Piece, PathError> {
         let mut read = Piece::default();
         let mut last: Option<(i64, bool)> = None;
         // The messages above the next one.
@@ -264,18 +264,18 @@ struct MessageTimes {
 
 /// Why messages could not be looked up.
 enum Unfilled {
-    Table(Error),
+    Table(PathError),
     NoMessage(i64),
 }
 
-impl From<Error> for Unfilled {
-    fn from(error: Error) -> Unfilled {
+impl From<PathError> for Unfilled {
+    fn from(error: PathError) -> Unfilled {
         Unfilled::Table(error)
     }
 }
 
 impl MessageTimes {
-    fn open(path: &Path) -> Result<MessageTimes, Error> {
+    fn open(path: &Path) -> Result<MessageTimes, PathError> {
         let groups =
             Groups::open(path, &["send_ts", "recv_first", "recv_last", "recv_ts", "bytes"])?;
         Ok(MessageTimes { path: path.to_owned(), groups })

@@ -13,7 +13,7 @@ use arrow_array::{
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use rustc_hash::FxHashMap;
 
-use crate::Error;
+use crate::PathError;
 
 /// A required column.
 pub fn required(name: &str, kind: DataType) -> Field {
@@ -44,8 +44,8 @@ pub fn batch(
     path: &Path,
     schema: &SchemaRef,
     columns: Vec<ArrayRef>,
-) -> Result<RecordBatch, Error> {
-    RecordBatch::try_new(schema.clone(), columns).map_err(|error| Error::malformed(path, error))
+) -> Result<RecordBatch, PathError> {
+    RecordBatch::try_new(schema.clone(), columns).map_err(|error| PathError::malformed(path, error))
 }
 
 /// A column of `i64`, null where `None`.
@@ -117,7 +117,7 @@ pub fn renamed(
     batch: RecordBatch,
     columns: &[&str],
     call: impl Fn(&str) -> Option<String>,
-) -> Result<RecordBatch, Error> {
+) -> Result<RecordBatch, PathError> {
     let table = Columns::new(path, &batch);
     let mut arrays = batch.columns().to_vec();
     let called = |texts: &StringArray| -> ArrayRef {
@@ -137,7 +137,8 @@ pub fn renamed(
             (None, Some(texts)) => called(texts),
             (None, None) => return Err(wrong()),
         };
-        let place = batch.schema().index_of(name).map_err(|error| Error::malformed(path, error))?;
+        let place =
+            batch.schema().index_of(name).map_err(|error| PathError::malformed(path, error))?;
         arrays[place] = other;
     }
     self::batch(path, &batch.schema(), arrays)
@@ -156,30 +157,30 @@ impl<'batch> Columns<'batch> {
     }
 
     /// The error that `what` is wrong with the table.
-    pub fn malformed(&self, what: String) -> Error {
-        Error::malformed(&self.path, what)
+    pub fn malformed(&self, what: String) -> PathError {
+        PathError::malformed(&self.path, what)
     }
 
-    fn column(&self, name: &str) -> Result<&'batch ArrayRef, Error> {
-        let missing = || Error::malformed(&self.path, format!("it has no column '{name}'"));
+    fn column(&self, name: &str) -> Result<&'batch ArrayRef, PathError> {
+        let missing = || PathError::malformed(&self.path, format!("it has no column '{name}'"));
         self.batch.column_by_name(name).ok_or_else(missing)
     }
 
-    fn mistyped(&self, name: &str, wanted: &str) -> Error {
-        Error::malformed(&self.path, format!("its column '{name}' is not of type {wanted}"))
+    fn mistyped(&self, name: &str, wanted: &str) -> PathError {
+        PathError::malformed(&self.path, format!("its column '{name}' is not of type {wanted}"))
     }
 
     fn primitive<T: ArrowPrimitiveType>(
         &self,
         name: &str,
-    ) -> Result<Vec<Option<T::Native>>, Error> {
+    ) -> Result<Vec<Option<T::Native>>, PathError> {
         Ok(self.primitive_array::<T>(name)?.iter().collect())
     }
 
     fn primitive_array<T: ArrowPrimitiveType>(
         &self,
         name: &str,
-    ) -> Result<&'batch PrimitiveArray<T>, Error> {
+    ) -> Result<&'batch PrimitiveArray<T>, PathError> {
         let mistyped = || self.mistyped(name, &T::DATA_TYPE.to_string());
         self.column(name)?.as_primitive_opt::<T>().ok_or_else(mistyped)
     }
@@ -194,7 +195,7 @@ impl<'batch> Columns<'batch> {
         name: &str,
         null: Option<T::Native>,
         values: &mut Vec<T::Native>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), PathError> {
         let array = self.primitive_array::<T>(name)?;
         if array.null_count() == 0 {
             values.extend_from_slice(array.values());
@@ -209,7 +210,7 @@ impl<'batch> Columns<'batch> {
     ///
     /// # Errors
     /// When it is missing or of another type, as for all the readers here.
-    pub fn int64(&self, name: &str) -> Result<Vec<Option<i64>>, Error> {
+    pub fn int64(&self, name: &str) -> Result<Vec<Option<i64>>, PathError> {
         self.primitive::<Int64Type>(name)
     }
 
@@ -218,7 +219,7 @@ impl<'batch> Columns<'batch> {
     ///
     /// # Errors
     /// When it is of another type.
-    pub fn int64_if_any(&self, name: &str) -> Result<Option<Vec<Option<i64>>>, Error> {
+    pub fn int64_if_any(&self, name: &str) -> Result<Option<Vec<Option<i64>>>, PathError> {
         if self.has_values(name) { self.int64(name).map(Some) } else { Ok(None) }
     }
 
@@ -227,7 +228,7 @@ impl<'batch> Columns<'batch> {
     ///
     /// # Errors
     /// When it is of another type.
-    pub fn int32_if_any(&self, name: &str) -> Result<Option<Vec<Option<i32>>>, Error> {
+    pub fn int32_if_any(&self, name: &str) -> Result<Option<Vec<Option<i32>>>, PathError> {
         if self.has_values(name) { self.int32(name).map(Some) } else { Ok(None) }
     }
 
@@ -236,7 +237,7 @@ impl<'batch> Columns<'batch> {
     ///
     /// # Errors
     /// When it is of another type.
-    pub fn texts_if_any(&self, name: &str) -> Result<Option<Vec<Option<&str>>>, Error> {
+    pub fn texts_if_any(&self, name: &str) -> Result<Option<Vec<Option<&str>>>, PathError> {
         if self.has_values(name) { self.texts(name).map(Some) } else { Ok(None) }
     }
 
@@ -249,7 +250,7 @@ impl<'batch> Columns<'batch> {
     ///
     /// # Errors
     /// As for [`Columns::int64`].
-    pub fn int32(&self, name: &str) -> Result<Vec<Option<i32>>, Error> {
+    pub fn int32(&self, name: &str) -> Result<Vec<Option<i32>>, PathError> {
         self.primitive::<Int32Type>(name)
     }
 
@@ -257,7 +258,7 @@ impl<'batch> Columns<'batch> {
     ///
     /// # Errors
     /// As for [`Columns::int64`].
-    pub fn int8(&self, name: &str) -> Result<Vec<Option<i8>>, Error> {
+    pub fn int8(&self, name: &str) -> Result<Vec<Option<i8>>, PathError> {
         self.primitive::<Int8Type>(name)
     }
 
@@ -265,7 +266,7 @@ impl<'batch> Columns<'batch> {
     ///
     /// # Errors
     /// As for [`Columns::int64`].
-    pub fn float64(&self, name: &str) -> Result<Vec<Option<f64>>, Error> {
+    pub fn float64(&self, name: &str) -> Result<Vec<Option<f64>>, PathError> {
         self.primitive::<Float64Type>(name)
     }
 
@@ -273,7 +274,7 @@ impl<'batch> Columns<'batch> {
     ///
     /// # Errors
     /// As for [`Columns::int64`].
-    pub fn boolean(&self, name: &str) -> Result<Vec<bool>, Error> {
+    pub fn boolean(&self, name: &str) -> Result<Vec<bool>, PathError> {
         let array =
             self.column(name)?.as_boolean_opt().ok_or_else(|| self.mistyped(name, "Boolean"))?;
         Ok(array.iter().map(|value| value.unwrap_or(false)).collect())
@@ -283,7 +284,7 @@ impl<'batch> Columns<'batch> {
     ///
     /// # Errors
     /// As for [`Columns::int64`].
-    pub fn texts(&self, name: &str) -> Result<Vec<Option<&'batch str>>, Error> {
+    pub fn texts(&self, name: &str) -> Result<Vec<Option<&'batch str>>, PathError> {
         let array = self.column(name)?;
         if let Some(array) = array.as_string_opt::<i32>() {
             return Ok(array.iter().collect());
@@ -305,7 +306,7 @@ impl<'batch> Columns<'batch> {
     pub fn numbered_texts(
         &self,
         name: &str,
-    ) -> Result<(Vec<Option<u32>>, Vec<&'batch str>), Error> {
+    ) -> Result<(Vec<Option<u32>>, Vec<&'batch str>), PathError> {
         let array = self.column(name)?;
         let wrong = || self.mistyped(name, "Utf8");
         let Some(dictionary) = array.as_dictionary_opt::<Int32Type>() else {
@@ -329,7 +330,7 @@ impl<'batch> Columns<'batch> {
     pub fn numbered_texts_if_any(
         &self,
         name: &str,
-    ) -> Result<(Vec<Option<u32>>, Vec<&'batch str>), Error> {
+    ) -> Result<(Vec<Option<u32>>, Vec<&'batch str>), PathError> {
         match self.batch.column_by_name(name) {
             Some(_) => self.numbered_texts(name),
             None => Ok((vec![None; self.batch.num_rows()], Vec::new())),
@@ -340,7 +341,9 @@ impl<'batch> Columns<'batch> {
     ///
     /// # Errors
     /// When it is.
-    pub fn some<T>(&self, name: &str, value: Option<T>) -> Result<T, Error> {
-        value.ok_or_else(|| Error::malformed(&self.path, format!("its column '{name}' has a null")))
+    pub fn some<T>(&self, name: &str, value: Option<T>) -> Result<T, PathError> {
+        value.ok_or_else(|| {
+            PathError::malformed(&self.path, format!("its column '{name}' has a null"))
+        })
     }
 }

@@ -9,7 +9,7 @@ use arrow_array::{ArrayRef, Int32Array, StringArray, new_null_array};
 use arrow_schema::DataType;
 use rustc_hash::FxHashMap;
 
-use crate::Error;
+use crate::PathError;
 use crate::message::{Connect, Message, Protocol};
 use crate::table::columns;
 use crate::table::messages::schema;
@@ -41,7 +41,7 @@ impl GroupWriter {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn create(path: &Path) -> Result<GroupWriter, Error> {
+    pub fn create(path: &Path) -> Result<GroupWriter, PathError> {
         let table = RowGroupWriter::create(path, schema(), stored)?;
         let encoder = Arc::new(GroupEncoder(table.encoder()));
         Ok(GroupWriter { table, encoder })
@@ -56,7 +56,7 @@ impl GroupWriter {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn append(&mut self, group: RowGroup) -> Result<(), Error> {
+    pub fn append(&mut self, group: RowGroup) -> Result<(), PathError> {
         self.table.append(group)
     }
 
@@ -64,7 +64,7 @@ impl GroupWriter {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn finish(self) -> Result<(), Error> {
+    pub fn finish(self) -> Result<(), PathError> {
         self.table.finish()
     }
 }
@@ -80,7 +80,7 @@ impl GroupEncoder {
         rows: usize,
         message: impl Fn(usize) -> Message,
         texts: &impl Texts,
-    ) -> Result<RowGroup, Error> {
+    ) -> Result<RowGroup, PathError> {
         let mut group = self.0.begin()?;
         let mut endpoints = EndpointTexts::default();
         let mut step: Vec<Message> = Vec::with_capacity(STEP.min(rows));

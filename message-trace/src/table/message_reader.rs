@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_array::types::{Int8Type, Int32Type, Int64Type};
 
-use crate::Error;
+use crate::PathError;
 use crate::endpoint::Endpoint;
 use crate::message::{Connect, Protocol};
 use crate::node::Nodes;
@@ -45,7 +45,7 @@ impl MessageTrace {
     ///
     /// # Errors
     /// When a file cannot be read, or is not such a table.
-    pub fn read(messages: &Path, nodes: &Path) -> Result<MessageTrace, Error> {
+    pub fn read(messages: &Path, nodes: &Path) -> Result<MessageTrace, PathError> {
         let mut reader = MessageReader::open(messages, nodes)?;
         let mut trace = MessageTrace::new(reader.nodes.clone());
         reader.read(&mut trace, usize::MAX)?;
@@ -57,13 +57,17 @@ impl MessageTrace {
     ///
     /// # Errors
     /// When it is not such a table.
-    pub fn of_batch(path: &Path, batch: &RecordBatch, nodes: usize) -> Result<MessageTrace, Error> {
+    pub fn of_batch(
+        path: &Path,
+        batch: &RecordBatch,
+        nodes: usize,
+    ) -> Result<MessageTrace, PathError> {
         let mut trace = MessageTrace::default();
         trace.append(path, batch, nodes)?;
         Ok(trace)
     }
 
-    fn append(&mut self, path: &Path, batch: &RecordBatch, nodes: usize) -> Result<(), Error> {
+    fn append(&mut self, path: &Path, batch: &RecordBatch, nodes: usize) -> Result<(), PathError> {
         let table = Columns::new(path, batch);
         let connects = ["connect_begin", "connect_end"].map(|name| table.int64_if_any(name));
         let [begin, end] = connects;
@@ -91,7 +95,7 @@ impl MessageTrace {
     }
 
     /// Appends who sent to whom over what, and nothing else.
-    fn append_ways(&mut self, table: &Columns<'_>, nodes: usize) -> Result<(), Error> {
+    fn append_ways(&mut self, table: &Columns<'_>, nodes: usize) -> Result<(), PathError> {
         let first = self.len();
         table.append::<Int32Type>("src", None, &mut self.src)?;
         table.append::<Int32Type>("dst", None, &mut self.dst)?;
@@ -123,7 +127,7 @@ impl MessageTrace {
 
     /// The ways of the messages of a batch, without all else of them; one with a call id has an
     /// empty one.
-    pub(super) fn ways(table: &Columns<'_>, nodes: usize) -> Result<MessageTrace, Error> {
+    pub(super) fn ways(table: &Columns<'_>, nodes: usize) -> Result<MessageTrace, PathError> {
         let mut trace = MessageTrace::default();
         trace.append_ways(table, nodes)?;
         let rows = trace.len();
@@ -174,7 +178,7 @@ impl MessageReader {
     ///
     /// # Errors
     /// When a file cannot be read, or is not such a table.
-    pub fn open(messages: &Path, nodes: &Path) -> Result<MessageReader, Error> {
+    pub fn open(messages: &Path, nodes: &Path) -> Result<MessageReader, PathError> {
         MessageReader::of_nodes(messages, Arc::new(Nodes::read(nodes)?), true)
     }
 
@@ -187,7 +191,7 @@ impl MessageReader {
         messages: &Path,
         nodes: Arc<Nodes>,
         call_ids: bool,
-    ) -> Result<MessageReader, Error> {
+    ) -> Result<MessageReader, PathError> {
         let columns: Vec<&str> = COLUMNS.into_iter().chain(call_ids.then_some(CALL_ID)).collect();
         let batches = table::read_columns(messages, &columns)?;
         let rows = table::rows(messages)?;
@@ -209,7 +213,7 @@ impl MessageReader {
     ///
     /// # Errors
     /// When the table cannot be read.
-    pub fn read(&mut self, trace: &mut MessageTrace, most: usize) -> Result<(), Error> {
+    pub fn read(&mut self, trace: &mut MessageTrace, most: usize) -> Result<(), PathError> {
         let MessageReader { path, nodes, batches, rest, .. } = self;
         let (mut wanted, mut left, mut over) = (most, most, None);
         let next = || {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use arrow_schema::{DataType, SchemaRef};
 
-use crate::Error;
+use crate::PathError;
 use crate::endpoint::Endpoint;
 use crate::message::Message;
 use crate::table::columns::{self, dictionary, nullable, required};
@@ -64,7 +64,7 @@ impl MessageTrace {
     ///
     /// # Errors
     /// When a file cannot be written.
-    pub fn write(&self, messages: &Path, nodes: &Path) -> Result<(), Error> {
+    pub fn write(&self, messages: &Path, nodes: &Path) -> Result<(), PathError> {
         self.nodes.write(nodes)?;
         let mut writer = GroupWriter::create(messages)?;
         for first in (0..self.len()).step_by(GROUP_ROWS) {
@@ -82,7 +82,7 @@ impl MessageTrace {
         first: usize,
         end: usize,
         before: i64,
-    ) -> Result<RowGroup, Error> {
+    ) -> Result<RowGroup, PathError> {
         let texts = OfTrace { trace: self, first };
         encoder.encode(before + first as i64, end - first, |row| self.message(first + row), &texts)
     }
@@ -103,7 +103,7 @@ impl MessageWriter {
     ///
     /// # Errors
     /// When the file cannot be made.
-    pub fn create(path: &Path) -> Result<MessageWriter, Error> {
+    pub fn create(path: &Path) -> Result<MessageWriter, PathError> {
         let table = GroupWriter::create(path)?;
         Ok(MessageWriter { table, waiting: MessageTrace::default(), written: 0, nameless: None })
     }
@@ -123,7 +123,7 @@ impl MessageWriter {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn push(&mut self, message: &Message, call_id: Option<&str>) -> Result<(), Error> {
+    pub fn push(&mut self, message: &Message, call_id: Option<&str>) -> Result<(), PathError> {
         self.waiting.push(message, call_id);
         if self.waiting.len() == GROUP_ROWS { self.write_waiting() } else { Ok(()) }
     }
@@ -137,12 +137,12 @@ impl MessageWriter {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn finish(mut self) -> Result<(), Error> {
+    pub fn finish(mut self) -> Result<(), PathError> {
         self.write_waiting()?;
         self.table.finish()
     }
 
-    fn write_waiting(&mut self) -> Result<(), Error> {
+    fn write_waiting(&mut self) -> Result<(), PathError> {
         let rows = std::mem::take(&mut self.waiting);
         self.nameless = None;
         if !rows.is_empty() {

@@ -17,7 +17,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
 
-use crate::Error;
+use crate::PathError;
 use crate::table::unfinished;
 
 /// How the values of a column are stored, before they are compressed.
@@ -71,9 +71,9 @@ impl RowGroupWriter {
         path: &Path,
         schema: SchemaRef,
         stored: impl Fn(&str) -> Stored,
-    ) -> Result<RowGroupWriter, Error> {
+    ) -> Result<RowGroupWriter, PathError> {
         let unfinished = unfinished(path);
-        let file = File::create(&unfinished).map_err(|error| Error::io(&unfinished, error))?;
+        let file = File::create(&unfinished).map_err(|error| PathError::io(&unfinished, error))?;
         let properties = properties(&schema, stored);
         let parts = ArrowWriter::try_new(file, schema.clone(), Some(properties))
             .and_then(ArrowWriter::into_serialized_writer);
@@ -91,7 +91,7 @@ impl RowGroupWriter {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn append(&mut self, group: RowGroup) -> Result<(), Error> {
+    pub fn append(&mut self, group: RowGroup) -> Result<(), PathError> {
         let append = || {
             let mut writer = self.writer.next_row_group()?;
             for column in group.columns {
@@ -106,9 +106,9 @@ impl RowGroupWriter {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn finish(mut self) -> Result<(), Error> {
+    pub fn finish(mut self) -> Result<(), PathError> {
         self.writer.finish().map_err(|error| wrong(&self.path, error))?;
-        fs::rename(&self.unfinished, &self.path).map_err(|error| Error::io(&self.path, error))
+        fs::rename(&self.unfinished, &self.path).map_err(|error| PathError::io(&self.path, error))
     }
 }
 
@@ -124,7 +124,7 @@ impl RowGroupEncoder {
     ///
     /// # Errors
     /// When the columns have no writers: a mistake of the caller.
-    pub fn begin(&self) -> Result<RowGroupBuilder<'_>, Error> {
+    pub fn begin(&self) -> Result<RowGroupBuilder<'_>, PathError> {
         let columns =
             self.factory.create_column_writers(0).map_err(|error| wrong(&self.path, error))?;
         Ok(RowGroupBuilder { encoder: self, columns })
@@ -137,7 +137,7 @@ impl RowGroupBuilder<'_> {
     ///
     /// # Errors
     /// When they do not fit the schema: a mistake of the caller.
-    pub fn write(&mut self, arrays: &[ArrayRef]) -> Result<(), Error> {
+    pub fn write(&mut self, arrays: &[ArrayRef]) -> Result<(), PathError> {
         let mut write = || {
             for ((field, array), writer) in
                 self.encoder.schema.fields().iter().zip(arrays).zip(&mut self.columns)
@@ -155,7 +155,7 @@ impl RowGroupBuilder<'_> {
     ///
     /// # Errors
     /// When the columns do not fit each other: a mistake of the caller.
-    pub fn finish(self) -> Result<RowGroup, Error> {
+    pub fn finish(self) -> Result<RowGroup, PathError> {
         let columns: Result<_, _> =
             self.columns.into_iter().map(ArrowColumnWriter::close).collect();
         Ok(RowGroup { columns: columns.map_err(|error| wrong(&self.encoder.path, error))? })
@@ -183,6 +183,6 @@ fn properties(schema: &SchemaRef, stored: impl Fn(&str) -> Stored) -> WriterProp
     properties.build()
 }
 
-fn wrong(path: &Path, error: ParquetError) -> Error {
-    Error::io(path, std::io::Error::other(error))
+fn wrong(path: &Path, error: ParquetError) -> PathError {
+    PathError::io(path, std::io::Error::other(error))
 }

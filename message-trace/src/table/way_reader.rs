@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::Error;
+use crate::PathError;
 use crate::node::Nodes;
 use crate::table::Groups;
 use crate::table::columns::Columns;
@@ -28,7 +28,7 @@ impl WayReader {
     ///
     /// # Errors
     /// When a file cannot be read, or is not such a table.
-    pub fn open(messages: &Path, nodes: &Path, call_ids: bool) -> Result<WayReader, Error> {
+    pub fn open(messages: &Path, nodes: &Path, call_ids: bool) -> Result<WayReader, PathError> {
         let columns = if call_ids { &WAYS[..] } else { &WAYS[..WAYS.len() - 1] };
         let (nodes, groups) = (Arc::new(Nodes::read(nodes)?), Groups::open(messages, columns)?);
         Ok(WayReader { path: messages.to_owned(), nodes, groups })
@@ -50,7 +50,7 @@ impl WayReader {
     ///
     /// # Errors
     /// When the table cannot be read.
-    pub fn read(&self, group: usize, mut part: impl FnMut(&MessageTrace)) -> Result<(), Error> {
+    pub fn read(&self, group: usize, mut part: impl FnMut(&MessageTrace)) -> Result<(), PathError> {
         for batch in self.groups.read(group)? {
             let batch = batch?;
             part(&MessageTrace::ways(&Columns::new(&self.path, &batch), self.nodes.len())?);

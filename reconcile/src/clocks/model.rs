@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use message_trace::Error;
+use message_trace::PathError;
 use serde::{Deserialize, Serialize};
 
 use crate::json;
@@ -166,7 +166,7 @@ impl Clocks {
     ///
     /// # Errors
     /// When the file cannot be read or is something else.
-    pub fn read(path: &Path) -> Result<Clocks, Error> {
+    pub fn read(path: &Path) -> Result<Clocks, PathError> {
         json::read(path)
     }
 
@@ -174,7 +174,7 @@ impl Clocks {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn write(&self, path: &Path) -> Result<(), Error> {
+    pub fn write(&self, path: &Path) -> Result<(), PathError> {
         json::write(path, self)
     }
 }

@@ -27,7 +27,7 @@ pub enum Error {
     },
     /// A table of the data directory could not be written.
     #[error(transparent)]
-    Table(#[from] message_trace::Error),
+    Table(#[from] message_trace::PathError),
 }
 
 impl Error {
