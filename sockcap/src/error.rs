@@ -4,13 +4,15 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use message_trace::PathError;
+
 use crate::visibility::Unseen;
 
 /// An error that ends the command.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error(transparent)]
-    Table(#[from] message_trace::PathError),
+    Table(#[from] PathError),
     #[error(transparent)]
     Reconcile(#[from] reconcile::Error),
     #[error(transparent)]
@@ -39,8 +41,9 @@ pub(crate) enum Error {
     NoPatterns(PathBuf),
     #[error("{url}: of the spans sent, {spans} were rejected{said}; the others are there")]
     Rejected { url: String, spans: i64, said: String },
-    #[error("{}: {source}", path.display())]
-    File { path: PathBuf, source: io::Error },
+    /// A file that is no table: a pipe that is closed there is an error.
+    #[error(transparent)]
+    File(PathError),
     #[error(
         "{}: no logs here and nothing imported; record some with 'sockcap record -d {} -- CMD', or name another directory with -d",
         .0.display(), .0.display()
@@ -88,7 +91,7 @@ impl Error {
     /// error at all.
     pub(crate) fn report(&self, failed: u8) -> ExitCode {
         if let Error::Output(error)
-        | Error::Table(message_trace::PathError::Io { source: error, .. })
+        | Error::Table(PathError::Io { source: error, .. })
         | Error::Export(report::export::Error::Output(error)) = self
             && error.kind() == io::ErrorKind::BrokenPipe
         {

@@ -8,6 +8,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use message_trace::PathError;
+
 use crate::cli::{Export, Exported, Format, Graph};
 use crate::error::Error;
 use crate::output::Target;
@@ -69,7 +71,7 @@ fn to_output<T>(
 ) -> Result<(), Error> {
     let refused = |path: &Path| {
         let path = path.to_owned();
-        |source| Error::File { path, source }
+        move |source| Error::File(PathError::io(&path, source))
     };
     let output = arguments.output.as_deref();
     let target = output.map(|path| Target::try_out(path).map_err(refused(path))).transpose()?;
