@@ -17,12 +17,12 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use message_trace::DataDir;
+use message_trace::{DataDir, PathError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -80,13 +80,8 @@ impl Default for Deadlines {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Something in the data directory.
-    #[error("{}: {source}", path.display())]
-    File {
-        /// The file or directory.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] PathError),
     /// Waiting for connections failed.
     #[error("connections cannot be waited for: {0}")]
     Listen(io::Error),
@@ -105,9 +100,9 @@ pub fn run(
     stop: &Stop,
 ) -> Result<(), Error> {
     let hosts = options.data.hosts();
-    let file = |path: &PathBuf| {
-        let path = path.clone();
-        move |source| Error::File { path, source }
+    let file = |path: &Path| {
+        let path = path.to_owned();
+        move |error| PathError::io(&path, error)
     };
     fs::create_dir_all(&hosts).map_err(file(&hosts))?;
     let name = hosts.join(".store");

@@ -15,14 +15,12 @@ mod scan;
 mod tracked;
 
 use std::fs;
-use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use message_trace::DataDir;
+use message_trace::{DataDir, PathError};
 use rustls::ClientConfig;
 
 pub use dialog::Broken;
@@ -95,13 +93,8 @@ pub struct Summary {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Something in the data directory.
-    #[error("{}: {source}", path.display())]
-    File {
-        /// The file or directory.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] PathError),
     /// Nothing could be sent for too long.
     #[error("{to}: {why}; nothing is lost, and the next run goes on where this one ended")]
     GaveUp {
@@ -254,7 +247,7 @@ impl<'a> Shipper<'a> {
             events,
             Arc::clone(stop),
         )
-        .map_err(|source| Error::File { path: hosts, source })?;
+        .map_err(|error| PathError::io(&hosts, error))?;
         let clock = HostClock::from_environment();
         Ok(Shipper {
             options,
@@ -297,7 +290,7 @@ impl<'a> Shipper<'a> {
         match scanned {
             Ok(None) => Ok(Went::Over),
             Ok(Some(shortage)) => Ok(Went::NoRoom(shortage)),
-            Err(Failed::Io(path, source)) => Err(Error::File { path, source }),
+            Err(Failed::Io(path, error)) => Err(PathError::io(&path, error).into()),
             Err(Failed::Gone(Gone)) => Ok(Went::Broken(match spoken {
                 Ok(Err(broken)) => broken,
                 _ => Broken::Lost("the collector answered what was not asked".into()),

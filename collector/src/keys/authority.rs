@@ -2,9 +2,11 @@
 //! the experiment and is needed only to make keys: neither shipping nor collecting reads it.
 
 use std::fmt::Write;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use message_trace::PathError;
 use rcgen::{
     BasicConstraints, CertificateParams, CertificateRevocationListParams, DnType,
     ExtendedKeyUsagePurpose, IsCa, Issuer, KeyIdMethod, KeyPair, KeyUsagePurpose,
@@ -100,7 +102,9 @@ impl Authority {
     pub fn open(directory: &Path) -> Result<Authority, Error> {
         let path = directory.join(AUTHORITY_FILE);
         let text = match files::read(&path) {
-            Err(Error::File { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+            Err(Error::File(PathError::Io { source, .. }))
+                if source.kind() == ErrorKind::NotFound =>
+            {
                 return Err(Error::NoAuthority(directory.to_owned()));
             }
             result => result?,

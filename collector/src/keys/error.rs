@@ -1,7 +1,8 @@
 //! What can be wrong with keys, with the file and what to do.
 
-use std::io;
 use std::path::PathBuf;
+
+use message_trace::PathError;
 
 use crate::names::NameError;
 
@@ -9,13 +10,8 @@ use crate::names::NameError;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file could not be read or written.
-    #[error("{}: {source}", path.display())]
-    File {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] PathError),
     /// Nothing is overwritten without being told to.
     #[error("{}: there is a key already, which machines may be using; it is left as it is", .0.display())]
     Exists(PathBuf),

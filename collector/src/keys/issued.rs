@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use message_trace::PathError;
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
 
@@ -18,10 +19,11 @@ pub const ISSUED_FILE: &str = "issued.certs";
 /// Adds certificates, in PEM.
 pub(super) fn add(directory: &Path, certificates: &str) -> Result<(), Error> {
     let path = directory.join(ISSUED_FILE);
-    let file = |source| Error::File { path: path.clone(), source };
+    let file = |error| PathError::io(&path, error);
     let mut target =
         OpenOptions::new().append(true).create(true).mode(0o600).open(&path).map_err(file)?;
-    target.write_all(certificates.as_bytes()).and_then(|()| target.sync_all()).map_err(file)
+    let written = target.write_all(certificates.as_bytes()).and_then(|()| target.sync_all());
+    Ok(written.map_err(file)?)
 }
 
 /// All that were issued, in that order; none of an authority that has noted none.
@@ -30,7 +32,7 @@ pub(super) fn all(directory: &Path) -> Result<Vec<CertificateDer<'static>>, Erro
     let text = match std::fs::read(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(source) => return Err(Error::File { path, source }),
+        Err(error) => return Err(PathError::io(&path, error).into()),
     };
     let why =
         |error| Error::Damaged { path: path.clone(), why: format!("it is not whole ({error})") };

@@ -7,6 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
 
+use message_trace::PathError;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, CertificateRevocationListDer};
 use webpki::{
@@ -65,7 +66,7 @@ fn der(path: &Path) -> Result<Option<CertificateRevocationListDer<'static>>, Err
             })
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(Error::File { path: path.to_owned(), source }),
+        Err(error) => Err(PathError::io(path, error).into()),
     }
 }
 
