@@ -23,7 +23,7 @@ pub(crate) fn run(arguments: &Man) -> Result<ExitCode, Error> {
     match &arguments.directory {
         None => page(command, &mut io::stdout().lock())?,
         Some(directory) => {
-            let refused = |source| Error::File(PathError::io(&directory, source));
+            let refused = |source| Error::File(PathError::io(directory, source));
             fs::create_dir_all(directory).map_err(refused)?;
             pages(command, directory)?;
         }
