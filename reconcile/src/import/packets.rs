@@ -24,10 +24,9 @@ mod translation;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use message_trace::{DataDir, Progress};
+use out_of_core::workers;
 
 use self::plan::Plan;
 use self::replay::Replayed;
@@ -184,29 +183,8 @@ fn in_parallel<T: Send>(
     sniffers: &[Sniffer],
     work: impl Fn(usize, &Sniffer) -> Result<T, Error> + Sync,
 ) -> Result<Vec<T>, Error> {
-    let next = AtomicUsize::new(0);
-    let done: Mutex<Vec<(usize, Result<T, Error>)>> = Mutex::new(Vec::new());
-    let worker = || {
-        while let Some((number, sniffer)) = {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            sniffers.get(number).map(|sniffer| (number, sniffer))
-        } {
-            let result = work(number, sniffer);
-            // A poisoned lock would mean that another worker has ended the process.
-            if let Ok(mut done) = done.lock() {
-                done.push((number, result));
-            }
-        }
-    };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(sniffers.len());
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(worker);
-        }
-    });
-    let mut done = done.into_inner().unwrap_or_default();
-    done.sort_by_key(|(number, _)| *number);
-    done.into_iter().map(|(_, result)| result).collect()
+    let results = workers::one_by_one(sniffers.len(), |number| work(number, &sniffers[number]));
+    results.into_iter().collect()
 }
 
 /// Puts what the first pass read and skipped into the summary.
