@@ -8,14 +8,16 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::thread;
 
 use message_trace::Progress;
+use out_of_core::workers;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::forest::roots;
 use super::judged::Judged;
 
+/// Number of roots that a thread takes at a time.
+const ROOTS_AT_ONCE: usize = 64;
 /// The most assignments that are tried for a root, as many may make the same tree.
 const MOST_TRIED: usize = 256;
 /// The most alternatives of all calls around a root that are looked at, the cheapest.
@@ -89,23 +91,13 @@ impl<'a> LikelyTrees<'a> {
     /// Of how many of `roots` the true tree is among the `most` most probable ones. The roots are
     /// shared out among the cores, as each is looked at by itself.
     pub(super) fn count(&self, roots: &[u32], most: usize, progress: &dyn Progress) -> usize {
-        let cores = thread::available_parallelism().map_or(1, usize::from);
-        let count = |roots: &[u32]| {
-            let found = roots.chunks(256).map(|some| {
-                progress.advance(some.len() as u64);
-                some.iter().filter(|root| self.found(**root, most)).count()
-            });
-            found.sum::<usize>()
-        };
-        thread::scope(|scope| {
-            let share = roots.len().div_ceil(cores).max(1);
-            let threads: Vec<_> =
-                roots.chunks(share).map(|part| scope.spawn(move || count(part))).collect();
-            let counts = threads.into_iter().map(|thread| {
-                thread.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause))
-            });
-            counts.sum()
-        })
+        let chunks: Vec<&[u32]> = roots.chunks(ROOTS_AT_ONCE).collect();
+        let counts = workers::one_by_one(chunks.len(), |chunk| {
+            let roots = chunks[chunk];
+            progress.advance(roots.len() as u64);
+            roots.iter().filter(|root| self.found(**root, most)).count()
+        });
+        counts.into_iter().sum()
     }
 
     /// Whether the true tree of `root` is among the `most` most probable ones.
