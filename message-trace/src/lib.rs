@@ -19,7 +19,7 @@ mod trace;
 
 pub use clock_exchange::ClockExchange;
 pub use data_dir::{DataDir, Import};
-pub use endpoint::Endpoint;
+pub use endpoint::{Endpoint, EndpointId};
 pub use few::Few;
 pub use message::{
     Connect, End, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, Protocol, arrival,
@@ -30,4 +30,4 @@ pub use out_of_core::PathError;
 #[doc(hidden)]
 pub use out_of_core::PathError as Error;
 pub use progress::Progress;
-pub use trace::{Beyond, EndpointId, MessageTrace};
+pub use trace::{Beyond, MessageTrace};

@@ -1,10 +1,11 @@
 //! One message: the data of one send or receive call, or of several adjacent ones of a flow and
 //! direction taken as one (a fat message, WAP5 section 2.3), with its times at both ends.
 
-use crate::node::NodeId;
-use crate::trace::EndpointId;
 use std::fmt;
 use std::str::FromStr;
+
+use crate::endpoint::EndpointId;
+use crate::node::NodeId;
 
 /// [`Message::direction`]: sent by the side that connected.
 pub const FROM_CONNECTING: i8 = 0;
@@ -68,6 +69,52 @@ pub struct Connect {
 }
 
 impl Message {
+    /// Message between `ends`: one part without payload, at times that are not known. All messages
+    /// are made from this one, by naming the fields that differ.
+    #[inline]
+    pub fn new(ends: Ends, flow: i64, direction: i8) -> Message {
+        Message {
+            send_first: None,
+            send_last: None,
+            recv_first: None,
+            recv_last: None,
+            send_ts: None,
+            recv_ts: None,
+            src: ends.src.node,
+            dst: ends.dst.node,
+            src_endpoint: ends.src.endpoint,
+            dst_endpoint: ends.dst.endpoint,
+            src_tid: ends.src.tid,
+            dst_tid: ends.dst.tid,
+            flow,
+            direction,
+            protocol: ends.protocol,
+            bytes: 0,
+            parts: 1,
+            connect: None,
+        }
+    }
+
+    /// The same message, sent and received at once: first and last part have the same time on the
+    /// clock of their end. The times on the common clock stay as they are.
+    #[inline]
+    pub fn at_own(self, sent: Option<i64>, received: Option<i64>) -> Message {
+        Message {
+            send_first: sent,
+            send_last: sent,
+            recv_first: received,
+            recv_last: received,
+            ..self
+        }
+    }
+
+    /// The same message as [`Message::at_own`] makes it, where all clocks are one: these are the
+    /// times on the common clock, too.
+    #[inline]
+    pub fn at(self, sent: Option<i64>, received: Option<i64>) -> Message {
+        Message { send_ts: sent, recv_ts: received, ..self.at_own(sent, received) }
+    }
+
     /// When it was sent or, where that is unknown, received: the time by which a trace is sorted,
     /// on the common clock.
     pub fn time(&self) -> i64 {
@@ -124,6 +171,14 @@ pub struct End {
     pub endpoint: EndpointId,
     /// The thread that sent or received.
     pub tid: Option<i32>,
+}
+
+impl End {
+    /// End whose thread is not known.
+    #[inline]
+    pub fn of(node: NodeId, endpoint: EndpointId) -> End {
+        End { node, endpoint, tid: None }
+    }
 }
 
 /// [`Message::arrival`] by [`Message::recv_ts`], [`Message::recv_first`] and

@@ -10,14 +10,11 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, EndpointId};
 use crate::few::Few;
 use crate::message::{Connect, End, Ends, Message, Protocol, arrival};
 use crate::node::{Node, NodeId, Nodes};
 pub(crate) use call_ids::CallIds;
-
-/// A row of the trace's endpoint dictionary.
-pub type EndpointId = u32;
 
 /// The nil timestamp within a column; `Option` outside.
 pub(crate) const NIL: i64 = i64::MIN;
@@ -136,7 +133,6 @@ impl MessageTrace {
     /// When there is no such row, as an index out of bounds does.
     pub fn message(&self, row: usize) -> Message {
         let time = |column: usize| Some(self.times[column][row]).filter(|time| *time != NIL);
-        let thread = |tid: i32| Some(tid).filter(|tid| *tid != NO_THREAD);
         Message {
             send_first: time(0),
             send_last: time(1),
@@ -144,18 +140,10 @@ impl MessageTrace {
             recv_last: time(3),
             send_ts: time(4),
             recv_ts: time(5),
-            src: self.src[row],
-            dst: self.dst[row],
-            src_endpoint: self.src_endpoint[row],
-            dst_endpoint: self.dst_endpoint[row],
-            src_tid: thread(self.src_tid[row]),
-            dst_tid: thread(self.dst_tid[row]),
-            flow: self.flow[row],
-            direction: self.direction[row],
-            protocol: self.protocol[row],
             bytes: self.bytes[row],
             parts: self.parts[row],
             connect: self.connects.get(row),
+            ..Message::new(self.ends(row), self.flow[row], self.direction[row])
         }
     }
 

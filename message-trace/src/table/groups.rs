@@ -6,18 +6,45 @@ use std::sync::Arc;
 
 use arrow_array::builder::StringBuilder;
 use arrow_array::{ArrayRef, Int32Array, StringArray, new_null_array};
-use arrow_schema::DataType;
+use arrow_schema::{DataType, SchemaRef};
 use rustc_hash::FxHashMap;
 
 use crate::PathError;
+use crate::endpoint::EndpointId;
 use crate::message::{Connect, Message, Protocol};
-use crate::table::columns;
-use crate::table::messages::schema;
+use crate::table::columns::{self, dictionary, nullable, required};
 use crate::table::row_groups::{RowGroup, RowGroupEncoder, RowGroupWriter, Stored};
-use crate::trace::EndpointId;
 
 /// Rows that are put into columns at a time: few enough that they stay in the processor's cache.
 const STEP: usize = 4096;
+
+/// The columns of the table, in the order of [`arrays`].
+fn schema() -> SchemaRef {
+    let time = |name| nullable(name, DataType::Int64);
+    columns::schema([
+        required("id", DataType::Int64),
+        time("send_first"),
+        time("send_last"),
+        time("recv_first"),
+        time("recv_last"),
+        time("send_ts"),
+        time("recv_ts"),
+        required("src", DataType::Int32),
+        required("dst", DataType::Int32),
+        required("src_endpoint", dictionary()),
+        required("dst_endpoint", dictionary()),
+        nullable("src_tid", DataType::Int32),
+        nullable("dst_tid", DataType::Int32),
+        required("flow", DataType::Int64),
+        required("direction", DataType::Int8),
+        required("protocol", dictionary()),
+        required("bytes", DataType::Int64),
+        required("parts", DataType::Int32),
+        nullable("call_id", dictionary()),
+        nullable("connect_begin", DataType::Int64),
+        nullable("connect_end", DataType::Int64),
+    ])
+}
 
 /// The texts of the columns of texts.
 pub trait Texts {

@@ -242,31 +242,14 @@ impl MessageReader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Message;
+    use crate::message::{End, Ends, Message};
     use crate::node::Node;
     use crate::table::BATCH_ROWS;
 
     fn message(send_ts: i64, src_endpoint: u32) -> Message {
-        Message {
-            send_first: None,
-            send_last: None,
-            recv_first: None,
-            recv_last: None,
-            send_ts: Some(send_ts),
-            recv_ts: None,
-            src: 0,
-            dst: 0,
-            src_endpoint,
-            dst_endpoint: 0,
-            src_tid: None,
-            dst_tid: None,
-            flow: 0,
-            direction: 0,
-            protocol: Protocol::Tcp,
-            bytes: 0,
-            parts: 1,
-            connect: None,
-        }
+        let ends =
+            Ends { src: End::of(0, src_endpoint), dst: End::of(0, 0), protocol: Protocol::Tcp };
+        Message { send_ts: Some(send_ts), ..Message::new(ends, 0, 0) }
     }
 
     #[test]

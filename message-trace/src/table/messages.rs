@@ -3,44 +3,14 @@
 use std::fmt;
 use std::path::Path;
 
-use arrow_schema::{DataType, SchemaRef};
-
 use crate::PathError;
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, EndpointId};
 use crate::message::Message;
-use crate::table::columns::{self, dictionary, nullable, required};
 use crate::table::{GroupEncoder, GroupWriter, RowGroup, Texts};
-use crate::trace::{EndpointId, MessageTrace};
+use crate::trace::MessageTrace;
 
 /// The rows of a group that is encoded at once.
 pub const GROUP_ROWS: usize = 128 * 1024;
-
-pub(super) fn schema() -> SchemaRef {
-    let time = |name| nullable(name, DataType::Int64);
-    columns::schema([
-        required("id", DataType::Int64),
-        time("send_first"),
-        time("send_last"),
-        time("recv_first"),
-        time("recv_last"),
-        time("send_ts"),
-        time("recv_ts"),
-        required("src", DataType::Int32),
-        required("dst", DataType::Int32),
-        required("src_endpoint", dictionary()),
-        required("dst_endpoint", dictionary()),
-        nullable("src_tid", DataType::Int32),
-        nullable("dst_tid", DataType::Int32),
-        required("flow", DataType::Int64),
-        required("direction", DataType::Int8),
-        required("protocol", dictionary()),
-        required("bytes", DataType::Int64),
-        required("parts", DataType::Int32),
-        nullable("call_id", dictionary()),
-        nullable("connect_begin", DataType::Int64),
-        nullable("connect_end", DataType::Int64),
-    ])
-}
 
 /// The texts of the rows from `first` on.
 struct OfTrace<'a> {
@@ -156,7 +126,7 @@ impl MessageWriter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{Connect, Protocol};
+    use crate::message::{Connect, End, Ends, Protocol};
     use crate::node::{Node, Nodes};
     use proptest::prelude::*;
 
@@ -178,6 +148,12 @@ mod tests {
                     rest,
                     connect,
                 )| {
+                    let end = |node, endpoint, tid| End { node, endpoint, tid };
+                    let ends = Ends {
+                        src: end(src, src_endpoint, src_tid),
+                        dst: end(dst, dst_endpoint, dst_tid),
+                        protocol: Protocol::ALL[rest.2],
+                    };
                     Message {
                         send_first: times[0],
                         send_last: times[1],
@@ -185,18 +161,10 @@ mod tests {
                         recv_last: times[3],
                         send_ts: times[4],
                         recv_ts: times[5],
-                        src,
-                        dst,
-                        src_endpoint,
-                        dst_endpoint,
-                        src_tid,
-                        dst_tid,
-                        flow: rest.0,
-                        direction: rest.1,
-                        protocol: Protocol::ALL[rest.2],
                         bytes: rest.3,
                         parts: rest.4,
                         connect: connect.map(|(begin, took)| Connect { begin, end: begin + took }),
+                        ..Message::new(ends, rest.0, rest.1)
                     }
                 },
             )
