@@ -5,6 +5,7 @@
 //! sees to it that a host has one connection at a time, `sender` notes whose key was shown, `hints`
 //! keeps times, `event` is what all of them tell.
 
+mod deadlines;
 mod event;
 mod hints;
 mod seats;
@@ -12,6 +13,7 @@ mod sender;
 mod session;
 mod store;
 mod stored_file;
+mod violation;
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -28,6 +30,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustls::ServerConfig;
 
+pub use deadlines::Deadlines;
 pub use event::{Cause, Event, Events, Gained, Held};
 pub use store::Limits;
 
@@ -55,25 +58,6 @@ pub struct Options {
     pub limits: Limits,
     /// How long connections are waited for.
     pub deadlines: Deadlines,
-}
-
-/// How long connections are waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Deadlines {
-    /// Until it is known who it is.
-    pub handshake: Duration,
-    /// Between two frames. Shippers say something every ten seconds.
-    pub silence: Duration,
-    /// From a frame's first byte on, and once more for every 16 KiB that have come; and for an
-    /// answer to be taken.
-    pub frame: Duration,
-}
-
-impl Default for Deadlines {
-    fn default() -> Deadlines {
-        let [handshake, silence, frame] = [10, 60, 30].map(Duration::from_secs);
-        Deadlines { handshake, silence, frame }
-    }
 }
 
 /// What ends a collector before it began.

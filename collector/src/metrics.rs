@@ -4,17 +4,19 @@
 //!
 //! `text` writes them as Prometheus reads them, `http` serves that.
 
+mod figures;
 mod http;
 mod text;
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+pub use figures::{HostFigures, Totals};
 pub use http::{DEFAULT_ADDRESS, Server};
 
-/// So many hosts have figures of their own. More are counted, so that no foreign names can fill the
-/// memory.
-pub const MOST_HOSTS: usize = 10_000;
+/// Maximum number of hosts with figures of their own. Events of further hosts are only counted, so
+/// that no foreign names can fill the memory.
+pub const MAX_HOSTS: usize = 10_000;
 
 /// What a collector counts and measures. All methods may be called from any thread, and none waits
 /// for the disk or the net.
@@ -28,49 +30,6 @@ pub struct Metrics {
 struct State {
     hosts: BTreeMap<String, HostFigures>,
     totals: Totals,
-}
-
-/// A host's figures.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct HostFigures {
-    /// Its name.
-    pub host: String,
-    /// Its open connections: one, or two for a moment where a new one takes the place of one that
-    /// is lost.
-    pub connections: u64,
-    /// When it was last told that something is on the disk, in nanoseconds since the Unix epoch.
-    pub acknowledged: Option<i64>,
-    /// What it said then that it has yet to send, in bytes.
-    pub left: Option<u64>,
-    /// Bytes of files that were written since the collector was started.
-    pub stored: u64,
-    /// Bytes that came over the wire for that.
-    pub received: u64,
-    /// Files that it has here.
-    pub files: u64,
-    /// Bytes of disk that they take.
-    pub used: u64,
-    /// Bytes of disk that it may have.
-    pub quota: Option<u64>,
-    /// How far its clock is ahead of the collector's, in nanoseconds, as last measured.
-    pub clock_offset: Option<i64>,
-    /// How long that exchange was under way, in nanoseconds.
-    pub round_trip: Option<i64>,
-}
-
-/// The figures of a collector as a whole.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Connections of hosts.
-    pub connections: u64,
-    /// Connections that were refused, by cause.
-    pub refused: BTreeMap<&'static str, u64>,
-    /// How often something could not be stored, by what there was too little of.
-    pub not_stored: BTreeMap<&'static str, u64>,
-    /// Logs that name another host than the one that sends them.
-    pub misnamed: u64,
-    /// Tellings about hosts beyond [`MOST_HOSTS`], which have no figures.
-    pub untold: u64,
 }
 
 impl Metrics {
@@ -173,7 +132,7 @@ impl Metrics {
         let State { hosts, totals } = state;
         if let Some(figures) = hosts.get_mut(host) {
             change(figures);
-        } else if hosts.len() < MOST_HOSTS {
+        } else if hosts.len() < MAX_HOSTS {
             let new =
                 HostFigures { host: host.to_owned(), quota: self.quota, ..HostFigures::default() };
             change(hosts.entry(host.to_owned()).or_insert(new));

@@ -2,6 +2,11 @@
 //! directories and files, so whatever passes here names a direct child of the directory it is
 //! joined to, on every host that a log may be taken to.
 
+/// Name that the collector's certificate has. Shippers check it whatever address they connect to,
+/// so whoever makes keys need not know where the collector will be. No machine on the Internet can
+/// have it: `.internal` is reserved for private use.
+pub const COLLECTOR: &str = "collector.sockcap.internal";
+
 /// The longest name of a host, in bytes. The header of a log has room for no more.
 pub const HOST_NAME_LENGTH: usize = 127;
 

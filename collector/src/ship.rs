@@ -10,6 +10,7 @@ mod dialog;
 mod event;
 mod files;
 mod outgoing;
+mod pause;
 mod rate;
 mod scan;
 mod tracked;
@@ -32,6 +33,7 @@ use crate::tls;
 use crate::wire::{Answer, Request, Shortage, VERSION};
 use dialog::Dialog;
 use outgoing::{Gone, Outgoing};
+use pause::pause;
 use scan::{Failed, Scanner};
 use tracked::Look;
 
@@ -199,18 +201,6 @@ fn go_on(
     }
     let unreadable = shipper.scanner.unreadable.len() as u64;
     Ok(Summary { sent: shipper.scanner.sent, wire: shipper.wire, unreadable })
-}
-
-/// Waits, unless the program is to stop.
-fn pause(time: Duration, stop: &Stop) {
-    let until = Instant::now() + time;
-    while !stop.load(Relaxed) {
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return;
-        }
-        std::thread::sleep(left.min(Duration::from_millis(50)));
-    }
 }
 
 /// What lasts over connections.

@@ -17,15 +17,11 @@ use rustls::{
 use rustls_pki_types::{CertificateDer, DnsName, ServerName};
 
 use crate::keys::{self, Bundle, Followed, Role};
+use crate::names::COLLECTOR;
 use verifier::Verifier;
 
 /// What [`refusal`] says of a certificate that was revoked.
 pub const REVOKED: &str = "certificate revoked";
-
-/// The name that the collector's certificate has, and that shippers check whatever address they
-/// connect to: who makes keys need not know where the collector will be. Nothing on the net can be
-/// called so (`.internal` is kept for that).
-pub const COLLECTOR: &str = "collector.sockcap.internal";
 
 /// A configuration could not be made, or a peer's certificate is for nobody.
 #[derive(Debug, thiserror::Error)]

@@ -14,6 +14,7 @@ mod links;
 mod open;
 mod paths;
 mod pruning;
+mod share;
 mod table;
 
 use analyze::infer::Links;
@@ -21,7 +22,7 @@ use message_trace::{MessageTrace, Progress};
 use serde::Serialize;
 
 pub use confidence::{Bin, Confidence};
-pub use judged::Judged;
+pub use judged::{Judged, Population};
 use likely_trees::LikelyTrees;
 pub use links::LinkAccuracy;
 pub use paths::{FalsePaths, Found};
@@ -52,26 +53,6 @@ pub struct Score {
     /// Of the N most frequent true patterns, how many are not among the N most frequent inferred
     /// ones.
     pub top_n_omission: Vec<Omission>,
-}
-
-/// What was judged and what was not.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Population {
-    /// Calls of the trace.
-    pub calls: u64,
-    /// Calls of which the truth says nothing.
-    pub calls_without_truth: u64,
-    /// Calls or messages of the truth that the trace does not have.
-    pub truth_without_calls: u64,
-    /// Calls whose true parent the trace does not have; they count to the nearest above it that it
-    /// has.
-    pub adopted: u64,
-    /// Calls of excluded callers.
-    pub excluded: u64,
-    /// Calls that begin a path in truth.
-    pub roots: u64,
-    /// Those of them that were given a parent.
-    pub roots_with_a_parent: u64,
 }
 
 /// Judges `links`, inferred of `trace` with `options`, by `truth`; the calls made by `exclude`
@@ -118,11 +99,6 @@ impl Score {
     pub fn json(&self) -> Result<String, Error> {
         serde_json::to_string_pretty(self).map_err(|error| Error::Unknown(error.to_string()))
     }
-}
-
-/// A part of a whole, none of nothing.
-fn share(part: usize, whole: usize) -> Option<f64> {
-    (whole > 0).then(|| part as f64 / whole as f64)
 }
 
 #[cfg(test)]

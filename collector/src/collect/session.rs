@@ -15,7 +15,7 @@ use rustls::ServerConfig;
 use socket_log::Log;
 use socket_log::layout::HEADER_BYTES;
 
-use super::Deadlines;
+use super::deadlines::Deadlines;
 use super::event::{Cause, Event, Events, Gained, Held};
 use super::hints;
 use super::seats::Seats;
@@ -375,7 +375,7 @@ impl<'a> Gathering<'a> {
         received: u64,
     ) -> Result<Option<Answer>, End> {
         let violation =
-            |error: super::store::Violation| End::Refused(Cause::Violation, error.to_string());
+            |error: super::violation::Violation| End::Refused(Cause::Violation, error.to_string());
         let protocol = |why: &str| End::Refused(Cause::Protocol, why.to_owned());
         Ok(match request {
             Request::Hello { .. } => return Err(protocol("it greeted twice")),

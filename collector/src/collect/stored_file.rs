@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::fs::{Advice, OFlags, SeekFrom, fadvise, seek};
 use rustix::io::Errno;
 
-use super::store::Violation;
+use super::violation::Violation;
 use crate::page::{self, PAGE};
 
 /// By how much a file may be longer than what is in it. A log of a program that confined itself is

@@ -20,7 +20,7 @@ use super::bundle::{Bundle, Contents, Role};
 use super::issued::ISSUED_FILE;
 use super::revoked::{REVOKED_FILE, Revoked};
 use super::{Error, certificate, files, issued, revoked};
-use crate::tls;
+use crate::names::COLLECTOR;
 
 /// The file of the authority's key in its directory.
 pub const AUTHORITY_FILE: &str = "authority.pem";
@@ -149,7 +149,7 @@ impl Authority {
     /// # Errors
     /// The authority's own time is over, or the key cannot be made.
     pub fn collector(&self, days: u32) -> Result<Bundle, Error> {
-        self.issue(Role::Collector, &[tls::COLLECTOR], Validity::days(days))
+        self.issue(Role::Collector, &[COLLECTOR], Validity::days(days))
     }
 
     /// A key for a host that may send logs under these names. It holds for so many days, but no
@@ -189,7 +189,7 @@ impl Authority {
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.use_authority_key_identifier_extension = true;
         let names: Vec<String> = match role {
-            Role::Collector => vec![tls::COLLECTOR.to_owned()],
+            Role::Collector => vec![COLLECTOR.to_owned()],
             Role::Host => names.iter().map(|name| name.as_ref().to_owned()).collect(),
         };
         for name in &names {

@@ -64,7 +64,7 @@ impl Bundle {
     }
 
     /// The names that the certificate has: those a host may send under, or
-    /// [`tls::COLLECTOR`](crate::tls::COLLECTOR).
+    /// [`COLLECTOR`](crate::names::COLLECTOR).
     pub fn names(&self) -> &[String] {
         &self.names
     }

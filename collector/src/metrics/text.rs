@@ -10,7 +10,7 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
-use super::{HostFigures, Totals};
+use super::figures::{HostFigures, Totals};
 
 /// What every name begins with.
 const PREFIX: &str = "sockcap_collector";

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 
-use super::pause;
+use super::pause::pause;
 use super::rate::Bucket;
 use crate::clock::HostClock;
 use crate::link::{Link, Stop};

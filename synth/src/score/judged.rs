@@ -7,10 +7,30 @@ use analyze::infer::Links;
 use analyze::naming::NodeNames;
 use message_trace::{MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde::Serialize;
 
-use super::Population;
 use crate::error::Error;
 use crate::truth::{Origin, Origins, Truth};
+
+/// What was judged and what was not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Population {
+    /// Calls of the trace.
+    pub calls: u64,
+    /// Calls of which the truth says nothing.
+    pub calls_without_truth: u64,
+    /// Calls or messages of the truth that the trace does not have.
+    pub truth_without_calls: u64,
+    /// Calls whose true parent the trace does not have; they count to the nearest above it that it
+    /// has.
+    pub adopted: u64,
+    /// Calls of excluded callers.
+    pub excluded: u64,
+    /// Calls that begin a path in truth.
+    pub roots: u64,
+    /// Those of them that were given a parent.
+    pub roots_with_a_parent: u64,
+}
 
 /// The calls of a trace with truth and inference.
 #[derive(Clone, Debug, Default)]

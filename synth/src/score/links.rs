@@ -9,7 +9,8 @@ use serde::Serialize;
 
 use super::forest::roots;
 use super::judged::Judged;
-use super::{open, share};
+use super::open;
+use super::share::share;
 
 /// Links, requests and traces that are right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::forest::{Pattern, Patterns};
 use super::judged::Judged;
 use super::pruning::{self, Omission};
-use super::share;
+use super::share::share;
 use crate::truth::Origin;
 
 /// Paths that were missed and made up.

@@ -2,7 +2,9 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::{Found, Omission, Score};
+use super::Score;
+use super::paths::Found;
+use super::pruning::Omission;
 
 /// The widest name of a measure.
 const NAME: usize = 30;

@@ -1,0 +1,46 @@
+//! The figures themselves: of each host, and of the collector as a whole.
+
+use std::collections::BTreeMap;
+
+/// A host's figures.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostFigures {
+    /// Its name.
+    pub host: String,
+    /// Its open connections: one, or two for a moment where a new one takes the place of one that
+    /// is lost.
+    pub connections: u64,
+    /// When it was last told that something is on the disk, in nanoseconds since the Unix epoch.
+    pub acknowledged: Option<i64>,
+    /// What it said then that it has yet to send, in bytes.
+    pub left: Option<u64>,
+    /// Bytes of files that were written since the collector was started.
+    pub stored: u64,
+    /// Bytes that came over the wire for that.
+    pub received: u64,
+    /// Files that it has here.
+    pub files: u64,
+    /// Bytes of disk that they take.
+    pub used: u64,
+    /// Bytes of disk that it may have.
+    pub quota: Option<u64>,
+    /// How far its clock is ahead of the collector's, in nanoseconds, as last measured.
+    pub clock_offset: Option<i64>,
+    /// How long that exchange was under way, in nanoseconds.
+    pub round_trip: Option<i64>,
+}
+
+/// The figures of a collector as a whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Connections of hosts.
+    pub connections: u64,
+    /// Connections that were refused, by cause.
+    pub refused: BTreeMap<&'static str, u64>,
+    /// How often something could not be stored, by what there was too little of.
+    pub not_stored: BTreeMap<&'static str, u64>,
+    /// Logs that name another host than the one that sends them.
+    pub misnamed: u64,
+    /// Tellings about hosts beyond [`MAX_HOSTS`](super::MAX_HOSTS), which have no figures.
+    pub untold: u64,
+}
