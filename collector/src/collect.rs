@@ -36,14 +36,8 @@ pub use store::Limits;
 
 use crate::keys::Followed;
 use crate::link::Stop;
+use crate::tuning::{MAX_UNKNOWN_CONNECTIONS, REVOCATION_CHECK_INTERVAL, SESSION_STACK_BYTES};
 use session::Shared;
-
-/// Connections of which it is not known yet who they are; more are turned away.
-const UNKNOWN: usize = 512;
-/// How often it is looked whether keys were revoked.
-const LOOK: Duration = Duration::from_millis(500);
-/// A thread's stack: a handshake is the deepest that it goes.
-const STACK: usize = 512 << 10;
 
 /// What a collector is to do.
 #[derive(Clone, Debug)]
@@ -119,7 +113,7 @@ pub fn run(
     let mut looked = Instant::now();
     std::thread::scope(|scope| {
         while !stop.load(Relaxed) {
-            if looked.elapsed() >= LOOK {
+            if looked.elapsed() >= REVOCATION_CHECK_INTERVAL {
                 looked = Instant::now();
                 look_for_revoked(&shared);
             }
@@ -131,7 +125,7 @@ pub fn run(
             let many = |why: &str| {
                 events.event(&Event::Refused { peer, host: None, cause: Cause::Many, why });
             };
-            if unknown.fetch_add(1, Relaxed) >= UNKNOWN {
+            if unknown.fetch_add(1, Relaxed) >= MAX_UNKNOWN_CONNECTIONS {
                 unknown.fetch_sub(1, Relaxed);
                 many("too many connections have not said who they are");
                 continue;
@@ -140,7 +134,7 @@ pub fn run(
             let serve = move || {
                 session::serve(shared, stream, peer, || counted.done());
             };
-            let thread = std::thread::Builder::new().stack_size(STACK);
+            let thread = std::thread::Builder::new().stack_size(SESSION_STACK_BYTES);
             if let Err(error) = thread.spawn_scoped(scope, serve) {
                 many(&format!("no thread for it: {error}"));
             }

@@ -17,5 +17,6 @@ pub mod names;
 pub mod page;
 pub mod ship;
 pub mod tls;
+mod tuning;
 pub mod wire;
 pub mod writers;

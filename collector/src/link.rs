@@ -13,20 +13,10 @@ use rustls::pki_types::CertificateDer;
 use rustls::{ClientConnection, ServerConfig, ServerConnection, StreamOwned};
 use socket2::{SockRef, TcpKeepalive};
 
-/// How often a wait looks whether the program is to stop.
-const TICK: Duration = Duration::from_millis(200);
-/// What is read from a socket at once.
-const READ: usize = 64 << 10;
-/// After so long without an answer from the other machine, a connection is given up by the kernel.
-const DEAD: Duration = Duration::from_secs(60);
-/// What may wait in the kernel unsent: the more, the later the other side hears of what is sent
-/// now.
-const UNSENT: u32 = 512 << 10;
-
-/// So long the other side has to take the last word,
-const LINGER: Duration = Duration::from_millis(500);
-/// and so many bytes that it has sent meanwhile are thrown away.
-const MOST_LEFT: usize = 4 << 20;
+use crate::tuning::{
+    DEAD_AFTER, LINGER_TIMEOUT, MAX_DISCARDED_BYTES, MAX_UNSENT_BYTES, SOCKET_READ_BYTES,
+    STOP_CHECK_INTERVAL,
+};
 
 /// Set when the program is to stop.
 pub type Stop = Arc<AtomicBool>;
@@ -167,16 +157,18 @@ impl Socket {
         stream.set_nonblocking(true)?;
         stream.set_nodelay(true)?;
         let options = SockRef::from(&stream);
-        let keepalive =
-            TcpKeepalive::new().with_time(DEAD / 6).with_interval(DEAD / 12).with_retries(4);
+        let keepalive = TcpKeepalive::new()
+            .with_time(DEAD_AFTER / 6)
+            .with_interval(DEAD_AFTER / 12)
+            .with_retries(4);
         options.set_tcp_keepalive(&keepalive)?;
-        options.set_tcp_user_timeout(Some(DEAD))?;
-        options.set_tcp_notsent_lowat(UNSENT)?;
+        options.set_tcp_user_timeout(Some(DEAD_AFTER))?;
+        options.set_tcp_notsent_lowat(MAX_UNSENT_BYTES)?;
         Ok(Socket {
             stream,
             stop,
             deadline: Instant::now() + time,
-            buffer: vec![0; READ],
+            buffer: vec![0; SOCKET_READ_BYTES],
             start: 0,
             end: 0,
             received: 0,
@@ -198,9 +190,9 @@ impl Socket {
     /// with a reset if there were something left to read.
     fn linger(&mut self) {
         let _ = self.stream.shutdown(Shutdown::Write);
-        self.within(LINGER);
+        self.within(LINGER_TIMEOUT);
         let mut rest = [0; 4096];
-        for _ in 0..MOST_LEFT / rest.len() {
+        for _ in 0..MAX_DISCARDED_BYTES / rest.len() {
             if !matches!(self.read(&mut rest), Ok(1..)) {
                 return;
             }
@@ -237,7 +229,7 @@ impl Socket {
             if left.is_zero() {
                 return Err(io::Error::new(ErrorKind::TimedOut, "the other side was too slow"));
             }
-            let tick = left.min(TICK);
+            let tick = left.min(STOP_CHECK_INTERVAL);
             let tick =
                 Timespec { tv_sec: tick.as_secs() as i64, tv_nsec: i64::from(tick.subsec_nanos()) };
             match poll(&mut [PollFd::new(&self.stream, what)], Some(&tick)) {

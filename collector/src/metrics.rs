@@ -11,12 +11,10 @@ mod text;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::tuning::MAX_HOSTS_WITH_FIGURES;
+
 pub use figures::{HostFigures, Totals};
 pub use http::{DEFAULT_ADDRESS, Server};
-
-/// Maximum number of hosts with figures of their own. Events of further hosts are only counted, so
-/// that no foreign names can fill the memory.
-pub const MAX_HOSTS: usize = 10_000;
 
 /// What a collector counts and measures. All methods may be called from any thread, and none waits
 /// for the disk or the net.
@@ -132,7 +130,7 @@ impl Metrics {
         let State { hosts, totals } = state;
         if let Some(figures) = hosts.get_mut(host) {
             change(figures);
-        } else if hosts.len() < MAX_HOSTS {
+        } else if hosts.len() < MAX_HOSTS_WITH_FIGURES {
             let new =
                 HostFigures { host: host.to_owned(), quota: self.quota, ..HostFigures::default() };
             change(hosts.entry(host.to_owned()).or_insert(new));

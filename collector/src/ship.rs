@@ -30,32 +30,16 @@ pub use event::{Event, Events};
 use crate::clock::HostClock;
 use crate::link::{Link, Socket, Stop};
 use crate::tls;
+use crate::tuning::{
+    CONNECT_TIMEOUT, EXCHANGE_INTERVAL, FIRST_EXCHANGES, MAX_QUEUED_ANSWERS, MAX_QUEUED_FRAMES,
+    RETRY_PAUSES, STOP_GRACE, WAIT_CHECK_INTERVAL,
+};
 use crate::wire::{Answer, Request, Shortage, VERSION};
 use dialog::Dialog;
 use outgoing::{Gone, Outgoing};
 use pause::pause;
 use scan::{Failed, Scanner};
 use tracked::Look;
-
-/// How long a connection may take to be made, and to be let in.
-const CONNECT: Duration = Duration::from_secs(10);
-/// How long to wait before the first new attempt, and at most; each failure doubles it.
-const AGAIN: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(30)];
-/// What may be queued between the stages: frames of at most a third of a megabyte.
-const ITEMS: usize = 8;
-/// Answers wait here for the first stage: those to all that it can have asked before it looks.
-const REPLIES: usize = 64;
-/// Times are exchanged so often at the beginning of a connection,
-const FIRST_EXCHANGES: usize = 4;
-/// and from then on each time this has passed. It also tells the collector that the shipper is
-/// there.
-const EXCHANGE: Duration = Duration::from_secs(10);
-
-/// How long a shipper that waits does not look whether its connection is still there.
-const LISTEN: Duration = Duration::from_millis(500);
-
-/// So long, what is under way when the program is to stop has to come to its end.
-const LAST: Duration = Duration::from_secs(10);
 
 /// What a shipper is to do.
 #[derive(Clone, Debug)]
@@ -155,7 +139,7 @@ pub fn run(options: &Options, events: &dyn Events, stop: &Stop) -> Result<Summar
 fn give_up_when_stopped(stop: &Stop, abort: &Stop, over: &Stop) {
     let mut stopped: Option<Instant> = None;
     while !over.load(Relaxed) {
-        if stop.load(Relaxed) && stopped.get_or_insert_with(Instant::now).elapsed() >= LAST {
+        if stop.load(Relaxed) && stopped.get_or_insert_with(Instant::now).elapsed() >= STOP_GRACE {
             return abort.store(true, Relaxed);
         }
         std::thread::sleep(Duration::from_millis(20));
@@ -169,7 +153,7 @@ fn go_on(
     events: &dyn Events,
     stop: &Stop,
 ) -> Result<Summary, Error> {
-    let [first, longest] = AGAIN;
+    let [first, longest] = RETRY_PAUSES;
     let mut again = first;
     let mut progress = Instant::now();
     while !stop.load(Relaxed) {
@@ -260,8 +244,8 @@ impl<'a> Shipper<'a> {
         };
         self.scanner.connected(store);
         self.events.event(&Event::Connected);
-        let (items, taken) = crossbeam_channel::bounded(ITEMS);
-        let (given, replies) = crossbeam_channel::bounded(REPLIES);
+        let (items, taken) = crossbeam_channel::bounded(MAX_QUEUED_FRAMES);
+        let (given, replies) = crossbeam_channel::bounded(MAX_QUEUED_ANSWERS);
         let mut out = Outgoing::new(items, replies);
         let (scanned, spoken) = std::thread::scope(|scope| {
             let dialog = &mut dialog;
@@ -294,7 +278,7 @@ impl<'a> Shipper<'a> {
         let addresses = to.to_socket_addrs().map_err(|error| Broken::Lost(error.to_string()))?;
         let mut why = Broken::Lost("no such address".into());
         for address in addresses {
-            let stream = match TcpStream::connect_timeout(&address, CONNECT) {
+            let stream = match TcpStream::connect_timeout(&address, CONNECT_TIMEOUT) {
                 Ok(stream) => stream,
                 Err(error) => {
                     // Whoever tells of it names the collector, as it was given.
@@ -307,7 +291,7 @@ impl<'a> Shipper<'a> {
                     continue;
                 }
             };
-            let socket = Socket::new(stream, Arc::clone(&self.abort), CONNECT)?;
+            let socket = Socket::new(stream, Arc::clone(&self.abort), CONNECT_TIMEOUT)?;
             let link = match &self.options.tls {
                 None => Link::Plain(socket),
                 Some(config) => {
@@ -335,7 +319,7 @@ impl<'a> Shipper<'a> {
         for _ in 0..FIRST_EXCHANGES {
             self.exchange(out)?;
         }
-        let [first, longest] = AGAIN;
+        let [first, longest] = RETRY_PAUSES;
         let mut again = first;
         let mut look = Look::All;
         let (mut durable, mut progress) = (0, Instant::now());
@@ -377,7 +361,7 @@ impl<'a> Shipper<'a> {
     ) -> Result<(), Failed> {
         let until = Instant::now() + time;
         while !self.stop.load(Relaxed) {
-            if exchanged.elapsed() >= EXCHANGE {
+            if exchanged.elapsed() >= EXCHANGE_INTERVAL {
                 self.exchange(out)?;
                 *exchanged = Instant::now();
             }
@@ -385,7 +369,7 @@ impl<'a> Shipper<'a> {
             if left.is_zero() {
                 break;
             }
-            pause(left.min(LISTEN), self.stop);
+            pause(left.min(WAIT_CHECK_INTERVAL), self.stop);
             out.listen()?;
         }
         Ok(())

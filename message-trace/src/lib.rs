@@ -16,6 +16,7 @@ mod progress;
 pub mod stats;
 pub mod table;
 mod trace;
+mod tuning;
 
 pub use clock_exchange::ClockExchange;
 pub use data_dir::{DataDir, Import};

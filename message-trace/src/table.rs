@@ -28,14 +28,12 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
 use crate::PathError;
+pub use crate::tuning::{BATCH_ROWS, GROUP_ROWS};
 pub use groups::{GroupEncoder, GroupWriter, Texts};
 pub use message_reader::MessageReader;
-pub use messages::{GROUP_ROWS, MessageWriter};
+pub use messages::MessageWriter;
 pub use row_groups::{RowGroup, RowGroupBuilder, RowGroupEncoder, RowGroupWriter, Stored};
 pub use way_reader::WayReader;
-
-/// Rows in a batch.
-pub const BATCH_ROWS: usize = 64 * 1024;
 
 /// Writes a table to `path`, replacing what was there only when all of it is written: a stage that
 /// is killed leaves the former table or none, never half of one.

@@ -14,10 +14,8 @@ use std::{ptr, slice};
 use crate::PathError;
 
 use crate::mapped_file::MappedFile;
-use crate::memory_pool::{BLOCK_BYTES, MemoryPool};
-
-/// Maximum bytes of a vector that stays in memory even when the pool is used up.
-const ALWAYS_IN_MEMORY: usize = 4 << 10;
+use crate::memory_pool::MemoryPool;
+use crate::tuning::{ALWAYS_IN_MEMORY_BYTES, MAPPED_BLOCK_BYTES};
 
 /// Rows of one kind, in memory or in a mapped file.
 #[derive(Debug)]
@@ -137,7 +135,7 @@ impl<T: Copy> SpillableVec<T> {
             let bytes = start + range.start * size_of::<T>()..start + range.end * size_of::<T>();
             bytes
                 .clone()
-                .step_by(BLOCK_BYTES)
+                .step_by(MAPPED_BLOCK_BYTES)
                 .chain([bytes.end - 1])
                 .for_each(|byte| self.pool.touch(byte));
         }
@@ -253,7 +251,7 @@ impl<T: Copy> SpillableVec<T> {
             Kept::Memory(rows, taken) => {
                 let most = needed.max(2 * rows.capacity()).max(4);
                 let bytes = Some(most * size_of::<T>())
-                    .filter(|bytes| *bytes > ALWAYS_IN_MEMORY)
+                    .filter(|bytes| *bytes > ALWAYS_IN_MEMORY_BYTES)
                     .unwrap_or(0);
                 if bytes > *taken && !self.pool.budget().take(bytes - *taken) {
                     return self.spill(needed);
@@ -268,7 +266,7 @@ impl<T: Copy> SpillableVec<T> {
                     return Ok(());
                 }
                 let bytes =
-                    bytes.max(file.bytes() + file.bytes() / 4).next_multiple_of(BLOCK_BYTES);
+                    bytes.max(file.bytes() + file.bytes() / 4).next_multiple_of(MAPPED_BLOCK_BYTES);
                 let grown = file
                     .grown(bytes)
                     .map_err(|error| PathError::io(self.pool.directory(), error))?;
@@ -282,7 +280,7 @@ impl<T: Copy> SpillableVec<T> {
     /// Puts all rows into a file, with room for `needed`.
     fn spill(&mut self, needed: usize) -> Result<(), PathError> {
         let directory = self.pool.directory();
-        let bytes = (needed * size_of::<T>()).next_multiple_of(BLOCK_BYTES);
+        let bytes = (needed * size_of::<T>()).next_multiple_of(MAPPED_BLOCK_BYTES);
         let file = tempfile::tempfile_in(directory).and_then(|file| MappedFile::new(file, bytes));
         let file = file.map_err(|error| PathError::io(directory, error))?;
         self.pool.mapped(file.region());
@@ -291,7 +289,7 @@ impl<T: Copy> SpillableVec<T> {
         // SAFETY: there is room for as many, the file is aligned as pages are, and it is
         // elsewhere.
         unsafe { ptr::copy_nonoverlapping(from, file.start().as_ptr().cast::<T>(), len) };
-        self.pool.came((len * size_of::<T>()).div_ceil(BLOCK_BYTES));
+        self.pool.came((len * size_of::<T>()).div_ceil(MAPPED_BLOCK_BYTES));
         // Dropping the former value gives its memory back to the budget.
         let former = SpillableVec { kept: Kept::File(file, len), pool: self.pool.clone() };
         *self = former;
@@ -333,7 +331,9 @@ impl<T: Copy> SpillableVec<T> {
     fn pieces(&self) -> (Option<&MemoryPool>, usize) {
         match self.kept {
             Kept::Memory(..) => (None, usize::MAX),
-            Kept::File(..) => (Some(&self.pool), (BLOCK_BYTES / size_of::<T>().max(1)).max(1)),
+            Kept::File(..) => {
+                (Some(&self.pool), (MAPPED_BLOCK_BYTES / size_of::<T>().max(1)).max(1))
+            }
         }
     }
 

@@ -10,5 +10,6 @@ pub mod score;
 pub mod skewer;
 pub mod sniffer;
 pub mod truth;
+mod tuning;
 
 pub use error::Error;

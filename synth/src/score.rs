@@ -30,9 +30,7 @@ pub use pruning::Omission;
 
 use crate::error::Error;
 use crate::truth::Truth;
-
-/// How many of the most probable trees of a root are tried.
-pub const LIKELY_TREES: usize = 5;
+use crate::tuning::LIKELY_TREES;
 
 /// How well a result agrees with a truth. Shares are from 0 to 1, null where there is nothing to
 /// share.

@@ -6,12 +6,10 @@ use std::collections::HashMap;
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use rustls::pki_types::CertificateDer;
 
-/// How long a connection waits for the one before it to end.
-const PATIENCE: Duration = Duration::from_secs(30);
+use crate::tuning::SEAT_TIMEOUT;
 
 /// Who is connected.
 #[derive(Debug, Default)]
@@ -66,7 +64,7 @@ impl Seats {
         let waits = |state: &mut State| {
             state.taken.contains_key(host) && state.newest.get(host) == Some(&number)
         };
-        let waited = self.left.wait_timeout_while(state, PATIENCE, waits);
+        let waited = self.left.wait_timeout_while(state, SEAT_TIMEOUT, waits);
         state = waited.unwrap_or_else(PoisonError::into_inner).0;
         if state.newest.get(host) != Some(&number) {
             return None;

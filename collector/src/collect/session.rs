@@ -26,11 +26,8 @@ use crate::keys::Followed;
 use crate::link::{Link, Socket, Stop, is_stop};
 use crate::names::{self, HOST_NAME_LENGTH};
 use crate::tls;
+use crate::tuning::DEADLINE_PIECE_BYTES;
 use crate::wire::{self, ASK_LIMIT, Answer, EXTENT_LIMIT, FrameReader, Request, VERSION};
-
-/// A frame that has begun has its time once more for each piece that has come,
-/// of so many bytes: the slowest network that is waited for brings a kilobyte a second.
-const PIECE: usize = 16 << 10;
 
 /// What all connections share.
 pub(super) struct Shared<'a> {
@@ -285,7 +282,7 @@ impl Session {
 
     fn answer(&mut self, answer: &Answer, time: Duration) -> Result<(), End> {
         let frame = wire::frame(answer)?;
-        self.link.socket().within(time * (1 + frame.len() / PIECE) as u32);
+        self.link.socket().within(time * (1 + frame.len() / DEADLINE_PIECE_BYTES) as u32);
         self.link.write_all(&frame)?;
         Ok(self.link.flush()?)
     }
@@ -315,7 +312,7 @@ fn next_frame<'reader>(
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
             let read = self.link.read(buffer)?;
             self.bytes += read;
-            let pieces = Some(self.bytes / PIECE);
+            let pieces = Some(self.bytes / DEADLINE_PIECE_BYTES);
             if self.pieces != pieces {
                 self.pieces = pieces;
                 self.link.socket().within(self.time);

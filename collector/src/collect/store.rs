@@ -22,10 +22,9 @@ use super::violation::Violation;
 use crate::identity::Identity;
 use crate::names;
 use crate::page::PAGE;
+use crate::tuning::MAX_DIRTY_FILES;
 use crate::wire::Shortage;
 
-/// Files that wait for a flush at once; with more, they are flushed early.
-const DIRTY: usize = 64;
 /// What a host may have at the collector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -205,7 +204,7 @@ impl HostStore {
     fn put_aside(&mut self) {
         self.close();
         self.current = None;
-        if self.dirty.len() >= DIRTY {
+        if self.dirty.len() >= MAX_DIRTY_FILES {
             self.sync();
         }
     }

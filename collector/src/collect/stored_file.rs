@@ -10,13 +10,7 @@ use rustix::io::Errno;
 
 use super::violation::Violation;
 use crate::page::{self, PAGE};
-
-/// By how much a file may be longer than what is in it. A log of a program that confined itself is
-/// made 256 MiB longer than its use at once; without a bound a host could make files that take
-/// forever to read.
-const SPARSE: u64 = 1 << 30;
-/// What is read at once for checksums.
-const READ: usize = 64 * PAGE;
+use crate::tuning::{CHECKSUM_READ_BYTES, MAX_SPARSE_BYTES};
 
 /// An open file.
 #[derive(Debug)]
@@ -29,7 +23,7 @@ impl Open {
     /// Whether the file may be so long, by what is in it already.
     pub(super) fn room_for(&self, length: u64) -> Result<io::Result<()>, Violation> {
         match disk_use(&self.file) {
-            Ok(used) if length > used.saturating_add(SPARSE) => {
+            Ok(used) if length > used.saturating_add(MAX_SPARSE_BYTES) => {
                 Err(Violation::Sparse { length, used })
             }
             result => Ok(result.map(|_| ())),
@@ -111,7 +105,7 @@ pub(super) fn sums(file: &File, first: u64, count: u32) -> io::Result<(u64, Vec<
     }
     let last = page::pages(length).min(first.saturating_add(u64::from(count)));
     let mut sums = Vec::with_capacity(last.saturating_sub(first) as usize);
-    let mut buffer = vec![0; READ];
+    let mut buffer = vec![0; CHECKSUM_READ_BYTES];
     let mut at = first * PAGE as u64;
     let end = last * PAGE as u64;
     while at < end {

@@ -9,9 +9,7 @@ use std::path::{Path, PathBuf};
 use message_trace::PathError;
 
 use super::Error;
-
-/// More than any key file has: three parts of about a kilobyte.
-const LARGEST: u64 = 256 << 10;
+use crate::tuning::MAX_KEY_FILE_BYTES;
 
 /// Makes the directory of an authority, which only its owner may enter.
 pub(super) fn make_directory(path: &Path) -> Result<(), Error> {
@@ -73,7 +71,7 @@ pub(super) fn read(path: &Path) -> Result<String, Error> {
         return Err(Error::Readable { path: path.to_owned(), mode: metadata.mode() & 0o7777 });
     }
     let mut text = String::new();
-    opened.take(LARGEST).read_to_string(&mut text).map_err(file)?;
+    opened.take(MAX_KEY_FILE_BYTES).read_to_string(&mut text).map_err(file)?;
     Ok(text)
 }
 

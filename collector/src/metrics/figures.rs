@@ -41,6 +41,6 @@ pub struct Totals {
     pub not_stored: BTreeMap<&'static str, u64>,
     /// Logs that name another host than the one that sends them.
     pub misnamed: u64,
-    /// Tellings about hosts beyond [`MAX_HOSTS`](super::MAX_HOSTS), which have no figures.
+    /// Tellings about hosts beyond [`MAX_HOSTS_WITH_FIGURES`](crate::tuning::MAX_HOSTS_WITH_FIGURES), which have no figures.
     pub untold: u64,
 }

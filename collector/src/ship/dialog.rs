@@ -12,14 +12,8 @@ use super::rate::Bucket;
 use crate::clock::HostClock;
 use crate::link::{Link, Stop};
 use crate::tls;
+use crate::tuning::{ANSWER_TIMEOUT, IDLE_CHECK_INTERVAL};
 use crate::wire::{self, Answer, Exchange, FLUSHES, FrameReader, Request};
-
-/// How long a frame may take to be written, and an answer to come. A connection that is dead is
-/// noticed long before, by the kernel; this is for a collector that lives and does nothing.
-const PATIENCE: Duration = Duration::from_secs(300);
-
-/// How often a connection over which nothing goes is looked at, whether it is still there.
-const LISTEN: Duration = Duration::from_millis(500);
 
 /// What the first stage wants done.
 #[derive(Debug)]
@@ -120,7 +114,7 @@ impl Dialog {
         replies: &Sender<Reply>,
     ) -> Result<(), Broken> {
         loop {
-            let item = match items.recv_timeout(LISTEN) {
+            let item = match items.recv_timeout(IDLE_CHECK_INTERVAL) {
                 Ok(item) => item,
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 Err(RecvTimeoutError::Timeout) if self.due > 0 => continue,
@@ -193,7 +187,7 @@ impl Dialog {
     }
 
     fn read(&mut self) -> Result<Answer, Broken> {
-        self.link.socket().within(PATIENCE);
+        self.link.socket().within(ANSWER_TIMEOUT);
         let answer = wire::decode_answer(self.reader.next(&mut self.link)?)?;
         match answer {
             // Who was let in once is wanted; what went wrong since may pass.
@@ -218,7 +212,7 @@ impl Dialog {
     }
 
     fn put(&mut self, frame: &[u8]) -> Result<(), Broken> {
-        self.link.socket().within(PATIENCE);
+        self.link.socket().within(ANSWER_TIMEOUT);
         let written = self.link.write_all(frame).and_then(|()| self.link.flush());
         written.map_err(|error| match self.last_word() {
             Some(why) if self.welcome => Broken::Lost(why),

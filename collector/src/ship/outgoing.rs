@@ -3,20 +3,14 @@
 //! which pages it had, and they are sent again.
 
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender, TryRecvError};
 
 use super::dialog::{Item, Reply};
 use crate::identity::Identity;
+use crate::tuning::{BATCH_BYTES, BATCH_TIME, KEEP_ALIVE_INTERVAL};
 use crate::wire::{self, Answer, Exchange, Request, Shortage};
-
-/// A batch ends with so many bytes of files,
-const BATCH: usize = 8 << 20;
-/// or after so long.
-const BATCH_TIME: Duration = Duration::from_secs(1);
-/// After so long without a frame, one is sent so that the collector knows that somebody is there.
-const SILENCE: Duration = Duration::from_secs(10);
 
 /// The dialog has ended; why is for it to say.
 #[derive(Debug)]
@@ -118,7 +112,7 @@ impl Outgoing {
         self.batch_bytes += bytes;
         self.left = self.left.saturating_sub(bytes as u64);
         self.send(Item::Frame(frame))?;
-        if self.batch_bytes >= BATCH || self.flushed.elapsed() >= BATCH_TIME {
+        if self.batch_bytes >= BATCH_BYTES || self.flushed.elapsed() >= BATCH_TIME {
             self.flush()
         } else {
             Ok(())
@@ -133,7 +127,7 @@ impl Outgoing {
 
     /// Says something if nothing was said for long.
     pub(super) fn keep_alive(&mut self) -> Result<(), Gone> {
-        if self.spoke.elapsed() >= SILENCE { self.flush() } else { Ok(()) }
+        if self.spoke.elapsed() >= KEEP_ALIVE_INTERVAL { self.flush() } else { Ok(()) }
     }
 
     /// Ends the batch.
@@ -244,7 +238,7 @@ mod tests {
         let (replies, given) = crossbeam_channel::bounded(100);
         let mut outgoing = Outgoing::new(items, given);
         for first in 0..4 {
-            outgoing.extent(pages(first), vec![0], BATCH).unwrap();
+            outgoing.extent(pages(first), vec![0], BATCH_BYTES).unwrap();
         }
         replies.send(Reply::Answer(Answer::Durable { number: 1 })).unwrap();
         replies
@@ -267,7 +261,7 @@ mod tests {
         let (items, _taken) = crossbeam_channel::bounded(100);
         let (replies, given) = crossbeam_channel::bounded(100);
         let mut outgoing = Outgoing::new(items, given);
-        outgoing.extent(pages(0), vec![0], BATCH).unwrap();
+        outgoing.extent(pages(0), vec![0], BATCH_BYTES).unwrap();
         replies.send(Reply::Answer(Answer::Durable { number: 2 })).unwrap();
         assert!(outgoing.drain().is_err());
     }

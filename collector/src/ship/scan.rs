@@ -16,16 +16,9 @@ use super::tracked::{Look, Tracked};
 use crate::identity::Identity;
 use crate::link::Stop;
 use crate::page::PAGE;
+use crate::tuning::{MAX_ASKED_FILES, MAX_ASKED_PAGES, ZSTD_LEVEL};
 use crate::wire::{self, EXTENT_LIMIT, Request, Shortage};
 use crate::writers::{self, Here};
-
-/// Files whose checksums are asked for at once.
-const ASKED: usize = 32;
-/// Checksums that are asked for at once. Over the slowest network an answer with more would take
-/// too long.
-const ASKED_PAGES: u32 = 4096;
-/// The level of zstd. More would make the processor the limit in place of the network.
-const LEVEL: i32 = 1;
 
 /// The host's files and what is known of them.
 pub(super) struct Scanner<'a> {
@@ -107,7 +100,7 @@ impl<'a> Scanner<'a> {
             store: None,
             unsure: false,
             buffer: vec![0; EXTENT_LIMIT],
-            compressor: zstd::bulk::Compressor::new(LEVEL)?,
+            compressor: zstd::bulk::Compressor::new(ZSTD_LEVEL)?,
             sent: 0,
         })
     }
@@ -252,7 +245,7 @@ impl<'a> Scanner<'a> {
             self.files.get(*name).is_some_and(|entry| entry.tracked.asked && !entry.tracked.done)
         };
         let known: Vec<&String> = names.iter().filter(known).collect();
-        for group in known.chunks(ASKED) {
+        for group in known.chunks(MAX_ASKED_FILES) {
             for name in group {
                 let Some(entry) = self.files.get(*name) else { continue };
                 out.select(name, entry.tracked.identity)?;
@@ -274,11 +267,11 @@ impl<'a> Scanner<'a> {
         let asked = |entry: &Entry| entry.tracked.asked;
         let unknown: Vec<&String> =
             names.iter().filter(|name| !self.files.get(*name).is_none_or(asked)).collect();
-        for group in unknown.chunks(ASKED) {
+        for group in unknown.chunks(MAX_ASKED_FILES) {
             for name in group {
                 let Some(entry) = self.files.get(*name) else { continue };
                 out.select(name, entry.tracked.identity)?;
-                out.ask(0, ASKED_PAGES)?;
+                out.ask(0, MAX_ASKED_PAGES)?;
             }
             let answers = out.answers()?;
             for (name, (length, sums)) in group.iter().zip(answers) {
@@ -288,7 +281,7 @@ impl<'a> Scanner<'a> {
                 tracked.has(0, &sums);
                 while (known as u64 * PAGE as u64) < length {
                     out.select(name, tracked.identity)?;
-                    out.ask(known, ASKED_PAGES)?;
+                    out.ask(known, MAX_ASKED_PAGES)?;
                     let Some((_, sums)) =
                         out.answers()?.pop_front().filter(|(_, sums)| !sums.is_empty())
                     else {

@@ -4,16 +4,10 @@
 
 use crate::identity::Identity;
 use crate::page::{self, PAGE};
+use crate::tuning::{CALM_LOOKS, CALM_TURN, FULL_PAGE_ROOM};
 
 /// The checksum of a page of which it is not known what the collector has.
 const UNKNOWN: u64 = u64::MAX;
-/// A page with fewer zero bytes at its end than this has no room for most records, and seldom
-/// changes again.
-const ROOM: usize = 256;
-/// Such a page is looked at no more after it was the same so often,
-const CALM: u8 = 3;
-/// except in its turn: one such page in so many a scan.
-const TURN: usize = 64;
 
 /// Which pages of a file to look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +30,7 @@ pub(super) struct Tracked {
     pub(super) remote: Option<u64>,
     /// The checksums of what the collector has; behind the last there are zeros.
     sums: Vec<u64>,
-    /// How often each page was the same, see [`CALM`].
+    /// How often each page was the same, see [`CALM_LOOKS`].
     calm: Vec<u8>,
     turn: usize,
 }
@@ -109,7 +103,7 @@ impl Tracked {
         longest: usize,
     ) -> Vec<[usize; 2]> {
         let pages = self.sums.len();
-        let turn = self.turn..self.turn.saturating_add(pages.div_ceil(TURN));
+        let turn = self.turn..self.turn.saturating_add(pages.div_ceil(CALM_TURN));
         if look == Look::Likely {
             self.turn = if turn.end >= pages { 0 } else { turn.end };
         }
@@ -118,7 +112,7 @@ impl Tracked {
         for at in 0..pages {
             while data.next_if(|[_, end]| *end <= at).is_some() {}
             let is_data = data.peek().is_some_and(|[first, _]| *first <= at);
-            let is_likely = at == 0 || self.calm[at] < CALM || turn.contains(&at);
+            let is_likely = at == 0 || self.calm[at] < CALM_LOOKS || turn.contains(&at);
             if !(look == Look::All || is_likely) || !(is_data || self.sums[at] != 0) {
                 continue;
             }
@@ -136,7 +130,7 @@ impl Tracked {
             return false;
         };
         let sum = page::sum(content).min(UNKNOWN - 1);
-        let is_full = !page::is_zero(&content[content.len().saturating_sub(ROOM)..]);
+        let is_full = !page::is_zero(&content[content.len().saturating_sub(FULL_PAGE_ROOM)..]);
         if *known == sum {
             *calm = if is_full { calm.saturating_add(1) } else { 0 };
             return false;
@@ -187,7 +181,7 @@ mod tests {
         let mut file = file(200);
         let (full, open) = ([7; PAGE], {
             let mut page = [7; PAGE];
-            page[PAGE - ROOM..].fill(0);
+            page[PAGE - FULL_PAGE_ROOM..].fill(0);
             page
         });
         let look = |file: &mut Tracked, look| {
@@ -202,7 +196,7 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         // Once they are new, and then until they are calm.
-        for _ in 0..=CALM {
+        for _ in 0..=CALM_LOOKS {
             assert_eq!(look(&mut file, Look::Likely).len(), 200);
         }
         // Four a turn (200 / 64 rounded up), the first page and the one with room always.

@@ -14,9 +14,7 @@ use crate::endpoint::EndpointId;
 use crate::message::{Connect, Message, Protocol};
 use crate::table::columns::{self, dictionary, nullable, required};
 use crate::table::row_groups::{RowGroup, RowGroupEncoder, RowGroupWriter, Stored};
-
-/// Rows that are put into columns at a time: few enough that they stay in the processor's cache.
-const STEP: usize = 4096;
+use crate::tuning::STEP_ROWS;
 
 /// The columns of the table, in the order of [`arrays`].
 fn schema() -> SchemaRef {
@@ -110,9 +108,9 @@ impl GroupEncoder {
     ) -> Result<RowGroup, PathError> {
         let mut group = self.0.begin()?;
         let mut endpoints = EndpointTexts::default();
-        let mut step: Vec<Message> = Vec::with_capacity(STEP.min(rows));
-        for begin in (0..rows).step_by(STEP) {
-            let end = (begin + STEP).min(rows);
+        let mut step: Vec<Message> = Vec::with_capacity(STEP_ROWS.min(rows));
+        for begin in (0..rows).step_by(STEP_ROWS) {
+            let end = (begin + STEP_ROWS).min(rows);
             step.clear();
             step.extend((begin..end).map(&message));
             group.write(&arrays(first + begin as i64, begin, &step, &mut endpoints, texts))?;

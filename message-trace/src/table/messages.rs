@@ -8,9 +8,7 @@ use crate::endpoint::{Endpoint, EndpointId};
 use crate::message::Message;
 use crate::table::{GroupEncoder, GroupWriter, RowGroup, Texts};
 use crate::trace::MessageTrace;
-
-/// The rows of a group that is encoded at once.
-pub const GROUP_ROWS: usize = 128 * 1024;
+use crate::tuning::GROUP_ROWS;
 
 /// The texts of the rows from `first` on.
 struct OfTrace<'a> {

@@ -7,14 +7,12 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use super::threads::threads;
-
-/// Below this many items the threads would cost more than they bring.
-const WORTH_A_THREAD: usize = 16 * 1024;
+use crate::tuning::MIN_ITEMS_PER_THREAD;
 
 /// Splits `0..items` into one part per core, and returns what `work` makes of each part, in order.
 pub fn in_parts<T: Send>(items: usize, work: impl Fn(Range<usize>) -> T + Sync) -> Vec<T> {
     let cores = threads();
-    let parts = cores.min(items / WORTH_A_THREAD).max(1);
+    let parts = cores.min(items / MIN_ITEMS_PER_THREAD).max(1);
     if parts == 1 {
         return vec![work(0..items)];
     }
@@ -71,7 +69,7 @@ pub fn on_each<T: Send, R: Send + Default>(
 ) -> Vec<R> {
     let total: usize = items.iter().map(&size).sum();
     let cores = threads();
-    let threads = cores.min(items.len()).min(total / WORTH_A_THREAD).max(1);
+    let threads = cores.min(items.len()).min(total / MIN_ITEMS_PER_THREAD).max(1);
     let mut order: Vec<&mut T> = items.iter_mut().collect();
     order.sort_by_key(|item| std::cmp::Reverse(size(item)));
     let rest = Mutex::new(order.into_iter());
@@ -109,7 +107,13 @@ mod tests {
 
     #[test]
     fn the_parts_cover_the_range_once_and_in_order() {
-        for items in [0, 1, WORTH_A_THREAD * 2 - 1, WORTH_A_THREAD * 2 + 1, WORTH_A_THREAD * 5] {
+        for items in [
+            0,
+            1,
+            MIN_ITEMS_PER_THREAD * 2 - 1,
+            MIN_ITEMS_PER_THREAD * 2 + 1,
+            MIN_ITEMS_PER_THREAD * 5,
+        ] {
             let seen: Vec<usize> = in_parts(items, |part| part.collect::<Vec<_>>()).concat();
             assert!(seen.into_iter().eq(0..items));
         }
@@ -121,7 +125,7 @@ mod tests {
             let mut counts = vec![0; items];
             let sums = on_each(
                 &mut counts,
-                |_| WORTH_A_THREAD,
+                |_| MIN_ITEMS_PER_THREAD,
                 |count, sum: &mut usize| {
                     *count += 1;
                     *sum += 1;

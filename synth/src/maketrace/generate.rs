@@ -16,9 +16,7 @@ use super::config::Config;
 use super::tracelet::{self, Place, Tracelet};
 use super::truth_table::TruthTable;
 use crate::error::Error;
-
-/// So many messages are a mistake in a configuration: they are all in memory.
-const MOST: u64 = 1 << 27;
+use crate::tuning::MAX_MESSAGES;
 
 /// A trace that was made, and the truth about it.
 #[derive(Clone, Debug)]
@@ -49,9 +47,9 @@ pub fn make(config: &Config, progress: &dyn Progress) -> Result<Made, Error> {
         t.parallel.checked_mul(t.instances).and_then(|all| all.checked_mul(t.messages.len() as u64))
     };
     let total = tracelets.iter().try_fold(0u64, |sum, tracelet| sum.checked_add(of(tracelet)?));
-    let Some(total) = total.filter(|total| *total <= MOST) else {
+    let Some(total) = total.filter(|total| *total <= MAX_MESSAGES) else {
         let why = format!(
-            "it makes more than {MOST} messages; take fewer 'instances' or less 'parallel'"
+            "it makes more than {MAX_MESSAGES} messages; take fewer 'instances' or less 'parallel'"
         );
         return Err(Error::malformed(&config.path, why));
     };

@@ -15,13 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::forest::roots;
 use super::judged::Judged;
-
-/// Number of roots that a thread takes at a time.
-const ROOTS_AT_ONCE: usize = 64;
-/// The most assignments that are tried for a root, as many may make the same tree.
-const MOST_TRIED: usize = 256;
-/// The most alternatives of all calls around a root that are looked at, the cheapest.
-const MOST_ALTERNATIVES: usize = 64;
+use crate::tuning::{MAX_ALTERNATIVES, MAX_TRIED_ASSIGNMENTS, ROOTS_AT_ONCE};
 
 /// The trees of all roots of what is judged.
 pub(super) struct LikelyTrees<'a> {
@@ -112,7 +106,7 @@ impl<'a> LikelyTrees<'a> {
         let wanted = tree(root, &near, |call| self.truth[call as usize]);
         let mut seen = FxHashSet::default();
         let mut waiting = BinaryHeap::from([Reverse(Choice { cost: 0.0, taken: Vec::new() })]);
-        for _ in 0..MOST_TRIED {
+        for _ in 0..MAX_TRIED_ASSIGNMENTS {
             let Some(Reverse(Choice { cost, taken })) = waiting.pop() else { break };
             let last = taken.last().copied();
             let next = last.map_or(0, |last| last + 1);
@@ -185,7 +179,7 @@ impl<'a> LikelyTrees<'a> {
         }
         alternatives
             .sort_by(|one, other| one.cost.total_cmp(&other.cost).then(one.call.cmp(&other.call)));
-        alternatives.truncate(MOST_ALTERNATIVES);
+        alternatives.truncate(MAX_ALTERNATIVES);
         alternatives
     }
 }

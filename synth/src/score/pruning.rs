@@ -10,9 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
 use super::forest::Pattern;
-
-/// The largest N.
-const MOST: usize = 100;
+use crate::tuning::MAX_TOP_N;
 
 /// What is omitted of the N most frequent patterns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -34,7 +32,7 @@ pub(super) fn omissions(
 ) -> Vec<Omission> {
     let (truth, ranked) = (ranking(truth), ranking(result));
     let mut top = FxHashSet::default();
-    (1..=truth.len().min(MOST))
+    (1..=truth.len().min(MAX_TOP_N))
         .map(|n| {
             top.extend(ranked.get(n - 1).map(|(pattern, _)| *pattern));
             let nth = ranked.get(n - 1).map_or(0, |(_, count)| *count);
