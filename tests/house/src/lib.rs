@@ -15,7 +15,9 @@
 mod arrows;
 mod circles;
 mod paths;
+mod reading;
 mod source;
+pub mod workspace;
 
 pub use arrows::Arrow;
 pub use source::{Crate, Error, Module};
