@@ -27,64 +27,22 @@
 
 #![no_std]
 
-mod aliases;
-mod arguments;
-mod calls;
-mod checksum;
-mod clock;
-mod datagram;
-mod describe;
+mod c_library;
 mod descriptors;
-mod ended;
-mod environment;
-mod execute;
-mod family;
-mod fds;
-mod filter;
-mod hidden;
+mod exports;
+mod flows;
 mod hooks;
-mod identity;
-mod inherit;
-mod keep;
-mod lifecycle;
-mod lineage;
-mod link;
 mod log;
-mod options;
-mod peers;
-mod positions;
-mod process;
-mod raw;
-mod receive;
-mod recycle;
-mod remembered;
-mod reserve;
-mod rights;
-mod seccomp;
-mod segment;
-mod send;
-mod shifted;
-mod spares;
-mod start;
+mod platform;
 mod state;
-mod stdio;
-mod syscall;
-mod text;
-mod thread;
-mod tls;
-mod transfer;
-mod trim;
-mod unseen;
-mod variadic;
-mod waits;
-mod watch;
+mod tuning;
 
 socket_log::without_std! {
     /// The last resort. Nothing here is meant to panic, and a program must not be left in an
     /// endless loop.
     #[panic_handler]
     fn panic(_: &core::panic::PanicInfo) -> ! {
-        raw::abort()
+        platform::raw::abort()
     }
 
     // The tables for unwinding in the precompiled core library name this function. Nothing here

@@ -8,10 +8,11 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use socket_log::encode;
 use socket_log::layout::{Anchor, CHUNK_BYTES, CHUNK_HEADER_WORDS, LARGEST_RECORD_WORDS, lost};
 
-use super::Writer;
 use super::commit::{commit, open_chunk};
-use crate::options::options;
-use crate::{clock, ended, recycle, segment, start, state, tls};
+use super::{Writer, leavings, recycle, segment, start};
+use crate::platform::clock;
+use crate::state::options::options;
+use crate::state::{self, thread};
 
 /// The chunk that a thread has filled, until the record that had no more room in it stands in the
 /// next: only then may others use it again. A thread that is put to sleep in between would
@@ -35,7 +36,7 @@ impl Drop for Behind {
 #[inline(never)]
 fn retire(full: usize) {
     if let Some(state) = state::current() {
-        recycle::retire(state, &tls::current().retired, full);
+        recycle::retire(state, &thread::current().retired, full);
     }
 }
 
@@ -82,14 +83,14 @@ impl Writer {
             return Err(stopped as usize - 1);
         }
         let header = self.header().ok_or(lost::REFUSED)?;
-        if start::is_unused(self.state) {
+        if self.state.is_unused() {
             start::announce(self.state);
         }
         let mut old = self.thread.cursor.load(Acquire);
         let (tid, anchor) = (self.thread.tid.load(Relaxed), clock::anchor());
         let (memory, used) = if old == 0
             && self.thread.ended.load(Relaxed) == 0
-            && let Some(left) = ended::take(self.state)
+            && let Some(left) = leavings::take(self.state)
         {
             let words = encode::continued(&anchor, tid);
             let place: *mut u32 = core::ptr::with_exposed_provenance_mut(left);
@@ -110,7 +111,7 @@ impl Writer {
             // As long as the handlers write into the old chunk, what they note is of that one.
             self.thread.sent_to.forget();
             self.thread.received_from.forget();
-            tls::replace(&self.thread.cursor, old, memory as usize + 4 * used)
+            state::replace(&self.thread.cursor, old, memory as usize + 4 * used)
         };
         while !begin(old) {
             old = self.thread.cursor.load(Acquire);
@@ -126,7 +127,7 @@ impl Writer {
         self.anchored(&anchor);
         if old == 0 {
             self.state.writers.fetch_add(1, Relaxed);
-            ended::expect_end();
+            leavings::expect_end();
         }
         let creator = self.thread.creator.swap(0, Relaxed);
         if creator != 0 {

@@ -4,12 +4,20 @@
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use socket_log::encode;
+use socket_log::encode::{self, Direction};
 use socket_log::layout::{CHUNK_BYTES, SHORT_WORDS, lost};
 
 use super::Writer;
 use super::commit::commit;
-use crate::positions::Moved;
+
+/// What [`Writer::transfer`] is told.
+pub(crate) struct Moved {
+    pub(crate) direction: Direction,
+    pub(crate) flow: u32,
+    pub(crate) ticks: u64,
+    pub(crate) bytes: u64,
+    pub(crate) duration: u64,
+}
 
 impl Writer {
     /// Writes a transfer behind the record `position`, or without that where it `follows` upon the

@@ -1,0 +1,48 @@
+//! What a socket is, as far as its maker says.
+
+use core::ffi::c_int;
+
+use super::table::{Entry, Kind};
+
+/// What a socket is, as far as its maker says: for where the kernel may not be asked.
+#[derive(Clone, Copy)]
+pub(crate) struct Nature {
+    /// `AF_INET` and the like.
+    pub(crate) domain: c_int,
+    /// `SOCK_STREAM` and the like.
+    pub(crate) kind: c_int,
+    /// `IPPROTO_TCP` and the like, 0 for the family's own.
+    pub(crate) protocol: c_int,
+    /// The kernel's id of it, 0 if unknown.
+    pub(crate) cookie: u64,
+    /// The kernel's id of its network namespace, 0 if unknown.
+    pub(crate) namespace: u64,
+}
+
+impl Nature {
+    /// Nothing is known.
+    pub(crate) const UNKNOWN: Nature =
+        Nature { domain: 0, kind: 0, protocol: 0, cookie: 0, namespace: 0 };
+
+    /// Of a socket made with these arguments.
+    pub(crate) fn made(domain: c_int, kind: c_int, protocol: c_int) -> Nature {
+        let kind = kind & 0xf; // The rest are flags.
+        let own = match (domain, kind) {
+            (libc::AF_INET | libc::AF_INET6, libc::SOCK_STREAM) => libc::IPPROTO_TCP,
+            (libc::AF_INET | libc::AF_INET6, libc::SOCK_DGRAM) => libc::IPPROTO_UDP,
+            _ => 0,
+        };
+        let protocol = if protocol == 0 { own } else { protocol };
+        Nature { domain, kind, protocol, ..Nature::UNKNOWN }
+    }
+
+    /// Of one that was accepted on a listener.
+    pub(crate) fn accepted(listener: Entry) -> Nature {
+        let kind = match listener.kind() {
+            Kind::Stream => libc::SOCK_STREAM,
+            Kind::Datagram => libc::SOCK_SEQPACKET,
+            _ => return Nature::UNKNOWN,
+        };
+        Nature::made(listener.domain(), kind, 0)
+    }
+}

@@ -1,0 +1,58 @@
+//! Causes for which a log cannot grow, and patience with those that pass.
+
+use core::sync::atomic::Ordering::Relaxed;
+
+use socket_log::layout::lost;
+
+use crate::state::State;
+
+/// Whether what keeps the log from growing may be over soon.
+pub(crate) fn passes(cause: usize) -> bool {
+    matches!(cause, lost::BUSY | lost::SHORTAGE)
+}
+
+/// The cause of loss that an error of the kernel is.
+pub(crate) fn cause(error: isize) -> usize {
+    match -error as i32 {
+        libc::ENOSPC | libc::EDQUOT | libc::EFBIG => lost::NO_SPACE,
+        libc::EMFILE | libc::ENFILE | libc::ENOMEM => lost::SHORTAGE,
+        libc::EINTR | libc::EAGAIN => lost::BUSY,
+        _ => lost::REFUSED,
+    }
+}
+
+/// How often, at most, a part is not asked for behind a failure that may pass.
+const LONGEST_PAUSE: u64 = 1024;
+
+/// Gets room for the log, unless that has failed just now: behind each failure twice as many
+/// records are given up before the next attempt, so that a program in trouble is not slowed down
+/// too.
+pub(crate) fn patiently<T>(
+    state: &State,
+    attempt: impl FnOnce() -> Result<T, usize>,
+) -> Result<T, usize> {
+    // The pause that is left, the whole of it, and its cause.
+    let pack = |left: u64, whole: u64, cause: usize| left << 32 | whole << 8 | cause as u64;
+    let pause = state.pause.load(Relaxed);
+    let (left, whole, cause) = (pause >> 32, pause >> 8 & 0xff_ffff, pause as usize & 0xff);
+    if left > 0 {
+        // Where two threads count at once, one of them does.
+        let _ = state.pause.compare_exchange(pause, pack(left - 1, whole, cause), Relaxed, Relaxed);
+        return Err(cause);
+    }
+    let result = attempt();
+    match result {
+        Ok(_) if pause == 0 => {}
+        Ok(_) => state.pause.store(0, Relaxed),
+        Err(cause) => {
+            let pause = (2 * whole).clamp(1, LONGEST_PAUSE);
+            state.pause.store(pack(pause, pause, cause), Relaxed);
+        }
+    }
+    result
+}
+
+/// Stops the log's growth for `cause`: a disk that is full once would be asked again at every call.
+pub(crate) fn stop(state: &State, cause: usize) {
+    state.stopped.store(cause as u32 + 1, Relaxed);
+}

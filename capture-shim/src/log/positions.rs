@@ -1,0 +1,108 @@
+//! How far into its stream each transfer begins, where the log forgets its oldest part
+//! (`SOCKCAP_WHEN_FULL=newest`).
+//!
+//! A reader finds the other end of a message by counting bytes from the stream's first on, and of
+//! these nobody knows how many were forgotten. So the first transfer of each direction of a flow in
+//! a chunk has its position before it, and the next in the same chunk lies behind it, unless
+//! another thread came in between: then it has a position too. Each chunk is thus right by itself,
+//! whichever others are gone. What is counted are the bytes that this process moved, whether their
+//! records were written or not.
+
+use core::ptr;
+use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
+
+use socket_log::encode::{self, Direction};
+use socket_log::layout::NO_POSITION;
+
+use super::{Moved, Writer};
+use crate::state;
+use crate::state::options::options;
+
+/// How many flows are counted; a later one takes the place of one that far before it, whose
+/// positions are not known from then on.
+const FLOWS: usize = 1 << 18;
+
+/// The counts of one flow.
+#[repr(C)]
+struct Place {
+    /// Which one; 0 for none.
+    flow: AtomicU32,
+    sent: Way,
+    received: Way,
+}
+
+/// One direction.
+#[repr(C)]
+struct Way {
+    /// How many bytes have moved.
+    total: AtomicU64,
+    /// The chunk with the latest record, and where that ends, as [`mark`] puts it; 0 where there is
+    /// no record yet.
+    latest: AtomicU64,
+}
+
+static PLACES: AtomicPtr<Place> = AtomicPtr::new(ptr::null_mut());
+
+/// Maps the counts, where they are needed; false when there is no memory.
+pub(crate) fn create() -> bool {
+    if options().keeps_newest {
+        let Some(memory) = state::private_to_process(FLOWS * size_of::<Place>()) else {
+            return false;
+        };
+        PLACES.store(memory.cast(), Relaxed);
+    }
+    true
+}
+
+fn place(flow: u32) -> Option<&'static Place> {
+    let places = PLACES.load(Relaxed);
+    // SAFETY: null, or so many places, whose zeros are valid and which are never removed.
+    (!places.is_null()).then(|| unsafe { &*places.add(flow as usize % FLOWS) })
+}
+
+/// A flow begins.
+pub(crate) fn begin(flow: u32) {
+    if let Some(place) = place(flow) {
+        place.flow.store(0, Relaxed);
+        for way in [&place.sent, &place.received] {
+            way.total.store(0, Relaxed);
+            way.latest.store(0, Relaxed);
+        }
+        place.flow.store(flow, Relaxed);
+    }
+}
+
+/// Writes a transfer, with its position where the log needs that. As [`Writer::transfer`].
+pub(crate) fn transfer(writer: Writer, moved: &Moved, now: u64) {
+    if options().keeps_newest {
+        write(writer, moved, now);
+    } else {
+        let Moved { direction, flow, ticks, bytes, duration } = *moved;
+        writer.transfer(direction, flow, ticks, bytes, duration, now);
+    }
+}
+
+fn write(writer: Writer, moved: &Moved, now: u64) {
+    let known = place(moved.flow).filter(|place| place.flow.load(Relaxed) == moved.flow);
+    let way = known.map(|place| match moved.direction {
+        Direction::Send => &place.sent,
+        Direction::Receive => &place.received,
+    });
+    let before = way.map_or(NO_POSITION, |way| way.total.fetch_add(moved.bytes, Relaxed));
+    let position = encode::position(now, moved.flow, moved.direction, before);
+    // Asked again at the very moment at which the record gets its place: a signal handler may have
+    // come in between.
+    let follows = |chunk| way.is_some_and(|way| way.latest.load(Relaxed) == mark(chunk, before));
+    let written = writer.transfer_behind(position.as_slice(), follows, moved, now);
+    if let (Some(way), Some(chunk)) = (way, written) {
+        way.latest.store(mark(chunk, before.wrapping_add(moved.bytes)), Relaxed);
+    }
+}
+
+/// A record of this chunk that ends at this byte. The first of a stream has none before it in any
+/// chunk.
+fn mark(chunk: u64, end: u64) -> u64 {
+    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+    if end == 0 { 0 } else { (chunk ^ end.wrapping_mul(ODD)).wrapping_mul(ODD) | 1 }
+}

@@ -1,0 +1,56 @@
+//! System calls that the program's seccomp filters still permit.
+
+use core::ptr;
+use core::sync::atomic::Ordering::{Acquire, Relaxed};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize};
+
+use libc::sock_filter;
+
+use super::filter::{self, Call};
+
+/// How many filters are kept. Beyond that, nothing is permitted any more.
+const FILTERS: usize = 16;
+
+/// A kept filter.
+pub(super) struct Kept {
+    pub(super) first: AtomicPtr<sock_filter>,
+    pub(super) length: AtomicUsize,
+}
+
+pub(super) static KEPT: [Kept; FILTERS] =
+    [const { Kept { first: AtomicPtr::new(ptr::null_mut()), length: AtomicUsize::new(0) } };
+        FILTERS];
+
+/// How many there are; [`EVERYTHING`] where no call is permitted.
+pub(super) static COUNT: AtomicU32 = AtomicU32::new(0);
+
+pub(super) const EVERYTHING: u32 = u32::MAX;
+
+/// Whether the program has given up any calls.
+#[inline(always)]
+pub(crate) fn is_active() -> bool {
+    COUNT.load(Relaxed) != 0
+}
+
+/// Whether a filter lets a call pass, or fail with an error, which harms nobody.
+fn harms_nobody(filter: &[sock_filter], call: &Call) -> bool {
+    let action = filter::run(filter, call).map(|answer| answer & libc::SECCOMP_RET_ACTION_FULL);
+    matches!(
+        action,
+        Some(libc::SECCOMP_RET_ALLOW | libc::SECCOMP_RET_LOG | libc::SECCOMP_RET_ERRNO)
+    )
+}
+
+/// Whether all filters let a call pass, or fail with an error.
+#[cold]
+pub(crate) fn permits(number: usize, arguments: &[usize; 6]) -> bool {
+    let count = COUNT.load(Acquire);
+    let call = Call::new(number, arguments);
+    count != EVERYTHING
+        && KEPT.iter().take(count as usize).all(|kept| {
+            let (first, length) = (kept.first.load(Acquire), kept.length.load(Relaxed));
+            // SAFETY: a copy of so many instructions, which is never removed.
+            let filter = unsafe { core::slice::from_raw_parts(first, length) };
+            harms_nobody(filter, &call)
+        })
+}

@@ -1,0 +1,103 @@
+//! A clock that is wrong on purpose (`SOCKCAP_TEST_CLOCK`), for tests: several "hosts" on one
+//! machine, each with a clock of its own.
+//!
+//! The value is `OFFSET,SKEW[,AT:STEP]...`: how far the clock is ahead in nanoseconds when
+//! `CLOCK_MONOTONIC` is 0, by how many parts per million it runs faster, and when (in nanoseconds
+//! of `CLOCK_MONOTONIC`) it is set, by how many nanoseconds. All processes with one value thus have
+//! one clock. Only anchors are shifted, since all times come from them; where the variable is not
+//! set, that costs a look at each anchor.
+
+use socket_log::layout::Anchor;
+
+use super::Once;
+
+/// How many steps a clock can have.
+const STEPS: usize = 8;
+
+/// Skews are in parts of this.
+const MILLION: i64 = 1_000_000;
+
+#[derive(Clone, Copy)]
+struct Shift {
+    offset: i64,
+    skew: i64,
+    /// When and by how much; those that were not given are by nothing.
+    steps: [(i64, i64); STEPS],
+}
+
+static SHIFT: Once<Option<Shift>> = Once::new(None);
+
+/// Reads the choice. A value that makes no sense counts as not given.
+pub(crate) fn read(choice: Option<&[u8]>) {
+    let shift = choice.and_then(parse);
+    // SAFETY: the constructor is alone.
+    unsafe { SHIFT.set(shift) };
+}
+
+fn shift() -> Option<&'static Shift> {
+    SHIFT.get().as_ref()
+}
+
+/// Whether the clock is a shifted one. Its rate is then to be found between anchors, also where a
+/// tick is a true nanosecond.
+pub(crate) fn is_on() -> bool {
+    shift().is_some()
+}
+
+/// The anchor as the shifted clock has it.
+#[inline]
+pub(crate) fn apply(anchor: Anchor) -> Anchor {
+    match shift() {
+        None => anchor,
+        Some(shift) => shift.apply(anchor),
+    }
+}
+
+impl Shift {
+    #[cold]
+    fn apply(&self, anchor: Anchor) -> Anchor {
+        let monotonic = anchor.monotonic;
+        // In two parts, as the product may be too large.
+        let gained = (monotonic / MILLION)
+            .wrapping_mul(self.skew)
+            .wrapping_add((monotonic % MILLION).wrapping_mul(self.skew) / MILLION);
+        let steps = self.steps.iter().filter(|(at, _)| *at <= monotonic);
+        let ahead =
+            steps.fold(self.offset.wrapping_add(gained), |sum, (_, by)| sum.wrapping_add(*by));
+        Anchor {
+            ticks: anchor.ticks,
+            monotonic: monotonic.wrapping_add(gained),
+            realtime: anchor.realtime.wrapping_add(ahead),
+        }
+    }
+}
+
+fn parse(text: &[u8]) -> Option<Shift> {
+    let mut parts = text.split(|byte| *byte == b',');
+    let (offset, skew) = (number(parts.next()?)?, number(parts.next()?)?);
+    let mut steps = [(0, 0); STEPS];
+    let mut places = steps.iter_mut();
+    for part in parts {
+        let mut numbers = part.split(|byte| *byte == b':');
+        *places.next()? = (number(numbers.next()?)?, number(numbers.next()?)?);
+    }
+    // A clock that stands still or goes back is none.
+    (skew.abs() < MILLION).then_some(Shift { offset, skew, steps })
+}
+
+/// A whole number, maybe negative.
+fn number(text: &[u8]) -> Option<i64> {
+    let (sign, digits) = match text.split_first()? {
+        (b'-', digits) => (-1, digits),
+        _ => (1, text),
+    };
+    let mut number = 0i64;
+    for digit in digits {
+        let value = digit.wrapping_sub(b'0');
+        if value > 9 {
+            return None;
+        }
+        number = number.checked_mul(10)?.checked_add(value.into())?;
+    }
+    (!digits.is_empty()).then_some(sign * number)
+}
