@@ -11,9 +11,7 @@ use core::sync::atomic::Ordering::{Acquire, Release};
 
 use super::{Name, Nature};
 use crate::platform::raw;
-
-/// How many descriptors are kept, from 0 on.
-pub(crate) const LIMIT: usize = 1024;
+use crate::tuning::REMEMBERED_DESCRIPTORS;
 
 /// What is known of a socket. Zeros are of none.
 #[repr(C)]
@@ -35,7 +33,7 @@ static SOCKETS: AtomicPtr<Socket> = AtomicPtr::new(ptr::null_mut());
 /// Begins to remember.
 pub(crate) fn begin() {
     if SOCKETS.load(Acquire).is_null()
-        && let Some(memory) = raw::map_anonymous(LIMIT * size_of::<Socket>())
+        && let Some(memory) = raw::map_anonymous(REMEMBERED_DESCRIPTORS * size_of::<Socket>())
     {
         SOCKETS.store(memory.cast(), Release);
     }
@@ -43,7 +41,8 @@ pub(crate) fn begin() {
 
 fn place(fd: c_int) -> Option<*mut Socket> {
     let sockets = SOCKETS.load(Acquire);
-    ((fd as u32 as usize) < LIMIT && !sockets.is_null()).then(|| sockets.wrapping_add(fd as usize))
+    ((fd as u32 as usize) < REMEMBERED_DESCRIPTORS && !sockets.is_null())
+        .then(|| sockets.wrapping_add(fd as usize))
 }
 
 /// What `fd` is, where it is remembered as a socket.

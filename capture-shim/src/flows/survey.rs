@@ -6,15 +6,17 @@ use super::adopt::SO_NETNS_COOKIE;
 use crate::descriptors::{Name, Nature, remembered, table};
 use crate::platform::raw;
 use crate::platform::text::{PATH, Scratch};
+use crate::tuning::{DESCRIPTORS_POLLED, REMEMBERED_DESCRIPTORS};
 
 /// Calls `with` for the descriptors that are open, of those that can be remembered, until it
 /// returns true; whether it did.
 fn any_open(mut with: impl FnMut(c_int) -> bool) -> bool {
-    const PIECE: usize = 512;
-    const { assert!(PIECE * size_of::<libc::pollfd>() <= PATH) };
-    let Some(mut memory) = Scratch::new() else { return (0..remembered::LIMIT as c_int).any(with) };
-    let piece = memory.words::<libc::pollfd>(PIECE);
-    for first in (0..remembered::LIMIT).step_by(PIECE) {
+    const { assert!(DESCRIPTORS_POLLED * size_of::<libc::pollfd>() <= PATH) };
+    let Some(mut memory) = Scratch::new() else {
+        return (0..REMEMBERED_DESCRIPTORS as c_int).any(with);
+    };
+    let piece = memory.words::<libc::pollfd>(DESCRIPTORS_POLLED);
+    for first in (0..REMEMBERED_DESCRIPTORS).step_by(DESCRIPTORS_POLLED) {
         for (index, asked) in piece.iter_mut().enumerate() {
             *asked = libc::pollfd { fd: (first + index) as c_int, events: 0, revents: 0 };
         }

@@ -19,10 +19,7 @@ use crate::log::{Moved, Writer, positions};
 use crate::platform::raw;
 use crate::state;
 use crate::state::options::options;
-
-/// How many flows can be under way with an unfinished fingerprint; a later flow takes the place of
-/// one that far before it.
-const FLOWS: usize = 1 << 20;
+use crate::tuning::FINGERPRINTED_FLOWS;
 
 /// The place of a direction whose fingerprint is done, or cannot be made.
 const DONE: u64 = u32::MAX as u64;
@@ -34,7 +31,9 @@ static PLACES: AtomicPtr<[AtomicU64; 2]> = AtomicPtr::new(ptr::null_mut());
 /// Maps what fingerprints need; false when there is no memory.
 pub(crate) fn create() -> bool {
     if options().fingerprint > 0 {
-        let Some(memory) = state::private_to_process(FLOWS * size_of::<[AtomicU64; 2]>()) else {
+        let Some(memory) =
+            state::private_to_process(FINGERPRINTED_FLOWS * size_of::<[AtomicU64; 2]>())
+        else {
             return false;
         };
         PLACES.store(memory.cast(), Relaxed);
@@ -48,7 +47,7 @@ fn place(flow: u32, direction: Direction) -> Option<&'static AtomicU64> {
         return None;
     }
     // SAFETY: there are so many places, zeros are valid, and they are never removed.
-    let [send, receive] = unsafe { &*places.add(flow as usize % FLOWS) };
+    let [send, receive] = unsafe { &*places.add(flow as usize % FINGERPRINTED_FLOWS) };
     Some(if direction == Direction::Send { send } else { receive })
 }
 

@@ -215,15 +215,15 @@ fn name(start: *const sockaddr, length: socklen_t, room: socklen_t) -> Address {
 /// For which messages of a batch there is room for a whole name, bit by bit: once the kernel has
 /// written how long each name is, nobody can tell whether it was cut, and what lies behind is the
 /// program's own.
-struct Rooms([u64; Rooms::MOST / 64]);
+struct Rooms([u64; Rooms::MAX_MESSAGES / 64]);
 
 impl Rooms {
     /// As many messages as the kernel takes at once.
-    const MOST: usize = 1024;
+    const MAX_MESSAGES: usize = 1024;
 
     /// Looks at the headers before the call, as far as they can be read.
     fn of(messages: *const mmsghdr, count: c_uint, domain: c_int) -> Rooms {
-        let mut rooms = Rooms([0; Rooms::MOST / 64]);
+        let mut rooms = Rooms([0; Rooms::MAX_MESSAGES / 64]);
         let longest = match domain {
             libc::AF_INET => size_of::<libc::sockaddr_in>(),
             libc::AF_INET6 => size_of::<libc::sockaddr_in6>(),
@@ -232,7 +232,7 @@ impl Rooms {
         };
         // The end of the page that was found readable last: each is looked at once.
         let mut readable = 0;
-        for index in 0..(count as usize).min(Rooms::MOST) {
+        for index in 0..(count as usize).min(Rooms::MAX_MESSAGES) {
             let message = messages.wrapping_add(index);
             let end = message.wrapping_add(1).addr();
             if end > readable {

@@ -13,6 +13,7 @@ use crate::log::confinement::{self, Left};
 use crate::log::{directory, keep, program_facts, reserve, segment};
 use crate::platform::raw::{self, PAGE};
 use crate::platform::{identity, seccomp};
+use crate::tuning::FEW_DESCRIPTORS;
 
 /// # Safety
 /// As `setuid` or `seteuid`.
@@ -46,9 +47,8 @@ pub(crate) unsafe fn setresuid(
 /// Makes a call that sets a limit, where `asked` is of which resource and to how much. With next to
 /// no descriptors or size of files left, no log could be made.
 fn limit(asked: Option<(c_int, u64)>, call: impl FnOnce() -> c_int) -> c_int {
-    const DESCRIPTORS: u64 = 16;
     let is_hard = |(resource, most): (c_int, u64)| match resource as libc::__rlimit_resource_t {
-        libc::RLIMIT_NOFILE => most < DESCRIPTORS,
+        libc::RLIMIT_NOFILE => most < FEW_DESCRIPTORS,
         libc::RLIMIT_FSIZE => most < segment::FIRST as u64,
         _ => false,
     };

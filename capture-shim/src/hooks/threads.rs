@@ -13,10 +13,7 @@ use crate::c_library::types;
 use crate::log::{self, Standing};
 use crate::platform::identity;
 use crate::state::thread;
-
-/// How many threads may be between their creation and their first instruction and still know their
-/// creator.
-const SLOTS: usize = 64;
+use crate::tuning::MAX_BEGINNINGS;
 
 /// Where a new thread is to begin. Free while its owner is 0.
 struct Slot {
@@ -25,13 +22,13 @@ struct Slot {
     argument: AtomicPtr<c_void>,
 }
 
-static BEGINNINGS: [Slot; SLOTS] = [const {
+static BEGINNINGS: [Slot; MAX_BEGINNINGS] = [const {
     Slot {
         creator: AtomicU32::new(0),
         entry: AtomicPtr::new(core::ptr::null_mut()),
         argument: AtomicPtr::new(core::ptr::null_mut()),
     }
-}; SLOTS];
+}; MAX_BEGINNINGS];
 
 /// # Safety
 /// As `pthread_create`.

@@ -14,12 +14,10 @@ use socket_log::layout::unseen;
 use crate::log::{self, Standing, directory};
 use crate::platform::text::{PATH, Scratch, Text, fill};
 use crate::platform::{clock, environment, identity, raw};
+use crate::tuning::{MAX_NOTES, PROGRAM_HEAD_BYTES};
 
 /// How many interpreters may stand behind each other, as in the kernel.
 const DEEPEST: usize = 5;
-
-/// How much of a program's file is looked at: its header and the table behind it.
-const HEAD: usize = 1024;
 
 /// What a `vfork` child says of the program that it begins.
 struct Note {
@@ -42,7 +40,7 @@ struct What {
 }
 
 /// Threads that each have a `vfork` child at a time are few.
-struct Notes([Note; 4]);
+struct Notes([Note; MAX_NOTES]);
 
 // SAFETY: whoever has set a note's state to `BUSY` has what is in it alone.
 unsafe impl Sync for Notes {}
@@ -53,7 +51,7 @@ static NOTES: Notes = Notes(
             state: AtomicU32::new(FREE),
             what: UnsafeCell::new(What { cause: 0, pid: 0, program: [0; 256] }),
         }
-    }; 4],
+    }; MAX_NOTES],
 );
 
 /// How a call names a program.
@@ -208,7 +206,7 @@ fn cause(path: &CStr, room: &mut Text<PATH>) -> Option<u16> {
 fn image(path: &CStr, room: &mut Text<PATH>, depth: usize) -> Option<u16> {
     let file = raw::open(path, libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK, 0).ok()?;
     *room = Text::new();
-    room.push_with(|buffer| file.read(buffer.get_mut(..HEAD).unwrap_or(&mut [])));
+    room.push_with(|buffer| file.read(buffer.get_mut(..PROGRAM_HEAD_BYTES).unwrap_or(&mut [])));
     drop(file);
     if room.as_bytes().starts_with(b"#!") {
         let mut words = room.as_bytes().get(2..)?.split(|byte| b" \t\n".contains(byte));

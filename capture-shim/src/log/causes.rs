@@ -5,6 +5,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use socket_log::layout::lost;
 
 use crate::state::State;
+use crate::tuning::MAX_PAUSE;
 
 /// Whether what keeps the log from growing may be over soon.
 pub(crate) fn passes(cause: usize) -> bool {
@@ -20,9 +21,6 @@ pub(crate) fn cause(error: isize) -> usize {
         _ => lost::REFUSED,
     }
 }
-
-/// How often, at most, a part is not asked for behind a failure that may pass.
-const LONGEST_PAUSE: u64 = 1024;
 
 /// Gets room for the log, unless that has failed just now: behind each failure twice as many
 /// records are given up before the next attempt, so that a program in trouble is not slowed down
@@ -45,7 +43,7 @@ pub(crate) fn patiently<T>(
         Ok(_) if pause == 0 => {}
         Ok(_) => state.pause.store(0, Relaxed),
         Err(cause) => {
-            let pause = (2 * whole).clamp(1, LONGEST_PAUSE);
+            let pause = (2 * whole).clamp(1, MAX_PAUSE);
             state.pause.store(pack(pause, pause, cause), Relaxed);
         }
     }

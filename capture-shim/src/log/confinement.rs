@@ -7,6 +7,7 @@ use libc::uid_t;
 use super::{Standing, directory, keep, program_facts, reserve, segment, spares, start};
 use crate::platform::raw;
 use crate::platform::text::{PATH, Scratch, Text};
+use crate::tuning::RESERVE_AHEAD_BYTES;
 use crate::{log, state};
 
 /// Whether the caller is a `vfork` child, whose rights are its own while its memory is its
@@ -35,7 +36,7 @@ pub(crate) fn provide(left: Left) {
     if let Standing::Silent(state) = log::standing()
         && left.socket
     {
-        start::begin_ahead(state, if left.populate { segment::FIRST } else { reserve::AHEAD });
+        start::begin_ahead(state, if left.populate { segment::FIRST } else { RESERVE_AHEAD_BYTES });
     } else if let Some(writer) = log::existing()
         && let Some(header) = writer.header()
     {

@@ -15,11 +15,7 @@ use super::directory;
 use crate::platform::raw::{self, Descriptor};
 use crate::platform::text::{PATH, Scratch, Text};
 use crate::state::State;
-
-/// Numbers from here on, or as far below the process's limit.
-const HIGH: u64 = 1000;
-
-const BELOW: u64 = 24;
+use crate::tuning::{KEPT_BELOW_LIMIT, MIN_KEPT_DESCRIPTOR};
 
 /// A descriptor that is kept.
 struct Kept {
@@ -44,7 +40,8 @@ impl Kept {
 
     /// Keeps `file` in the place of what was kept before.
     fn keep(&self, file: &Descriptor, generation: u64) {
-        let from = raw::descriptor_limit().saturating_sub(BELOW).min(HIGH);
+        let from =
+            raw::descriptor_limit().saturating_sub(KEPT_BELOW_LIMIT).min(MIN_KEPT_DESCRIPTOR);
         let (Ok(fd), Some(status)) = (file.duplicate(from as c_int), file.status()) else { return };
         self.fd.store(-1, Relaxed);
         self.device.store(status.st_dev, Relaxed);

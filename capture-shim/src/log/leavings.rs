@@ -14,13 +14,7 @@ use socket_log::layout::CHUNK_BYTES;
 use super::recycle;
 use crate::state::options::options;
 use crate::state::{self, State, thread};
-
-/// How many chunks are kept for others. A program seldom has more threads that end before another
-/// begins.
-pub(crate) const LEAVINGS: usize = 64;
-
-/// How many bytes of a chunk must be left for it to be worth it.
-const WORTH: usize = 1024;
+use crate::tuning::MIN_LEAVING_BYTES;
 
 type Create = unsafe extern "C" fn(*mut c_uint, unsafe extern "C" fn(*mut c_void)) -> c_int;
 
@@ -87,7 +81,7 @@ unsafe extern "C" fn on_end(_: *mut c_void) {
 /// Keeps the rest of a chunk from `cursor` on.
 pub(crate) fn leave(state: &State, cursor: usize) {
     let used = cursor % CHUNK_BYTES;
-    if used != 0 && CHUNK_BYTES - used >= WORTH {
+    if used != 0 && CHUNK_BYTES - used >= MIN_LEAVING_BYTES {
         let _ = state
             .leavings
             .iter()

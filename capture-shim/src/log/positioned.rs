@@ -9,6 +9,7 @@ use socket_log::layout::{CHUNK_BYTES, SHORT_WORDS, lost};
 
 use super::Writer;
 use super::commit::commit;
+use crate::tuning::POSITION_TRIES;
 
 /// What [`Writer::transfer`] is told.
 pub(crate) struct Moved {
@@ -31,10 +32,9 @@ impl Writer {
         now: u64,
     ) -> Option<u64> {
         // A signal handler that logs in between makes it look again.
-        const TRIES: usize = 8;
         let Moved { direction, flow, ticks, bytes, duration } = *moved;
         let shortest = encode::transfer_short(direction, flow, ticks, bytes, duration);
-        for _ in 0..TRIES {
+        for _ in 0..POSITION_TRIES {
             let chunk = self.chunk();
             let is_here = || self.chunk() == chunk && follows(chunk);
             if let Some(words) = shortest

@@ -18,10 +18,7 @@ use socket_log::layout::NO_POSITION;
 use super::{Moved, Writer};
 use crate::state;
 use crate::state::options::options;
-
-/// How many flows are counted; a later one takes the place of one that far before it, whose
-/// positions are not known from then on.
-const FLOWS: usize = 1 << 18;
+use crate::tuning::COUNTED_FLOWS;
 
 /// The counts of one flow.
 #[repr(C)]
@@ -47,7 +44,7 @@ static PLACES: AtomicPtr<Place> = AtomicPtr::new(ptr::null_mut());
 /// Maps the counts, where they are needed; false when there is no memory.
 pub(crate) fn create() -> bool {
     if options().keeps_newest {
-        let Some(memory) = state::private_to_process(FLOWS * size_of::<Place>()) else {
+        let Some(memory) = state::private_to_process(COUNTED_FLOWS * size_of::<Place>()) else {
             return false;
         };
         PLACES.store(memory.cast(), Relaxed);
@@ -58,7 +55,7 @@ pub(crate) fn create() -> bool {
 fn place(flow: u32) -> Option<&'static Place> {
     let places = PLACES.load(Relaxed);
     // SAFETY: null, or so many places, whose zeros are valid and which are never removed.
-    (!places.is_null()).then(|| unsafe { &*places.add(flow as usize % FLOWS) })
+    (!places.is_null()).then(|| unsafe { &*places.add(flow as usize % COUNTED_FLOWS) })
 }
 
 /// A flow begins.

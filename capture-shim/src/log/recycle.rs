@@ -24,18 +24,9 @@ use super::commit::open_chunk;
 use super::{causes, segment};
 use crate::state::options::options;
 use crate::state::{self, Queue, State};
+use crate::tuning::{MAX_CHUNKS_TRIED, MAX_RETIRED, MAX_SCRATCHES, SPARE_CHUNKS};
 
 mod carried;
-
-/// How many chunks are kept to be written next.
-const SPARES: usize = 4;
-
-/// How many chunks are looked at for one that can be used again.
-const TRIES: usize = 16;
-
-/// How many threads and signal handlers can use a chunk again at one moment; the records of others
-/// are lost.
-const SCRATCHES: usize = 64;
 
 /// The queue's places: 36 bits of the chunk's page, 0 once it was taken; above them the ticket by
 /// which it came.
@@ -58,7 +49,7 @@ impl<'state> Own<'state> {
         loop {
             let busy = queue.busy.load(Relaxed);
             let index = busy.trailing_ones();
-            if index as usize >= SCRATCHES {
+            if index as usize >= MAX_SCRATCHES {
                 return None;
             }
             if queue.busy.compare_exchange(busy, busy | 1 << index, AcqRel, Relaxed).is_ok() {
@@ -97,7 +88,8 @@ pub(crate) fn create() -> bool {
         let Some(memory) = state::private_to_process(places() * size_of::<AtomicU64>()) else {
             return false;
         };
-        let Some(scratch) = state::private_to_process(SCRATCHES * size_of::<ChunkScratch>()) else {
+        let Some(scratch) = state::private_to_process(MAX_SCRATCHES * size_of::<ChunkScratch>())
+        else {
             return false;
         };
         QUEUE.store(memory.cast(), Relaxed);
@@ -129,9 +121,6 @@ pub(crate) fn give(state: &State, address: usize) {
     }
 }
 
-/// How many full chunks a thread keeps from being used again.
-pub(crate) const RETIRED: usize = 4;
-
 /// A thread has filled its chunk, up to before `cursor`. It is given, unless a record in it is
 /// still to be written.
 ///
@@ -140,7 +129,7 @@ pub(crate) const RETIRED: usize = 4;
 /// stays with the thread until it is whole. Were there ever more of them than a thread can keep (or
 /// one is never made whole, because the handler jumped out), the chunk is not used again, and the
 /// log has one less.
-pub(crate) fn retire(state: &State, retired: &[AtomicUsize; RETIRED], cursor: usize) {
+pub(crate) fn retire(state: &State, retired: &[AtomicUsize; MAX_RETIRED], cursor: usize) {
     for kept in retired {
         let chunk = kept.load(Relaxed);
         // Taken out first: a handler that comes in between gives it, or this does, but not both.
@@ -210,13 +199,13 @@ pub(crate) fn take(
     tid: u32,
     anchor: &Anchor,
 ) -> Result<(*mut u8, usize), usize> {
-    if let Some(memory) = never_used(state, header, SPARES) {
+    if let Some(memory) = never_used(state, header, SPARE_CHUNKS) {
         open_chunk(memory.cast(), tid, anchor, &[]);
         return Ok((memory, CHUNK_HEADER_WORDS));
     }
     let mut own = Own::take(&state.queue).ok_or(lost::BUSY)?;
     let scratch = own.scratch().ok_or(lost::LIMIT)?;
-    for _ in 0..TRIES {
+    for _ in 0..MAX_CHUNKS_TRIED {
         let chunk = oldest(state).ok_or(lost::LIMIT)?;
         let mut carried = Carried::new(scratch);
         // SAFETY: a whole chunk, and ours: it was taken out of the queue.

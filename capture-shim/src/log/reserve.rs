@@ -16,18 +16,9 @@ use super::keep;
 use crate::platform::raw;
 use crate::state::State;
 use crate::state::options::options;
-
-/// How much of a log is mapped beyond what is in use, and how much where the process's address
-/// space is limited.
-const REACH: usize = 256 << 20;
-
-const REACH_LIMITED: usize = 16 << 20;
-
-/// How much is given room at once, when it is needed.
-const STEP: usize = 64 * 1024;
-
-/// How much is given room ahead, for a process that may not be able to ask for more.
-pub(crate) const AHEAD: usize = 4 << 20;
+use crate::tuning::{
+    RESERVE_AHEAD_BYTES, RESERVE_BYTES, RESERVE_BYTES_LIMITED, RESERVE_STEP_BYTES,
+};
 
 /// Whether a reserve can be given room when that is needed. Asked once.
 pub(crate) fn can_populate() -> bool {
@@ -45,15 +36,15 @@ pub(crate) fn make(state: &State, header: &FileHeader, ahead: bool) {
     if !state.reserve.load(Acquire).is_null() {
         // What is to come may be worse. A step less will do, as pages of a mapping are slow to get.
         while ahead
-            && state.reserve_ready.load(Relaxed) < used + AHEAD - STEP
+            && state.reserve_ready.load(Relaxed) < used + RESERVE_AHEAD_BYTES - RESERVE_STEP_BYTES
             && matches!(grow(state), Some(Ok(())))
         {}
         return;
     }
     let Ok(file) = keep::open_log(state) else { return };
-    let reach = if raw::has_boundless_space() { REACH } else { REACH_LIMITED };
+    let reach = if raw::has_boundless_space() { RESERVE_BYTES } else { RESERVE_BYTES_LIMITED };
     let Some(length) = bounded(used + reach) else { return };
-    let ahead = if ahead { AHEAD.min(length.saturating_sub(used)) } else { 0 };
+    let ahead = if ahead { RESERVE_AHEAD_BYTES.min(length.saturating_sub(used)) } else { 0 };
     let is_given = ahead > 0 && file.allocate(used, ahead) == 0;
     // Others may make the log grow at this moment, but by less than that.
     if file.size() < length && file.resize(length) < 0 {
@@ -105,7 +96,7 @@ pub(crate) fn chunk(state: &State, offset: usize) -> Option<Result<*mut u8, usiz
 fn grow(state: &State) -> Option<Result<(), usize>> {
     let memory = state.reserve.load(Acquire);
     let ready = state.reserve_ready.load(Relaxed);
-    let step = STEP.min(state.reserve_length.load(Relaxed).saturating_sub(ready));
+    let step = RESERVE_STEP_BYTES.min(state.reserve_length.load(Relaxed).saturating_sub(ready));
     if memory.is_null() || step == 0 {
         return None;
     }

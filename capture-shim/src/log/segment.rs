@@ -3,7 +3,7 @@
 //!
 //! A part is given its room on the disk before it is mapped, because a store into a mapped hole of
 //! a full disk is a SIGBUS in the host program. Parts begin small, since most processes log little,
-//! and double up to [`LARGEST`]. Several threads may need the same part at once; each maps it for
+//! and double up to [`SEGMENT_BYTES`]. Several threads may need the same part at once; each maps it for
 //! itself and all but the first to publish its mapping take theirs back, so no thread ever waits
 //! for another.
 
@@ -16,22 +16,17 @@ use super::{causes, keep, reserve};
 use crate::platform::raw;
 use crate::state::State;
 use crate::state::options::options;
+use crate::tuning::{ALLOCATION_PIECE_BYTES, ALLOCATION_TRIES, MAX_SEGMENTS, SEGMENT_BYTES};
 
 /// The size of the first part: the header and one chunk, which is all that most processes of a
 /// script need.
 pub(crate) const FIRST: usize = HEADER_BYTES + CHUNK_BYTES;
 
-/// The size that later parts have.
-const LARGEST: usize = 4 * 1024 * 1024;
-
-/// How many parts a log may have: about 8 GiB.
-pub(crate) const SEGMENTS: usize = 2048;
-
 /// The size that a log cannot exceed.
-pub(crate) const MAX_LOG_BYTES: usize = (SEGMENTS - DOUBLING) * LARGEST;
+pub(crate) const MAX_LOG_BYTES: usize = (MAX_SEGMENTS - DOUBLING) * SEGMENT_BYTES;
 
-/// How many parts there are before the first of size [`LARGEST`] that begins at a multiple of it.
-const DOUBLING: usize = (LARGEST / FIRST).trailing_zeros() as usize + 1;
+/// How many parts there are before the first of size [`SEGMENT_BYTES`] that begins at a multiple of it.
+const DOUBLING: usize = (SEGMENT_BYTES / FIRST).trailing_zeros() as usize + 1;
 
 const _: () = assert!(HEADER_BYTES == CHUNK_BYTES && FIRST.is_power_of_two());
 
@@ -46,13 +41,17 @@ struct Segment {
 fn locate(offset: usize) -> Segment {
     if offset < FIRST {
         Segment { index: 0, offset: 0, length: FIRST }
-    } else if offset < LARGEST {
+    } else if offset < SEGMENT_BYTES {
         // The part that begins at 2^n is as long as all before it.
         let n = offset.ilog2();
         Segment { index: 1 + (n - FIRST.ilog2()) as usize, offset: 1 << n, length: 1 << n }
     } else {
-        let begin = offset & !(LARGEST - 1);
-        Segment { index: DOUBLING + begin / LARGEST - 1, offset: begin, length: LARGEST }
+        let begin = offset & !(SEGMENT_BYTES - 1);
+        Segment {
+            index: DOUBLING + begin / SEGMENT_BYTES - 1,
+            offset: begin,
+            length: SEGMENT_BYTES,
+        }
     }
 }
 
@@ -163,14 +162,12 @@ pub(crate) fn map_file(
 
 /// Gives a part of the file room. Signals interrupt that, and the longer it takes the surer.
 fn allocate(file: &raw::Descriptor, offset: usize, length: usize) -> Result<(), usize> {
-    const PIECE: usize = 64 * 1024;
-    const TRIES: usize = 16;
     let interrupted = -libc::EINTR as isize;
     let mut result = file.allocate(offset, length);
     if result == interrupted {
-        for piece in (0..length).step_by(PIECE) {
-            for _ in 0..TRIES {
-                result = file.allocate(offset + piece, PIECE.min(length - piece));
+        for piece in (0..length).step_by(ALLOCATION_PIECE_BYTES) {
+            for _ in 0..ALLOCATION_TRIES {
+                result = file.allocate(offset + piece, ALLOCATION_PIECE_BYTES.min(length - piece));
                 if result != interrupted {
                     break;
                 }

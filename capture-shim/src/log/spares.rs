@@ -16,20 +16,7 @@ use super::{keep, new_file, reserve, segment};
 use crate::platform::raw;
 use crate::platform::text::{PATH, Text};
 use crate::state::State;
-
-/// How many are made.
-const MANY: usize = 16;
-
-/// How much room each has from the beginning, for a process that can give a child more when it is
-/// needed, and for one that cannot.
-const LITTLE: usize = segment::FIRST;
-
-const MUCH: usize = 256 * 1024;
-
-/// How far each is mapped, and how far where the process's address space is limited.
-const REACH: usize = 64 << 20;
-
-const REACH_LIMITED: usize = 1 << 20;
+use crate::tuning::{SPARE_LOG_BYTES, SPARE_LOG_BYTES_LIMITED, SPARE_LOG_ROOM_BYTES, SPARE_LOGS};
 
 /// The spare logs that a process and its descendants share.
 #[repr(C)]
@@ -38,7 +25,7 @@ struct Pool {
     taken: AtomicU32,
     /// How many there are.
     count: u32,
-    slots: [Slot; MANY],
+    slots: [Slot; SPARE_LOGS],
     /// Where paths are made.
     path: Text<PATH>,
 }
@@ -77,7 +64,7 @@ pub(crate) fn make(state: &State, much: bool) {
         fields.path = Text::new();
         new_file::set_path(&mut fields.path, state, b"-");
         fields.path.push_number(MADE.fetch_add(1, Relaxed).into()).push(b".spare");
-        match make_one(&fields.path, if much { MUCH } else { LITTLE }) {
+        match make_one(&fields.path, if much { SPARE_LOG_ROOM_BYTES } else { segment::FIRST }) {
             Some(made) => *slot = made,
             None => break,
         }
@@ -90,7 +77,7 @@ pub(crate) fn make(state: &State, much: bool) {
 
 /// Makes one spare log.
 pub(crate) fn make_one(path: &Text<PATH>, room: usize) -> Option<Slot> {
-    let reach = if raw::has_boundless_space() { REACH } else { REACH_LIMITED };
+    let reach = if raw::has_boundless_space() { SPARE_LOG_BYTES } else { SPARE_LOG_BYTES_LIMITED };
     let length = reserve::bounded(reach).filter(|_| path.is_whole())?;
     let ready = room.min(length);
     let file = new_file::create(path).ok()?;

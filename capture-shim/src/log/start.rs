@@ -13,6 +13,7 @@ use super::{causes, family, keep, new_file, program_facts, segment, spares};
 use crate::descriptors::table;
 use crate::platform::{checksum, clock, identity, permitted, raw};
 use crate::state::{State, lineage};
+use crate::tuning::MAX_YIELDS;
 
 /// A child has begun, which has one thread. It has no log until it uses a socket.
 pub(crate) fn born(state: &State) {
@@ -28,12 +29,11 @@ pub(crate) fn born(state: &State) {
 
 /// Starts the process's log. Returns when it is started, by whichever thread, or cannot be.
 pub(crate) fn begin(state: &State) {
-    const LONGEST_WAIT: u32 = 100_000;
     let own = identity::tid();
     if let Err(starter) = state.starting.compare_exchange(0, own, AcqRel, Acquire) {
         // Another thread is at it, which takes as long as making a file. It may be this very
         // thread, interrupted by a signal: so not for ever.
-        for _ in 0..LONGEST_WAIT {
+        for _ in 0..MAX_YIELDS {
             let is_over = state.generation.load(Acquire) != 0 || state.starting.load(Acquire) == 0;
             if is_over || starter == own {
                 return;

@@ -12,14 +12,12 @@ use core::sync::atomic::Ordering::Relaxed;
 use socket_log::layout::{ANCHOR_REACH, Anchor, tick};
 
 use super::{raw, test_clock};
+use crate::tuning::FIRST_ANCHOR_REACH;
 
 /// 0: ticks are nanoseconds of `CLOCK_MONOTONIC`. Else one more than the bits by which the counter
 /// is shifted. Chosen by the constructor and kept by all children, so that a child's ticks never
 /// mix two clocks.
 static CYCLES: AtomicU32 = AtomicU32::new(0);
-
-/// How soon, in ticks, a log whose ticks are cycles has its second anchor.
-const FIRST_REACH: u64 = 1 << 17;
 
 /// What ticks are to be, by `SOCKCAP_CLOCK`.
 pub(crate) enum Choice {
@@ -62,7 +60,7 @@ pub(crate) fn reach(start: u64, ticks: u64) -> u32 {
     match CYCLES.load(Relaxed) {
         // A shifted clock runs at a rate of its own, which is to be found as that of cycles is.
         0 if !test_clock::is_on() => ANCHOR_REACH as u32,
-        _ => ticks.saturating_sub(start).clamp(FIRST_REACH, ANCHOR_REACH) as u32,
+        _ => ticks.saturating_sub(start).clamp(FIRST_ANCHOR_REACH, ANCHOR_REACH) as u32,
     }
 }
 

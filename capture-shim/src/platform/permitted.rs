@@ -7,9 +7,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize};
 use libc::sock_filter;
 
 use super::filter::{self, Call};
-
-/// How many filters are kept. Beyond that, nothing is permitted any more.
-const FILTERS: usize = 16;
+use crate::tuning::MAX_FILTERS;
 
 /// A kept filter.
 pub(super) struct Kept {
@@ -17,9 +15,9 @@ pub(super) struct Kept {
     pub(super) length: AtomicUsize,
 }
 
-pub(super) static KEPT: [Kept; FILTERS] =
+pub(super) static KEPT: [Kept; MAX_FILTERS] =
     [const { Kept { first: AtomicPtr::new(ptr::null_mut()), length: AtomicUsize::new(0) } };
-        FILTERS];
+        MAX_FILTERS];
 
 /// How many there are; [`EVERYTHING`] where no call is permitted.
 pub(super) static COUNT: AtomicU32 = AtomicU32::new(0);

@@ -10,9 +10,7 @@
 use socket_log::layout::Anchor;
 
 use super::Once;
-
-/// How many steps a clock can have.
-const STEPS: usize = 8;
+use crate::tuning::MAX_CLOCK_STEPS;
 
 /// Skews are in parts of this.
 const MILLION: i64 = 1_000_000;
@@ -22,7 +20,7 @@ struct Shift {
     offset: i64,
     skew: i64,
     /// When and by how much; those that were not given are by nothing.
-    steps: [(i64, i64); STEPS],
+    steps: [(i64, i64); MAX_CLOCK_STEPS],
 }
 
 static SHIFT: Once<Option<Shift>> = Once::new(None);
@@ -75,7 +73,7 @@ impl Shift {
 fn parse(text: &[u8]) -> Option<Shift> {
     let mut parts = text.split(|byte| *byte == b',');
     let (offset, skew) = (number(parts.next()?)?, number(parts.next()?)?);
-    let mut steps = [(0, 0); STEPS];
+    let mut steps = [(0, 0); MAX_CLOCK_STEPS];
     let mut places = steps.iter_mut();
     for part in parts {
         let mut numbers = part.split(|byte| *byte == b':');

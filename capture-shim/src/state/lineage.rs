@@ -12,24 +12,22 @@ use socket_log::layout::ANCESTORS_BYTES;
 use crate::platform::environment::{find, present};
 use crate::platform::text::{self, Text};
 use crate::platform::{identity, raw};
+use crate::tuning::LINEAGE_BYTES;
 
 /// What the variable begins with.
 pub(crate) const ANCESTORS: &[u8] = b"SOCKCAP_ANCESTORS=";
-
-/// How long the variable may get. The first processes are left out where there are more.
-const ROOM: usize = 1024;
 
 /// How much of a name is kept, as of the kernel's own names of processes.
 const NAME: usize = 15;
 
 /// This process and those above it, as the variable.
-struct Line(UnsafeCell<[u8; ROOM]>);
+struct Line(UnsafeCell<[u8; LINEAGE_BYTES]>);
 
 // SAFETY: written by the constructor and by a child of `fork` that has just begun, before there is
 // a second thread.
 unsafe impl Sync for Line {}
 
-static LINE: Line = Line(UnsafeCell::new([0; ROOM]));
+static LINE: Line = Line(UnsafeCell::new([0; LINEAGE_BYTES]));
 
 /// The variable, with this process as the last; empty where nothing is recorded.
 pub(crate) fn variable() -> &'static CStr {
@@ -49,7 +47,7 @@ pub(crate) fn read() {
     // SAFETY: the constructor is alone.
     let line = unsafe { &mut *LINE.0.get() };
     line.fill(0);
-    let given = latest(given, ROOM - ANCESTORS.len() - 1);
+    let given = latest(given, LINEAGE_BYTES - ANCESTORS.len() - 1);
     for (to, from) in line.iter_mut().zip(ANCESTORS.iter().chain(given)) {
         *to = *from;
     }
@@ -73,7 +71,7 @@ pub(crate) fn enter(start: i64) {
     let own = entry.as_bytes();
     let Some(above) = line.get(begin..end) else { return };
     // In place, as a program may have left little room on the stack.
-    let kept = latest(above, ROOM - begin - own.len() - 2).len();
+    let kept = latest(above, LINEAGE_BYTES - begin - own.len() - 2).len();
     line.copy_within(end - kept..end, begin);
     let mut rest = line.iter_mut().skip(begin + kept);
     let separator: &[u8] = if kept == 0 { b"" } else { b"," };

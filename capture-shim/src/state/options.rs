@@ -8,12 +8,7 @@ use socket_log::layout::CHUNK_BYTES;
 
 use super::settings;
 use crate::platform::{Once, raw};
-
-/// How many ports the filter can name.
-const PORTS: usize = 64;
-
-/// The smallest limit of a log: with less, few threads would have a chunk.
-const SMALLEST_LOG: u64 = 64 * 1024;
+use crate::tuning::{MAX_PORTS, MIN_LOG_BYTES};
 
 /// The options, in a form that is quick to ask.
 pub(crate) struct Options {
@@ -28,7 +23,7 @@ pub(crate) struct Options {
     /// Of how many bytes at the beginning of each direction of a stream the checksum is recorded; 0
     /// for none.
     pub(crate) fingerprint: u32,
-    ports: [u16; PORTS],
+    ports: [u16; MAX_PORTS],
     port_count: usize,
 }
 
@@ -38,7 +33,7 @@ static OPTIONS: Once<Options> = Once::new(Options {
     waits: false,
     cpu: false,
     fingerprint: 0,
-    ports: [0; PORTS],
+    ports: [0; MAX_PORTS],
     port_count: 0,
 });
 
@@ -53,13 +48,13 @@ pub(crate) fn read() {
     let [max_bytes, when_full, waits, cpu, fingerprint, ports, _] =
         core::array::from_fn(|index| settings::option(index).unwrap_or(b""));
     let mut options = Options {
-        max_bytes: size(max_bytes).unwrap_or(u64::MAX).max(SMALLEST_LOG)
+        max_bytes: size(max_bytes).unwrap_or(u64::MAX).max(MIN_LOG_BYTES)
             & !(CHUNK_BYTES as u64 - 1),
         keeps_newest: when_full == b"newest",
         waits: is_on(waits),
         cpu: is_on(cpu),
         fingerprint: size(fingerprint).map_or(0, |bytes| bytes.min(1 << 30) as u32),
-        ports: [0; PORTS],
+        ports: [0; MAX_PORTS],
         port_count: 0,
     };
     let numbers = ports

@@ -14,7 +14,7 @@ use socket_log::layout::{Anchor, FileHeader};
 use super::Queue;
 use crate::platform::raw;
 use crate::platform::text::{PATH, Text};
-use crate::tuning::{LEAVINGS, SEGMENTS};
+use crate::tuning::{MAX_LEAVINGS, MAX_SEGMENTS};
 
 /// One process's state. All of it begins as zeros, in a process that uses no socket to its end.
 #[repr(C)]
@@ -49,7 +49,7 @@ pub(crate) struct State {
     /// The log's header, mapped; null without a log.
     pub(crate) header: AtomicPtr<FileHeader>,
     /// The log's parts, mapped, each when it is first needed.
-    pub(crate) segments: [AtomicPtr<u8>; SEGMENTS],
+    pub(crate) segments: [AtomicPtr<u8>; MAX_SEGMENTS],
     /// The whole log as it was mapped ahead, see [`crate::reserve`]; null without that.
     pub(crate) reserve: AtomicPtr<u8>,
     /// How long that is.
@@ -61,7 +61,7 @@ pub(crate) struct State {
     /// The chunks that can be used again, where the log keeps the newest.
     pub(crate) queue: Queue,
     /// What threads that ended left of their chunks.
-    pub(crate) leavings: [AtomicUsize; LEAVINGS],
+    pub(crate) leavings: [AtomicUsize; MAX_LEAVINGS],
     /// The log's path. Written by the thread that starts the log, before the generation.
     pub(crate) path: UnsafeCell<Text<PATH>>,
 }

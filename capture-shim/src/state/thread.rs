@@ -10,7 +10,7 @@
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 
 use super::Peers;
-use crate::tuning::RETIRED;
+use crate::tuning::MAX_RETIRED;
 
 /// One thread's part. All of it begins as zeros. Only the thread itself and its signal handlers use
 /// it, so the atomics are for the handlers and cost nothing.
@@ -42,7 +42,7 @@ pub(crate) struct Thread {
     pub(crate) left: AtomicPtr<u8>,
     /// Full chunks that are kept from being used again while an interrupted record is still to be
     /// written into them, see [`crate::recycle::retire`]; 0 for none.
-    pub(crate) retired: [AtomicUsize; RETIRED],
+    pub(crate) retired: [AtomicUsize; MAX_RETIRED],
     /// Whom its latest datagrams went to.
     pub(crate) sent_to: Peers,
     /// Whom they came from.

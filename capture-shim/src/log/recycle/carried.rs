@@ -7,10 +7,7 @@ use socket_log::layout::{
 };
 
 use crate::descriptors::table;
-
-/// How many words of a chunk may be taken along. One with more is left as it is, and the next taken
-/// in its place.
-const CARRIED: usize = CHUNK_WORDS / 2;
+use crate::tuning::MAX_CARRIED_WORDS;
 
 /// How many flows a chunk can tell of.
 const FLOWS: usize = CHUNK_WORDS / 4;
@@ -19,13 +16,13 @@ const FLOWS: usize = CHUNK_WORDS / 4;
 /// little.
 #[repr(C)]
 pub(super) struct ChunkScratch {
-    words: [u32; CARRIED],
+    words: [u32; MAX_CARRIED_WORDS],
     flows: [u32; FLOWS],
 }
 
 /// What is taken along from one chunk to another, as words of the latter.
 pub(super) struct Carried<'scratch> {
-    words: &'scratch mut [u32; CARRIED],
+    words: &'scratch mut [u32; MAX_CARRIED_WORDS],
     flows: &'scratch mut [u32; FLOWS],
     length: usize,
     fits: bool,
@@ -92,7 +89,7 @@ impl<'scratch> Carried<'scratch> {
             }
         }
         // With room for the anchor that closes it.
-        self.fits && self.length + ANCHOR_WORDS <= CARRIED
+        self.fits && self.length + ANCHOR_WORDS <= MAX_CARRIED_WORDS
     }
 
     /// Goes back to the time of the chunk's own records.
