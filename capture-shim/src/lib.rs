@@ -1,30 +1,4 @@
-//! `libsockcap.so`: logs the socket calls of the program that it is preloaded into.
-//!
-//! The library stands between a program and libc. Each of its functions does what libc's function
-//! of the same name does, by calling it, and writes down what went over which socket and when;
-//! never the payload. It has no locks, allocates nothing, keeps no descriptor and depends on libc
-//! alone, so it can be called wherever the program can call libc: in signal handlers, in forked
-//! children, while another library starts.
-//!
-//! From the program's call to the log, a record passes these modules:
-//! - [`hooks`] lists what is interposed, [`variadic`] and [`syscall`] the calls that need special
-//!   means;
-//! - [`calls`], [`receive`], [`send`], [`lifecycle`], [`aliases`], [`process`] and [`execute`] know
-//!   each call's meaning, [`transfer`] and [`datagram`] what is logged of bytes that moved,
-//!   [`checksum`] what datagrams add up to, [`peers`] whom they go to, [`watch`] and [`waits`] what
-//!   the user may want beside that;
-//! - [`hidden`] and [`stdio`] know the calls whose bytes libc moves by itself, [`descriptors`]
-//!   those that give a descriptor, [`thread`] and [`link`] what starts threads and loads libraries;
-//! - [`fds`] knows what each descriptor is, and [`describe`] finds it out;
-//! - [`log`] writes records, [`segment`] gives it room, [`recycle`] the same room again, [`start`]
-//!   begins a log and [`ended`] sees what threads leave of it;
-//! - [`rights`] sees a process give up what its log needs, for which [`reserve`] and [`spares`]
-//!   make room ahead; [`seccomp`] and [`filter`] know which system calls are left, and [`identity`]
-//!   and [`remembered`] what the kernel cannot be asked any more;
-//! - [`state`] and [`tls`] hold what belongs to a process and to a thread, [`environment`] and
-//!   [`options`] what the user chose, [`inherit`] hands it on;
-//! - [`raw`], [`clock`] and [`text`] stand in for the standard library.
-
+#![doc = include_str!("../README.md")]
 #![no_std]
 
 mod c_library;

@@ -16,8 +16,8 @@ pub(crate) const SEGMENT_BYTES: usize = 4 << 20;
 /// measured.
 pub(crate) const MAX_SEGMENTS: usize = 2048;
 
-/// Size of the pieces, in bytes, in which a file is given room where signals interrupt that. Chosen,
-/// not measured.
+/// Size of the pieces, in bytes, in which a file is given room where signals interrupt that.
+/// Chosen, not measured.
 pub(crate) const ALLOCATION_PIECE_BYTES: usize = 64 * 1024;
 
 /// Number of attempts at each such piece. Chosen, not measured.
@@ -116,7 +116,8 @@ pub(crate) const DESCRIPTORS_POLLED: usize = 512;
 /// their creator. Chosen, not measured.
 pub(crate) const MAX_BEGINNINGS: usize = 64;
 
-/// Number of threads that may each have a `vfork` child with something to say. Chosen, not measured.
+/// Number of threads that may each have a `vfork` child with something to say. Chosen, not
+/// measured.
 pub(crate) const MAX_NOTES: usize = 4;
 
 /// Beginning of a program's file that is looked at, in bytes: its header and the table behind it.
@@ -133,7 +134,8 @@ pub(crate) const MAX_PORTS: usize = 64;
 /// Maximum number of steps in `SOCKCAP_TEST_CLOCK`. Chosen, not measured.
 pub(crate) const MAX_CLOCK_STEPS: usize = 8;
 
-/// Time from a log's beginning to its second anchor, in ticks that are cycles. Chosen, not measured.
+/// Time from a log's beginning to its second anchor, in ticks that are cycles. Chosen, not
+/// measured.
 pub(crate) const FIRST_ANCHOR_REACH: u64 = 1 << 17;
 
 /// Room for the line of a process's ancestors, in bytes; the first are left out where there are

@@ -16,7 +16,8 @@ use crate::state::State;
 /// where there is none.
 static NEAREST: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
 
-/// Makes the count that this process, which has a log, shares with the children it is about to make.
+/// Makes the count that this process, which has a log, shares with the children it is about to
+/// make.
 pub(crate) fn share(state: &State) {
     if state.without_log.load(Relaxed).is_null()
         && let Some(memory) = raw::map_shared(size_of::<AtomicU64>())

@@ -1,11 +1,11 @@
-//! The log's parts: where each chunk lies in the file, and mapping a part when its first chunk is
-//! needed.
+//! Segments of the log: where each chunk lies in the file, and mapping a segment when its first
+//! chunk is needed.
 //!
-//! A part is given its room on the disk before it is mapped, because a store into a mapped hole of
-//! a full disk is a SIGBUS in the host program. Parts begin small, since most processes log little,
-//! and double up to [`SEGMENT_BYTES`]. Several threads may need the same part at once; each maps it for
-//! itself and all but the first to publish its mapping take theirs back, so no thread ever waits
-//! for another.
+//! A segment is given its room on the disk before it is mapped, because a store into a mapped hole
+//! of a full disk is a SIGBUS in the host program. Segments begin small, since most processes log
+//! little, and double up to [`SEGMENT_BYTES`]. Several threads may need the same segment at once.
+//! Each maps it for itself, and all but the first to publish its mapping take theirs back, so no
+//! thread ever waits for another.
 
 use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -25,7 +25,7 @@ pub(crate) const FIRST: usize = HEADER_BYTES + CHUNK_BYTES;
 /// The size that a log cannot exceed.
 pub(crate) const MAX_LOG_BYTES: usize = (MAX_SEGMENTS - DOUBLING) * SEGMENT_BYTES;
 
-/// How many parts there are before the first of size [`SEGMENT_BYTES`] that begins at a multiple of it.
+/// Number of segments before the first of size [`SEGMENT_BYTES`] that begins at a multiple of it.
 const DOUBLING: usize = (SEGMENT_BYTES / FIRST).trailing_zeros() as usize + 1;
 
 const _: () = assert!(HEADER_BYTES == CHUNK_BYTES && FIRST.is_power_of_two());

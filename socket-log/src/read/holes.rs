@@ -9,8 +9,8 @@ use std::os::unix::fs::FileExt;
 use rustix::fs::{SeekFrom, seek};
 use rustix::io::Errno;
 
+use super::bytes::Bytes;
 use crate::layout::CHUNK_BYTES;
-use crate::log::Bytes;
 
 /// How much is looked at together behind a chunk that holds nothing.
 const STEP: usize = 64 * 1024;

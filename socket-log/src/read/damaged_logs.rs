@@ -6,7 +6,7 @@ mod written;
 
 use proptest::prelude::*;
 
-use crate::decode::{self, Step};
+use super::decode::{self, Step};
 use crate::encode::{Origin, reserved};
 use crate::layout::{CHUNK_BYTES, CHUNK_HEADER_WORDS, HEADER_BYTES};
 use crate::write::{LogWriter, TCP};

@@ -2,10 +2,10 @@
 //! leaves the peer's name to the latest one of the long form, of the same flow and direction in the
 //! same chunk. A chunk needs no other to be read, so nothing is kept from one to the next.
 
-use crate::decode::Record;
+use super::record::Record;
+use super::socket_name::SocketName;
 use crate::encode::Direction;
 use crate::layout::kind;
-use crate::sockaddr::SocketName;
 
 /// The latest peer of each flow and direction, as far as a chunk has been read.
 #[derive(Debug, Default)]

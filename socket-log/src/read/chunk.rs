@@ -3,13 +3,14 @@
 
 use std::mem::offset_of;
 
-use crate::damage::Damage;
-use crate::decode::{self, Entry, Record, Step, Time};
+use super::damage::Damage;
+use super::decode::{self, Step, Time};
+use super::peers::Peers;
+use super::record::{Entry, Record};
 use crate::layout::{
     Anchor, CHUNK_HEADER_WORDS, CHUNK_MAGIC, CHUNK_WORDS, CONTINUED_TID, ChunkHeader,
     SHORT_TICKS_BITS, kind,
 };
-use crate::peers::Peers;
 
 /// One chunk: the records of one thread over some time.
 #[derive(Clone, Debug)]
