@@ -1,4 +1,4 @@
-//! Floor 1, the C library: its functions that are interposed, their types, and `errno`.
+//! Floor 1, the C library: interposed functions of libc, their types, and `errno`.
 
 pub(crate) mod errno;
 pub(crate) mod functions;

@@ -1,4 +1,4 @@
-//! Floor 4, descriptors: what each descriptor of the process is, and what is known of a socket.
+//! Floor 4, descriptors: kind and flow of each descriptor of the process, and facts about sockets.
 
 mod nature;
 pub(crate) mod remembered;

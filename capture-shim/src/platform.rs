@@ -1,5 +1,5 @@
-//! Floor 2, the platform: what stands in for the standard library. System calls, clocks, ids,
-//! checksums, texts, the environment and the arguments of the program.
+//! Floor 2, the platform: stand-ins for the standard library. System calls, clocks, ids, checksums,
+//! texts, and the program's environment and arguments.
 
 pub(crate) mod arguments;
 pub(crate) mod checksum;

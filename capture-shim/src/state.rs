@@ -1,5 +1,5 @@
-//! Floor 3, the state: what the user chose, what belongs to the process and to each thread, and
-//! what is handed on to other programs.
+//! Floor 3, the state: choices of the user, state of the process and of each thread, and what other
+//! programs inherit.
 
 pub(crate) mod inherit;
 pub(crate) mod lineage;

@@ -1,7 +1,7 @@
-//! Libc's own functions that are interposed, each under its name.
+//! Interposed functions of libc, each under its name.
 //!
-//! They are found when the library is loaded, before the program runs: looking for one later could
-//! land in a signal handler, or in an allocator that is not yet ready. One that libc does not have
+//! They are found when the library is loaded, before the program runs: a search later could land in
+//! a signal handler, or in an allocator that is not yet ready. A function that libc does not have
 //! (but a library loaded later may) is looked for at each call.
 
 #![allow(non_upper_case_globals, reason = "called as the functions are")]
@@ -43,7 +43,7 @@ impl Function {
     }
 }
 
-/// Stands for what this libc does not have.
+/// Stand-in for a function that this libc does not have.
 extern "C" fn missing() -> isize {
     errno::set(libc::ENOSYS);
     -1
@@ -59,7 +59,7 @@ macro_rules! real {
 }
 pub(crate) use real;
 
-/// The name with the zero byte that ends it.
+/// Name with the zero byte that ends it.
 const fn c_name(name: &'static str) -> &'static CStr {
     match CStr::from_bytes_with_nul(name.as_bytes()) {
         Ok(name) => name,
@@ -87,7 +87,7 @@ macro_rules! define_functions {
         $($(define_function!($other);)+)*
         $(define_function!($jumped);)*
 
-        /// Finds all of them.
+        /// Finds all functions of the list.
         pub(crate) fn resolve_all() {
             $($($name.address();)+)*
             $($($other.address();)+)*

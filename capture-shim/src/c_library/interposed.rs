@@ -1,10 +1,10 @@
-//! The one list of what is interposed. It drives the exports, their resolution and the types of
-//! both.
+//! List of all interposed functions. It drives the exports, the addresses of libc's own functions
+//! and the types of both.
 //!
 //! Each line is `name | its other names: (arguments) -> result => handler`. A handler of the first
-//! part gets libc's own function of the very name that was called, and then the program's
-//! arguments; one of the second part gets the program's call as a closure, since it needs to know
-//! nothing of the arguments. The handlers are words here: only [`crate::exports`] leads to them.
+//! part gets libc's own function of the name that was called, and then the program's arguments. A
+//! handler of the second part gets the program's call as a closure, since it needs to know nothing
+//! of the arguments. Handlers are only words here: [`crate::exports`] gives them their meaning.
 
 /// Hands the whole list to the macro `$then`.
 macro_rules! interposed {

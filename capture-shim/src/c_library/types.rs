@@ -1,4 +1,4 @@
-//! The types of libc's functions that are interposed, each under the function's name.
+//! Types of libc's interposed functions, each under the function's name.
 
 #![allow(non_camel_case_types, reason = "called as the functions are")]
 
@@ -11,11 +11,11 @@ use libc::{
 
 use super::interposed::interposed;
 
-/// A `va_list` as an argument: on all architectures that Linux knows and that pass one by reference
-/// or as an array, an address.
+/// `va_list` as an argument: an address, on all architectures that Linux knows and that pass one by
+/// reference or as an array.
 pub(crate) type VaList = *mut c_void;
 
-/// The type of a function with these arguments.
+/// Type of a function with these arguments.
 macro_rules! function_type {
     (($($argument:ident: $type:ty),*) -> $result:ty) => {
         unsafe extern "C" fn($($type),*) -> $result

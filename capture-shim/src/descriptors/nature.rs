@@ -1,30 +1,30 @@
-//! What a socket is, as far as its maker says.
+//! Nature of a socket: its family, type and protocol, and the kernel's ids of it.
 
 use core::ffi::c_int;
 
 use super::table::{Entry, Kind};
 
-/// What a socket is, as far as its maker says: for where the kernel may not be asked.
+/// Nature of a socket, as far as its maker says. It is needed where the kernel may not be asked.
 #[derive(Clone, Copy)]
 pub(crate) struct Nature {
-    /// `AF_INET` and the like.
+    /// Address family: `AF_INET` and the like.
     pub(crate) domain: c_int,
-    /// `SOCK_STREAM` and the like.
+    /// Type: `SOCK_STREAM` and the like.
     pub(crate) kind: c_int,
-    /// `IPPROTO_TCP` and the like, 0 for the family's own.
+    /// Protocol: `IPPROTO_TCP` and the like, 0 for the family's own.
     pub(crate) protocol: c_int,
-    /// The kernel's id of it, 0 if unknown.
+    /// The kernel's id of the socket, 0 if unknown.
     pub(crate) cookie: u64,
-    /// The kernel's id of its network namespace, 0 if unknown.
+    /// The kernel's id of the socket's network namespace, 0 if unknown.
     pub(crate) namespace: u64,
 }
 
 impl Nature {
-    /// Nothing is known.
+    /// Nature of which nothing is known.
     pub(crate) const UNKNOWN: Nature =
         Nature { domain: 0, kind: 0, protocol: 0, cookie: 0, namespace: 0 };
 
-    /// Of a socket made with these arguments.
+    /// Nature of a socket made with these arguments.
     pub(crate) fn made(domain: c_int, kind: c_int, protocol: c_int) -> Nature {
         let kind = kind & 0xf; // The rest are flags.
         let own = match (domain, kind) {
@@ -36,7 +36,7 @@ impl Nature {
         Nature { domain, kind, protocol, ..Nature::UNKNOWN }
     }
 
-    /// Of one that was accepted on a listener.
+    /// Nature of a socket that was accepted on `listener`.
     pub(crate) fn accepted(listener: Entry) -> Nature {
         let kind = match listener.kind() {
             Kind::Stream => libc::SOCK_STREAM,

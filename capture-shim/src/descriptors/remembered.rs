@@ -1,8 +1,8 @@
-//! What the kernel said of each socket, kept for the children of a program that gives up asking it.
+//! Sockets remembered for the children of a program that gives up asking the kernel.
 //!
 //! A child has to describe the sockets that it inherits in its own log. Where `seccomp` forbids to
-//! ask what they are, it reads here what its parent knew: this memory, unlike the table of
-//! descriptors, is a child's too.
+//! ask what they are, the child reads here what its parent knew: a child has a copy of this memory,
+//! unlike the table of descriptors.
 
 use core::ffi::c_int;
 use core::ptr;
@@ -13,24 +13,24 @@ use super::{Name, Nature};
 use crate::platform::raw;
 use crate::tuning::REMEMBERED_DESCRIPTORS;
 
-/// What is known of a socket. Zeros are of none.
+/// Facts about a socket. All zeros stand for no socket.
 #[repr(C)]
 struct Socket {
-    /// What it is, and the kernel's id of it.
+    /// Nature of the socket; its type is 0 where there is no socket.
     nature: Nature,
-    /// What this end is called.
+    /// Name of this end.
     local: Name,
-    /// What the other end is called.
+    /// Name of the other end.
     peer: Name,
-    /// Whether it listens.
+    /// Whether the socket listens.
     listens: bool,
 }
 
-/// A word for each descriptor is not enough, and two threads rarely change one descriptor at once;
-/// what is torn then is what a child of that moment would know of it.
+/// Facts by descriptor; null until they are needed. Two threads rarely change one descriptor at
+/// once. Facts torn between them reach only a child made at that moment.
 static SOCKETS: AtomicPtr<Socket> = AtomicPtr::new(ptr::null_mut());
 
-/// Begins to remember.
+/// Begins to remember sockets.
 pub(crate) fn begin() {
     if SOCKETS.load(Acquire).is_null()
         && let Some(memory) = raw::map_anonymous(REMEMBERED_DESCRIPTORS * size_of::<Socket>())
@@ -45,7 +45,7 @@ fn place(fd: c_int) -> Option<*mut Socket> {
         .then(|| sockets.wrapping_add(fd as usize))
 }
 
-/// What `fd` is, where it is remembered as a socket.
+/// Nature of `fd`, where it is remembered as a socket.
 pub(crate) fn get(fd: c_int) -> Option<Nature> {
     // SAFETY: within the mapping, which is never removed; any bytes that were stored there are
     // valid.
@@ -53,8 +53,7 @@ pub(crate) fn get(fd: c_int) -> Option<Nature> {
     (nature.kind != 0).then_some(nature)
 }
 
-/// What the ends of the socket `fd` are called, as far as that is remembered, and whether it
-/// listens.
+/// Copies the remembered names of the socket `fd`, and tells whether it listens.
 pub(crate) fn fill(fd: c_int, local: &mut Name, peer: &mut Name) -> bool {
     let Some(place) = place(fd) else { return false };
     // SAFETY: as above.
@@ -65,7 +64,7 @@ pub(crate) fn fill(fd: c_int, local: &mut Name, peer: &mut Name) -> bool {
     }
 }
 
-/// `fd` is a socket from now on.
+/// Remembers `fd` as a socket.
 pub(crate) fn put(fd: c_int, nature: Nature) {
     if let Some(place) = place(fd) {
         // SAFETY: as above.
@@ -76,7 +75,7 @@ pub(crate) fn put(fd: c_int, nature: Nature) {
     }
 }
 
-/// What the ends of the socket `fd` are called, as far as they are known.
+/// Remembers the names of the socket `fd`, as far as they are known.
 pub(crate) fn name(fd: c_int, local: &Name, peer: &Name, listens: bool) {
     if let Some(place) = place(fd) {
         // SAFETY: as above.
@@ -92,7 +91,7 @@ pub(crate) fn name(fd: c_int, local: &Name, peer: &Name, listens: bool) {
     }
 }
 
-/// `new` is what `old` is, or nothing any more where there is no `old`.
+/// Copies the facts about `old` to `new`, or forgets `new` where there is no `old`.
 pub(crate) fn copy(old: Option<c_int>, new: c_int) {
     if let Some(to) = place(new) {
         match old.and_then(place) {

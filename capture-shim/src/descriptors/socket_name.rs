@@ -4,7 +4,7 @@ use core::ffi::c_int;
 
 use crate::platform::raw;
 
-/// A socket's name, as the kernel wrote it.
+/// Name of a socket, as the kernel wrote it.
 #[derive(Clone)]
 pub(crate) struct Name {
     bytes: [u8; 128],
@@ -12,17 +12,17 @@ pub(crate) struct Name {
 }
 
 impl Name {
-    /// No name.
+    /// Absence of a name.
     pub(crate) const NONE: Name = Name { bytes: [0; 128], length: 0 };
 
-    /// This end's name.
+    /// Name of this end.
     pub(crate) fn local(fd: c_int) -> Name {
         let mut name = Name::NONE;
         name.ask(libc::SYS_getsockname, fd);
         name
     }
 
-    /// The other end's name, where the socket is connected.
+    /// Name of the other end, where the socket is connected.
     pub(crate) fn peer(fd: c_int) -> Name {
         let mut name = Name::NONE;
         name.ask(libc::SYS_getpeername, fd);
@@ -36,7 +36,7 @@ impl Name {
         self.length = length.min(self.bytes.len());
     }
 
-    /// A copy of the name that a caller gave or got.
+    /// Copy of the name that a caller gave or got.
     ///
     /// # Safety
     /// `address` is null or points to `length` bytes.
@@ -47,7 +47,7 @@ impl Name {
         name
     }
 
-    /// Makes it a copy of the name that a caller gave or got; as it is, where that is null.
+    /// Copies the name that a caller gave or got; leaves the old one where `address` is null.
     ///
     /// # Safety
     /// As [`Name::copy`].
@@ -61,17 +61,17 @@ impl Name {
         }
     }
 
-    /// The bytes; empty without a name.
+    /// Bytes of the name; empty without a name.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..self.length).unwrap_or(&[])
     }
 
-    /// Whether there is one.
+    /// Whether there is a name.
     pub(crate) fn is_known(&self) -> bool {
         self.length >= 2
     }
 
-    /// Whether it is `AF_UNSPEC`: no name, but the wish to have none.
+    /// Whether the name is `AF_UNSPEC`: the wish to have no name.
     pub(crate) fn is_unspecified(&self) -> bool {
         self.family() == libc::AF_UNSPEC
     }
@@ -81,14 +81,14 @@ impl Name {
         if self.is_known() { c_int::from(u16::from_ne_bytes([low, high])) } else { 0 }
     }
 
-    /// The port of an internet address.
+    /// Port of an internet address.
     pub(crate) fn port(&self) -> Option<u16> {
         let [_, _, high, low, ..] = self.bytes;
         matches!(self.family(), libc::AF_INET | libc::AF_INET6)
             .then_some(u16::from_be_bytes([high, low]))
     }
 
-    /// Whether it is the name of a socket that is bound: an internet address without a port is not.
+    /// Whether the socket of this name is bound. An internet address without a port is not.
     pub(crate) fn is_bound(&self) -> bool {
         let [_, _, high, low, ..] = self.bytes;
         match self.family() {

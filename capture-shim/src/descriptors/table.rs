@@ -1,5 +1,4 @@
-//! The descriptor table: what each descriptor of the process is, in one word that is read without a
-//! lock.
+//! Table of descriptors: kind and flow of each, in one word that is read without a lock.
 //!
 //! That a descriptor is no socket is an answer like any other, so a plain file costs one load and
 //! one compare. Zero means that nobody has looked yet: the table begins as zeros, is zeroed again
@@ -13,62 +12,62 @@ use core::sync::atomic::{AtomicPtr, AtomicU64};
 
 use crate::state::{self, State};
 
-/// The number of descriptors with an entry: the kernel's own default limit (`fs.nr_open`).
+/// Number of descriptors with an entry: the kernel's own default limit (`fs.nr_open`).
 pub(crate) const LIMIT: usize = 1 << 20;
 
-/// What a descriptor is.
+/// Kind of a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
-    /// Nobody has looked yet.
+    /// Not looked at yet.
     Unknown = 0,
     /// Not a socket, or one of a family that is not captured.
     Other = 1,
     /// A stream socket.
     Stream = 2,
-    /// A socket that keeps the bounds of messages.
+    /// A socket that keeps the bounds of messages: datagrams and `SOCK_SEQPACKET`.
     Datagram = 3,
 }
 
-/// The address families that are captured.
+/// Address families that are captured.
 const DOMAINS: [c_int; 4] = [libc::AF_INET, libc::AF_INET6, libc::AF_UNIX, libc::AF_VSOCK];
 
-/// Whether sockets of this family are captured.
+/// Whether sockets of the family `domain` are captured.
 pub(crate) fn is_captured(domain: c_int) -> bool {
     DOMAINS.contains(&domain)
 }
 
-/// A descriptor's word: kind in the low 8 bits, flags in the next 8, a part of the kernel's id of
+/// Entry of a descriptor: kind in the low 8 bits, flags in the next 8, a part of the kernel's id of
 /// the socket in the next 16, flow in the high 32.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry(u64);
 
 impl Entry {
-    /// Nobody has looked yet.
+    /// Entry of a descriptor that nobody has looked at.
     pub(crate) const UNKNOWN: Entry = Entry(Kind::Unknown as u64);
-    /// Not captured.
+    /// Entry of a descriptor that is not captured.
     pub(crate) const OTHER: Entry = Entry(Kind::Other as u64);
     /// Flag: the socket's own name is in the log, or it needs none.
     const NAMED: u64 = 1 << 8;
-    /// Flag: more is recorded of it than its messages.
+    /// Flag: more is recorded of the socket than its messages.
     const WATCHED: u64 = 1 << 9;
-    /// Flag: its stream has ended, so more bytes from this number mean that it names another socket
+    /// Flag: the stream has ended, so more bytes from this number mean that it names another socket
     /// now.
     const ENDED: u64 = 1 << 10;
     /// Flag: a receive of nothing is the end of the connection (`SOCK_SEQPACKET`), and no empty
     /// datagram.
     const ENDS: u64 = 1 << 11;
-    /// Two bits: which of [`DOMAINS`] it is of.
+    /// Place of two bits: the index of the socket's family in [`DOMAINS`].
     const DOMAIN: u32 = 12;
-    /// Where the low 16 bits of the kernel's id of the socket are.
+    /// Place of the low 16 bits of the kernel's id of the socket.
     const COOKIE: u32 = 16;
 
-    /// The entry of a captured socket.
+    /// Entry of a captured socket.
     pub(crate) fn socket(kind: Kind, flow: u32) -> Entry {
         Entry(kind as u64 | u64::from(flow) << 32)
     }
 
-    /// What the descriptor is.
+    /// Kind of the descriptor.
     #[inline(always)]
     pub(crate) fn kind(self) -> Kind {
         match self.0 as u8 {
@@ -79,13 +78,13 @@ impl Entry {
         }
     }
 
-    /// Whether it is known not to be captured.
+    /// Whether the descriptor is known not to be captured.
     #[inline(always)]
     pub(crate) fn is_other(self) -> bool {
         self.0 == Entry::OTHER.0
     }
 
-    /// The flow of a captured socket, else 0.
+    /// Flow of a captured socket, else 0.
     #[inline(always)]
     pub(crate) fn flow(self) -> u32 {
         (self.0 >> 32) as u32
@@ -96,62 +95,63 @@ impl Entry {
         self.0 & Entry::NAMED != 0
     }
 
-    /// Whether [`crate::watch`] is to be told of its messages.
+    /// Whether [`crate::flows::watch`] records more of the socket than its messages.
     #[inline(always)]
     pub(crate) fn is_watched(self) -> bool {
         self.0 & Entry::WATCHED != 0
     }
 
-    /// The same, watched.
+    /// The entry, marked as watched.
     pub(crate) fn watched(self) -> Entry {
         Entry(self.0 | Entry::WATCHED)
     }
 
-    /// Whether a receive of nothing is the end of its connection, though it keeps the bounds of
+    /// Whether a receive of nothing ends the socket's connection, though it keeps the bounds of
     /// messages.
     #[inline(always)]
     pub(crate) fn has_end(self) -> bool {
         self.0 & Entry::ENDS != 0
     }
 
-    /// The same, with an end.
+    /// The entry, marked as having an end.
     pub(crate) fn with_end(self) -> Entry {
         Entry(self.0 | Entry::ENDS)
     }
 
-    /// Whether somebody should look before it is believed: nobody has yet, or its stream has ended.
+    /// Whether the kernel should be asked before the entry is believed: nobody has looked yet, or
+    /// the stream has ended.
     #[inline(always)]
     pub(crate) fn is_doubtful(self) -> bool {
         self.0 == Entry::UNKNOWN.0 || self.0 & Entry::ENDED != 0
     }
 
-    /// Whether it can be the socket of this id.
+    /// Whether the entry can be that of the socket with the kernel's id `cookie`.
     pub(crate) fn is_of(self, cookie: u64) -> bool {
         (self.0 >> Entry::COOKIE) as u16 == cookie as u16
     }
 
-    /// The same, of the socket with this id.
+    /// The entry, with a part of the kernel's id of the socket.
     pub(crate) fn of(self, cookie: u64) -> Entry {
         Entry(self.0 | u64::from(cookie as u16) << Entry::COOKIE)
     }
 
-    /// The address family of a captured socket.
+    /// Address family of a captured socket.
     pub(crate) fn domain(self) -> c_int {
         DOMAINS.get(self.0 as usize >> Entry::DOMAIN & 3).copied().unwrap_or(0)
     }
 
-    /// The same, of a socket of this family.
+    /// The entry, with the socket's address family.
     pub(crate) fn in_domain(self, domain: c_int) -> Entry {
         let index = DOMAINS.iter().position(|other| *other == domain).unwrap_or(0);
         Entry(self.0 | (index as u64) << Entry::DOMAIN)
     }
 
-    /// The same, at its end.
+    /// The entry, marked as ended.
     pub(crate) fn ended(self) -> Entry {
         Entry(self.0 | Entry::ENDED)
     }
 
-    /// The same, named.
+    /// The entry, marked as named.
     pub(crate) fn named(self) -> Entry {
         Entry(self.0 | Entry::NAMED)
     }
@@ -159,7 +159,7 @@ impl Entry {
 
 static TABLE: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
 
-/// Maps the table; false when there is no memory.
+/// Maps the table. False without memory.
 pub(crate) fn create() -> bool {
     let Some(memory) = state::private_to_process(LIMIT * size_of::<AtomicU64>()) else {
         return false;
@@ -168,7 +168,7 @@ pub(crate) fn create() -> bool {
     true
 }
 
-/// Makes every descriptor one that is not captured, for good: this process has no log.
+/// Makes every descriptor one that is not captured, for good: the process has no log.
 pub(crate) fn disable() {
     TABLE.store(ptr::null_mut(), Relaxed);
 }
@@ -184,13 +184,13 @@ fn word(fd: c_int) -> Option<&'static AtomicU64> {
     unsafe { Some(&*table.add(fd as usize)) }
 }
 
-/// What `fd` is.
+/// Entry of `fd`.
 #[inline(always)]
 pub(crate) fn get(fd: c_int) -> Entry {
     word(fd).map_or(Entry::OTHER, |word| Entry(word.load(Relaxed)))
 }
 
-/// Says what `fd` is. False when it is beyond the table.
+/// Sets the entry of `fd`. False where `fd` is beyond the table.
 pub(crate) fn set(state: &State, fd: c_int, entry: Entry) -> bool {
     let Some(word) = word(fd) else { return false };
     word.store(entry.0, Relaxed);
@@ -198,14 +198,14 @@ pub(crate) fn set(state: &State, fd: c_int, entry: Entry) -> bool {
     true
 }
 
-/// Says what `fd` is if it is still `old`; else returns what it has become.
+/// Sets the entry of `fd` to `new` if it still is `old`; else returns the entry that it has become.
 pub(crate) fn replace(state: &State, fd: c_int, old: Entry, new: Entry) -> Result<(), Entry> {
     let Some(word) = word(fd) else { return Err(Entry::OTHER) };
     state.descriptors.fetch_max(fd as u32 + 1, Relaxed);
     word.compare_exchange(old.0, new.0, Relaxed, Relaxed).map(drop).map_err(Entry)
 }
 
-/// Forgets `fd` and returns what it was.
+/// Clears the entry of `fd` and returns what it was.
 pub(crate) fn take(fd: c_int) -> Entry {
     match word(fd) {
         // Most are zero already, and a load is cheaper than an exchange.
@@ -214,11 +214,11 @@ pub(crate) fn take(fd: c_int) -> Entry {
     }
 }
 
-/// Which of some flows live on.
+/// Set of the flows that live on, of those that were asked about.
 pub(crate) struct Alive([u64; 8]);
 
 impl Alive {
-    /// Whether `flow`, one of the sorted `flows` that were asked for, lives on.
+    /// Whether `flow` lives on. It is one of the sorted `flows` that were asked about.
     pub(crate) fn contains(&self, flows: &[u32], flow: u32) -> bool {
         let index = flows.partition_point(|other| *other < flow);
         flow != 0
@@ -227,7 +227,8 @@ impl Alive {
     }
 }
 
-/// Which of `flows`, sorted, have a descriptor. Of more than 512 the others are taken for dead.
+/// Set of those of `flows` that have a descriptor. `flows` are sorted; of more than 512, the others
+/// are taken for dead.
 pub(crate) fn alive(flows: &[u32]) -> Alive {
     let mut alive = Alive([0; 8]);
     let (Some(first), Some(last)) = (flows.first(), flows.last()) else { return alive };
@@ -246,7 +247,7 @@ pub(crate) fn alive(flows: &[u32]) -> Alive {
     alive
 }
 
-/// Forgets everything: for a child whose memory the kernel does not wipe.
+/// Clears all entries: for a child whose memory the kernel does not wipe.
 pub(crate) fn forget_all(known: u32) {
     for fd in 0..known {
         take(fd as c_int);

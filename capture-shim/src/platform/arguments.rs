@@ -1,6 +1,8 @@
-//! The arguments that the program was begun with. A server may write a title over them before it
-//! uses its first socket, so they are kept when the library is loaded. musl hands a constructor no
-//! arguments. There the kernel is asked when the log begins.
+//! Arguments that the program was begun with.
+//!
+//! A server may write a title over them before it uses its first socket, so they are kept when the
+//! library is loaded. musl hands a constructor no arguments; there the kernel is asked when the log
+//! begins.
 
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char, c_int};
@@ -14,7 +16,7 @@ struct Once(UnsafeCell<Kept>);
 // SAFETY: written by the constructor alone, before the program has a second thread.
 unsafe impl Sync for Once {}
 
-/// The arguments as a header has them, each ended by a zero byte.
+/// Arguments as a header has them, each ended by a zero byte.
 struct Kept {
     bytes: [u8; ARGUMENTS_BYTES],
     length: usize,
@@ -22,7 +24,7 @@ struct Kept {
 
 static KEPT: Once = Once(UnsafeCell::new(Kept { bytes: [0; ARGUMENTS_BYTES], length: 0 }));
 
-/// Keeps what the loader handed to the constructor.
+/// Keeps the arguments that the loader handed to the constructor.
 ///
 /// # Safety
 /// To be called by the constructor alone. Under glibc, `arguments` are `count` strings.

@@ -1,7 +1,7 @@
-//! The time: ticks for the records, and anchors that tie ticks to the clocks.
+//! Time: ticks for the records, and anchors that tie ticks to the clocks.
 //!
 //! A tick is a step of the processor's cycle counter, halved until it is about a nanosecond, but
-//! only where the kernel itself keeps its time by that counter; elsewhere it is a nanosecond of
+//! only where the kernel itself keeps its time by that counter. Elsewhere it is a nanosecond of
 //! `CLOCK_MONOTONIC`, which the vDSO gives without a system call but for twice the price. Nobody
 //! has to know the counter's rate: readers find it between two anchors, and correct it at every
 //! further one.
@@ -14,23 +14,23 @@ use socket_log::layout::{ANCHOR_REACH, Anchor, tick};
 use super::{raw, test_clock};
 use crate::tuning::FIRST_ANCHOR_REACH;
 
-/// 0: ticks are nanoseconds of `CLOCK_MONOTONIC`. Else one more than the bits by which the counter
-/// is shifted. Chosen by the constructor and kept by all children, so that a child's ticks never
-/// mix two clocks.
+/// One more than the bits by which the cycle counter is shifted; 0 where ticks are nanoseconds of
+/// `CLOCK_MONOTONIC`. Chosen by the constructor and kept by all children, so that a child's ticks
+/// never mix two clocks.
 static CYCLES: AtomicU32 = AtomicU32::new(0);
 
-/// What ticks are to be, by `SOCKCAP_CLOCK`.
+/// Choice of the ticks (`SOCKCAP_CLOCK`).
 pub(crate) enum Choice {
     /// Cycles where the kernel trusts their counter, else nanoseconds.
     Trusted,
     /// Nanoseconds (`monotonic`).
     Monotonic,
-    /// Cycles wherever their counter is steady (`cycles`): for tests, since it may be out of step
-    /// between processors.
+    /// Cycles wherever their counter is steady (`cycles`): for tests, since the counter may be out
+    /// of step between processors.
     Cycles,
 }
 
-/// What the header says of the ticks: their clock, and by how many bits it is shifted.
+/// Description of the ticks for the header: their clock, and the bits by which it is shifted.
 pub(crate) fn description() -> (u32, u32) {
     match CYCLES.load(Relaxed) {
         0 if !test_clock::is_on() => (tick::MONOTONIC, 0),
@@ -41,7 +41,7 @@ pub(crate) fn description() -> (u32, u32) {
     }
 }
 
-/// Now, in ticks.
+/// Present time, in ticks.
 #[inline(always)]
 pub(crate) fn now() -> u64 {
     match CYCLES.load(Relaxed) {
@@ -50,11 +50,12 @@ pub(crate) fn now() -> u64 {
     }
 }
 
-/// How far records may go from an anchor at `ticks`, in a log that began at `start`.
+/// Distance, in ticks, up to which records may go from an anchor at `ticks`, in a log that began at
+/// `start`.
 ///
 /// Cycles are turned into time at the rate found between anchors, so no more time is bridged
-/// without one than lies behind it: also in a process that is killed, the last record's time is as
-/// good as the reading of the anchors.
+/// without one than lies behind it. Thus the last record's time is as good as the reading of the
+/// anchors, also in a process that is killed.
 #[inline]
 pub(crate) fn reach(start: u64, ticks: u64) -> u32 {
     match CYCLES.load(Relaxed) {
@@ -64,8 +65,8 @@ pub(crate) fn reach(start: u64, ticks: u64) -> u32 {
     }
 }
 
-/// All clocks at one moment, which is that of the reading of `CLOCK_REALTIME`; the other two are
-/// read on both sides of it. The tightest of a few tries, since a thread can be interrupted in
+/// All clocks at one moment, that of the reading of `CLOCK_REALTIME`; the other two are read on
+/// both sides of it. The tightest of four tries is taken, since a thread can be interrupted in
 /// between.
 pub(crate) fn anchor() -> Anchor {
     let mut best = try_anchor();
@@ -92,7 +93,7 @@ fn try_anchor() -> (Anchor, i64) {
     (Anchor { ticks, monotonic, realtime }, after - before)
 }
 
-/// Decides what a tick is. Takes as long as it must to measure the counter's rate roughly.
+/// Decides what a tick is. It takes as long as measuring the counter's rate roughly does.
 pub(crate) fn choose(choice: Choice) {
     let wanted = match choice {
         Choice::Monotonic => false,
@@ -135,7 +136,7 @@ fn is_trusted() -> bool {
 mod counter {
     use core::arch::x86_64::{__cpuid, _mm_lfence, _rdtsc};
 
-    /// Its value. The processor may read it some instructions early.
+    /// Value of the counter. The processor may read it some instructions early.
     #[inline(always)]
     pub(super) fn read() -> u64 {
         // SAFETY: every x86-64 processor has it, and Linux lets programs read it (one that asked
@@ -143,7 +144,7 @@ mod counter {
         unsafe { _rdtsc() }
     }
 
-    /// Its value, when all instructions before have come to their end.
+    /// Value of the counter when all instructions before have ended.
     pub(super) fn read_in_order() -> u64 {
         // SAFETY: as above.
         unsafe {
@@ -154,7 +155,7 @@ mod counter {
         }
     }
 
-    /// Whether it runs at one rate whatever the processor does ("invariant TSC").
+    /// Whether the counter runs at one rate whatever the processor does ("invariant TSC").
     pub(super) fn is_steady() -> bool {
         const ADVANCED_POWER: u32 = 0x8000_0007;
         const INVARIANT: u32 = 1 << 8;
@@ -162,7 +163,7 @@ mod counter {
     }
 }
 
-/// No counter: the vDSO's clock is as cheap.
+/// Absent counter: the vDSO's clock is as cheap.
 #[cfg(not(target_arch = "x86_64"))]
 mod counter {
     pub(super) fn read() -> u64 {

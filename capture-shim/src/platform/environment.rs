@@ -1,19 +1,19 @@
-//! The program's present environment.
+//! Environment of the program, as it is at present.
 
 use core::ffi::{CStr, c_char};
 
 unsafe extern "C" {
-    /// The variable of libc's.
+    /// Libc's own variable.
     pub(crate) static mut environ: *mut *const c_char;
 }
 
-/// The program's present environment.
+/// Array of the environment's strings.
 pub(crate) fn present() -> *const *const c_char {
     // SAFETY: a word that the program may change, as libc's own functions read it.
     unsafe { (&raw const environ).read() }
 }
 
-/// The value of the variable that begins with `name` (which ends with `=`).
+/// Value of the variable that begins with `name` (which ends with `=`).
 pub(crate) fn find(strings: *const *const c_char, name: &[u8]) -> Option<&'static [u8]> {
     if strings.is_null() {
         return None;
@@ -32,7 +32,7 @@ pub(crate) fn find(strings: *const *const c_char, name: &[u8]) -> Option<&'stati
     None
 }
 
-/// What a preload list has between its entries.
+/// Whether `byte` stands between two entries of a preload list.
 pub(crate) fn separates(byte: &u8) -> bool {
     matches!(byte, b':' | b' ')
 }

@@ -1,20 +1,20 @@
-//! What a seccomp filter says of a system call: the kernel's classic packet filter, as far as it
-//! decides on system calls, worked through step by step.
+//! Interpreter of seccomp filters: the kernel's classic packet filter, as far as it decides on
+//! system calls.
 //!
-//! A program that restricts itself hands its filter to the kernel through a hook. Working through a
-//! copy of it tells which calls of ours it lets pass, where to try would be the program's death.
+//! A program that restricts itself hands its filter to the kernel through a hook. A copy of the
+//! filter, worked through step by step, tells which system calls it lets pass. To try one that it
+//! does not would be the program's death.
 
 use libc::sock_filter;
 
-/// The most instructions that the kernel takes.
+/// Maximum number of instructions that the kernel takes.
 pub(crate) const LONGEST: usize = 4096;
 
-/// The words that a filter can keep.
+/// Number of words that a filter can keep.
 const MEMORY: usize = 16;
 
-/// A system call, in the words that filters look at: number, architecture, the calling
-/// instruction's address, and the six arguments, each of the last seven in two words, the low one
-/// first.
+/// System call, in the words that filters look at: number, architecture, the calling instruction's
+/// address, and the six arguments; each of the last seven in two words, the low one first.
 pub(crate) struct Call([u32; 16]);
 
 #[cfg(target_arch = "x86_64")]
@@ -24,7 +24,7 @@ const ARCHITECTURE: u32 = 0xc000_003e;
 const ARCHITECTURE: u32 = 0xc000_00b7;
 
 impl Call {
-    /// Of a call that this library makes.
+    /// System call as this library makes it.
     pub(crate) fn new(number: usize, arguments: &[usize; 6]) -> Call {
         let mut words = [0; 16];
         let own = Call::new as *const () as usize;
@@ -38,7 +38,7 @@ impl Call {
     }
 }
 
-/// What the filter returns: a `SECCOMP_RET_` word. `None` for one that the kernel would not have
+/// Result of the filter: a `SECCOMP_RET_` word. `None` for a filter that the kernel would not have
 /// taken.
 pub(crate) fn run(filter: &[sock_filter], call: &Call) -> Option<u32> {
     let (mut a, mut x) = (0u32, 0u32);

@@ -1,9 +1,9 @@
-//! Who the calling thread and its process are, also where the program has given up asking the
+//! Ids of the calling thread and its process, also where the program has given up asking the
 //! kernel.
 //!
 //! Libc knows the id of each thread: the kernel wrote it there when the thread or the process was
-//! made. It has no function that tells it without a system call, but a mutex that can be locked
-//! twice by one thread has to keep who has locked it.
+//! made. No function of libc tells it without a system call, but a mutex that one thread can lock
+//! twice has to keep the id of its owner.
 
 use core::mem::MaybeUninit;
 use core::sync::atomic::AtomicU32;
@@ -11,11 +11,11 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use super::raw;
 
-/// Which word of such a mutex is its owner's id; 0 where that was not found out.
+/// Index of the word of such a mutex that has its owner's id, plus one; 0 where it was not found.
 static OWNER: AtomicU32 = AtomicU32::new(0);
 
-/// The process, its parent and its user, as far as they were asked for: what a child that may not
-/// ask knows of its parent.
+/// Ids of the process, its parent and its user, as far as they were asked for. A child that may not
+/// ask knows its parent from here.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 
 static PARENT: AtomicU32 = AtomicU32::new(0);
@@ -24,7 +24,7 @@ static USER: AtomicU32 = AtomicU32::new(0);
 
 const WORDS: usize = size_of::<libc::pthread_mutex_t>() / 4;
 
-/// The words of a mutex that the calling thread has locked.
+/// Words of a mutex that the calling thread has locked.
 fn locked() -> Option<[u32; WORDS]> {
     let mut attributes = MaybeUninit::<libc::pthread_mutexattr_t>::uninit();
     let mut mutex = MaybeUninit::<libc::pthread_mutex_t>::zeroed();
@@ -47,7 +47,7 @@ fn locked() -> Option<[u32; WORDS]> {
     }
 }
 
-/// Finds out where libc keeps the id, while the kernel can still be asked for it.
+/// Finds the place where libc keeps the thread's id, while the kernel can still be asked for it.
 pub(crate) fn learn() {
     process();
     if let (Some(words), Some(tid)) = (locked(), raw::id(libc::SYS_gettid))
@@ -57,7 +57,7 @@ pub(crate) fn learn() {
     }
 }
 
-/// The calling thread, as libc knows it; 0 where it does not say.
+/// Id of the calling thread, as libc knows it; 0 where it does not say.
 fn told_by_libc() -> u32 {
     let index = (OWNER.load(Relaxed) as usize).wrapping_sub(1);
     if index == usize::MAX {
@@ -66,24 +66,25 @@ fn told_by_libc() -> u32 {
     locked().and_then(|words| words.get(index).copied()).unwrap_or(0)
 }
 
-/// The calling thread.
+/// Id of the calling thread.
 pub(crate) fn tid() -> u32 {
     raw::id(libc::SYS_gettid).unwrap_or_else(told_by_libc)
 }
 
-/// The process that begins a log, its parent, and the user whose rights it has.
+/// Ids of a process that begins a log, its parent, and the user whose rights it has.
 pub(crate) struct Process {
     pub(crate) pid: u32,
     pub(crate) parent: u32,
     pub(crate) user: u32,
 }
 
-/// The calling process.
+/// Id of the calling process.
 pub(crate) fn pid() -> u32 {
     raw::id(libc::SYS_getpid).unwrap_or_else(told_by_libc)
 }
 
-/// Who begins a log here. A child that may not ask is by itself, so its only thread has its number.
+/// Ids of the process that begins a log here. A child that may not ask has one thread, so that
+/// thread has the process's id.
 pub(crate) fn process() -> Process {
     let pid = pid();
     if PROCESS.load(Relaxed) != pid {

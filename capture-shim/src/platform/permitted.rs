@@ -9,7 +9,7 @@ use libc::sock_filter;
 use super::filter::{self, Call};
 use crate::tuning::MAX_FILTERS;
 
-/// A kept filter.
+/// Kept copy of a filter.
 pub(super) struct Kept {
     pub(super) first: AtomicPtr<sock_filter>,
     pub(super) length: AtomicUsize,
@@ -19,18 +19,18 @@ pub(super) static KEPT: [Kept; MAX_FILTERS] =
     [const { Kept { first: AtomicPtr::new(ptr::null_mut()), length: AtomicUsize::new(0) } };
         MAX_FILTERS];
 
-/// How many there are; [`EVERYTHING`] where no call is permitted.
+/// Number of kept filters; [`EVERYTHING`] where no system call is permitted.
 pub(super) static COUNT: AtomicU32 = AtomicU32::new(0);
 
 pub(super) const EVERYTHING: u32 = u32::MAX;
 
-/// Whether the program has given up any calls.
+/// Whether the program has given up any system calls.
 #[inline(always)]
 pub(crate) fn is_active() -> bool {
     COUNT.load(Relaxed) != 0
 }
 
-/// Whether a filter lets a call pass, or fail with an error, which harms nobody.
+/// Whether a filter lets a system call pass or fail with an error, which harms nobody.
 fn harms_nobody(filter: &[sock_filter], call: &Call) -> bool {
     let action = filter::run(filter, call).map(|answer| answer & libc::SECCOMP_RET_ACTION_FULL);
     matches!(
@@ -39,7 +39,7 @@ fn harms_nobody(filter: &[sock_filter], call: &Call) -> bool {
     )
 }
 
-/// Whether all filters let a call pass, or fail with an error.
+/// Whether all filters let a system call pass or fail with an error.
 #[cold]
 pub(crate) fn permits(number: usize, arguments: &[usize; 6]) -> bool {
     let count = COUNT.load(Acquire);

@@ -1,10 +1,10 @@
-//! Which system calls the program has given up, so that the library makes none of them: one could
-//! be the program's end.
+//! Copies of the program's seccomp filters, so that the library makes no system call that they
+//! forbid: one could be the program's end.
 //!
-//! Every filter that the program installs passes a hook, which keeps a copy. From then on each call
-//! of ours is held against all copies before it is made. A child inherits the filters and, since
-//! the copies lie in plain memory, what is known of them. A filter that was installed before the
-//! program began, or past libc, is not known.
+//! Every filter that the program installs passes a hook, which keeps a copy. From then on each
+//! system call of the library is held against all copies before it is made. A child inherits the
+//! filters and, since the copies lie in plain memory, the copies. A filter that was installed
+//! before the program began, or past libc, is not known.
 
 use core::ptr;
 use core::sync::atomic::Ordering::{Relaxed, Release};
@@ -15,11 +15,11 @@ use super::filter::{self, Call};
 use super::permitted::{self, COUNT, EVERYTHING, KEPT, permits};
 use super::raw;
 
-/// A copy of a filter, made before it is in force.
+/// Copy of a filter, made before the filter is in force.
 pub(crate) struct Copy(Option<(*mut sock_filter, usize)>);
 
 impl Copy {
-    /// Whether a call succeeds as far as the program's filters say, when this one is among them.
+    /// Whether a system call succeeds as far as the program's filters say, this one included.
     pub(crate) fn will_permit(&self, number: core::ffi::c_long, arguments: &[usize; 6]) -> bool {
         let Some((first, length)) = self.0 else { return false };
         let call = Call::new(number as usize, arguments);
@@ -32,8 +32,8 @@ impl Copy {
     }
 }
 
-/// Copies the filter that the program hands to the kernel; none where the kernel will refuse it or
-/// it is no filter, and then nothing is permitted should it be taken nevertheless.
+/// Copies the filter that the program hands to the kernel. There is no copy where the kernel will
+/// refuse it or it is no filter; should the kernel take it nevertheless, nothing is permitted.
 ///
 /// # Safety
 /// `program` is null, or what the program gives as its `sock_fprog`, which may be wrong.
@@ -62,7 +62,7 @@ pub(crate) unsafe fn copy(program: *const sock_fprog) -> Copy {
     Copy(Some((to, length)))
 }
 
-/// The filter is in force.
+/// Keeps the copy of a filter that is now in force.
 pub(crate) fn enforce(copy: Copy) {
     let index = COUNT.load(Relaxed);
     match (copy.0, KEPT.get(index as usize)) {
@@ -78,7 +78,7 @@ pub(crate) fn enforce(copy: Copy) {
     }
 }
 
-/// Nothing is permitted from now on.
+/// Permits nothing from now on.
 pub(crate) fn seal() {
     COUNT.store(EVERYTHING, Release);
 }

@@ -1,31 +1,31 @@
-//! A clock that is wrong on purpose (`SOCKCAP_TEST_CLOCK`), for tests: several "hosts" on one
+//! Clock that is wrong on purpose (`SOCKCAP_TEST_CLOCK`), for tests: several "hosts" on one
 //! machine, each with a clock of its own.
 //!
-//! The value is `OFFSET,SKEW[,AT:STEP]...`: how far the clock is ahead in nanoseconds when
-//! `CLOCK_MONOTONIC` is 0, by how many parts per million it runs faster, and when (in nanoseconds
-//! of `CLOCK_MONOTONIC`) it is set, by how many nanoseconds. All processes with one value thus have
-//! one clock. Only anchors are shifted, since all times come from them; where the variable is not
-//! set, that costs a look at each anchor.
+//! The value is `OFFSET,SKEW[,AT:STEP]...`. `OFFSET` is how far the clock is ahead when
+//! `CLOCK_MONOTONIC` is 0, in nanoseconds. `SKEW` is by how many parts per million it runs faster.
+//! At `AT` nanoseconds of `CLOCK_MONOTONIC` the clock is set forward by `STEP` nanoseconds. All
+//! processes with one value have one clock. Only anchors are shifted, since all times come from
+//! them. Where the variable is not set, that costs a look at each anchor.
 
 use socket_log::layout::Anchor;
 
 use super::Once;
 use crate::tuning::MAX_CLOCK_STEPS;
 
-/// Skews are in parts of this.
+/// Unit of the skew: parts per million.
 const MILLION: i64 = 1_000_000;
 
 #[derive(Clone, Copy)]
 struct Shift {
     offset: i64,
     skew: i64,
-    /// When and by how much; those that were not given are by nothing.
+    /// Time and size of each step; both are 0 for a step that was not given.
     steps: [(i64, i64); MAX_CLOCK_STEPS],
 }
 
 static SHIFT: Once<Option<Shift>> = Once::new(None);
 
-/// Reads the choice. A value that makes no sense counts as not given.
+/// Reads the value of the variable. A value that makes no sense counts as not given.
 pub(crate) fn read(choice: Option<&[u8]>) {
     let shift = choice.and_then(parse);
     // SAFETY: the constructor is alone.
@@ -36,13 +36,13 @@ fn shift() -> Option<&'static Shift> {
     SHIFT.get().as_ref()
 }
 
-/// Whether the clock is a shifted one. Its rate is then to be found between anchors, also where a
-/// tick is a true nanosecond.
+/// Whether the clock is shifted. Its rate is then to be found between anchors, also where a tick is
+/// a true nanosecond.
 pub(crate) fn is_on() -> bool {
     shift().is_some()
 }
 
-/// The anchor as the shifted clock has it.
+/// Anchor as the shifted clock has it.
 #[inline]
 pub(crate) fn apply(anchor: Anchor) -> Anchor {
     match shift() {
@@ -83,7 +83,7 @@ fn parse(text: &[u8]) -> Option<Shift> {
     (skew.abs() < MILLION).then_some(Shift { offset, skew, steps })
 }
 
-/// A whole number, maybe negative.
+/// Whole number, maybe negative.
 fn number(text: &[u8]) -> Option<i64> {
     let (sign, digits) = match text.split_first()? {
         (b'-', digits) => (-1, digits),

@@ -5,7 +5,7 @@ use core::ffi::CStr;
 
 use super::raw;
 
-/// Up to `N - 1` bytes and the zero that ends them. All zeros is the empty text.
+/// Text of up to `N - 1` bytes and the zero that ends them. All zeros is the empty text.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Text<const N: usize> {
@@ -15,7 +15,7 @@ pub(crate) struct Text<const N: usize> {
 }
 
 impl<const N: usize> Text<N> {
-    /// The empty text.
+    /// Empty text.
     pub(crate) const fn new() -> Text<N> {
         Text { length: 0, bytes: [0; N], overflown: false }
     }
@@ -49,8 +49,8 @@ impl<const N: usize> Text<N> {
         self.push(digits.get(first..).unwrap_or(&[]))
     }
 
-    /// Appends what `fill` puts into the room that is left and says to keep, with no buffer
-    /// between: a path takes too much of a stack to lie there twice.
+    /// Appends what `fill` writes into the room that is left; `fill` returns how much of it counts.
+    /// There is no buffer in between, since a path takes too much of a stack to lie there twice.
     pub(crate) fn push_with(&mut self, fill: impl FnOnce(&mut [u8]) -> usize) -> &mut Text<N> {
         let Some(room) = self.bytes.get_mut(self.length..N - 1) else { return self };
         let kept = fill(room).min(room.len());
@@ -67,12 +67,12 @@ impl<const N: usize> Text<N> {
         !self.overflown
     }
 
-    /// The bytes without the zero.
+    /// Bytes without the zero that ends them.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..self.length).unwrap_or(&[])
     }
 
-    /// The text for a system call.
+    /// Text as a system call takes it.
     pub(crate) fn as_c_str(&self) -> &CStr {
         CStr::from_bytes_until_nul(&self.bytes).unwrap_or(c"")
     }
@@ -85,19 +85,19 @@ pub(crate) fn fill(field: &mut [u8], bytes: &[u8]) {
     }
 }
 
-/// A text of a path's length in a mapping of its own, for hooks, which have little stack.
+/// Text of a path's length in a mapping of its own: hooks have little stack.
 pub(crate) struct Scratch(*mut u8);
 
-/// The longest path of a log.
+/// Size of the longest path of a log, in bytes.
 pub(crate) const PATH: usize = 4352;
 
 impl Scratch {
-    /// None where there is no memory.
+    /// Maps the memory. `None` without memory.
     pub(crate) fn new() -> Option<Scratch> {
         raw::map_anonymous(size_of::<Text<PATH>>()).map(Scratch)
     }
 
-    /// The same memory as so many plain values, which are zeros at first.
+    /// The memory as `count` plain values, which are zeros at first.
     pub(crate) fn words<T: Copy>(&mut self, count: usize) -> &mut [T] {
         let count = count.min(size_of::<Text<PATH>>() / size_of::<T>());
         // SAFETY: the mapping is as large as that; used for plain numbers alone, of which zeros are
@@ -105,7 +105,7 @@ impl Scratch {
         unsafe { core::slice::from_raw_parts_mut(self.0.cast(), count) }
     }
 
-    /// The text, empty at first.
+    /// The memory as a text, empty at first.
     pub(crate) fn text(&mut self) -> &mut Text<PATH> {
         // SAFETY: the mapping is as large as that, and its zeros are the empty text.
         unsafe { &mut *self.0.cast() }

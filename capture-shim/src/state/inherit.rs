@@ -1,6 +1,6 @@
-//! Seeing to it that the programs which this one starts are recorded too.
+//! Environment of the programs that this one starts, so that they are recorded too.
 //!
-//! They find the user's choices in their environment: where a program gives another an environment
+//! They find the user's choices in their environment. Where a program gives another an environment
 //! of its own making, the hooks of `exec` and `spawn` add what is missing.
 
 use core::ffi::{CStr, c_char, c_int};
@@ -16,34 +16,34 @@ use super::thread;
 use crate::platform::environment::{environ, find, present};
 use crate::platform::{identity, raw};
 
-/// How many variables [`Complete`] may add, with the null pointer behind them.
+/// Maximum number of variables that [`Complete`] adds, with the null pointer behind them.
 const ADDED: usize = 4 + OPTIONS.len() + 1;
 
-/// An environment that has all that a child of a traced program needs: the given one, or one made
-/// in a mapping of its own. Not on the stack, where the program may have left little room (a
+/// Environment that has all that a child of a recorded program needs: the given one, or one made in
+/// a mapping of its own. It is not on the stack, where the program may have left little room (a
 /// handler on its alternate stack, say).
 ///
 /// A `vfork` child whose `exec` succeeds leaves its mapping to its parent. The thread that they
 /// share remembers it, and [`reclaim`] gives it back.
 pub(crate) struct Complete(Option<*mut Mapping>);
 
-/// What a mapping begins with; the pointers follow, and then the text of `LD_PRELOAD`.
+/// Beginning of a mapping; the pointers follow, and then the text of `LD_PRELOAD`.
 #[repr(C)]
 struct Mapping {
     length: usize,
-    /// The thread that made it.
+    /// Id of the thread that made the mapping.
     tid: u32,
 }
 
 impl Complete {
-    /// None yet.
+    /// No mapping yet.
     pub(crate) const fn new() -> Complete {
         Complete(None)
     }
 
-    /// The environment to be used in place of `given`: the same array where nothing is missing.
-    /// Where the library cannot be loaded as that was `refused` (an error, or 0), one that does not
-    /// ask for it.
+    /// Environment to be used in place of `given`: the same array where nothing is missing. Where
+    /// the library cannot be loaded (`refused` is the error, or 0), it is one that does not ask for
+    /// the library.
     ///
     /// # Safety
     /// `given` is null or an array of strings that ends with a null pointer.
@@ -64,7 +64,7 @@ impl Complete {
         better.unwrap_or(given)
     }
 
-    /// The same environment with a preload list of the other libraries, or with none.
+    /// The given environment with a preload list of the other libraries, or with none.
     #[cold]
     #[inline(never)]
     fn without_library(&mut self, given: *const *const c_char) -> Option<*const *const c_char> {
@@ -174,7 +174,8 @@ impl Drop for Complete {
     }
 }
 
-/// Gives back what a `vfork` child left to the calling thread, which is not such a child itself.
+/// Gives back the mapping that a `vfork` child left to the calling thread, which is not such a
+/// child itself.
 pub(crate) fn reclaim() {
     let left = &thread::current().left;
     let mapping: *mut Mapping = left.load(Relaxed).cast();
@@ -217,7 +218,7 @@ fn is_missing(given: *const *const c_char, index: usize) -> bool {
     option(index).is_some() && OPTIONS.get(index).is_some_and(|name| find(given, name).is_none())
 }
 
-/// The environment under construction.
+/// Environment under construction.
 struct List<'room> {
     pointers: &'room mut [*const c_char],
     count: usize,
@@ -241,7 +242,7 @@ impl List<'_> {
     }
 }
 
-/// How many variables there are.
+/// Number of strings in the array.
 fn length(strings: *const *const c_char) -> usize {
     let mut count = 0;
     // SAFETY: null, or an array that ends with a null pointer.
@@ -251,9 +252,9 @@ fn length(strings: *const *const c_char) -> usize {
     count
 }
 
-/// Puts what is missing into the program's own environment, for the children that libc starts
-/// without a hook (`system`, `popen`) and for those that find the data directory only by its
-/// absolute path.
+/// Puts what is missing into the program's own environment. Children that libc starts without a
+/// hook (`system`, `popen`) find it there, and so do those that would look for a relative path of
+/// the data directory.
 pub(crate) fn complete_own() {
     let mut complete = Complete::new();
     // SAFETY: the program's own environment.

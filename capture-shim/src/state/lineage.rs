@@ -1,8 +1,9 @@
-//! Which processes this one comes from.
+//! Line of the processes that this one comes from.
 //!
-//! A process without a socket leaves no log, but the tree of processes should have it where one
-//! that comes from it has. So each knows those above it: by a variable of its environment, which a
-//! new program finds, and which lies in memory that a child inherits. A log's header has it.
+//! A process without a socket leaves no log, but the tree of processes should have it where one of
+//! its descendants has one. So each process knows those above it, by a variable of its environment.
+//! A new program finds it there, a child inherits the memory in which it lies, and a log's header
+//! has it.
 
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char};
@@ -14,13 +15,13 @@ use crate::platform::text::{self, Text};
 use crate::platform::{identity, raw};
 use crate::tuning::LINEAGE_BYTES;
 
-/// What the variable begins with.
+/// Beginning of the variable.
 pub(crate) const ANCESTORS: &[u8] = b"SOCKCAP_ANCESTORS=";
 
-/// How much of a name is kept, as of the kernel's own names of processes.
+/// Maximum length of a process's name in the line, as of the kernel's own names of processes.
 const NAME: usize = 15;
 
-/// This process and those above it, as the variable.
+/// The variable: the processes above, and this one as the last.
 struct Line(UnsafeCell<[u8; LINEAGE_BYTES]>);
 
 // SAFETY: written by the constructor and by a child of `fork` that has just begun, before there is
@@ -41,7 +42,7 @@ pub(crate) fn is_in(given: *const *const c_char) -> bool {
     own.is_empty() || find(given, ANCESTORS) == own.get(ANCESTORS.len()..)
 }
 
-/// Reads what the program was given. This process is to enter itself.
+/// Reads the line that the program was given. The process has to enter itself.
 pub(crate) fn read() {
     let given = find(present(), ANCESTORS).unwrap_or(b"");
     // SAFETY: the constructor is alone.
@@ -53,7 +54,7 @@ pub(crate) fn read() {
     }
 }
 
-/// Enters this process, which began at `start`.
+/// Enters this process, which began at `start` (nanoseconds since the Unix epoch).
 pub(crate) fn enter(start: i64) {
     let mut entry: Text<64> = Text::new();
     entry
@@ -81,7 +82,7 @@ pub(crate) fn enter(start: i64) {
     rest.for_each(|place| *place = 0);
 }
 
-/// Those above this process, as a header has them.
+/// Writes the processes above this one into a header's field.
 pub(crate) fn fill(field: &mut [u8; ANCESTORS_BYTES]) {
     let all = variable().to_bytes().get(ANCESTORS.len()..).unwrap_or(&[]);
     let own = all.iter().rposition(|byte| *byte == b',').unwrap_or(0);
@@ -89,7 +90,7 @@ pub(crate) fn fill(field: &mut [u8; ANCESTORS_BYTES]) {
     text::fill(field, above);
 }
 
-/// The last whole entries of a line that are not longer than `room`.
+/// Last whole entries of a line that together are not longer than `room`.
 fn latest(line: &[u8], room: usize) -> &[u8] {
     let Some(over) = line.len().checked_sub(room).filter(|over| *over > 0) else { return line };
     let cut = line.get(over - 1..).unwrap_or(&[]);
@@ -97,7 +98,7 @@ fn latest(line: &[u8], room: usize) -> &[u8] {
     cut.get(comma..).unwrap_or(&[])
 }
 
-/// The name of the file that the program was started as: of a script its own.
+/// Name of the file that the program was started as; of a script its own.
 fn started_as() -> &'static [u8] {
     let path = raw::started_as();
     path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)

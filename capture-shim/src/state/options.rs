@@ -1,8 +1,8 @@
-//! The options: what is recorded beside messages, of which programs and ports, and how large a log
-//! may get.
+//! Options: what is recorded beside messages, of which programs and ports, and how large a log may
+//! get.
 //!
-//! Read once, at load, from the variables that `docs/capture.md` describes. A value that makes no
-//! sense counts as not given: a recording that is larger than wished is better than none.
+//! They are read once, at load, from the variables that `docs/capture.md` describes. A value that
+//! makes no sense counts as not given: a recording that is larger than wished is better than none.
 
 use socket_log::layout::CHUNK_BYTES;
 
@@ -10,17 +10,17 @@ use super::settings;
 use crate::platform::{Once, raw};
 use crate::tuning::{MAX_PORTS, MIN_LOG_BYTES};
 
-/// The options, in a form that is quick to ask.
+/// Options, in a form that is quick to ask.
 pub(crate) struct Options {
-    /// The largest size of a process's log, in whole chunks.
+    /// Largest size of a process's log, in bytes of whole chunks.
     pub(crate) max_bytes: u64,
-    /// Whether a log that is full goes on with its oldest part, instead of ending.
+    /// Whether a log that is full goes on in the place of its oldest part, instead of ending.
     pub(crate) keeps_newest: bool,
-    /// Whether the time is recorded that threads wait for descriptors.
+    /// Whether the time is recorded for which threads wait for descriptors.
     pub(crate) waits: bool,
     /// Whether each message is followed by the thread's CPU time.
     pub(crate) cpu: bool,
-    /// Of how many bytes at the beginning of each direction of a stream the checksum is recorded; 0
+    /// Number of bytes at the beginning of each direction of a stream whose checksum is recorded; 0
     /// for none.
     pub(crate) fingerprint: u32,
     ports: [u16; MAX_PORTS],
@@ -37,7 +37,7 @@ static OPTIONS: Once<Options> = Once::new(Options {
     port_count: 0,
 });
 
-/// The options.
+/// Options of this process.
 #[inline(always)]
 pub(crate) fn options() -> &'static Options {
     OPTIONS.get()
@@ -70,7 +70,7 @@ pub(crate) fn read() {
 }
 
 impl Options {
-    /// The log's limit, or 0 where there is none.
+    /// Limit of the log for its header, in bytes; 0 without a limit.
     pub(crate) fn limit(&self) -> u64 {
         if self.max_bytes > i64::MAX as u64 { 0 } else { self.max_bytes }
     }
@@ -97,8 +97,8 @@ impl Options {
     }
 }
 
-/// Whether this program is one of those to be recorded: by the name of its file, by that of its
-/// first argument, or by what the kernel calls it (which for a script is the script's name).
+/// Whether this program is to be recorded: by the name of its file, by that of its first argument,
+/// or by what the kernel calls it (which for a script is the script's name).
 pub(crate) fn selects_this_command() -> bool {
     let Some(list) = settings::option(6).filter(|list| !list.is_empty()) else { return true };
     let mut path = [0; 4096];
@@ -114,7 +114,7 @@ pub(crate) fn selects_this_command() -> bool {
     })
 }
 
-/// What a file holds up to the first `end`.
+/// Beginning of a file up to the first `end`.
 fn line<'buffer>(path: &core::ffi::CStr, buffer: &'buffer mut [u8], end: u8) -> &'buffer [u8] {
     let Ok(file) = raw::open(path, libc::O_RDONLY | libc::O_CLOEXEC, 0) else { return &[] };
     let length = file.read(buffer);
@@ -125,12 +125,12 @@ fn file_name(path: &[u8]) -> &[u8] {
     path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
 }
 
-/// Everything but nothing, `0`, `no`, `off` and `false` turns an option on.
+/// Whether a value turns an option on: everything but nothing, `0`, `no`, `off` and `false`.
 fn is_on(value: &[u8]) -> bool {
     !matches!(value, b"" | b"0" | b"no" | b"off" | b"false")
 }
 
-/// A number, with K, M or G behind it for the powers of 1024.
+/// Number, with K, M or G behind it for the powers of 1024.
 fn size(text: &[u8]) -> Option<u64> {
     let (digits, shift) = match text.split_last()? {
         (b'k' | b'K', digits) => (digits, 10),

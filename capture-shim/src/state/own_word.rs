@@ -5,8 +5,8 @@ use core::sync::atomic::AtomicUsize;
 /// Replaces `old` by `new` in a word that only this thread and its signal handlers change, and
 /// tells whether it held `old`.
 ///
-/// One instruction, so a handler comes before or after it, never in between; without the bus lock
-/// that other threads would call for, it costs a fifth.
+/// This is one instruction, so a handler comes before or after it, never in between. Without the
+/// bus lock that other threads would call for, it costs a fifth.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(crate) fn replace(word: &AtomicUsize, old: usize, new: usize) -> bool {

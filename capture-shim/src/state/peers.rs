@@ -1,40 +1,42 @@
-//! The peers that need not be written again: whom a thread's latest datagram in the long form went
-//! to or came from.
+//! Peers of a thread's latest datagrams, which need not be written again.
 //!
-//! A socket mostly talks to the peer that it talked to before, and then the record of four words
-//! does, which leaves the peer to that one (see `kind::SEND_DATAGRAM_SHORT`). A thread remembers
-//! the peers of a few flows for each direction, and forgets them with its chunk. A signal handler
-//! may come at any moment and log datagrams of its own: what it does to the log must be in what is
-//! remembered, so while a peer is being noted, a handler notes none and says that it was there.
+//! A socket mostly talks to the peer that it talked to before. Then a record of four words does,
+//! which leaves the peer to the latest record in the long form (see `kind::SEND_DATAGRAM_SHORT`). A
+//! thread remembers the peers of a few flows for each direction, and forgets them with its chunk. A
+//! signal handler may come at any moment and log datagrams of its own: what it does to the log must
+//! be in what is remembered, so while a peer is being noted, a handler notes none and says that it
+//! was there.
 
 use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use super::own_word::replace;
 
-/// The longest name that is remembered: an IPv6 address.
+/// Size of the longest name that is remembered: an IPv6 address.
 const LONGEST: usize = size_of::<libc::sockaddr_in6>();
 
-/// An IPv4 address.
+/// Size of an IPv4 address.
 const INET: usize = size_of::<libc::sockaddr_in>();
 
 const WORD: usize = size_of::<usize>();
 
-/// In the place of a flow: none is known.
+/// In the place of a flow: no peer is known.
 const NONE: usize = 0;
 
-/// One is being noted.
+/// In the place of a flow: a peer is being noted.
 const BUSY: usize = usize::MAX;
 
-/// One is being noted, and a signal handler has written a datagram's record meanwhile.
+/// In the place of a flow: a peer is being noted, and a signal handler has written a datagram's
+/// record meanwhile.
 const DISTURBED: usize = usize::MAX - 1;
 
-/// What a thread remembers of one direction: flows take turns in each place. Begins as zeros.
+/// Peers that a thread remembers of one direction; flows take turns in each of four places. All of
+/// it begins as zeros.
 #[repr(C)]
 pub(crate) struct Peers([Latest; 4]);
 
 impl Peers {
-    /// The place of `flow`.
+    /// Place of `flow`.
     #[inline(always)]
     pub(crate) fn of(&self, flow: u32) -> &Latest {
         let Peers([a, b, c, d]) = self;
@@ -46,23 +48,23 @@ impl Peers {
         }
     }
 
-    /// The thread begins another chunk.
+    /// Forgets the peers: the thread begins another chunk.
     pub(crate) fn forget(&self) {
         self.0.iter().for_each(Latest::forget);
     }
 
-    /// The thread begins another log.
+    /// Forgets everything: the thread begins another log.
     pub(crate) fn reset(&self) {
         self.0.iter().for_each(Latest::reset);
     }
 }
 
-/// Whom the latest datagram of one flow went to or came from.
+/// Peer of the latest datagram of a flow.
 #[repr(C)]
 pub(crate) struct Latest {
-    /// The flow, or one of the three above.
+    /// Number of the flow, or one of the three constants above.
     flow: AtomicUsize,
-    /// The name's length.
+    /// Length of the name, in bytes.
     length: AtomicUsize,
     name: [AtomicUsize; LONGEST.div_ceil(WORD)],
 }
@@ -92,8 +94,7 @@ impl Latest {
             == 0
     }
 
-    /// A datagram's record in the long form is about to be written. Tells whether its peer may be
-    /// noted behind it.
+    /// Begins a datagram's record in the long form. Tells whether its peer may be noted behind it.
     pub(crate) fn begin(&self) -> bool {
         if self.flow.load(Acquire) == BUSY || self.flow.load(Acquire) == DISTURBED {
             self.flow.store(DISTURBED, Release);
@@ -129,7 +130,7 @@ impl Latest {
     }
 }
 
-/// The word number `index` of `name`, with zeros behind its end.
+/// Word number `index` of `name`, with zeros behind its end.
 #[inline(always)]
 fn word(name: &[u8], index: usize) -> usize {
     let mut bytes = [0; WORD];

@@ -1,4 +1,4 @@
-//! `LD_PRELOAD`: whether a list loads this library, and lists with it and without it.
+//! Preload lists (`LD_PRELOAD`): whether one loads this library, and lists with it and without it.
 
 use super::settings::{PRELOAD, own_path};
 use crate::platform::environment::separates;
@@ -25,8 +25,8 @@ pub(super) fn names_own(list: &[u8]) -> bool {
     list.split(separates).any(is_own)
 }
 
-/// Writes `LD_PRELOAD=` and those of `list` that are not this library into `text`, which is zeroed
-/// and large enough; whether there are some.
+/// Writes `LD_PRELOAD=` and the entries of `list` that are not this library into `text`, which is
+/// zeroed and large enough. Tells whether there are some.
 pub(super) fn others_list(text: &mut [u8], list: &[u8]) -> bool {
     let mut places = text.iter_mut();
     let mut push = |bytes: &[u8]| {

@@ -1,8 +1,8 @@
-//! The process's own state, in memory that the kernel hands to a child as zeros.
+//! State of the process, in memory that the kernel hands to a child as zeros.
 //!
 //! `pthread_atfork` sees only `fork`; `MADV_WIPEONFORK` works for every way of making a process
 //! with a copy of the memory. A child that reads a zero generation knows that it has no log yet.
-//! What stays the same in a child (paths, names) is in [`crate::environment`] instead.
+//! What stays the same in a child (paths, names) is in [`super::settings`] instead.
 
 use core::cell::UnsafeCell;
 use core::ffi::CStr;
@@ -16,53 +16,54 @@ use crate::platform::raw;
 use crate::platform::text::{PATH, Text};
 use crate::tuning::{MAX_LEAVINGS, MAX_SEGMENTS};
 
-/// One process's state. All of it begins as zeros, in a process that uses no socket to its end.
+/// State of one process. All of it begins as zeros, and stays so in a process that uses no socket.
 #[repr(C)]
 pub(crate) struct State {
-    /// Names this process and its log: the ticks at its start. 0: not started.
+    /// Generation of the process and its log: the ticks at its start; 0 before that.
     pub(crate) generation: AtomicU64,
-    /// The thread that starts the log, or has.
+    /// Id of the thread that starts the log, or has started it.
     pub(crate) starting: AtomicU32,
-    /// Set where a thread was about to make a `vfork` child while there was no log, see
-    /// [`crate::log`].
+    /// Mark of a process in which a thread was about to make a `vfork` child while there was no
+    /// log, see [`crate::log::writer`].
     pub(crate) has_vforked: AtomicU32,
-    /// Set while the log is one that was made ahead and has nothing in it, not even a header.
+    /// Mark of a log that was made ahead and has nothing in it, not even a header.
     pub(crate) unused: AtomicU32,
-    /// Where this process's children count themselves, see [`crate::family`]; null before there are
+    /// Count that this process's children share, see [`crate::log::family`]; null before there are
     /// any.
     pub(crate) without_log: AtomicPtr<AtomicU64>,
-    /// How many threads have had a chunk.
+    /// Number of threads that have had a chunk.
     pub(crate) writers: AtomicU32,
-    /// When the process began. Written before it has a second thread; zeros where its beginning was
-    /// not seen.
+    /// Beginning of the process. Written before it has a second thread; zeros where it was not
+    /// seen.
     pub(crate) birth: UnsafeCell<Anchor>,
-    /// Flows numbered so far.
+    /// Number of flows so far.
     pub(crate) flows: AtomicU32,
-    /// Why the log grows no further: a cause of [`socket_log::layout::lost`] plus one; 0 while it
-    /// grows.
+    /// Cause for which the log grows no further, of [`socket_log::layout::lost`], plus one; 0 while
+    /// it grows.
     pub(crate) stopped: AtomicU32,
-    /// How many times the log is not to be grown before that is tried again, and for what cause;
-    /// see [`crate::segment`].
+    /// Number of times that the log is not grown before the next attempt, and the cause; see
+    /// [`crate::log::causes`].
     pub(crate) pause: AtomicU64,
     /// One more than the largest descriptor with an entry in the table.
     pub(crate) descriptors: AtomicU32,
-    /// The log's header, mapped; null without a log.
+    /// Header of the log, mapped; null without a log.
     pub(crate) header: AtomicPtr<FileHeader>,
-    /// The log's parts, mapped, each when it is first needed.
+    /// Segments of the log, each mapped when it is first needed.
     pub(crate) segments: [AtomicPtr<u8>; MAX_SEGMENTS],
-    /// The whole log as it was mapped ahead, see [`crate::reserve`]; null without that.
+    /// Reserve: the whole log as it was mapped ahead, see [`crate::log::reserve`]; null without
+    /// one.
     pub(crate) reserve: AtomicPtr<u8>,
-    /// How long that is.
+    /// Length of the reserve, in bytes.
     pub(crate) reserve_length: AtomicUsize,
-    /// How much of it, from its beginning, has room on the disk.
+    /// Length of the part of the reserve, from its beginning, that has room on the disk, in bytes.
     pub(crate) reserve_ready: AtomicUsize,
-    /// Messages that were not logged because the log could not be begun yet, see [`crate::start`].
+    /// Number of messages that were not logged because the log could not be begun yet.
     pub(crate) missed: AtomicU64,
-    /// The chunks that can be used again, where the log keeps the newest.
+    /// Chunks that can be used again, where the log keeps the newest.
     pub(crate) queue: Queue,
-    /// What threads that ended left of their chunks.
+    /// Cursors of chunks that ended threads have left.
     pub(crate) leavings: [AtomicUsize; MAX_LEAVINGS],
-    /// The log's path. Written by the thread that starts the log, before the generation.
+    /// Path of the log. Written by the thread that starts the log, before the generation.
     pub(crate) path: UnsafeCell<Text<PATH>>,
 }
 
@@ -73,7 +74,7 @@ impl State {
         self.unused.load(Ordering::Relaxed) != 0
     }
 
-    /// The log's path.
+    /// Path of the log.
     pub(crate) fn path(&self) -> &CStr {
         // SAFETY: asked by those who have seen the generation, and nobody writes it any more then.
         unsafe { &*self.path.get() }.as_c_str()
@@ -82,10 +83,10 @@ impl State {
 
 static STATE: AtomicPtr<State> = AtomicPtr::new(ptr::null_mut());
 
-/// Whether children find the state wiped; where the kernel cannot do that, the hook of `fork` does.
+/// Whether children find the state wiped. Where the kernel cannot do that, the hook of `fork` does.
 static WIPED: AtomicU32 = AtomicU32::new(0);
 
-/// The state, once [`create`] has run.
+/// State of the process, once [`create`] has run.
 #[inline(always)]
 pub(crate) fn current() -> Option<&'static State> {
     let state = STATE.load(Ordering::Acquire);
@@ -93,7 +94,7 @@ pub(crate) fn current() -> Option<&'static State> {
     unsafe { state.as_ref() }
 }
 
-/// Maps the state; false when there is no memory.
+/// Maps the state. False without memory.
 pub(crate) fn create() -> bool {
     let Some(memory) = private_to_process(size_of::<State>()) else { return false };
     STATE.store(memory.cast(), Ordering::Release);

@@ -1,10 +1,10 @@
-//! How far the queue of chunks that can be used again has come (see [`crate::log::recycle`]).
+//! Progress of the queue of chunks that can be used again (see [`crate::log::recycle`]).
 
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 use crate::tuning::SPARE_CHUNKS;
 
-/// How far the queue has come, in a process. All of it begins as zeros.
+/// Progress of the queue in a process. All of it begins as zeros.
 #[repr(C)]
 pub(crate) struct Queue {
     /// Ticket of the oldest chunk in the queue.
@@ -15,6 +15,6 @@ pub(crate) struct Queue {
     pub(crate) spares: [AtomicU64; SPARE_CHUNKS],
     /// Number of chunks that the log will not have: the disk had no room for them.
     pub(crate) refused: AtomicU32,
-    /// Which scratch memories are in use, bit by bit.
+    /// Set of the scratch memories in use, a bit for each.
     pub(crate) busy: AtomicU64,
 }

@@ -1,5 +1,5 @@
-//! What the user chose. Read once, at load; [`crate::inherit`] sees to it that other programs find
-//! it too.
+//! Settings that the user gave as variables of the environment. They are read once, at load;
+//! [`super::inherit`] hands them on to other programs.
 
 use core::ffi::{CStr, c_int, c_void};
 
@@ -8,10 +8,10 @@ use crate::platform::environment::{find, present, separates};
 use crate::platform::text::Text;
 use crate::platform::{Once, raw};
 
-/// The longest path or name that is taken.
+/// Size of the longest path or name that is taken, in bytes.
 const LONGEST: usize = 4096;
 
-/// The variables of the options, which [`crate::options`] gives their meaning.
+/// Variables of the options. [`super::options`] gives them their meaning.
 pub(crate) const OPTIONS: [&[u8]; 9] = [
     b"SOCKCAP_MAX_BYTES=",
     b"SOCKCAP_WHEN_FULL=",
@@ -24,10 +24,10 @@ pub(crate) const OPTIONS: [&[u8]; 9] = [
     b"SOCKCAP_TEST_CLOCK=",
 ];
 
-/// Where [`crate::shifted`] finds its choice in [`OPTIONS`].
+/// Index of the test clock's variable in [`OPTIONS`].
 pub(crate) const TEST_CLOCK: usize = 8;
 
-/// The choices, as whole environment strings.
+/// Settings, as whole environment strings.
 pub(crate) struct Settings {
     /// `SOCKCAP_DIR=`, with the absolute path of the data directory.
     pub(crate) directory: Text<LONGEST>,
@@ -35,17 +35,17 @@ pub(crate) struct Settings {
     pub(crate) host: Text<256>,
     /// `LD_PRELOAD=`, with the path of this library.
     pub(crate) library: Text<LONGEST>,
-    /// Those of [`OPTIONS`] that were given; the others are empty.
+    /// Variables of [`OPTIONS`]; those that were not given are empty.
     pub(crate) options: [Text<1024>; OPTIONS.len()],
 }
 
-/// What the variable of the data directory begins with.
+/// Beginning of the data directory's variable.
 pub(crate) const DIRECTORY: &[u8] = b"SOCKCAP_DIR=";
 
-/// What that of the host begins with.
+/// Beginning of the host's variable.
 pub(crate) const HOST: &[u8] = b"SOCKCAP_HOST=";
 
-/// What that of the preloaded libraries begins with.
+/// Beginning of the preloaded libraries' variable.
 pub(crate) const PRELOAD: &[u8] = b"LD_PRELOAD=";
 
 static SETTINGS: Once<Settings> = Once::new(Settings {
@@ -55,12 +55,12 @@ static SETTINGS: Once<Settings> = Once::new(Settings {
     options: [const { Text::new() }; OPTIONS.len()],
 });
 
-/// The choices.
+/// Settings of this process.
 pub(crate) fn settings() -> &'static Settings {
     SETTINGS.get()
 }
 
-/// Reads the choices. False when there is no path of the data directory, or it is too long to be
+/// Reads the settings. False when there is no path of the data directory, or it is too long to be
 /// used.
 pub(crate) fn read() -> bool {
     let mut directory = Text::new();
@@ -101,8 +101,8 @@ pub(crate) fn read() -> bool {
     usable
 }
 
-/// Appends `path` as an absolute one. Nothing, where it depends on a working directory that has no
-/// path (any more).
+/// Appends `path` as an absolute one. Appends nothing where it depends on a working directory that
+/// has no path (any more).
 fn absolute(to: &mut Text<LONGEST>, path: &[u8]) {
     if path.first() != Some(&b'/') {
         let before = to.as_bytes().len();
@@ -119,7 +119,7 @@ fn absolute(to: &mut Text<LONGEST>, path: &[u8]) {
     to.push(path);
 }
 
-/// The path of this library, as the dynamic linker knows it.
+/// Appends the path of this library, as the dynamic linker knows it.
 fn push_own_path(to: &mut Text<LONGEST>) {
     // SAFETY: a struct of pointers may be all zeros.
     let mut info: libc::Dl_info = unsafe { core::mem::zeroed() };
@@ -131,7 +131,7 @@ fn push_own_path(to: &mut Text<LONGEST>) {
     }
 }
 
-/// The choice of the clock.
+/// Choice of the ticks.
 pub(crate) fn clock() -> Choice {
     match option(7) {
         Some(b"monotonic") => Choice::Monotonic,
@@ -140,13 +140,13 @@ pub(crate) fn clock() -> Choice {
     }
 }
 
-/// The path of this library; empty where there is none that a preload list can name.
+/// Path of this library; empty where there is none that a preload list can name.
 pub(crate) fn own_path() -> &'static [u8] {
     settings().library.as_bytes().get(PRELOAD.len()..).unwrap_or(&[])
 }
 
-/// Why the dynamic linker of a program that begins here could not open this library: an error of
-/// the kernel's, or 0. Behind `chroot`, or for another user, its path may lead nowhere, and the
+/// Error of the kernel for which the dynamic linker of a program that begins here could not open
+/// this library, or 0. Behind `chroot`, or for another user, its path may lead nowhere, and the
 /// linker would tell the user of the program so.
 pub(crate) fn refusal() -> c_int {
     let path = &settings().library;
@@ -165,17 +165,17 @@ pub(crate) fn refusal() -> c_int {
     }
 }
 
-/// The data directory; empty where it cannot be used.
+/// Path of the data directory; empty where it cannot be used.
 pub(crate) fn directory() -> &'static [u8] {
     settings().directory.as_bytes().get(DIRECTORY.len()..).unwrap_or(&[])
 }
 
-/// The host's name.
+/// Name of the host.
 pub(crate) fn host() -> &'static [u8] {
     settings().host.as_bytes().get(HOST.len()..).unwrap_or(&[])
 }
 
-/// The value of an option, by its place in [`OPTIONS`]; `None` where it was not given.
+/// Value of an option, by its index in [`OPTIONS`]; `None` where it was not given.
 pub(crate) fn option(index: usize) -> Option<&'static [u8]> {
     let option = settings().options.get(index)?;
     option.as_bytes().strip_prefix(*OPTIONS.get(index)?)

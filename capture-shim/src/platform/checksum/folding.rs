@@ -1,10 +1,10 @@
-//! The CRC-32 by folding: long buffers into 16 bytes, and those into the checksum.
+//! CRC-32 by folding: long buffers into 16 bytes, and those into the checksum.
 //!
 //! A message as a polynomial over GF(2) keeps its remainder by the CRC's polynomial when a block of
 //! it is replaced by that block times x^d, d bits further on; and x^d may be reduced first. Bits
 //! are in the CRC's order, lowest first, so a block's first bytes are its highest powers. Zeros
-//! before a message change nothing: a message whose length is no multiple of 16 is taken with so
-//! many before it that it is one, and so has no rest.
+//! before a message change nothing. A message whose length is no multiple of 16 is therefore taken
+//! with zeros before it that make it one.
 
 use core::arch::x86_64::{
     __cpuid, __cpuid_count, __m128i, __m256i, _mm_clmulepi64_si128, _mm_cvtsi32_si128,
@@ -16,13 +16,13 @@ use core::arch::x86_64::{
 use core::sync::atomic::AtomicU8;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// Shorter buffers are not for folding.
+/// Smallest buffer that is folded, in bytes.
 const SHORTEST: usize = 16;
 
-/// From here on wide registers are worth their while.
+/// Smallest buffer for which wide registers are worth their while, in bytes.
 const LONG: usize = 16 + 7 * 16 + 128;
 
-/// What the processor has: nothing of use, 128 bits at a time, 256 bits at a time.
+/// Width of folding: none, 128 bits at a time, 256 bits at a time.
 const NONE: u8 = 0;
 
 const NARROW: u8 = 1;
@@ -31,7 +31,7 @@ const WIDE: u8 = 2;
 
 static WIDTH: AtomicU8 = AtomicU8::new(NONE);
 
-/// Asks the processor what it has, and the system whether it keeps the wide registers.
+/// Asks the processor for its instructions, and the system whether it keeps the wide registers.
 pub(super) fn choose() {
     const PCLMULQDQ: u32 = 1 << 1;
     const SSSE3: u32 = 1 << 9;
@@ -62,8 +62,8 @@ pub(super) fn choose() {
     WIDTH.store(width, Relaxed);
 }
 
-/// The checksum of what `so_far` was made of with `bytes` behind it; `None` where another way is to
-/// be taken.
+/// CRC-32 of the bytes behind `so_far` and of `bytes` behind those; `None` where the table is to be
+/// taken.
 #[inline(always)]
 pub(super) fn update(so_far: u32, bytes: &[u8]) -> Option<u32> {
     let width = WIDTH.load(Relaxed);
@@ -91,8 +91,8 @@ const fn power(n: u32) -> u32 {
     value
 }
 
-/// The two factors (for a block's first 8 bytes and its last) that move a block `bits` further on.
-/// The product of two reversed numbers comes out one bit low, and 32 bits of these are below the
+/// Two factors, for a block's first 8 bytes and its last, that move a block `bits` further on. The
+/// product of two reversed numbers comes out one bit low, and 32 bits of these are below the
 /// factor: hence the shift and the powers.
 const fn factors(bits: u32) -> (i64, i64) {
     ((power(bits + 32) as i64) << 1, (power(bits - 32) as i64) << 1)
@@ -110,12 +110,12 @@ const BY_6: (i64, i64) = factors(768);
 
 const BY_8: (i64, i64) = factors(1024);
 
-/// The polynomial, and the quotient of x^64 by it, both of 33 bits with the highest power in bit 0.
+/// Polynomial, and the quotient of x^64 by it, both of 33 bits with the highest power in bit 0.
 const POLYNOMIAL: i64 = 0x1_db71_0641;
 
 const QUOTIENT: i64 = quotient();
 
-/// x^64 divided by the polynomial, by hand.
+/// Quotient of x^64 by the polynomial, by long division.
 const fn quotient() -> i64 {
     // With the highest power at the top here, as on paper.
     let divisor = (POLYNOMIAL as u64).reverse_bits() >> 31;
@@ -141,7 +141,7 @@ static SHUFFLE: [u8; 48] = {
     indices
 };
 
-/// Sixteen bytes at `at`.
+/// Loads sixteen bytes at `at`.
 ///
 /// # Safety
 /// They are readable.
@@ -152,7 +152,7 @@ unsafe fn load(at: *const u8) -> __m128i {
     unsafe { _mm_loadu_si128(at.cast()) }
 }
 
-/// `block`, moved by `factors`, added to `onto`.
+/// Moves `block` by `factors` and adds it to `onto`.
 #[inline]
 #[target_feature(enable = "pclmulqdq,sse2")]
 fn fold(block: __m128i, onto: __m128i, factors: (i64, i64)) -> __m128i {
@@ -162,8 +162,8 @@ fn fold(block: __m128i, onto: __m128i, factors: (i64, i64)) -> __m128i {
     _mm_xor_si128(_mm_xor_si128(first, onto), last)
 }
 
-/// Where a message stands: all before `at` is folded into `block`, a multiple of 16 bytes are
-/// `left`, and `carry` is to be added to the first of them.
+/// State of a message: all before `at` is folded into `block`, a multiple of 16 bytes are `left`,
+/// and `carry` is to be added to the first of them.
 struct Folded {
     block: __m128i,
     carry: __m128i,
@@ -171,9 +171,9 @@ struct Folded {
     left: usize,
 }
 
-/// Takes the first 1 to 16 bytes of a message, so many that a multiple of 16 is left. The checksum
-/// so far stands for all that came before, and is added to the message's first four bytes; it is
-/// kept inverted.
+/// Takes the first 1 to 16 bytes of a message, so that a multiple of 16 is left. The checksum so
+/// far stands for all that came before, and is added to the message's first four bytes; it is kept
+/// inverted.
 ///
 /// # Safety
 /// There are 16 bytes or more.
@@ -204,7 +204,7 @@ unsafe fn narrow(so_far: u32, bytes: &[u8]) -> u32 {
     unsafe { finish(begin(so_far, bytes)) }
 }
 
-/// The checksum of a message of which `folded` stands for all.
+/// Checksum of the whole message from its state.
 ///
 /// # Safety
 /// What is left is readable.
@@ -247,13 +247,13 @@ unsafe fn finish(folded: Folded) -> u32 {
     reduce(block)
 }
 
-/// The remainder of the message that `block` stands for, times x^32 as the CRC wants it: its first
-/// 8 bytes are moved onto the others, then the first 4 of what that leaves, and the last 8 are
+/// Remainder of the message that `block` stands for, times x^32 as the CRC wants it. Its first 8
+/// bytes are moved onto the others, then the first 4 of what that leaves, and the last 8 are
 /// divided by the polynomial (Barrett).
 #[inline]
 #[target_feature(enable = "pclmulqdq,sse4.1")]
 fn reduce(block: __m128i) -> u32 {
-    /// In the upper half of its 8 bytes a factor leaves the product as short as it can be.
+    /// Factor in the upper half of its 8 bytes, where it leaves the product as short as it can be.
     const fn upper(n: u32) -> i64 {
         ((power(n - 1) as u64) << 32) as i64
     }
@@ -269,7 +269,7 @@ fn reduce(block: __m128i) -> u32 {
     !_mm_extract_epi32::<1>(_mm_xor_si128(rest, product)) as u32
 }
 
-/// As [`fold`], two blocks at once.
+/// Folds two blocks at once, as [`fold`] does one.
 #[inline]
 #[target_feature(enable = "vpclmulqdq,avx2")]
 fn fold_wide(blocks: __m256i, onto: __m256i, factors: (i64, i64)) -> __m256i {

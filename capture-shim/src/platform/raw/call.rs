@@ -1,14 +1,14 @@
-//! One system call, made unless the program has given it up.
+//! A single system call, made unless the program has given it up.
 
 use core::ffi::c_long;
 
 use crate::platform::permitted;
 
-/// The smallest page that Linux has.
+/// Size of the smallest page that Linux has, in bytes.
 pub(crate) const PAGE: usize = 4096;
 
-/// Makes system call `number`, unless it is one that the program has given up: that is refused like
-/// any that the process has no right to.
+/// Makes system call `number`. One that the program has given up is refused like any that the
+/// process has no right to.
 ///
 /// # Safety
 /// As the system call demands.
@@ -74,7 +74,7 @@ unsafe fn direct(number: c_long, arguments: [usize; 6]) -> isize {
 }
 
 socket_log::without_std! {
-    /// Ends the process at once: what is left when the shim itself is wrong.
+    /// Ends the process at once: for the case that the library itself is wrong.
     pub(crate) fn abort() -> ! {
         loop {
             // SAFETY: signals the process itself.

@@ -1,5 +1,4 @@
-//! Files: opened, given room, mapped and closed again, and the directories and links on the way to
-//! them.
+//! Files: opened, given room, mapped and closed again; directories and links on the way to them.
 
 use core::ffi::{CStr, c_int};
 use core::ptr;
@@ -16,25 +15,25 @@ pub(crate) fn open(path: &CStr, flags: c_int, mode: u32) -> Result<Descriptor, i
     if result < 0 { Err(result) } else { Ok(Descriptor::owned(result as c_int)) }
 }
 
-/// An open descriptor of the shim's own, closed when dropped unless [`crate::keep`] keeps it: the
-/// shim keeps hardly any, because daemons close descriptors that they do not know.
+/// Open descriptor of the library's own, closed when dropped unless [`crate::log::keep`] keeps it.
+/// The library keeps hardly any, because daemons close descriptors that they do not know.
 pub(crate) struct Descriptor {
     number: c_int,
     is_kept: bool,
 }
 
 impl Descriptor {
-    /// One that is closed when dropped.
+    /// Descriptor that is closed when dropped.
     pub(crate) fn owned(number: c_int) -> Descriptor {
         Descriptor { number, is_kept: false }
     }
 
-    /// One that stays open.
+    /// Descriptor that stays open.
     pub(crate) fn kept(number: c_int) -> Descriptor {
         Descriptor { number, is_kept: true }
     }
 
-    /// As a system call takes it.
+    /// The descriptor as a system call takes it.
     fn word(&self) -> usize {
         self.number as usize
     }
@@ -53,7 +52,8 @@ impl Descriptor {
         unsafe { call(libc::SYS_unlinkat, [self.word(), name.as_ptr() as usize, 0, 0, 0, 0]) };
     }
 
-    /// Another number for the same, from `first` on, which no other program gets.
+    /// Duplicates the descriptor to the first free number from `first` on, which no other program
+    /// gets.
     pub(crate) fn duplicate(&self, first: c_int) -> Result<c_int, isize> {
         let arguments = [self.word(), libc::F_DUPFD_CLOEXEC as usize, first as usize, 0, 0, 0];
         // SAFETY: takes numbers only.
@@ -61,7 +61,7 @@ impl Descriptor {
         if result < 0 { Err(result) } else { Ok(result as c_int) }
     }
 
-    /// What the kernel says of it.
+    /// Status of the file, as the kernel tells it.
     pub(crate) fn status(&self) -> Option<libc::stat> {
         // SAFETY: a struct of numbers may be all zeros.
         let mut status: libc::stat = unsafe { core::mem::zeroed() };
@@ -72,7 +72,7 @@ impl Descriptor {
         (result == 0).then_some(status)
     }
 
-    /// Reads once into `buffer` and returns how much came; nothing on an error.
+    /// Reads once into `buffer` and returns the number of bytes that came; 0 on an error.
     pub(crate) fn read(&self, buffer: &mut [u8]) -> usize {
         let arguments = [self.word(), buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0];
         // SAFETY: the buffer is as long as told.
@@ -90,8 +90,8 @@ impl Descriptor {
         map(length, USABLE, libc::MAP_SHARED, self.number, offset)
     }
 
-    /// Maps the beginning of the file, shared, also where it has holes, which get no room by this
-    /// even if the program has all its memory locked.
+    /// Maps the beginning of the file, shared, holes included. Holes get no room by this, even if
+    /// the program has all its memory locked.
     pub(crate) fn map_sparse(&self, length: usize) -> Result<*mut u8, isize> {
         let memory = map(length, libc::PROT_NONE, libc::MAP_SHARED, self.number, 0)?;
         // SAFETY: the mapping is new.
@@ -109,9 +109,9 @@ impl Descriptor {
         Ok(memory)
     }
 
-    /// Makes a file that was opened for appending at least so large, by writing zeros behind its
-    /// end: for file systems that cannot be asked for room. What several threads write here at once
-    /// makes it larger, and overwrites nothing.
+    /// Makes a file that was opened for appending at least `size` bytes large, by writing zeros
+    /// behind its end: for file systems that cannot be asked for room. Several threads that do this
+    /// at once make it larger, and overwrite nothing.
     pub(crate) fn extend(&self, size: usize) -> isize {
         static ZEROS: [u8; PAGE] = [0; PAGE];
         while self.size() < size {
@@ -126,7 +126,7 @@ impl Descriptor {
         0
     }
 
-    /// The file's size.
+    /// Size of the file, in bytes.
     pub(crate) fn size(&self) -> usize {
         // SAFETY: takes numbers only.
         unsafe {
@@ -135,7 +135,7 @@ impl Descriptor {
         }
     }
 
-    /// Sets the file's size.
+    /// Sets the size of the file, in bytes.
     pub(crate) fn resize(&self, size: usize) -> isize {
         // SAFETY: takes numbers only.
         unsafe { call(libc::SYS_ftruncate, [self.word(), size, 0, 0, 0, 0]) }
@@ -152,12 +152,12 @@ impl Drop for Descriptor {
     }
 }
 
-/// Closes a descriptor of the program's.
+/// Closes a descriptor of the program.
 pub(crate) fn close(fd: c_int) {
     drop(Descriptor::owned(fd));
 }
 
-/// Closes all descriptors of the program's from `first` to `last`, where the kernel knows how.
+/// Closes all descriptors of the program from `first` to `last`, where the kernel knows how.
 pub(crate) fn close_range(first: u32, last: u32) -> isize {
     // SAFETY: takes numbers only.
     unsafe { call(libc::SYS_close_range, [first as usize, last as usize, 0, 0, 0, 0]) }
@@ -170,7 +170,7 @@ pub(crate) fn mkdir(path: &CStr, mode: u32) -> isize {
     unsafe { call(libc::SYS_mkdirat, arguments) }
 }
 
-/// Sets the mode of a directory, but not of what a link in its place leads to.
+/// Sets the mode of a directory. A link in its place is not followed.
 pub(crate) fn chmod(path: &CStr, mode: u32) {
     let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
     if let Ok(directory) = open(path, flags, 0) {
@@ -179,7 +179,7 @@ pub(crate) fn chmod(path: &CStr, mode: u32) {
     }
 }
 
-/// Gives a file to another user, which may be refused, but not what a link in its place leads to.
+/// Gives a file to another user. This may be refused. A link in its place is not followed.
 pub(crate) fn chown(path: &CStr, uid: u32) -> bool {
     let group = u32::MAX as usize; // As it is.
     let flags = libc::AT_SYMLINK_NOFOLLOW as usize;
@@ -189,14 +189,14 @@ pub(crate) fn chown(path: &CStr, uid: u32) -> bool {
     unsafe { call(libc::SYS_fchownat, arguments) == 0 }
 }
 
-/// Removes a file's name.
+/// Removes the name of a file.
 pub(crate) fn unlink(path: &CStr) {
     let arguments = [libc::AT_FDCWD as usize, path.as_ptr() as usize, 0, 0, 0, 0];
     // SAFETY: the path ends with a zero byte.
     unsafe { call(libc::SYS_unlinkat, arguments) };
 }
 
-/// Reads a symbolic link into `buffer` and returns its length; nothing on an error.
+/// Reads a symbolic link into `buffer` and returns its length; 0 on an error.
 pub(crate) fn readlink(path: &CStr, buffer: &mut [u8]) -> usize {
     let arguments = [
         libc::AT_FDCWD as usize,
@@ -210,12 +210,12 @@ pub(crate) fn readlink(path: &CStr, buffer: &mut [u8]) -> usize {
     unsafe { call(libc::SYS_readlinkat, arguments).max(0) as usize }
 }
 
-/// The inode of what `path` leads to.
+/// Inode of the file that `path` leads to.
 pub(crate) fn inode(path: &CStr) -> Option<u64> {
     status(path).map(|status| status.st_ino)
 }
 
-/// Whether the file `path` leads to has capabilities.
+/// Whether the file that `path` leads to has capabilities.
 pub(crate) fn has_capabilities(path: &CStr) -> bool {
     let name = c"security.capability";
     // SAFETY: both end with a zero byte; without room the kernel only says how much it would need.
@@ -224,7 +224,8 @@ pub(crate) fn has_capabilities(path: &CStr) -> bool {
     }
 }
 
-/// Whether the process may not make files in the directory `path`, as the user as whom it runs.
+/// Whether the process may not make files in the directory `path`, with the rights of its effective
+/// user.
 pub(crate) fn is_denied(path: &CStr) -> bool {
     let wanted = (libc::W_OK | libc::X_OK) as usize;
     let arguments =
@@ -233,7 +234,7 @@ pub(crate) fn is_denied(path: &CStr) -> bool {
     unsafe { call(libc::SYS_faccessat2, arguments) == -libc::EACCES as isize }
 }
 
-/// What the kernel says of the file that `path` leads to.
+/// Status of the file that `path` leads to, as the kernel tells it.
 pub(crate) fn status(path: &CStr) -> Option<libc::stat> {
     // SAFETY: a struct of numbers may be all zeros.
     let mut status: libc::stat = unsafe { core::mem::zeroed() };
@@ -250,7 +251,7 @@ pub(crate) fn status(path: &CStr) -> Option<libc::stat> {
     (result == 0).then_some(status)
 }
 
-/// The working directory, with the zero byte that ends it; nothing on an error.
+/// Path of the working directory, with the zero byte that ends it; nothing on an error.
 pub(crate) fn getcwd(buffer: &mut [u8]) -> usize {
     // SAFETY: the buffer is as long as told.
     unsafe {

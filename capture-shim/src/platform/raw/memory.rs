@@ -1,5 +1,5 @@
-//! Memory: mappings made, given room, advised and removed, and whether memory of the program can be
-//! read.
+//! Memory: mappings are made, given room, advised and removed; memory of the program is tested for
+//! being readable.
 
 use core::ffi::c_int;
 use core::ptr;
@@ -26,7 +26,7 @@ pub(super) fn map(
     if (-4095..0).contains(&result) { Err(result) } else { Ok(result as *mut u8) }
 }
 
-/// For reading and writing.
+/// Protection for reading and writing.
 pub(super) const USABLE: c_int = libc::PROT_READ | libc::PROT_WRITE;
 
 /// Maps private memory that begins as zeros and takes room only where it is touched.
@@ -41,8 +41,8 @@ pub(crate) fn map_shared(length: usize) -> Option<*mut u8> {
 
 const MADV_POPULATE_WRITE: usize = 23;
 
-/// Gives the pages of a shared mapping of a file their room on the disk: what the kernel does at
-/// the first store into each, but with an error where there is none, and not a signal.
+/// Gives the pages of a shared mapping of a file their room on the disk. The kernel does so at the
+/// first store into each, too, but then a lack of room is a signal and not an error.
 ///
 /// # Safety
 /// The mapping is the caller's own.
@@ -51,18 +51,19 @@ pub(crate) unsafe fn populate(address: *mut u8, length: usize) -> isize {
     unsafe { call(libc::SYS_madvise, [address as usize, length, MADV_POPULATE_WRITE, 0, 0, 0]) }
 }
 
-/// Whether the kernel knows [`populate`], of Linux 5.14 on.
+/// Whether the kernel knows [`populate`], which Linux has from 5.14 on.
 pub(crate) fn can_populate() -> bool {
     // SAFETY: no page.
     unsafe { populate(ptr::without_provenance_mut(PAGE), 0) == 0 }
 }
 
-/// The arguments of [`populate`].
+/// Arguments of [`populate`], for asking a filter.
 pub(crate) fn of_population() -> [usize; 6] {
     [PAGE, PAGE, MADV_POPULATE_WRITE, 0, 0, 0]
 }
 
-/// The arguments of the two calls that make a new log, to open and to map it.
+/// Arguments of the two system calls that make a new log, to open and to map it, for asking a
+/// filter.
 pub(crate) fn of_new_log() -> [[usize; 6]; 2] {
     let flags = libc::O_RDWR
         | libc::O_APPEND
@@ -83,7 +84,7 @@ pub(crate) unsafe fn advise(address: *mut u8, length: usize, advice: c_int) -> b
     unsafe { call(libc::SYS_madvise, [address as usize, length, advice as usize, 0, 0, 0]) == 0 }
 }
 
-/// Puts private memory into the place of a mapping: what is stored there from now on leads nowhere.
+/// Puts private memory into the place of a mapping: stores into it lead nowhere from now on.
 pub(crate) fn replace_by_nothing(address: *mut u8, length: usize) -> bool {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
     let arguments = [address as usize, length, USABLE as usize, flags as usize, usize::MAX, 0];
@@ -100,12 +101,12 @@ pub(crate) unsafe fn unmap(address: *mut u8, length: usize) {
     unsafe { call(libc::SYS_munmap, [address as usize, length, 0, 0, 0, 0]) };
 }
 
-/// Whether the program's memory at `address` can be read: what it hands to the kernel may be wrong,
-/// which is an error for the kernel to report and no reason to die for.
+/// Whether the program's memory at `address` can be read. An address that the program hands to the
+/// kernel may be wrong, which is an error for the kernel to report and no reason to die.
 pub(crate) fn is_readable<T>(address: *const T) -> bool {
-    /// The page that was found readable last. It is taken to be so still, or each datagram would
-    /// cost a system call: a program that has unmapped it since and hands it to the kernel is not
-    /// told apart.
+    /// Page that was found readable last. It is taken to be so still, or each datagram would cost a
+    /// system call. A program that has unmapped it since and hands it to the kernel is not told
+    /// apart.
     static LATEST: AtomicUsize = AtomicUsize::new(usize::MAX);
     const WORD: usize = 8;
     let own_frame = 0u8;

@@ -1,18 +1,18 @@
-//! What the kernel knows of the calling process and its host: ids, limits, time and names.
+//! Facts that the kernel knows of the calling process and its host: ids, limits, time and names.
 
 use core::ffi::c_long;
 use core::ptr;
 
 use super::call::call;
 
-/// An id: of the process (`SYS_getpid`), its parent, the thread, or the user. `None` where the
-/// program has given up asking for it.
+/// Id of the process (`SYS_getpid`), its parent, the thread, or the user. `None` where the program
+/// has given up asking for it.
 pub(crate) fn id(number: c_long) -> Option<u32> {
     // SAFETY: takes nothing.
     u32::try_from(unsafe { call(number, [0; 6]) }).ok()
 }
 
-/// The user whose rights the process has.
+/// Id of the user whose rights the process has.
 pub(crate) fn geteuid() -> u32 {
     id(libc::SYS_geteuid).unwrap_or(u32::MAX)
 }
@@ -23,7 +23,7 @@ pub(crate) fn sched_yield() {
     unsafe { call(libc::SYS_sched_yield, [0; 6]) };
 }
 
-/// The path that the kernel was given for the program: of a script the script's.
+/// Path that the kernel was given for the program; of a script the script's.
 pub(crate) fn started_as() -> &'static [u8] {
     // SAFETY: asks for a word that the kernel has left, and makes no system call.
     let path = unsafe { libc::getauxval(libc::AT_EXECFN) } as *const core::ffi::c_char;
@@ -31,7 +31,7 @@ pub(crate) fn started_as() -> &'static [u8] {
     if path.is_null() { &[] } else { unsafe { core::ffi::CStr::from_ptr(path) }.to_bytes() }
 }
 
-/// The CPU time that the calling thread has used, in nanoseconds.
+/// CPU time that the calling thread has used, in nanoseconds.
 pub(crate) fn thread_cpu_time() -> Option<u64> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     let arguments =
@@ -41,7 +41,7 @@ pub(crate) fn thread_cpu_time() -> Option<u64> {
     (result == 0).then_some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
-/// The host's name into `buffer`, and its length.
+/// Writes the host's name into `buffer` and returns its length.
 pub(crate) fn nodename(buffer: &mut [u8]) -> usize {
     // SAFETY: a struct of byte arrays may be all zeros.
     let mut names: libc::utsname = unsafe { core::mem::zeroed() };
@@ -60,7 +60,7 @@ pub(crate) fn nodename(buffer: &mut [u8]) -> usize {
     length
 }
 
-/// A limit of the process; nothing where it cannot be asked for.
+/// Limit of the process for `resource`; 0 where it cannot be asked for.
 fn limit(resource: u32) -> u64 {
     let mut limit = [0; 2];
     let arguments = [0, resource as usize, 0, limit.as_mut_ptr() as usize, 0, 0];
@@ -69,12 +69,12 @@ fn limit(resource: u32) -> u64 {
     limit[0]
 }
 
-/// The largest size to which the process may let a file grow.
+/// Largest size to which the process may let a file grow, in bytes.
 pub(crate) fn file_size_limit() -> u64 {
     limit(libc::RLIMIT_FSIZE)
 }
 
-/// How many descriptors the process may have.
+/// Maximum number of descriptors of the process.
 pub(crate) fn descriptor_limit() -> u64 {
     limit(libc::RLIMIT_NOFILE)
 }

@@ -1,13 +1,14 @@
-//! What the kernel knows of a socket.
+//! Facts that the kernel knows of a socket.
 
 use core::ffi::{c_int, c_long};
 use core::ptr;
 
 use super::call::call;
 
-/// Whether nothing was sent yet, and nothing received by a program, on a stream: only TCP can tell.
+/// Whether nothing was sent yet on a stream, and whether no program received anything from it. Only
+/// TCP can tell.
 pub(crate) fn is_fresh_stream(fd: c_int) -> (bool, bool) {
-    /// Of the kernel's `tcp_info`, as far as the last of these two fields.
+    /// Beginning of the kernel's `tcp_info`, as far as the last of these two fields.
     #[repr(C)]
     #[derive(Default)]
     struct TcpInfo {
@@ -43,7 +44,7 @@ pub(crate) fn is_fresh_stream(fd: c_int) -> (bool, bool) {
     (info.bytes_acknowledged <= 1 && unsent == 0, info.bytes_received == u64::from(unread))
 }
 
-/// What is the matter with each of these descriptors now.
+/// Asks for the events of each of these descriptors at present. False where the kernel refuses.
 pub(crate) fn poll(descriptors: &mut [libc::pollfd]) -> bool {
     const AT_ONCE: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     let mut timeout = AT_ONCE;
@@ -59,7 +60,7 @@ pub(crate) fn poll(descriptors: &mut [libc::pollfd]) -> bool {
     unsafe { call(libc::SYS_ppoll, arguments) >= 0 }
 }
 
-/// A socket option that is a number.
+/// Value of a socket option that is a number.
 pub(crate) fn socket_option<T: Copy + Default>(fd: c_int, option: c_int) -> Result<T, isize> {
     let mut value = T::default();
     let mut length = size_of::<T>() as u32;
@@ -76,7 +77,8 @@ pub(crate) fn socket_option<T: Copy + Default>(fd: c_int, option: c_int) -> Resu
     if result < 0 { Err(result) } else { Ok(value) }
 }
 
-/// `getsockname` or `getpeername`, by the system call's number; returns the name's full length.
+/// Calls `getsockname` or `getpeername`, by the system call's number; returns the name's full
+/// length.
 pub(crate) fn socket_name(number: c_long, fd: c_int, buffer: &mut [u8]) -> Option<usize> {
     let mut length = buffer.len() as u32;
     let arguments =
