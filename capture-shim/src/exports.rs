@@ -1,4 +1,4 @@
-//! Floor 8, exports: the symbols that the program finds in place of libc's, and the constructor.
+//! Floor 8, exports: symbols that the program finds in place of libc's, and the constructor.
 
 mod dlopen;
 mod load;

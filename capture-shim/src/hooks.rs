@@ -1,4 +1,4 @@
-//! Floor 7, hooks: what each interposed call means, one file a family of calls.
+//! Floor 7, hooks: meaning of each interposed call, one file a family of calls.
 //!
 //! A hook gets libc's own function first and then the program's arguments, or the program's whole
 //! call as a closure. It makes that call and logs what it did.

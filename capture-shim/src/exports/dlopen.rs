@@ -1,8 +1,8 @@
 //! `dlopen`: libraries that would pass the hooks by.
 //!
 //! A library opened with `RTLD_DEEPBIND` finds libc's functions before ours, and nothing that it
-//! does would be seen. The flag is taken away, and the log says that it was. The hook ends in a
-//! jump, because libc looks at who calls: a library is sought along the path of its caller.
+//! does would be seen. The flag is taken away, and the log says so. The export ends in a jump,
+//! because libc looks at who calls: a library is sought along the path of its caller.
 
 use core::ffi::{c_int, c_void};
 

@@ -1,4 +1,4 @@
-//! The library's constructor: what happens when a program loads it.
+//! Constructor of the library: reads the user's choices and maps the memory of the process's state.
 
 use core::ffi::{c_char, c_int};
 

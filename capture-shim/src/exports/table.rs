@@ -1,5 +1,4 @@
-//! The exported symbols that are plain functions, each of which hands the program's call to its
-//! hook.
+//! Exported symbols that are plain functions. Each hands the program's call to its hook.
 
 use core::ffi::{c_char, c_int, c_long, c_uchar, c_uint, c_ulong, c_void};
 

@@ -6,11 +6,12 @@
 //! any type, so their registers are stored and described to the function that takes a `va_list` in
 //! their place.
 
-use core::ffi::{c_char, c_int, c_void};
+use core::ffi::{c_char, c_int};
 
 use socket_log::api::Api;
 
 use crate::c_library::real;
+use crate::c_library::types::VaList;
 use crate::hooks::{hidden, programs, stdio};
 use crate::platform::environment;
 
@@ -93,10 +94,6 @@ unsafe extern "C" fn execle_with(path: *const c_char, arguments: Strings) -> c_i
         programs::execve(real!(execve), path, arguments, *end.add(1).cast::<Strings>())
     }
 }
-
-/// A `va_list` as an argument: on all architectures that Linux knows and that pass one by reference
-/// or as an array, an address.
-pub(crate) type VaList = *mut c_void;
 
 /// Defines an exported function with `$named` fixed arguments that calls `$with(the fixed
 /// arguments, the others as a va_list)`.

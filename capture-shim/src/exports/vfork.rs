@@ -9,8 +9,8 @@ use crate::hooks::unseen;
 use crate::log;
 use crate::state::inherit;
 
-/// What the tail jump of `vfork` needs: libc's own, and a thread that will look at who it is before
-/// it logs.
+/// Prepares the thread, and returns the address of libc's own `vfork` for the tail jump: the thread
+/// will look at who it is before it logs.
 extern "C" fn before_vfork() -> *const c_void {
     unseen::collect();
     log::set_aside();
@@ -19,8 +19,8 @@ extern "C" fn before_vfork() -> *const c_void {
     functions::vfork.address().cast()
 }
 
-/// `vfork` returns twice into the frame of its caller, which no function of ours may stand in
-/// between.
+/// `vfork` as a tail jump: it returns twice into the frame of its caller, which no function of ours
+/// may stand in between.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
@@ -28,8 +28,8 @@ unsafe extern "C" fn vfork() -> pid_t {
     core::arch::naked_asm!("sub rsp, 8", "call {before}", "add rsp, 8", "jmp rax", before = sym before_vfork)
 }
 
-/// `vfork` returns twice into the frame of its caller, which no function of ours may stand in
-/// between.
+/// `vfork` as a tail jump: it returns twice into the frame of its caller, which no function of ours
+/// may stand in between.
 #[cfg(target_arch = "aarch64")]
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
@@ -44,7 +44,7 @@ unsafe extern "C" fn vfork() -> pid_t {
     )
 }
 
-/// The other name of `vfork`.
+/// Other name of `vfork`.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
@@ -52,7 +52,7 @@ unsafe extern "C" fn __vfork() -> pid_t {
     core::arch::naked_asm!("jmp {vfork}", vfork = sym vfork)
 }
 
-/// The other name of `vfork`.
+/// Other name of `vfork`.
 #[cfg(target_arch = "aarch64")]
 #[unsafe(naked)]
 #[unsafe(no_mangle)]

@@ -1,4 +1,5 @@
-//! Making a descriptor's acquaintance: asks the kernel what it is, numbers its flow and logs both.
+//! Adoption of sockets: the kernel is asked what a descriptor is, its flow is numbered, and both
+//! are logged.
 //!
 //! Descriptors arrive from everywhere (inherited, passed by another process, made out of our
 //! sight), so this runs for each at its first use, besides at the calls that make sockets.
@@ -15,8 +16,8 @@ use crate::log::{Writer, positions};
 use crate::platform::{clock, raw};
 use crate::state::options::options;
 
-/// Asks for the kernel's id of a socket's network namespace, of Linux 5.14 on; before, it is an
-/// error without effect.
+/// Socket option that tells the kernel's id of a socket's network namespace, of Linux 5.14 on;
+/// before, it is an error without effect.
 pub(super) const SO_NETNS_COOKIE: c_int = 71;
 
 /// Numbers the flow of a socket that is new to this process, logs it and enters it into the table.
@@ -30,7 +31,7 @@ pub(crate) fn adopt(
     number_flow(writer, fd, origin, listener, true, nature)
 }
 
-/// Numbers another flow of a socket that had one, whose connection has ended. The new one goes
+/// Numbers another flow of a socket that had one, whose connection has ended. The new flow goes
 /// without the kernel's id, by which both would pass for the same.
 pub(crate) fn adopt_again(writer: Writer, fd: c_int) -> Entry {
     number_flow(writer, fd, Origin::Socket, 0, false, &Nature::UNKNOWN)
@@ -95,7 +96,7 @@ fn number_flow(
     entry
 }
 
-/// The entry with the mark of what more the user wants to know of it.
+/// The entry, marked as watched where the user wants more of it than its messages.
 fn watched(entry: Entry) -> Entry {
     let is_watched = match entry.kind() {
         Kind::Stream => options().watches_streams(),
@@ -104,8 +105,8 @@ fn watched(entry: Entry) -> Entry {
     if is_watched { entry.watched() } else { entry }
 }
 
-/// Whether a socket that is new here may be one that the user wants: of one without ends that
-/// decide, it is not known yet.
+/// Whether a socket that is new here may be one that the user wants. Where its ends are not known
+/// yet, it may.
 fn is_selected(fd: c_int, domain: c_int, origin: Origin) -> bool {
     if !options().filters_ports() {
         return true;

@@ -1,21 +1,21 @@
-//! The caller's buffers and addresses.
+//! Buffers and addresses of the caller.
 
 use libc::{iovec, msghdr, sockaddr};
 
-/// The caller's buffers, which are read for a datagram's checksum and for nothing else.
+/// Buffers of the caller, which are read for checksums and for nothing else.
 #[derive(Clone, Copy)]
 pub(crate) struct Buffers {
-    /// The first.
+    /// First of the buffers.
     pub(crate) first: *const iovec,
-    /// Their number.
+    /// Number of buffers.
     pub(crate) count: usize,
 }
 
 impl Buffers {
-    /// None at all.
+    /// No buffers.
     pub(crate) const NONE: Buffers = Buffers { first: core::ptr::null(), count: 0 };
 
-    /// A message's buffers.
+    /// Buffers of a message.
     ///
     /// # Safety
     /// The header is readable.
@@ -24,7 +24,7 @@ impl Buffers {
         unsafe { Buffers { first: (*message).msg_iov, count: (*message).msg_iovlen } }
     }
 
-    /// How many bytes they have room for.
+    /// Number of bytes that the buffers have room for.
     ///
     /// # Safety
     /// The buffers' descriptions are readable.
@@ -38,20 +38,20 @@ impl Buffers {
     }
 }
 
-/// An address that the caller gave or got: null, or as long as told.
+/// Address that the caller gave or got: null, or as long as told.
 #[derive(Clone, Copy)]
 pub(crate) struct Address {
-    /// Where it is.
+    /// Where the address is.
     pub(crate) start: *const sockaddr,
-    /// Its length.
+    /// Length of the address, in bytes.
     pub(crate) length: usize,
 }
 
 impl Address {
-    /// None given.
+    /// No address.
     pub(crate) const NONE: Address = Address { start: core::ptr::null(), length: 0 };
 
-    /// Its bytes, as many as an address has at most.
+    /// Bytes of the address, at most as many as an address can have.
     ///
     /// # Safety
     /// It is readable for as long as the bytes are used.

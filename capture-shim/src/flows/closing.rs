@@ -1,4 +1,4 @@
-//! Descriptors that are closed, or were closed out of sight.
+//! Closing: descriptors that are closed, or were closed out of sight.
 
 use core::ffi::c_int;
 
@@ -10,7 +10,7 @@ use crate::descriptors::table::{self, Entry, Kind};
 use crate::log::{self, Standing, Writer};
 use crate::platform::clock;
 
-/// A descriptor is about to be closed, or was.
+/// Clears the entry of a descriptor that is about to be closed, or was closed, and logs that.
 pub(crate) fn forget(fd: c_int) {
     match log::standing() {
         Standing::Writes(writer) => closed(writer, fd, table::take(fd)),
@@ -30,7 +30,7 @@ pub(crate) fn closed(writer: Writer, fd: c_int, entry: Entry) {
     }
 }
 
-/// `fd`, where it is one, was given out by the kernel just now.
+/// Clears what the table says of `fd`, which the kernel gave out just now; negative for none.
 #[inline(always)]
 pub(crate) fn fresh(fd: c_int) {
     if fd >= 0 && table::get(fd) != Entry::UNKNOWN {

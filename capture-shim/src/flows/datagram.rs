@@ -1,7 +1,7 @@
 //! Datagrams: size, checksum and peer of each, whichever call moved it.
 //!
-//! The checksum is what finds a datagram at the other end, where order and number prove nothing. It
-//! is made of the caller's own buffers behind the call, so it delays nothing that others wait for.
+//! The checksum finds a datagram at the other end, where order and number prove nothing. It is made
+//! of the caller's own buffers behind the call, so it delays nothing that others wait for.
 
 use core::ffi::c_int;
 
@@ -13,15 +13,15 @@ use crate::descriptors::table::Entry;
 use crate::log::Writer;
 use crate::platform::checksum;
 
-/// What a receive said of its datagram.
+/// Facts that a receive told of its datagram.
 pub(crate) struct Received {
-    /// Its whole size, as far as it is known.
+    /// Whole size of the datagram, as far as it is known, in bytes.
     pub(crate) bytes: usize,
     /// Whether a part of it was cut off.
     pub(crate) truncated: bool,
     /// Whether it stays in the queue.
     pub(crate) peeked: bool,
-    /// Who sent it.
+    /// Sender's address.
     pub(crate) from: Address,
 }
 
@@ -69,8 +69,8 @@ pub(crate) unsafe fn sent(
     }
 }
 
-/// Whether a socket without a name of its own choice, which is judged by where it first sends to,
-/// is recorded.
+/// Whether a socket without a name of its own choice is recorded. It is judged by the first address
+/// that it sends to.
 ///
 /// # Safety
 /// `to` is readable.
@@ -126,7 +126,7 @@ pub(crate) unsafe fn received(
     }
 }
 
-/// The CRC-32 of the first `bytes` bytes in `buffers`, or of all that they hold.
+/// CRC-32 of the first `bytes` bytes in `buffers`, or of all that they hold.
 ///
 /// # Safety
 /// The buffers are readable as far as that.

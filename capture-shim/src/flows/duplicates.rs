@@ -12,7 +12,8 @@ use crate::descriptors::table::{self, Entry};
 use crate::log::{self, Standing};
 use crate::platform::clock;
 
-/// `new` was another descriptor until now, which the kernel closed without a word.
+/// Notes that `new`, which was another descriptor until now, is what `old` is. The kernel closed
+/// the former one without a word.
 pub(crate) fn replaced(old: c_int, new: c_int) {
     if new >= 0 && new != old {
         if table::get(new) != Entry::UNKNOWN {
@@ -22,7 +23,7 @@ pub(crate) fn replaced(old: c_int, new: c_int) {
     }
 }
 
-/// `new` names what `old` does.
+/// Notes that `new` is what `old` is.
 pub(crate) fn duplicated(old: c_int, new: c_int) {
     if new < 0 || new == old {
         return;
@@ -44,15 +45,15 @@ pub(crate) fn duplicated(old: c_int, new: c_int) {
     }
 }
 
-/// `fd` is new and of no kind that is captured.
+/// Notes that `fd` is new and of no kind that is captured.
 pub(crate) fn is_other(fd: c_int) {
     if let Some(state) = log::state_of_table() {
         table::set(state, fd, Entry::OTHER);
     }
 }
 
-/// Descriptors that came with a message are new whatever their numbers were before: each is
-/// described at its first use.
+/// Clears what the table says of the descriptors that came with a message: they are new, and each
+/// is described at its first use.
 ///
 /// # Safety
 /// `message` is as the kernel filled it.

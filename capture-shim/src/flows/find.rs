@@ -1,4 +1,4 @@
-//! What a descriptor is at its first use, and where it is in doubt.
+//! Finding out what a descriptor is, at its first use and where the table is in doubt.
 
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
@@ -11,14 +11,14 @@ use crate::descriptors::{Name, Nature, remembered};
 use crate::log::{self, Standing, Writer};
 use crate::platform::raw;
 
-/// What `entry` of `fd` is, looking now if nobody has.
+/// Entry of `fd`: `entry`, unless that is in doubt.
 #[inline(always)]
 pub(crate) fn resolve(fd: c_int, entry: Entry) -> Entry {
     if entry.is_doubtful() { verify(fd, entry) } else { entry }
 }
 
-/// What `fd` is, which is `entry` as far as the table knows: asks the kernel whether it still is
-/// that socket.
+/// Entry of `fd`, which is `entry` as far as the table knows. The kernel is asked whether `fd`
+/// still is that socket.
 ///
 /// A number that was closed and given out again, both out of sight, looks as before. To ask at each
 /// message would cost more than all else, so it is asked where a flow begins, and where bytes come
@@ -41,7 +41,7 @@ pub(crate) fn verify(fd: c_int, entry: Entry) -> Entry {
     find(fd)
 }
 
-/// Looks at a descriptor that is used for the first time.
+/// Finds out what a descriptor is that is used for the first time.
 #[cold]
 #[inline(never)]
 fn find(fd: c_int) -> Entry {
@@ -70,7 +70,7 @@ fn find(fd: c_int) -> Entry {
     entry
 }
 
-/// Logs what the ends of a socket are called that was found in use.
+/// Logs the names of a socket's ends that was found in use.
 #[cold]
 #[inline(never)]
 fn name_found(writer: Writer, fd: c_int, entry: Entry) {
@@ -88,8 +88,7 @@ fn name_found(writer: Writer, fd: c_int, entry: Entry) {
     names::name(writer, fd, entry, role, &local, &peer);
 }
 
-/// A message on `fd` is not logged; it is counted where that is because the log could not be begun
-/// yet.
+/// Counts a message on `fd` that is not logged because the log could not be begun yet.
 pub(crate) fn miss(fd: c_int) {
     if let Standing::Silent(state) = log::standing()
         && state.generation.load(Relaxed) == 0

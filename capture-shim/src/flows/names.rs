@@ -1,4 +1,4 @@
-//! Records of what the ends of a flow are called.
+//! Names of a flow's ends, and their records.
 
 use core::ffi::c_int;
 
@@ -10,16 +10,16 @@ use crate::descriptors::{Name, remembered};
 use crate::log::Writer;
 use crate::platform::{clock, raw};
 
-/// A call to `connect`.
+/// Call to `connect`.
 #[derive(Clone, Copy)]
 pub(crate) struct Call {
-    /// When it was made, in ticks.
+    /// Time of the call, in ticks.
     pub(crate) at: u64,
     /// Whether it returned while the connection was still being made.
     pub(crate) under_way: bool,
 }
 
-/// Logs what the ends of `fd`'s flow are called.
+/// Logs the names of the ends of `fd`'s flow.
 pub(crate) fn name(writer: Writer, fd: c_int, entry: Entry, role: Role, local: &Name, peer: &Name) {
     // A stream that is only bound may yet listen or connect.
     if (role != Role::Bind || entry.kind() == Kind::Datagram)
@@ -30,8 +30,8 @@ pub(crate) fn name(writer: Writer, fd: c_int, entry: Entry, role: Role, local: &
     log_names(writer, fd, entry, (role, None), local, peer);
 }
 
-/// The same of a flow on which a connection was made, or is under way, by a `call` at so many
-/// ticks, where that is known.
+/// Logs the names of the ends of a flow on which a connection was made, or is under way, by `call`,
+/// where that is known.
 pub(crate) fn connected(
     writer: Writer,
     fd: c_int,
@@ -73,7 +73,7 @@ fn log_names(
     let _ = table::replace(writer.state(), fd, entry, entry.named());
 }
 
-/// The process at the other end of a unix socket; 0 where there is none.
+/// Id of the process at the other end of a unix socket; 0 where there is none.
 fn peer_pid(fd: c_int) -> u32 {
     // pid, uid, gid.
     raw::socket_option::<[u32; 3]>(fd, libc::SO_PEERCRED).map_or(0, |[pid, ..]| pid)

@@ -1,4 +1,4 @@
-//! All sockets of the process, while the kernel can be asked for them.
+//! Survey of the process's sockets, while the kernel can be asked for them.
 
 use core::ffi::c_int;
 
@@ -8,8 +8,8 @@ use crate::platform::raw;
 use crate::platform::text::{PATH, Scratch};
 use crate::tuning::{DESCRIPTORS_POLLED, REMEMBERED_DESCRIPTORS};
 
-/// Calls `with` for the descriptors that are open, of those that can be remembered, until it
-/// returns true; whether it did.
+/// Calls `with` for each open descriptor that can be remembered, until it returns true. Tells
+/// whether it did.
 fn any_open(mut with: impl FnMut(c_int) -> bool) -> bool {
     const { assert!(DESCRIPTORS_POLLED * size_of::<libc::pollfd>() <= PATH) };
     let Some(mut memory) = Scratch::new() else {
@@ -38,7 +38,7 @@ pub(crate) fn any_socket() -> bool {
     })
 }
 
-/// Remembers all sockets that there are, while the kernel can be asked. Whether there are any.
+/// Remembers all sockets of the process. Tells whether there are any.
 pub(crate) fn remember_all() -> bool {
     let mut any = false;
     any_open(|fd| {

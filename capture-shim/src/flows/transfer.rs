@@ -1,7 +1,7 @@
-//! Sends and receives: finds out what the descriptor is, makes the program's call, and logs its
-//! outcome.
+//! Sends and receives: the descriptor is looked up, the program's call made, and its outcome
+//! logged.
 //!
-//! A stream's transfer is logged here, a datagram's in [`crate::datagram`]. The program's own call
+//! A stream's transfer is logged here, a datagram's in [`super::datagram`]. The program's own call
 //! is handed in as a closure, so that all members of the read and write families share one path.
 
 use core::ffi::c_int;
@@ -15,7 +15,7 @@ use crate::descriptors::table::{self, Entry, Kind};
 use crate::log::{self, Moved, Writer};
 use crate::platform::clock;
 
-/// A send that may be of any kind. `call` is the program's own call.
+/// Makes a send, which may be of any kind. `call` is the program's own call.
 ///
 /// # Safety
 /// `buffer` and `size` are what `call` sends.
@@ -36,8 +36,8 @@ pub(crate) unsafe fn send(
     unsafe { send_on_socket(fd, entry, || (Buffers { first: &buffer, count: 1 }, to), call) }
 }
 
-/// A send from several buffers. `what` is asked for them and for their destination once the kernel
-/// has taken them: what the program hands to it may be wrong.
+/// Makes a send from several buffers. `what` tells them and their destination, and is asked once
+/// the kernel has taken them: what the program hands to it may be wrong.
 ///
 /// # Safety
 /// `what` is what `call` sends.
@@ -91,7 +91,7 @@ unsafe fn send_on_socket(
     result
 }
 
-/// A receive into one buffer by a call that names no sender (`read`).
+/// Makes a receive into one buffer by a call that names no sender (`read`).
 ///
 /// # Safety
 /// `buffer` and `size` are where `call` receives.
@@ -111,7 +111,7 @@ pub(crate) unsafe fn receive(
     unsafe { receive_on_socket(fd, entry, Buffers { first: &buffer, count: 1 }, call) }
 }
 
-/// A receive into several buffers by a call that names no sender (`readv`).
+/// Makes a receive into several buffers by a call that names no sender (`readv`).
 ///
 /// # Safety
 /// `buffers` are where `call` receives.
@@ -167,7 +167,7 @@ unsafe fn receive_on_socket(
     result
 }
 
-/// Logs what a receive on a stream gave.
+/// Logs the result of a receive on a stream.
 ///
 /// # Safety
 /// The descriptions of `buffers` are readable.

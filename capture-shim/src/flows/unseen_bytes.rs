@@ -10,7 +10,7 @@ use crate::descriptors::table::{self, Kind};
 use crate::log::{self, Moved};
 use crate::platform::clock;
 
-/// A call that moves bytes between `fd` and another descriptor, without showing them.
+/// Makes a call that moves bytes between `fd` and another descriptor.
 pub(crate) fn moved(fd: c_int, direction: Direction, call: impl FnOnce() -> ssize_t) -> ssize_t {
     let entry = find::resolve(fd, table::get(fd));
     if entry.kind() != Kind::Stream {

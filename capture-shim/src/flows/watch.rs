@@ -1,8 +1,8 @@
-//! What is recorded of a stream beside its messages, where the user wants it: the thread's CPU time
-//! behind each (`SOCKCAP_CPU`), and the checksum of the first bytes of each direction
+//! Watched streams: what the user wants of a stream beside its messages. That is the thread's CPU
+//! time behind each (`SOCKCAP_CPU`), and the checksum of the first bytes of each direction
 //! (`SOCKCAP_FINGERPRINT`).
 //!
-//! A stream that is watched has a mark in its descriptor's word, which the hooks have in hand
+//! A stream that is watched has a mark in its descriptor's entry, which the hooks have in hand
 //! anyway; so it costs nothing where it is off.
 
 use core::ffi::c_int;
@@ -21,14 +21,14 @@ use crate::state;
 use crate::state::options::options;
 use crate::tuning::FINGERPRINTED_FLOWS;
 
-/// The place of a direction whose fingerprint is done, or cannot be made.
+/// Value of a direction whose fingerprint is done, or cannot be made.
 const DONE: u64 = u32::MAX as u64;
 
-/// For each flow and direction: the number of bytes so far in the low half, their checksum in the
-/// high one.
+/// Fingerprint of each flow and direction: the number of bytes so far in the low half, their
+/// checksum in the high one.
 static PLACES: AtomicPtr<[AtomicU64; 2]> = AtomicPtr::new(ptr::null_mut());
 
-/// Maps what fingerprints need; false when there is no memory.
+/// Maps the fingerprints, where they are needed. False without memory.
 pub(crate) fn create() -> bool {
     if options().fingerprint > 0 {
         let Some(memory) =
@@ -51,8 +51,8 @@ fn place(flow: u32, direction: Direction) -> Option<&'static AtomicU64> {
     Some(if direction == Direction::Send { send } else { receive })
 }
 
-/// A flow begins. What went over one that was `found` in use before that is not known, unless it is
-/// nothing.
+/// Begins the fingerprints of a flow. Bytes that went over a flow before it was `found` in use are
+/// not known, unless there were none.
 pub(crate) fn begin(fd: c_int, flow: u32, found: bool) {
     if options().fingerprint == 0 {
         return;
@@ -65,8 +65,8 @@ pub(crate) fn begin(fd: c_int, flow: u32, found: bool) {
     }
 }
 
-/// Writes a transfer of a stream that is watched, of which the bytes lie in `buffers`, and what is
-/// wanted beside it.
+/// Writes a transfer of a watched stream whose bytes lie in `buffers`, and what is wanted beside
+/// it.
 ///
 /// # Safety
 /// The buffers are readable as far as `bytes`.
@@ -79,8 +79,8 @@ pub(crate) unsafe fn moved(writer: Writer, moved: &Moved, buffers: Buffers, now:
     cpu(writer, now);
 }
 
-/// The same, of bytes that the program never held: from here on the direction's checksum cannot be
-/// made.
+/// Writes a transfer of a watched stream whose bytes the program never held: from here on the
+/// direction's checksum cannot be made.
 #[cold]
 #[inline(never)]
 pub(crate) fn moved_unseen(writer: Writer, moved: &Moved, now: u64) {
@@ -92,7 +92,7 @@ pub(crate) fn moved_unseen(writer: Writer, moved: &Moved, now: u64) {
     cpu(writer, now);
 }
 
-/// A descriptor of the flow is closed: what came so far is all there may ever be.
+/// Logs the fingerprints of a flow whose descriptor is closed: there may be no more bytes.
 #[cold]
 #[inline(never)]
 pub(crate) fn closed(writer: Writer, entry: Entry, now: u64) {

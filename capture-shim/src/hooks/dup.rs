@@ -1,4 +1,4 @@
-//! Further descriptors of flows: made by the `dup` family, or passed by another process.
+//! `dup`, `dup2`, `dup3` and `fcntl`: further descriptors of a flow.
 
 use core::ffi::{c_int, c_long};
 
@@ -52,8 +52,8 @@ pub(crate) unsafe fn fcntl(
     result
 }
 
-/// The program wants the number `fd` for something else: a descriptor of the library's own that has
-/// it gets another.
+/// Frees the number `fd`, which the program wants for something else: a descriptor of the library's
+/// own that has it gets another.
 fn make_way(fd: c_int) {
     // A `vfork` child's descriptors are its own, but not what is known of them.
     if keep::has(fd) && log::state_of_table().is_some() {

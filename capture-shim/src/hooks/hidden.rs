@@ -1,8 +1,8 @@
-//! Calls of libc's that move bytes out of sight (its resolver, its files, the system's log): which,
+//! Calls in which libc moves bytes out of sight (its resolver, its files, the system's log): which,
 //! when, how long and with what result.
 //!
-//! Their own sends and receives go from within libc straight to the kernel. What can be known is
-//! that a thread was held up there; what was asked, and of whom, is payload and is not looked at.
+//! Their own sends and receives go from within libc straight to the kernel. It can be known that a
+//! thread was held up there. What was asked, and of whom, is payload and is not looked at.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
@@ -13,9 +13,9 @@ use crate::c_library::types;
 use crate::log;
 use crate::platform::{clock, raw};
 
-/// What such a call returns.
+/// Result of such a call.
 pub(crate) trait Outcome {
-    /// It, as the log keeps it.
+    /// The result as the log keeps it.
     fn as_number(&self) -> c_int;
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn timed<R: Outcome>(api: Api, call: impl FnOnce() -> R) -> R {
     on_flow(api, 0, call)
 }
 
-/// Whether `host` is none, or an address in digits: then nobody is asked. Of a name nothing is
+/// Whether nobody is asked, because `host` is null or an address in digits. Of a name nothing is
 /// kept.
 fn asks_nobody(host: *const c_char) -> bool {
     if host.is_null() {

@@ -1,4 +1,4 @@
-//! The life of a flow: made, named, connected, accepted, shut down, closed.
+//! Life of a flow: made, named, connected, accepted, shut down, closed.
 
 use core::ffi::{c_int, c_uint};
 
@@ -136,7 +136,7 @@ fn ends_flow(fd: c_int, entry: Entry, before: &Name, asked: &Name) -> bool {
     }
 }
 
-/// The socket begins another flow, under all of its descriptors.
+/// Begins another flow of the socket, under all of its descriptors.
 fn begin_again(fd: c_int, old: Entry) {
     let Some(writer) = log::writer() else { return };
     closing::forget(fd);

@@ -1,9 +1,9 @@
 //! Calls that give the program a descriptor which is no socket of its own making.
 //!
 //! A number that the kernel gives out anew was closed before. Where that happened out of sight
-//! (inline assembly, libc's own files, io_uring), the table still says what the number was, and
-//! bytes would be logged on the wrong flow. So every call that gives a descriptor forgets what its
-//! number was, at the price of a load.
+//! (inline assembly, libc's own files, io_uring), the table still has the former entry, and bytes
+//! would be logged on the wrong flow. So every call that gives a descriptor clears the entry of its
+//! number, at the price of a load.
 
 use core::ffi::{c_char, c_int};
 
@@ -20,7 +20,7 @@ pub(crate) fn made(call: impl FnOnce() -> c_int) -> c_int {
     fd
 }
 
-/// Two of them, at `fds`.
+/// Clears the entries of two new descriptors, at `fds`.
 ///
 /// # Safety
 /// The kernel has just written both.

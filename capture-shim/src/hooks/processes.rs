@@ -1,4 +1,4 @@
-//! What befalls the process: children with a copy of its memory, and its end.
+//! Events of the process: children with a copy of its memory, and its end.
 
 use core::ffi::{c_char, c_int, c_void};
 use core::sync::atomic::Ordering::Relaxed;
@@ -49,7 +49,7 @@ pub(crate) unsafe fn fork(real: types::fork) -> pid_t {
     pid
 }
 
-/// A child begins without a log, and gets one when it uses a socket.
+/// Prepares a child, which begins without a log and gets one when it uses a socket.
 fn begin_child() {
     let Some(state) = state::current() else { return };
     // Of the threads that were about to begin, none came along; and this one is now the first of
@@ -143,7 +143,7 @@ pub(crate) unsafe fn exit(real: types::_exit, status: c_int) -> c_int {
     unsafe { real(status) }
 }
 
-/// The process ends.
+/// Logs the end of the process.
 pub(crate) fn ended(status: c_int) {
     unseen::collect();
     collect_counts();

@@ -29,7 +29,7 @@ pub(crate) fn replace(program: &Program, refused: c_int, call: impl FnOnce() -> 
 
 type Strings = *const *const c_char;
 
-/// Defines stand-ins for the functions that name a program in one word.
+/// Defines hooks of the functions that name a program in one word.
 macro_rules! with_environment {
     ($($name:ident($program:ident: $of:ty) $named:expr;)*) => {$(
         /// # Safety

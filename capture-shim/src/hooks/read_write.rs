@@ -1,5 +1,5 @@
-//! The read and write families: each call's own arguments, turned into what [`crate::transfer`]
-//! takes.
+//! Families of `read` and `write`: each call's own arguments, turned into what
+//! [`crate::flows::transfer`] takes.
 //!
 //! Every function gets libc's own function of the same name first, and then the program's
 //! arguments.
@@ -240,7 +240,7 @@ pub(crate) unsafe fn sendto(
     result
 }
 
-/// A receive into a vector by number.
+/// Makes a receive into a vector that the program asks for by the number of its system call.
 ///
 /// # Safety
 /// `call` is the program's own, with these arguments.
@@ -254,7 +254,7 @@ pub(crate) unsafe fn receive_vector(
     unsafe { transfer::receive_vector(fd, buffers(first, count), call) }
 }
 
-/// A send from a vector by number.
+/// Makes a send from a vector that the program asks for by the number of its system call.
 ///
 /// # Safety
 /// `call` is the program's own, with these arguments.

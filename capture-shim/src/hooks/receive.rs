@@ -1,5 +1,4 @@
-//! `recv`, `recvfrom`, `recvmsg`, `recvmmsg`: the receives that have flags, senders and control
-//! data.
+//! `recv`, `recvfrom`, `recvmsg`, `recvmmsg`: receives that have flags, senders and control data.
 //!
 //! A datagram's sender and true size are facts that the program may not ask for but the log needs.
 //! They come with the very same system call when it is given a place for them, so the hooks add
@@ -104,16 +103,16 @@ pub(crate) unsafe fn recvfrom_chk(
     }
 }
 
-/// A place for an address.
+/// Room for an address, and for its length.
 type Place = (*mut sockaddr, *mut socklen_t);
 
-/// The caller's place for the sender's address, where it gave one.
+/// Room that the caller gave for the sender's address, where it gave some.
 fn given(address: *mut sockaddr, length: *mut socklen_t) -> Option<Place> {
     (!address.is_null()).then_some((address, length))
 }
 
-/// A receive with flags into one buffer. `call` makes the program's call with the flags and the
-/// place for an address that it is given, or with the program's own place when it is given none.
+/// Makes a receive with flags into one buffer. `call` makes the program's call with the flags and
+/// the room for an address that it is given, or with the program's own room when it is given none.
 ///
 /// # Safety
 /// `buffer` and `size` are where `call` receives; `given` is what it gives to the kernel.
@@ -162,7 +161,7 @@ unsafe fn receive(
     result
 }
 
-/// The buffers that a receive on a stream has filled: with this flag TCP throws the bytes away.
+/// Buffers that a receive on a stream has filled: with `MSG_TRUNC`, TCP throws the bytes away.
 fn filled(buffers: Buffers, result: ssize_t, flags: c_int) -> Buffers {
     if flags & libc::MSG_TRUNC != 0 && result > 0 { Buffers::NONE } else { buffers }
 }
@@ -206,19 +205,19 @@ unsafe fn receive_datagram(
     as_asked(result, size, flags)
 }
 
-/// The sender's name, `length` bytes long; none where the program left so little room that it was
+/// Sender's address, `length` bytes long; none where the program left so little room that it was
 /// cut.
 fn name(start: *const sockaddr, length: socklen_t, room: socklen_t) -> Address {
     if length <= room { Address { start, length: length as usize } } else { Address::NONE }
 }
 
-/// For which messages of a batch there is room for a whole name, bit by bit: once the kernel has
-/// written how long each name is, nobody can tell whether it was cut, and what lies behind is the
-/// program's own.
+/// Messages of a batch that have room for a whole name, a bit for each. Once the kernel has written
+/// how long each name is, nobody can tell whether it was cut, and what lies behind is the program's
+/// own.
 struct Rooms([u64; Rooms::MAX_MESSAGES / 64]);
 
 impl Rooms {
-    /// As many messages as the kernel takes at once.
+    /// Maximum number of messages that the kernel takes at once.
     const MAX_MESSAGES: usize = 1024;
 
     /// Looks at the headers before the call, as far as they can be read.
@@ -254,7 +253,7 @@ impl Rooms {
         rooms
     }
 
-    /// The name of the sender of a message.
+    /// Address of the sender of a message.
     fn name(&self, index: usize, message: &msghdr) -> Address {
         let is_whole = self.0.get(index / 64).is_some_and(|word| word >> (index % 64) & 1 != 0);
         let (start, length) = (message.msg_name.cast(), message.msg_namelen as usize);
@@ -262,7 +261,7 @@ impl Rooms {
     }
 }
 
-/// The result that the program gets: the size received, unless it asked for the true one.
+/// Result that the program gets: the size received, unless it asked for the true one.
 fn as_asked(result: ssize_t, capacity: usize, flags: c_int) -> ssize_t {
     // No object is as large as to make this negative, but the capacity told may be any number.
     if flags & libc::MSG_TRUNC != 0 || result < 0 || result as usize <= capacity {

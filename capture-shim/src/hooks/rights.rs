@@ -1,7 +1,7 @@
-//! What a process gives up: its user, its root directory, its view of the files, system calls. Each
-//! may cost its log the way by which it grows, and the logs of its children the way by which they
-//! begin. Against the first three the way is kept ([`crate::keep`]), against the last what is
-//! needed is made ahead, unless the filter permits it.
+//! Rights that a process gives up: its user, its root directory, its view of the files, system
+//! calls. Each may cost its log the way by which it grows, and the logs of its children the way by
+//! which they begin. Against the first three the way is kept ([`crate::log::keep`]). Against the
+//! last, what is needed is made ahead, unless the filter permits it.
 
 use core::ffi::{c_char, c_int, c_long};
 
@@ -44,8 +44,8 @@ pub(crate) unsafe fn setresuid(
     unsafe { real(user, effective, saved) }
 }
 
-/// Makes a call that sets a limit, where `asked` is of which resource and to how much. With next to
-/// no descriptors or size of files left, no log could be made.
+/// Makes a call that sets a limit: `asked` are the resource and its new limit. With next to no
+/// descriptors or size of files left, no log could be made.
 fn limit(asked: Option<(c_int, u64)>, call: impl FnOnce() -> c_int) -> c_int {
     let is_hard = |(resource, most): (c_int, u64)| match resource as libc::__rlimit_resource_t {
         libc::RLIMIT_NOFILE => most < FEW_DESCRIPTORS,
@@ -59,7 +59,7 @@ fn limit(asked: Option<(c_int, u64)>, call: impl FnOnce() -> c_int) -> c_int {
     call()
 }
 
-/// What the program's `limit` is, which may be a wrong pointer.
+/// Resource and new limit of a call. The program's pointer may be wrong.
 fn wanted(resource: c_int, limit: *const libc::rlimit) -> Option<(c_int, u64)> {
     // SAFETY: found readable.
     (!limit.is_null() && raw::is_readable(limit)).then(|| (resource, unsafe { (*limit).rlim_cur }))
@@ -144,7 +144,7 @@ pub(crate) unsafe fn unshare(real: types::unshare, flags: c_int) -> c_int {
     unsafe { real(flags) }
 }
 
-/// A call that takes away rights on files (`landlock_restrict_self`).
+/// Makes a call that takes away rights on files (`landlock_restrict_self`).
 pub(crate) fn fence(call: impl FnOnce() -> c_long) -> c_long {
     if !confinement::is_aside() {
         confinement::provide(Left { populate: reserve::can_populate(), socket: true, fork: true });

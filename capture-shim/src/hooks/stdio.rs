@@ -1,9 +1,9 @@
-//! Libc's buffered files over descriptors: opened, closed and printed to from within libc.
+//! Buffered files of libc over descriptors: opened, closed and printed to from within libc.
 //!
-//! A file's own reads and writes are out of sight. What can be kept right is the table: `fclose`
-//! closes a descriptor without `close`, and `fopen` gives a number that may have been a socket's.
-//! Where a file is made of a socket, or closed over one, the log says so, because bytes may move
-//! there that it does not have.
+//! A file's own reads and writes are out of sight. The table can be kept right: `fclose` closes a
+//! descriptor without `close`, and `fopen` gives a number that may have been a socket's. Where a
+//! file is made of a socket, or closed over one, the log says so, because bytes may move there that
+//! it does not have.
 
 use core::ffi::{c_char, c_int};
 
@@ -17,7 +17,7 @@ use crate::c_library::types::{self, VaList};
 use crate::descriptors::table::{self, Entry};
 use crate::flows::{closing, find, unseen_bytes};
 
-/// The descriptor of a file; negative where it has none.
+/// Descriptor of a file; negative where it has none.
 ///
 /// # Safety
 /// `file` is null or a file of libc's.
@@ -128,8 +128,9 @@ pub(crate) unsafe fn vdprintf_chk(
     print(fd, || unsafe { real(fd, flag, format, arguments) })
 }
 
-/// Prints to a descriptor. Its result is what libc has written, in one piece or several, so a
-/// stream's bytes are logged as they are; the datagrams that it makes of them nobody outside knows.
+/// Makes a call that prints to a descriptor. Its result is the number of bytes that libc has
+/// written, in one piece or several, so a stream's bytes are logged as they are. The datagrams that
+/// libc makes of them nobody outside knows.
 fn print(fd: c_int, call: impl FnOnce() -> c_int) -> c_int {
     let entry = find::resolve(fd, table::get(fd));
     match entry.kind() {

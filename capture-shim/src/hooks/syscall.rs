@@ -1,6 +1,6 @@
 //! `syscall`: the way by which some libraries reach the kernel past libc's own functions (libuv
-//! closes sockets and sends batches so). What concerns sockets takes the same path as the function
-//! of that name.
+//! closes sockets and sends batches so). Calls about sockets take the same path as the function of
+//! that name.
 
 use core::ffi::{c_char, c_int, c_long, c_uint, c_void};
 

@@ -1,8 +1,8 @@
-//! Threads: which of them started which.
+//! Threads: who started whom.
 //!
-//! Only the new thread knows its own id, and only the old one knows who it is; the two meet in a
-//! small table of slots, from which the new thread fetches where it really begins. What it learns
-//! it keeps to itself until it logs something, so a thread that has nothing to do with sockets
+//! Only the new thread knows its own id, and only the old one knows who it is. The two meet in a
+//! small table of slots, from which the new thread fetches where it really begins. It keeps the
+//! creator's id to itself until it logs something, so a thread that has nothing to do with sockets
 //! takes no room in the log.
 
 use core::ffi::{c_int, c_void};
@@ -15,7 +15,7 @@ use crate::platform::identity;
 use crate::state::thread;
 use crate::tuning::MAX_BEGINNINGS;
 
-/// Where a new thread is to begin. Free while its owner is 0.
+/// Slot of a new thread that has not begun yet. Free while its creator is 0.
 struct Slot {
     creator: AtomicU32,
     entry: AtomicPtr<c_void>,
@@ -75,14 +75,14 @@ fn claim(creator: u32) -> Option<&'static Slot> {
     })
 }
 
-/// Where the program's thread begins.
+/// Beginning of the program's thread: its function and argument.
 #[repr(C)]
 struct Beginning {
     entry: *mut c_void,
     argument: *mut c_void,
 }
 
-/// What a new thread does first: remembers its creator and frees the slot.
+/// Remembers the creator of a new thread and frees the slot. It is the first that the thread does.
 unsafe extern "C" fn arrive(slot: &Slot) -> Beginning {
     let argument = slot.argument.load(Acquire);
     let entry = slot.entry.load(Relaxed);
@@ -91,8 +91,8 @@ unsafe extern "C" fn arrive(slot: &Slot) -> Beginning {
     Beginning { entry, argument }
 }
 
-/// The first function of a new thread. It jumps to the program's own, so that no frame of ours is
-/// in its way.
+/// First function of a new thread. It jumps to the program's own, so that no frame of ours is in
+/// its way.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 unsafe extern "C" fn begin() {
@@ -106,8 +106,8 @@ unsafe extern "C" fn begin() {
     )
 }
 
-/// The first function of a new thread. It jumps to the program's own, so that no frame of ours is
-/// in its way.
+/// First function of a new thread. It jumps to the program's own, so that no frame of ours is in
+/// its way.
 #[cfg(target_arch = "aarch64")]
 #[unsafe(naked)]
 unsafe extern "C" fn begin() {

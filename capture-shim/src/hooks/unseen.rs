@@ -16,12 +16,12 @@ use crate::platform::text::{PATH, Scratch, Text, fill};
 use crate::platform::{clock, environment, identity, raw};
 use crate::tuning::{MAX_NOTES, PROGRAM_HEAD_BYTES};
 
-/// How many interpreters may stand behind each other, as in the kernel.
+/// Maximum number of interpreters behind each other, as in the kernel.
 const DEEPEST: usize = 5;
 
-/// What a `vfork` child says of the program that it begins.
+/// Note of a `vfork` child about the program that it begins.
 struct Note {
-    /// One of the three below.
+    /// One of the three constants below.
     state: AtomicU32,
     what: UnsafeCell<What>,
 }
@@ -39,7 +39,7 @@ struct What {
     program: [u8; 256],
 }
 
-/// Threads that each have a `vfork` child at a time are few.
+/// Notes of `vfork` children.
 struct Notes([Note; MAX_NOTES]);
 
 // SAFETY: whoever has set a note's state to `BUSY` has what is in it alone.
@@ -54,7 +54,7 @@ static NOTES: Notes = Notes(
     }; MAX_NOTES],
 );
 
-/// How a call names a program.
+/// Name of a program, as a call gives it.
 pub(crate) enum Program {
     /// By its path.
     Path(*const c_char),
@@ -64,11 +64,11 @@ pub(crate) enum Program {
     Opened,
 }
 
-/// A note that is to be taken back where the call fails.
+/// Note that is to be taken back where the call fails.
 pub(crate) struct Said(Option<usize>);
 
 impl Said {
-    /// The program was not begun.
+    /// Takes the note back: the program was not begun.
     pub(crate) fn take_back(self) {
         if let Some(note) = self.0.and_then(|index| NOTES.0.get(index)) {
             note.state.store(FREE, Release);
@@ -76,8 +76,8 @@ impl Said {
     }
 }
 
-/// The calling process is about to become `program`, for which the library cannot be opened if that
-/// was `refused`.
+/// Says that the calling process is about to become `program`, for which the library cannot be
+/// opened if that was `refused`.
 pub(crate) fn becomes(program: &Program, refused: c_int) -> Said {
     let is_aside = matches!(log::standing(), Standing::Aside);
     let mut note = None;
@@ -91,7 +91,7 @@ pub(crate) fn becomes(program: &Program, refused: c_int) -> Said {
     Said(note)
 }
 
-/// The calling process has begun `program` as the process `pid`.
+/// Says that the calling process has begun `program` as the process `pid`.
 pub(crate) fn began(program: &Program, refused: c_int, pid: u32) {
     look_at(program, refused, |cause, path| say(cause, pid, path));
 }
@@ -109,7 +109,7 @@ pub(crate) fn collect() {
     }
 }
 
-/// A child has begun: what others left is for its parent.
+/// Frees the notes in a child that has begun: they are for its parent.
 pub(crate) fn begin_child() {
     NOTES.0.iter().for_each(|note| note.state.store(FREE, Relaxed));
 }
@@ -162,7 +162,7 @@ fn look_at(program: &Program, refused: c_int, unseen: impl FnOnce(u16, &[u8])) {
     }
 }
 
-/// Finds a program by its name; nothing where it is not found.
+/// Sets `path` to that of the program `name`; to nothing where it is not found.
 fn seek(name: &[u8], path: &mut Text<PATH>) {
     let places = environment::find(environment::present(), b"PATH=").unwrap_or(b"/bin:/usr/bin");
     for place in places.split(|byte| *byte == b':') {
@@ -179,8 +179,8 @@ fn seek(name: &[u8], path: &mut Text<PATH>) {
     *path = Text::new();
 }
 
-/// Why nothing of the program at `path` will be recorded, if so. `room` is for the file's
-/// beginning.
+/// Cause for which nothing of the program at `path` will be recorded, if there is one. `room` is
+/// for the file's beginning.
 fn cause(path: &CStr, room: &mut Text<PATH>) -> Option<u16> {
     let status = raw::status(path)?;
     if status.st_mode & libc::S_IFMT != libc::S_IFREG || status.st_mode & 0o111 == 0 {
@@ -202,7 +202,7 @@ fn cause(path: &CStr, room: &mut Text<PATH>) -> Option<u16> {
     raw::is_denied(room.as_c_str()).then_some(unseen::DIRECTORY)
 }
 
-/// What the program's file says, or that of its interpreter.
+/// Cause that lies in the program's file, or in that of its interpreter.
 fn image(path: &CStr, room: &mut Text<PATH>, depth: usize) -> Option<u16> {
     let file = raw::open(path, libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK, 0).ok()?;
     *room = Text::new();
@@ -226,7 +226,7 @@ fn image(path: &CStr, room: &mut Text<PATH>, depth: usize) -> Option<u16> {
     elf(room.as_bytes()).filter(|cause| *cause != unseen::STATIC || !is_linker)
 }
 
-/// What an ELF file with this beginning says.
+/// Cause that lies in the beginning of an ELF file.
 fn elf(head: &[u8]) -> Option<u16> {
     const CLASS_64: u8 = 2;
     const INTERPRETER: u16 = 3;

@@ -1,5 +1,5 @@
-//! `poll`, `select` and `epoll_wait`: how long a thread waits for descriptors, where the user wants
-//! to know (`SOCKCAP_WAITS`). Otherwise each costs one look at that choice.
+//! Waits for descriptors (`poll`, `select`, `epoll_wait`): how long each takes, where the user
+//! wants to know (`SOCKCAP_WAITS`). Otherwise each costs one look at that choice.
 
 use core::ffi::{c_int, c_long, c_ulong};
 
@@ -11,7 +11,8 @@ use crate::log;
 use crate::platform::{clock, raw};
 use crate::state::options::options;
 
-/// Makes the program's call, and logs it where that is wished. One that `blocks` not is no waiting.
+/// Makes the program's call, and logs it where that is wanted. A call that does not block is no
+/// wait.
 #[inline(always)]
 fn timed(call: WaitCall, blocks: impl FnOnce() -> bool, wait: impl FnOnce() -> c_int) -> c_int {
     if !options().waits {
@@ -40,13 +41,13 @@ fn is_some_time(timeout: *const timespec) -> bool {
     unsafe { readable(timeout) }.is_none_or(|time| time.tv_sec != 0 || time.tv_nsec != 0)
 }
 
-/// As [`is_some_time`], for `select`.
+/// Whether a time to wait is more than none, for `select`; a null pointer stands for ever.
 fn is_some_short_time(timeout: *const timeval) -> bool {
     // SAFETY: null, or found readable.
     unsafe { readable(timeout) }.is_none_or(|time| time.tv_sec != 0 || time.tv_usec != 0)
 }
 
-/// What a pointer of the program's leads to, where it can be read.
+/// Value at a pointer of the program, where it can be read.
 ///
 /// # Safety
 /// Nobody changes it meanwhile.
@@ -55,7 +56,8 @@ unsafe fn readable<'call, T>(pointer: *const T) -> Option<&'call T> {
     if pointer.is_null() || !raw::is_readable(pointer) { None } else { unsafe { pointer.as_ref() } }
 }
 
-/// A wait that the program asks for by the number of its system call. `words` are the arguments.
+/// Makes a wait that the program asks for by the number of its system call. `words` are the
+/// arguments.
 #[inline(always)]
 pub(crate) fn by_number(
     number: c_long,

@@ -1,4 +1,4 @@
-//! Causes for which a log cannot grow, and patience with those that pass.
+//! Causes for which a log cannot grow, and a pause behind each failure.
 
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -7,12 +7,12 @@ use socket_log::layout::lost;
 use crate::state::State;
 use crate::tuning::MAX_PAUSE;
 
-/// Whether what keeps the log from growing may be over soon.
+/// Whether the cause may be over soon.
 pub(crate) fn passes(cause: usize) -> bool {
     matches!(cause, lost::BUSY | lost::SHORTAGE)
 }
 
-/// The cause of loss that an error of the kernel is.
+/// Cause of loss ([`lost`]) that stands for an error of the kernel.
 pub(crate) fn cause(error: isize) -> usize {
     match -error as i32 {
         libc::ENOSPC | libc::EDQUOT | libc::EFBIG => lost::NO_SPACE,
@@ -22,9 +22,9 @@ pub(crate) fn cause(error: isize) -> usize {
     }
 }
 
-/// Gets room for the log, unless that has failed just now: behind each failure twice as many
-/// records are given up before the next attempt, so that a program in trouble is not slowed down
-/// too.
+/// Gets room for the log by `attempt`, unless that has failed just now. Behind each failure twice
+/// as many records are given up before the next attempt, so that a program in trouble is not slowed
+/// down too.
 pub(crate) fn patiently<T>(
     state: &State,
     attempt: impl FnOnce() -> Result<T, usize>,
@@ -50,7 +50,8 @@ pub(crate) fn patiently<T>(
     result
 }
 
-/// Stops the log's growth for `cause`: a disk that is full once would be asked again at every call.
+/// Stops the log's growth for `cause`. A disk that is full would be asked again at every call
+/// otherwise.
 pub(crate) fn stop(state: &State, cause: usize) {
     state.stopped.store(cause as u32 + 1, Relaxed);
 }

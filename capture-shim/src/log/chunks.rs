@@ -1,7 +1,8 @@
-//! A thread's chunks: having room for the next record, behind an anchor near enough, and leaving a
-//! chunk that is full.
+//! Chunks of a thread: room for the next record behind an anchor near enough, and leaving a full
+//! chunk.
 //!
-//! Apart from the writer's short ways, because one record in some hundreds comes along here.
+//! This lies apart from the writer's short ways, because one record in some hundreds comes along
+//! here.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -14,11 +15,11 @@ use crate::platform::clock;
 use crate::state::options::options;
 use crate::state::{self, thread};
 
-/// The chunk that a thread has filled, until the record that had no more room in it stands in the
-/// next: only then may others use it again. A thread that is put to sleep in between would
-/// otherwise wake up, or be killed, with none of its records left.
+/// Full chunk of a thread, until the record that had no more room in it stands in the next. Only
+/// then may others use it again. A thread that is put to sleep in between would otherwise wake up,
+/// or be killed, with none of its records left.
 pub(super) struct Behind {
-    /// The full chunk's cursor, or 0. Nothing else, so that it takes no stack.
+    /// Cursor of the full chunk, or 0. There is nothing else, so that it takes no stack.
     full: usize,
 }
 
@@ -31,7 +32,8 @@ impl Drop for Behind {
     }
 }
 
-/// Apart from those who write, whose stack is not to be larger for what is seldom.
+/// Gives the full chunk to others. It lies apart from those who write, whose stack is not to be
+/// larger for what is seldom.
 #[cold]
 #[inline(never)]
 fn retire(full: usize) {
@@ -50,9 +52,9 @@ impl Writer {
         used != 0 && used + 4 * WORDS <= CHUNK_BYTES
     }
 
-    /// Sees to it that the thread has room for the longest record that is written here, behind an
-    /// anchor near to `now`; otherwise the record is counted as lost. What is returned is to be
-    /// kept until the record is written.
+    /// Makes room for the longest record that is written here, behind an anchor near to `now`;
+    /// otherwise counts the record as lost. The caller keeps what is returned until the record is
+    /// written.
     pub(super) fn make_ready(self, now: u64) -> Option<Behind> {
         let mut behind = Behind { full: 0 };
         if !self.has_room() {
@@ -67,7 +69,7 @@ impl Writer {
         Some(behind)
     }
 
-    /// The thread's chunk has this anchor now.
+    /// Notes the latest anchor of the thread's chunk.
     fn anchored(self, anchor: &Anchor) {
         let start = self.header().map_or(0, |header| header.start.ticks);
         self.thread.reach.store(clock::reach(start, anchor.ticks), Relaxed);
@@ -75,8 +77,8 @@ impl Writer {
         self.thread.latest.store(anchor.ticks, Release);
     }
 
-    /// Gives the thread a new chunk. Returns the cursor of the one that was full, where others may
-    /// use that again once a record stands in the new one, or 0.
+    /// Gives the thread a new chunk. Returns the cursor of the full one, where others may use that
+    /// again once a record stands in the new one, or 0.
     fn take_chunk(self) -> Result<usize, usize> {
         let stopped = self.state.stopped.load(Relaxed);
         if stopped != 0 {

@@ -1,4 +1,4 @@
-//! Providing for a time in which the process can make no log, and open none.
+//! Provision for a time in which the process can make no log, and open none.
 
 use core::ffi::CStr;
 
@@ -10,13 +10,13 @@ use crate::platform::text::{PATH, Scratch, Text};
 use crate::tuning::RESERVE_AHEAD_BYTES;
 use crate::{log, state};
 
-/// Whether the caller is a `vfork` child, whose rights are its own while its memory is its
-/// parent's, which must not be taken for a process that has given up anything.
+/// Whether the caller is a `vfork` child. Its rights are its own while its memory is its parent's,
+/// so it must not be taken for a process that has given up anything.
 pub(crate) fn is_aside() -> bool {
     log::state_of_table().is_none()
 }
 
-/// What a process can still do when it has given up something.
+/// Abilities that a process keeps when it has given up something.
 #[derive(Clone, Copy)]
 pub(crate) struct Left {
     /// Whether it can give the pages of a mapping room.
@@ -47,9 +47,9 @@ pub(crate) fn provide(left: Left) {
     }
 }
 
-/// The log goes to the user as whom the process will run, which could not open it again otherwise.
-/// Where it is refused to give it away, or that user cannot reach the log's directory, the ways to
-/// both are kept.
+/// Hands the log to the user as whom the process will run, which could not open it again otherwise.
+/// Where that is refused, or where that user cannot reach the log's directory, the ways to both are
+/// kept.
 pub(crate) fn hand_over(user: uid_t) {
     if user == uid_t::MAX || user == raw::geteuid() || is_aside() {
         return;

@@ -1,4 +1,4 @@
-//! The host's directory, in which logs are made, and whether it can still be reached by its path.
+//! Directory of the host, in which logs are made, and whether it can still be reached by its path.
 
 use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering::Relaxed;
@@ -7,16 +7,15 @@ use crate::platform::raw;
 use crate::platform::text::{PATH, Scratch, Text};
 use crate::state::settings;
 
-/// Whether the paths that the process knew may lead elsewhere now. A child inherits that, and the
-/// mark.
+/// Mark that the paths which the process knew may lead elsewhere now. A child inherits both.
 static UPROOTED: AtomicBool = AtomicBool::new(false);
 
-/// Whether the data directory is no more where it was.
+/// Whether the data directory may no longer be where it was.
 pub(crate) fn is_uprooted() -> bool {
     UPROOTED.load(Relaxed)
 }
 
-/// The data directory may be no more where it was.
+/// Notes that the data directory may no longer be where it was.
 pub(crate) fn set_uprooted() {
     UPROOTED.store(true, Relaxed);
 }
@@ -50,7 +49,7 @@ pub(crate) fn make_all() {
     make(path, 0o1777);
 }
 
-/// Makes one directory with this very mode, whatever the process's mask.
+/// Makes one directory with exactly this mode, whatever the process's mask.
 fn make(path: &Text<PATH>, mode: u32) {
     if raw::mkdir(path.as_c_str(), mode) == 0 {
         raw::chmod(path.as_c_str(), mode);

@@ -1,5 +1,5 @@
-//! Children that use sockets and can make no log: nobody else would tell of them, so they count
-//! themselves, in memory that they share with the process that made them, and that one's log has
+//! Count of children that use sockets and can make no log. Nobody else would tell of them, so they
+//! count themselves, in memory that they share with the process that made them. That one's log has
 //! the count.
 
 use core::ptr;
@@ -12,8 +12,8 @@ use super::spares;
 use crate::platform::raw;
 use crate::state::State;
 
-/// The count of the nearest process above that has a log, which is shared with its children; null
-/// where there is none.
+/// Count of the nearest process above that has a log, which is shared with its children; null where
+/// there is none.
 static NEAREST: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
 
 /// Makes the count that this process, which has a log, shares with the children it is about to
@@ -27,7 +27,7 @@ pub(crate) fn share(state: &State) {
     }
 }
 
-/// This process has no log.
+/// Counts this process as one without a log.
 pub(crate) fn count() {
     // SAFETY: null, or a mapping that was inherited and is never removed.
     match unsafe { NEAREST.load(Acquire).as_ref() } {

@@ -1,11 +1,11 @@
-//! The two descriptors that the library keeps, of a process that loses the ways to its log: the
-//! directory of the host, in which its children make theirs, and the log itself, by which that
+//! Two descriptors that the library keeps, in a process that loses the ways to its log: the
+//! directory of the host, in which its children make their logs, and the log itself, by which it
 //! grows.
 //!
 //! No other process has any. They have high numbers, and to the program they are closed: its own
-//! `close` of such a number fails as it would without them, and what takes the number for something
-//! else is given it. Past libc a number can be closed out of sight, so before each use the kernel
-//! is asked whether it still is what it was.
+//! `close` of such a number fails as it would without them, and a call that takes the number for
+//! something else is given it. Past libc a number can be closed out of sight, so before each use
+//! the kernel is asked whether it still is the same file.
 
 use core::ffi::{CStr, c_int, c_uint};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -17,14 +17,14 @@ use crate::platform::text::{PATH, Scratch, Text};
 use crate::state::State;
 use crate::tuning::{KEPT_BELOW_LIMIT, MIN_KEPT_DESCRIPTOR};
 
-/// A descriptor that is kept.
+/// Descriptor that is kept.
 struct Kept {
-    /// Negative where there is none.
+    /// Number of the descriptor; negative where there is none.
     fd: AtomicI32,
-    /// What it leads to.
+    /// Device and inode of the file.
     device: AtomicU64,
     inode: AtomicU64,
-    /// The process's generation, where it is not also a child's.
+    /// Generation of the process, where the descriptor is not also a child's.
     generation: AtomicU64,
 }
 
@@ -38,7 +38,7 @@ impl Kept {
         }
     }
 
-    /// Keeps `file` in the place of what was kept before.
+    /// Keeps `file` in the place of the former one.
     fn keep(&self, file: &Descriptor, generation: u64) {
         let from =
             raw::descriptor_limit().saturating_sub(KEPT_BELOW_LIMIT).min(MIN_KEPT_DESCRIPTOR);
@@ -50,7 +50,7 @@ impl Kept {
         self.fd.store(fd, Release);
     }
 
-    /// The descriptor, while it is what it was.
+    /// The descriptor, while it still is the same file.
     fn get(&self, generation: u64) -> Option<Descriptor> {
         let fd = self.fd.load(Acquire);
         if fd < 0 || self.generation.load(Relaxed) != generation {
@@ -64,7 +64,8 @@ impl Kept {
         None
     }
 
-    /// What is known of the file is not on the stack of those that go on with it.
+    /// Whether `file` is the one that is kept. The kernel's answer is not on the stack of those
+    /// that go on with it.
     #[inline(never)]
     fn is(&self, file: &Descriptor) -> bool {
         let known = [self.device.load(Relaxed), self.inode.load(Relaxed)];
@@ -110,7 +111,7 @@ pub(crate) fn log(state: &State) {
     }
 }
 
-/// The process's log, for writing.
+/// Opens the process's log for writing.
 pub(crate) fn open_log(state: &State) -> Result<Descriptor, isize> {
     let kept = LOG.get(state.generation.load(Acquire));
     let flags = libc::O_RDWR | libc::O_APPEND | libc::O_CLOEXEC | libc::O_NOFOLLOW;
@@ -134,14 +135,14 @@ pub(crate) fn unlink(path: &CStr) {
     }
 }
 
-/// The last part of a path.
+/// Last part of a path.
 fn name(path: &CStr) -> &CStr {
     let bytes = path.to_bytes_with_nul();
     let begin = bytes.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
     bytes.get(begin..).and_then(|name| CStr::from_bytes_with_nul(name).ok()).unwrap_or(c"")
 }
 
-/// A child has begun: its parent's log is not its own.
+/// Closes the descriptor of the parent's log, in a child that has begun.
 pub(crate) fn begin_child() {
     let fd = LOG.fd.swap(-1, Relaxed);
     if fd >= 0 && LOG.is(&Descriptor::kept(fd)) {
@@ -168,7 +169,7 @@ fn is_ours(fd: c_int) -> bool {
     })
 }
 
-/// Gives what is kept at the number `fd` another number.
+/// Moves what is kept at the number `fd` to another number.
 pub(crate) fn make_way(fd: c_int) {
     for kept in ALL.iter().filter(|kept| kept.fd.load(Relaxed) == fd) {
         kept.keep(&Descriptor::kept(fd), kept.generation.load(Relaxed));

@@ -1,9 +1,9 @@
-//! Threads that end: the rest of a chunk that one leaves is for the next that begins, so that a
+//! Leavings of threads that end: the rest of a chunk is for the next thread that begins, so that a
 //! program of many short threads does not need a chunk for each.
 //!
-//! A thread's end is told by a destructor of thread-specific data. That is the one way which sees a
-//! return, an exit and a cancellation alike, and, unlike thread-local storage of a language,
-//! allocates nothing.
+//! A thread's end is told by a destructor of thread-specific data. This alone sees a return, an
+//! exit and a cancellation alike, and, unlike thread-local storage of a language, it allocates
+//! nothing.
 
 use core::ffi::{c_int, c_uint, c_void};
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -47,7 +47,7 @@ pub(crate) fn watch() {
     }
 }
 
-/// The calling thread has its first chunk; its end is to be told.
+/// Asks libc to tell of the calling thread's end: the thread has its first chunk.
 pub(crate) fn expect_end() {
     let set = SET.load(Relaxed);
     if !set.is_null() {
@@ -89,7 +89,7 @@ pub(crate) fn leave(state: &State, cursor: usize) {
     }
 }
 
-/// The rest of a chunk that some thread left.
+/// Takes the rest of a chunk that some thread left.
 pub(crate) fn take(state: &State) -> Option<usize> {
     let taken = |place: &AtomicUsize| match place.load(Relaxed) {
         0 => 0,

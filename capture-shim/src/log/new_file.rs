@@ -1,4 +1,4 @@
-//! The file of a new log: its path, and making it.
+//! File of a new log: its path, and making it.
 
 use socket_log::layout::Anchor;
 
@@ -8,14 +8,14 @@ use crate::platform::text::{PATH, Text};
 use crate::platform::{clock, identity};
 use crate::state::State;
 
-/// When the process began; now, where that was not seen.
+/// Beginning of the process; the present where it was not seen.
 pub(crate) fn birth(state: &State) -> Anchor {
     // SAFETY: nobody writes it once the process has a second thread.
     let birth = unsafe { *state.birth.get() };
     if birth == Anchor::default() { clock::anchor() } else { birth }
 }
 
-/// Makes `path` that of a log of this process, which ends with `extension`.
+/// Sets `path` to that of a log of this process, which ends with `extension`.
 pub(crate) fn set_path(path: &mut Text<PATH>, state: &State, extension: &[u8]) -> Option<()> {
     let birth = birth(state);
     *path = Text::new();
@@ -25,7 +25,7 @@ pub(crate) fn set_path(path: &mut Text<PATH>, state: &State, extension: &[u8]) -
     path.is_whole().then_some(())
 }
 
-/// Makes the file `path`, and the directories on the way where they are missing.
+/// Makes the file `path`, and the directories above it where they are missing.
 pub(crate) fn create(path: &Text<PATH>) -> Result<Descriptor, usize> {
     let flags = libc::O_RDWR
         | libc::O_APPEND

@@ -1,6 +1,6 @@
-//! A transfer with its position, where the log forgets its oldest part: the two records get their
-//! place in one step, and whether the first is needed is asked at that very moment. See
-//! [`crate::positions`].
+//! Transfers with their position, where the log forgets its oldest part. The two records get their
+//! room in one step, and whether the first is needed is asked at that very moment. See
+//! [`super::positions`].
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -11,7 +11,7 @@ use super::Writer;
 use super::commit::commit;
 use crate::tuning::POSITION_TRIES;
 
-/// What [`Writer::transfer`] is told.
+/// Transfer on a stream, as [`Writer::transfer`] takes it.
 pub(crate) struct Moved {
     pub(crate) direction: Direction,
     pub(crate) flow: u32,
@@ -76,8 +76,8 @@ impl Writer {
         None
     }
 
-    /// A number that the thread's chunk has from its latest anchor on, and no other chunk, and none
-    /// in its place later.
+    /// Number that the thread's chunk has from its latest anchor on. No other chunk has it, and
+    /// none in its place later.
     fn chunk(self) -> u64 {
         let page = (self.thread.cursor.load(Acquire) / CHUNK_BYTES) as u64;
         self.thread.anchor.load(Relaxed).rotate_left(32) ^ page

@@ -1,12 +1,12 @@
-//! How far into its stream each transfer begins, where the log forgets its oldest part
+//! Positions of transfers in their streams, where the log forgets its oldest part
 //! (`SOCKCAP_WHEN_FULL=newest`).
 //!
-//! A reader finds the other end of a message by counting bytes from the stream's first on, and of
-//! these nobody knows how many were forgotten. So the first transfer of each direction of a flow in
-//! a chunk has its position before it, and the next in the same chunk lies behind it, unless
-//! another thread came in between: then it has a position too. Each chunk is thus right by itself,
-//! whichever others are gone. What is counted are the bytes that this process moved, whether their
-//! records were written or not.
+//! A reader finds the other end of a message by counting bytes from the stream's first on, and
+//! nobody knows how many of them were forgotten. So the first transfer of each direction of a flow
+//! in a chunk has its position before it. The next in the same chunk lies behind it, unless another
+//! thread came in between: then it has a position too. Each chunk is thus right by itself,
+//! whichever others are gone. All bytes that this process moved are counted, whether their records
+//! were written or not.
 
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
@@ -20,28 +20,28 @@ use crate::state;
 use crate::state::options::options;
 use crate::tuning::COUNTED_FLOWS;
 
-/// The counts of one flow.
+/// Counts of one flow.
 #[repr(C)]
 struct Place {
-    /// Which one; 0 for none.
+    /// Number of the flow; 0 for none.
     flow: AtomicU32,
     sent: Way,
     received: Way,
 }
 
-/// One direction.
+/// Counts of one direction.
 #[repr(C)]
 struct Way {
-    /// How many bytes have moved.
+    /// Number of bytes that have moved.
     total: AtomicU64,
-    /// The chunk with the latest record, and where that ends, as [`mark`] puts it; 0 where there is
-    /// no record yet.
+    /// Chunk of the latest record and its end, as [`mark`] puts them; 0 where there is no record
+    /// yet.
     latest: AtomicU64,
 }
 
 static PLACES: AtomicPtr<Place> = AtomicPtr::new(ptr::null_mut());
 
-/// Maps the counts, where they are needed; false when there is no memory.
+/// Maps the counts, where they are needed. False without memory.
 pub(crate) fn create() -> bool {
     if options().keeps_newest {
         let Some(memory) = state::private_to_process(COUNTED_FLOWS * size_of::<Place>()) else {
@@ -58,7 +58,7 @@ fn place(flow: u32) -> Option<&'static Place> {
     (!places.is_null()).then(|| unsafe { &*places.add(flow as usize % COUNTED_FLOWS) })
 }
 
-/// A flow begins.
+/// Begins to count a flow.
 pub(crate) fn begin(flow: u32) {
     if let Some(place) = place(flow) {
         place.flow.store(0, Relaxed);
@@ -70,7 +70,8 @@ pub(crate) fn begin(flow: u32) {
     }
 }
 
-/// Writes a transfer, with its position where the log needs that. As [`Writer::transfer`].
+/// Writes a transfer, with its position where the log needs that. Otherwise as
+/// [`Writer::transfer`].
 pub(crate) fn transfer(writer: Writer, moved: &Moved, now: u64) {
     if options().keeps_newest {
         write(writer, moved, now);
@@ -97,8 +98,8 @@ fn write(writer: Writer, moved: &Moved, now: u64) {
     }
 }
 
-/// A record of this chunk that ends at this byte. The first of a stream has none before it in any
-/// chunk.
+/// Mark of a record in `chunk` that ends at the byte `end`. The first record of a stream has none
+/// before it in any chunk.
 fn mark(chunk: u64, end: u64) -> u64 {
     const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
     if end == 0 { 0 } else { (chunk ^ end.wrapping_mul(ODD)).wrapping_mul(ODD) | 1 }

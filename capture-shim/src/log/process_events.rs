@@ -1,4 +1,4 @@
-//! Records of what befalls the process, and its progress in the header.
+//! Events of the process: their records, and the process's progress in the header.
 
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
@@ -8,7 +8,7 @@ use socket_log::encode::{self, ProcessEvent};
 use crate::log;
 use crate::platform::clock;
 
-/// Logs what befalls the process.
+/// Logs an event of the process.
 pub(crate) fn event(event: ProcessEvent, value: c_int) {
     if let Some(writer) = log::existing() {
         let now = clock::now();
@@ -16,7 +16,7 @@ pub(crate) fn event(event: ProcessEvent, value: c_int) {
     }
 }
 
-/// Says in the header how far the process has come.
+/// Sets the process's progress in the header.
 pub(crate) fn set_progress(value: u32) {
     if let Some(header) = log::existing().and_then(log::Writer::header) {
         header.state.store(value, Relaxed);

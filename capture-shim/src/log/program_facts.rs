@@ -1,4 +1,4 @@
-//! What the header of a log says of the program.
+//! Facts about the program for the header of a log.
 
 use core::ptr;
 use core::sync::atomic::AtomicPtr;
@@ -12,11 +12,11 @@ use crate::platform::{arguments, clock};
 use crate::state::options::options;
 use crate::state::settings;
 
-/// What is known of the program from before it gave up the ways to find that out; null before.
-/// Children have it too.
+/// Facts from before the program gave up the ways to find them out; null before that. Children have
+/// them too.
 static KNOWN: AtomicPtr<FileHeader> = AtomicPtr::new(ptr::null_mut());
 
-/// Remembers what a header is to say of the program, for a time when that cannot be found out.
+/// Remembers the facts for a time when they cannot be found out.
 pub(crate) fn remember() {
     if KNOWN.load(Acquire).is_null()
         && let Some(memory) = raw::map_anonymous(size_of::<FileHeader>())
@@ -29,7 +29,7 @@ pub(crate) fn remember() {
     }
 }
 
-/// What a header says of the program, whichever of its processes has the log.
+/// Fills in the facts of a header, whichever of the program's processes has the log.
 pub(crate) fn describe(fields: &mut FileHeader) {
     // SAFETY: null or a mapping that is never removed.
     let Some(known) = (unsafe { KNOWN.load(Acquire).as_ref() }) else { return find_out(fields) };
@@ -44,7 +44,7 @@ pub(crate) fn describe(fields: &mut FileHeader) {
     fields.pid_namespace = raw::inode(c"/proc/self/ns/pid").unwrap_or(0);
 }
 
-/// Asks the kernel for all that a header says of the program.
+/// Asks the kernel for all facts of a header.
 fn find_out(fields: &mut FileHeader) {
     fields.version = VERSION;
     fields.header_bytes = HEADER_BYTES as u32;

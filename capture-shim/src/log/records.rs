@@ -1,4 +1,4 @@
-//! Records: a thread's way from what it has to say to the mapped log.
+//! Records, as they are written into the mapped log.
 //!
 //! Each thread writes into a chunk of its own. Once a record's words are reserved, the first word
 //! says "reserved", the others are stored, and the true first word goes in last, so that a reader
@@ -116,7 +116,7 @@ impl Writer {
         }
     }
 
-    /// Writes what a flow's ends are called, in the parts of [`encode::endpoints_parts`].
+    /// Writes the names of a flow's ends, in the parts of [`encode::endpoints_parts`].
     #[inline(never)]
     pub(crate) fn names(self, parts: ([u32; ENDPOINTS_WORDS], &[u8], &[u8]), now: u64) {
         let (head, local, peer) = parts;

@@ -1,9 +1,9 @@
-//! The flight recorder: a log that has reached its limit goes on in the place of its oldest chunk.
+//! Flight recorder: a log that has reached its limit goes on in the place of its oldest chunk.
 //!
 //! Chunks whose threads have no more use for them stand in a queue, in the order in which they were
-//! full. A thread that needs a chunk takes the oldest out. What that says of flows that live on
-//! (their numbers, ends and descriptors) goes along into the chunk that the thread will write;
-//! everything else in it is forgotten.
+//! full. A thread that needs a chunk takes the oldest out. Its records of flows that live on (their
+//! numbers, ends and descriptors) go along into the chunk that the thread will write; everything
+//! else in it is forgotten.
 //!
 //! The reader is right at any moment, also after SIGKILL, because a chunk passes through a state in
 //! which it is nobody's: its magic says free before its old records are zeroed, and says chunk only
@@ -28,7 +28,7 @@ use crate::tuning::{MAX_CHUNKS_TRIED, MAX_RETIRED, MAX_SCRATCHES, SPARE_CHUNKS};
 
 mod carried;
 
-/// The queue's places: 36 bits of the chunk's page, 0 once it was taken; above them the ticket by
+/// Places of the queue: 36 bits of the chunk's page, 0 once it was taken; above them the ticket by
 /// which it came.
 static QUEUE: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
 
@@ -38,7 +38,7 @@ const PAGE_MASK: u64 = (1 << PAGE_BITS) - 1;
 
 static SCRATCH: AtomicPtr<ChunkScratch> = AtomicPtr::new(ptr::null_mut());
 
-/// A [`ChunkScratch`] of one's own, as long as this lives.
+/// Scratch memory that its owner has alone, as long as this lives.
 struct Own<'state> {
     queue: &'state Queue,
     index: u32,
@@ -71,18 +71,18 @@ impl Drop for Own<'_> {
     }
 }
 
-/// How many chunks the log may have.
+/// Maximum number of chunks of the log.
 fn capacity() -> usize {
     ((options().max_bytes as usize).min(segment::MAX_LOG_BYTES) - HEADER_BYTES) / CHUNK_BYTES
 }
 
-/// How many places the queue has: twice as many as there can be chunks in it, so that none is
+/// Number of places of the queue: twice as many as there can be chunks in it, so that none is
 /// needed while the one that was there a round before is still being taken.
 fn places() -> usize {
     (2 * capacity()).next_power_of_two()
 }
 
-/// Maps the queue, where it is needed; false when there is no memory.
+/// Maps the queue, where it is needed. False without memory.
 pub(crate) fn create() -> bool {
     if options().keeps_newest {
         let Some(memory) = state::private_to_process(places() * size_of::<AtomicU64>()) else {
@@ -104,13 +104,14 @@ fn place(ticket: u64) -> Option<&'static AtomicU64> {
     (!queue.is_null()).then(|| unsafe { &*queue.add(ticket as usize & (places() - 1)) })
 }
 
-/// What stands in a place: the ticket, and the page that came with it.
+/// Value of a place: the ticket, and the page that came with it.
 fn value(ticket: u64, page: u64) -> u64 {
     // No ticket is 0, so that an untouched place has none.
     ticket.wrapping_add(1) << PAGE_BITS | page & PAGE_MASK
 }
 
-/// A chunk that its thread has filled, or left, by any address in it.
+/// Puts a chunk that its thread has filled, or left, into the queue. `address` is any address in
+/// it.
 pub(crate) fn give(state: &State, address: usize) {
     let page = (address / CHUNK_BYTES) as u64;
     if page != 0 {
@@ -121,14 +122,14 @@ pub(crate) fn give(state: &State, address: usize) {
     }
 }
 
-/// A thread has filled its chunk, up to before `cursor`. It is given, unless a record in it is
-/// still to be written.
+/// Puts a chunk that its thread has filled, up to before `cursor`, into the queue, unless a record
+/// in it is still to be written.
 ///
 /// That is so where a signal handler fills chunks while the code that it interrupted is about to
-/// write: it has a place, and would write into it whatever the chunk is by then. So such a chunk
-/// stays with the thread until it is whole. Were there ever more of them than a thread can keep (or
-/// one is never made whole, because the handler jumped out), the chunk is not used again, and the
-/// log has one less.
+/// write: that code has a place, and would write into it whatever the chunk is by then. So such a
+/// chunk stays with the thread until it is whole. Were there ever more of them than a thread can
+/// keep (or one is never made whole, because the handler jumped out), the chunk is not used again,
+/// and the log has one less.
 pub(crate) fn retire(state: &State, retired: &[AtomicUsize; MAX_RETIRED], cursor: usize) {
     for kept in retired {
         let chunk = kept.load(Relaxed);
@@ -163,7 +164,7 @@ fn is_whole(last: usize) -> bool {
     true
 }
 
-/// The chunk that was given first. One that is just being given is passed over.
+/// Oldest chunk of the queue, taken out. One that is just being put in is passed over.
 fn oldest(state: &State) -> Option<*mut u32> {
     let queue = &state.queue;
     let mut ticket = queue.head.load(Acquire);
@@ -190,7 +191,8 @@ fn oldest(state: &State) -> Option<*mut u32> {
     None
 }
 
-/// A chunk for the thread `tid`, with its header, and the words of it that are in use already.
+/// Gives the thread `tid` a chunk, with its header; returns its address and the number of its words
+/// that are in use already.
 #[cold]
 #[inline(never)]
 pub(crate) fn take(
@@ -234,7 +236,7 @@ pub(crate) fn take(
     Err(lost::LIMIT)
 }
 
-/// A chunk of the file that was never used, while there are more than `but` of them.
+/// Chunk of the file that was never used, while there are more than `but` of them.
 fn never_used(state: &State, header: &FileHeader, but: usize) -> Option<*mut u8> {
     loop {
         let most = capacity().saturating_sub(but + state.queue.refused.load(Relaxed) as usize);

@@ -1,4 +1,4 @@
-//! Room for a record in the thread's chunk, and whether the thread's latest times are near.
+//! Reservation of words in the thread's chunk, and the distance to its latest times.
 //!
 //! A record's words are reserved by one compare-and-exchange on the thread's cursor, which a signal
 //! handler can come before or behind but not into.
@@ -20,8 +20,7 @@ impl Writer {
             < ANCHOR_REACH + u64::from(self.thread.reach.load(Relaxed))
     }
 
-    /// Whether `ticks` is so soon after (or before) the thread's latest transfer that the shortest
-    /// form will do.
+    /// Whether `ticks` is so near to the thread's latest transfer that the shortest form will do.
     #[inline(always)]
     pub(super) fn follows(self, ticks: u64) -> bool {
         let distance = ticks.wrapping_sub(self.thread.latest.load(Relaxed));
@@ -36,8 +35,8 @@ impl Writer {
         }
     }
 
-    /// Takes `words` words of the thread's chunk, where it has them left and `fits` holds of the
-    /// thread as it is when they are taken.
+    /// Reserves `words` words of the thread's chunk, where it has them left and `fits` holds of the
+    /// thread at that moment.
     #[inline(always)]
     pub(super) fn reserve(self, words: usize, fits: impl Fn() -> bool) -> Option<*mut u32> {
         let cursor = &self.thread.cursor;

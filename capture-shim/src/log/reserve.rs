@@ -1,11 +1,11 @@
-//! Room made ahead, for a process that is about to lose the way to its log: by another root
-//! directory, another user, or system calls given up.
+//! Reserve: room made ahead, for a process that is about to lose the way to its log, by another
+//! root directory, another user, or system calls given up.
 //!
 //! The log is mapped far beyond its end while it can still be opened. The mapping costs addresses,
-//! and the file nothing but a size, until a chunk is needed; then the kernel is asked to give its
+//! and the file nothing but a size, until a chunk is needed. Then the kernel is asked to give its
 //! pages room on the disk, which takes neither a path nor a descriptor and fails with an error
-//! where a plain store would be a SIGBUS. Where not even that call is permitted, the log has what
-//! was given room before.
+//! where a plain store would be a SIGBUS. Where not even that call is permitted, the log has the
+//! room that it was given before.
 
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -20,7 +20,7 @@ use crate::tuning::{
     RESERVE_AHEAD_BYTES, RESERVE_BYTES, RESERVE_BYTES_LIMITED, RESERVE_STEP_BYTES,
 };
 
-/// Whether a reserve can be given room when that is needed. Asked once.
+/// Whether a reserve can be given room when that is needed. The kernel is asked once.
 pub(crate) fn can_populate() -> bool {
     static ANSWER: AtomicU32 = AtomicU32::new(0);
     if ANSWER.load(Relaxed) == 0 {
@@ -59,21 +59,22 @@ pub(crate) fn make(state: &State, header: &FileHeader, ahead: bool) {
     }
 }
 
-/// A length that the process may give a file of its own; `None` where that is nothing.
+/// Largest length, up to `length`, that the process may give a file of its own; `None` where that
+/// is nothing.
 pub(crate) fn bounded(length: usize) -> Option<usize> {
     let most = options().max_bytes.min(raw::file_size_limit()) as usize & !(CHUNK_BYTES - 1);
     Some(length.min(most)).filter(|length| *length > HEADER_BYTES)
 }
 
-/// From now on the log lies in `memory`, whose first `ready` bytes have room.
+/// Makes `memory` the place of the log from now on. Its first `ready` bytes have room.
 pub(crate) fn publish(state: &State, memory: *mut u8, length: usize, ready: usize) {
     state.reserve_length.store(length, Relaxed);
     state.reserve_ready.store(ready, Relaxed);
     state.reserve.store(memory, Release);
 }
 
-/// The memory of the chunk at `offset` of the file, or the cause ([`lost`]) for which there is
-/// none; `None` where there is no reserve.
+/// Memory of the chunk at `offset` of the file, or the cause ([`lost`]) for which there is none;
+/// `None` where there is no reserve.
 pub(crate) fn chunk(state: &State, offset: usize) -> Option<Result<*mut u8, usize>> {
     let memory = state.reserve.load(Acquire);
     if memory.is_null() {
@@ -111,7 +112,7 @@ fn grow(state: &State) -> Option<Result<(), usize>> {
     })
 }
 
-/// The cause of loss that an error of the kernel is, when it was to give pages room.
+/// Cause of loss ([`lost`]) that stands for an error of the kernel when it was to give pages room.
 fn cause(error: isize) -> usize {
     match -error as i32 {
         // What would have been a SIGBUS.

@@ -18,11 +18,11 @@ use crate::state::State;
 use crate::state::options::options;
 use crate::tuning::{ALLOCATION_PIECE_BYTES, ALLOCATION_TRIES, MAX_SEGMENTS, SEGMENT_BYTES};
 
-/// The size of the first part: the header and one chunk, which is all that most processes of a
+/// Length of the first segment: the header and one chunk, which is all that most processes of a
 /// script need.
 pub(crate) const FIRST: usize = HEADER_BYTES + CHUNK_BYTES;
 
-/// The size that a log cannot exceed.
+/// Largest size of a log, in bytes.
 pub(crate) const MAX_LOG_BYTES: usize = (MAX_SEGMENTS - DOUBLING) * SEGMENT_BYTES;
 
 /// Number of segments before the first of size [`SEGMENT_BYTES`] that begins at a multiple of it.
@@ -30,14 +30,14 @@ const DOUBLING: usize = (SEGMENT_BYTES / FIRST).trailing_zeros() as usize + 1;
 
 const _: () = assert!(HEADER_BYTES == CHUNK_BYTES && FIRST.is_power_of_two());
 
-/// A part's number, its offset in the file and its length.
+/// Segment: its number, its offset in the file and its length.
 struct Segment {
     index: usize,
     offset: usize,
     length: usize,
 }
 
-/// The part that holds the byte at `offset`.
+/// Segment that holds the byte at `offset`.
 fn locate(offset: usize) -> Segment {
     if offset < FIRST {
         Segment { index: 0, offset: 0, length: FIRST }
@@ -73,13 +73,12 @@ pub(crate) fn next_chunk(state: &State, header: &FileHeader) -> Result<*mut u8, 
     }
 }
 
-/// Has the kernel make the pages of the next chunks ready, half a part at once. One by one, at the
-/// first store into each chunk, a busy server would wait for a page in every few hundred calls. A
-/// wait delays every request that is open just then, so what counts is how seldom it comes: at 128
-/// KiB two of a thousand requests of a saturated nginx met one, which moved its p99; at 2 MiB one
-/// of ten thousand does, and pages made ready together cost less each.
+/// Has the kernel make the pages of the next chunks ready, half a segment at once. One by one, at
+/// the first store into each chunk, a busy server would wait for a page in every few hundred calls.
+/// A wait delays every request that is open just then, so what counts is how seldom it comes (see
+/// [`SEGMENT_BYTES`]); and pages made ready together cost less each.
 fn touch_ahead(state: &State, number: u32, memory: *mut u8) {
-    /// The advice to fault pages in, of Linux 5.14 on; before, it is an error without effect.
+    /// Advice to fault pages in, of Linux 5.14 on; before, it is an error without effect.
     const POPULATE_WRITE: libc::c_int = 23;
     let offset = HEADER_BYTES + number as usize * CHUNK_BYTES;
     let segment = locate(offset);
@@ -94,7 +93,7 @@ fn touch_ahead(state: &State, number: u32, memory: *mut u8) {
     }
 }
 
-/// The memory of chunk `number`, or the cause ([`lost`]) for which there is none.
+/// Memory of chunk `number`, or the cause ([`lost`]) for which there is none.
 pub(crate) fn chunk(state: &State, number: u32) -> Result<*mut u8, usize> {
     let offset = HEADER_BYTES + number as usize * CHUNK_BYTES;
     if !state.reserve.load(Acquire).is_null() {
@@ -121,8 +120,8 @@ pub(crate) fn chunk(state: &State, number: u32) -> Result<*mut u8, usize> {
     Ok(base.wrapping_add(offset - segment.offset))
 }
 
-/// The part of the log's mappings from `offset` of the file on, to the file's end; `None` where
-/// there is nothing. Parts beyond the one of `offset` there are none.
+/// Mapping of the log from `offset` of the file on, to the file's end; `None` where there is none.
+/// There are no segments beyond the one of `offset`.
 pub(crate) fn rest(state: &State, offset: usize) -> Option<(*mut u8, usize)> {
     let reserve = state.reserve.load(Acquire);
     let (memory, begin, length) = if reserve.is_null() {
@@ -142,7 +141,7 @@ fn map(state: &State, segment: &Segment) -> Result<*mut u8, usize> {
     map_file(&file, segment.offset, segment.length)
 }
 
-/// Gives a part of the file room and maps it.
+/// Gives a segment of the file room and maps it.
 pub(crate) fn map_file(
     file: &raw::Descriptor,
     offset: usize,
@@ -160,7 +159,7 @@ pub(crate) fn map_file(
     Ok(memory)
 }
 
-/// Gives a part of the file room. Signals interrupt that, and the longer it takes the surer.
+/// Gives a segment of the file room. Signals interrupt that, and the longer it takes the surer.
 fn allocate(file: &raw::Descriptor, offset: usize, length: usize) -> Result<(), usize> {
     let interrupted = -libc::EINTR as isize;
     let mut result = file.allocate(offset, length);

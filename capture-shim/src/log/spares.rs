@@ -1,5 +1,5 @@
-//! Logs made ahead for children that will not be able to make their own: of a process that gives up
-//! the system calls for it, and can still fork.
+//! Spare logs, made ahead for children that will not be able to make their own: of a process that
+//! gives up the system calls for it, and can still fork.
 //!
 //! Each is a file of its own beside the process's log, mapped so that children inherit it. A child
 //! takes the next one by its number in memory that all descendants share. The files take 8 KiB each
@@ -18,19 +18,19 @@ use crate::platform::text::{PATH, Text};
 use crate::state::State;
 use crate::tuning::{SPARE_LOG_BYTES, SPARE_LOG_BYTES_LIMITED, SPARE_LOG_ROOM_BYTES, SPARE_LOGS};
 
-/// The spare logs that a process and its descendants share.
+/// Spare logs that a process and its descendants share.
 #[repr(C)]
 struct Pool {
-    /// How many were taken, or asked for.
+    /// Number of logs that were taken, or asked for.
     taken: AtomicU32,
-    /// How many there are.
+    /// Number of logs.
     count: u32,
     slots: [Slot; SPARE_LOGS],
-    /// Where paths are made.
+    /// Room in which paths are made.
     path: Text<PATH>,
 }
 
-/// One log.
+/// Spare log: its mapping, the mapping's length, and how much of it has room on the disk.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct Slot {
@@ -39,15 +39,16 @@ pub(crate) struct Slot {
     ready: usize,
 }
 
-/// The pool of this process and of those that forked it; a child that can make its log by its path
-/// does not use it.
+/// Pool of this process and of those that forked it. A child that can make its log by its path does
+/// not use it.
 static POOL: AtomicPtr<Pool> = AtomicPtr::new(ptr::null_mut());
 
-/// How many were made so far, by this process and those that it comes from: part of their names.
+/// Number of spare logs made so far, by this process and those that it comes from. It is part of
+/// their names.
 static MADE: AtomicU32 = AtomicU32::new(0);
 
-/// Makes spare logs, unless there are enough. With `much` room each, where it may be all that they
-/// will ever have.
+/// Makes spare logs, unless there are enough. They have `much` room each where that may be all that
+/// they will ever have.
 pub(crate) fn make(state: &State, much: bool) {
     let old = POOL.load(Acquire);
     // SAFETY: null or a pool, which is never removed.
@@ -93,7 +94,7 @@ pub(crate) fn make_one(path: &Text<PATH>, room: usize) -> Option<Slot> {
     Some(Slot { memory, length, ready })
 }
 
-/// A log that was made ahead becomes this process's, and its reserve.
+/// Makes a spare log this process's own, and its reserve.
 pub(crate) fn become_own(state: &State, slot: &Slot) {
     reserve::publish(state, slot.memory, slot.length, slot.ready);
     // Its own children must not write into it. Its first page they may have: it does not matter.
@@ -102,8 +103,8 @@ pub(crate) fn become_own(state: &State, slot: &Slot) {
     unsafe { raw::advise(behind, length, libc::MADV_DONTFORK) };
 }
 
-/// This process has found none, and says so in one that another has taken: the first page of each
-/// is everybody's.
+/// Counts this process, which has found no spare log, in the header of one that another has taken:
+/// the first page of each is everybody's.
 pub(crate) fn count_missing() {
     // SAFETY: null, or a pool that was inherited, which is never removed.
     if let Some(pool) = unsafe { POOL.load(Acquire).as_ref() }

@@ -1,7 +1,7 @@
-//! The beginning of a log: when the process uses its first socket.
+//! Beginning of a log: when the process uses its first socket.
 //!
-//! Most processes never do, and leave nothing. When the process began is noted before, as that is
-//! what its log is to say.
+//! Most processes never do, and leave nothing. The beginning of the process is noted before, as its
+//! log has to tell it.
 //!
 //! Whatever goes wrong here, the program runs on as if the library were not there.
 
@@ -15,7 +15,7 @@ use crate::platform::{checksum, clock, identity, permitted, raw};
 use crate::state::{State, lineage};
 use crate::tuning::MAX_YIELDS;
 
-/// A child has begun, which has one thread. It has no log until it uses a socket.
+/// Notes the beginning of a child, which has one thread. It has no log until it uses a socket.
 pub(crate) fn born(state: &State) {
     let birth = clock::anchor();
     // SAFETY: the process has one thread.
@@ -105,7 +105,7 @@ pub(crate) fn begin_ahead(state: &State, room: usize) {
     state.generation.store(generation, Release);
 }
 
-/// A log that was made ahead is about to have something in it.
+/// Fills in the header of a log that was made ahead: it is about to have something in it.
 #[cold]
 #[inline(never)]
 pub(crate) fn announce(state: &State) {
@@ -128,7 +128,7 @@ fn fill_in(state: &State, fields: &mut FileHeader) {
     fields.magic.store(MAGIC, Release);
 }
 
-/// Makes the file, maps its first part and fills in what it says of the program.
+/// Makes the file of the log and maps its first segment.
 fn create_file(state: &State) -> Result<*mut FileHeader, usize> {
     // In its final place, since the program may have left little room on the stack. SAFETY: only
     // the thread that starts the log writes the path, and nobody reads it before the generation.

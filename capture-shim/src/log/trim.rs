@@ -1,9 +1,9 @@
-//! The end of a log: the room that it was given ahead and has not used goes back.
+//! End of a log: the room that it was given ahead and has not used goes back.
 //!
-//! A store into a mapping beyond the file's end would be the program's. So before the file is cut,
-//! what lies beyond is replaced by memory that leads nowhere, and the log is told to grow no more.
-//! Where more than one thread logs, others may have much to say until the process is gone; then the
-//! tools cut the log, as they do where a process was killed.
+//! A store into a mapping beyond the file's end would be a SIGBUS in the program. So before the
+//! file is cut, the mapping beyond is replaced by memory that leads nowhere, and the log is told to
+//! grow no more. Where more than one thread logs, others may have much to say until the process is
+//! gone; then the tools cut the log, as they do where a process was killed.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
@@ -14,7 +14,7 @@ use crate::log;
 use crate::platform::raw;
 use crate::state::State;
 
-/// The process is about to end.
+/// Cuts the log of a process that is about to end, or removes it where nothing is in it.
 pub(crate) fn at_end() {
     match log::standing() {
         Standing::Writes(writer) if writer.state().writers.load(Relaxed) <= 1 => {

@@ -1,7 +1,7 @@
-//! The writer: who may write into the log.
+//! Writer: the right of a thread to write into the log.
 //!
-//! A thread may where its process has a log that is its own. A `vfork` child may not: it runs on
-//! its parent's memory.
+//! A thread has it where its process has a log that is its own. A `vfork` child does not: it runs
+//! on its parent's memory.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
@@ -12,14 +12,14 @@ use crate::platform::identity;
 use crate::state::thread::{self, Thread};
 use crate::state::{self, State, inherit};
 
-/// The right to write: a process with a log, and the calling thread as attached to it.
+/// Right to write: a process with a log, and the calling thread as attached to it.
 #[derive(Clone, Copy)]
 pub(crate) struct Writer {
     pub(super) state: &'static State,
     pub(super) thread: &'static Thread,
 }
 
-/// The calling thread's writer; `None` where nothing may be logged: before the start, without a
+/// Writer of the calling thread; `None` where nothing may be logged: before the start, without a
 /// log, and in a `vfork` child, which runs on its parent's memory.
 #[inline(always)]
 pub(crate) fn writer() -> Option<Writer> {
@@ -32,17 +32,18 @@ pub(crate) fn writer() -> Option<Writer> {
     attach(state, thread)
 }
 
-/// What the calling thread may do where nothing is to be logged that would be worth a log.
+/// Standing of the calling thread, where nothing is to be logged that would be worth a log.
 pub(crate) enum Standing {
     /// The process has a log, and the thread may write into it.
     Writes(Writer),
     /// The process has used no socket so far, and so it has no log yet.
     Silent(&'static State),
-    /// Nothing: it is a `vfork` child, or nothing of this process is recorded.
+    /// Nothing may be logged: the caller is a `vfork` child, or nothing of this process is
+    /// recorded.
     Aside,
 }
 
-/// What the calling thread may do, without beginning a log.
+/// Standing of the calling thread. Begins no log.
 pub(crate) fn standing() -> Standing {
     let Some(state) = state::current() else { return Standing::Aside };
     if state.generation.load(Acquire) != 0 && !state.is_unused() {
@@ -55,7 +56,7 @@ pub(crate) fn standing() -> Standing {
     }
 }
 
-/// The state, where the calling thread may change the table of descriptors.
+/// State of the process, where the calling thread may change the table of descriptors.
 pub(crate) fn state_of_table() -> Option<&'static State> {
     match standing() {
         Standing::Writes(writer) => Some(writer.state),
@@ -64,7 +65,7 @@ pub(crate) fn state_of_table() -> Option<&'static State> {
     }
 }
 
-/// The calling thread's writer where there is a log already: for what is worth a record, but no
+/// Writer of the calling thread where there is a log already: for what is worth a record, but no
 /// log.
 pub(crate) fn existing() -> Option<Writer> {
     match standing() {
@@ -130,24 +131,24 @@ pub(crate) fn set_aside() {
 }
 
 impl Writer {
-    /// The process's state.
+    /// State of the process.
     #[inline(always)]
     pub(crate) fn state(self) -> &'static State {
         self.state
     }
 
-    /// The log's header.
+    /// Header of the log.
     pub(crate) fn header(self) -> Option<&'static FileHeader> {
         // SAFETY: null or a mapping that is never removed.
         unsafe { self.state.header.load(Relaxed).as_ref() }
     }
 
-    /// The calling thread's id.
+    /// Id of the calling thread.
     pub(crate) fn tid(self) -> u32 {
         self.thread.tid.load(Relaxed)
     }
 
-    /// The next flow's number.
+    /// Number of the next flow.
     pub(crate) fn next_flow(self) -> u32 {
         self.state.flows.fetch_add(1, Relaxed).wrapping_add(1)
     }

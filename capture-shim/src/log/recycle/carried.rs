@@ -1,4 +1,4 @@
-//! What is taken along when a chunk is used again: all that its records say of flows that live on.
+//! Records that are carried along when a chunk is used again: those of flows that live on.
 
 use socket_log::encode;
 use socket_log::layout::{
@@ -9,18 +9,18 @@ use socket_log::layout::{
 use crate::descriptors::table;
 use crate::tuning::MAX_CARRIED_WORDS;
 
-/// How many flows a chunk can tell of.
+/// Maximum number of flows in a chunk.
 const FLOWS: usize = CHUNK_WORDS / 4;
 
-/// Where what is taken along is gathered: too much for the stack of a program that may have left
-/// little.
+/// Memory in which carried records are gathered. It is too much for the stack of a program that may
+/// have left little.
 #[repr(C)]
 pub(super) struct ChunkScratch {
     words: [u32; MAX_CARRIED_WORDS],
     flows: [u32; FLOWS],
 }
 
-/// What is taken along from one chunk to another, as words of the latter.
+/// Records that are carried from one chunk to another, as words of the latter.
 pub(super) struct Carried<'scratch> {
     words: &'scratch mut [u32; MAX_CARRIED_WORDS],
     flows: &'scratch mut [u32; FLOWS],
@@ -29,12 +29,12 @@ pub(super) struct Carried<'scratch> {
 }
 
 impl<'scratch> Carried<'scratch> {
-    /// Nothing yet.
+    /// Nothing carried yet.
     pub(super) fn new(scratch: &'scratch mut ChunkScratch) -> Carried<'scratch> {
         Carried { words: &mut scratch.words, flows: &mut scratch.flows, length: 0, fits: true }
     }
 
-    /// The words.
+    /// Words of the carried records.
     pub(super) fn as_slice(&self) -> &[u32] {
         self.words.get(..self.length).unwrap_or(&[])
     }
@@ -49,8 +49,8 @@ impl<'scratch> Carried<'scratch> {
         }
     }
 
-    /// Takes what `chunk` says of flows that live on, each behind the anchor that its time is told
-    /// by. False where that is too much.
+    /// Gathers the records of `chunk` about flows that live on, each behind the anchor that its
+    /// time is told by. False where they are too many.
     pub(super) fn collect(&mut self, chunk: &[u32]) -> bool {
         // In order, each once. (The core library's sorting takes more stack than all else here.)
         let mut count = 0;
@@ -92,7 +92,7 @@ impl<'scratch> Carried<'scratch> {
         self.fits && self.length + ANCHOR_WORDS <= MAX_CARRIED_WORDS
     }
 
-    /// Goes back to the time of the chunk's own records.
+    /// Goes back to the time of the new chunk's own records.
     pub(super) fn close(&mut self, anchor: &Anchor) {
         if self.length > 0 {
             self.push(encode::anchor(anchor).as_slice());
@@ -100,7 +100,7 @@ impl<'scratch> Carried<'scratch> {
     }
 }
 
-/// The flows that a record tells of what will be needed as long as they live; 0 for none.
+/// Flows about which a record is needed as long as they live; 0 for none.
 fn flows_of(record: &[u32]) -> [u32; 2] {
     match *record {
         [first, _, flow, ..] => match first as u8 {
@@ -112,7 +112,7 @@ fn flows_of(record: &[u32]) -> [u32; 2] {
     }
 }
 
-/// How many words a record has that begins with this one; 1 where none begins.
+/// Number of words of the record that begins with `first`; 1 where none begins.
 pub(super) fn length(first: u32) -> usize {
     match first as u8 {
         0 => 1,
@@ -123,7 +123,7 @@ pub(super) fn length(first: u32) -> usize {
     }
 }
 
-/// The whole records of a chunk.
+/// Whole records of a chunk.
 struct Records<'chunk>(&'chunk [u32]);
 
 impl<'chunk> Iterator for Records<'chunk> {
