@@ -1,6 +1,7 @@
 //! Floor 6, flows: what is logged of a socket, from its first use to its last descriptor.
 
 pub(crate) mod adopt;
+pub(crate) mod between_descriptors;
 mod buffers;
 pub(crate) mod closing;
 pub(crate) mod datagram;
@@ -9,7 +10,6 @@ pub(crate) mod find;
 pub(crate) mod names;
 pub(crate) mod survey;
 pub(crate) mod transfer;
-pub(crate) mod unseen_bytes;
 pub(crate) mod watch;
 
 pub(crate) use buffers::{Address, Buffers};

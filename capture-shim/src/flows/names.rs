@@ -10,9 +10,9 @@ use crate::descriptors::{Name, remembered};
 use crate::log::Writer;
 use crate::platform::{clock, raw};
 
-/// Call to `connect`.
+/// ConnectCall to `connect`.
 #[derive(Clone, Copy)]
-pub(crate) struct Call {
+pub(crate) struct ConnectCall {
     /// Time of the call, in ticks.
     pub(crate) at: u64,
     /// Whether it returned while the connection was still being made.
@@ -36,7 +36,7 @@ pub(crate) fn connected(
     writer: Writer,
     fd: c_int,
     entry: Entry,
-    call: Option<Call>,
+    call: Option<ConnectCall>,
     local: &Name,
     peer: &Name,
 ) {
@@ -54,7 +54,7 @@ fn log_names(
     writer: Writer,
     fd: c_int,
     entry: Entry,
-    (role, call): (Role, Option<Call>),
+    (role, call): (Role, Option<ConnectCall>),
     local: &Name,
     peer: &Name,
 ) {
@@ -62,8 +62,8 @@ fn log_names(
     let peer_pid = if of_unix { peer_pid(fd) } else { 0 };
     remembered::name(fd, local, peer, role == Role::Listen);
     let now = clock::now();
-    let connect =
-        call.map(|Call { at, under_way }| Connect { took: now.saturating_sub(at), under_way });
+    let connect = call
+        .map(|ConnectCall { at, under_way }| Connect { took: now.saturating_sub(at), under_way });
     let [own, other] = [local, peer].map(Name::as_bytes);
     writer.names(
         encode::endpoints_parts(now, entry.flow(), role, own, other, peer_pid, connect),

@@ -186,7 +186,7 @@ pub(crate) unsafe fn received(
         if entry.is_watched() {
             let moved = Moved { direction, flow, ticks: end, bytes, duration: end - begin };
             if buffers.count == 0 {
-                watch::moved_unseen(writer, &moved, end);
+                watch::moved_without_buffers(writer, &moved, end);
             } else {
                 // SAFETY: the buffers were just filled.
                 unsafe { watch::moved(writer, &moved, buffers, end) };

@@ -26,7 +26,7 @@ const DONE: u64 = u32::MAX as u64;
 
 /// Fingerprint of each flow and direction: the number of bytes so far in the low half, their
 /// checksum in the high one.
-static PLACES: AtomicPtr<[AtomicU64; 2]> = AtomicPtr::new(ptr::null_mut());
+static FINGERPRINTS: AtomicPtr<[AtomicU64; 2]> = AtomicPtr::new(ptr::null_mut());
 
 /// Maps the fingerprints, where they are needed. False without memory.
 pub(crate) fn create() -> bool {
@@ -36,18 +36,18 @@ pub(crate) fn create() -> bool {
         else {
             return false;
         };
-        PLACES.store(memory.cast(), Relaxed);
+        FINGERPRINTS.store(memory.cast(), Relaxed);
     }
     true
 }
 
-fn place(flow: u32, direction: Direction) -> Option<&'static AtomicU64> {
-    let places = PLACES.load(Relaxed);
-    if places.is_null() {
+fn fingerprint_of(flow: u32, direction: Direction) -> Option<&'static AtomicU64> {
+    let all = FINGERPRINTS.load(Relaxed);
+    if all.is_null() {
         return None;
     }
-    // SAFETY: there are so many places, zeros are valid, and they are never removed.
-    let [send, receive] = unsafe { &*places.add(flow as usize % FINGERPRINTED_FLOWS) };
+    // SAFETY: there are [`FINGERPRINTED_FLOWS`] pairs, zeros are valid, and they are never removed.
+    let [send, receive] = unsafe { &*all.add(flow as usize % FINGERPRINTED_FLOWS) };
     Some(if direction == Direction::Send { send } else { receive })
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn begin(fd: c_int, flow: u32, found: bool) {
     }
     let (sent, received) = if found { raw::is_fresh_stream(fd) } else { (true, true) };
     for (direction, is_fresh) in [(Direction::Send, sent), (Direction::Receive, received)] {
-        if let Some(place) = place(flow, direction) {
+        if let Some(place) = fingerprint_of(flow, direction) {
             place.store(if is_fresh { 0 } else { DONE }, Relaxed);
         }
     }
@@ -83,9 +83,9 @@ pub(crate) unsafe fn moved(writer: Writer, moved: &Moved, buffers: Buffers, now:
 /// direction's checksum cannot be made.
 #[cold]
 #[inline(never)]
-pub(crate) fn moved_unseen(writer: Writer, moved: &Moved, now: u64) {
+pub(crate) fn moved_without_buffers(writer: Writer, moved: &Moved, now: u64) {
     positions::transfer(writer, moved, now);
-    if let Some(place) = place(moved.flow, moved.direction) {
+    if let Some(place) = fingerprint_of(moved.flow, moved.direction) {
         let before = place.swap(DONE, Relaxed);
         log_fingerprint(writer, moved.flow, moved.direction, before, now);
     }
@@ -97,7 +97,7 @@ pub(crate) fn moved_unseen(writer: Writer, moved: &Moved, now: u64) {
 #[inline(never)]
 pub(crate) fn closed(writer: Writer, entry: Entry, now: u64) {
     for direction in [Direction::Send, Direction::Receive] {
-        if let Some(place) = place(entry.flow(), direction) {
+        if let Some(place) = fingerprint_of(entry.flow(), direction) {
             log_fingerprint(writer, entry.flow(), direction, place.load(Relaxed), now);
         }
     }
@@ -124,7 +124,7 @@ unsafe fn fingerprint(
     bytes: usize,
     now: u64,
 ) {
-    let Some(place) = place(flow, direction) else { return };
+    let Some(place) = fingerprint_of(flow, direction) else { return };
     let before = place.load(Relaxed);
     if before == DONE {
         return;

@@ -186,7 +186,7 @@ pub(crate) unsafe fn connected(
     }
     // A call that was interrupted and is made again may find the connection made: the first record
     // has when that began.
-    let call = called.map(|at| names::Call { at, under_way: !success });
+    let call = called.map(|at| names::ConnectCall { at, under_way: !success });
     names::connected(writer, fd, entry, call, &Name::local(fd), &peer);
 }
 

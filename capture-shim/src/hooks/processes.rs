@@ -138,13 +138,13 @@ pub(crate) unsafe fn forkpty(
 /// # Safety
 /// As `_exit`.
 pub(crate) unsafe fn exit(real: types::_exit, status: c_int) -> c_int {
-    ended(status);
+    process_ends(status);
     // SAFETY: the program's own call.
     unsafe { real(status) }
 }
 
 /// Logs the end of the process.
-pub(crate) fn ended(status: c_int) {
+pub(crate) fn process_ends(status: c_int) {
     unseen::collect();
     collect_counts();
     event(ProcessEvent::Exit, status);
@@ -153,7 +153,7 @@ pub(crate) fn ended(status: c_int) {
 }
 
 extern "C" fn on_exit(status: c_int, _: *mut c_void) {
-    ended(status);
+    process_ends(status);
 }
 
 /// Asks libc to tell of the end by `exit` or by a return from `main`, which no hook sees.

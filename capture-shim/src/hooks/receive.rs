@@ -104,10 +104,10 @@ pub(crate) unsafe fn recvfrom_chk(
 }
 
 /// Room for an address, and for its length.
-type Place = (*mut sockaddr, *mut socklen_t);
+type AddressRoom = (*mut sockaddr, *mut socklen_t);
 
 /// Room that the caller gave for the sender's address, where it gave some.
-fn given(address: *mut sockaddr, length: *mut socklen_t) -> Option<Place> {
+fn given(address: *mut sockaddr, length: *mut socklen_t) -> Option<AddressRoom> {
     (!address.is_null()).then_some((address, length))
 }
 
@@ -122,8 +122,8 @@ unsafe fn receive(
     buffer: *mut c_void,
     size: usize,
     flags: c_int,
-    given: Option<Place>,
-    call: impl FnOnce(c_int, Option<Place>) -> ssize_t,
+    given: Option<AddressRoom>,
+    call: impl FnOnce(c_int, Option<AddressRoom>) -> ssize_t,
 ) -> ssize_t {
     let entry = table::get(fd);
     if entry.is_other() {
@@ -173,8 +173,8 @@ unsafe fn receive_datagram(
     entry: table::Entry,
     buffers: Buffers,
     flags: c_int,
-    given: Option<Place>,
-    call: impl FnOnce(c_int, Option<Place>) -> ssize_t,
+    given: Option<AddressRoom>,
+    call: impl FnOnce(c_int, Option<AddressRoom>) -> ssize_t,
 ) -> ssize_t {
     let mut storage = MaybeUninit::<sockaddr_storage>::uninit();
     let mut length = size_of::<sockaddr_storage>() as socklen_t;

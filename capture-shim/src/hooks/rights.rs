@@ -9,7 +9,7 @@ use libc::uid_t;
 
 use crate::c_library::types;
 use crate::flows::survey;
-use crate::log::confinement::{self, Left};
+use crate::log::confinement::{self, Abilities};
 use crate::log::{directory, keep, program_facts, reserve, segment};
 use crate::platform::raw::{self, PAGE};
 use crate::platform::{identity, seccomp};
@@ -54,7 +54,7 @@ fn limit(asked: Option<(c_int, u64)>, call: impl FnOnce() -> c_int) -> c_int {
     };
     if asked.is_some_and(is_hard) && !confinement::is_aside() {
         let socket = survey::any_socket();
-        confinement::provide(Left { populate: reserve::can_populate(), socket, fork: false });
+        confinement::provide(Abilities { populate: reserve::can_populate(), socket, fork: false });
     }
     call()
 }
@@ -147,7 +147,11 @@ pub(crate) unsafe fn unshare(real: types::unshare, flags: c_int) -> c_int {
 /// Makes a call that takes away rights on files (`landlock_restrict_self`).
 pub(crate) fn fence(call: impl FnOnce() -> c_long) -> c_long {
     if !confinement::is_aside() {
-        confinement::provide(Left { populate: reserve::can_populate(), socket: true, fork: true });
+        confinement::provide(Abilities {
+            populate: reserve::can_populate(),
+            socket: true,
+            fork: true,
+        });
     }
     call()
 }
@@ -165,7 +169,7 @@ fn provide_behind(filter: &seccomp::Copy) {
     if !is_free {
         // By which libc makes children.
         let fork = (libc::CLONE_CHILD_SETTID | libc::CLONE_CHILD_CLEARTID | libc::SIGCHLD) as usize;
-        confinement::provide(Left {
+        confinement::provide(Abilities {
             populate: reserve::can_populate() && permits(libc::SYS_madvise, raw::of_population()),
             socket: remembered
                 || [libc::SYS_socket, libc::SYS_socketpair]

@@ -9,7 +9,7 @@ use socket_log::encode::Direction;
 use super::lifecycle;
 use crate::c_library::{errno, types};
 use crate::descriptors::table::{self, Kind};
-use crate::flows::{Address, Buffers, datagram, find, transfer, unseen_bytes, watch};
+use crate::flows::{Address, Buffers, between_descriptors, datagram, find, transfer, watch};
 use crate::log::{self, Moved};
 use crate::platform::clock;
 
@@ -114,7 +114,7 @@ pub(crate) unsafe fn sendfile(
     size: size_t,
 ) -> ssize_t {
     // SAFETY: the program's own call.
-    unseen_bytes::moved(to, Direction::Send, || unsafe { real(to, from, offset, size) })
+    between_descriptors::moved(to, Direction::Send, || unsafe { real(to, from, offset, size) })
 }
 
 /// # Safety
@@ -129,8 +129,8 @@ pub(crate) unsafe fn splice(
     flags: c_uint,
 ) -> ssize_t {
     // One of the two is a pipe, so at most one is a socket.
-    unseen_bytes::moved(from, Direction::Receive, || {
-        unseen_bytes::moved(to, Direction::Send, || {
+    between_descriptors::moved(from, Direction::Receive, || {
+        between_descriptors::moved(to, Direction::Send, || {
             // SAFETY: the program's own call.
             unsafe { real(from, from_offset, to, to_offset, size, flags) }
         })
@@ -147,9 +147,9 @@ pub(crate) unsafe fn tee(
     flags: c_uint,
 ) -> ssize_t {
     // Between pipes alone, for now; the kernel refuses a socket, and that is logged.
-    unseen_bytes::moved(from, Direction::Receive, || {
+    between_descriptors::moved(from, Direction::Receive, || {
         // SAFETY: the program's own call.
-        unseen_bytes::moved(to, Direction::Send, || unsafe { real(from, to, size, flags) })
+        between_descriptors::moved(to, Direction::Send, || unsafe { real(from, to, size, flags) })
     })
 }
 
@@ -163,5 +163,5 @@ pub(crate) unsafe fn vmsplice(
     flags: c_uint,
 ) -> ssize_t {
     // SAFETY: the program's own call.
-    unseen_bytes::moved(fd, Direction::Send, || unsafe { real(fd, first, count, flags) })
+    between_descriptors::moved(fd, Direction::Send, || unsafe { real(fd, first, count, flags) })
 }

@@ -15,7 +15,7 @@ use super::hidden;
 use crate::c_library::errno;
 use crate::c_library::types::{self, VaList};
 use crate::descriptors::table::{self, Entry};
-use crate::flows::{closing, find, unseen_bytes};
+use crate::flows::{between_descriptors, closing, find};
 
 /// Descriptor of a file; negative where it has none.
 ///
@@ -135,7 +135,7 @@ fn print(fd: c_int, call: impl FnOnce() -> c_int) -> c_int {
     let entry = find::resolve(fd, table::get(fd));
     match entry.kind() {
         table::Kind::Stream => {
-            unseen_bytes::moved(fd, Direction::Send, || call() as isize) as c_int
+            between_descriptors::moved(fd, Direction::Send, || call() as isize) as c_int
         }
         table::Kind::Datagram => hidden::on_flow(Api::DPrintf, entry.flow(), call),
         _ => call(),

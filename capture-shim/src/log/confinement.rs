@@ -18,7 +18,7 @@ pub(crate) fn is_aside() -> bool {
 
 /// Abilities that a process keeps when it has given up something.
 #[derive(Clone, Copy)]
-pub(crate) struct Left {
+pub(crate) struct Abilities {
     /// Whether it can give the pages of a mapping room.
     pub(crate) populate: bool,
     /// Whether it may use sockets: it has some, or can make them.
@@ -28,22 +28,25 @@ pub(crate) struct Left {
 }
 
 /// Provides for a time in which no log can be made, and none be opened.
-pub(crate) fn provide(left: Left) {
+pub(crate) fn provide(abilities: Abilities) {
     let Some(state) = state::current() else { return };
-    if left.socket || left.fork {
+    if abilities.socket || abilities.fork {
         program_facts::remember();
     }
     if let Standing::Silent(state) = log::standing()
-        && left.socket
+        && abilities.socket
     {
-        start::begin_ahead(state, if left.populate { segment::FIRST } else { RESERVE_AHEAD_BYTES });
+        start::begin_ahead(
+            state,
+            if abilities.populate { segment::FIRST } else { RESERVE_AHEAD_BYTES },
+        );
     } else if let Some(writer) = log::existing()
         && let Some(header) = writer.header()
     {
-        reserve::make(state, header, !left.populate);
+        reserve::make(state, header, !abilities.populate);
     }
-    if left.fork {
-        spares::make(state, !left.populate);
+    if abilities.fork {
+        spares::make(state, !abilities.populate);
     }
 }
 
@@ -69,7 +72,7 @@ pub(crate) fn hand_over(user: uid_t) {
     }
     if !is_writable {
         // The last moment at which this process can make a log.
-        provide(Left { populate: reserve::can_populate(), socket: true, fork: false });
+        provide(Abilities { populate: reserve::can_populate(), socket: true, fork: false });
     }
     if let Some(writer) = log::existing() {
         let is_given = raw::geteuid() == 0 && raw::chown(writer.state().path(), user);

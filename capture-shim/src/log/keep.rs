@@ -18,7 +18,7 @@ use crate::state::State;
 use crate::tuning::{KEPT_BELOW_LIMIT, MIN_KEPT_DESCRIPTOR};
 
 /// Descriptor that is kept.
-struct Kept {
+struct KeptDescriptor {
     /// Number of the descriptor; negative where there is none.
     fd: AtomicI32,
     /// Device and inode of the file.
@@ -28,9 +28,9 @@ struct Kept {
     generation: AtomicU64,
 }
 
-impl Kept {
-    const fn none() -> Kept {
-        Kept {
+impl KeptDescriptor {
+    const fn none() -> KeptDescriptor {
+        KeptDescriptor {
             fd: AtomicI32::new(-1),
             device: AtomicU64::new(0),
             inode: AtomicU64::new(0),
@@ -73,11 +73,11 @@ impl Kept {
     }
 }
 
-static DIRECTORY: Kept = Kept::none();
+static DIRECTORY: KeptDescriptor = KeptDescriptor::none();
 
-static LOG: Kept = Kept::none();
+static LOG: KeptDescriptor = KeptDescriptor::none();
 
-static ALL: [&Kept; 2] = [&DIRECTORY, &LOG];
+static ALL: [&KeptDescriptor; 2] = [&DIRECTORY, &LOG];
 
 /// Keeps the directory, unless it is kept already.
 pub(crate) fn directory() {

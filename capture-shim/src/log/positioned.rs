@@ -40,7 +40,8 @@ impl Writer {
             if let Some(words) = shortest
                 && is_here()
                 && self.is_near(ticks)
-                && let Some(place) = self.reserve(SHORT_WORDS, || self.follows(ticks) && is_here())
+                && let Some(place) =
+                    self.reserve_words(SHORT_WORDS, || self.follows(ticks) && is_here())
             {
                 // SAFETY: the words were reserved for this record.
                 unsafe { commit(place, SHORT_WORDS, words.into_iter()) };
@@ -65,7 +66,7 @@ impl Writer {
             };
             let length = before.len() + words.len();
             let fits = || self.chunk() == chunk && follows(chunk) == before.is_empty();
-            if let Some(place) = self.reserve(length, fits) {
+            if let Some(place) = self.reserve_words(length, fits) {
                 // SAFETY: the words were reserved for these records.
                 unsafe { commit(place, length, before.iter().chain(words).copied()) };
                 self.thread.latest.store(ticks, Release);

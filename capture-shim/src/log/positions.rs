@@ -22,16 +22,16 @@ use crate::tuning::COUNTED_FLOWS;
 
 /// Counts of one flow.
 #[repr(C)]
-struct Place {
+struct FlowCounts {
     /// Number of the flow; 0 for none.
     flow: AtomicU32,
-    sent: Way,
-    received: Way,
+    sent: DirectionCounts,
+    received: DirectionCounts,
 }
 
 /// Counts of one direction.
 #[repr(C)]
-struct Way {
+struct DirectionCounts {
     /// Number of bytes that have moved.
     total: AtomicU64,
     /// Chunk of the latest record and its end, as [`mark`] puts them; 0 where there is no record
@@ -39,34 +39,35 @@ struct Way {
     latest: AtomicU64,
 }
 
-static PLACES: AtomicPtr<Place> = AtomicPtr::new(ptr::null_mut());
+static COUNTS: AtomicPtr<FlowCounts> = AtomicPtr::new(ptr::null_mut());
 
 /// Maps the counts, where they are needed. False without memory.
 pub(crate) fn create() -> bool {
     if options().keeps_newest {
-        let Some(memory) = state::private_to_process(COUNTED_FLOWS * size_of::<Place>()) else {
+        let Some(memory) = state::private_to_process(COUNTED_FLOWS * size_of::<FlowCounts>())
+        else {
             return false;
         };
-        PLACES.store(memory.cast(), Relaxed);
+        COUNTS.store(memory.cast(), Relaxed);
     }
     true
 }
 
-fn place(flow: u32) -> Option<&'static Place> {
-    let places = PLACES.load(Relaxed);
-    // SAFETY: null, or so many places, whose zeros are valid and which are never removed.
-    (!places.is_null()).then(|| unsafe { &*places.add(flow as usize % COUNTED_FLOWS) })
+fn counts_of(flow: u32) -> Option<&'static FlowCounts> {
+    let all = COUNTS.load(Relaxed);
+    // SAFETY: null, or so many all, whose zeros are valid and which are never removed.
+    (!all.is_null()).then(|| unsafe { &*all.add(flow as usize % COUNTED_FLOWS) })
 }
 
 /// Begins to count a flow.
 pub(crate) fn begin(flow: u32) {
-    if let Some(place) = place(flow) {
-        place.flow.store(0, Relaxed);
-        for way in [&place.sent, &place.received] {
-            way.total.store(0, Relaxed);
-            way.latest.store(0, Relaxed);
+    if let Some(flow_counts) = counts_of(flow) {
+        flow_counts.flow.store(0, Relaxed);
+        for counts in [&flow_counts.sent, &flow_counts.received] {
+            counts.total.store(0, Relaxed);
+            counts.latest.store(0, Relaxed);
         }
-        place.flow.store(flow, Relaxed);
+        flow_counts.flow.store(flow, Relaxed);
     }
 }
 
@@ -82,19 +83,21 @@ pub(crate) fn transfer(writer: Writer, moved: &Moved, now: u64) {
 }
 
 fn write(writer: Writer, moved: &Moved, now: u64) {
-    let known = place(moved.flow).filter(|place| place.flow.load(Relaxed) == moved.flow);
-    let way = known.map(|place| match moved.direction {
-        Direction::Send => &place.sent,
-        Direction::Receive => &place.received,
+    let known =
+        counts_of(moved.flow).filter(|flow_counts| flow_counts.flow.load(Relaxed) == moved.flow);
+    let counts = known.map(|flow_counts| match moved.direction {
+        Direction::Send => &flow_counts.sent,
+        Direction::Receive => &flow_counts.received,
     });
-    let before = way.map_or(NO_POSITION, |way| way.total.fetch_add(moved.bytes, Relaxed));
+    let before = counts.map_or(NO_POSITION, |counts| counts.total.fetch_add(moved.bytes, Relaxed));
     let position = encode::position(now, moved.flow, moved.direction, before);
     // Asked again at the very moment at which the record gets its place: a signal handler may have
     // come in between.
-    let follows = |chunk| way.is_some_and(|way| way.latest.load(Relaxed) == mark(chunk, before));
+    let follows =
+        |chunk| counts.is_some_and(|counts| counts.latest.load(Relaxed) == mark(chunk, before));
     let written = writer.transfer_behind(position.as_slice(), follows, moved, now);
-    if let (Some(way), Some(chunk)) = (way, written) {
-        way.latest.store(mark(chunk, before.wrapping_add(moved.bytes)), Relaxed);
+    if let (Some(counts), Some(chunk)) = (counts, written) {
+        counts.latest.store(mark(chunk, before.wrapping_add(moved.bytes)), Relaxed);
     }
 }
 

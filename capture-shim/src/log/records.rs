@@ -28,7 +28,7 @@ impl Writer {
     ) {
         if let Some(words) = encode::transfer_short(direction, flow, ticks, bytes, duration)
             && self.is_near(ticks)
-            && let Some(place) = self.reserve(SHORT_WORDS, || self.follows(ticks))
+            && let Some(place) = self.reserve_words(SHORT_WORDS, || self.follows(ticks))
         {
             // SAFETY: the words were reserved for this record.
             unsafe { commit(place, SHORT_WORDS, words.into_iter()) };
@@ -68,7 +68,7 @@ impl Writer {
         let latest = self.peers(datagram.direction).of(flow);
         if let Some(words) = encode::datagram_short(datagram)
             && self.is_near(datagram.ticks)
-            && let Some(place) = self.reserve(SHORT_DATAGRAM_WORDS, || latest.is(flow, peer))
+            && let Some(place) = self.reserve_words(SHORT_DATAGRAM_WORDS, || latest.is(flow, peer))
         {
             // SAFETY: the words were reserved for this record.
             unsafe { commit(place, SHORT_DATAGRAM_WORDS, words.into_iter()) };
@@ -85,7 +85,7 @@ impl Writer {
         let Some(_behind) = self.make_ready(now) else { return };
         let latest = self.peers(datagram.direction).of(datagram.flow);
         let noting = latest.begin();
-        match self.reserve(length, || true) {
+        match self.reserve_words(length, || true) {
             // SAFETY: as many words were reserved for this record.
             Some(place) => unsafe { commit_datagram(place, length, &head, peer) },
             None => self.lose(lost::BUSY),
@@ -122,7 +122,7 @@ impl Writer {
         let (head, local, peer) = parts;
         let length = head.len() + local.len().div_ceil(4) + peer.len().div_ceil(4);
         let Some(_behind) = self.make_ready(now) else { return };
-        let Some(place) = self.reserve(length, || true) else { return self.lose(lost::BUSY) };
+        let Some(place) = self.reserve_words(length, || true) else { return self.lose(lost::BUSY) };
         // SAFETY: as many words were reserved for this record, and what pads the names is zero
         // already.
         unsafe {

@@ -28,7 +28,7 @@ impl Writer {
     }
 
     pub(super) fn append(self, words: &[u32]) {
-        match self.reserve(words.len(), || true) {
+        match self.reserve_words(words.len(), || true) {
             // SAFETY: the words were reserved for this record.
             Some(place) => unsafe { commit(place, words.len(), words.iter().copied()) },
             None => self.lose(lost::BUSY),
@@ -38,7 +38,7 @@ impl Writer {
     /// Reserves `words` words of the thread's chunk, where it has them left and `fits` holds of the
     /// thread at that moment.
     #[inline(always)]
-    pub(super) fn reserve(self, words: usize, fits: impl Fn() -> bool) -> Option<*mut u32> {
+    pub(super) fn reserve_words(self, words: usize, fits: impl Fn() -> bool) -> Option<*mut u32> {
         let cursor = &self.thread.cursor;
         loop {
             // Loaded before anything that `fits` looks at: a signal handler that changes that moves

@@ -25,7 +25,7 @@ struct Pool {
     taken: AtomicU32,
     /// Number of logs.
     count: u32,
-    slots: [Slot; SPARE_LOGS],
+    slots: [SpareLog; SPARE_LOGS],
     /// Room in which paths are made.
     path: Text<PATH>,
 }
@@ -33,7 +33,7 @@ struct Pool {
 /// Spare log: its mapping, the mapping's length, and how much of it has room on the disk.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(crate) struct Slot {
+pub(crate) struct SpareLog {
     pub(crate) memory: *mut u8,
     length: usize,
     ready: usize,
@@ -77,7 +77,7 @@ pub(crate) fn make(state: &State, much: bool) {
 }
 
 /// Makes one spare log.
-pub(crate) fn make_one(path: &Text<PATH>, room: usize) -> Option<Slot> {
+pub(crate) fn make_one(path: &Text<PATH>, room: usize) -> Option<SpareLog> {
     let reach = if raw::has_boundless_space() { SPARE_LOG_BYTES } else { SPARE_LOG_BYTES_LIMITED };
     let length = reserve::bounded(reach).filter(|_| path.is_whole())?;
     let ready = room.min(length);
@@ -91,11 +91,11 @@ pub(crate) fn make_one(path: &Text<PATH>, room: usize) -> Option<Slot> {
         keep::unlink(path.as_c_str());
         return None;
     };
-    Some(Slot { memory, length, ready })
+    Some(SpareLog { memory, length, ready })
 }
 
 /// Makes a spare log this process's own, and its reserve.
-pub(crate) fn become_own(state: &State, slot: &Slot) {
+pub(crate) fn become_own(state: &State, slot: &SpareLog) {
     reserve::publish(state, slot.memory, slot.length, slot.ready);
     // Its own children must not write into it. Its first page they may have: it does not matter.
     let (behind, length) = (slot.memory.wrapping_add(HEADER_BYTES), slot.length - HEADER_BYTES);

@@ -11,18 +11,19 @@ use socket_log::layout::ARGUMENTS_BYTES;
 
 use super::raw;
 
-struct Once(UnsafeCell<Kept>);
+struct Once(UnsafeCell<StartArguments>);
 
 // SAFETY: written by the constructor alone, before the program has a second thread.
 unsafe impl Sync for Once {}
 
 /// Arguments as a header has them, each ended by a zero byte.
-struct Kept {
+struct StartArguments {
     bytes: [u8; ARGUMENTS_BYTES],
     length: usize,
 }
 
-static KEPT: Once = Once(UnsafeCell::new(Kept { bytes: [0; ARGUMENTS_BYTES], length: 0 }));
+static KEPT: Once =
+    Once(UnsafeCell::new(StartArguments { bytes: [0; ARGUMENTS_BYTES], length: 0 }));
 
 /// Keeps the arguments that the loader handed to the constructor.
 ///

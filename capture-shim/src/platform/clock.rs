@@ -19,8 +19,8 @@ use crate::tuning::FIRST_ANCHOR_REACH;
 /// never mix two clocks.
 static CYCLES: AtomicU32 = AtomicU32::new(0);
 
-/// Choice of the ticks (`SOCKCAP_CLOCK`).
-pub(crate) enum Choice {
+/// TickChoice of the ticks (`SOCKCAP_CLOCK`).
+pub(crate) enum TickChoice {
     /// Cycles where the kernel trusts their counter, else nanoseconds.
     Trusted,
     /// Nanoseconds (`monotonic`).
@@ -94,11 +94,11 @@ fn try_anchor() -> (Anchor, i64) {
 }
 
 /// Decides what a tick is. It takes as long as measuring the counter's rate roughly does.
-pub(crate) fn choose(choice: Choice) {
+pub(crate) fn choose(choice: TickChoice) {
     let wanted = match choice {
-        Choice::Monotonic => false,
-        Choice::Cycles => counter::is_steady(),
-        Choice::Trusted => is_trusted() && counter::is_steady(),
+        TickChoice::Monotonic => false,
+        TickChoice::Cycles => counter::is_steady(),
+        TickChoice::Trusted => is_trusted() && counter::is_steady(),
     };
     if !wanted {
         return;

@@ -15,7 +15,7 @@ const MEMORY: usize = 16;
 
 /// System call, in the words that filters look at: number, architecture, the calling instruction's
 /// address, and the six arguments; each of the last seven in two words, the low one first.
-pub(crate) struct Call([u32; 16]);
+pub(crate) struct SystemCall([u32; 16]);
 
 #[cfg(target_arch = "x86_64")]
 const ARCHITECTURE: u32 = 0xc000_003e;
@@ -23,24 +23,24 @@ const ARCHITECTURE: u32 = 0xc000_003e;
 #[cfg(target_arch = "aarch64")]
 const ARCHITECTURE: u32 = 0xc000_00b7;
 
-impl Call {
+impl SystemCall {
     /// System call as this library makes it.
-    pub(crate) fn new(number: usize, arguments: &[usize; 6]) -> Call {
+    pub(crate) fn new(number: usize, arguments: &[usize; 6]) -> SystemCall {
         let mut words = [0; 16];
-        let own = Call::new as *const () as usize;
+        let own = SystemCall::new as *const () as usize;
         words[0] = number as u32;
         words[1] = ARCHITECTURE;
         for (pair, value) in words[2..].chunks_exact_mut(2).zip([&own].into_iter().chain(arguments))
         {
             pair.copy_from_slice(&[*value as u32, (*value >> 32) as u32]);
         }
-        Call(words)
+        SystemCall(words)
     }
 }
 
 /// Result of the filter: a `SECCOMP_RET_` word. `None` for a filter that the kernel would not have
 /// taken.
-pub(crate) fn run(filter: &[sock_filter], call: &Call) -> Option<u32> {
+pub(crate) fn run(filter: &[sock_filter], call: &SystemCall) -> Option<u32> {
     let (mut a, mut x) = (0u32, 0u32);
     let mut memory = [0u32; MEMORY];
     let mut at = 0;
@@ -58,7 +58,7 @@ pub(crate) fn run(filter: &[sock_filter], call: &Call) -> Option<u32> {
                     libc::BPF_ABS if k % 4 == 0 => *call.0.get(k as usize / 4)?,
                     libc::BPF_IMM => k,
                     libc::BPF_MEM => *memory.get(k as usize)?,
-                    libc::BPF_LEN => size_of::<Call>() as u32,
+                    libc::BPF_LEN => size_of::<SystemCall>() as u32,
                     _ => return None,
                 };
                 *(if class == libc::BPF_LD { &mut a } else { &mut x }) = value;

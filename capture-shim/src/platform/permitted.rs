@@ -6,17 +6,17 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize};
 
 use libc::sock_filter;
 
-use super::filter::{self, Call};
+use super::filter::{self, SystemCall};
 use crate::tuning::MAX_FILTERS;
 
-/// Kept copy of a filter.
-pub(super) struct Kept {
+/// KeptFilter copy of a filter.
+pub(super) struct KeptFilter {
     pub(super) first: AtomicPtr<sock_filter>,
     pub(super) length: AtomicUsize,
 }
 
-pub(super) static KEPT: [Kept; MAX_FILTERS] =
-    [const { Kept { first: AtomicPtr::new(ptr::null_mut()), length: AtomicUsize::new(0) } };
+pub(super) static KEPT: [KeptFilter; MAX_FILTERS] =
+    [const { KeptFilter { first: AtomicPtr::new(ptr::null_mut()), length: AtomicUsize::new(0) } };
         MAX_FILTERS];
 
 /// Number of kept filters; [`EVERYTHING`] where no system call is permitted.
@@ -31,7 +31,7 @@ pub(crate) fn is_active() -> bool {
 }
 
 /// Whether a filter lets a system call pass or fail with an error, which harms nobody.
-fn harms_nobody(filter: &[sock_filter], call: &Call) -> bool {
+fn harms_nobody(filter: &[sock_filter], call: &SystemCall) -> bool {
     let action = filter::run(filter, call).map(|answer| answer & libc::SECCOMP_RET_ACTION_FULL);
     matches!(
         action,
@@ -43,7 +43,7 @@ fn harms_nobody(filter: &[sock_filter], call: &Call) -> bool {
 #[cold]
 pub(crate) fn permits(number: usize, arguments: &[usize; 6]) -> bool {
     let count = COUNT.load(Acquire);
-    let call = Call::new(number, arguments);
+    let call = SystemCall::new(number, arguments);
     count != EVERYTHING
         && KEPT.iter().take(count as usize).all(|kept| {
             let (first, length) = (kept.first.load(Acquire), kept.length.load(Relaxed));

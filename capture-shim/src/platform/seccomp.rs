@@ -11,7 +11,7 @@ use core::sync::atomic::Ordering::{Relaxed, Release};
 
 use libc::{sock_filter, sock_fprog};
 
-use super::filter::{self, Call};
+use super::filter::{self, SystemCall};
 use super::permitted::{self, COUNT, EVERYTHING, KEPT, permits};
 use super::raw;
 
@@ -22,7 +22,7 @@ impl Copy {
     /// Whether a system call succeeds as far as the program's filters say, this one included.
     pub(crate) fn will_permit(&self, number: core::ffi::c_long, arguments: &[usize; 6]) -> bool {
         let Some((first, length)) = self.0 else { return false };
-        let call = Call::new(number as usize, arguments);
+        let call = SystemCall::new(number as usize, arguments);
         // SAFETY: a copy of so many instructions, which is never removed.
         let filter = unsafe { core::slice::from_raw_parts(first, length) };
         let action =

@@ -152,9 +152,9 @@ impl Complete {
         // SAFETY: the mapping is new and longer than that.
         unsafe { mapping.write(Mapping { length, tid: identity::tid() }) };
         self.0 = Some(mapping);
-        let left = &thread::current().left;
+        let child_mapping = &thread::current().child_mapping;
         // One is enough: `reclaim` ran before the `vfork`.
-        let _ = left.compare_exchange(ptr::null_mut(), memory, Relaxed, Relaxed);
+        let _ = child_mapping.compare_exchange(ptr::null_mut(), memory, Relaxed, Relaxed);
         Some(memory)
     }
 }
@@ -162,7 +162,7 @@ impl Complete {
 impl Drop for Complete {
     fn drop(&mut self) {
         if let Some(mapping) = self.0.take() {
-            let _ = thread::current().left.compare_exchange(
+            let _ = thread::current().child_mapping.compare_exchange(
                 mapping.cast(),
                 ptr::null_mut(),
                 Relaxed,
@@ -177,12 +177,12 @@ impl Drop for Complete {
 /// Gives back the mapping that a `vfork` child left to the calling thread, which is not such a
 /// child itself.
 pub(crate) fn reclaim() {
-    let left = &thread::current().left;
-    let mapping: *mut Mapping = left.load(Relaxed).cast();
+    let child_mapping = &thread::current().child_mapping;
+    let mapping: *mut Mapping = child_mapping.load(Relaxed).cast();
     // One of this thread's own is in use: this is a signal handler that came in between.
     // SAFETY: null or a mapping that nobody else removes.
     if !mapping.is_null() && unsafe { (*mapping).tid } != identity::tid() {
-        left.store(ptr::null_mut(), Relaxed);
+        child_mapping.store(ptr::null_mut(), Relaxed);
         // SAFETY: its maker runs another program by now, or has ended.
         unsafe { raw::unmap(mapping.cast(), (*mapping).length) };
     }
@@ -264,7 +264,7 @@ pub(crate) fn complete_own() {
     }
     // Never given back: from now on it is the program's environment. Libc copies it before it
     // changes it.
-    thread::current().left.store(ptr::null_mut(), Relaxed);
+    thread::current().child_mapping.store(ptr::null_mut(), Relaxed);
     core::mem::forget(complete);
     // SAFETY: the constructor runs before the program has a second thread.
     unsafe { (&raw mut environ).write(better.cast_mut()) };

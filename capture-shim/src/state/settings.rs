@@ -3,7 +3,7 @@
 
 use core::ffi::{CStr, c_int, c_void};
 
-use crate::platform::clock::Choice;
+use crate::platform::clock::TickChoice;
 use crate::platform::environment::{find, present, separates};
 use crate::platform::text::Text;
 use crate::platform::{Once, raw};
@@ -131,12 +131,12 @@ fn push_own_path(to: &mut Text<LONGEST>) {
     }
 }
 
-/// Choice of the ticks.
-pub(crate) fn clock() -> Choice {
+/// TickChoice of the ticks.
+pub(crate) fn clock() -> TickChoice {
     match option(7) {
-        Some(b"monotonic") => Choice::Monotonic,
-        Some(b"cycles") => Choice::Cycles,
-        _ => Choice::Trusted,
+        Some(b"monotonic") => TickChoice::Monotonic,
+        Some(b"cycles") => TickChoice::Cycles,
+        _ => TickChoice::Trusted,
     }
 }
 

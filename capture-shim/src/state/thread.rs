@@ -38,7 +38,7 @@ pub(crate) struct Thread {
     pub(crate) ended: AtomicU32,
     /// Mapping that a `vfork` child has left in this thread's memory, see [`super::inherit`]; null
     /// for none.
-    pub(crate) left: AtomicPtr<u8>,
+    pub(crate) child_mapping: AtomicPtr<u8>,
     /// Full chunks that are kept from being used again while an interrupted record is still to be
     /// written into them, see [`crate::log::recycle::retire`]; 0 for none.
     pub(crate) retired: [AtomicUsize; MAX_RETIRED],

@@ -24,7 +24,11 @@ pub(crate) fn moved(fd: c_int, direction: Direction, call: impl FnOnce() -> ssiz
         let ticks = if direction == Direction::Send { begin } else { end };
         let (flow, bytes, duration) = (entry.flow(), result as u64, end - begin);
         if entry.is_watched() {
-            watch::moved_unseen(writer, &Moved { direction, flow, ticks, bytes, duration }, end);
+            watch::moved_without_buffers(
+                writer,
+                &Moved { direction, flow, ticks, bytes, duration },
+                end,
+            );
         } else {
             writer.transfer(direction, flow, ticks, bytes, duration, end);
         }
