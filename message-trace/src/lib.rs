@@ -13,6 +13,7 @@ mod endpoint;
 mod error;
 mod few;
 mod message;
+mod mixed;
 mod node;
 pub mod parallel;
 mod progress;
@@ -20,6 +21,7 @@ pub mod spill;
 pub mod stats;
 pub mod table;
 mod trace;
+pub mod units;
 
 pub use clock_exchange::ClockExchange;
 pub use data_dir::{DataDir, Import};
@@ -29,6 +31,7 @@ pub use few::Few;
 pub use message::{
     Connect, End, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, Protocol, arrival,
 };
+pub use mixed::mixed;
 pub use node::{Grain, Node, NodeId, Nodes};
 pub use progress::Progress;
 pub use trace::{Beyond, EndpointId, MessageTrace};

@@ -32,7 +32,7 @@ pub(crate) enum Error {
     #[error("{0}")]
     Usage(String),
     #[error(transparent)]
-    Export(#[from] report::export::Error),
+    Export(#[from] exports::Error),
     #[error("{}: there is no pattern {pattern}; they are 0 to {last}", data.display())]
     NoPattern { data: PathBuf, pattern: i64, last: u64 },
     #[error("{}: there is no pattern, as no message was seen", .0.display())]
@@ -89,7 +89,7 @@ impl Error {
     pub(crate) fn report(&self, failed: u8) -> ExitCode {
         if let Error::Output(error)
         | Error::Table(message_trace::Error::Io { source: error, .. })
-        | Error::Export(report::export::Error::Output(error)) = self
+        | Error::Export(exports::Error::Output(error)) = self
             && error.kind() == io::ErrorKind::BrokenPipe
         {
             return ExitCode::SUCCESS;

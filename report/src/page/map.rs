@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::names::Names;
 use super::number::Number;
-use crate::timing::connecting;
+use analyze::paths::timing::connecting;
 
 /// Nodes and edges as the page has them.
 #[derive(Debug, Default, Serialize)]

@@ -7,12 +7,12 @@ use std::ops::ControlFlow;
 use analyze::calls::windows::in_windows;
 use analyze::infer::convolution::DelayGraph;
 use analyze::paths::{ChosenPatterns, PathPattern};
+use exports::PatternWriter;
+use exports::dot::{CallHierarchy, Messages, delays, system};
+use exports::folded::Folded;
+use exports::map::MapBuilder;
+use exports::mermaid::Mermaid;
 use message_trace::DataDir;
-use report::export::PatternWriter;
-use report::export::dot::{CallHierarchy, Messages, delays, system};
-use report::export::folded::Folded;
-use report::export::map::MapBuilder;
-use report::export::mermaid::Mermaid;
 
 use crate::cli::{Export, Exported, Graph, Inference};
 use crate::error::Error;

@@ -4,11 +4,11 @@ use std::io::Write;
 
 use analyze::calls::windows::in_windows;
 use analyze::paths::pattern_roots;
+use exports::chrome::Chrome;
+use exports::otlp::{Collector, JsonLines, Otlp, Protobuf, Retries};
+use exports::perfetto::Perfetto;
+use exports::{Error as ExportError, Selection, SpanWriter, TraceExport, Written};
 use message_trace::{DataDir, Progress};
-use report::export::chrome::Chrome;
-use report::export::otlp::{Collector, JsonLines, Otlp, Protobuf, Retries};
-use report::export::perfetto::Perfetto;
-use report::export::{Error as ExportError, Selection, SpanWriter, TraceExport, Written};
 
 use crate::cli::{Export, Exported, Format, Inference};
 use crate::error::Error;
