@@ -19,6 +19,7 @@ mod options;
 mod parallel;
 pub mod paths;
 mod stretches;
+pub mod system_map;
 
 pub use analysis::{AnalysisSummary, Totals, analyze};
 pub use doubts::{Doubt, DoubtCause};

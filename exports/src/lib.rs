@@ -12,7 +12,6 @@ pub mod dot;
 mod error;
 pub mod folded;
 mod lanes;
-pub mod map;
 pub mod mermaid;
 mod names;
 pub mod otlp;

@@ -6,7 +6,7 @@ use std::io;
 use message_trace::Protocol;
 
 use super::graph::{begin, shape, text};
-use crate::map::{Between, MapEdge, SystemMap};
+use analyze::system_map::{Between, MapEdge, SystemMap};
 use message_trace::units::{count, duration, plural};
 
 /// Draws the `most` busiest edges of `map`.
@@ -14,20 +14,24 @@ use message_trace::units::{count, duration, plural};
 /// # Errors
 /// When `out` cannot be written.
 pub fn system(map: &SystemMap, most: usize, out: &mut dyn io::Write) -> io::Result<()> {
-    let mut busiest: Vec<u64> = map.edges.values().map(|edge| edge.calls).collect();
-    busiest.sort_unstable_by(|one, other| other.cmp(one));
+    let mut busiest: Vec<f64> = map.edges.values().map(|edge| edge.requests).collect();
+    busiest.sort_unstable_by(|one, other| other.total_cmp(one));
     let least = busiest.get(most.wrapping_sub(1)).copied().unwrap_or_default();
-    let edges: Vec<(&Between, &MapEdge)> =
-        map.edges.iter().filter(|(_, edge)| most > 0 && edge.calls >= least).take(most).collect();
+    let edges: Vec<(&Between, &MapEdge)> = map
+        .edges
+        .iter()
+        .filter(|(_, edge)| most > 0 && edge.requests >= least)
+        .take(most)
+        .collect();
     let mut names: Vec<&str> =
         edges.iter().flat_map(|(b, _)| [b.caller.as_str(), b.callee.as_str()]).collect();
     names.sort_unstable();
     names.dedup();
-    let all: u64 = map.edges.values().map(|edge| edge.calls).sum();
+    let all = map.edges.values().map(|edge| edge.requests).sum::<f64>() as u64;
     begin(out, &format!("{} in {}", plural(all, "call", "calls"), duration(map.span as f64)))?;
     writeln!(out, "  rankdir=LR;")?;
     for (place, name) in names.iter().enumerate() {
-        let traced = map.nodes.get(*name).copied().unwrap_or_default();
+        let traced = map.nodes.get(*name).is_some_and(|node| node.traced);
         writeln!(out, "  n{place} [label={}, shape={}];", text(&[name]), shape(traced))?;
     }
     let place = |name: &str| names.binary_search(&name).unwrap_or_default();
@@ -36,14 +40,15 @@ pub fn system(map: &SystemMap, most: usize, out: &mut dyn io::Write) -> io::Resu
             if between.protocol == Protocol::Other.name() { "" } else { between.protocol };
         let port = format!("{protocol} {}", between.port);
         let seconds = map.span as f64 / 1e9;
-        let rate = if seconds > 0.0 { edge.calls as f64 / seconds } else { 0.0 };
-        let rate = format!("{}, {rate:.1}/s", plural(edge.calls, "call", "calls"));
+        let rate = if seconds > 0.0 { edge.requests / seconds } else { 0.0 };
+        let rate = format!("{}, {rate:.1}/s", plural(edge.requests as u64, "call", "calls"));
         let time =
-            edge.mean_time().map_or(String::new(), |time| format!("{} each", duration(time)));
+            edge.time.mean().map_or(String::new(), |time| format!("{} each", duration(time)));
         let network = edge
-            .mean_network()
+            .network
+            .mean()
             .map_or(String::new(), |network| format!("{} on the way", duration(network)));
-        let silent = edge.calls - edge.answered;
+        let silent = (edge.requests - edge.responses) as u64;
         let silent =
             if silent > 0 { format!("{} not answered", count(silent)) } else { String::new() };
         let label = text(&[port.trim(), &rate, &time, &network, &silent]);
@@ -60,9 +65,16 @@ pub fn system(map: &SystemMap, most: usize, out: &mut dyn io::Write) -> io::Resu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::map::tests::map;
-    use crate::testing::HOSTILE;
+    use crate::testing::{HOSTILE, calls, parties};
+    use analyze::system_map::MapOfCalls;
     use test_support::assert_golden;
+
+    fn map(web: &str) -> SystemMap {
+        let mut map = MapOfCalls::default();
+        calls().iter().for_each(|call| map.add(call));
+        map.name(&parties(web));
+        map.finish()
+    }
 
     fn drawn(map: &SystemMap, most: usize) -> String {
         let mut out = Vec::new();

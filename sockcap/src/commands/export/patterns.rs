@@ -7,10 +7,10 @@ use std::ops::ControlFlow;
 use analyze::calls::windows::in_windows;
 use analyze::infer::convolution::DelayGraph;
 use analyze::paths::{ChosenPatterns, PathPattern};
+use analyze::system_map::MapOfCalls;
 use exports::PatternWriter;
 use exports::dot::{CallHierarchy, Messages, delays, system};
 use exports::folded::Folded;
-use exports::map::MapBuilder;
 use exports::mermaid::Mermaid;
 use message_trace::DataDir;
 
@@ -36,7 +36,7 @@ pub(super) fn run(arguments: &Export) -> Result<(), Error> {
                 Folded.write(&chosen(&data, arguments.pattern, most)?, &mut output)?;
             }
             (Exported::Dot, Graph::Map) => {
-                let mut map = MapBuilder::default();
+                let mut map = MapOfCalls::default();
                 in_windows::<Error>(&data, &analysis.options, |window| {
                     map.window(window);
                     Ok(ControlFlow::Continue(()))
