@@ -11,25 +11,54 @@ use analyze::calls::windows::Party;
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 
+use crate::description::Description;
 use crate::error::Error;
-use crate::lanes::{self, Lanes};
-use crate::names::{described, operation};
-use crate::span_writer::SpanWriter;
-use crate::spans::{Side, Span};
+use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
+use crate::traces::names::{described, operation};
+use crate::traces::{Side, Span, SpanWriter, TraceChoice, lanes, write_traces};
+
+/// What it says of itself.
+pub const DESCRIPTION: Description = Description {
+    name: "chrome",
+    summary: "Traces as Chrome's trace events",
+    opened_by: "chrome://tracing, Perfetto, Speedscope",
+};
+
+/// Writes traces, with the options of the user.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Chrome {
+    /// The traces that are wanted.
+    pub traces: TraceChoice,
+}
+
+impl Exporter for Chrome {
+    fn needs(&self) -> Needs {
+        Needs::Analysis
+    }
+
+    fn write(
+        &self,
+        source: &Source<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<Option<TraceCount>, Error> {
+        let mut writer = EventWriter::new(&mut *output.writer);
+        write_traces(source, self.traces, &mut writer).map(Some)
+    }
+}
 
 /// Writes spans as trace events.
-pub struct Chrome<W> {
+struct EventWriter<W> {
     out: W,
-    lanes: Lanes,
+    lanes: lanes::Lanes,
     /// The time of the first event, from which all are counted.
     begin: Option<i64>,
     named: Vec<bool>,
 }
 
-impl<W: Write> Chrome<W> {
+impl<W: Write> EventWriter<W> {
     /// Writes to `out`.
-    pub fn new(out: W) -> Chrome<W> {
-        Chrome { out, lanes: Lanes::default(), begin: None, named: Vec::new() }
+    fn new(out: W) -> EventWriter<W> {
+        EventWriter { out, lanes: lanes::Lanes::default(), begin: None, named: Vec::new() }
     }
 
     /// An event; events are a line each.
@@ -66,7 +95,7 @@ impl<W: Write> Chrome<W> {
     }
 }
 
-impl<W: Write> SpanWriter for Chrome<W> {
+impl<W: Write> SpanWriter for EventWriter<W> {
     fn write(&mut self, spans: &[Span<'_>], parties: &[Party]) -> Result<(), Error> {
         let Some(first) = spans.first() else { return Ok(()) };
         if self.begin.is_none() {
@@ -148,13 +177,13 @@ fn microseconds(nanoseconds: i64) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{spans, testing};
+    use crate::traces::{spans, testing};
     use proptest::prelude::*;
     use test_support::assert_golden;
 
     fn chrome(web: &str) -> String {
         let (calls, mut out) = (testing::calls(), Vec::new());
-        let mut chrome = Chrome::new(&mut out);
+        let mut chrome = EventWriter::new(&mut out);
         chrome.write(&spans::of_calls(&calls), &testing::parties(web)).unwrap();
         chrome.finish().unwrap();
         String::from_utf8(out).unwrap()
@@ -185,7 +214,7 @@ mod tests {
             assert_eq!(spans.iter().filter(holds).count(), 1, "{arrow}");
         }
         let mut out = Vec::new();
-        Chrome::new(&mut out).finish().unwrap();
+        EventWriter::new(&mut out).finish().unwrap();
         let none: Value = serde_json::from_slice(&out).unwrap();
         assert_eq!(none["traceEvents"].as_array().unwrap().len(), 1);
     }

@@ -12,33 +12,66 @@ use std::io;
 
 use analyze::paths::{Hop, PathPattern};
 
-use crate::call_tree::CallTree;
-use crate::pattern_writer::PatternWriter;
+use crate::description::Description;
+use crate::error::Error;
+use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
+use crate::patterns::call_tree::CallTree;
+use crate::patterns::patterns;
+use crate::tuning::MAX_PATTERNS;
 use analyze::paths::timing::{Timing, connecting};
 
-/// Writes patterns as folded stacks, all together.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Folded;
+/// What it says of itself.
+pub const DESCRIPTION: Description = Description {
+    name: "folded",
+    summary: "Patterns as folded stacks, for flame graphs",
+    opened_by: "flamegraph.pl, inferno, Speedscope",
+};
+
+/// Writes patterns, with the options of the user.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Folded {
+    /// The number of the only pattern that is wanted.
+    pub pattern: Option<i64>,
+    /// Maximum number of patterns; those with the largest total time are written. Without one,
+    /// [`MAX_PATTERNS`].
+    pub limit: Option<usize>,
+}
+
+impl Exporter for Folded {
+    fn needs(&self) -> Needs {
+        Needs::Analysis
+    }
+
+    fn write(
+        &self,
+        source: &Source<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<Option<TraceCount>, Error> {
+        let limit = self.limit.unwrap_or(MAX_PATTERNS);
+        stacks(&patterns(source.data, self.pattern, limit)?, output.writer)?;
+        output.writer.flush()?;
+        Ok(None)
+    }
+}
 
 /// What time on the way is called.
 const NETWORK: &str = "[network]";
 /// The frame of what a call's connection takes to be made.
 const CONNECTING: &str = "[connecting]";
 
-impl PatternWriter for Folded {
-    fn write(&self, patterns: &[PathPattern], out: &mut dyn io::Write) -> io::Result<()> {
-        let mut stacks: BTreeMap<String, f64> = BTreeMap::new();
-        for pattern in patterns {
-            add(pattern, &mut stacks);
-        }
-        for (stack, time) in stacks {
-            let time = time.round();
-            if time >= 1.0 {
-                writeln!(out, "{stack} {time:.0}")?;
-            }
-        }
-        Ok(())
+/// Writes the stacks of all `patterns` together.
+fn stacks(patterns: &[PathPattern], out: &mut dyn io::Write) -> io::Result<()> {
+    let mut stacks: BTreeMap<String, f64> = BTreeMap::new();
+    for pattern in patterns {
+        add(pattern, &mut stacks);
     }
+    for (stack, time) in stacks {
+        let time = time.round();
+        if time >= 1.0 {
+            writeln!(out, "{stack} {time:.0}")?;
+        }
+    }
+    Ok(())
 }
 
 /// Adds the times of a pattern to its stacks, in nanoseconds.
@@ -110,13 +143,13 @@ fn clean(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::HOSTILE;
+    use crate::traces::testing::HOSTILE;
     use proptest::prelude::*;
     use test_support::{assert_golden, patterns};
 
     fn folded(patterns: &[PathPattern]) -> String {
         let mut out = Vec::new();
-        Folded.write(patterns, &mut out).unwrap();
+        stacks(patterns, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

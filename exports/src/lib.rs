@@ -1,30 +1,26 @@
 //! Traces and patterns for the tools that people already have: one file for each format.
-//!
-//! What is shown of single requests goes through a [`SpanWriter`]: [`TraceExport`] turns the calls
-//! of a window into spans, chooses those that are wanted and hands them on, so that a trace larger
-//! than memory is written as it is read. What is shown of patterns is a [`PatternWriter`]. Neither
-//! opens a file or asks for options of its own; only [`otlp::Collector`] talks to somebody, as it
-//! is told to.
 
-mod call_tree;
 pub mod chrome;
+mod description;
 pub mod dot;
 mod error;
+mod exporter;
 pub mod folded;
-mod lanes;
 pub mod mermaid;
-mod names;
 pub mod otlp;
-mod pattern_writer;
+mod patterns;
 pub mod perfetto;
-mod span_writer;
-mod spans;
-#[cfg(test)]
-mod testing;
+pub mod tables;
 mod traces;
+mod tuning;
 
+pub use chrome::Chrome;
+pub use description::Description;
+pub use dot::Dot;
 pub use error::{Error, SendError};
-pub use pattern_writer::PatternWriter;
-pub use span_writer::SpanWriter;
-pub use spans::{Side, Span};
-pub use traces::{Selection, TraceExport, Written};
+pub use exporter::{Exporter, Needs, Output, Source, TraceCount};
+pub use folded::Folded;
+pub use mermaid::Mermaid;
+pub use otlp::Otlp;
+pub use perfetto::Perfetto;
+pub use traces::TraceChoice;

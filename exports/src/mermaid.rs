@@ -7,21 +7,47 @@ use std::io;
 use analyze::paths::{Hop, PathPattern};
 use message_trace::Protocol;
 
-use crate::call_tree::CallTree;
-use crate::pattern_writer::PatternWriter;
+use crate::description::Description;
+use crate::error::Error;
+use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
+use crate::patterns::call_tree::CallTree;
+use crate::patterns::one_pattern;
 use analyze::paths::timing::{Timing, is_noticeable};
 use message_trace::units::{duration, expected, plural, whole_percent};
 
-/// Writes each pattern as a diagram.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Mermaid;
+/// What it says of itself.
+pub const DESCRIPTION: Description = Description {
+    name: "mermaid",
+    summary: "A pattern as a sequence diagram",
+    opened_by: "GitHub, GitLab, wikis",
+};
 
-impl PatternWriter for Mermaid {
-    fn write(&self, patterns: &[PathPattern], out: &mut dyn io::Write) -> io::Result<()> {
-        patterns.iter().try_for_each(|pattern| diagram(pattern, out))
+/// Writes a pattern, with the options of the user.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mermaid {
+    /// The number of the pattern; without one, 0.
+    pub pattern: Option<i64>,
+}
+
+impl Exporter for Mermaid {
+    fn needs(&self) -> Needs {
+        Needs::Analysis
+    }
+
+    fn write(
+        &self,
+        source: &Source<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<Option<TraceCount>, Error> {
+        for pattern in one_pattern(source.data, self.pattern.unwrap_or_default())? {
+            diagram(&pattern, output.writer)?;
+        }
+        output.writer.flush()?;
+        Ok(None)
     }
 }
 
+/// Writes the diagram of `pattern`.
 fn diagram(pattern: &PathPattern, out: &mut dyn io::Write) -> io::Result<()> {
     let (hops, tree, timing) = (&pattern.hops, CallTree::of(&pattern.hops), Timing::of(pattern));
     let mut order: Vec<usize> = (0..hops.len()).collect();
@@ -108,13 +134,13 @@ fn text(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::HOSTILE;
+    use crate::traces::testing::HOSTILE;
     use proptest::prelude::*;
     use test_support::{assert_golden, patterns};
 
     fn mermaid(pattern: &PathPattern) -> String {
         let mut out = Vec::new();
-        Mermaid.write(std::slice::from_ref(pattern), &mut out).unwrap();
+        diagram(pattern, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

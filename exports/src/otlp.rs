@@ -13,40 +13,117 @@ mod send;
 use analyze::calls::windows::Party;
 use rustc_hash::FxHashMap;
 
-pub use messages::ExportTraceServiceRequest;
 use messages::{
-    InstrumentationScope, Resource, ResourceSpans, ScopeSpans, Span as OtlpSpan, SpanKind,
+    ExportTraceServiceRequest, InstrumentationScope, Resource, ResourceSpans, ScopeSpans,
+    Span as OtlpSpan, SpanKind,
 };
-pub use requests::{JsonLines, Protobuf, Requests};
-pub use send::{Collector, Retries};
+use requests::{JsonLines, Protobuf, Requests};
+use send::{Collector, Retries};
 
+use crate::description::Description;
 use crate::error::Error;
-use crate::names::operation;
-use crate::span_writer::SpanWriter;
-use crate::spans::{Side, Span};
+use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
+use crate::traces::names::operation;
+use crate::traces::{Side, Span, SpanWriter, TraceChoice, write_traces};
 
 /// The spans of one request: about half a megabyte, well below what collectors take.
 const BATCH_SPANS: usize = 1000;
 
+/// What it says of itself.
+pub const DESCRIPTION: Description = Description {
+    name: "otlp",
+    summary: "Traces as spans of OpenTelemetry",
+    opened_by: "Jaeger, Tempo, any OpenTelemetry back end",
+};
+
+/// Writes traces, with the options of the user.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Otlp {
+    /// The traces that are wanted.
+    pub traces: TraceChoice,
+    /// The encoding of a file.
+    pub encoding: Encoding,
+    /// A collector that takes the traces by OTLP over HTTP; nothing is then written to the output.
+    pub to: Option<Receiver>,
+}
+
+/// The encoding of requests in a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Encoding {
+    /// JSON, a request a line.
+    #[default]
+    Json,
+    /// Protobuf, one message in all.
+    Protobuf,
+}
+
+/// A collector, as the user names it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Receiver {
+    /// Its address, such as `http://localhost:4318`; the path of traces may be left out.
+    pub url: String,
+    /// Headers for each request: `KEY=VALUE`.
+    pub headers: Vec<String>,
+}
+
+impl Receiver {
+    fn connect(&self) -> Result<Collector, Error> {
+        Ok(Collector::new(&self.url, &self.headers, Retries::default())?)
+    }
+}
+
+impl Exporter for Otlp {
+    fn needs(&self) -> Needs {
+        Needs::Analysis
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        self.to.as_ref().map_or(Ok(()), |receiver| receiver.connect().map(drop))
+    }
+
+    fn write(
+        &self,
+        source: &Source<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<Option<TraceCount>, Error> {
+        let file = &mut *output.writer;
+        let count = match (&self.to, self.encoding) {
+            (Some(receiver), _) => {
+                let mut writer = RequestWriter::new(receiver.connect()?);
+                let count = write_traces(source, self.traces, &mut writer)?;
+                writer.into_requests().all_were_wanted(&receiver.url)?;
+                count
+            }
+            (None, Encoding::Json) => {
+                write_traces(source, self.traces, &mut RequestWriter::new(JsonLines(file)))?
+            }
+            (None, Encoding::Protobuf) => {
+                write_traces(source, self.traces, &mut RequestWriter::new(Protobuf(file)))?
+            }
+        };
+        Ok(Some(count))
+    }
+}
+
 /// Writes spans as OTLP.
 #[derive(Debug)]
-pub struct Otlp<R> {
+struct RequestWriter<R> {
     requests: R,
 }
 
-impl<R: Requests> Otlp<R> {
+impl<R: Requests> RequestWriter<R> {
     /// Gives all spans to `requests`.
-    pub fn new(requests: R) -> Otlp<R> {
-        Otlp { requests }
+    fn new(requests: R) -> RequestWriter<R> {
+        RequestWriter { requests }
     }
 
     /// What took them.
-    pub fn into_requests(self) -> R {
+    fn into_requests(self) -> R {
         self.requests
     }
 }
 
-impl<R: Requests> SpanWriter for Otlp<R> {
+impl<R: Requests> SpanWriter for RequestWriter<R> {
     fn write(&mut self, spans: &[Span<'_>], parties: &[Party]) -> Result<(), Error> {
         spans.chunks(BATCH_SPANS).try_for_each(|batch| self.requests.take(&request(batch, parties)))
     }
@@ -108,7 +185,7 @@ fn otlp(span: &Span<'_>, parties: &[Party]) -> OtlpSpan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{spans, testing};
+    use crate::traces::{spans, testing};
     use opentelemetry_proto::tonic::collector::trace::v1 as published;
     use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, Span, TracesData};
     use proptest::prelude::*;
@@ -117,7 +194,7 @@ mod tests {
 
     fn json(web: &str) -> String {
         let (calls, mut out) = (testing::calls(), Vec::new());
-        let mut otlp = Otlp::new(JsonLines(&mut out));
+        let mut otlp = RequestWriter::new(JsonLines(&mut out));
         otlp.write(&spans::of_calls(&calls), &testing::parties(web)).unwrap();
         otlp.finish().unwrap();
         String::from_utf8(out).unwrap()
@@ -133,7 +210,7 @@ mod tests {
         let calls = testing::calls();
         let (spans, parties) = (spans::of_calls(&calls), testing::parties("web"));
         let mut out = Vec::new();
-        let mut otlp = Otlp::new(Protobuf(&mut out));
+        let mut otlp = RequestWriter::new(Protobuf(&mut out));
         otlp.write(&spans[..3], &parties).unwrap();
         otlp.write(&spans[3..], &parties).unwrap();
         otlp.finish().unwrap();
@@ -176,7 +253,7 @@ mod tests {
         }
         let calls = testing::calls();
         let spans = vec![spans::of_calls(&calls)[0]; 2 * BATCH_SPANS + 1];
-        let mut otlp = Otlp::new(Sizes(Vec::new()));
+        let mut otlp = RequestWriter::new(Sizes(Vec::new()));
         otlp.write(&spans, &testing::parties("web")).unwrap();
         assert_eq!(otlp.into_requests().0, [BATCH_SPANS, BATCH_SPANS, 1]);
     }

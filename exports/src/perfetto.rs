@@ -12,11 +12,40 @@ use analyze::calls::windows::Party;
 use prost::{Message, Oneof};
 use rustc_hash::FxHashMap;
 
+use crate::description::Description;
 use crate::error::Error;
-use crate::lanes::{self, Lanes};
-use crate::names::{described, operation};
-use crate::span_writer::SpanWriter;
-use crate::spans::{Side, Span};
+use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
+use crate::traces::names::{described, operation};
+use crate::traces::{Side, Span, SpanWriter, TraceChoice, lanes, write_traces};
+
+/// What it says of itself.
+pub const DESCRIPTION: Description = Description {
+    name: "perfetto",
+    summary: "Traces as Perfetto's track events",
+    opened_by: "https://ui.perfetto.dev",
+};
+
+/// Writes traces, with the options of the user.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Perfetto {
+    /// The traces that are wanted.
+    pub traces: TraceChoice,
+}
+
+impl Exporter for Perfetto {
+    fn needs(&self) -> Needs {
+        Needs::Analysis
+    }
+
+    fn write(
+        &self,
+        source: &Source<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<Option<TraceCount>, Error> {
+        let mut writer = TrackWriter::new(&mut *output.writer);
+        write_traces(source, self.traces, &mut writer).map(Some)
+    }
+}
 
 #[derive(Clone, PartialEq, Message)]
 struct Trace {
@@ -103,17 +132,17 @@ const INCREMENTAL_STATE_CLEARED: u32 = 1;
 const SEQUENCE: u32 = 1;
 
 /// Writes spans as track events.
-pub struct Perfetto<W> {
+struct TrackWriter<W> {
     out: W,
-    lanes: Lanes,
+    lanes: lanes::Lanes,
     named: Vec<bool>,
     begun: bool,
 }
 
-impl<W: Write> Perfetto<W> {
+impl<W: Write> TrackWriter<W> {
     /// Writes to `out`.
-    pub fn new(out: W) -> Perfetto<W> {
-        Perfetto { out, lanes: Lanes::default(), named: Vec::new(), begun: false }
+    fn new(out: W) -> TrackWriter<W> {
+        TrackWriter { out, lanes: lanes::Lanes::default(), named: Vec::new(), begun: false }
     }
 
     fn packet(&mut self, timestamp: Option<i64>, data: Data) -> Result<(), Error> {
@@ -158,7 +187,7 @@ impl<W: Write> Perfetto<W> {
     }
 }
 
-impl<W: Write> SpanWriter for Perfetto<W> {
+impl<W: Write> SpanWriter for TrackWriter<W> {
     fn write(&mut self, spans: &[Span<'_>], parties: &[Party]) -> Result<(), Error> {
         // A flow has the number of the span that it leads to; where it begins must say so, too.
         let mut parts: FxHashMap<u64, Vec<u64>> = FxHashMap::default();
@@ -220,13 +249,13 @@ fn annotations(span: &Span<'_>, parties: &[Party]) -> Vec<DebugAnnotation> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{spans, testing};
+    use crate::traces::{spans, testing};
 
     #[test]
     fn every_span_begins_and_ends_on_a_track_that_was_described() {
         let (calls, mut out) = (testing::calls(), Vec::new());
         let all = spans::of_calls(&calls);
-        let mut perfetto = Perfetto::new(&mut out);
+        let mut perfetto = TrackWriter::new(&mut out);
         perfetto.write(&all, &testing::parties(testing::HOSTILE)).unwrap();
         perfetto.finish().unwrap();
         let trace = Trace::decode(&out[..]).unwrap();
@@ -278,7 +307,7 @@ mod tests {
             request.received = Some(100);
         }
         let mut out = Vec::new();
-        Perfetto::new(&mut out)
+        TrackWriter::new(&mut out)
             .write(&spans::of_calls(&calls[..2]), &testing::parties("web"))
             .unwrap();
         let trace = Trace::decode(&out[..]).unwrap();

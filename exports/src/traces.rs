@@ -1,88 +1,18 @@
-//! The traces that are wanted of all that were inferred, handed window by window to a
-//! [`SpanWriter`].
+//! What the formats of traces share: the traces that are wanted ([`choice`]) are read window by
+//! window ([`selection`]), their calls become spans ([`spans`]), and a format writes these
+//! ([`writer`]), so that a trace larger than memory is written as it is read.
 
-use std::ops::ControlFlow;
+mod choice;
+pub(crate) mod lanes;
+pub(crate) mod names;
+mod selection;
+pub(crate) mod spans;
+#[cfg(test)]
+pub(crate) mod testing;
+mod writer;
 
-use analyze::calls::windows::{CallWindow, TracedCall};
-use rustc_hash::FxHashSet;
+pub use choice::TraceChoice;
 
-use crate::error::Error;
-use crate::span_writer::SpanWriter;
-use crate::spans;
-
-/// Which traces are wanted.
-#[derive(Clone, Debug, Default)]
-pub struct Selection {
-    /// Those that begin with one of these messages only.
-    pub roots: Option<FxHashSet<u64>>,
-    /// No more than so many, the first by the order of their roots.
-    pub limit: Option<u64>,
-}
-
-/// How much was written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Written {
-    /// Traces of which a span was written.
-    pub traces: u64,
-    /// Spans.
-    pub spans: u64,
-}
-
-/// An export of traces in the making.
-pub struct TraceExport<'writer> {
-    writer: &'writer mut dyn SpanWriter,
-    selection: Selection,
-    /// The traces that were chosen and may go on.
-    chosen: FxHashSet<u64>,
-    written: Written,
-}
-
-impl TraceExport<'_> {
-    /// Writes the traces of `selection` by `writer`.
-    pub fn new(writer: &mut dyn SpanWriter, selection: Selection) -> TraceExport<'_> {
-        TraceExport { writer, selection, chosen: FxHashSet::default(), written: Written::default() }
-    }
-
-    /// Writes what is wanted of a window; it breaks off once nothing more can come.
-    ///
-    /// # Errors
-    /// Those of the writer.
-    pub fn window(&mut self, window: &CallWindow<'_>) -> Result<ControlFlow<()>, Error> {
-        let all = self.selection.roots.is_none() && self.selection.limit.is_none();
-        let calls: Vec<TracedCall<'_>> =
-            window.calls().filter(|call| all || self.is_wanted(call)).collect();
-        if all {
-            self.written.traces +=
-                calls.iter().filter(|call| call.root.call == call.number).count() as u64;
-        }
-        let spans = spans::of_calls(&calls);
-        self.written.spans += spans.len() as u64;
-        self.writer.write(&spans, window.parties)?;
-        // Whatever goes on has a call that is near enough to be the parent of another.
-        let none_goes_on = calls.is_empty() && !window.is_empty();
-        let full = self.selection.limit.is_some_and(|limit| self.written.traces >= limit);
-        Ok(if full && none_goes_on { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-    }
-
-    fn is_wanted(&mut self, call: &TracedCall<'_>) -> bool {
-        if call.root.call != call.number {
-            return self.chosen.contains(&call.root.call);
-        }
-        let wanted = self.selection.roots.as_ref().is_none_or(|roots| roots.contains(&call.number))
-            && self.selection.limit.is_none_or(|limit| self.written.traces < limit);
-        if wanted {
-            self.chosen.insert(call.number);
-            self.written.traces += 1;
-        }
-        wanted
-    }
-
-    /// Ends the output and says how much there was of it.
-    ///
-    /// # Errors
-    /// Those of the writer.
-    pub fn finish(self) -> Result<Written, Error> {
-        self.writer.finish()?;
-        Ok(self.written)
-    }
-}
+pub(crate) use choice::write_traces;
+pub(crate) use spans::{Side, Span};
+pub(crate) use writer::SpanWriter;

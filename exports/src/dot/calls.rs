@@ -8,22 +8,12 @@ use std::io;
 use analyze::paths::PathPattern;
 
 use super::graph::{begin, shape, text};
-use crate::call_tree::{CallTree, PatternCall};
-use crate::pattern_writer::PatternWriter;
+use crate::patterns::call_tree::{CallTree, PatternCall};
 use analyze::paths::timing::Timing;
 use message_trace::units::{duration, plural};
 
-/// Draws the calls of each pattern.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct CallHierarchy;
-
-impl PatternWriter for CallHierarchy {
-    fn write(&self, patterns: &[PathPattern], out: &mut dyn io::Write) -> io::Result<()> {
-        patterns.iter().try_for_each(|pattern| draw(pattern, out))
-    }
-}
-
-fn draw(pattern: &PathPattern, out: &mut dyn io::Write) -> io::Result<()> {
+/// Draws the calls of `pattern`.
+pub(super) fn draw(pattern: &PathPattern, out: &mut dyn io::Write) -> io::Result<()> {
     let (hops, tree, timing) = (&pattern.hops, CallTree::of(&pattern.hops), Timing::of(pattern));
     begin(out, &format!("pattern #{}: calls", pattern.id))?;
     for (call, PatternCall { request, parent, .. }) in tree.calls.iter().enumerate() {
@@ -79,7 +69,7 @@ mod tests {
     #[test]
     fn the_calls_of_a_pattern_as_in_figure_8() {
         let mut out = Vec::new();
-        CallHierarchy.write(&[patterns::forked()], &mut out).unwrap();
+        draw(&patterns::forked(), &mut out).unwrap();
         assert_golden!("figure8.dot", &String::from_utf8(out).unwrap());
     }
 }

@@ -14,7 +14,7 @@ use message_trace::units::{count, duration};
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub fn delays(graph: &DelayGraph, most: usize, out: &mut dyn io::Write) -> io::Result<()> {
+pub(super) fn draw(graph: &DelayGraph, most: usize, out: &mut dyn io::Write) -> io::Result<()> {
     let edges = chosen(graph, most);
     begin(out, "delays by convolution")?;
     for (place, node) in graph.nodes.iter().enumerate() {
@@ -81,7 +81,7 @@ mod tests {
             ],
         };
         let mut out = Vec::new();
-        delays(&graph, 100, &mut out).unwrap();
+        draw(&graph, 100, &mut out).unwrap();
         assert_golden!("figure9.dot", &String::from_utf8(out).unwrap());
     }
 

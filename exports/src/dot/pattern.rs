@@ -7,21 +7,11 @@ use analyze::paths::PathPattern;
 use message_trace::Protocol;
 
 use super::graph::{begin, shape, text};
-use crate::pattern_writer::PatternWriter;
 use analyze::paths::timing::{Part, Timing, is_noticeable};
 use message_trace::units::{duration, expected, plural, whole_percent};
 
-/// Draws the messages of each pattern.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Messages;
-
-impl PatternWriter for Messages {
-    fn write(&self, patterns: &[PathPattern], out: &mut dyn io::Write) -> io::Result<()> {
-        patterns.iter().try_for_each(|pattern| draw(pattern, out))
-    }
-}
-
-fn draw(pattern: &PathPattern, out: &mut dyn io::Write) -> io::Result<()> {
+/// Draws the messages of `pattern`.
+pub(super) fn draw(pattern: &PathPattern, out: &mut dyn io::Write) -> io::Result<()> {
     let timing = Timing::of(pattern);
     let label = format!(
         "pattern #{}: {}, {} expected, mean {}, p99 {}",
@@ -99,10 +89,10 @@ mod tests {
     #[test]
     fn the_graph_of_a_fork_and_of_names_that_would_be_markup() {
         let mut out = Vec::new();
-        Messages.write(&[patterns::forked()], &mut out).unwrap();
+        draw(&patterns::forked(), &mut out).unwrap();
         assert_golden!("pattern.dot", &String::from_utf8(out).unwrap());
         let mut out = Vec::new();
-        Messages.write(&[patterns::hostile()], &mut out).unwrap();
+        draw(&patterns::hostile(), &mut out).unwrap();
         assert_golden!("hostile.dot", &String::from_utf8(out).unwrap());
     }
 }

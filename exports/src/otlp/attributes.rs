@@ -6,7 +6,7 @@ use analyze::calls::windows::Party;
 use message_trace::Protocol;
 
 use super::messages::{AnyValue, KeyValue, Value};
-use crate::spans::{Side, Span};
+use crate::traces::{Side, Span};
 
 /// Attributes in the making; what is not known is left out.
 #[derive(Default)]

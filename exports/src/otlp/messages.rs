@@ -11,7 +11,7 @@ use serde::{Serialize, Serializer};
 /// other are one.
 #[derive(Clone, PartialEq, Message, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ExportTraceServiceRequest {
+pub(super) struct ExportTraceServiceRequest {
     #[prost(message, repeated, tag = "1")]
     pub(super) resource_spans: Vec<ResourceSpans>,
 }

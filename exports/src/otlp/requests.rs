@@ -8,7 +8,7 @@ use super::messages::ExportTraceServiceRequest;
 use crate::error::Error;
 
 /// Where requests go.
-pub trait Requests {
+pub(super) trait Requests {
     /// Takes one.
     ///
     /// # Errors
@@ -24,7 +24,7 @@ pub trait Requests {
 
 /// Requests as JSON, each a line, as OpenTelemetry's file exporter has it.
 #[derive(Debug)]
-pub struct JsonLines<W>(pub W);
+pub(super) struct JsonLines<W>(pub(super) W);
 
 impl<W: Write> Requests for JsonLines<W> {
     fn take(&mut self, request: &ExportTraceServiceRequest) -> Result<(), Error> {
@@ -39,7 +39,7 @@ impl<W: Write> Requests for JsonLines<W> {
 
 /// Requests as protobuf, one after the other, which together are one `TracesData`.
 #[derive(Debug)]
-pub struct Protobuf<W>(pub W);
+pub(super) struct Protobuf<W>(pub(super) W);
 
 impl<W: Write> Requests for Protobuf<W> {
     fn take(&mut self, request: &ExportTraceServiceRequest) -> Result<(), Error> {

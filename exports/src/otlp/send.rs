@@ -21,11 +21,11 @@ const LONGEST_WAIT: Duration = Duration::from_secs(30);
 /// How often a request is tried, and how long to wait before the second time; the wait doubles each
 /// time.
 #[derive(Clone, Copy, Debug)]
-pub struct Retries {
+pub(super) struct Retries {
     /// At least 1.
-    pub tries: u32,
+    pub(super) tries: u32,
     /// Before the second.
-    pub wait: Duration,
+    pub(super) wait: Duration,
 }
 
 impl Retries {
@@ -45,13 +45,13 @@ impl Default for Retries {
 
 /// A collector that takes spans.
 #[derive(Debug)]
-pub struct Collector {
+pub(super) struct Collector {
     agent: Agent,
     url: String,
     headers: Vec<(String, String)>,
     retries: Retries,
     /// Spans that it took from a request but then did not want, and what it said.
-    pub rejected: (i64, String),
+    pub(super) rejected: (i64, String),
 }
 
 impl Collector {
@@ -60,7 +60,7 @@ impl Collector {
     ///
     /// # Errors
     /// When one of these is not what it should be. Nothing is sent yet.
-    pub fn new(
+    pub(super) fn new(
         address: &str,
         headers: &[String],
         retries: Retries,
@@ -146,6 +146,22 @@ impl Collector {
                 said: shown(&said),
                 hint: hint(status),
             }),
+        }
+    }
+}
+
+impl Collector {
+    /// That it wanted all spans that it took.
+    ///
+    /// # Errors
+    /// How many it did not want, and what it said; `url` is its address as the user named it.
+    pub(super) fn all_were_wanted(self, url: &str) -> Result<(), Error> {
+        match self.rejected {
+            (..=0, _) => Ok(()),
+            (spans, said) => {
+                let said = if said.is_empty() { said } else { format!(": {said}") };
+                Err(Error::Rejected { url: url.to_owned(), spans, said })
+            }
         }
     }
 }

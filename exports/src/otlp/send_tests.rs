@@ -9,9 +9,8 @@ use opentelemetry_proto::tonic::collector::trace::v1::{
 };
 
 use super::*;
-use crate::otlp::Otlp;
-use crate::span_writer::SpanWriter;
-use crate::{spans, testing};
+use crate::otlp::RequestWriter;
+use crate::traces::{SpanWriter, spans, testing};
 
 const QUICK: Retries = Retries { tries: 3, wait: Duration::from_millis(1) };
 
@@ -51,7 +50,7 @@ fn collector(answers: Vec<(&'static str, Vec<u8>)>) -> (String, JoinHandle<Vec<R
 
 fn send(address: &str, headers: &[&str]) -> Result<Collector, Error> {
     let headers: Vec<String> = headers.iter().map(|header| (*header).to_owned()).collect();
-    let mut otlp = Otlp::new(Collector::new(address, &headers, QUICK)?);
+    let mut otlp = RequestWriter::new(Collector::new(address, &headers, QUICK)?);
     let calls = testing::calls();
     otlp.write(&spans::of_calls(&calls), &testing::parties("web"))?;
     otlp.finish()?;
@@ -89,7 +88,8 @@ fn what_it_rejects_of_all_requests_is_known() {
         ExportTracePartialSuccess { rejected_spans: 3, error_message: "too old".to_owned() };
     let answer = ExportTraceServiceResponse { partial_success: Some(partial) }.encode_to_vec();
     let (address, thread) = collector(vec![("200 OK", answer); 2]);
-    let mut otlp = Otlp::new(Collector::new(&format!("{address}/custom"), &[], QUICK).unwrap());
+    let mut otlp =
+        RequestWriter::new(Collector::new(&format!("{address}/custom"), &[], QUICK).unwrap());
     let (calls, parties) = (testing::calls(), testing::parties("web"));
     for _ in 0..2 {
         otlp.write(&spans::of_calls(&calls), &parties).unwrap();

@@ -13,7 +13,7 @@ use message_trace::units::{count, duration, plural};
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub fn system(map: &SystemMap, most: usize, out: &mut dyn io::Write) -> io::Result<()> {
+pub(super) fn draw(map: &SystemMap, most: usize, out: &mut dyn io::Write) -> io::Result<()> {
     let mut busiest: Vec<f64> = map.edges.values().map(|edge| edge.requests).collect();
     busiest.sort_unstable_by(|one, other| other.total_cmp(one));
     let least = busiest.get(most.wrapping_sub(1)).copied().unwrap_or_default();
@@ -65,7 +65,7 @@ pub fn system(map: &SystemMap, most: usize, out: &mut dyn io::Write) -> io::Resu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{HOSTILE, calls, parties};
+    use crate::traces::testing::{HOSTILE, calls, parties};
     use analyze::system_map::MapOfCalls;
     use test_support::assert_golden;
 
@@ -78,7 +78,7 @@ mod tests {
 
     fn drawn(map: &SystemMap, most: usize) -> String {
         let mut out = Vec::new();
-        system(map, most, &mut out).unwrap();
+        draw(map, most, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

@@ -3,26 +3,26 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::spans::{Side, Span};
+use super::spans::{Side, Span};
 
 /// The lanes of all nodes, with the time at which each is free.
 #[derive(Debug, Default)]
-pub(super) struct Lanes {
+pub(crate) struct Lanes {
     free: FxHashMap<(usize, Side), Vec<i64>>,
 }
 
 /// A lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Lane {
+pub(crate) struct Lane {
     /// Its number among those of its node and side.
-    pub(super) number: usize,
+    pub(crate) number: usize,
     /// Whether nothing was in it before.
-    pub(super) is_new: bool,
+    pub(crate) is_new: bool,
 }
 
 impl Lanes {
     /// The first lane of the span's node that is free when it begins.
-    pub(super) fn place(&mut self, span: &Span<'_>) -> Lane {
+    pub(crate) fn place(&mut self, span: &Span<'_>) -> Lane {
         let lanes = self.free.entry((span.party(), span.side)).or_default();
         let free = lanes.iter().position(|free| *free <= span.start);
         let number = free.unwrap_or(lanes.len());
@@ -35,7 +35,7 @@ impl Lanes {
 }
 
 /// What a lane is called.
-pub(super) fn name(side: Side, number: usize) -> String {
+pub(crate) fn name(side: Side, number: usize) -> String {
     let what = match side {
         Side::Caller => "calls",
         Side::Callee => "serves",
@@ -46,7 +46,7 @@ pub(super) fn name(side: Side, number: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{spans, testing};
+    use crate::traces::{spans, testing};
 
     #[test]
     fn spans_at_once_are_in_lanes_of_their_own() {

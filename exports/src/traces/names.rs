@@ -30,7 +30,7 @@ pub(crate) fn described(party: &Party) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing;
+    use crate::traces::testing;
 
     #[test]
     fn a_call_goes_by_the_callee_and_a_name_that_others_share() {

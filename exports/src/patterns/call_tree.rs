@@ -9,27 +9,27 @@ const MOST_CAUSES: usize = 1024;
 
 /// A call of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct PatternCall {
+pub(crate) struct PatternCall {
     /// The hop that asks.
-    pub(super) request: usize,
+    pub(crate) request: usize,
     /// The hop that answers.
-    pub(super) response: Option<usize>,
+    pub(crate) response: Option<usize>,
     /// The call it was made for, which comes before it.
-    pub(super) parent: Option<usize>,
+    pub(crate) parent: Option<usize>,
 }
 
 /// The calls of a pattern.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct CallTree {
+pub(crate) struct CallTree {
     /// By their requests.
-    pub(super) calls: Vec<PatternCall>,
+    pub(crate) calls: Vec<PatternCall>,
     /// By hop: its call.
-    pub(super) of_hop: Vec<usize>,
+    pub(crate) of_hop: Vec<usize>,
 }
 
 impl CallTree {
     /// The calls of `hops`. A message that nothing answers is a call without a response.
-    pub(super) fn of(hops: &[Hop]) -> CallTree {
+    pub(crate) fn of(hops: &[Hop]) -> CallTree {
         let mut tree = CallTree::default();
         for (index, hop) in hops.iter().enumerate() {
             let cause = hop.parent.filter(|parent| *parent < index);
@@ -60,13 +60,13 @@ impl CallTree {
 
     /// The call that the receiver of that hop goes on with: the one that was asked for, or after an
     /// answer the one above.
-    pub(super) fn served_after(&self, hop: usize) -> Option<usize> {
+    pub(crate) fn served_after(&self, hop: usize) -> Option<usize> {
         let call = self.of_hop[hop];
         if self.calls[call].request == hop { Some(call) } else { self.calls[call].parent }
     }
 
     /// The calls from the outermost down to `call`.
-    pub(super) fn way_to(&self, call: usize) -> Vec<usize> {
+    pub(crate) fn way_to(&self, call: usize) -> Vec<usize> {
         let mut way: Vec<usize> =
             std::iter::successors(Some(call), |call| self.calls[*call].parent).collect();
         way.reverse();

@@ -4,10 +4,10 @@ use analyze::calls::windows::{ParentCall, Party, Root, Seen, TracedCall};
 use message_trace::Protocol;
 
 /// Names that would be markup, a separator or the end of a line in some format.
-pub(super) const HOSTILE: &str = "w\"e;b\\ <b>\n#1|{x}\u{1f600}\u{7}]%%-->";
+pub(crate) const HOSTILE: &str = "w\"e;b\\ <b>\n#1|{x}\u{1f600}\u{7}]%%-->";
 
 /// A client, web, db and log, and a server that was not traced.
-pub(super) fn parties(web: &str) -> Vec<Party> {
+pub(crate) fn parties(web: &str) -> Vec<Party> {
     let party = |name: &str, pid: Option<i32>| Party {
         name: name.to_owned(),
         host: "h1".to_owned(),
@@ -27,7 +27,7 @@ pub(super) fn parties(web: &str) -> Vec<Party> {
 
 /// Two traces: web is called and calls db twice and log, which does not answer; and db asks a name
 /// server.
-pub(super) fn calls() -> Vec<TracedCall<'static>> {
+pub(crate) fn calls() -> Vec<TracedCall<'static>> {
     let parent = |call, at_caller| Some(ParentCall { call, at_caller, at_callee: true });
     let seen = |sent, received, bytes| Some(Seen { sent, received, bytes });
     let call = TracedCall {

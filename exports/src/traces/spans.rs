@@ -8,12 +8,11 @@
 use std::ops::Range;
 
 use analyze::calls::windows::TracedCall;
-
 use message_trace::mixed;
 
 /// Which of the two nodes of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Side {
+pub(crate) enum Side {
     /// The one that makes it.
     Caller,
     /// The one that serves it.
@@ -22,24 +21,24 @@ pub enum Side {
 
 /// A call at one of its nodes. Times are nanoseconds since the Unix epoch on the common clock.
 #[derive(Clone, Copy, Debug)]
-pub struct Span<'call> {
+pub(crate) struct Span<'call> {
     /// The call.
-    pub call: &'call TracedCall<'call>,
+    pub(crate) call: &'call TracedCall<'call>,
     /// Which of its nodes.
-    pub side: Side,
+    pub(crate) side: Side,
     /// Its number, which no other span of the trace has; never 0.
-    pub id: u64,
+    pub(crate) id: u64,
     /// The span that it is a part of.
-    pub parent: Option<u64>,
+    pub(crate) parent: Option<u64>,
     /// When it began.
-    pub start: i64,
+    pub(crate) start: i64,
     /// When it ended, never before it began.
-    pub end: i64,
+    pub(crate) end: i64,
 }
 
 impl Span<'_> {
     /// The node: a place among the parties.
-    pub fn party(&self) -> usize {
+    pub(crate) fn party(&self) -> usize {
         match self.side {
             Side::Caller => self.call.caller,
             Side::Callee => self.call.callee,
@@ -47,7 +46,7 @@ impl Span<'_> {
     }
 
     /// The other node of the call.
-    pub fn peer(&self) -> usize {
+    pub(crate) fn peer(&self) -> usize {
         match self.side {
             Side::Caller => self.call.callee,
             Side::Callee => self.call.caller,
@@ -55,19 +54,19 @@ impl Span<'_> {
     }
 
     /// The thread, where it is known.
-    pub fn thread(&self) -> Option<i32> {
+    pub(crate) fn thread(&self) -> Option<i32> {
         self.call.threads[self.side as usize]
     }
 
     /// The number of its trace, which no other trace has, of another recording neither; never 0.
-    pub fn trace(&self) -> u128 {
+    pub(crate) fn trace(&self) -> u128 {
         let root = self.call.root;
         u128::from(mixed(root.time as u64)) << 64 | u128::from(span_id(root.call, Side::Caller))
     }
 }
 
 /// The spans of `calls`, by their beginnings.
-pub(super) fn of_calls<'calls>(calls: &'calls [TracedCall<'calls>]) -> Vec<Span<'calls>> {
+pub(crate) fn of_calls<'calls>(calls: &'calls [TracedCall<'calls>]) -> Vec<Span<'calls>> {
     let mut spans = Vec::with_capacity(2 * calls.len());
     for call in calls {
         let above = call.parent.and_then(|parent| {
@@ -124,7 +123,7 @@ fn span_id(call: u64, side: Side) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing;
+    use crate::traces::testing;
     use analyze::calls::windows::{ParentCall, Seen};
 
     #[test]

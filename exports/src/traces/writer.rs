@@ -2,11 +2,11 @@
 
 use analyze::calls::windows::Party;
 
+use super::spans::Span;
 use crate::error::Error;
-use crate::spans::Span;
 
 /// One format of traces.
-pub trait SpanWriter {
+pub(crate) trait SpanWriter {
     /// Writes the spans of a window, which come by their beginnings; their nodes are places in
     /// `parties`.
     ///
