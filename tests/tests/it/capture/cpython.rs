@@ -37,23 +37,21 @@ fn recorded(recording: &Recording, tests: &[&str]) -> Outcomes {
     outcomes(recording.command("timeout").arg("1200").arg(python()), tests)
 }
 
-#[test]
-fn the_tests_of_socket_and_asyncio_come_out_the_same() {
-    let modules = ["test.test_socket", "test.test_asyncio"];
-    let import = format!("import {}", modules.join(", "));
-    let package = Command::new(python()).args(["-c", &import]).output().unwrap();
+/// Runs tests with the library and without, and fails where one comes out in another way. Returns
+/// those that pass without.
+fn compare(tests: &[&str]) -> Vec<String> {
+    let import = ["-c", "import test.test_socket, test.test_asyncio"];
+    let package = Command::new(python()).args(import).output().unwrap();
     assert!(
         package.status.success(),
         "this test needs the package libpython3.N-testsuite of python3's version: install it"
     );
     let recording = Recording::new();
     let (without, with) = thread::scope(|scope| {
-        let without = scope.spawn(|| plain(&modules));
-        let with = recorded(&recording, &modules);
+        let without = scope.spawn(|| plain(tests));
+        let with = recorded(&recording, tests);
         (without.join().unwrap(), with)
     });
-    let passed = without.values().filter(|outcome| *outcome == "ok").count();
-    assert!(passed > 2500, "only {passed} pass without the library");
     assert_eq!(without.keys().collect::<Vec<_>>(), with.keys().collect::<Vec<_>>());
     // Some depend on what else the machine does. By themselves they must come out the same.
     for (test, outcome) in without.iter().filter(|(test, outcome)| with.get(*test) != Some(outcome))
@@ -77,4 +75,32 @@ fn the_tests_of_socket_and_asyncio_come_out_the_same() {
         }
     }
     assert!(begun > 5 && not_begun.len() < 10, "{begun}, and not begun {not_begun:?}");
+    without.into_iter().filter(|(_, outcome)| outcome == "ok").map(|(test, _)| test).collect()
+}
+
+#[test]
+#[ignore = "takes minutes: `scripts/test --all` runs it"]
+fn the_tests_of_socket_and_asyncio_come_out_the_same() {
+    let passed = compare(&["test.test_socket", "test.test_asyncio"]).len();
+    assert!(passed > 2500, "only {passed} pass without the library");
+}
+
+/// The names of `tests/programs/cpython_gate.txt`.
+fn gate() -> Vec<&'static str> {
+    let lines = include_str!("../../../programs/cpython_gate.txt").lines();
+    lines.filter(|line| !line.is_empty() && !line.starts_with('#')).collect()
+}
+
+#[test]
+fn tests_of_sockets_loops_signals_threads_and_children_come_out_the_same() {
+    let names = gate();
+    let passed = compare(&names);
+    // A name that leads nowhere would fail with the library and without.
+    for name in names {
+        let of_name = |test: &String| {
+            test.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        assert!(passed.iter().any(of_name), "{name}: none of its tests passes");
+    }
+    assert!(passed.len() > 400, "only {} pass without the library", passed.len());
 }
