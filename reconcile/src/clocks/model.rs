@@ -6,8 +6,6 @@ use std::path::Path;
 use message_trace::Error;
 use serde::{Deserialize, Serialize};
 
-use crate::json;
-
 /// The clocks of all hosts, `clocks.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Clocks {
@@ -167,7 +165,7 @@ impl Clocks {
     /// # Errors
     /// When the file cannot be read or is something else.
     pub fn read(path: &Path) -> Result<Clocks, Error> {
-        json::read(path)
+        message_trace::json::read(path)
     }
 
     /// Writes `clocks.json`.
@@ -175,7 +173,7 @@ impl Clocks {
     /// # Errors
     /// When the file cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), Error> {
-        json::write(path, self)
+        message_trace::json::write(path, self)
     }
 }
 

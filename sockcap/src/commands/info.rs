@@ -8,10 +8,10 @@ use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use analyze::AnalysisSummary;
+use importers::Captured;
 use message_trace::{Import, table};
 use reconcile::Reconciliation;
 use reconcile::blind_spots::{BlindSpots, Unseen, UnseenEnd};
-use reconcile::import::Captured;
 
 use crate::cli::Info;
 use crate::error::Error;

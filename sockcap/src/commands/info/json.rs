@@ -4,9 +4,9 @@ use std::io::Write;
 use std::path::Path;
 
 use analyze::AnalysisSummary;
+use importers::Captured;
 use message_trace::{DataDir, Import, table};
 use reconcile::blind_spots::BlindSpots;
-use reconcile::import::Captured;
 use reconcile::{Clocks, Reconciliation};
 use serde::Serialize;
 
