@@ -34,7 +34,6 @@ mod capture;
 mod cause;
 mod chosen;
 mod clock_hints;
-pub mod clocks;
 mod connecting;
 mod connections;
 mod datagram_flows;
@@ -95,7 +94,6 @@ mod ways;
 
 pub use calls::{Part, Seen, Transfer};
 pub use cause::{NOT_RECORDED, is_of_the_system};
-pub use clocks::Clocks;
 pub use error::Error;
 pub use holes::Hole;
 pub use options::Options;
