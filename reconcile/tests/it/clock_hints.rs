@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::PathBuf;
 
+use ::clocks::Clocks;
+use ::clocks::{HostClock, Source};
 use message_trace::{ClockExchange, clock_exchange};
 use proptest::prelude::*;
-use reconcile::clocks::{HostClock, Source};
-use reconcile::{Clocks, Options, reconcile};
+use reconcile::{Options, reconcile};
 use socket_log::write::{EPOCH, LogWriter};
 
 use crate::common::{System, connect};

@@ -1,8 +1,8 @@
 //! Hosts with clocks of their own, from their logs to the times of the messages.
 
+use ::clocks::Clocks;
+use ::clocks::Source;
 use message_trace::Message;
-use reconcile::Clocks;
-use reconcile::clocks::Source;
 use socket_log::write::{EPOCH, LogWriter};
 
 use crate::common::{Outcome, System, accept, connect};

@@ -1,9 +1,10 @@
 //! What is wrong with logs is told, with the file's name, and what is whole is used.
 
+use ::clocks::Clocks;
+use ::clocks::Source;
 use message_trace::DataDir;
 use proptest::prelude::*;
-use reconcile::clocks::Source;
-use reconcile::{Clocks, Error, Hole, Options, reconcile};
+use reconcile::{Error, Hole, Options, reconcile};
 use socket_log::encode;
 use socket_log::layout::{CHUNK_BYTES, HEADER_BYTES, lost, source, unseen};
 use socket_log::write::LogWriter;

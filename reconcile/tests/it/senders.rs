@@ -4,10 +4,11 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use ::clocks::Clocks;
+use ::clocks::HostClock;
 use message_trace::{ClockExchange, MessageTrace, clock_exchange};
 use proptest::prelude::*;
-use reconcile::clocks::HostClock;
-use reconcile::{Clocks, Options, reconcile};
+use reconcile::{Options, reconcile};
 use socket_log::write::{EPOCH, LogWriter};
 
 use crate::common::{Outcome, System, accept, connect};
