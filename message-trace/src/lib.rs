@@ -10,13 +10,16 @@ pub mod clock_exchange;
 mod data_dir;
 mod endpoint;
 mod few;
+pub mod json;
 mod message;
+mod mixed;
 mod node;
 mod progress;
 pub mod stats;
 pub mod table;
 mod trace;
 mod tuning;
+pub mod units;
 
 pub use clock_exchange::ClockExchange;
 pub use data_dir::{DataDir, Import};
@@ -25,6 +28,7 @@ pub use few::Few;
 pub use message::{
     Connect, End, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, Protocol, arrival,
 };
+pub use mixed::mixed;
 pub use node::{Grain, Node, NodeId, Nodes};
 pub use out_of_core::PathError;
 /// The name that [`PathError`] had, until no file uses it.
