@@ -8,9 +8,11 @@
 mod deadlines;
 mod event;
 mod hints;
+mod inventory;
 mod seats;
 mod sender;
 mod session;
+mod shared;
 mod store;
 mod stored_file;
 mod violation;
@@ -37,7 +39,7 @@ pub use store::Limits;
 use crate::keys::Followed;
 use crate::link::Stop;
 use crate::tuning::{MAX_UNKNOWN_CONNECTIONS, REVOCATION_CHECK_INTERVAL, SESSION_STACK_BYTES};
-use session::Shared;
+use shared::Shared;
 
 /// What a collector is to do.
 #[derive(Clone, Debug)]

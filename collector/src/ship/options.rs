@@ -1,0 +1,77 @@
+//! What a shipper is told to do, what it tells when it ends, and what can go wrong.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use message_trace::{DataDir, PathError};
+use rustls::ClientConfig;
+
+use crate::wire::Shortage;
+
+/// What a shipper is to do.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where the logs are.
+    pub data: DataDir,
+    /// Whose logs are sent.
+    pub host: String,
+    /// The collector, as `HOST:PORT`.
+    pub to: String,
+    /// TLS with certificates on both sides; without, connections are plain.
+    pub tls: Option<Arc<ClientConfig>>,
+    /// Goes on when all is sent.
+    pub follow: bool,
+    /// How long to wait between two looks at the files.
+    pub interval: Duration,
+    /// Removes what the collector has, once nobody writes to it any more.
+    pub remove: bool,
+    /// At most so many bytes a second, as they are on the wire.
+    pub limit: Option<u64>,
+    /// Unless it follows: gives up when nothing could be sent for so long.
+    pub patience: Duration,
+}
+
+/// What a shipper did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Bytes of files that were sent.
+    pub sent: u64,
+    /// Bytes on the wire.
+    pub wire: u64,
+    /// Files that could not be read.
+    pub unreadable: u64,
+}
+
+/// What ends a shipper.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Something in the data directory.
+    #[error(transparent)]
+    File(#[from] PathError),
+    /// Nothing could be sent for too long.
+    #[error("{to}: {why}; nothing is lost, and the next run goes on where this one ended")]
+    GaveUp {
+        /// The collector.
+        to: String,
+        /// What was wrong last.
+        why: String,
+    },
+    /// The collector has no room, and got none for too long.
+    #[error(
+        "{to}: {shortage}; what is not stored stays here, and the next run goes on where this one ended"
+    )]
+    NoRoom {
+        /// The collector.
+        to: String,
+        /// Of what there is too little.
+        shortage: Shortage,
+    },
+    /// The collector does not want this host.
+    #[error("{to}: {why}")]
+    Refused {
+        /// The collector.
+        to: String,
+        /// Why.
+        why: String,
+    },
+}
