@@ -8,7 +8,7 @@ mod surplus;
 use std::ops::Range;
 use std::sync::Arc;
 
-use message_trace::table::{MessageReader, WayReader};
+use message_trace::table::{EndsReader, MessageReader};
 use message_trace::{DataDir, FROM_CONNECTING, MessageTrace, Nodes, PathError};
 use out_of_core::workers::in_order;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -116,7 +116,7 @@ impl Whole {
     /// # Errors
     /// When the trace cannot be read.
     pub(crate) fn of(data: &DataDir, threads: usize, calls: bool) -> Result<Whole, PathError> {
-        let reader = WayReader::open(&data.messages(), &data.nodes(), calls)?;
+        let reader = EndsReader::open(&data.messages(), &data.nodes(), calls)?;
         let mut outline = Outline::new(reader.nodes().clone());
         let mut more = Surplus::default();
         // An outline's outline is itself, so each group's is made on its own.
@@ -248,7 +248,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let data = DataDir::new(directory.path());
         whole.write(&data.messages(), &data.nodes()).unwrap();
-        assert_eq!(WayReader::open(&data.messages(), &data.nodes(), true).unwrap().groups(), 2);
+        assert_eq!(EndsReader::open(&data.messages(), &data.nodes(), true).unwrap().groups(), 2);
         for threads in [1, 3] {
             let known = Whole::of(&data, threads, true).unwrap();
             assert_eq!((known.outline.len(), known.outline.nodes.len()), (2, 2));

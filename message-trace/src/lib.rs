@@ -9,12 +9,12 @@
 pub mod clock_exchange;
 mod data_dir;
 mod endpoint;
-mod few;
 pub mod json;
 mod message;
 mod mixed;
 mod node;
 mod progress;
+mod sparse_column;
 pub mod stats;
 pub mod table;
 mod trace;
@@ -24,7 +24,6 @@ pub mod units;
 pub use clock_exchange::ClockExchange;
 pub use data_dir::{DataDir, Import};
 pub use endpoint::{Endpoint, EndpointId};
-pub use few::Few;
 pub use message::{
     Connect, End, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, Protocol, arrival,
 };
@@ -35,4 +34,5 @@ pub use out_of_core::PathError;
 #[doc(hidden)]
 pub use out_of_core::PathError as Error;
 pub use progress::Progress;
+pub use sparse_column::SparseColumn;
 pub use trace::{Beyond, MessageTrace};

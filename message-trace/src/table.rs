@@ -6,13 +6,13 @@
 //! plain Int64 nanoseconds, zstd.
 
 pub mod columns;
+mod ends_reader;
 pub mod export;
 mod groups;
 mod message_reader;
 mod messages;
 mod nodes;
 mod row_groups;
-mod way_reader;
 
 use std::fs::{self, File};
 use std::ops::Range;
@@ -29,11 +29,11 @@ use parquet::file::properties::WriterProperties;
 
 use crate::PathError;
 pub use crate::tuning::{BATCH_ROWS, GROUP_ROWS};
+pub use ends_reader::EndsReader;
 pub use groups::{GroupEncoder, GroupWriter, Texts};
 pub use message_reader::MessageReader;
 pub use messages::MessageWriter;
 pub use row_groups::{RowGroup, RowGroupBuilder, RowGroupEncoder, RowGroupWriter, Stored};
-pub use way_reader::WayReader;
 
 /// Writes a table to `path`, replacing what was there only when all of it is written: a stage that
 /// is killed leaves the former table or none, never half of one.

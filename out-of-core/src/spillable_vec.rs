@@ -20,12 +20,12 @@ use crate::tuning::{ALWAYS_IN_MEMORY_BYTES, MAPPED_BLOCK_BYTES};
 /// Rows of one kind, in memory or in a mapped file.
 #[derive(Debug)]
 pub struct SpillableVec<T: Copy> {
-    kept: Kept<T>,
+    storage: Storage<T>,
     pool: MemoryPool,
 }
 
 #[derive(Debug)]
-enum Kept<T> {
+enum Storage<T> {
     /// The rows, and how many bytes were taken from the budget for them.
     Memory(Vec<T>, usize),
     /// The file, and the number of rows in it.
@@ -41,7 +41,7 @@ impl<T: Copy> Default for SpillableVec<T> {
 impl<T: Copy> SpillableVec<T> {
     /// An empty vector in the memory of `pool`.
     pub fn new(pool: &MemoryPool) -> SpillableVec<T> {
-        SpillableVec { kept: Kept::Memory(Vec::new(), 0), pool: pool.clone() }
+        SpillableVec { storage: Storage::Memory(Vec::new(), 0), pool: pool.clone() }
     }
 
     /// `value`, `len` times.
@@ -75,9 +75,9 @@ impl<T: Copy> SpillableVec<T> {
     /// Number of rows.
     #[inline]
     pub fn len(&self) -> usize {
-        match &self.kept {
-            Kept::Memory(rows, _) => rows.len(),
-            Kept::File(_, len) => *len,
+        match &self.storage {
+            Storage::Memory(rows, _) => rows.len(),
+            Storage::File(_, len) => *len,
         }
     }
 
@@ -118,7 +118,7 @@ impl<T: Copy> SpillableVec<T> {
         let range = self.within(range);
         let most = self.pieces().1;
         let pool = self.pool.clone();
-        let pool = matches!(self.kept, Kept::File(..)).then_some(&pool);
+        let pool = matches!(self.storage, Storage::File(..)).then_some(&pool);
         for piece in self.rows_mut()[range].chunks_mut(most) {
             note(pool, piece);
             piece.iter_mut().for_each(&mut each);
@@ -128,7 +128,7 @@ impl<T: Copy> SpillableVec<T> {
     /// The rows of `range` side by side. All of them are in memory together, so keep it small.
     pub fn slice(&self, range: Range<usize>) -> &[T] {
         let range = self.within(range);
-        if let Kept::File(file, _) = &self.kept
+        if let Storage::File(file, _) = &self.storage
             && !range.is_empty()
         {
             let start = file.start().as_ptr().addr();
@@ -171,16 +171,16 @@ impl<T: Copy> SpillableVec<T> {
     /// When a temporary file cannot be written.
     #[inline]
     pub fn push(&mut self, row: T) -> Result<(), PathError> {
-        let room = match &self.kept {
-            Kept::Memory(rows, _) => rows.len() < rows.capacity(),
-            Kept::File(file, len) => (len + 1) * size_of::<T>() <= file.bytes(),
+        let room = match &self.storage {
+            Storage::Memory(rows, _) => rows.len() < rows.capacity(),
+            Storage::File(file, len) => (len + 1) * size_of::<T>() <= file.bytes(),
         };
         if !room {
             self.reserve(1)?;
         }
-        match &mut self.kept {
-            Kept::Memory(rows, _) => rows.push(row),
-            Kept::File(file, len) => {
+        match &mut self.storage {
+            Storage::Memory(rows, _) => rows.push(row),
+            Storage::File(file, len) => {
                 let place = file.start().as_ptr().cast::<T>().wrapping_add(*len);
                 self.pool.touch(place.addr());
                 // SAFETY: there is room for it, and the file is aligned as pages are.
@@ -211,9 +211,9 @@ impl<T: Copy> SpillableVec<T> {
 
     /// Drops all rows behind the first `most`.
     pub fn truncate(&mut self, most: usize) {
-        match &mut self.kept {
-            Kept::Memory(rows, _) => rows.truncate(most),
-            Kept::File(_, len) => *len = most.min(*len),
+        match &mut self.storage {
+            Storage::Memory(rows, _) => rows.truncate(most),
+            Storage::File(_, len) => *len = most.min(*len),
         }
     }
 
@@ -246,9 +246,9 @@ impl<T: Copy> SpillableVec<T> {
     /// Makes room for `more` rows.
     fn reserve(&mut self, more: usize) -> Result<(), PathError> {
         let needed = self.len() + more;
-        match &mut self.kept {
-            Kept::Memory(rows, _) if needed <= rows.capacity() => Ok(()),
-            Kept::Memory(rows, taken) => {
+        match &mut self.storage {
+            Storage::Memory(rows, _) if needed <= rows.capacity() => Ok(()),
+            Storage::Memory(rows, taken) => {
                 let most = needed.max(2 * rows.capacity()).max(4);
                 let bytes = Some(most * size_of::<T>())
                     .filter(|bytes| *bytes > ALWAYS_IN_MEMORY_BYTES)
@@ -260,7 +260,7 @@ impl<T: Copy> SpillableVec<T> {
                 *taken = bytes;
                 Ok(())
             }
-            Kept::File(file, _) => {
+            Storage::File(file, _) => {
                 let bytes = needed * size_of::<T>();
                 if bytes <= file.bytes() {
                     return Ok(());
@@ -291,14 +291,14 @@ impl<T: Copy> SpillableVec<T> {
         unsafe { ptr::copy_nonoverlapping(from, file.start().as_ptr().cast::<T>(), len) };
         self.pool.came((len * size_of::<T>()).div_ceil(MAPPED_BLOCK_BYTES));
         // Dropping the former value gives its memory back to the budget.
-        let former = SpillableVec { kept: Kept::File(file, len), pool: self.pool.clone() };
+        let former = SpillableVec { storage: Storage::File(file, len), pool: self.pool.clone() };
         *self = former;
         Ok(())
     }
 
     #[inline]
     fn touch(&self, at: usize) {
-        if let Kept::File(file, _) = &self.kept {
+        if let Storage::File(file, _) = &self.storage {
             self.pool.touch(file.start().as_ptr().cast::<T>().wrapping_add(at).addr());
         }
     }
@@ -306,11 +306,11 @@ impl<T: Copy> SpillableVec<T> {
     /// All rows, without telling the pool which of them are used.
     #[inline]
     fn rows(&self) -> &[T] {
-        match &self.kept {
-            Kept::Memory(rows, _) => rows,
+        match &self.storage {
+            Storage::Memory(rows, _) => rows,
             // SAFETY: `len` rows of this type were written, and nobody changes them while this is
             // borrowed.
-            Kept::File(file, len) => unsafe {
+            Storage::File(file, len) => unsafe {
                 slice::from_raw_parts(file.start().as_ptr().cast::<T>(), *len)
             },
         }
@@ -318,10 +318,10 @@ impl<T: Copy> SpillableVec<T> {
 
     #[inline]
     fn rows_mut(&mut self) -> &mut [T] {
-        match &mut self.kept {
-            Kept::Memory(rows, _) => rows,
+        match &mut self.storage {
+            Storage::Memory(rows, _) => rows,
             // SAFETY: as in `rows`.
-            Kept::File(file, len) => unsafe {
+            Storage::File(file, len) => unsafe {
                 slice::from_raw_parts_mut(file.start().as_ptr().cast::<T>(), *len)
             },
         }
@@ -329,9 +329,9 @@ impl<T: Copy> SpillableVec<T> {
 
     /// The pool to tell of pieces of rows that are used, and the maximum length of a piece.
     fn pieces(&self) -> (Option<&MemoryPool>, usize) {
-        match self.kept {
-            Kept::Memory(..) => (None, usize::MAX),
-            Kept::File(..) => {
+        match self.storage {
+            Storage::Memory(..) => (None, usize::MAX),
+            Storage::File(..) => {
                 (Some(&self.pool), (MAPPED_BLOCK_BYTES / size_of::<T>().max(1)).max(1))
             }
         }
@@ -370,9 +370,9 @@ impl<T: Copy> IndexMut<usize> for SpillableVec<T> {
 
 impl<T: Copy> Drop for SpillableVec<T> {
     fn drop(&mut self) {
-        match &mut self.kept {
-            Kept::Memory(_, taken) => self.pool.budget().give(*taken),
-            Kept::File(file, _) => self.pool.unmap(file),
+        match &mut self.storage {
+            Storage::Memory(_, taken) => self.pool.budget().give(*taken),
+            Storage::File(file, _) => self.pool.unmap(file),
         }
     }
 }

@@ -4,8 +4,8 @@
 //! ([`score`]), wherever that comes from ([`truth`]).
 
 mod error;
+pub mod made_import;
 pub mod maketrace;
-pub mod place;
 pub mod score;
 pub mod skewer;
 pub mod sniffer;

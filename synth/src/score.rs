@@ -25,7 +25,7 @@ pub use confidence::{Bin, Confidence};
 pub use judged::{Judged, Population};
 use likely_trees::LikelyTrees;
 pub use links::LinkAccuracy;
-pub use paths::{FalsePaths, Found};
+pub use paths::{FalseCounts, FalsePaths};
 pub use pruning::Omission;
 
 use crate::error::Error;

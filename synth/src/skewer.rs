@@ -6,7 +6,7 @@ use message_trace::{MessageTrace, NodeId};
 use rustc_hash::FxHashMap;
 
 use crate::error::Error;
-use crate::place;
+use crate::made_import;
 
 /// The clock of a host.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,7 +88,7 @@ pub fn skew(trace: &MessageTrace, skew: &Skew) -> Result<MessageTrace, Error> {
         };
         clock.zip(time).map_or(time, |(clock, time)| Some(by(clock, time)))
     };
-    let mut others = place::changed(trace, |_, mut m| {
+    let mut others = made_import::changed(trace, |_, mut m| {
         // A trace that came with common times only has none of the hosts' own.
         m.send_first = moved(m.src, m.send_first.or(m.send_ts));
         m.send_last = moved(m.src, m.send_last.or(m.send_ts));

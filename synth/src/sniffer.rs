@@ -5,8 +5,8 @@
 use message_trace::MessageTrace;
 
 use crate::error::Error;
+use crate::made_import;
 use crate::maketrace::TruthTable;
-use crate::place;
 use crate::truth::Truth;
 
 /// A sniffer. Every message counts as one packet.
@@ -35,7 +35,7 @@ impl Sniffer {
     pub fn capture(&self, trace: &MessageTrace) -> Result<Captured, Error> {
         let (mut waiting, mut last) = (0.0f64, None);
         let (mut rows, mut kept) = (Vec::with_capacity(trace.len()), 0);
-        let captured = place::changed(trace, |_, message| {
+        let captured = made_import::changed(trace, |_, message| {
             let time = message.time();
             let passed = last.map_or(0, |last: i64| time.saturating_sub(last).max(0));
             last = Some(time);

@@ -78,7 +78,7 @@ impl MessageTrace {
                 self.connects.push(self.len() + row, Connect { begin, end });
             }
         }
-        self.append_ways(&table, nodes)?;
+        self.append_ends(&table, nodes)?;
         let times = ["send_first", "send_last", "recv_first", "recv_last", "send_ts", "recv_ts"];
         for (name, column) in times.into_iter().zip(&mut self.times) {
             table.append::<Int64Type>(name, Some(NIL), column)?;
@@ -94,8 +94,8 @@ impl MessageTrace {
         Ok(())
     }
 
-    /// Appends who sent to whom over what, and nothing else.
-    fn append_ways(&mut self, table: &Columns<'_>, nodes: usize) -> Result<(), PathError> {
+    /// Appends the ends of the messages: nodes, endpoints, flow, direction and protocol.
+    fn append_ends(&mut self, table: &Columns<'_>, nodes: usize) -> Result<(), PathError> {
         let first = self.len();
         table.append::<Int32Type>("src", None, &mut self.src)?;
         table.append::<Int32Type>("dst", None, &mut self.dst)?;
@@ -125,11 +125,11 @@ impl MessageTrace {
         table.append::<Int8Type>("direction", None, &mut self.direction)
     }
 
-    /// The ways of the messages of a batch, without all else of them; one with a call id has an
-    /// empty one.
-    pub(super) fn ways(table: &Columns<'_>, nodes: usize) -> Result<MessageTrace, PathError> {
+    /// Messages of a batch with their ends alone; everything else is as if it were not known. A
+    /// message with a call id has an empty one.
+    pub(super) fn ends_only(table: &Columns<'_>, nodes: usize) -> Result<MessageTrace, PathError> {
         let mut trace = MessageTrace::default();
-        trace.append_ways(table, nodes)?;
+        trace.append_ends(table, nodes)?;
         let rows = trace.len();
         trace.times.iter_mut().for_each(|column| column.resize(rows, NIL));
         trace.src_tid.resize(rows, NO_THREAD);
@@ -143,7 +143,7 @@ impl MessageTrace {
     }
 }
 
-/// What the texts of a column stand for, each found out at the first row that has it.
+/// Values that the texts of a column stand for, each worked out at the first row that has it.
 struct Once<'batch, T> {
     numbers: Vec<Option<u32>>,
     texts: Vec<&'batch str>,

@@ -87,7 +87,7 @@ proptest! {
             prop_assert!(column.iter().eq(&rows));
             prop_assert_eq!(column.len(), rows.len());
         }
-        let is_in_file = matches!(column.kept, Kept::File(..));
+        let is_in_file = matches!(column.storage, Storage::File(..));
         prop_assert!(memory > 0 || is_in_file || size_of_val(rows.as_slice()) <= ALWAYS_IN_MEMORY_BYTES);
         drop(column);
         prop_assert_eq!(tables.in_memory(), 0);

@@ -13,7 +13,7 @@ use rand_chacha::rand_core::SeedableRng;
 use rand_distr::{Distribution, Uniform};
 
 use super::config::Config;
-use super::tracelet::{self, Place, Tracelet};
+use super::tracelet::{self, Actor, Tracelet};
 use super::truth_table::TruthTable;
 use crate::error::Error;
 use crate::tuning::MAX_MESSAGES;
@@ -129,14 +129,14 @@ struct Event {
 /// One invocation of a tracelet that begins at `start`.
 fn invoke(tracelet: &Tracelet, start: i64, random: &mut ChaCha8Rng) -> Vec<Event> {
     let nodes: Vec<usize> = tracelet
-        .places
+        .actors
         .iter()
-        .map(|place| match place {
-            Place::Node(node) => *node,
-            Place::OneOf(nodes) => {
-                let place =
+        .map(|actor| match actor {
+            Actor::Node(node) => *node,
+            Actor::OneOf(nodes) => {
+                let actor =
                     Uniform::new(0, nodes.len()).map_or(0, |uniform| uniform.sample(random));
-                nodes[place]
+                nodes[actor]
             }
         })
         .collect();

@@ -1,5 +1,5 @@
-//! Reading of `messages.parquet` only who sent to whom over what, which is quick, group of rows by
-//! group of rows, which may be on several threads.
+//! Quick reading of `messages.parquet`: the ends of messages alone, that is who sent to whom over
+//! what. Row groups can be read by several threads.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,28 +10,27 @@ use crate::table::Groups;
 use crate::table::columns::Columns;
 use crate::trace::MessageTrace;
 
-/// The columns that tell who sent what to whom over what. The last is read where calls are looked
-/// for.
-const WAYS: [&str; 8] =
+/// Columns of the ends of messages. The last is read only where calls are wanted.
+const COLUMNS: [&str; 8] =
     ["src", "dst", "src_endpoint", "dst_endpoint", "flow", "direction", "protocol", "call_id"];
 
-/// A table of messages of which only the ways are read.
-pub struct WayReader {
+/// Reader of a table of messages that reads their ends alone.
+pub struct EndsReader {
     path: PathBuf,
     nodes: Arc<Nodes>,
     groups: Groups,
 }
 
-impl WayReader {
+impl EndsReader {
     /// Opens the tables of messages and of the nodes they name. Without `call_ids` it is as if no
     /// message had one.
     ///
     /// # Errors
     /// When a file cannot be read, or is not such a table.
-    pub fn open(messages: &Path, nodes: &Path, call_ids: bool) -> Result<WayReader, PathError> {
-        let columns = if call_ids { &WAYS[..] } else { &WAYS[..WAYS.len() - 1] };
+    pub fn open(messages: &Path, nodes: &Path, call_ids: bool) -> Result<EndsReader, PathError> {
+        let columns = if call_ids { &COLUMNS[..] } else { &COLUMNS[..COLUMNS.len() - 1] };
         let (nodes, groups) = (Arc::new(Nodes::read(nodes)?), Groups::open(messages, columns)?);
-        Ok(WayReader { path: messages.to_owned(), nodes, groups })
+        Ok(EndsReader { path: messages.to_owned(), nodes, groups })
     }
 
     /// Who the messages are between.
@@ -44,16 +43,16 @@ impl WayReader {
         self.groups.count()
     }
 
-    /// Hands the messages of a group to `part`, some after the other, in the order of the table. Of
-    /// each is known between whom it was, over which endpoints, on which flow, in which direction,
-    /// by which protocol, and whether it has a call id, which is then empty.
+    /// Hands the messages of a row group to `part`, batch by batch, in the order of the table. Each
+    /// has its nodes, endpoints, flow, direction and protocol, and an empty call id where it has
+    /// one.
     ///
     /// # Errors
     /// When the table cannot be read.
     pub fn read(&self, group: usize, mut part: impl FnMut(&MessageTrace)) -> Result<(), PathError> {
         for batch in self.groups.read(group)? {
             let batch = batch?;
-            part(&MessageTrace::ways(&Columns::new(&self.path, &batch), self.nodes.len())?);
+            part(&MessageTrace::ends_only(&Columns::new(&self.path, &batch), self.nodes.len())?);
         }
         Ok(())
     }
