@@ -29,7 +29,7 @@ pub struct HostClock {
 
 impl HostClock {
     /// The machine's own, unless `SOCKCAP_TEST_CLOCK` says how it is wrong (docs/capture.md).
-    pub fn from_environment() -> HostClock {
+    pub(crate) fn from_environment() -> HostClock {
         env::var("SOCKCAP_TEST_CLOCK")
             .ok()
             .and_then(|text| HostClock::parse(&text))

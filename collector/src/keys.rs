@@ -23,7 +23,6 @@ mod revoked;
 pub use authority::{AUTHORITY_FILE, Authority, COLLECTOR_FILE, Validity};
 pub use bundle::{Bundle, Contents, Role, look};
 pub use error::Error;
-pub use issued::ISSUED_FILE;
 pub use revoked::{Followed, REVOKED_FILE, Revoked};
 
 pub(crate) use certificate::{host_names, names as certificate_names};

@@ -14,7 +14,7 @@ pub mod keys;
 pub mod link;
 pub mod metrics;
 pub mod names;
-pub mod page;
+pub(crate) mod page;
 pub mod ship;
 pub mod tls;
 mod tuning;

@@ -9,9 +9,10 @@ use std::time::Duration;
 use rustls::pki_types::CertificateDer;
 use rustls::{ClientConnection, ServerConfig, ServerConnection, StreamOwned};
 
+pub(crate) use socket::is_stop;
 #[cfg(test)]
 pub(crate) use socket::pair;
-pub use socket::{Socket, Stop, is_stop};
+pub use socket::{Socket, Stop};
 
 /// A connection.
 #[derive(Debug)]

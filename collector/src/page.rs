@@ -6,7 +6,7 @@
 use twox_hash::XxHash3_64;
 
 /// The size of a page in bytes; the last one of a file may be shorter.
-pub const PAGE: usize = 4096;
+pub(crate) const PAGE: usize = 4096;
 
 /// The checksum of a page's content: XXH3 of 64 bits, over the page filled up with zeros to
 /// [`PAGE`] bytes; 0 is that of zeros alone, so that a hole in a file has it as well as a page that
@@ -14,7 +14,7 @@ pub const PAGE: usize = 4096;
 ///
 /// A changed page goes unnoticed once in 2^64 times. Checksums guard against accidents only: a host
 /// is believed about its own files anyway.
-pub fn sum(page: &[u8]) -> u64 {
+pub(crate) fn sum(page: &[u8]) -> u64 {
     if is_zero(page) {
         return 0;
     }
@@ -30,7 +30,7 @@ pub fn sum(page: &[u8]) -> u64 {
 }
 
 /// Whether all bytes are zero.
-pub fn is_zero(bytes: &[u8]) -> bool {
+pub(crate) fn is_zero(bytes: &[u8]) -> bool {
     // The first word decides nearly always; the rest is compared with itself shifted by it, as fast
     // as memory.
     let head = bytes.len().min(16);
@@ -38,7 +38,7 @@ pub fn is_zero(bytes: &[u8]) -> bool {
 }
 
 /// How many pages `length` bytes are.
-pub fn pages(length: u64) -> u64 {
+pub(crate) fn pages(length: u64) -> u64 {
     length.div_ceil(PAGE as u64)
 }
 

@@ -21,7 +21,7 @@ use crate::names::COLLECTOR;
 use verifier::Verifier;
 
 /// What [`refusal`] says of a certificate that was revoked.
-pub const REVOKED: &str = "certificate revoked";
+pub(crate) const REVOKED: &str = "certificate revoked";
 
 /// A configuration could not be made, or a peer's certificate is for nobody.
 #[derive(Debug, thiserror::Error)]
@@ -115,7 +115,7 @@ pub fn connect(config: Arc<ClientConfig>) -> Result<ClientConnection, Error> {
 ///
 /// # Errors
 /// There is no certificate, or it has a name that no host may have.
-pub fn hosts_of(certificates: &[CertificateDer<'_>]) -> Result<Vec<String>, Error> {
+pub(crate) fn hosts_of(certificates: &[CertificateDer<'_>]) -> Result<Vec<String>, Error> {
     let no_host = |why: &dyn std::fmt::Display| Error::NoHost(why.to_string());
     let first = certificates.first().ok_or_else(|| no_host(&"none was shown"))?;
     let names = keys::certificate_names(first).map_err(|error| no_host(&error))?;
@@ -125,7 +125,7 @@ pub fn hosts_of(certificates: &[CertificateDer<'_>]) -> Result<Vec<String>, Erro
 
 /// Why a handshake failed or a connection was ended, in a few words that are the same for the same
 /// cause, for log lines and counters; none if TLS is not to blame.
-pub fn refusal(error: &io::Error) -> Option<&'static str> {
+pub(crate) fn refusal(error: &io::Error) -> Option<&'static str> {
     let error = error.get_ref()?.downcast_ref::<rustls::Error>()?;
     Some(match error {
         rustls::Error::NoCertificatesPresented => "no certificate",

@@ -8,7 +8,8 @@ mod message;
 #[cfg(test)]
 mod tests;
 
-pub use frames::{Error, FrameReader, decode_answer, decode_request, frame, frame_with};
+pub(crate) use frames::decode_request;
+pub use frames::{Error, FrameReader, decode_answer, frame, frame_with};
 pub use message::{Answer, Exchange, Request, Shortage};
 
 /// The version of this protocol. A collector refuses every other.
@@ -20,4 +21,4 @@ pub const EXTENT_LIMIT: usize = 256 << 10;
 /// The most pages that a shipper may ask the checksums of at once.
 pub const ASK_LIMIT: u32 = 32 << 10;
 /// How many [`Request::Flush`] may be unanswered.
-pub const FLUSHES: usize = 4;
+pub(crate) const FLUSHES: usize = 4;

@@ -194,7 +194,7 @@ impl Recorded {
 
     /// The messages of each thread and direction, on all flows. Datagrams without payload are left
     /// out.
-    pub fn thread_traffic(&self) -> ThreadTraffic {
+    pub(crate) fn thread_traffic(&self) -> ThreadTraffic {
         let mut traffic = BTreeMap::<_, Traffic>::new();
         self.records().count(); // Which looks whether all is there.
         for entry in &self.entries {
@@ -227,7 +227,7 @@ impl Recorded {
 }
 
 /// What each thread sent and received.
-pub type ThreadTraffic = BTreeMap<(u32, socket_log::encode::Direction), Traffic>;
+pub(crate) type ThreadTraffic = BTreeMap<(u32, socket_log::encode::Direction), Traffic>;
 
 /// Calls and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -73,7 +73,7 @@ impl Authority {
     ///
     /// # Errors
     /// As [`create`](Self::create).
-    pub fn create_for(directory: &Path, valid: Validity) -> Result<Authority, Error> {
+    pub(crate) fn create_for(directory: &Path, valid: Validity) -> Result<Authority, Error> {
         let key = KeyPair::generate()?;
         let mut params = params(&key)?;
         (params.not_before, params.not_after) = times(valid)?;

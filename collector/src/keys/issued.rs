@@ -14,7 +14,7 @@ use rustls_pki_types::pem::PemObject;
 use super::Error;
 
 /// The file's name.
-pub const ISSUED_FILE: &str = "issued.certs";
+pub(crate) const ISSUED_FILE: &str = "issued.certs";
 
 /// Adds certificates, in PEM.
 pub(super) fn add(directory: &Path, certificates: &str) -> Result<(), Error> {

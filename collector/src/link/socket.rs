@@ -135,7 +135,7 @@ fn stopped() -> io::Error {
 struct Stopped;
 
 /// Whether an error says that the program is to stop.
-pub fn is_stop(error: &io::Error) -> bool {
+pub(crate) fn is_stop(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<Stopped>())
 }
 

@@ -90,7 +90,7 @@ impl FrameReader {
 ///
 /// # Errors
 /// When it is none.
-pub fn decode_request(frame: &[u8]) -> Result<(Request<'_>, &[u8]), Error> {
+pub(crate) fn decode_request(frame: &[u8]) -> Result<(Request<'_>, &[u8]), Error> {
     let (request, rest) = postcard::take_from_bytes(frame).map_err(|_| Error::Malformed)?;
     match request {
         Request::Extent { .. } => Ok((request, rest)),

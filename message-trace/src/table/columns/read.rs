@@ -92,7 +92,7 @@ impl<'batch> Columns<'batch> {
     ///
     /// # Errors
     /// When it is of another type.
-    pub fn int32_if_any(&self, name: &str) -> Result<Option<Vec<Option<i32>>>, PathError> {
+    pub(crate) fn int32_if_any(&self, name: &str) -> Result<Option<Vec<Option<i32>>>, PathError> {
         if self.has_values(name) { self.int32(name).map(Some) } else { Ok(None) }
     }
 
@@ -101,7 +101,7 @@ impl<'batch> Columns<'batch> {
     ///
     /// # Errors
     /// When it is of another type.
-    pub fn texts_if_any(&self, name: &str) -> Result<Option<Vec<Option<&str>>>, PathError> {
+    pub(crate) fn texts_if_any(&self, name: &str) -> Result<Option<Vec<Option<&str>>>, PathError> {
         if self.has_values(name) { self.texts(name).map(Some) } else { Ok(None) }
     }
 
@@ -191,7 +191,7 @@ impl<'batch> Columns<'batch> {
     ///
     /// # Errors
     /// When it is of another type.
-    pub fn numbered_texts_if_any(
+    pub(crate) fn numbered_texts_if_any(
         &self,
         name: &str,
     ) -> Result<(Vec<Option<u32>>, Vec<&'batch str>), PathError> {
