@@ -1,10 +1,4 @@
-//! The vocabulary of everything after capture: who ([`Node`]) sent what ([`Message`]) to whom, by
-//! which [`Endpoint`]s, and when, in one table, the [`MessageTrace`].
-//!
-//! It is the one format between capture and analysis: every importer writes it, every algorithm
-//! reads it. The crate also owns the files of a data directory ([`DataDir`]) and the ways in which
-//! tables are stored and shown ([`table`]). It knows nothing of how messages were captured, nor of
-//! what is inferred from them.
+#![doc = include_str!("../README.md")]
 
 pub mod clock_exchange;
 mod data_dir;

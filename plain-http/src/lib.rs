@@ -1,8 +1,4 @@
-//! Answers requests over plain HTTP, for those few of sockcap's pages and figures that programs and
-//! browsers of the same machine read: no more than reading, one request a connection. Whoever
-//! connects is bounded in time, size and number, so that it can hold up neither the program that
-//! answers nor, for long, another reader. What is at which path is the caller's: a function from a
-//! [`Request`] to an [`Answer`].
+#![doc = include_str!("../README.md")]
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
