@@ -19,11 +19,11 @@ pub fn now() -> i64 {
 /// The clock that the logs of this host have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostClock {
-    /// Ahead by so many nanoseconds when `CLOCK_MONOTONIC` is 0,
+    /// Nanoseconds that the clock is ahead when `CLOCK_MONOTONIC` is 0.
     offset: i64,
-    /// faster by so many parts per million,
+    /// Parts per million that it is faster.
     skew: i64,
-    /// and set at these nanoseconds of `CLOCK_MONOTONIC`, by so many.
+    /// Times of `CLOCK_MONOTONIC` at which the clock is set, and by how much, in nanoseconds.
     steps: Vec<(i64, i64)>,
 }
 

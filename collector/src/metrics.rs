@@ -31,7 +31,7 @@ struct State {
 }
 
 impl Metrics {
-    /// Figures of a collector that gives each host so many bytes of disk. The causes for which
+    /// Figures of a collector that gives each host `quota` bytes of disk. The causes for which
     /// connections are refused and the shortages are named beforehand: a count that is there from
     /// the beginning shows its first increase.
     pub fn new(quota: Option<u64>, causes: &[&'static str], shortages: &[&'static str]) -> Metrics {
@@ -64,9 +64,9 @@ impl Metrics {
         self.of(&mut self.state(), host, |figures| (figures.files, figures.used) = (files, used));
     }
 
-    /// A host was told at `now` (nanoseconds since the Unix epoch) that so many more bytes of its
-    /// files are on the disk, which took so many bytes of the wire; it says that it has `left` yet
-    /// to send.
+    /// A host was told at `now` (nanoseconds since the Unix epoch) that `stored` more bytes of its
+    /// files are on the disk, which took `received` bytes on the wire; it says that it has `left`
+    /// more to send.
     pub fn acknowledged(&self, host: &str, now: i64, stored: u64, received: u64, left: u64) {
         self.of(&mut self.state(), host, |figures| {
             figures.acknowledged = Some(now);

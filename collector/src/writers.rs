@@ -14,8 +14,8 @@ use rustix::process::{Pid, test_kill_process};
 use socket_log::Header;
 use socket_log::layout::source;
 
-/// File systems of which it is known that their leases know of mappings. On overlayfs, for one, a
-/// mapping is of the file below, and a lease would be granted.
+/// File systems whose leases are known to know of mappings. On overlayfs, for one, a mapping is of
+/// the file below, and a lease would be granted.
 const KNOWN: [i64; 5] = [
     0xef53,      // ext2, ext3, ext4
     0x5846_5342, // xfs

@@ -52,8 +52,8 @@ pub struct Message {
     pub bytes: i64,
     /// How many messages were merged into this one; 0 where it is the making of a connection.
     pub parts: i32,
-    /// How the connection was made, of which it is the first message; `None` where that is not
-    /// known, and of all others.
+    /// Making of the connection, where this is the first message on it; `None` where it is not, and
+    /// where the making is not known.
     pub connect: Option<Connect>,
 }
 
@@ -115,26 +115,26 @@ impl Message {
         Message { send_ts: sent, recv_ts: received, ..self.at_own(sent, received) }
     }
 
-    /// When it was sent or, where that is unknown, received: the time by which a trace is sorted,
+    /// Time of sending or, where that is unknown, of receipt: the time by which a trace is sorted,
     /// on the common clock.
     pub fn time(&self) -> i64 {
         self.send_ts.or(self.recv_ts).unwrap_or(i64::MIN)
     }
 
-    /// When its first byte was received, on the common clock: from then on it can cause what its
-    /// receiver does. The receiver may read the last byte much later, or never.
+    /// Time when the first byte was received, on the common clock: from then on it can cause what
+    /// its receiver does. The receiver may read the last byte much later, or never.
     pub fn arrival(&self) -> Option<i64> {
         arrival(self.recv_ts, self.recv_first, self.recv_last)
     }
 
-    /// Whether it is the making of a connection, from the call to connect to the return from
+    /// Whether this is the making of a connection, from the call to connect to the return from
     /// accept, and carries no data. There is one where the accepting side speaks first: what it
     /// says is caused by the connection.
     pub fn is_connect(&self) -> bool {
         self.parts == 0
     }
 
-    /// When its connection was made, as [`Message::connect`] but on the common clock.
+    /// Time when its connection was made: [`Message::connect`] on the common clock.
     pub fn connecting(&self) -> Option<Connect> {
         self.connect.zip(self.send_ts.zip(self.send_first)).map(|(connect, (common, own))| {
             let shift = common.saturating_sub(own);
@@ -145,13 +145,13 @@ impl Message {
         })
     }
 
-    /// Its network latency, which includes what clock error is left (WAP5 section 5.2).
+    /// Network latency; it includes the clock error that is left (WAP5 section 5.2).
     pub fn network_latency(&self) -> Option<i64> {
         Some(self.recv_ts?.saturating_sub(self.send_ts?))
     }
 }
 
-/// What is known of a message but its times and what it carries.
+/// Both ends of a message, and its protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ends {
     /// Who sent it.
@@ -195,7 +195,7 @@ pub fn arrival(
     })
 }
 
-/// What a message went over.
+/// Transport protocol of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Protocol {
     /// A TCP connection.
@@ -223,7 +223,7 @@ impl Protocol {
         Protocol::Other,
     ];
 
-    /// Whether messages go over connections, of which one side accepted the other.
+    /// Whether messages go over connections: one side connected, the other accepted.
     pub fn has_connections(self) -> bool {
         matches!(self, Protocol::Tcp | Protocol::UnixStream | Protocol::UnixSequence)
     }

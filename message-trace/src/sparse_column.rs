@@ -1,4 +1,4 @@
-//! A column of which few rows have a value: only these are kept.
+//! Sparse column: few rows have a value, and only these take memory.
 
 use std::ops::Range;
 

@@ -52,7 +52,7 @@ pub fn write(
     writer.finish()
 }
 
-/// A table that is being written, batch by batch. It has its name from [`Writer::finish`] on; until
+/// Table that is being written, batch by batch. It has its name from [`Writer::finish`] on; until
 /// then the former table stays, and one that is never finished leaves nothing behind.
 pub struct Writer {
     path: PathBuf,
@@ -145,8 +145,7 @@ pub fn read_columns(path: &Path, columns: &[&str]) -> Result<Batches, PathError>
     batches(path, Some(columns))
 }
 
-/// The groups of rows of a table, of which some columns are read, in any order and by several
-/// threads.
+/// Row groups of a table, read in any order and by several threads; some columns of them.
 pub struct Groups {
     path: PathBuf,
     metadata: ArrowReaderMetadata,
@@ -203,8 +202,8 @@ impl Groups {
         self.batches(groups, Some((skip as usize, most as usize)))
     }
 
-    /// The batches of these groups; of their rows only so many after the first that are skipped, if
-    /// that is said.
+    /// Batches of these row groups. `part`, if given, is the number of rows to skip and the maximum
+    /// number of rows after them.
     fn batches(
         &self,
         groups: Vec<usize>,
@@ -240,7 +239,7 @@ fn batches(path: &Path, columns: Option<&[&str]>) -> Result<Batches, PathError> 
     Ok(Batches { path: path.to_owned(), reader })
 }
 
-/// How many rows the table at `path` has, of which only the end of the file is read.
+/// Number of rows of the table at `path`; only the end of the file is read.
 ///
 /// # Errors
 /// As for [`read`].

@@ -59,8 +59,8 @@ pub struct Beyond {
     /// How many requests before the first message are not answered before it, by flow; those that
     /// have none are left out.
     pub open: FxHashMap<i64, u32>,
-    /// The flows of which the two sides sent different numbers of messages in the whole trace;
-    /// `None`: this is the whole.
+    /// Flows whose two sides sent different numbers of messages in the whole trace; `None`: this is
+    /// the whole.
     pub uneven: Option<Arc<FxHashSet<i64>>>,
 }
 

@@ -9,15 +9,15 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// The longest head of a request, in bytes.
+/// Maximum length of the head of a request, in bytes.
 const LONGEST_HEAD: usize = 64 << 10;
-/// How long a connection may take from its first byte to its last.
+/// Maximum time of a connection from its first byte to its last.
 const DEADLINE: Duration = Duration::from_secs(5);
-/// How long a request may take to come: browsers open connections that they do not use.
+/// Maximum time until a request has come: browsers open connections that they do not use.
 const HEAD_DEADLINE: Duration = Duration::from_secs(2);
-/// So many are served at once; more wait in the kernel.
+/// Number of connections that are served at once; more wait in the kernel.
 const THREADS: usize = 8;
-/// How often it is seen whether to stop.
+/// Interval of looking whether to stop.
 const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
 /// What is asked for, as much of it as anybody here needs (RFC 9112, section 3).
@@ -217,7 +217,7 @@ impl Answer {
     }
 }
 
-/// A connection of which reads and writes end at a moment, however little comes at a time.
+/// Connection whose reads and writes end at a deadline, however little comes at a time.
 struct Until {
     stream: TcpStream,
     end: Instant,

@@ -1,5 +1,5 @@
 //! skewer (Project 5, section 7.5.6): gives hosts clocks that are off and run at another rate, or
-//! takes that away from a trace of which it is known from elsewhere. A host's clock shows `t +
+//! removes such errors from a trace where they are known from elsewhere. A host's clock shows `t +
 //! offset + skew * (t - at)` at the time `t`.
 
 use message_trace::{MessageTrace, NodeId};

@@ -1,6 +1,6 @@
-//! What a sniffer drops (Project 5, section 7.5.5): it captures at most so many messages a second,
-//! keeps what comes faster in a queue, and discards what finds the queue full. So losses come in
-//! bursts, where the traffic does.
+//! Sniffer that drops messages (Project 5, section 7.5.5): it captures messages at a maximum rate,
+//! keeps faster ones in a queue, and discards those that find the queue full. So losses come in
+//! bursts, as traffic does.
 
 use message_trace::MessageTrace;
 
@@ -9,16 +9,16 @@ use crate::made_import;
 use crate::maketrace::TruthTable;
 use crate::truth::Truth;
 
-/// A sniffer. Every message counts as one packet.
+/// Sniffer. Every message counts as one packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sniffer {
-    /// How many messages it captures a second at its peak.
+    /// Maximum rate of capture, in messages a second.
     pub rate: f64,
-    /// How many it can keep waiting; the paper's has 64.
+    /// Maximum number of waiting messages; the paper's sniffer has 64.
     pub queue: u32,
 }
 
-/// What is left of a trace.
+/// Trace that was captured.
 #[derive(Clone, Debug)]
 pub struct Captured {
     /// What was captured, in the order of the trace.

@@ -50,7 +50,7 @@ pub struct Origins {
     /// Traces of more than one call, whether the trace has them or not; none where the truth cannot
     /// know of others.
     pub traces: Option<u64>,
-    /// Of each call, whether it is the root of a trace of which no call is missing.
+    /// For each call, whether it is the root of a whole trace: no call of it is missing.
     pub whole: Vec<bool>,
 }
 
@@ -225,7 +225,7 @@ fn by_messages(of: &FxHashMap<u64, Option<u64>>, trace: &MessageTrace, calls: &C
     origins
 }
 
-/// The bytes of `file`, of which some may be compressed.
+/// Bytes of `file`, which may be compressed.
 fn unpacked(file: File) -> io::Result<Box<dyn Read>> {
     const GZIP: &[u8] = &[0x1f, 0x8b];
     const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];

@@ -51,7 +51,7 @@ pub fn python() -> PathBuf {
     if path.exists() { path.to_owned() } else { program("python3") }
 }
 
-/// Python: `echo(clients, rounds)` has so many clients of an asyncio server, each with longer
+/// Python: `echo(clients, rounds)` has `clients` clients of an asyncio server, each with longer
 /// messages than the one before.
 pub const ECHO: &str = r#"
 import asyncio
@@ -243,7 +243,7 @@ pub fn traffic(log: &Recorded, flow: u32, direction: socket_log::encode::Directi
     log.traffic().get(&(flow, direction)).copied().unwrap_or_default()
 }
 
-/// So many calls of so many bytes in all.
+/// Number of calls, and bytes of all of them.
 pub fn sum(calls: u64, bytes: u64) -> Traffic {
     Traffic { calls, bytes }
 }

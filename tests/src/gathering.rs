@@ -36,7 +36,7 @@ impl Collector {
             successful(Command::new(sockcap()).args(arguments).arg("--keys").arg(&keys))
         };
         run(&["keys", "new"]);
-        // They are on one machine, and what they say of it is to be believed.
+        // All hosts are on one machine, and what they say of it is believed.
         run(&[&["keys", "host", "--together"], hosts].concat());
         for host in hosts.iter().skip(1) {
             fs::copy(keys.join(format!("{}.pem", hosts[0])), keys.join(format!("{host}.pem")))
@@ -146,7 +146,7 @@ pub fn assert_same(gathered: &BTreeMap<String, Vec<u8>>, original: &BTreeMap<Str
 pub struct Tmpfs(PathBuf);
 
 impl Tmpfs {
-    /// Of so many KiB.
+    /// Size in KiB.
     pub fn new(directory: &Path, size: u32) -> Tmpfs {
         fs::create_dir_all(directory).expect("a directory");
         successful(

@@ -169,7 +169,7 @@ impl HostStore {
         !is_full(self)
     }
 
-    /// Whether there may be so many bytes more.
+    /// Whether there is room for `bytes` more.
     fn has_room(&mut self, bytes: u64) -> bool {
         let is_full = |store: &HostStore| store.used().saturating_add(bytes) > store.limits.bytes;
         if is_full(self) {
@@ -237,7 +237,7 @@ impl HostStore {
         Ok(())
     }
 
-    /// Makes the current file so long.
+    /// Makes the current file `length` bytes long.
     ///
     /// # Errors
     /// When that is much more than there is in it.

@@ -20,7 +20,7 @@ pub(super) struct Open {
 }
 
 impl Open {
-    /// Whether the file may be so long, by what is in it already.
+    /// Whether the file may be `length` bytes long, by what is in it already.
     pub(super) fn room_for(&self, length: u64) -> Result<io::Result<()>, Violation> {
         match disk_use(&self.file) {
             Ok(used) if length > used.saturating_add(MAX_SPARSE_BYTES) => {

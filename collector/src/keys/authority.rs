@@ -40,8 +40,8 @@ pub struct Validity {
 }
 
 impl Validity {
-    /// So many days from now. It has held since yesterday, as hosts are not asked how wrong their
-    /// clocks are.
+    /// From now on for `days` days. It has held since yesterday, as hosts are not asked how wrong
+    /// their clocks are.
     pub fn days(days: u32) -> Validity {
         let now =
             SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64);
@@ -60,8 +60,7 @@ pub struct Authority {
 }
 
 impl Authority {
-    /// Makes an authority that holds for so many days, and the directory that its key is written
-    /// to.
+    /// Makes an authority that holds for `days` days, and the directory that its key is written to.
     ///
     /// # Errors
     /// There is one already ([`Error::Exists`]), or it cannot be written.
@@ -144,7 +143,7 @@ impl Authority {
         })
     }
 
-    /// A key for the collector that holds for so many days, but no longer than the authority's.
+    /// Key for the collector that holds for `days` days, but no longer than the authority's.
     ///
     /// # Errors
     /// The authority's own time is over, or the key cannot be made.
@@ -152,8 +151,8 @@ impl Authority {
         self.issue(Role::Collector, &[COLLECTOR], Validity::days(days))
     }
 
-    /// A key for a host that may send logs under these names. It holds for so many days, but no
-    /// longer than the authority's.
+    /// Key for a host that may send logs under these names. It holds for `days` days, but no longer
+    /// than the authority's.
     ///
     /// # Errors
     /// A name that no certificate can have or that is the collector's; as

@@ -84,7 +84,7 @@ impl Bundle {
         text.get(begin..end).unwrap_or("")
     }
 
-    /// A machine's file, of which `text` is the content.
+    /// Machine's file with the content `text`.
     pub(super) fn from_pem(path: &Path, text: String) -> Result<Bundle, Error> {
         let Parts { key, certificates } = parts(path, &text)?;
         let missing = |missing| Error::Missing { path: path.to_owned(), missing };

@@ -50,7 +50,7 @@ pub enum Error {
         /// What is wrong.
         why: String,
     },
-    /// A key is to be revoked of which nothing is known.
+    /// A key cannot be revoked, as nothing is known of it.
     #[error(
         "no key of '{0}' is known here; name its file, or a host as 'sockcap keys show' has it"
     )]

@@ -1,5 +1,5 @@
-//! Which certificates an authority has issued, so that keys can be revoked of which nobody has the
-//! file any more: one PEM file beside the authority's own, to which each is added before its key is
+//! Certificates that an authority has issued, so that a key can be revoked when nobody has its file
+//! any more: one PEM file beside the authority's own, to which each is added before its key is
 //! written anywhere. It has no secret in it.
 
 use std::fs::OpenOptions;

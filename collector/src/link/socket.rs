@@ -59,7 +59,7 @@ impl Socket {
         })
     }
 
-    /// What is read or written from now on has so much time.
+    /// Sets the deadline of all reads and writes from now on.
     pub fn within(&mut self, time: Duration) {
         self.deadline = Instant::now() + time;
     }

@@ -16,8 +16,8 @@ pub const DEFAULT_ADDRESS: &str = "127.0.0.1:9713";
 pub struct Server(plain_http::Server);
 
 impl Server {
-    /// Listens at an address, of which anybody who can reach it can read the figures: hosts' names
-    /// and how much they send.
+    /// Listens at an address. Anybody who can reach it can read the figures: hosts' names and how
+    /// much they send.
     ///
     /// # Errors
     /// The address is none, is taken, or is not this machine's.

@@ -21,7 +21,7 @@ enum Figure {
     Counter(u64),
     /// A whole number.
     Gauge(u64),
-    /// A number of seconds, of which there are nanoseconds here.
+    /// A time, written in seconds; here in nanoseconds.
     Seconds(i64),
 }
 

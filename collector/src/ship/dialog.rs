@@ -85,7 +85,7 @@ pub(super) struct Dialog {
 }
 
 impl Dialog {
-    /// Over this connection, with at most so many bytes a second.
+    /// Dialog over a connection, with at most `limit` bytes a second.
     pub(super) fn new(link: Link, limit: Option<u64>, clock: HostClock, abort: Stop) -> Dialog {
         let bucket = limit.map(|rate| Bucket::new(rate, Instant::now()));
         Dialog {

@@ -25,9 +25,9 @@ pub struct Options {
     pub interval: Duration,
     /// Removes what the collector has, once nobody writes to it any more.
     pub remove: bool,
-    /// At most so many bytes a second, as they are on the wire.
+    /// Maximum number of bytes a second on the wire.
     pub limit: Option<u64>,
-    /// Unless it follows: gives up when nothing could be sent for so long.
+    /// Time without progress after which a shipper that does not follow gives up.
     pub patience: Duration,
 }
 

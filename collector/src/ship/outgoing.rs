@@ -211,7 +211,7 @@ impl Outgoing {
         }
     }
 
-    /// All of which it is not known that it was stored, when the connection has ended.
+    /// Pages that may not have been stored when the connection ended.
     pub(super) fn into_lost(mut self) -> Vec<Pages> {
         // What was answered last may still wait here.
         let _ = self.listen();

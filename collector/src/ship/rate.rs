@@ -51,7 +51,7 @@ mod tests {
         for _ in 0..100 {
             now += bucket.take(3_000, now);
         }
-        // 300,000 bytes, of which the first 10,000 at once.
+        // 300,000 bytes: the first 10,000 at once.
         assert_eq!((now - start).as_millis(), 29_000);
     }
 }

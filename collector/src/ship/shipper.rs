@@ -230,7 +230,7 @@ impl<'a> Shipper<'a> {
     }
 }
 
-/// The hosts besides this one of which there are logs.
+/// Other hosts that have logs in the data directory.
 fn other_hosts(options: &Options) -> Vec<String> {
     let entries = fs::read_dir(options.data.hosts()).into_iter().flatten().flatten();
     let hosts = entries

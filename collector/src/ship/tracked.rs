@@ -6,7 +6,7 @@ use crate::identity::Identity;
 use crate::page::{self, PAGE};
 use crate::tuning::{CALM_LOOKS, CALM_TURN, FULL_PAGE_ROOM};
 
-/// The checksum of a page of which it is not known what the collector has.
+/// Checksum of a page where it is not known what the collector has.
 const UNKNOWN: u64 = u64::MAX;
 
 /// Which pages of a file to look at.
@@ -36,7 +36,7 @@ pub(super) struct Tracked {
 }
 
 impl Tracked {
-    /// A file of which nothing is known.
+    /// File about which nothing is known yet.
     pub(super) fn new(identity: Identity) -> Tracked {
         Tracked {
             identity,
@@ -87,7 +87,7 @@ impl Tracked {
         }
     }
 
-    /// Makes room for what is known of a file of so many bytes.
+    /// Makes room for what is known of a file of `length` bytes.
     pub(super) fn resize(&mut self, length: u64) {
         let pages = page::pages(length) as usize;
         self.sums.resize(pages, 0);

@@ -44,7 +44,7 @@ pub enum Request<'a> {
         /// The size.
         length: u64,
     },
-    /// All since the last one is to be made durable. Answered by [`Answer::Durable`] or
+    /// Everything since the last flush shall be made durable. Answered by [`Answer::Durable`] or
     /// [`Answer::NotStored`].
     Flush {
         /// Counted from 1 on in a connection.

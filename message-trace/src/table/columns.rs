@@ -100,7 +100,7 @@ pub fn texts<S: AsRef<str>>(values: impl IntoIterator<Item = Option<S>>) -> Arra
     keyed(Int32Array::from(keys), StringArray::from(distinct))
 }
 
-/// A dictionary column of `texts`, of which every key must be an index.
+/// Dictionary column of `texts`; every key must be an index into them.
 pub fn keyed(keys: Int32Array, texts: StringArray) -> ArrayRef {
     // With such keys the constructor has nothing to object to; with others there are too few rows
     // for any batch.
@@ -110,8 +110,8 @@ pub fn keyed(keys: Int32Array, texts: StringArray) -> ArrayRef {
     }
 }
 
-/// `batch`, which was read from `path`, with the texts of these columns as `call` calls them;
-/// others stay.
+/// `batch`, which was read from `path`, with the texts of these columns replaced by what `call`
+/// gives; texts for which it gives `None` stay.
 ///
 /// # Errors
 /// When there is no such column, or it has no texts.

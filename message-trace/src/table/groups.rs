@@ -44,7 +44,7 @@ fn schema() -> SchemaRef {
     ])
 }
 
-/// The texts of the columns of texts.
+/// Texts of the dictionary columns.
 pub trait Texts {
     /// Writes the text of an endpoint; asked for now and again.
     fn endpoint(&self, id: EndpointId, text: &mut impl fmt::Write);
@@ -52,13 +52,13 @@ pub trait Texts {
     fn call_id(&self, row: usize) -> Option<&str>;
 }
 
-/// A table of messages in the making. It replaces the former one when it is finished.
+/// Table of messages that is being written. It replaces the former one when it is finished.
 pub struct GroupWriter {
     table: RowGroupWriter,
     encoder: Arc<GroupEncoder>,
 }
 
-/// What makes groups of messages, on any thread.
+/// Encoder of messages into row groups, on any thread.
 pub struct GroupEncoder(Arc<RowGroupEncoder>);
 
 impl GroupWriter {
@@ -85,7 +85,7 @@ impl GroupWriter {
         self.table.append(group)
     }
 
-    /// Ends the table and puts it into its place.
+    /// Ends the table and gives it its name.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -95,7 +95,7 @@ impl GroupWriter {
 }
 
 impl GroupEncoder {
-    /// Encodes `rows` messages, of which the first has the id `first`.
+    /// Encodes `rows` messages; the first one has the id `first`.
     ///
     /// # Errors
     /// When they do not fit the schema: a mistake of the caller.
@@ -119,7 +119,7 @@ impl GroupEncoder {
     }
 }
 
-/// The columns of some rows: of the group they are those from `begin` on, and the first has the id
+/// Columns of some rows of a group, from row `begin` of the group on; the first one has the id
 /// `first`.
 fn arrays(
     first: i64,
@@ -154,7 +154,7 @@ fn arrays(
     ]
 }
 
-/// A column of the making of connections, which few messages tell.
+/// Column of the making of connections, which few messages have.
 fn connects(step: &[Message], time: impl Fn(Connect) -> i64) -> ArrayRef {
     if step.iter().all(|message| message.connect.is_none()) {
         return new_null_array(&DataType::Int64, step.len());
@@ -186,7 +186,7 @@ impl EndpointTexts {
     }
 }
 
-/// The column of the protocols, of which all are in its dictionary.
+/// Column of the protocols; its dictionary has all of them.
 fn protocols(rows: impl Iterator<Item = Protocol>) -> ArrayRef {
     // The protocols' places are as they are declared, which is the order of `ALL`.
     let keys: Int32Array = rows.map(|protocol| Some(protocol as i32)).collect();

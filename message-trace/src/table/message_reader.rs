@@ -52,8 +52,8 @@ impl MessageTrace {
         Ok(trace)
     }
 
-    /// The messages of one batch of the table at `path`, without their nodes, of which there are
-    /// `nodes`.
+    /// Messages of one batch of the table at `path`, without their nodes; `nodes` is the number of
+    /// nodes.
     ///
     /// # Errors
     /// When it is not such a table.

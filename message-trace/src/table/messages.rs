@@ -56,8 +56,8 @@ impl MessageTrace {
     }
 }
 
-/// A table of messages that is written as they come, in the order in which they come: no more than
-/// a group of them is in memory. It is not sorted, unless what comes is.
+/// Table of messages that is written in the order in which they come; at most one row group is in
+/// memory. It is not sorted, unless what comes is.
 pub struct MessageWriter {
     table: GroupWriter,
     waiting: MessageTrace,
@@ -76,12 +76,12 @@ impl MessageWriter {
         Ok(MessageWriter { table, waiting: MessageTrace::default(), written: 0, nameless: None })
     }
 
-    /// The number of `endpoint` for the next message. It is good for one message only.
+    /// Number of `endpoint` for the next message. It is good for one message only.
     pub fn intern(&mut self, endpoint: &Endpoint) -> EndpointId {
         self.waiting.intern(endpoint)
     }
 
-    /// The number of an endpoint of which nothing is known, for the next message.
+    /// Number of an unknown endpoint, for the next message.
     pub fn nameless(&mut self) -> EndpointId {
         let waiting = &mut self.waiting;
         *self.nameless.get_or_insert_with(|| waiting.intern(&Endpoint::Other(String::new())))
@@ -96,7 +96,7 @@ impl MessageWriter {
         if self.waiting.len() == GROUP_ROWS { self.write_waiting() } else { Ok(()) }
     }
 
-    /// How many messages were appended.
+    /// Number of messages that were appended.
     pub fn messages(&self) -> u64 {
         self.written as u64 + self.waiting.len() as u64
     }

@@ -33,7 +33,7 @@ impl Nodes {
         table::write(path, schema(), [self.batch(path)?])
     }
 
-    /// Writes the table of all of `nodes` to `path`, of which some are in memory at a time. A
+    /// Writes the table of all `nodes` to `path`; one batch of them is in memory at a time. A
     /// reader sees what [`Nodes::write`] would have written.
     ///
     /// # Errors

@@ -36,7 +36,7 @@ pub enum Stored {
     Bytewise,
 }
 
-/// A table in the making. It replaces the former one when it is finished.
+/// Table that is being written. It replaces the former one when it is finished.
 pub struct RowGroupWriter {
     path: PathBuf,
     unfinished: PathBuf,
@@ -44,26 +44,26 @@ pub struct RowGroupWriter {
     encoder: Arc<RowGroupEncoder>,
 }
 
-/// What makes [`RowGroup`]s of arrays, on any thread.
+/// Encoder of arrays into [`RowGroup`]s, on any thread.
 pub struct RowGroupEncoder {
     path: PathBuf,
     schema: SchemaRef,
     factory: ArrowRowGroupWriterFactory,
 }
 
-/// Some rows of the table, being encoded.
+/// Row group that is being encoded.
 pub struct RowGroupBuilder<'encoder> {
     encoder: &'encoder RowGroupEncoder,
     columns: Vec<ArrowColumnWriter>,
 }
 
-/// Some rows of the table, encoded.
+/// Encoded row group.
 pub struct RowGroup {
     columns: Vec<ArrowColumnChunk>,
 }
 
 impl RowGroupWriter {
-    /// Begins the table at `path`, of which each column is stored as `stored` says of its name.
+    /// Begins the table at `path`; `stored` says for each column, by name, how it is stored.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -102,7 +102,7 @@ impl RowGroupWriter {
         append().map_err(|error| wrong(&self.path, error))
     }
 
-    /// Ends the table and puts it into its place.
+    /// Ends the table and gives it its name.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -162,8 +162,8 @@ impl RowGroupBuilder<'_> {
     }
 }
 
-/// Only of differences the least and the greatest value of a group are kept, by which rows can be
-/// found: of the others they tell nobody anything, and comparing takes long.
+/// Columns of differences keep the least and the greatest value of each group, by which rows can be
+/// found. Other columns do not: their bounds are of no use, and comparing takes long.
 fn properties(schema: &SchemaRef, stored: impl Fn(&str) -> Stored) -> WriterProperties {
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))

@@ -1,5 +1,5 @@
-//! The same work on contiguous parts of a range, on all cores, with the results in order, or on
-//! single items in no order: whatever the number of cores, an analysis gives the same result.
+//! The same work on contiguous parts of a range or on single items, on all processors. Whatever
+//! their number, equal input gives equal results.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -30,7 +30,7 @@ pub fn in_parts<T: Send>(items: usize, work: impl Fn(Range<usize>) -> T + Sync) 
 }
 
 /// Returns what `work` makes of each of `0..items`, in order. Each processor takes the next item
-/// when it is done with one: for few items, each of which is worth a thread.
+/// when it is done with one: for few items, each worth a thread.
 pub fn one_by_one<T: Send>(items: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let cores = threads().min(items);
     if cores <= 1 {

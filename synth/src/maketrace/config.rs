@@ -28,8 +28,8 @@ pub struct Config {
     pub delay: Delay,
     /// The same before a return.
     pub return_delay: Option<Delay>,
-    /// Nodes of which an invocation takes one at random. In a tracelet, `GROUP` is always the same
-    /// one, and so is `GROUP:x` for each x.
+    /// Groups of nodes; an invocation takes one node of a group at random. In a tracelet, `GROUP`
+    /// is always the same one, and so is `GROUP:x` for each x.
     #[serde(default)]
     pub groups: BTreeMap<String, Vec<String>>,
     /// The tracelets.
@@ -104,15 +104,14 @@ fn yes() -> bool {
     true
 }
 
-/// What is to be different from what a configuration says, so that a series of traces needs no
-/// series of files.
+/// Changes of a configuration, so that a series of traces needs no series of files.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Changes {
     /// Another seed.
     pub seed: Option<u64>,
     /// Other numbers of instances, the same for all tracelets.
     pub instances: Option<u64>,
-    /// So many times as many sequences of each tracelet in parallel.
+    /// Factor for the number of parallel sequences of each tracelet.
     pub parallel: Option<u64>,
     /// All standard deviations times this.
     pub deviation: Option<f64>,

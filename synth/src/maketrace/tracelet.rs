@@ -46,7 +46,7 @@ pub(super) struct Message {
     pub(super) bytes: i64,
 }
 
-/// The size of a message of which none is said.
+/// Size of a message that names none, in bytes.
 const BYTES: i64 = 100;
 
 /// Node names, numbered.

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::judged::Judged;
 
-/// The share of links of which the precision is told: the most probable ones.
+/// Share of links whose precision is told: the most probable ones.
 const COVERAGE: f64 = 0.9;
 /// Bins of the reliability.
 const BINS: usize = 10;

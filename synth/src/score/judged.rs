@@ -1,6 +1,5 @@
-//! What is judged: for each call who made it, when, what the truth says of its parent and what was
-//! inferred. All the measures read this and nothing else, so that each can be tried on calls by
-//! hand.
+//! Calls that are judged: for each, who made it, when, its true parent and the inferred one. All
+//! measures read this and nothing else, so that each can be tested on calls made by hand.
 
 use analyze::calls::{Calls, Candidates, Parents};
 use analyze::infer::Links;
@@ -17,7 +16,7 @@ use crate::truth::{Origin, Origins, Truth};
 pub struct Population {
     /// Calls of the trace.
     pub calls: u64,
-    /// Calls of which the truth says nothing.
+    /// Calls that the truth does not know.
     pub calls_without_truth: u64,
     /// Calls or messages of the truth that the trace does not have.
     pub truth_without_calls: u64,
@@ -44,7 +43,7 @@ pub struct Judged {
     pub(super) candidates: Vec<Vec<(Option<u32>, f64)>>,
     /// Traces of more than one call in truth, whether the trace has them or not.
     pub(super) traces_in_truth: Option<u64>,
-    /// Of each call, whether it is the root of a trace of which no call is missing.
+    /// For each call, whether it is the root of a whole trace: no call of it is missing.
     pub(super) whole: Vec<bool>,
     truth_without_calls: u64,
     adopted: u64,
@@ -165,7 +164,7 @@ impl Judged {
         })
     }
 
-    /// The true parent of every call; `None` of a root, and of one of which the truth says nothing.
+    /// True parent of every call; `None` for a root, and for a call that the truth does not know.
     pub(super) fn true_parents(&self) -> Vec<Option<u32>> {
         let parent = |call: &Call| match call.origin {
             Origin::Call(parent) => Some(parent),

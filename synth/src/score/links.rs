@@ -31,9 +31,8 @@ pub struct LinkAccuracy {
     pub traces: u64,
     /// The share of them with exactly their own tree.
     pub trace_accuracy: Option<f64>,
-    /// Of all traces that the truth knows, also such as are not in the trace, the share of which no
-    /// call is missing and whose tree is exactly their own. None where the truth does not know of
-    /// others.
+    /// Share of all traces of the truth, also of those that were not recorded, that are whole and
+    /// whose tree is exactly their own. `None` where the truth does not know of others.
     pub trace_recall: Option<f64>,
 }
 

@@ -3,8 +3,8 @@
 //! were inferred?
 //!
 //! Most omissions are near-ties in the ranking, so they are also counted with a tolerance: a
-//! pattern whose inferred count is within so many percent of that of the Nth is not held against
-//! the result. Of equal counts the pattern that is met first in the truth comes first.
+//! pattern whose inferred count is within 2 or 6 percent of that of the Nth is not held against the
+//! result. Of equal counts the pattern that is met first in the truth comes first.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;

@@ -23,7 +23,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Ahead by so much, and faster by so many parts per million.
+    /// Time that the clock is ahead, and how much faster it is, in parts per million.
     pub fn new(offset: i64, skew: i32) -> Clock {
         Clock { offset, skew, steps: Vec::new() }
     }

@@ -12,7 +12,7 @@ pub(super) enum End {
     Over,
     /// The network or the shipper is gone.
     Lost(String),
-    /// The shipper is to be told, if it can be.
+    /// Refused: the shipper is told why, if it still listens.
     Refused(Cause, String),
 }
 

@@ -35,7 +35,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// Asks what the collector has of the files of which that is not known.
+    /// Asks what the collector has of the files about which that is not known.
     pub(super) fn ask(&mut self, out: &mut Outgoing, names: &[String]) -> Result<(), Failed> {
         let asked = |entry: &Entry| entry.tracked.asked;
         let unknown: Vec<&String> =
