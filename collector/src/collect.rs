@@ -41,22 +41,22 @@ use crate::link::Stop;
 use crate::tuning::{MAX_UNKNOWN_CONNECTIONS, REVOCATION_CHECK_INTERVAL, SESSION_STACK_BYTES};
 use shared::Shared;
 
-/// What a collector is to do.
+/// Options of a collector.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where the hosts' logs are gathered.
+    /// Data directory where the hosts' logs are gathered.
     pub data: DataDir,
     /// TLS with certificates on both sides; without, connections are plain.
     pub tls: Option<Arc<ServerConfig>>,
     /// The keys that were revoked, which this follows.
     pub revoked: Option<Arc<Followed>>,
-    /// What each host may have.
+    /// Limits of each host.
     pub limits: Limits,
-    /// How long connections are waited for.
+    /// Times that connections are waited for.
     pub deadlines: Deadlines,
 }
 
-/// What ends a collector before it began.
+/// Error that ends a collector before it began.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Something in the data directory.

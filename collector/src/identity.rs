@@ -13,7 +13,7 @@ use twox_hash::XxHash3_64;
 
 use crate::names;
 
-/// What a log is known by on its host.
+/// Identity of a log on its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Identity {
     /// The kernel's random id of the boot.

@@ -16,7 +16,7 @@ use crate::tuning::MAX_HOSTS_WITH_FIGURES;
 pub use figures::{HostFigures, Totals};
 pub use http::{DEFAULT_ADDRESS, Server};
 
-/// What a collector counts and measures. All methods may be called from any thread, and none waits
+/// Counts and measures of a collector. All methods may be called from any thread, and none waits
 /// for the disk or the net.
 #[derive(Debug)]
 pub struct Metrics {
@@ -59,7 +59,7 @@ impl Metrics {
         });
     }
 
-    /// What a host has here, in files and bytes of disk.
+    /// Sets what a host has here, in files and bytes of disk.
     pub fn holds(&self, host: &str, files: u64, used: u64) {
         self.of(&mut self.state(), host, |figures| (figures.files, figures.used) = (files, used));
     }

@@ -7,17 +7,17 @@
 /// have it: `.internal` is reserved for private use.
 pub(crate) const COLLECTOR: &str = "collector.sockcap.internal";
 
-/// The longest name of a host, in bytes. The header of a log has room for no more.
+/// Maximum length of a host's name, in bytes. The header of a log has room for no more.
 pub(crate) const HOST_NAME_LENGTH: usize = 127;
 
-/// The longest name of a log, in bytes, as file systems have it.
+/// Maximum length of a log's name, in bytes, as file systems have it.
 pub(crate) const LOG_NAME_LENGTH: usize = 255;
 
-/// What stands at the collector between the name and the number of a log whose name another had
-/// already. No name on a host has it.
+/// Sign at the collector between the name and the number of a log whose name another had already.
+/// No name on a host has it.
 pub(crate) const AGAIN: &str = "+";
 
-/// What a log that the collector calls `name` is called on its host.
+/// Name on its host of a log that the collector calls `name`.
 pub(crate) fn original(name: &str) -> String {
     match (name.split_once(AGAIN), name.rsplit_once('.')) {
         (Some((stem, _)), Some((_, extension))) => format!("{stem}.{extension}"),
@@ -25,7 +25,7 @@ pub(crate) fn original(name: &str) -> String {
     }
 }
 
-/// Why a name is none.
+/// Reason why a name is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// It can be no host's.

@@ -37,7 +37,7 @@ pub(crate) fn is_zero(bytes: &[u8]) -> bool {
     bytes[..head].iter().all(|byte| *byte == 0) && bytes[head..] == bytes[..bytes.len() - head]
 }
 
-/// How many pages `length` bytes are.
+/// Number of pages of `length` bytes.
 pub(crate) fn pages(length: u64) -> u64 {
     length.div_ceil(PAGE as u64)
 }

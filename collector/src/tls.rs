@@ -20,7 +20,7 @@ use crate::keys::{self, Bundle, Followed, Role};
 use crate::names::COLLECTOR;
 use verifier::Verifier;
 
-/// What [`refusal`] says of a certificate that was revoked.
+/// Word of [`refusal`] for a certificate that was revoked.
 pub(crate) const REVOKED: &str = "certificate revoked";
 
 /// A configuration could not be made, or a peer's certificate is for nobody.
@@ -45,7 +45,7 @@ pub enum Error {
     NoHost(String),
 }
 
-/// How a collector speaks: it wants a certificate of its authority from everybody.
+/// Configuration of a collector: everybody has to show a certificate of its authority.
 ///
 /// # Errors
 /// The key is not a collector's, or cannot be used.
@@ -53,7 +53,8 @@ pub fn server(bundle: &Bundle) -> Result<Arc<ServerConfig>, Error> {
     server_with(bundle, None)
 }
 
-/// The same, where the certificate must not be among the revoked ones that are followed.
+/// Configuration of a collector, as [`server`], that also refuses certificates on the list of
+/// revoked ones.
 ///
 /// # Errors
 /// As [`server`].
@@ -83,7 +84,7 @@ pub fn server_with(
     Ok(Arc::new(config))
 }
 
-/// How a shipper speaks; [`connect`] makes connections of it.
+/// Configuration of a shipper; [`connect`] makes connections of it.
 ///
 /// # Errors
 /// The key is not a host's, or cannot be used.
@@ -154,7 +155,7 @@ pub(crate) fn refusal(error: &io::Error) -> Option<&'static str> {
     })
 }
 
-/// What the other side says is wrong with us.
+/// Complaint of the other side about us.
 fn refused_by_peer(alert: AlertDescription) -> &'static str {
     match alert {
         AlertDescription::CertificateExpired => "our certificate has expired, or is not yet valid",

@@ -52,7 +52,7 @@ pub fn none(file: &File) -> Option<bool> {
     }
 }
 
-/// Where this process runs: what ids of processes mean here.
+/// Place where this process runs, as ids of processes have a meaning there only.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Here {
     /// The kernel's id of this boot; zeros where it is not known.

@@ -13,7 +13,7 @@ use std::path::Path;
 
 /// The first line of the file, and of what a collector adds to it later, if it likes.
 pub const HEAD: &str = "boot,host_sent,collector_received,collector_sent,host_received";
-/// No line is longer, in bytes, with the newline that ends it.
+/// Maximum length of a line in bytes, with the newline that ends it.
 pub const LONGEST_LINE: usize = 256;
 
 /// Four timestamps, as NTP exchanges them: a question of the host and the collector's answer. In
@@ -34,9 +34,9 @@ pub struct ClockExchange {
 }
 
 impl ClockExchange {
-    /// How long question and answer were under way together, in nanoseconds. `None`: that is less
-    /// than nothing, or the answer left before the question came, so that this is damaged, or a
-    /// clock was set between.
+    /// Round trip: time that question and answer were under way together, in nanoseconds. `None`:
+    /// that is less than nothing, or the answer left before the question came, so that this is
+    /// damaged, or a clock was set between.
     ///
     /// So a single number that was changed makes the round trip longer, which then says less, or is
     /// found out here, or makes no bound wrong by more than the round trip was.

@@ -29,12 +29,12 @@ impl DataDir {
         &self.0
     }
 
-    /// Where the hosts' logs are: `hosts/NAME/*.sclog`.
+    /// Directory of the hosts' logs: `hosts/NAME/*.sclog`.
     pub fn hosts(&self) -> PathBuf {
         self.0.join("hosts")
     }
 
-    /// Where traces are that are messages already: `imports/NAME/messages.parquet` and
+    /// Directory of traces that are messages already: `imports/NAME/messages.parquet` and
     /// `nodes.parquet`. Reconcile puts them together with what the logs give.
     pub fn imports(&self) -> PathBuf {
         self.0.join("imports")
@@ -87,17 +87,17 @@ impl DataDir {
         self.0.join("nodes.parquet")
     }
 
-    /// How the hosts' clocks differ, as reconcile found.
+    /// Clocks of the hosts, as reconcile estimated them.
     pub fn clocks(&self) -> PathBuf {
         self.0.join("clocks.json")
     }
 
-    /// What reconcile could not match, by cause.
+    /// Summary of reconcile: counts, and what could not be matched, by cause.
     pub fn reconciliation(&self) -> PathBuf {
         self.0.join("reconciliation.json")
     }
 
-    /// What the user calls addresses, hosts, commands and endpoints.
+    /// Aliases: the user's names for addresses, hosts, commands and endpoints.
     pub fn aliases(&self) -> PathBuf {
         self.0.join("aliases")
     }
@@ -142,20 +142,20 @@ impl DataDir {
         Ok(logs)
     }
 
-    /// Where the timestamps are that the host `host` exchanged with the collector
+    /// File of the timestamps that the host `host` exchanged with the collector
     /// ([`ClockExchange`](crate::ClockExchange)).
     pub fn clock_hints(&self, host: &str) -> PathBuf {
         self.hosts().join(host).join(CLOCK_HINTS)
     }
 
-    /// Who sends the logs of the host `host` to the collector that gathers into this directory: the
-    /// names that its key is for, a line each. There is none where nobody had to show a key, and
-    /// where the host's programs were recorded.
+    /// File that says who sends the logs of the host `host` to the collector that gathers into this
+    /// directory: the names that its key is for, a line each. There is none where nobody had to
+    /// show a key, and where the host's programs were recorded.
     pub fn sender(&self, host: &str) -> PathBuf {
         DataDir::sender_of(&self.hosts().join(host))
     }
 
-    /// The same of the host whose directory this is.
+    /// File that says who sends the logs of the host whose directory this is.
     pub fn sender_of(directory: &Path) -> PathBuf {
         directory.join(SENDER)
     }
@@ -183,7 +183,7 @@ impl DataDir {
 pub struct Import {
     /// Its name.
     pub name: String,
-    /// Where its tables are.
+    /// Directory of its tables.
     pub directory: PathBuf,
 }
 

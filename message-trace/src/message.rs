@@ -42,15 +42,15 @@ pub struct Message {
     pub src_tid: Option<i32>,
     /// The thread that made the last receive.
     pub dst_tid: Option<i32>,
-    /// The same for both directions of one connection.
+    /// Number of the flow: the same for both directions of one connection.
     pub flow: i64,
     /// [`FROM_CONNECTING`] or [`FROM_ACCEPTING`].
     pub direction: i8,
-    /// What it went over.
+    /// Transport protocol.
     pub protocol: Protocol,
     /// The payload's size.
     pub bytes: i64,
-    /// How many messages were merged into this one; 0 where it is the making of a connection.
+    /// Number of messages that were merged into this one; 0 where it is the making of a connection.
     pub parts: i32,
     /// Making of the connection, where this is the first message on it; `None` where it is not, and
     /// where the making is not known.
@@ -154,11 +154,11 @@ impl Message {
 /// Both ends of a message, and its protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ends {
-    /// Who sent it.
+    /// Sender.
     pub src: End,
-    /// Who received it.
+    /// Receiver.
     pub dst: End,
-    /// What it went over.
+    /// Transport protocol.
     pub protocol: Protocol,
 }
 

@@ -113,7 +113,7 @@ impl Drop for Writer {
     }
 }
 
-/// How tables are stored.
+/// Properties of the Parquet files of all tables.
 fn properties() -> WriterProperties {
     WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build()
 }
@@ -168,7 +168,7 @@ impl Groups {
         Ok(Groups { path: path.to_owned(), metadata, mask })
     }
 
-    /// How many there are.
+    /// Number of row groups.
     pub fn count(&self) -> usize {
         self.metadata.metadata().num_row_groups()
     }

@@ -30,7 +30,7 @@ pub(crate) const NO_CALL: u32 = u32::MAX;
 /// [`MessageTrace::sort`] was called. A message's id is its row.
 #[derive(Clone, Debug, Default)]
 pub struct MessageTrace {
-    /// Who the messages went between; parts of a trace share the table.
+    /// Nodes that the messages went between; parts of a trace share the table.
     pub nodes: Arc<Nodes>,
     endpoints: Endpoints,
     pub(crate) calls: CallIds,
@@ -48,16 +48,16 @@ pub struct MessageTrace {
     pub(crate) parts: Vec<i32>,
     pub(crate) connects: SparseColumn<Connect>,
     pub(crate) call: Vec<u32>,
-    /// What is known of the rest, where this is a part of a trace.
+    /// Knowledge of the rest, where this is a part of a trace.
     pub beyond: Beyond,
 }
 
-/// What of a trace is beyond a part of it and tells about its messages: about those without call
-/// ids, how their flows are between the two sides.
+/// Knowledge of the rest of a trace that its part needs: for messages without call ids, how many
+/// their two sides sent.
 #[derive(Clone, Debug, Default)]
 pub struct Beyond {
-    /// How many requests before the first message are not answered before it, by flow; those that
-    /// have none are left out.
+    /// Number of requests before the first message that are not answered before it, by flow; flows
+    /// without such requests are left out.
     pub open: FxHashMap<i64, u32>,
     /// Flows whose two sides sent different numbers of messages in the whole trace; `None`: this is
     /// the whole.
@@ -75,7 +75,7 @@ impl MessageTrace {
         Arc::make_mut(&mut self.nodes).push(node)
     }
 
-    /// How many messages there are.
+    /// Number of messages.
     pub fn len(&self) -> usize {
         self.src.len()
     }
@@ -90,7 +90,7 @@ impl MessageTrace {
         self.endpoints.intern(endpoint)
     }
 
-    /// The endpoint of that id.
+    /// Endpoint of an id.
     pub fn endpoint(&self, id: EndpointId) -> Option<&Endpoint> {
         self.endpoints.values.get(id as usize)
     }
@@ -100,7 +100,7 @@ impl MessageTrace {
         self.endpoints.ids.get(endpoint).copied()
     }
 
-    /// All endpoints; an endpoint's id is its place.
+    /// All endpoints; an endpoint's id is its index.
     pub fn endpoints(&self) -> &[Endpoint] {
         &self.endpoints.values
     }

@@ -12,7 +12,7 @@ use crate::MemoryPool;
 use crate::SpillableVec;
 use crate::tuning::NEIGHBOUR_BITS;
 
-/// Where a value is on a line, so that neighbours can be kept together.
+/// Position of a value on a line, so that neighbours can be stored together.
 pub trait Locality {
     /// Its position, which other values may share. Values that mostly come one after the other have
     /// positions side by side.

@@ -20,20 +20,20 @@ const THREADS: usize = 8;
 /// Interval of looking whether to stop.
 const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
-/// What is asked for, as much of it as anybody here needs (RFC 9112, section 3).
+/// Request, as much of it as anybody here needs (RFC 9112, section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request<'a> {
     /// The method, such as `GET`.
     pub method: &'a str,
     /// The path, as it came: `/metrics`.
     pub path: &'a str,
-    /// What stands behind its question mark.
+    /// Query: the text behind the question mark.
     pub query: &'a str,
-    /// By what name the reader knows this server: the field `Host`.
+    /// Name by which the reader knows this server: the field `Host`.
     pub host: Option<&'a str>,
 }
 
-/// What answers.
+/// Server that answers.
 #[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
@@ -51,7 +51,7 @@ impl Server {
         Ok(Server { listener, deadline: DEADLINE })
     }
 
-    /// Where it listens.
+    /// Address where it listens.
     ///
     /// # Errors
     /// As the kernel gives them.
@@ -59,7 +59,8 @@ impl Server {
         self.listener.local_addr()
     }
 
-    /// The same, giving each connection no more than `deadline` from its first byte to its last.
+    /// This server with another deadline: the maximum time of a connection from its first byte to
+    /// its last.
     #[must_use]
     pub fn with_deadline(self, deadline: Duration) -> Server {
         Server { deadline, ..self }
@@ -150,7 +151,7 @@ fn head(stream: &mut impl Read) -> io::Result<String> {
     }
 }
 
-/// What a head asks for, or why it is not answered.
+/// Request that a head makes, or the refusal.
 fn request(head: &str) -> Result<Request<'_>, Answer> {
     let mut lines = head.split("\r\n");
     let mut parts = lines.next().unwrap_or_default().split(' ');
@@ -170,7 +171,7 @@ fn request(head: &str) -> Result<Request<'_>, Answer> {
     Ok(Request { method, path, query, host })
 }
 
-/// What is answered.
+/// Answer to a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     status: u16,
@@ -179,7 +180,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// What was asked for: a body of a media type.
+    /// Answer with a body of a media type.
     pub fn of(kind: &'static str, body: impl Into<Arc<[u8]>>) -> Answer {
         Answer { status: 200, kind, body: body.into() }
     }

@@ -1,4 +1,4 @@
-//! What can go wrong with a truth, each with the file, the line and what to do.
+//! Errors of traces and truths; each names the file and the line, and says what to do.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ pub enum Error {
     Malformed {
         /// The file.
         path: PathBuf,
-        /// What is wrong, where, and what to do.
+        /// Reason, place in the file, and what to do.
         why: String,
     },
     /// Something that the user named is not there.

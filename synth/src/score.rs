@@ -1,6 +1,6 @@
-//! How well what was inferred agrees with the truth. All is judged by calls, as that is what both
-//! say something of, whatever the algorithm: what a call's parent is ([`links`]), how sure of it
-//! one may be ([`confidence`]), and what the paths look like ([`paths`], Project 5 section 7.5.1;
+//! Score: how well a result agrees with the truth. Everything is judged by calls, as both the truth
+//! and every algorithm say something of them: the parent of a call ([`links`]), how sure of it one
+//! may be ([`confidence`]), and the shape of paths ([`paths`], Project 5 section 7.5.1;
 //! [`pruning`], its Figure 17).
 //!
 //! Only calls that the truth knows are judged. The calls of excluded callers are not counted as
@@ -32,18 +32,18 @@ use crate::error::Error;
 use crate::truth::Truth;
 use crate::tuning::LIKELY_TREES;
 
-/// How well a result agrees with a truth. Shares are from 0 to 1, null where there is nothing to
+/// Agreement of a result with a truth. Shares are from 0 to 1, null where there is nothing to
 /// share.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Score {
-    /// What was judged and what was not.
+    /// Calls that were judged and calls that were not.
     pub population: Population,
     /// Links, requests and traces that are right.
     #[serde(flatten)]
     pub links: LinkAccuracy,
     /// The share of traces whose true tree is among the five most probable ones of its root.
     pub top5_trace_accuracy: Option<f64>,
-    /// How far the probabilities can be trusted.
+    /// Confidence: how far the probabilities can be trusted.
     #[serde(flatten)]
     pub confidence: Confidence,
     /// Paths that were missed and made up.

@@ -13,13 +13,13 @@ use crate::made_import;
 pub struct Clock {
     /// The host.
     pub host: String,
-    /// What it is ahead at [`Skew::at`], in nanoseconds.
+    /// Offset at [`Skew::at`]: nanoseconds that it is ahead.
     pub offset: i64,
-    /// How fast it runs ahead, in millionths.
+    /// Skew: rate at which it runs ahead, in millionths.
     pub skew_ppm: f64,
 }
 
-/// What is done to a trace.
+/// Change of a trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Skew {
     /// The clocks; a host that is not named keeps its own.
@@ -37,8 +37,7 @@ pub struct Skew {
 }
 
 impl Clock {
-    /// What the clock shows at `time`, by the one that is right; `at` is when it is off by its
-    /// offset.
+    /// Time that the clock shows at the true time `time`; `at` is when it is wrong by its offset.
     fn shows(&self, time: i64, at: i64) -> i64 {
         let passed = time.saturating_sub(at);
         time.saturating_add(self.offset)

@@ -21,14 +21,14 @@ pub struct Sniffer {
 /// Trace that was captured.
 #[derive(Clone, Debug)]
 pub struct Captured {
-    /// What was captured, in the order of the trace.
+    /// Messages that were captured, in the order of the trace.
     pub trace: MessageTrace,
     /// The row of each former message; none of one that was dropped.
     pub rows: Vec<Option<u64>>,
 }
 
 impl Sniffer {
-    /// What it captures of `trace`, which must be sorted.
+    /// Captures `trace`, which must be sorted.
     ///
     /// # Errors
     /// When it captures nothing at all.
@@ -58,7 +58,7 @@ impl Sniffer {
 }
 
 impl Captured {
-    /// How many messages were dropped.
+    /// Number of messages that were dropped.
     pub fn dropped(&self) -> u64 {
         self.rows.iter().filter(|row| row.is_none()).count() as u64
     }

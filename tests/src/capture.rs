@@ -173,7 +173,7 @@ pub struct Recorded {
     pub log: Log,
     /// Its records, thread by thread.
     pub entries: Vec<Entry>,
-    /// What could not be read.
+    /// Logs that could not be read.
     pub damage: Vec<Damage>,
 }
 
@@ -226,15 +226,15 @@ impl Recorded {
     }
 }
 
-/// What each thread sent and received.
+/// Traffic of each thread.
 pub(crate) type ThreadTraffic = BTreeMap<(u32, socket_log::encode::Direction), Traffic>;
 
 /// Calls and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// How many calls (or messages, where a call moves several).
+    /// Number of calls (or messages, where a call moves several).
     pub calls: u64,
-    /// How many bytes.
+    /// Number of bytes.
     pub bytes: u64,
 }
 

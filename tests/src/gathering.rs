@@ -12,7 +12,7 @@ use crate::capture::{program, successful};
 use crate::lab::{Host, Running};
 use crate::sockcap;
 
-/// How long a test waits for what must happen.
+/// Maximum time that a test waits for what must happen.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The port of all collectors.
@@ -60,7 +60,7 @@ impl Collector {
         self.keys.join(format!("{of}.pem"))
     }
 
-    /// Where it listens.
+    /// Address where it listens.
     pub fn address(&self) -> SocketAddr {
         self.host.at(PORT)
     }
@@ -88,7 +88,7 @@ impl Collector {
         command
     }
 
-    /// What it has of a host's logs.
+    /// Logs of a host that it has.
     pub fn gathered(&self, host: &Host) -> BTreeMap<String, Vec<u8>> {
         logs(&self.data.join("hosts").join(host.name()))
     }

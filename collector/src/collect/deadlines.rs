@@ -1,8 +1,8 @@
-//! How long a collector waits for the other side.
+//! Deadlines: times that a collector waits for the other side.
 
 use std::time::Duration;
 
-/// How long connections are waited for.
+/// Maximum times that a connection is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadlines {
     /// Until it is known who it is.

@@ -1,5 +1,5 @@
-//! What a collector tells whoever runs it: a line for people, figures for Prometheus. Sessions say
-//! what happened and know of neither.
+//! Events that a collector tells whoever runs it: lines for people, figures for Prometheus.
+//! Sessions say what happened and know of neither.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,13 +9,13 @@ use std::time::Duration;
 use crate::keys;
 use crate::wire::{Exchange, Shortage};
 
-/// Who hears of events. Called from many threads.
+/// Listener for events. Called from many threads.
 pub trait Events: Sync {
-    /// Something happened.
+    /// An event happened.
     fn event(&self, event: &Event<'_>);
 }
 
-/// Something happened.
+/// Event of a collector.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// A shipper was let in.
@@ -31,9 +31,9 @@ pub enum Event<'a> {
         host: &'a str,
         /// Since the last such event.
         gained: Gained,
-        /// What the host has.
+        /// What the host has at the collector now.
         has: Held,
-        /// What it says that it has to send yet, in bytes; not known when it has just connected.
+        /// Bytes that it says it has yet to send; not known when it has just connected.
         left: Option<u64>,
     },
     /// Something could not be stored.
@@ -42,7 +42,7 @@ pub enum Event<'a> {
         host: &'a str,
         /// Of what there was too little.
         shortage: Shortage,
-        /// What the disk said.
+        /// Error of the disk.
         error: Option<io::Error>,
     },
     /// A log says that it is another host's than the one that sends it. It is kept as that one's.
@@ -58,7 +58,7 @@ pub enum Event<'a> {
     Revocations {
         /// Its file.
         path: &'a Path,
-        /// What is wrong with it.
+        /// Error of the list; `None` where the new list is used.
         error: Option<&'a keys::Error>,
     },
     /// An exchange of times.
@@ -74,7 +74,7 @@ pub enum Event<'a> {
         host: &'a str,
         /// Why; `None` where the shipper or the collector ended as they should.
         why: Option<&'a str>,
-        /// How long it was.
+        /// Duration of the connection.
         after: Duration,
     },
     /// A connection was refused, or ended for what the other side did.
@@ -90,7 +90,7 @@ pub enum Event<'a> {
     },
 }
 
-/// What came from a host.
+/// Data that came from a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Gained {
     /// Bytes of files.
@@ -99,7 +99,7 @@ pub struct Gained {
     pub wire: u64,
 }
 
-/// What a host has at the collector.
+/// Data that a host has at the collector.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Held {
     /// Files.
@@ -117,7 +117,7 @@ pub enum Cause {
     Revoked,
     /// It was too slow, or silent for too long.
     Slow,
-    /// What it sent is not this protocol.
+    /// Bytes that are not this protocol.
     Protocol,
     /// It speaks another version.
     Version,

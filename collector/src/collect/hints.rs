@@ -1,4 +1,4 @@
-//! Where clock hints are kept: a line an exchange in `hosts/NAME/clock-hints.csv`, which reconcile
+//! File of clock hints: a line for each exchange in `hosts/NAME/clock-hints.csv`, which reconcile
 //! reads. They are hints: a line that is lost with the machine is no loss.
 
 use std::fs::{self, File};

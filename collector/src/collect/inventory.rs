@@ -1,4 +1,5 @@
-//! What a host has at the collector: which log has which name, and what each takes on the disk.
+//! Inventory of a host's files at the collector: the name of each log, and what it takes on the
+//! disk.
 //!
 //! Files may be removed at any time, as by somebody who makes room; then what there is is counted
 //! anew.

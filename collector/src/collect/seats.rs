@@ -11,7 +11,7 @@ use rustls::pki_types::CertificateDer;
 
 use crate::tuning::SEAT_TIMEOUT;
 
-/// Who is connected.
+/// Connected hosts.
 #[derive(Debug, Default)]
 pub(super) struct Seats {
     state: Mutex<State>,
@@ -29,7 +29,7 @@ struct State {
 #[derive(Debug)]
 struct Taken {
     stream: TcpStream,
-    /// What it has shown of its key, where it had to.
+    /// Certificate that it has shown, where it had to.
     certificate: Option<CertificateDer<'static>>,
     revoked: Arc<AtomicBool>,
 }

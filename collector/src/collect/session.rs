@@ -68,7 +68,7 @@ pub(super) fn serve(
     }
 }
 
-/// Who is at the other end.
+/// Greeting of the other side: who it is.
 struct Greeting {
     host: String,
     /// The kernel's id of its boot.
@@ -115,7 +115,7 @@ impl Session {
         Ok(Session { link, reader: FrameReader::default(), connected: false, stream: Some(second) })
     }
 
-    /// Who is it? `named` is its host also where it is refused.
+    /// Reads the greeting. `named` is the host also where it is refused.
     fn greet(&mut self, shared: &Shared<'_>, named: &mut Option<String>) -> Result<Greeting, End> {
         let frame = self.reader.next(&mut self.link)?;
         let (Request::Hello { version, host, boot }, _) = wire::decode_request(frame)? else {

@@ -1,4 +1,4 @@
-//! What all connections of a collector share.
+//! State that all connections of a collector share.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use super::store::Limits;
 use crate::keys::Followed;
 use crate::link::Stop;
 
-/// What all connections share.
+/// State that all connections share.
 pub(super) struct Shared<'a> {
     /// None for plain connections.
     pub(super) tls: Option<Arc<ServerConfig>>,
     /// The keys that were revoked.
     pub(super) revoked: Option<Arc<Followed>>,
-    /// Where the logs go.
+    /// Data directory of the logs.
     pub(super) data: DataDir,
     /// The name of this collection.
     pub(super) store: u128,

@@ -17,7 +17,7 @@ use crate::page::PAGE;
 use crate::tuning::MAX_DIRTY_FILES;
 use crate::wire::Shortage;
 
-/// What a host may have at the collector.
+/// Limits of what a host may have at the collector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes on the disk.
@@ -40,11 +40,11 @@ pub(super) struct HostStore {
     entries: bool,
     /// A file could not be made since the last flush, as there are as many as may be.
     too_many: bool,
-    /// What else was short since then. Nothing more is stored until it is told.
+    /// Any other shortage since then. Nothing more is stored until it is told.
     short: Option<Shortage>,
-    /// What the disk said, for the log.
+    /// Error of the disk, for the log.
     failure: Option<io::Error>,
-    /// What there is was counted since the last flush.
+    /// Whether the files were counted anew since the last flush.
     recounted: bool,
 }
 
@@ -88,7 +88,7 @@ impl HostStore {
         self.inventory.used().saturating_add(self.written)
     }
 
-    /// How many files there are.
+    /// Number of files.
     pub(super) fn files(&self) -> u64 {
         self.inventory.files()
     }

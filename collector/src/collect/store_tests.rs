@@ -1,4 +1,4 @@
-//! What a host's store keeps, counts and refuses.
+//! Tests of a host's store: what it keeps, counts and refuses.
 
 use socket_log::layout::source;
 use socket_log::write::LogWriter;

@@ -85,7 +85,7 @@ pub(super) fn sync_directory(directory: &Path) -> io::Result<()> {
     File::open(directory)?.sync_all()
 }
 
-/// How many bytes a file takes on the disk.
+/// Number of bytes that a file takes on the disk.
 pub(super) fn disk_use(file: &File) -> io::Result<u64> {
     // Blocks are of 512 bytes whatever the file system.
     Ok(file.metadata()?.blocks() * 512)

@@ -1,8 +1,8 @@
-//! What a shipper does that no shipper of ours would do.
+//! Violations: behaviour that no shipper of ours has.
 
 use crate::names;
 
-/// What a shipper does that no shipper of ours would do.
+/// Violation of what every shipper of ours keeps to.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Violation {
     /// A name that leads elsewhere, or is no log's.
@@ -17,9 +17,9 @@ pub(super) enum Violation {
     /// A size far beyond what is in the file.
     #[error("it made a file {length} bytes long that has {used} bytes of content")]
     Sparse {
-        /// What it asked for.
+        /// Length that it asked for.
         length: u64,
-        /// What there is.
+        /// Bytes that are there.
         used: u64,
     },
 }

@@ -55,7 +55,7 @@ pub struct Authority {
     certificate: CertificateDer<'static>,
     /// The certificate as it is copied into every machine's file.
     pem: String,
-    /// Where its key is, and what it has issued and revoked.
+    /// Directory of its key, and of the lists of what it has issued and revoked.
     directory: PathBuf,
 }
 
@@ -68,7 +68,7 @@ impl Authority {
         Authority::create_for(directory, Validity::days(days))
     }
 
-    /// The same for a time that is given exactly.
+    /// Makes an authority, as [`Authority::create`], for a time that is given exactly.
     ///
     /// # Errors
     /// As [`create`](Self::create).
@@ -298,8 +298,8 @@ fn named(role: Role, names: &[String]) -> String {
     }
 }
 
-/// What an authority's certificate is made of, time aside. All follows from its key, so that it
-/// need not be read from the certificate again; with the key in its name, two authorities are never
+/// Parameters of an authority's certificate, time aside. All follows from its key, so that it need
+/// not be read from the certificate again; with the key in its name, two authorities are never
 /// taken for one.
 pub(super) fn params(key: &KeyPair) -> Result<CertificateParams, Error> {
     let mut params = CertificateParams::default();

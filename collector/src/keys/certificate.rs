@@ -1,4 +1,4 @@
-//! What a certificate says, as rustls' own library reads it: for whom it is, from when until when,
+//! Content of a certificate, as rustls' own library reads it: for whom it is, from when until when,
 //! and by whom.
 
 use std::time::Duration;
@@ -12,7 +12,7 @@ use webpki::{
 use super::Error;
 use crate::names::{COLLECTOR, host_name};
 
-/// What machines other than hosts have their files called after.
+/// Names of the files of machines other than hosts.
 const RESERVED: [&str; 3] = ["authority", "collector", COLLECTOR];
 
 /// Whether hosts may have these names in a certificate.

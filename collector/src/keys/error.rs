@@ -1,4 +1,4 @@
-//! What can be wrong with keys, with the file and what to do.
+//! Errors of keys; each names the file and says what to do.
 
 use std::path::PathBuf;
 
@@ -34,7 +34,7 @@ pub enum Error {
         /// Which part.
         missing: &'static str,
     },
-    /// What is there is no key or no certificate, or the parts do not belong together.
+    /// The content is no key or no certificate, or the parts do not belong together.
     #[error("{}: {why}; copy the file again as 'sockcap keys' has written it", path.display())]
     Damaged {
         /// Which file.
@@ -42,7 +42,7 @@ pub enum Error {
         /// What is wrong.
         why: String,
     },
-    /// What is there is no list of revoked keys of this authority.
+    /// The content is no list of revoked keys of this authority.
     #[error("{}: {why}; this is to be the list of revoked keys, as 'sockcap keys revoke' has written it", path.display())]
     List {
         /// Which file.
@@ -63,7 +63,7 @@ pub enum Error {
     Name {
         /// The name.
         name: String,
-        /// What it may be.
+        /// Rule that the name breaks.
         source: NameError,
     },
     /// A certificate cannot have this name.

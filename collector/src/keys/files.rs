@@ -49,7 +49,7 @@ fn write_as(path: &Path, text: &str, replace: bool, mode: u32) -> Result<(), Err
     Ok(written.map_err(file)?)
 }
 
-/// Where a file is written that is to take `path`'s place.
+/// Path where the file that replaces `path` is written.
 fn beside(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.new", std::process::id()));

@@ -108,7 +108,7 @@ impl Followed {
         Ok(followed)
     }
 
-    /// Where it is.
+    /// Path of the list.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -157,7 +157,7 @@ impl Followed {
     }
 }
 
-/// What a file is like without a look into it.
+/// Stamp of a file, without a look into it.
 fn stamp(path: &Path) -> Option<[i64; 5]> {
     let status = fs::metadata(path).ok()?;
     let [inode, size] = [status.ino(), status.size()].map(|number| number as i64);

@@ -12,7 +12,7 @@ pub struct HostFigures {
     pub connections: u64,
     /// When it was last told that something is on the disk, in nanoseconds since the Unix epoch.
     pub acknowledged: Option<i64>,
-    /// What it said then that it has yet to send, in bytes.
+    /// Bytes that it said then it has yet to send.
     pub left: Option<u64>,
     /// Bytes of files that were written since the collector was started.
     pub stored: u64,
@@ -24,9 +24,9 @@ pub struct HostFigures {
     pub used: u64,
     /// Bytes of disk that it may have.
     pub quota: Option<u64>,
-    /// How far its clock is ahead of the collector's, in nanoseconds, as last measured.
+    /// Offset of its clock: nanoseconds ahead of the collector's, as last measured.
     pub clock_offset: Option<i64>,
-    /// How long that exchange was under way, in nanoseconds.
+    /// Round trip of that exchange, in nanoseconds.
     pub round_trip: Option<i64>,
 }
 
@@ -37,10 +37,11 @@ pub struct Totals {
     pub connections: u64,
     /// Connections that were refused, by cause.
     pub refused: BTreeMap<&'static str, u64>,
-    /// How often something could not be stored, by what there was too little of.
+    /// Number of times that something could not be stored, by shortage.
     pub not_stored: BTreeMap<&'static str, u64>,
     /// Logs that name another host than the one that sends them.
     pub misnamed: u64,
-    /// Tellings about hosts beyond [`MAX_HOSTS_WITH_FIGURES`](crate::tuning::MAX_HOSTS_WITH_FIGURES), which have no figures.
+    /// Events of hosts beyond [`MAX_HOSTS_WITH_FIGURES`](crate::tuning::MAX_HOSTS_WITH_FIGURES),
+    /// which have no figures.
     pub untold: u64,
 }

@@ -12,7 +12,7 @@ use prometheus_client::registry::Registry;
 
 use super::figures::{HostFigures, Totals};
 
-/// What every name begins with.
+/// Beginning of every name.
 const PREFIX: &str = "sockcap_collector";
 
 /// A figure and how it is written.

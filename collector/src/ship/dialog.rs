@@ -15,7 +15,7 @@ use crate::tls;
 use crate::tuning::{ANSWER_TIMEOUT, IDLE_CHECK_INTERVAL};
 use crate::wire::{self, Answer, Exchange, FLUSHES, FrameReader, Request};
 
-/// What the first stage wants done.
+/// Task from the first stage.
 #[derive(Debug)]
 pub(super) enum Item {
     /// A frame that is not answered.
@@ -30,7 +30,7 @@ pub(super) enum Item {
     Exchange,
 }
 
-/// What the first stage hears.
+/// Reply to the first stage.
 #[derive(Debug)]
 pub(super) enum Reply {
     /// An answer of the collector.

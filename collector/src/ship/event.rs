@@ -1,11 +1,11 @@
-//! What a shipper tells whoever runs it.
+//! Events that a shipper tells whoever runs it.
 
 use std::io;
 use std::time::Duration;
 
 use crate::wire::{Exchange, Shortage};
 
-/// Who hears of events.
+/// Listener for events.
 pub trait Events: Sync {
     /// Something happened.
     fn event(&self, event: &Event<'_>);

@@ -1,4 +1,4 @@
-//! What a shipper is told to do, what it tells when it ends, and what can go wrong.
+//! Options of a shipper, its summary at the end, and its errors.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use rustls::ClientConfig;
 
 use crate::wire::Shortage;
 
-/// What a shipper is to do.
+/// Options of a shipper.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where the logs are.
+    /// Data directory of the logs.
     pub data: DataDir,
     /// Whose logs are sent.
     pub host: String,
@@ -21,7 +21,7 @@ pub struct Options {
     pub tls: Option<Arc<ClientConfig>>,
     /// Goes on when all is sent.
     pub follow: bool,
-    /// How long to wait between two looks at the files.
+    /// Time between two looks at the files.
     pub interval: Duration,
     /// Removes what the collector has, once nobody writes to it any more.
     pub remove: bool,
@@ -31,7 +31,7 @@ pub struct Options {
     pub patience: Duration,
 }
 
-/// What a shipper did.
+/// Summary of what a shipper did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Bytes of files that were sent.
@@ -42,7 +42,7 @@ pub struct Summary {
     pub unreadable: u64,
 }
 
-/// What ends a shipper.
+/// Error that ends a shipper.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Something in the data directory.
@@ -53,7 +53,7 @@ pub enum Error {
     GaveUp {
         /// The collector.
         to: String,
-        /// What was wrong last.
+        /// Last error.
         why: String,
     },
     /// The collector has no room, and got none for too long.

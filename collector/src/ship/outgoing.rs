@@ -1,4 +1,4 @@
-//! What is on its way: frames are handed to the dialog through a bounded queue, in batches that the
+//! Data on its way: frames are handed to the dialog through a bounded queue, in batches that the
 //! collector acknowledges. Of a batch that was not stored, or whose answer never came, it is told
 //! which pages it had, and they are sent again.
 
@@ -24,7 +24,7 @@ pub(super) struct Pages {
     pub(super) count: usize,
 }
 
-/// What is on its way over one connection.
+/// Data on its way over one connection.
 pub(super) struct Outgoing {
     items: Sender<Item>,
     replies: Receiver<Reply>,
@@ -78,7 +78,7 @@ impl Outgoing {
         self.send(Item::Frame(wire::frame(request).map_err(|_| Gone)?))
     }
 
-    /// What follows is of this file.
+    /// Selects the file that the next requests are about.
     pub(super) fn select(&mut self, name: &str, identity: Identity) -> Result<(), Gone> {
         if self.current != Some(identity) {
             self.current = Some(identity);

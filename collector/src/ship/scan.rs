@@ -32,7 +32,7 @@ pub(super) struct Scanner<'a> {
     events: &'a dyn Events,
     stop: Stop,
     files: BTreeMap<String, Entry>,
-    /// What there are several files of.
+    /// Identities that several files have.
     twins: HashSet<Identity>,
     /// Files that cannot be read, by name.
     pub(super) unreadable: BTreeSet<String>,
@@ -48,13 +48,13 @@ pub(super) struct Scanner<'a> {
 
 struct Entry {
     tracked: Tracked,
-    /// What it was like when it was last looked at.
+    /// Stamp of the file when it was last looked at.
     stamp: Option<Stamp>,
     /// The event that it is not sent was told.
     told: bool,
 }
 
-/// What a scan came to.
+/// Result of a scan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Scanned {
     /// Of what there was too little at the collector.

@@ -1,5 +1,5 @@
-//! What a shipper keeps from one connection to the next, and one connection from its making to its
-//! end: looks at the files over and over, and exchanges times between them.
+//! State that a shipper keeps from one connection to the next, and one connection from its making
+//! to its end: looks at the files over and over, and exchanges times between them.
 
 use std::fs;
 use std::net::{TcpStream, ToSocketAddrs};
@@ -25,7 +25,7 @@ use crate::tuning::{
 };
 use crate::wire::{Answer, Request, Shortage, VERSION};
 
-/// How one connection went.
+/// Outcome of one connection.
 pub(super) enum Went {
     /// All is sent, or the program is to stop.
     Over,
@@ -35,7 +35,7 @@ pub(super) enum Went {
     Broken(Broken),
 }
 
-/// What lasts over connections.
+/// State that lasts over connections.
 pub(super) struct Shipper<'a> {
     options: &'a Options,
     events: &'a dyn Events,

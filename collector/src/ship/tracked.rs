@@ -1,6 +1,6 @@
-//! What a shipper knows of one of its files: what the collector has of each page, and which pages
-//! are worth a look. Every page is looked at in the end; what is guessed is only how soon, so that
-//! following a large directory costs little.
+//! Knowledge of a shipper about one of its files: what the collector has of each page, and which
+//! pages are worth a look. Every page is looked at in the end; what is guessed is only how soon, so
+//! that following a large directory costs little.
 
 use crate::identity::Identity;
 use crate::page::{self, PAGE};
@@ -26,11 +26,11 @@ pub(super) struct Tracked {
     pub(super) asked: bool,
     /// Nobody can write to it any more, and the collector has all of it.
     pub(super) done: bool,
-    /// How long the collector's file is; `None` where that is not sure.
+    /// Length of the collector's file; `None` where that is not sure.
     pub(super) remote: Option<u64>,
     /// The checksums of what the collector has; behind the last there are zeros.
     sums: Vec<u64>,
-    /// How often each page was the same, see [`CALM_LOOKS`].
+    /// Number of looks at which each page was the same, see [`CALM_LOOKS`].
     calm: Vec<u8>,
     turn: usize,
 }
@@ -54,7 +54,7 @@ impl Tracked {
         *self = Tracked::new(self.identity);
     }
 
-    /// What the collector has from page `first` on.
+    /// Takes note of what the collector has from page `first` on.
     pub(super) fn has(&mut self, first: usize, sums: &[u64]) {
         self.sums.resize(first, 0);
         self.sums.extend_from_slice(sums);

@@ -10,7 +10,7 @@ use super::{Answer, FRAME_LIMIT, Request};
 /// The bytes of a frame's length.
 const LENGTH: usize = 4;
 
-/// What is wrong with a stream of frames.
+/// Error of a stream of frames.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The other side has closed the connection between two frames.

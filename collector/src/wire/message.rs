@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::identity::Identity;
 
-/// What a shipper sends.
+/// Message of a shipper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Request<'a> {
     /// The first message: who it is. Answered by [`Answer::Welcome`], or refused.
@@ -18,25 +18,25 @@ pub enum Request<'a> {
         /// The kernel's id of this boot, for clock hints.
         boot: [u8; 16],
     },
-    /// What follows is of this file.
+    /// Selects the file that the next requests are about.
     File {
-        /// What it is called.
+        /// Name of the file.
         name: &'a str,
-        /// What it is known by.
+        /// Identity of the log.
         identity: Identity,
     },
-    /// What does the collector have of the file's pages? Answered by [`Answer::Have`].
+    /// Asks what the collector has of the file's pages. Answered by [`Answer::Have`].
     Ask {
         /// The first page.
         page: u64,
-        /// How many, at most [`ASK_LIMIT`](super::ASK_LIMIT).
+        /// Number of pages, at most [`ASK_LIMIT`](super::ASK_LIMIT).
         pages: u32,
     },
     /// Bytes of the file. Their zstd frame follows the message.
     Extent {
-        /// Where they are, in bytes: at the beginning of a page.
+        /// Position in the file, in bytes: at the beginning of a page.
         offset: u64,
-        /// How many they are, at most [`EXTENT_LIMIT`](super::EXTENT_LIMIT).
+        /// Number of bytes, at most [`EXTENT_LIMIT`](super::EXTENT_LIMIT).
         length: u32,
     },
     /// The file's size in bytes, which makes it longer or shorter.
@@ -49,11 +49,10 @@ pub enum Request<'a> {
     Flush {
         /// Counted from 1 on in a connection.
         number: u64,
-        /// How many bytes the shipper knows of that it has not sent, for those who watch the
-        /// collector.
+        /// Bytes that the shipper knows of and has not sent, for those who watch the collector.
         left: u64,
     },
-    /// What time is it? Answered by [`Answer::Time`].
+    /// Asks for the time. Answered by [`Answer::Time`].
     Time,
     /// The four times of an exchange, for the collector to keep.
     Hint(Exchange),
@@ -61,7 +60,7 @@ pub enum Request<'a> {
     Bye,
 }
 
-/// What a collector answers.
+/// Answer of a collector.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Answer {
     /// The shipper is let in.
@@ -77,7 +76,7 @@ pub enum Answer {
         /// For the person who reads the shipper's log.
         why: String,
     },
-    /// What there is of the current file.
+    /// Content of the current file at the collector.
     Have {
         /// Its size in bytes; 0 if there is none.
         length: u64,
@@ -94,7 +93,7 @@ pub enum Answer {
     NotStored {
         /// The flush.
         number: u64,
-        /// What there was too little of.
+        /// The shortage.
         shortage: Shortage,
     },
     /// The collector's time.
@@ -147,7 +146,7 @@ impl Exchange {
         i64::try_from((there + back) / 2).unwrap_or(if there > 0 { i64::MAX } else { i64::MIN })
     }
 
-    /// How long both ways took together, in nanoseconds. The offset is off by at most half of it.
+    /// Round trip in nanoseconds. The offset is wrong by at most half of it.
     pub fn round_trip(&self) -> i64 {
         let host = i128::from(self.host_received) - i128::from(self.host_sent);
         let collector = i128::from(self.collector_sent) - i128::from(self.collector_received);

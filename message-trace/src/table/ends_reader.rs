@@ -33,12 +33,12 @@ impl EndsReader {
         Ok(EndsReader { path: messages.to_owned(), nodes, groups })
     }
 
-    /// Who the messages are between.
+    /// Nodes that the messages went between.
     pub fn nodes(&self) -> &Arc<Nodes> {
         &self.nodes
     }
 
-    /// How many groups of rows the table has.
+    /// Number of row groups of the table.
     pub fn groups(&self) -> usize {
         self.groups.count()
     }

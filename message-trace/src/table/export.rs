@@ -156,7 +156,7 @@ fn into_io(error: ArrowError) -> std::io::Error {
     }
 }
 
-/// The same of an error of Parquet's.
+/// Error of the output that an error of Parquet stands for.
 fn of_parquet(error: ParquetError) -> std::io::Error {
     match error {
         ParquetError::External(cause) => {

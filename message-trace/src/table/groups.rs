@@ -72,7 +72,7 @@ impl GroupWriter {
         Ok(GroupWriter { table, encoder })
     }
 
-    /// What encodes groups for this table.
+    /// Encoder of row groups for this table.
     pub fn encoder(&self) -> Arc<GroupEncoder> {
         self.encoder.clone()
     }

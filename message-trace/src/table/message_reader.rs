@@ -169,7 +169,7 @@ pub struct MessageReader {
     nodes: Arc<Nodes>,
     rows: u64,
     batches: Batches,
-    /// What of the last batch was not asked for yet.
+    /// Rest of the last batch, which was not asked for yet.
     rest: Option<RecordBatch>,
 }
 
@@ -182,8 +182,8 @@ impl MessageReader {
         MessageReader::of_nodes(messages, Arc::new(Nodes::read(nodes)?), true)
     }
 
-    /// The same where the table of nodes was read already. Without `call_ids` it is as if no
-    /// message had one.
+    /// Opens the table of messages where the table of nodes was read already. Without `call_ids` it
+    /// is as if no message had one.
     ///
     /// # Errors
     /// When the file cannot be read, or is not such a table.
@@ -198,12 +198,12 @@ impl MessageReader {
         Ok(MessageReader { path: messages.to_owned(), nodes, rows, batches, rest: None })
     }
 
-    /// Who the messages are between.
+    /// Nodes that the messages went between.
     pub fn nodes(&self) -> &Arc<Nodes> {
         &self.nodes
     }
 
-    /// How many messages the table has.
+    /// Number of messages of the table.
     pub fn rows(&self) -> u64 {
         self.rows
     }

@@ -56,7 +56,7 @@ impl Nodes {
         self.batch_from(0, path)
     }
 
-    /// The same, as the part of a table whose first id is `first`.
+    /// Batch of these nodes as a part of a table; `first` is the id of the first one.
     fn batch_from(&self, first: usize, path: &Path) -> Result<RecordBatch, PathError> {
         let rows = || self.0.iter();
         let arrays = vec![

@@ -20,7 +20,7 @@ use parquet::schema::types::ColumnPath;
 use crate::PathError;
 use crate::table::unfinished;
 
-/// How the values of a column are stored, before they are compressed.
+/// Encoding of the values of a column, before they are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stored {
     /// As the differences of one to the next, for integers: times, ids and sizes hardly repeat, but
@@ -82,7 +82,7 @@ impl RowGroupWriter {
         Ok(RowGroupWriter { path: path.to_owned(), unfinished, writer, encoder })
     }
 
-    /// What encodes groups for this table.
+    /// Encoder of row groups for this table.
     pub fn encoder(&self) -> Arc<RowGroupEncoder> {
         self.encoder.clone()
     }

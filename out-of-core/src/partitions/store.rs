@@ -28,8 +28,8 @@ impl<T: FromBytes + IntoBytes + Immutable + Copy + Send + Sync> Plain for T {}
 #[derive(Debug)]
 pub struct PartitionStore<'a, T> {
     budget: &'a MemoryBudget,
-    /// Where the temporary file goes. It has no name, so nothing is left of it however the program
-    /// ends.
+    /// Directory of the temporary file. It has no name, so nothing is left of it however the
+    /// program ends.
     directory: PathBuf,
     file: OnceLock<File>,
     end: AtomicU64,
@@ -127,7 +127,7 @@ impl<'a, T: Plain> PartitionStore<'a, T> {
         self.blocks(partition).collect()
     }
 
-    /// The same, one block after the other: only that one is in memory which is asked for.
+    /// Takes a partition block by block: only the block that is asked for is in memory.
     ///
     /// # Errors
     /// When the temporary file cannot be read, as that block.

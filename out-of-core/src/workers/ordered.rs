@@ -7,7 +7,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::threads::lock;
 
-/// What the workers share.
+/// State that the workers share.
 struct Shared<M, T, E> {
     /// The next piece that nobody works on.
     next: usize,
@@ -24,7 +24,7 @@ struct Shared<M, T, E> {
 /// wait. The first error ends it.
 ///
 /// # Errors
-/// What `work` or `take` gives.
+/// The first error of `work` or `take`.
 pub fn in_order<T: Send, E: Send>(
     threads: usize,
     count: usize,
@@ -80,7 +80,7 @@ pub fn in_order<T: Send, E: Send>(
 /// next is made while one is taken. The first error ends it.
 ///
 /// # Errors
-/// What `make` or `take` gives.
+/// The first error of `make` or `take`.
 pub fn ahead<T: Send, E: Send>(
     threads: usize,
     mut make: impl FnMut() -> Result<Option<T>, E> + Send,

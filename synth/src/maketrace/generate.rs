@@ -23,9 +23,9 @@ use crate::tuning::MAX_MESSAGES;
 pub struct Made {
     /// The trace, sorted. Times are nanoseconds since 0, and all clocks agree.
     pub trace: MessageTrace,
-    /// What caused what: by calls where they have ids, else by messages.
+    /// Causes: by calls where they have ids, else by messages.
     pub truth: TruthTable,
-    /// How many invocations there are.
+    /// Number of invocations.
     pub instances: u64,
 }
 

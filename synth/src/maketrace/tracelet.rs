@@ -34,7 +34,7 @@ pub(super) struct Message {
     pub(super) to: usize,
     /// The messages that its sender waits for; none for the first.
     pub(super) after: Vec<usize>,
-    /// What caused it, if that is said.
+    /// Cause, where one is named.
     pub(super) cause: Option<usize>,
     pub(super) spontaneous: bool,
     /// The call that it is the return of.

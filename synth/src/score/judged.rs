@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::truth::{Origin, Origins, Truth};
 
-/// What was judged and what was not.
+/// Calls that were judged and calls that were not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Population {
     /// Calls of the trace.
@@ -36,7 +36,7 @@ pub struct Population {
 pub struct Judged {
     /// The calls; a call's number is its place.
     pub(super) calls: Vec<Call>,
-    /// What the ends of calls are called.
+    /// Names of the ends of calls.
     pub(super) names: Vec<String>,
     /// The other possible parents of each call, with their probabilities, none for being
     /// spontaneous.
@@ -64,13 +64,13 @@ pub(super) struct Call {
     pub(super) answered: Option<i64>,
     /// Messages that it is of.
     pub(super) messages: usize,
-    /// Where it really comes from.
+    /// True origin.
     pub(super) origin: Origin,
     /// Whether its caller is excluded.
     pub(super) excluded: bool,
     /// The most likely parent.
     pub(super) inferred: Option<u32>,
-    /// How likely that is.
+    /// Probability of that parent.
     pub(super) probability: f64,
 }
 
@@ -183,7 +183,7 @@ impl Judged {
         }
     }
 
-    /// How much is judged.
+    /// Number of calls that are judged.
     pub(super) fn population(&self) -> Population {
         let count =
             |of: &dyn Fn(&Call) -> bool| self.calls.iter().filter(|call| of(call)).count() as u64;

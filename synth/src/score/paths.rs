@@ -26,16 +26,16 @@ pub struct FalsePaths {
     pub messages: FalseCounts,
 }
 
-/// How many are real, how many were inferred, and how many of each are wrong.
+/// Numbers of real, inferred, missed and made-up ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct FalseCounts {
-    /// How many there are in truth.
+    /// Number of real ones.
     pub real: u64,
-    /// How many were inferred.
+    /// Number of inferred ones.
     pub inferred: u64,
-    /// Those that are real and were not found.
+    /// Real ones that were not inferred.
     pub false_negatives: u64,
-    /// Those that were inferred and are not real.
+    /// Inferred ones that are not real.
     pub false_positives: u64,
     /// False negatives as a share of what is real.
     pub false_negative_rate: Option<f64>,

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::forest::Pattern;
 use crate::tuning::MAX_TOP_N;
 
-/// What is omitted of the N most frequent patterns.
+/// Omissions among the N most frequent patterns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Omission {
     /// N.

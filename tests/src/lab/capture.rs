@@ -11,7 +11,7 @@ use rustix::process::Signal;
 use crate::capture::program;
 use crate::lab::{Namespace, Running};
 
-/// What is sent where there is no address resolution, to port 9.
+/// Datagram that marks the end of a capture, sent to port 9 where there is no address resolution.
 const MARK: &[u8] = b"the capture ends here";
 
 /// A running `tcpdump`.

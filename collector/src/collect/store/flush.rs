@@ -1,5 +1,5 @@
-//! What is on the disk and what is not: files that wait for a flush, shortages that are told at the
-//! next one, and what there is, counted anew before it is said that there is no room.
+//! Flushes: files that wait for one, shortages that are told at the next one, and the count of all
+//! files, which is made anew before a host is told that there is no room.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! What the collector has of the host's files, by its own word, and how much is left to send.
+//! Questions to the collector: what it has of the host's files; and how much is left to send.
 
 use super::{Entry, Failed, Scanner};
 use crate::page::PAGE;
@@ -70,7 +70,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// How many bytes of content there are that the collector does not have, about.
+    /// Estimate of the bytes of content that the collector does not have.
     pub(super) fn left(&self, out: &mut Outgoing, names: &[String]) -> Result<u64, Gone> {
         let mut left = 0;
         for name in names {

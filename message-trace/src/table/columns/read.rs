@@ -187,7 +187,8 @@ impl<'batch> Columns<'batch> {
         Ok((numbers, values.iter().map(Option::unwrap_or_default).collect()))
     }
 
-    /// The same of a column that was not asked for: no row has a value in it.
+    /// A column of texts as [`Columns::numbered_texts`] gives it, also of a column that was not
+    /// read: then no row has a value.
     ///
     /// # Errors
     /// When it is of another type.
