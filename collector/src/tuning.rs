@@ -90,8 +90,8 @@ pub(crate) const REVOCATION_CHECK_INTERVAL: Duration = Duration::from_millis(500
 /// Stack of the thread of a connection, in bytes: a handshake is the deepest that it goes.
 pub(crate) const SESSION_STACK_BYTES: usize = 512 << 10;
 
-/// Maximum time for which a connection waits until the former one of its host has ended. Chosen, not
-/// measured.
+/// Maximum time for which a connection waits until the former one of its host has ended. Chosen,
+/// not measured.
 pub(crate) const SEAT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Bytes of a frame for which its deadline is set anew: the slowest network that is waited for

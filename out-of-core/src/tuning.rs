@@ -30,7 +30,8 @@ pub(crate) const MAPPED_BLOCK_BYTES: usize = 64 << 10;
 /// measured.
 pub(crate) const MIN_MAPPED_BYTES: usize = 1 << 20;
 
-/// Number of blocks that each thread remembers as used lately. A power of two. Chosen, not measured.
+/// Number of blocks that each thread remembers as used lately. A power of two. Chosen, not
+/// measured.
 pub(crate) const RECENT_BLOCKS: usize = 256;
 
 /// Maximum bytes of a vector that stays in memory even when the pool is used up. Chosen, not

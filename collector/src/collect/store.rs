@@ -1,6 +1,7 @@
 //! Writing of one host's files at the collector, and when that is on the disk. What is said to be
-//! durable has been through `fdatasync`, its directory's entry included; what could not be stored is
-//! told at the next flush, and the shipper sends it again. `inventory` knows which files there are.
+//! durable has been through `fdatasync`, its directory's entry included; what could not be stored
+//! is told at the next flush, and the shipper sends it again. `inventory` knows which files there
+//! are.
 
 mod flush;
 

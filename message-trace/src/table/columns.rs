@@ -1,5 +1,5 @@
-//! Between vectors and Arrow columns: one function for each direction and type, so that a table's own
-//! file says only which column holds what. This file makes columns, [`Columns`] reads them.
+//! Between vectors and Arrow columns: one function for each direction and type, so that a table's
+//! own file says only which column holds what. This file makes columns, [`Columns`] reads them.
 
 mod read;
 
