@@ -13,7 +13,7 @@ use parquet::errors::ParquetError;
 
 use crate::PathError;
 use crate::node::Nodes;
-use crate::table::{self, columns};
+use crate::table::{self, columns, writer};
 
 /// The formats of [`export`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -137,7 +137,7 @@ pub fn export_batches(
         }
         Format::Parquet => {
             let refused = |error| PathError::io(name, of_parquet(error));
-            let mut writer = ArrowWriter::try_new(&mut output, schema, Some(table::properties()))
+            let mut writer = ArrowWriter::try_new(&mut output, schema, Some(writer::properties()))
                 .map_err(refused)?;
             for batch in batches {
                 writer.write(&batch?).map_err(refused)?;

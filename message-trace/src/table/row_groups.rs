@@ -18,7 +18,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
 
 use crate::PathError;
-use crate::table::unfinished;
+use crate::table::writer::unfinished;
 
 /// Encoding of the values of a column, before they are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

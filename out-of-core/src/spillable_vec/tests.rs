@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::*;
+use crate::tuning::ALWAYS_IN_MEMORY_BYTES;
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
