@@ -95,8 +95,8 @@ impl Message {
         }
     }
 
-    /// The same message, sent and received at once: first and last part have the same time on the
-    /// clock of their end. The times on the common clock stay as they are.
+    /// This message, sent and received at once: first and last part have the same time on the clock
+    /// of their end. The times on the common clock stay as they are.
     #[inline]
     pub fn at_own(self, sent: Option<i64>, received: Option<i64>) -> Message {
         Message {
@@ -108,8 +108,8 @@ impl Message {
         }
     }
 
-    /// The same message as [`Message::at_own`] makes it, where all clocks are one: these are the
-    /// times on the common clock, too.
+    /// This message as [`Message::at_own`] makes it, where all clocks are one: these are the times
+    /// on the common clock, too.
     #[inline]
     pub fn at(self, sent: Option<i64>, received: Option<i64>) -> Message {
         Message { send_ts: sent, recv_ts: received, ..self.at_own(sent, received) }

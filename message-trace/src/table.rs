@@ -8,7 +8,7 @@
 pub mod columns;
 mod ends_reader;
 pub mod export;
-mod groups;
+mod message_groups;
 mod message_reader;
 mod messages;
 mod nodes;
@@ -18,9 +18,9 @@ mod writer;
 
 pub use crate::tuning::{BATCH_ROWS, GROUP_ROWS};
 pub use ends_reader::EndsReader;
-pub use groups::{GroupEncoder, GroupWriter, Texts};
+pub use message_groups::{GroupEncoder, GroupWriter, Texts};
 pub use message_reader::MessageReader;
 pub use messages::MessageWriter;
-pub use reader::{Batches, Groups, read, read_columns, rows};
+pub use reader::{Batches, RowGroups, read, read_columns, rows};
 pub use row_groups::{RowGroup, RowGroupBuilder, RowGroupEncoder, RowGroupWriter, Stored};
 pub use writer::{Writer, write};

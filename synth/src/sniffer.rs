@@ -103,7 +103,7 @@ mod tests {
     use crate::maketrace::{Config, make};
     use std::path::Path;
 
-    /// A message every millisecond, ten of them, each of which causes the next.
+    /// Ten messages, one every millisecond; each causes the next.
     fn trace() -> (MessageTrace, Truth) {
         let text = r#"
 call_ids = false

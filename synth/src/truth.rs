@@ -158,8 +158,8 @@ fn by_calls(
     origins
 }
 
-/// Number of traces of more than one call in truth, and which calls are roots of traces of which
-/// none is missing; `numbers` has the calls that are there.
+/// Number of traces of more than one call in truth, and which calls are roots of traces where none
+/// is missing; `numbers` has the calls that are there.
 fn whole(
     of: &FxHashMap<String, Option<String>>,
     numbers: &FxHashMap<&str, u32>,

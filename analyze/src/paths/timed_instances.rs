@@ -12,7 +12,7 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use message_trace::table::Groups;
+use message_trace::table::RowGroups;
 use message_trace::table::columns::Columns;
 use message_trace::{DataDir, PathError, arrival};
 
@@ -21,7 +21,7 @@ use super::receipt::Receipt;
 /// The tables of paths and messages, open for being read together.
 pub struct TimedInstances {
     paths: PathBuf,
-    groups: Groups,
+    groups: RowGroups,
     messages: MessageTimes,
 }
 
@@ -76,7 +76,7 @@ impl TimedInstances {
     pub fn open(dir: &DataDir) -> Result<TimedInstances, PathError> {
         const COLUMNS: [&str; 6] =
             ["path", "pattern", "probability", "depth", "message", "connecting"];
-        let groups = Groups::open(&dir.paths(), &COLUMNS)?;
+        let groups = RowGroups::open(&dir.paths(), &COLUMNS)?;
         Ok(TimedInstances {
             paths: dir.paths(),
             groups,
@@ -259,7 +259,7 @@ fn since(end: Option<i64>, begin: Option<i64>) -> Option<i64> {
 /// The columns of `messages.parquet` that times and sizes are in.
 struct MessageTimes {
     path: PathBuf,
-    groups: Groups,
+    groups: RowGroups,
 }
 
 /// Why messages could not be looked up.
@@ -277,7 +277,7 @@ impl From<PathError> for Unfilled {
 impl MessageTimes {
     fn open(path: &Path) -> Result<MessageTimes, PathError> {
         let groups =
-            Groups::open(path, &["send_ts", "recv_first", "recv_last", "recv_ts", "bytes"])?;
+            RowGroups::open(path, &["send_ts", "recv_first", "recv_last", "recv_ts", "bytes"])?;
         Ok(MessageTimes { path: path.to_owned(), groups })
     }
 

@@ -31,7 +31,7 @@ pub enum Event<'a> {
         host: &'a str,
         /// Since the last such event.
         gained: Gained,
-        /// What the host has at the collector now.
+        /// Data of the host at the collector now.
         has: Held,
         /// Bytes that it says it has yet to send; not known when it has just connected.
         left: Option<u64>,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::PathError;
 use crate::node::Nodes;
-use crate::table::Groups;
+use crate::table::RowGroups;
 use crate::table::columns::Columns;
 use crate::trace::MessageTrace;
 
@@ -18,7 +18,7 @@ const COLUMNS: [&str; 8] =
 pub struct EndsReader {
     path: PathBuf,
     nodes: Arc<Nodes>,
-    groups: Groups,
+    groups: RowGroups,
 }
 
 impl EndsReader {
@@ -29,7 +29,7 @@ impl EndsReader {
     /// When a file cannot be read, or is not such a table.
     pub fn open(messages: &Path, nodes: &Path, call_ids: bool) -> Result<EndsReader, PathError> {
         let columns = if call_ids { &COLUMNS[..] } else { &COLUMNS[..COLUMNS.len() - 1] };
-        let (nodes, groups) = (Arc::new(Nodes::read(nodes)?), Groups::open(messages, columns)?);
+        let (nodes, groups) = (Arc::new(Nodes::read(nodes)?), RowGroups::open(messages, columns)?);
         Ok(EndsReader { path: messages.to_owned(), nodes, groups })
     }
 

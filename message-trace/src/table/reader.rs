@@ -31,18 +31,18 @@ pub fn read_columns(path: &Path, columns: &[&str]) -> Result<Batches, PathError>
 }
 
 /// Row groups of a table, read in any order and by several threads; some columns of them.
-pub struct Groups {
+pub struct RowGroups {
     path: PathBuf,
     metadata: ArrowReaderMetadata,
     mask: ProjectionMask,
 }
 
-impl Groups {
+impl RowGroups {
     /// Opens the table at `path` for reading these columns only, as far as there are such.
     ///
     /// # Errors
     /// As for [`read`].
-    pub fn open(path: &Path, columns: &[&str]) -> Result<Groups, PathError> {
+    pub fn open(path: &Path, columns: &[&str]) -> Result<RowGroups, PathError> {
         let file = File::open(path).map_err(|error| PathError::io(path, error))?;
         let metadata = ArrowReaderMetadata::load(&file, Default::default())
             .map_err(|error| PathError::malformed(path, error))?;
@@ -50,7 +50,7 @@ impl Groups {
             metadata.metadata().file_metadata().schema_descr(),
             columns.iter().copied(),
         );
-        Ok(Groups { path: path.to_owned(), metadata, mask })
+        Ok(RowGroups { path: path.to_owned(), metadata, mask })
     }
 
     /// Number of row groups.
@@ -94,7 +94,7 @@ impl Groups {
         groups: Vec<usize>,
         part: Option<(usize, usize)>,
     ) -> Result<Batches, PathError> {
-        let Groups { path, metadata, mask } = self;
+        let RowGroups { path, metadata, mask } = self;
         let file = File::open(path).map_err(|error| PathError::io(path, error))?;
         let mut builder =
             ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata.clone())
@@ -177,7 +177,7 @@ mod tests {
             writer.append(builder.finish().unwrap()).unwrap();
         }
         writer.finish().unwrap();
-        let groups = Groups::open(&path, &["number"]).unwrap();
+        let groups = RowGroups::open(&path, &["number"]).unwrap();
         for (begin, end) in (0..23).flat_map(|begin| (begin..23).map(move |end| (begin, end))) {
             let mut read = Vec::new();
             for batch in groups.rows(begin..end).unwrap() {

@@ -197,7 +197,7 @@ impl<T> Storage<T> {
 }
 
 impl<T> Drop for PartitionStore<'_, T> {
-    /// What nobody took makes room for others.
+    /// Gives back the memory of records that nobody took.
     fn drop(&mut self) {
         for block in self.partitions.iter().flat_map(|blocks| std::mem::take(&mut *lock(blocks))) {
             if let Storage::Memory(records) = block.storage {
@@ -227,7 +227,7 @@ mod tests {
     use super::*;
     use crate::PartitionWriter;
 
-    /// What comes out of each partition when five pieces deal numbers with that budget.
+    /// Content of each partition when five pieces deal numbers with that budget.
     fn dealt(budget: u64, directory: &Path, reverse: bool) -> (Vec<Vec<u64>>, u64) {
         let budget = MemoryBudget::new(budget);
         let store: PartitionStore<u64> = PartitionStore::new(&budget, directory, 3);

@@ -95,7 +95,7 @@ proptest! {
     }
 }
 
-/// How many bytes of files are in this process's memory.
+/// Number of bytes of files that are in this process's memory.
 fn resident() -> usize {
     let text = std::fs::read_to_string("/proc/self/status").unwrap();
     let lines = text.lines().filter_map(|line| line.split_once(':'));

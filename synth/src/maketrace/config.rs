@@ -1,5 +1,5 @@
 //! A configuration as it is written, in TOML. What it means is checked in [`super::tracelet`],
-//! where errors can say which message of which tracelet is wrong.
+//! where errors can name the message and the tracelet.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -86,8 +86,8 @@ pub(super) fn accuracy(judged: &Judged) -> (LinkAccuracy, Vec<u32>) {
 mod tests {
     use super::*;
 
-    /// Two roots of two calls each, of which the second call of the first is given to the second,
-    /// and a root of one call that is right.
+    /// Two roots of two calls each, where the second call of the first is given to the second, and
+    /// a root of one call that is right.
     fn judged() -> Judged {
         Judged::by_hand(&[
             ("c", "a", None, None, 1.0),       // 0

@@ -104,8 +104,7 @@ pub(super) fn compare(judged: &Judged) -> (FalsePaths, Vec<Omission>) {
 mod tests {
     use super::*;
 
-    /// The paper's own example: A -> B -> C -> D twice, of which were found one whole, A -> B, and
-    /// C -> D.
+    /// The paper's own example: A -> B -> C -> D twice; found were one whole, A -> B, and C -> D.
     #[test]
     fn section_7_5_1() {
         let judged = Judged::by_hand(&[

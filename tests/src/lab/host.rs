@@ -193,7 +193,7 @@ impl Host {
         self.tcpdump_of(interface, file, "")
     }
 
-    /// The same for those packets that `filter` lets through; none lets all through.
+    /// Captures packets that `filter` lets through; an empty one lets all through.
     pub fn tcpdump_of(&self, interface: &str, file: &Path, filter: &str) -> Packets {
         let index = interface
             .strip_prefix("eth")
