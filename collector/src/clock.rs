@@ -16,7 +16,7 @@ pub fn now() -> i64 {
     }
 }
 
-/// The clock that the logs of this host have.
+/// Clock by which the logs of this host are written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostClock {
     /// Nanoseconds that the clock is ahead when `CLOCK_MONOTONIC` is 0.
@@ -28,7 +28,7 @@ pub struct HostClock {
 }
 
 impl HostClock {
-    /// The machine's own, unless `SOCKCAP_TEST_CLOCK` says how it is wrong (docs/capture.md).
+    /// The machine's own clock, unless `SOCKCAP_TEST_CLOCK` says how it is wrong (docs/capture.md).
     pub(crate) fn from_environment() -> HostClock {
         env::var("SOCKCAP_TEST_CLOCK")
             .ok()
@@ -36,7 +36,7 @@ impl HostClock {
             .unwrap_or_default()
     }
 
-    /// As in `SOCKCAP_TEST_CLOCK`: `OFFSET,SKEW[,AT:STEP]...`.
+    /// Clock of a value of `SOCKCAP_TEST_CLOCK`: `OFFSET,SKEW[,AT:STEP]...`.
     fn parse(text: &str) -> Option<HostClock> {
         let mut parts = text.split(',');
         let offset = parts.next()?.parse().ok()?;

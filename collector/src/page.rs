@@ -1,16 +1,15 @@
-//! Pages: what is compared and sent. A log is not only appended to: its header and the chunks that
-//! threads write to change in place, and what the traced process stores through a mapping leaves no
-//! trace in the file's times. So a file is looked at in pages of 4 KiB, the size of a log's chunks,
-//! each known by a checksum of its content.
+//! Pages: the units that are compared and sent. A log is not only appended to: its header and the
+//! chunks that threads write to change in place, and what the traced process stores through a
+//! mapping leaves no trace in the file's times. So a file is looked at in pages of 4 KiB, the size
+//! of a log's chunks, each known by a checksum of its content.
 
 use twox_hash::XxHash3_64;
 
 /// The size of a page in bytes; the last one of a file may be shorter.
 pub(crate) const PAGE: usize = 4096;
 
-/// The checksum of a page's content: XXH3 of 64 bits, over the page filled up with zeros to
-/// [`PAGE`] bytes; 0 is that of zeros alone, so that a hole in a file has it as well as a page that
-/// nobody has.
+/// Checksum of a page: XXH3 of 64 bits, over the page filled up with zeros to [`PAGE`] bytes. A
+/// page of zeros has the checksum 0, and so have holes in a file and pages that are not there.
 ///
 /// A changed page goes unnoticed once in 2^64 times. Checksums guard against accidents only: a host
 /// is believed about its own files anyway.

@@ -1,7 +1,7 @@
 //! Whether anybody still writes to a log. The header says when a process ended, but not when it was
 //! killed. The kernel knows: it grants a lease on a file only while nobody has it open for writing,
-//! and a mapping counts as open. Where leases do not know of mappings, the process itself is asked
-//! after, if its id means here what it meant there.
+//! and a mapping counts as open. Where leases do not know of mappings, the process itself is looked
+//! for, if process ids mean here what they meant where the log was written.
 
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
@@ -24,8 +24,8 @@ const KNOWN: [i64; 5] = [
     0xf2f5_2010, // f2fs
 ];
 
-/// `true` where nobody writes to the file or can begin to by a mapping there is; `false` where
-/// somebody can; `None` where the system does not tell.
+/// Whether nobody has the file open for writing or mapped: `true` if so, `false` if somebody has,
+/// `None` where the system does not tell.
 pub fn none(file: &File) -> Option<bool> {
     let of = fstatfs(file).ok()?.f_type;
     if !KNOWN.contains(&of) {
@@ -62,7 +62,7 @@ pub(super) struct Here {
 }
 
 impl Here {
-    /// On a kernel that has this boot id.
+    /// Place of this process on a kernel that has this boot id.
     pub(super) fn new(boot: [u8; 16]) -> Here {
         Here { boot, namespace: fs::metadata("/proc/self/ns/pid").map_or(0, |status| status.ino()) }
     }
@@ -71,9 +71,9 @@ impl Here {
     /// kernel and in this namespace, and nobody has its id any more. A log is mapped by its own
     /// process only.
     ///
-    /// One of another container may be alive under an id that nobody has here, and a log made ahead
-    /// says nothing of it; an id that was given to somebody else since is as good as that of one
-    /// that lives.
+    /// A process of another container may be alive under an id that nobody has here, and a log made
+    /// ahead has no process yet: both count as alive. So does a process whose id was given to
+    /// another one since.
     pub(super) fn has_lost(&self, header: &Header) -> bool {
         let is_ours = header.source == source::LIBRARY
             && self.boot != [0; 16]

@@ -1,4 +1,4 @@
-//! The data directory: which stage keeps what under which name.
+//! Data directory: the path of each file that a stage writes.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -13,8 +13,8 @@ const CLOCK_HINTS: &str = "clock-hints.csv";
 /// The name of the file that says who sends a host's logs.
 const SENDER: &str = "sender";
 
-/// A data directory, by default `./sockcap.data`. Every stage finds there what the one before it
-/// left.
+/// A data directory, by default `./sockcap.data`. Every stage finds there what the former one
+/// wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataDir(PathBuf);
 
@@ -66,14 +66,14 @@ impl DataDir {
         Ok(imports)
     }
 
-    /// When anything about the imports last changed; `None` when there never were any.
+    /// Time of the last change of the imports; `None` when there never were any.
     ///
     /// # Errors
     /// When their directory cannot be read.
     pub fn imports_changed(&self) -> Result<Option<SystemTime>, PathError> {
         let tables = self.imported()?;
         let tables = tables.iter().flat_map(|import| [import.messages(), import.nodes()]);
-        // One that was taken away leaves its mark on the directory.
+        // Removing an import changes the directory's own time.
         Ok(tables.chain([self.imports()]).filter_map(|path| DataDir::written(&path)).max())
     }
 
@@ -172,7 +172,7 @@ impl DataDir {
         Ok(files)
     }
 
-    /// When `path` was last written, or `None` when it is not there.
+    /// Time of the last write of `path`; `None` when it is not there.
     pub fn written(path: &Path) -> Option<SystemTime> {
         path.metadata().and_then(|metadata| metadata.modified()).ok()
     }

@@ -18,15 +18,15 @@ use crate::wire::{self, Answer, Exchange, FLUSHES, FrameReader, Request};
 /// Task from the first stage.
 #[derive(Debug)]
 pub(super) enum Item {
-    /// A frame that is not answered.
+    /// Sends a frame that has no answer.
     Frame(Vec<u8>),
-    /// One that is, some time.
+    /// Sends a frame that has an answer, at any time.
     Answered(Vec<u8>),
-    /// A flush, likewise; not too many of them may be unanswered.
+    /// Sends a flush; the number of flushes without an answer is limited.
     Flush(Vec<u8>),
-    /// All answers that are due are to come.
+    /// Waits for all answers that are due.
     Drain,
-    /// Times are to be exchanged; nothing else is under way.
+    /// Exchanges times; nothing else is under way.
     Exchange,
 }
 
@@ -47,7 +47,7 @@ pub enum Broken {
     /// It could not be made, or broke.
     #[error("{0}")]
     Lost(String),
-    /// The collector wants nothing of this shipper, or is not the one that it should be.
+    /// The collector refuses this shipper, or is not the one that it should be.
     #[error("refused: {0}")]
     Refused(String),
 }
@@ -80,7 +80,7 @@ pub(super) struct Dialog {
     abort: Stop,
     due: usize,
     flushes: usize,
-    /// The collector has let this host in.
+    /// Whether the collector has let this host in.
     welcome: bool,
 }
 
@@ -232,7 +232,7 @@ impl Dialog {
         None
     }
 
-    /// Ends it.
+    /// Ends the connection.
     pub(super) fn close(&mut self) {
         self.link.close();
     }

@@ -1,5 +1,5 @@
-//! The logs of a host's directory as they are at a moment: which there are, how long, and where
-//! they have content.
+//! Logs of a host's directory as they are at a moment: their names, their lengths, and where they
+//! have content.
 
 use std::fs::{self, File};
 use std::io;

@@ -1,6 +1,6 @@
 //! Data on its way: frames are handed to the dialog through a bounded queue, in batches that the
-//! collector acknowledges. Of a batch that was not stored, or whose answer never came, it is told
-//! which pages it had, and they are sent again.
+//! collector acknowledges. The pages of a batch that was not stored, or whose answer never came,
+//! are told and sent again.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -39,7 +39,7 @@ pub(super) struct Outgoing {
     answers: VecDeque<(u64, Vec<u64>)>,
     /// Pages that were not stored.
     pub(super) lost: Vec<Pages>,
-    /// Of what there was too little, since this was last taken.
+    /// Shortage at the collector since this was last taken.
     pub(super) shortage: Option<Shortage>,
     /// Bytes of files that the shipper knows of and has not sent.
     pub(super) left: u64,
@@ -48,7 +48,7 @@ pub(super) struct Outgoing {
 }
 
 impl Outgoing {
-    /// Nothing yet, over this queue and back over that one.
+    /// Nothing on its way yet, with these queues to the dialog and back.
     pub(super) fn new(items: Sender<Item>, replies: Receiver<Reply>) -> Outgoing {
         let now = Instant::now();
         Outgoing {
@@ -119,13 +119,13 @@ impl Outgoing {
         }
     }
 
-    /// Says how long the selected file is. A loss is told as that of no pages.
+    /// Sends the length of the selected file. If it is lost, that is told as a loss of no pages.
     pub(super) fn length(&mut self, of: Identity, length: u64) -> Result<(), Gone> {
         self.batch.push(Pages { of, first: 0, count: 0 });
         self.request(&Request::Length { length })
     }
 
-    /// Says something if nothing was said for long.
+    /// Sends a frame if none was sent for long.
     pub(super) fn keep_alive(&mut self) -> Result<(), Gone> {
         if self.spoke.elapsed() >= KEEP_ALIVE_INTERVAL { self.flush() } else { Ok(()) }
     }
@@ -168,7 +168,7 @@ impl Outgoing {
         }
     }
 
-    /// Hears what there is to hear; among it, that the connection has ended.
+    /// Takes the replies that are there; one may be that the connection has ended.
     pub(super) fn listen(&mut self) -> Result<(), Gone> {
         loop {
             match self.replies.try_recv() {

@@ -25,9 +25,9 @@ use crate::writers::Here;
 pub(super) struct Scanner<'a> {
     directory: PathBuf,
     here: Here,
-    /// Files that are done are removed.
+    /// Whether files that are done are removed.
     remove: bool,
-    /// The most that one extent holds, in pages.
+    /// Maximum length of an extent, in pages.
     longest: usize,
     events: &'a dyn Events,
     stop: Stop,
@@ -36,9 +36,9 @@ pub(super) struct Scanner<'a> {
     twins: HashSet<Identity>,
     /// Files that cannot be read, by name.
     pub(super) unreadable: BTreeSet<String>,
-    /// The collection that this knowledge is about.
+    /// Collection that this knowledge is about.
     store: Option<u128>,
-    /// Some of what was acknowledged may have been taken away there.
+    /// Whether acknowledged files may have been removed at the collector.
     unsure: bool,
     buffer: Vec<u8>,
     compressor: zstd::bulk::Compressor<'static>,
@@ -50,16 +50,16 @@ struct Entry {
     tracked: Tracked,
     /// Stamp of the file when it was last looked at.
     stamp: Option<Stamp>,
-    /// The event that it is not sent was told.
+    /// Whether the event was told that it is not sent.
     told: bool,
 }
 
 /// Result of a scan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Scanned {
-    /// Of what there was too little at the collector.
+    /// Shortage at the collector.
     pub(super) shortage: Option<Shortage>,
-    /// The program is to stop.
+    /// Whether the scan ended because the program is to stop.
     pub(super) stopped: bool,
 }
 
@@ -106,7 +106,7 @@ impl<'a> Scanner<'a> {
         })
     }
 
-    /// A connection is there, to this collection.
+    /// Takes note of a new connection to this collection.
     pub(super) fn connected(&mut self, store: u128) {
         self.unsure = true;
         if self.store.replace(store) != Some(store) {
@@ -117,7 +117,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// It is not known whether the collector has these pages.
+    /// Takes note that the collector may not have these pages.
     pub(super) fn lost(&mut self, lost: &[Pages]) {
         for pages in lost {
             for entry in self.files.values_mut().filter(|entry| entry.tracked.identity == pages.of)
@@ -128,7 +128,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// One look at all files, and what the collector says to it.
+    /// Looks at all files once, sends what is missing, and waits for the answers.
     pub(super) fn scan(&mut self, out: &mut Outgoing, look: Look) -> Result<Scanned, Failed> {
         let names = self.names(out)?;
         if std::mem::take(&mut self.unsure) {
@@ -232,7 +232,7 @@ impl<'a> Scanner<'a> {
         Ok(names)
     }
 
-    /// A file that cannot be read holds up no other. That is told once.
+    /// Tells once of a file that cannot be read. It holds up no other.
     fn unreadable(&mut self, name: &str, error: io::Error) {
         if self.unreadable.insert(name.to_owned()) {
             self.events.event(&Event::Unreadable { name, error });

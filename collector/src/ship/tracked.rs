@@ -12,7 +12,7 @@ const UNKNOWN: u64 = u64::MAX;
 /// Which pages of a file to look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Look {
-    /// Those that may well have changed, and some others in turn.
+    /// Pages that may well have changed, and some others in turn.
     Likely,
     /// All.
     All,
@@ -49,7 +49,7 @@ impl Tracked {
         }
     }
 
-    /// The collector is another one, or has begun anew.
+    /// Forgets what the collector has: it is another one, or has begun anew.
     pub(super) fn forget(&mut self) {
         *self = Tracked::new(self.identity);
     }
@@ -62,8 +62,8 @@ impl Tracked {
     }
 
     /// Whether the collector still has the file, by its length there and the checksum of its first
-    /// page. Whoever makes room there may take away what was acknowledged; what is done stays so
-    /// then, and what is not has to be sent as a whole again.
+    /// page. Somebody who makes room there may remove an acknowledged file. A file that is done
+    /// stays done then; any other has to be sent as a whole again.
     pub(super) fn is_there(&self, length: u64, first: Option<u64>) -> bool {
         let is_known = |sum: &u64| *sum != 0 && *sum != UNKNOWN;
         if self.done || !self.sums.iter().any(is_known) {
@@ -76,7 +76,7 @@ impl Tracked {
         is_same && self.remote.is_none_or(|remote| length >= remote)
     }
 
-    /// Nobody knows whether these pages are there.
+    /// Takes note that nobody knows whether these pages are there.
     pub(super) fn lost(&mut self, first: usize, pages: usize) {
         self.remote = None;
         self.done = false;
@@ -139,7 +139,7 @@ impl Tracked {
         true
     }
 
-    /// Gives back what is not needed of a file that is done.
+    /// Frees the memory that a file that is done needs no more.
     pub(super) fn finish(&mut self) {
         self.done = true;
         self.sums = Vec::new();

@@ -76,7 +76,7 @@ pub fn in_order<T: Send, E: Send>(
     shared.error.map_or(Ok(()), Err)
 }
 
-/// Calls `take` with each of what `make` gives, until that is `None`. With more than one thread the
+/// Calls `take` with each value of `make`, until that gives `None`. With more than one thread the
 /// next is made while one is taken. The first error ends it.
 ///
 /// # Errors
@@ -93,7 +93,7 @@ pub fn ahead<T: Send, E: Send>(
         return Ok(());
     }
     std::thread::scope(|scope| {
-        // Nothing is kept in between, so that there are two at most.
+        // The channel holds nothing, so at most two values exist at a time.
         let (sender, receiver) = sync_channel(0);
         scope.spawn(move || {
             while let Some(made) = make().transpose() {

@@ -9,7 +9,7 @@ use std::thread;
 use super::threads::threads;
 use crate::tuning::MIN_ITEMS_PER_THREAD;
 
-/// Splits `0..items` into one part per core, and returns what `work` makes of each part, in order.
+/// Splits `0..items` into one part for each processor, and returns the results of `work`, in order.
 pub fn in_parts<T: Send>(items: usize, work: impl Fn(Range<usize>) -> T + Sync) -> Vec<T> {
     let cores = threads();
     let parts = cores.min(items / MIN_ITEMS_PER_THREAD).max(1);
@@ -29,8 +29,8 @@ pub fn in_parts<T: Send>(items: usize, work: impl Fn(Range<usize>) -> T + Sync) 
     })
 }
 
-/// Returns what `work` makes of each of `0..items`, in order. Each processor takes the next item
-/// when it is done with one: for few items, each worth a thread.
+/// Returns the results of `work` for each of `0..items`, in order. Each processor takes the next
+/// item when it is done with one: for few items, each worth a thread.
 pub fn one_by_one<T: Send>(items: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let cores = threads().min(items);
     if cores <= 1 {
@@ -59,9 +59,9 @@ pub fn one_by_one<T: Send>(items: usize, work: impl Fn(usize) -> T + Sync) -> Ve
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Does `work` on each of `items`, those of the greatest `size` first, on all cores. Every core
-/// gathers what comes of its items in a value of its own; which items those are is left to chance,
-/// so that the order in which the values are put together may not matter.
+/// Does `work` on each of `items`, those of the greatest `size` first, on all processors. Each
+/// thread gathers the results of its items in a value of its own. Which items those are is left to
+/// chance, so the order in which the values are put together must not matter.
 pub fn on_each<T: Send, R: Send + Default>(
     items: &mut [T],
     size: impl Fn(&T) -> usize,
