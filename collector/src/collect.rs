@@ -48,7 +48,7 @@ pub struct Options {
     pub data: DataDir,
     /// TLS with certificates on both sides; without, connections are plain.
     pub tls: Option<Arc<ServerConfig>>,
-    /// The keys that were revoked, which this follows.
+    /// List of revoked keys, which is read again when it changes.
     pub revoked: Option<Arc<Followed>>,
     /// Limits of each host.
     pub limits: Limits,
@@ -59,7 +59,7 @@ pub struct Options {
 /// Error that ends a collector before it began.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Something in the data directory.
+    /// A file of the data directory could not be read or written.
     #[error(transparent)]
     File(#[from] PathError),
     /// Waiting for connections failed.
@@ -71,8 +71,8 @@ pub enum Error {
 /// frames and returns.
 ///
 /// # Errors
-/// When the data directory cannot be used. What fails later concerns single connections, and
-/// `events` hears of it.
+/// When the data directory cannot be used. Later failures concern single connections, and `events`
+/// hears of it.
 pub fn run(
     options: &Options,
     listener: &TcpListener,
@@ -87,7 +87,7 @@ pub fn run(
     fs::create_dir_all(&hosts).map_err(file(&hosts))?;
     let name = hosts.join(".store");
     let (store, _lock) = store_id(&name).map_err(file(&name))?;
-    // The way to the files has to last like the files.
+    // The directories above the files must be durable, too.
     let above =
         options.data.path().canonicalize().ok().and_then(|path| path.parent().map(Path::to_owned));
     for directory in
@@ -107,8 +107,8 @@ pub fn run(
         stop: Arc::clone(stop),
     };
     listener.set_nonblocking(true).map_err(Error::Listen)?;
-    // Each connection has files open. Where it cannot be more, as many connections as there can be
-    // are served.
+    // Each connection has files open. If the limit of open files cannot be raised, fewer
+    // connections are served.
     let files = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: files.maximum, ..files });
     let unknown = AtomicUsize::new(0);
@@ -197,13 +197,14 @@ impl Drop for Counted<'_> {
     }
 }
 
-/// The next connection; `None` after a while, or when it was gone before it could be taken.
+/// Next connection; `None` after a while without one, or if it was gone before it could be
+/// accepted.
 fn accept(listener: &TcpListener) -> io::Result<Option<(TcpStream, SocketAddr)>> {
     match listener.accept() {
         Ok(connection) => return Ok(Some(connection)),
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-        // Out of descriptors, or the connection was reset: what is there goes on, and this is tried
-        // again.
+        // Out of descriptors, or the connection was reset: open connections go on, and this is
+        // tried again.
         Err(_) => std::thread::sleep(Duration::from_millis(20)),
     }
     let tick = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
@@ -213,8 +214,8 @@ fn accept(listener: &TcpListener) -> io::Result<Option<(TcpStream, SocketAddr)>>
     }
 }
 
-/// The name of this collection, made when it is begun: shippers that know it need not ask again
-/// what there is. With it the lock that keeps a second collector out.
+/// Random name of this collection, made when it is begun: shippers that know it need not ask again
+/// what the collector has. With it comes the lock that keeps a second collector out.
 fn store_id(path: &Path) -> io::Result<(u128, File)> {
     let mut file =
         File::options().read(true).write(true).create(true).truncate(false).open(path)?;

@@ -26,13 +26,13 @@ pub enum Link {
 }
 
 impl Link {
-    /// The connecting side; the handshake is over when this returns.
+    /// Makes the connecting side; the handshake is over when this returns.
     ///
     /// # Errors
-    /// When the other side is not who it has to be, does not want this one, or is not done by the
+    /// When the other side is not who it has to be, refuses this one, or is not done by the
     /// deadline.
     pub fn client(socket: Socket, mut connection: ClientConnection) -> io::Result<Link> {
-        // What is waiting to be sent is bounded by what is written, a frame at a time.
+        // The buffer is bounded by what is written: one frame at a time.
         connection.set_buffer_limit(None);
         let mut stream = StreamOwned::new(connection, socket);
         while stream.conn.is_handshaking() {
@@ -41,7 +41,7 @@ impl Link {
         Ok(Link::Client(Box::new(stream)))
     }
 
-    /// The listening side; the handshake is over when this returns.
+    /// Makes the listening side; the handshake is over when this returns.
     ///
     /// # Errors
     /// As for [`client`](Link::client).
@@ -52,7 +52,7 @@ impl Link {
             while stream.conn.is_handshaking() {
                 stream.conn.complete_io(&mut stream.sock)?;
             }
-            // The last of the handshake is this side's to send.
+            // This side sends the last message of the handshake.
             while stream.conn.wants_write() {
                 stream.conn.write_tls(&mut stream.sock)?;
             }
@@ -94,7 +94,7 @@ impl Link {
             Link::Server(stream) => stream.conn.send_close_notify(),
             Link::Client(stream) => stream.conn.send_close_notify(),
         }
-        // Whoever is gone need not be told.
+        // A side that is gone need not be told.
         let _ = self.flush();
         self.socket().linger();
     }

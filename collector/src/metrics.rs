@@ -1,6 +1,5 @@
 //! A collector's figures, for Prometheus and for the table that `sockcap collect` prints. Sessions
-//! tell what happened; the figures of a host stay when it has gone, so that one that is silent is
-//! seen.
+//! tell what happened; the figures of a host stay when it has gone, so that a silent host is seen.
 //!
 //! `text` writes them as Prometheus reads them, `http` serves that.
 

@@ -22,7 +22,7 @@ pub enum Event<'a> {
     Connected {
         /// Its host.
         host: &'a str,
-        /// From where.
+        /// Its address.
         peer: SocketAddr,
     },
     /// A flush was answered, or a host has just connected.
@@ -40,7 +40,7 @@ pub enum Event<'a> {
     NotStored {
         /// The host.
         host: &'a str,
-        /// Of what there was too little.
+        /// The shortage.
         shortage: Shortage,
         /// Error of the disk.
         error: Option<io::Error>,
@@ -54,7 +54,8 @@ pub enum Event<'a> {
         /// The host that it names.
         says: &'a str,
     },
-    /// The list of revoked keys is another one, or cannot be used and the former is.
+    /// The list of revoked keys has changed; where the new one cannot be used, the former one
+    /// stays.
     Revocations {
         /// Its file.
         path: &'a Path,
@@ -72,20 +73,20 @@ pub enum Event<'a> {
     Disconnected {
         /// Its host.
         host: &'a str,
-        /// Why; `None` where the shipper or the collector ended as they should.
+        /// Reason; `None` for a regular end.
         why: Option<&'a str>,
         /// Duration of the connection.
         after: Duration,
     },
     /// A connection was refused, or ended for what the other side did.
     Refused {
-        /// From where.
+        /// Its address.
         peer: SocketAddr,
         /// Its host, where that was known.
         host: Option<&'a str>,
-        /// In a word, for counting.
+        /// Cause, for counting.
         cause: Cause,
-        /// In full.
+        /// Reason in full.
         why: &'a str,
     },
 }
@@ -108,7 +109,7 @@ pub struct Held {
     pub bytes: u64,
 }
 
-/// Why connections are refused.
+/// Cause of a refused connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
     /// The TLS handshake failed: no certificate, an expired or a foreign one, or no TLS at all.
@@ -123,16 +124,16 @@ pub enum Cause {
     Version,
     /// It wants to write under a name that is not its own, or that no host can have.
     Name,
-    /// It did what no shipper does, such as to name a file outside its directory.
+    /// It did something that no shipper does, such as naming a file outside its directory.
     Violation,
     /// There are too many connections.
     Many,
-    /// The collector itself could not go on with it.
+    /// The collector itself failed.
     Internal,
 }
 
 impl Cause {
-    /// All of them.
+    /// All causes.
     pub const ALL: [Cause; 9] = [
         Cause::Tls,
         Cause::Revoked,
@@ -145,7 +146,7 @@ impl Cause {
         Cause::Internal,
     ];
 
-    /// One word.
+    /// Word for the cause.
     pub fn word(self) -> &'static str {
         match self {
             Cause::Tls => "tls",

@@ -71,7 +71,7 @@ pub(super) fn serve(
 /// Greeting of the other side: who it is.
 struct Greeting {
     host: String,
-    /// The kernel's id of its boot.
+    /// Boot id of its kernel.
     boot: [u8; 16],
     /// The names that its key is for, where it had to show one.
     names: Option<Vec<String>>,
@@ -82,7 +82,7 @@ struct Session {
     link: Link,
     reader: FrameReader,
     connected: bool,
-    /// Another descriptor of it, with which a newer connection ends it.
+    /// Second descriptor of the connection, by which a newer connection ends it.
     stream: Option<TcpStream>,
 }
 
@@ -149,7 +149,7 @@ impl Session {
         Ok(Greeting { host, boot, names })
     }
 
-    /// All that follows.
+    /// Everything after the greeting.
     fn gather(&mut self, shared: &Shared<'_>, peer: SocketAddr, greeting: &Greeting) -> End {
         let host = greeting.host.as_str();
         let internal = |error: io::Error| End::Refused(Cause::Internal, error.to_string());
@@ -164,7 +164,8 @@ impl Session {
                 "another connection of this host does not end".into(),
             );
         };
-        // From here on it is told when its key is revoked; that may have been since its handshake.
+        // From here on the seat tells when the key is revoked. It may have been revoked since the
+        // handshake.
         let is_revoked = || {
             let listed = shared.revoked.as_ref().zip(certificate.as_ref());
             seat.is_revoked() || listed.is_some_and(|(list, certificate)| list.has(certificate))
@@ -186,7 +187,8 @@ impl Session {
         let welcome = Answer::Welcome { version: VERSION, store: shared.store };
         let end = match self.answer(&welcome, shared.deadlines.frame) {
             Ok(()) => loop {
-                // One that always has something to say is not asked by its socket.
+                // A shipper that always sends never waits at its socket, where a stop would be
+                // noticed.
                 if shared.stop.load(Relaxed) {
                     break End::Over;
                 }
@@ -199,7 +201,7 @@ impl Session {
             },
             Err(end) => end,
         };
-        // What came since the last flush is put on the disk, though nobody is told.
+        // Data since the last flush is put on the disk, though nobody is told.
         let _ = store.flush();
         drop(seat);
         end
@@ -228,7 +230,7 @@ impl Session {
         Ok(self.link.flush()?)
     }
 
-    /// Says a last word to one who might not listen.
+    /// Sends a last answer to a shipper that may not listen any more.
     fn tell(&mut self, answer: &Answer) {
         self.link.socket().within(Duration::from_secs(1));
         if let Ok(frame) = wire::frame(answer) {
@@ -237,7 +239,7 @@ impl Session {
     }
 }
 
-/// The next frame: silence before it may last, but once it has begun it must go on.
+/// Next frame. There may be silence before it, but once it has begun it must go on.
 fn next_frame<'reader>(
     reader: &'reader mut FrameReader,
     link: &mut Link,

@@ -27,7 +27,7 @@ pub struct Limits {
     pub files: u64,
 }
 
-/// The files of one host. There is one of these a host at any time.
+/// Files of one host. At any time there is one store for a host.
 #[derive(Debug)]
 pub(super) struct HostStore {
     inventory: Inventory,
@@ -37,9 +37,9 @@ pub(super) struct HostStore {
     current: Option<Current>,
     /// Written since the last flush, besides the current one.
     dirty: Vec<Open>,
-    /// New names in the directory, which is not durable yet.
+    /// Whether the directory has new names that are not durable yet.
     entries: bool,
-    /// A file could not be made since the last flush, as there are as many as may be.
+    /// Whether a file could not be made since the last flush, as the limit was reached.
     too_many: bool,
     /// Any other shortage since then. Nothing more is stored until it is told.
     short: Option<Shortage>,
@@ -49,19 +49,19 @@ pub(super) struct HostStore {
     recounted: bool,
 }
 
-/// The file that is spoken of.
+/// File that the requests are about.
 #[derive(Debug)]
 struct Current {
     identity: Identity,
     name: String,
-    /// Not before something of it is needed.
+    /// Opened when it is first needed.
     open: Option<Open>,
     dirty: bool,
 }
 
 impl HostStore {
-    /// The store in `directory`, which is made when the first file comes, for a sender whose key is
-    /// for these names.
+    /// Store in `directory`, which is made when the first file comes. `sender` are the names that
+    /// the sender's key is for.
     ///
     /// # Errors
     /// When a directory cannot be read, or the sender not be noted.
@@ -94,7 +94,7 @@ impl HostStore {
         self.inventory.files()
     }
 
-    /// Whatever follows is of this file.
+    /// Selects the file that the next requests are about.
     ///
     /// # Errors
     /// When the name is none of a log.
@@ -109,12 +109,12 @@ impl HostStore {
         Ok(())
     }
 
-    /// The file that is spoken of, and what it is called here.
+    /// Selected file, and its name here.
     pub(super) fn current(&self) -> Option<(Identity, &str)> {
         self.current.as_ref().map(|current| (current.identity, current.name.as_str()))
     }
 
-    /// The current file waits for a flush if it has to.
+    /// Closes the current file; it waits for a flush if it was written to.
     fn put_aside(&mut self) {
         self.close();
         self.current = None;
@@ -123,7 +123,7 @@ impl HostStore {
         }
     }
 
-    /// The current file, made if need be; `None` where that could not be.
+    /// Current file, which is made if it is not there; `None` where that failed.
     fn file(&mut self) -> Result<Option<&mut Current>, Violation> {
         let current = self.current.as_ref().ok_or(Violation::NoFile)?;
         if current.open.is_some() {
@@ -161,7 +161,7 @@ impl HostStore {
         Ok(current)
     }
 
-    /// Whether there may be one more file.
+    /// Whether there is room for one more file.
     fn has_room_for_a_file(&mut self) -> bool {
         let is_full = |store: &HostStore| store.files() >= store.limits.files;
         if is_full(self) {
@@ -179,8 +179,8 @@ impl HostStore {
         !is_full(self)
     }
 
-    /// The current file's size and the checksums of its pages from `first` on, at most `count`: of
-    /// what is durable.
+    /// Size of the current file and the checksums of its pages from `first` on, at most `count` of
+    /// them. All of that is durable.
     ///
     /// # Errors
     /// When there is no current file, or (within) when it cannot be read.
@@ -200,7 +200,7 @@ impl HostStore {
                 self.is_gone(&name);
                 Ok(Ok((0, Vec::new())))
             }
-            // What cannot be looked at must not look as if it were not there.
+            // A file that cannot be read must not look as if it were missing.
             file => Ok(file.and_then(|file| sums(&file, first, count))),
         }
     }
@@ -231,7 +231,7 @@ impl HostStore {
             Err(error) => Err(error),
         };
         match result {
-            // Until it is counted, it is taken to be all new.
+            // Until the next count, all written bytes are taken as new ones.
             Ok(()) => self.written += bytes.len() as u64,
             Err(error) => self.fail(error),
         }

@@ -31,7 +31,7 @@ impl Open {
     }
 }
 
-/// Opens a file that is there, and is one, not a way to another.
+/// Opens an existing regular file; a symbolic link is refused.
 pub(super) fn existing(path: &Path) -> io::Result<File> {
     let file =
         File::options().read(true).custom_flags(OFlags::NOFOLLOW.bits() as i32).open(path)?;
@@ -48,7 +48,7 @@ pub(super) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Opens a log that is there.
+/// Opens an existing log for writing.
 pub(super) fn reopen(directory: &Path, name: &str) -> io::Result<Open> {
     let mut options = File::options();
     options.read(true).write(true).custom_flags(OFlags::NOFOLLOW.bits() as i32);
@@ -72,15 +72,14 @@ pub(super) fn make(directory: &Path, name: &str) -> io::Result<Open> {
     Ok(Open { name: name.to_owned(), file })
 }
 
-/// Whether an error of [`existing`] says that there is something else than a file, or nothing (any
-/// more).
+/// Whether an error of [`existing`] says that the path is no regular file, or is not there.
 pub(super) fn is_no_file(error: &io::Error) -> bool {
     let kinds = [io::ErrorKind::NotFound, io::ErrorKind::InvalidInput];
     kinds.contains(&error.kind())
         || [Some(Errno::LOOP), Some(Errno::NXIO)].contains(&Errno::from_io_error(error))
 }
 
-/// Makes the entries of a directory last.
+/// Makes the entries of a directory durable.
 pub(super) fn sync_directory(directory: &Path) -> io::Result<()> {
     File::open(directory)?.sync_all()
 }
@@ -94,8 +93,7 @@ pub(super) fn disk_use(file: &File) -> io::Result<u64> {
 /// The size of a file and the checksums of its pages from `first` on, at most `count`, after making
 /// them durable.
 pub(super) fn sums(file: &File, first: u64, count: u32) -> io::Result<(u64, Vec<u64>)> {
-    // What is there might have been written by a collector that was killed before it could make it
-    // last.
+    // The content may be of a collector that was killed before it could make it durable.
     if first == 0 {
         file.sync_data().inspect_err(|_| forget_cached(file))?;
     }
@@ -136,8 +134,8 @@ pub(super) fn sums(file: &File, first: u64, count: u32) -> io::Result<(u64, Vec<
     Ok((length, sums))
 }
 
-/// Drops what the kernel has of a file that it could not write, and takes for written: it shall be
-/// read from the disk when it is looked at again.
+/// Drops the kernel's cache of a file that it could not write and now takes for written, so that
+/// the file is read from the disk next time.
 pub(super) fn forget_cached(file: &File) {
     let _ = fadvise(file, 0, None, Advice::DontNeed);
 }

@@ -13,17 +13,17 @@ use crate::wire::Shortage;
 pub struct Options {
     /// Data directory of the logs.
     pub data: DataDir,
-    /// Whose logs are sent.
+    /// Host whose logs are sent.
     pub host: String,
     /// The collector, as `HOST:PORT`.
     pub to: String,
     /// TLS with certificates on both sides; without, connections are plain.
     pub tls: Option<Arc<ClientConfig>>,
-    /// Goes on when all is sent.
+    /// Whether to go on when everything is sent.
     pub follow: bool,
     /// Time between two looks at the files.
     pub interval: Duration,
-    /// Removes what the collector has, once nobody writes to it any more.
+    /// Whether to remove logs that the collector has and nobody writes to any more.
     pub remove: bool,
     /// Maximum number of bytes a second on the wire.
     pub limit: Option<u64>,
@@ -45,7 +45,7 @@ pub struct Summary {
 /// Error that ends a shipper.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Something in the data directory.
+    /// A file of the data directory could not be read.
     #[error(transparent)]
     File(#[from] PathError),
     /// Nothing could be sent for too long.
@@ -63,10 +63,10 @@ pub enum Error {
     NoRoom {
         /// The collector.
         to: String,
-        /// Of what there is too little.
+        /// The shortage.
         shortage: Shortage,
     },
-    /// The collector does not want this host.
+    /// The collector refuses this host.
     #[error("{to}: {why}")]
     Refused {
         /// The collector.

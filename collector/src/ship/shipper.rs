@@ -31,7 +31,7 @@ pub(super) enum Went {
     Over,
     /// The collector has had no room for too long.
     NoRoom(Shortage),
-    /// It ended.
+    /// The connection ended.
     Broken(Broken),
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Shipper<'a> {
     boot: [u8; 16],
     pub(super) wire: u64,
     pub(super) durable: u64,
-    /// Set some time after the program is to stop: what is under way then is given up.
+    /// Set some time after the program is to stop: work that is then under way is given up.
     pub(super) abort: Stop,
 }
 
@@ -104,7 +104,7 @@ impl<'a> Shipper<'a> {
             });
             let scanned = self.look(&mut out);
             self.durable += out.durable;
-            // This closes the queues, too, so that the dialog ends.
+            // This also closes the queues, so that the dialog ends.
             self.scanner.lost(&out.into_lost());
             (scanned, speaking.join())
         });
@@ -129,7 +129,7 @@ impl<'a> Shipper<'a> {
             let stream = match TcpStream::connect_timeout(&address, CONNECT_TIMEOUT) {
                 Ok(stream) => stream,
                 Err(error) => {
-                    // Whoever tells of it names the collector, as it was given.
+                    // The error is told with the collector's name as it was given.
                     let at = address.to_string();
                     why = Broken::Lost(if at == *to {
                         error.to_string()
@@ -160,8 +160,8 @@ impl<'a> Shipper<'a> {
         Err(why)
     }
 
-    /// Looks at the files, once or over and over. What there was too little of at the end, unless
-    /// it follows.
+    /// Looks at the files, once or over and over. Returns the shortage at the end, if there is one
+    /// and it does not follow.
     fn look(&mut self, out: &mut Outgoing) -> Result<Option<Shortage>, Failed> {
         let mut exchanged = Instant::now();
         for _ in 0..FIRST_EXCHANGES {

@@ -47,7 +47,7 @@ pub enum Request<'a> {
     /// Everything since the last flush shall be made durable. Answered by [`Answer::Durable`] or
     /// [`Answer::NotStored`].
     Flush {
-        /// Counted from 1 on in a connection.
+        /// Number of the flush, from 1 on in each connection.
         number: u64,
         /// Bytes that the shipper knows of and has not sent, for those who watch the collector.
         left: u64,
@@ -67,13 +67,13 @@ pub enum Answer {
     Welcome {
         /// [`VERSION`](super::VERSION).
         version: u32,
-        /// Which collection of files this is. While it is the same, what was acknowledged is still
-        /// there.
+        /// Name of this collection of files. While it is the same, everything that was acknowledged
+        /// is still there.
         store: u128,
     },
     /// The connection ends, for this reason.
     Refused {
-        /// For the person who reads the shipper's log.
+        /// Reason, for the person who reads the shipper's log.
         why: String,
     },
     /// Content of the current file at the collector.
@@ -88,8 +88,8 @@ pub enum Answer {
         /// The flush.
         number: u64,
     },
-    /// Something of what came between this flush and the one before is not on the disk, and is to
-    /// be sent again.
+    /// A part of what came between this flush and the former one is not on the disk, and must be
+    /// sent again.
     NotStored {
         /// The flush.
         number: u64,
@@ -98,28 +98,28 @@ pub enum Answer {
     },
     /// The collector's time.
     Time {
-        /// When the question came, in nanoseconds since the Unix epoch,
+        /// Time when the question came, in nanoseconds since the Unix epoch.
         received: i64,
-        /// and when the answer was sent.
+        /// Time when the answer was sent, likewise.
         sent: i64,
     },
     /// The collector knows that the shipper ends, and has nothing to say any more.
     Bye,
 }
 
-/// Why something could not be stored.
+/// Shortage: why something could not be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Shortage {
     /// The collector's disk is full.
     Disk,
-    /// The host has used what it may.
+    /// The host has used its quota.
     Quota,
-    /// The host has as many files as it may.
+    /// The host has the maximum number of files.
     Files,
     /// The disk gave another error, which the collector's log has.
     Failure,
-    /// None: files of this host were taken away, as to make room, and what was sent of them is gone
-    /// with them.
+    /// No shortage: files of this host were removed, for instance to make room, with all that was
+    /// sent of them.
     Removed,
 }
 
@@ -127,19 +127,19 @@ pub enum Shortage {
 /// epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exchange {
-    /// When the host asked, by its clock.
+    /// Time when the host asked, by its clock.
     pub host_sent: i64,
-    /// When the collector was asked, by its own.
+    /// Time when the collector was asked, by its own clock.
     pub collector_received: i64,
-    /// When the collector answered, by its own.
+    /// Time when the collector answered, by its own clock.
     pub collector_sent: i64,
-    /// When the host had the answer, by its clock.
+    /// Time when the host had the answer, by its clock.
     pub host_received: i64,
 }
 
 impl Exchange {
-    /// By how much the host's clock is ahead of the collector's if both ways took equally long, in
-    /// nanoseconds.
+    /// Nanoseconds that the host's clock is ahead of the collector's, if both directions took
+    /// equally long.
     pub fn offset(&self) -> i64 {
         let there = i128::from(self.host_sent) - i128::from(self.collector_received);
         let back = i128::from(self.host_received) - i128::from(self.collector_sent);
@@ -155,11 +155,11 @@ impl Exchange {
 }
 
 impl Shortage {
-    /// All of them.
+    /// All shortages.
     pub const ALL: [Shortage; 5] =
         [Shortage::Disk, Shortage::Quota, Shortage::Files, Shortage::Failure, Shortage::Removed];
 
-    /// One word, for counting.
+    /// Word for counting.
     pub fn word(self) -> &'static str {
         match self {
             Shortage::Disk => "disk",

@@ -1,4 +1,4 @@
-//! Why a connection ended, and what its errors are taken for.
+//! End of a connection: its kinds, and the kind that each error stands for.
 
 use std::io::{self, ErrorKind};
 
@@ -6,9 +6,9 @@ use crate::collect::event::Cause;
 use crate::link::is_stop;
 use crate::wire;
 
-/// Why a connection ended.
+/// End of a connection.
 pub(super) enum End {
-    /// As it should: the shipper said so, or the collector is to stop.
+    /// Regular end: the shipper said so, or the collector is to stop.
     Over,
     /// The network or the shipper is gone.
     Lost(String),

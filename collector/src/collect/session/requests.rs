@@ -28,13 +28,12 @@ pub(super) struct Gathering<'a> {
     extent: Vec<u8>,
     decompressor: Option<zstd::bulk::Decompressor<'static>>,
     gained: Gained,
-    /// Bytes received in all when that was last told.
+    /// Number of all received bytes when the last flush was told.
     received: u64,
     flush: u64,
-    /// The times that the last question for the time was answered with, until the host says how
-    /// that went.
+    /// Times in the last answer to [`Request::Time`], until the host has sent the exchange.
     told: Option<[i64; 2]>,
-    /// Files that were said to name another host.
+    /// Files about which it was told that they name another host.
     misnamed: HashSet<Identity>,
 }
 
@@ -60,7 +59,7 @@ impl<'a> Gathering<'a> {
         }
     }
 
-    /// Does what is asked. `received` counts the bytes of the connection so far.
+    /// Does one request. `received` is the number of bytes of the connection so far.
     pub(super) fn request(
         &mut self,
         request: Request<'_>,
@@ -115,7 +114,7 @@ impl<'a> Gathering<'a> {
                 Some(Answer::Time { received, sent })
             }
             Request::Hint(exchange) => {
-                // A host may say of its own clock what it likes, and nothing of the collector's.
+                // A host may claim anything about its own clock, and nothing about the collector's.
                 if self.told.take() != Some([exchange.collector_received, exchange.collector_sent])
                 {
                     let why = "it told of an exchange of times that there was not";
@@ -132,14 +131,14 @@ impl<'a> Gathering<'a> {
         })
     }
 
-    /// Tells of a log that says that it is another host's: what reads it later takes it for this
-    /// one's all the same.
+    /// Tells of a log that names another host. Later stages take it for a log of this host all the
+    /// same.
     fn look_at_header(&mut self, bytes: usize) {
         let page = self.extent.get(..bytes.min(HEADER_BYTES)).unwrap_or(&[]);
         let Some((identity, name)) = self.store.current() else { return };
         let Ok(log) = Log::from_bytes(Path::new(name), page.to_vec()) else { return };
         let says = log.header().host.as_str();
-        // A name is cut for the header, and has no slash as a directory's.
+        // The header has the name cut to its length; in names of directories a slash becomes '_'.
         let says = says.replace('/', "_");
         if says.is_empty()
             || self.host.starts_with(&says)
@@ -202,7 +201,7 @@ pub(in crate::collect) fn answer_all(mut bytes: &[u8], shared: &Shared<'_>, host
     while let Ok(frame) = reader.next(&mut bytes) {
         let Ok((request, rest)) = wire::decode_request(frame) else { break };
         let Ok(answer) = gathering.request(request, rest, 0) else { break };
-        // What is answered can be sent.
+        // Every answer fits a frame.
         debug_assert!(answer.is_none_or(|answer| wire::frame(&answer).is_ok()));
     }
     let _ = store.flush();

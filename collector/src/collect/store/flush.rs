@@ -10,11 +10,11 @@ use crate::collect::stored_file::{disk_use, forget_cached, is_at, sync_directory
 use crate::wire::Shortage;
 
 impl HostStore {
-    /// Puts all on the disk that came since the last flush.
+    /// Puts everything on the disk that came since the last flush.
     ///
     /// # Errors
-    /// When some of it could not be stored; the disk's own error stands beside, unless there is
-    /// simply too little of something.
+    /// When some of it could not be stored: the shortage, and the disk's own error where there was
+    /// one.
     pub(in crate::collect) fn flush(&mut self) -> Result<(), (Shortage, Option<io::Error>)> {
         self.close();
         self.sync();
@@ -26,8 +26,8 @@ impl HostStore {
         }
     }
 
-    /// Has the current file wait for a flush if it has to. It is opened again when something more
-    /// of it comes.
+    /// Closes the current file. If it was written to, it waits for a flush. It is opened again when
+    /// more of it comes.
     pub(super) fn close(&mut self) {
         if let Some(current) = &mut self.current
             && let Some(open) = current.open.take()
@@ -37,7 +37,7 @@ impl HostStore {
         }
     }
 
-    /// Puts on the disk what waits for it.
+    /// Puts the files on the disk that wait for it.
     pub(super) fn sync(&mut self) {
         for open in std::mem::take(&mut self.dirty) {
             let used = open.file.sync_data().and_then(|()| disk_use(&open.file));
@@ -53,13 +53,13 @@ impl HostStore {
         }
         self.written = 0;
         if self.entries {
-            // That of the host may be as new as those in it.
+            // The host's directory may be as new as its files.
             let directory = self.inventory.directory();
             let both = [Some(directory), directory.parent()];
             let synced = both.into_iter().flatten().try_for_each(sync_directory);
             match synced {
                 Ok(()) => self.entries = false,
-                // Taken away with all that was in it.
+                // The directory was removed with all its files.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     self.entries = false;
                     self.short.get_or_insert(Shortage::Removed);
@@ -69,7 +69,7 @@ impl HostStore {
         }
     }
 
-    /// Remembers what could not be done until the flush is answered.
+    /// Remembers a failure until the next flush is answered.
     pub(super) fn fail(&mut self, error: io::Error) {
         let shortage = match Errno::from_io_error(&error) {
             Some(Errno::NOSPC) => Shortage::Disk,
@@ -80,8 +80,9 @@ impl HostStore {
         self.failure.get_or_insert(error);
     }
 
-    /// Looks at what there is once more before it is said that there is no room. Once a flush: a
-    /// host that is refused must not have its directory read over and over.
+    /// Counts the files anew before the host is told that there is no room. This is done once
+    /// between two flushes, so that a host without room does not have its directory read over and
+    /// over.
     pub(super) fn recount(&mut self) {
         if std::mem::replace(&mut self.recounted, true) {
             return;
@@ -97,7 +98,7 @@ impl HostStore {
         }
     }
 
-    /// A file that there was is gone: its shipper shall look what it has to send again.
+    /// A file was removed by somebody: the shipper is told to look what it has to send again.
     pub(super) fn is_gone(&mut self, name: &str) {
         self.inventory.remove(name);
         self.short.get_or_insert(Shortage::Removed);

@@ -7,8 +7,8 @@ use crate::ship::outgoing::{Gone, Outgoing};
 use crate::tuning::{MAX_ASKED_FILES, MAX_ASKED_PAGES};
 
 impl Scanner<'_> {
-    /// Asks whether the collector still has the files that are not done. What was taken away there
-    /// is sent again.
+    /// Asks whether the collector still has the files that are not done. Files that were removed
+    /// there are sent again.
     pub(super) fn look_whether_there(
         &mut self,
         out: &mut Outgoing,

@@ -16,7 +16,8 @@ use crate::wire::{self, Request, Shortage};
 use crate::writers;
 
 impl Scanner<'_> {
-    /// Sends what the collector does not have of a file. Whether nobody will write to it any more.
+    /// Sends the pages of a file that the collector does not have. Returns whether nobody will
+    /// write to the file any more.
     pub(super) fn examine(
         &mut self,
         out: &mut Outgoing,
@@ -32,10 +33,10 @@ impl Scanner<'_> {
             return Ok(false);
         };
         if opened.identity != tracked.identity {
-            // Another file under this name since it was listed; the next scan knows.
+            // Since the listing another file has this name; the next scan lists it.
             return Ok(false);
         }
-        // What happens to the file from here on is seen when it is held against this.
+        // Any later change of the file shows as a difference to this stamp.
         entry.stamp = files::stamp(&self.directory.join(name));
         let without_writers = writers::none(&opened.file);
         let boots = [opened.header.boot_id, self.here.boot];
@@ -64,7 +65,7 @@ impl Scanner<'_> {
                     .map_err(&failed)
                     .and_then(|compressed| Ok(send(out, name, pages, bytes, &compressed)?));
                 if let Err(error) = sent {
-                    // None of the run can be told to be there.
+                    // No page of the run is known to be there.
                     tracked.lost(first, end - first);
                     return Err(error);
                 }
@@ -90,17 +91,17 @@ impl Scanner<'_> {
         }
         Ok(match without_writers {
             Some(none) => none,
-            // Where the kernel does not tell, it has to have stayed the same for a scan.
+            // Where the kernel does not tell, the file must not have changed during a scan.
             None => ended && !changed,
         })
     }
 
-    /// A file to which nobody writes any more has been looked at in full, and all is answered.
+    /// Marks a file as done: nobody writes to it any more, all of it was looked at, and everything
+    /// is answered.
     pub(super) fn finish(&mut self, name: &str) {
         let path = self.directory.join(name);
         let Some(entry) = self.files.get_mut(name) else { return };
-        // Something of it was not stored, or somebody has written to it or taken its name since it
-        // was looked at.
+        // A part of it was not stored, or it was written to or replaced since it was looked at.
         if entry.tracked.remote.is_none()
             || entry.stamp.is_none()
             || entry.stamp != files::stamp(&path)
@@ -108,7 +109,8 @@ impl Scanner<'_> {
             return;
         }
         entry.tracked.finish();
-        // Which of two with one identity the collector has is not sure enough to remove either.
+        // Of two files with one identity it is not sure which one the collector has, so neither is
+        // removed.
         if self.twins.contains(&entry.tracked.identity) {
             return;
         }
@@ -116,7 +118,7 @@ impl Scanner<'_> {
             match std::fs::remove_file(&path) {
                 Ok(()) => self.events.event(&Event::Removed { name }),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                // It stays known as done, so that this is told and tried once.
+                // It stays known as done, so that removing is tried and told once.
                 Err(error) => return self.events.event(&Event::NotRemoved { name, error }),
             }
             self.files.remove(name);
