@@ -66,7 +66,7 @@ fn ways(reach: Reach, sent: &Datagram, received: &Datagram) -> [Way; 2] {
     })
 }
 
-/// RowGroups `datagrams` by content and tells what is not in both directions, and so cannot be
+/// Groups `datagrams` by content and tells what is not in both directions, and so cannot be
 /// matched, from the rest; which comes in the order of content. The hints of the rest are counted.
 pub(crate) fn split(
     reach: Reach,

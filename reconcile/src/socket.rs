@@ -130,7 +130,7 @@ pub(crate) fn sockets(
     let tables = capture.tables.clone();
     let flows = std::mem::take(&mut capture.flows);
     let namings = std::mem::take(&mut capture.namings);
-    let groups = RowGroups::of(capture, &flows, outcome)?;
+    let groups = Groups::of(capture, &flows, outcome)?;
     // Sockets are numbered in the order of their first flows.
     let mut of_flow: SpillableVec<(u32, u32)> = SpillableVec::new(&tables);
     let mut count = 0;
@@ -187,19 +187,19 @@ pub(crate) fn sockets(
 }
 
 /// Which flows are of one socket.
-struct RowGroups {
+struct Groups {
     /// The first flow of each flow's socket; [`NONE`] of flows that carry no messages.
     first: SpillableVec<u32>,
     /// The next flow of the same socket.
     next: SpillableVec<u32>,
 }
 
-impl RowGroups {
+impl Groups {
     fn of(
         capture: &Capture,
         flows: &SpillableVec<Flow>,
         outcome: &mut Reconciliation,
-    ) -> Result<RowGroups, PathError> {
+    ) -> Result<Groups, PathError> {
         let tables = &capture.tables;
         let mut first = SpillableVec::new(tables);
         // The kernel's number is no other kernel's, and another source may have taken the socket's
@@ -229,8 +229,7 @@ impl RowGroups {
             }
         }
         by_cookie.sort_by_key(|row| *row)?;
-        let mut groups =
-            RowGroups { first, next: SpillableVec::filled(tables, flows.len(), NONE)? };
+        let mut groups = Groups { first, next: SpillableVec::filled(tables, flows.len(), NONE)? };
         let apart = counted_apart(flows, &by_cookie, places_of_ids.len());
         if apart.contains(&true) {
             let counted = |row: &mut Row| {
