@@ -14,10 +14,11 @@ use socket_log::encode::Role;
 use socket_log::layout::{source, state};
 use socket_log::{Header, Log, Record, SocketName};
 
-use crate::holes::cause_of_unseen;
-use crate::machines::{self, Home, Machines};
-use crate::namespaces::Namespaces;
-use crate::program::Program;
+use crate::logs::holes::cause_of_unseen;
+use crate::logs::machines;
+use crate::logs::machines::{Home, Machines};
+use crate::logs::namespaces::Namespaces;
+use crate::logs::program::Program;
 
 /// What was not seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

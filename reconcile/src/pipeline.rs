@@ -7,36 +7,43 @@ use out_of_core::workers::{self, lock};
 use out_of_core::{MemoryBudget, PartitionStore};
 use socket_log::layout::source;
 
-use crate::addresses::Addresses;
 use crate::calls::Datagram;
-use crate::capture::Capture;
-use crate::clock_hints;
-use crate::connections::{self, Listening};
-use crate::datagram_flows::{AllFlows, FlowMaker, MatchedFlows};
-use crate::datagram_names::{self, AllSeenNames, Views};
-use crate::datagram_partition::{DatagramMatcher, MatchedDatagrams};
-use crate::datagram_translation::{self, DatagramTranslations, Hints, Translated};
-use crate::deal::{self, Partitions, Stores};
-use crate::end::DatagramMessage;
+use crate::connections::connections;
+use crate::connections::first_calls::FirstCalls;
+use crate::connections::listening::Listening;
+use crate::connections::unix_sockets;
+use crate::datagrams::end::DatagramMessage;
+use crate::datagrams::flows::{AllFlows, FlowMaker, MatchedFlows};
+use crate::datagrams::partition::{DatagramMatcher, MatchedDatagrams};
+use crate::datagrams::peer_names;
+use crate::datagrams::peer_names::{AllSeenNames, Views};
+use crate::datagrams::receivers::Receivers;
+use crate::datagrams::translations as datagram_translation;
+use crate::datagrams::translations::{DatagramTranslations, Hints, Translated};
+use crate::dealing::deal;
+use crate::dealing::deal::{Partitions, Stores};
 use crate::error::Error;
-use crate::first_calls::FirstCalls;
-use crate::host_facts;
-use crate::imported::{self, CallIds, Joining};
-use crate::lookups::Lookups;
+use crate::host_clocks::exchanges;
+use crate::host_clocks::facts;
+use crate::logs::capture::Capture;
+use crate::logs::lookups::Lookups;
+use crate::logs::read_logs;
 use crate::options::Options;
-use crate::output::Output;
-use crate::reach::Reach;
-use crate::read_logs;
-use crate::receivers::Receivers;
 use crate::reconciliation::{Reconciliation, add};
-use crate::rows::Common;
-use crate::seen_twice;
-use crate::socket;
-use crate::stream_flows::{MatchedStreams, StreamMatcher};
-use crate::timeline::{Rows, Writing};
-use crate::translated;
-use crate::unix_sockets;
-use crate::ways::Owners;
+use crate::rows::row::Common;
+use crate::sockets::addresses::Addresses;
+use crate::sockets::of_flows;
+use crate::sockets::reach::Reach;
+use crate::sockets::seen_twice;
+use crate::streams::stream_flows::{MatchedStreams, StreamMatcher};
+use crate::streams::ways::Owners;
+use crate::translation::translated;
+use crate::write::call_ids::CallIds;
+use crate::write::imported;
+use crate::write::imported::Joining;
+use crate::write::lookup_rows;
+use crate::write::output::Output;
+use crate::write::timeline::{Rows, Writing};
 use clocks::Samples;
 use out_of_core::MemoryPool;
 
@@ -64,7 +71,7 @@ pub fn reconcile(
     }
 
     progress.step("finding connections", 0);
-    let mut sockets = socket::sockets(&mut capture, &mut outcome)?;
+    let mut sockets = of_flows::sockets(&mut capture, &mut outcome)?;
     let addresses = Addresses::of(&capture.names, &sockets.all);
     let twice = seen_twice::find(&capture, &sockets.all, &addresses)?;
     for place in &twice {
@@ -74,8 +81,7 @@ pub fn reconcile(
     sockets.remove(&twice, &tables)?;
     let sockets = sockets;
     let listening = Listening::of(&capture, &sockets.all);
-    let fallbacks =
-        datagram_names::fallbacks(&mut capture.names, &sockets.all, &listening.addresses)?;
+    let fallbacks = peer_names::fallbacks(&mut capture.names, &sockets.all, &listening.addresses)?;
     let capture = capture;
     let ambiguous = unix_sockets::ambiguous(&capture, &sockets.all)?;
     let first_calls = FirstCalls::read(&capture, &sockets, &ambiguous, threads, progress)?;
@@ -235,7 +241,7 @@ pub fn reconcile(
     }
 
     let mut looked_up = Vec::new();
-    let messages = lookups.rows(&mut output, |row| {
+    let messages = lookup_rows::rows(&lookups, &mut output, |row| {
         looked_up.push(row);
         Ok(())
     })?;
@@ -245,7 +251,7 @@ pub fn reconcile(
         outcome.both_ends += messages;
     }
 
-    let mut hosts = host_facts::of(&capture);
+    let mut hosts = facts::of(&capture);
     let mut samples = samples.merged();
     let mut host_of: Vec<u32> = capture.processes.iter().map(|process| process.host).collect();
     let mut calls = None;
@@ -269,14 +275,14 @@ pub fn reconcile(
     }
     outcome.flows = output.flows;
 
-    let hints = clock_hints::read(data, &capture, &hosts, threads, progress)?;
-    let clocks = host_facts::clocks(&capture, &hosts, &samples, &hints, progress);
+    let hints = exchanges::read(data, &capture, &hosts, threads, progress)?;
+    let clocks = facts::clocks(&capture, &hosts, &samples, &hints, progress);
     let common = Common { clocks: &clocks, hosts: &host_of };
     Nodes::write_each(&data.nodes(), output.nodes())?;
     let writing =
         Writing { output: &output, common: &common, calls: calls.as_ref(), threads, progress };
     rows.write(&data.messages(), &writing)?;
-    host_facts::as_set(&clocks, &capture, &hosts).write(&data.clocks())?;
+    facts::as_set(&clocks, &capture, &hosts).write(&data.clocks())?;
     outcome.write(data)?;
     Ok(outcome)
 }

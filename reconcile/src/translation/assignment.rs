@@ -8,10 +8,10 @@ use std::cmp::Reverse;
 
 use message_trace::Error;
 
-use super::Pair;
 use super::candidates::{Edge, Field};
 use super::confidence::Judged;
 use super::median::Ordered;
+use super::pair::Pair;
 use out_of_core::SpillableVec;
 
 /// The pairs whose confidence is at least `least`, in the order of their connecting ends.

@@ -5,19 +5,14 @@ use std::ops::Range;
 
 use message_trace::Error;
 
-use super::Side;
+use super::half_flow::Side;
 use super::halves::{HalfView, Halves};
-use super::offsets::Clocks;
 use super::signature::{self, Likeness};
 use super::timing::{self, Window};
 use out_of_core::SpillableVec;
 
 /// As many half flows with one key, at either side, are compared one by one.
 const FEW: usize = 8;
-/// As many of a crowd are candidates for one connecting end: those nearest in time.
-const NEAREST: usize = 8;
-/// Candidates are sought as far behind the expected time as this, in nanoseconds.
-const REACH: i64 = 1_000_000_000;
 
 /// Two half flows that could be the ends of one flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -155,7 +150,10 @@ impl<'a> Field<'a> {
     }
 
     /// The edges between `pairs`, in order and each once.
-    fn edges(&self, mut pairs: SpillableVec<(u32, u32)>) -> Result<SpillableVec<Edge>, Error> {
+    pub(super) fn edges(
+        &self,
+        mut pairs: SpillableVec<(u32, u32)>,
+    ) -> Result<SpillableVec<Edge>, Error> {
         pairs.sort_by_key(|pair| *pair)?;
         pairs.dedup_by_key(|pair| *pair);
         SpillableVec::collect(
@@ -186,43 +184,6 @@ impl<'a> Field<'a> {
         let window = timing::window(one, other, likeness.turns, likeness.totals)?;
         let pauses = timing::pauses(one, likeness.turns, window);
         Some(Edge { connecting, accepting, likeness, window, pauses })
-    }
-
-    /// Adds the pairs of the crowds that are near in time, where the difference of their clocks is
-    /// known. `edges` are put in order, each once.
-    pub(super) fn near_in_time(
-        &self,
-        crowds: &Crowds,
-        clocks: &Clocks,
-        edges: &mut SpillableVec<Edge>,
-    ) -> Result<(), Error> {
-        let mut pairs: SpillableVec<(u32, u32)> = SpillableVec::new(&self.halves.tables);
-        let mut accepted = SpillableVec::new(&self.halves.tables);
-        for crowd in crowds.iter() {
-            self.by_host(crowds, crowd.accepting, Side::Accepting, &mut accepted)?;
-            let hosts = hosts(&accepted);
-            for place in crowds.members.range(crowd.connecting) {
-                let half = self.halves.half(*place);
-                let time = forth(half, Side::Connecting);
-                for (host, list) in &hosts {
-                    let Some((difference, uncertainty)) = clocks.difference(half.host, *host, time)
-                    else {
-                        continue;
-                    };
-                    let expected = time + difference - uncertainty;
-                    let from =
-                        accepted.partition_point(list.clone(), |(_, time, _)| *time < expected);
-                    let near = accepted.range(from..list.end.min(from + NEAREST));
-                    let near = near.take_while(|(_, time, _)| *time <= expected + REACH);
-                    pairs.extend(near.map(|(.., other)| (*place, *other)))?;
-                }
-            }
-        }
-        drop(accepted);
-        edges.extend(self.edges(pairs)?.iter().copied())?;
-        edges.sort_by_key(|edge| (edge.connecting, edge.accepting))?;
-        edges.dedup_by_key(|edge| (edge.connecting, edge.accepting));
-        Ok(())
     }
 
     /// Puts these members of the crowds into `list`: by host, and then by time.

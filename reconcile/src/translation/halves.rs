@@ -7,7 +7,7 @@ use std::ops::Deref;
 use message_trace::Error;
 use rustc_hash::FxHashMap;
 
-use super::{HalfFlow, Side, Turn, Way};
+use super::half_flow::{HalfFlow, Side, Turn, Way};
 use out_of_core::MemoryPool;
 use out_of_core::SpillableVec;
 

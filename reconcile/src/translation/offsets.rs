@@ -6,10 +6,10 @@
 use message_trace::Error;
 use rustc_hash::FxHashMap;
 
-use super::Side;
 use super::candidates::{self, Crowd, Crowds, Edge, Field, Timed};
 use super::difference::{Difference, Vote, hosts, key, vote};
 use super::fit::fit;
+use super::half_flow::Side;
 use super::halves::Halves;
 use super::median::{Ordered, median};
 use super::timing::SLACK;

@@ -4,8 +4,8 @@
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 
+use super::half_flow::{Side, TURNS};
 use super::halves::HalfView;
-use super::{Side, TURNS};
 
 /// Sizes up to about this many bytes are common by themselves: pings, acknowledgements, short
 /// headers.

@@ -2,7 +2,7 @@
 //! before it is sent. Each byte that went forth bounds the difference of the clocks from above,
 //! each that came back bounds it from below.
 
-use super::Side;
+use super::half_flow::Side;
 use super::halves::HalfView;
 
 /// The clocks of two hosts drift apart by no more than this fraction; corrected ones by less.
