@@ -19,6 +19,7 @@ mod second_reading;
 mod sockets;
 mod streams;
 pub mod translation;
+mod tuning;
 mod write;
 
 pub use cause::{NOT_RECORDED, is_of_the_system};

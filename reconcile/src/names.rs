@@ -80,12 +80,12 @@ impl<'a> Sought<'a> {
 }
 
 impl Names {
-    pub(crate) fn new(tables: &MemoryPool) -> Names {
+    pub(crate) fn new(pool: &MemoryPool) -> Names {
         Names {
-            rows: SpillableVec::new(tables),
-            v6: SpillableVec::new(tables),
+            rows: SpillableVec::new(pool),
+            v6: SpillableVec::new(pool),
             others: Vec::new(),
-            ids: HashIndex::new(tables),
+            ids: HashIndex::new(pool),
         }
     }
 

@@ -46,7 +46,7 @@ pub(crate) fn partners(
     listening: &Listening,
     first_calls: &FirstCalls,
 ) -> Result<SpillableVec<u32>, Error> {
-    let mut partner = SpillableVec::filled(&capture.tables, sockets.len(), NONE)?;
+    let mut partner = SpillableVec::filled(&capture.pool, sockets.len(), NONE)?;
     let mut pair_up = |(connecting, accepting): (u32, u32)| {
         let (one, other) = (connecting as usize, accepting as usize);
         if partner[one] == NONE && partner[other] == NONE {
@@ -66,7 +66,7 @@ pub(crate) fn connections(
     partner: &SpillableVec<u32>,
     listening: &Listening,
 ) -> Result<SpillableVec<Connection>, Error> {
-    let mut all: SpillableVec<(i64, Connection)> = SpillableVec::new(&capture.tables);
+    let mut all: SpillableVec<(i64, Connection)> = SpillableVec::new(&capture.pool);
     for (place, (socket, partner)) in (0..).zip(sockets.iter().zip(partner.iter())) {
         let connection = match *partner {
             // It was never used, or for datagrams.
@@ -88,7 +88,7 @@ pub(crate) fn connections(
         all.push((socket.named, connection))?;
     }
     all.sort_by_key(|(named, connection)| (*named, connection.socket()))?;
-    SpillableVec::collect(&capture.tables, all.iter().map(|(_, connection)| *connection))
+    SpillableVec::collect(&capture.pool, all.iter().map(|(_, connection)| *connection))
 }
 
 /// Whether `socket` is the connecting one of the two.
@@ -158,7 +158,7 @@ fn tcp(
     // The names in a fixed order, the machine where they are its own, and which of the names is the
     // socket's.
     type Key = (NameId, NameId, u32);
-    let mut ends: SpillableVec<(Key, bool, u32)> = SpillableVec::new(&capture.tables);
+    let mut ends: SpillableVec<(Key, bool, u32)> = SpillableVec::new(&capture.pool);
     for (place, socket) in (0..).zip(sockets.iter()) {
         let (local, peer) = (socket.local, socket.peer);
         if socket.protocol != Protocol::Tcp || local == peer || names.inet(local).is_none() {

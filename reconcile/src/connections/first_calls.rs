@@ -46,9 +46,9 @@ impl FirstCalls {
         threads: usize,
         progress: &dyn Progress,
     ) -> Result<FirstCalls, Error> {
-        let tables = &capture.tables;
+        let pool = &capture.pool;
         let (calls, ends, forgotten) =
-            (SpillableVec::new(tables), SpillableVec::new(tables), SpillableVec::new(tables));
+            (SpillableVec::new(pool), SpillableVec::new(pool), SpillableVec::new(pool));
         let mut this = FirstCalls { chosen: None, calls, ends, forgotten, limit: MOST };
         if !wanted.iter().any(|wanted| *wanted) {
             return Ok(this);
@@ -59,12 +59,12 @@ impl FirstCalls {
         let limit = (MEMORY / (2 * size_of::<Transfer>() * count)).clamp(FEWEST, MOST);
         this.limit = limit;
         progress.step("comparing connections", capture.logs.len() as u64);
-        let mut calls: SpillableVec<(u32, Transfer)> = SpillableVec::new(tables);
+        let mut calls: SpillableVec<(u32, Transfer)> = SpillableVec::new(pool);
         this.forgotten.resize(count, false)?;
         let work = |log| {
             let reading = SecondReading::of(capture, sockets, log);
             let members = chosen.of_log(capture, sockets, log)?;
-            Ok::<_, Error>(OfLog::read(&reading, log as u32, &members, limit, tables)?)
+            Ok::<_, Error>(OfLog::read(&reading, log as u32, &members, limit, pool)?)
         };
         workers::in_order(threads, capture.logs.len(), work, |_, of_log: OfLog| {
             progress.advance(1);
@@ -138,13 +138,12 @@ impl OfLog {
         process: u32,
         members: &Members,
         limit: usize,
-        tables: &MemoryPool,
+        pool: &MemoryPool,
     ) -> Result<OfLog, message_trace::Error> {
-        let mut this =
-            OfLog { calls: SpillableVec::new(tables), forgotten: SpillableVec::new(tables) };
+        let mut this = OfLog { calls: SpillableVec::new(pool), forgotten: SpillableVec::new(pool) };
         // How many calls there are of each way, and whether some are forgotten.
         let mut counts: SpillableVec<([u16; 2], bool)> =
-            SpillableVec::collect(tables, members.numbers().map(|_| ([0; 2], false)))?;
+            SpillableVec::collect(pool, members.numbers().map(|_| ([0; 2], false)))?;
         if counts.is_empty() {
             return Ok(this);
         }

@@ -96,7 +96,7 @@ pub(crate) fn ambiguous(
     capture: &Capture,
     sockets: &SpillableVec<Socket>,
 ) -> Result<SpillableVec<bool>, Error> {
-    let mut ends: SpillableVec<((bool, u32), u32, usize, u32)> = SpillableVec::new(&capture.tables);
+    let mut ends: SpillableVec<((bool, u32), u32, usize, u32)> = SpillableVec::new(&capture.pool);
     let mut texts = Texts::default();
     for (place, socket) in (0u32..).zip(sockets.iter()) {
         if let Some((side, id, name, _)) = end(capture, socket) {
@@ -106,7 +106,7 @@ pub(crate) fn ambiguous(
         }
     }
     ends.sort_by_key(|end| *end)?;
-    let mut ambiguous = SpillableVec::filled(&capture.tables, sockets.len(), false)?;
+    let mut ambiguous = SpillableVec::filled(&capture.pool, sockets.len(), false)?;
     let mut start = 0;
     while let Some((owner, text, ..)) = ends.get(start).copied() {
         let end = ends.end(start, |end| (end.0, end.1) == (owner, text));
@@ -129,11 +129,11 @@ pub(crate) fn connected(
     first_calls: &FirstCalls,
     mut pair: impl FnMut((u32, u32)),
 ) -> Result<(), Error> {
-    let tables = &capture.tables;
-    let mut done = SpillableVec::filled(tables, sockets.len(), false)?;
+    let pool = &capture.pool;
+    let mut done = SpillableVec::filled(pool, sockets.len(), false)?;
     for (text_of, with_client) in KEYS {
         let mut texts = Texts::default();
-        let mut ends: SpillableVec<Keyed> = SpillableVec::new(tables);
+        let mut ends: SpillableVec<Keyed> = SpillableVec::new(pool);
         for (place, socket) in (0u32..).zip(sockets.iter()) {
             if let Some((side, id, name, client)) =
                 end(capture, socket).filter(|_| !done[place as usize])
@@ -151,7 +151,7 @@ pub(crate) fn connected(
             let candidates = |range| {
                 let places = ends.range(range).map(|(.., place)| *place);
                 SpillableVec::collect(
-                    tables,
+                    pool,
                     places.map(|place| candidate(place, &sockets[place as usize])),
                 )
             };

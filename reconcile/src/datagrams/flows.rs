@@ -53,10 +53,10 @@ pub(crate) struct AllFlows {
 }
 
 impl AllFlows {
-    pub(crate) fn new(tables: &MemoryPool) -> AllFlows {
+    pub(crate) fn new(pool: &MemoryPool) -> AllFlows {
         AllFlows {
-            flows: SpillableVec::new(tables),
-            slots: SpillableVec::new(tables),
+            flows: SpillableVec::new(pool),
+            slots: SpillableVec::new(pool),
             begins: Vec::new(),
         }
     }

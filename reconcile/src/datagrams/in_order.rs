@@ -46,28 +46,28 @@ impl<T: Times> Times for Chosen<'_, T> {
 /// before it was sent, by as many nanoseconds as the two may have read that clock `apart`. With
 /// `None` times of the two are not compared.
 pub(crate) fn match_in_order(
-    tables: &MemoryPool,
+    pool: &MemoryPool,
     sends: &impl Times,
     receives: &impl Times,
     apart: Option<i64>,
 ) -> Result<SpillableVec<u32>, Error> {
-    let mut matched = in_order(tables, sends, receives, apart.map(|_| 0))?;
+    let mut matched = in_order(pool, sends, receives, apart.map(|_| 0))?;
     if apart.is_none_or(|apart| apart == 0) || !matched.iter().any(|send| *send == NONE) {
         return Ok(matched);
     }
     let open = (0..).zip(matched.iter()).filter(|(_, send)| **send == NONE);
-    let late = SpillableVec::collect(tables, open.map(|(receive, _)| receive))?;
+    let late = SpillableVec::collect(pool, open.map(|(receive, _)| receive))?;
     let left = {
         // Those that arrived are in order as well.
         let mut arrived = matched.iter().filter(|send| **send != NONE).peekable();
         SpillableVec::collect(
-            tables,
+            pool,
             (0..sends.len() as u32).filter(|send| arrived.next_if_eq(&send).is_none()),
         )?
     };
     let [to, from] = [&left, &late];
     let again = in_order(
-        tables,
+        pool,
         &Chosen { of: sends, places: to },
         &Chosen { of: receives, places: from },
         apart,
@@ -80,7 +80,7 @@ pub(crate) fn match_in_order(
 
 /// The same, where receives may seem to be before their sends by so much.
 fn in_order(
-    tables: &MemoryPool,
+    pool: &MemoryPool,
     sends: &impl Times,
     receives: &impl Times,
     apart: Option<i64>,
@@ -89,7 +89,7 @@ fn in_order(
         |send: i64, receive: i64| apart.is_none_or(|apart| send <= receive.saturating_add(apart));
     // From the end: each receive takes the latest send that is left. That leaves the most to those
     // before it, and tells which sends arrived.
-    let mut arrived: SpillableVec<u32> = SpillableVec::new(tables);
+    let mut arrived: SpillableVec<u32> = SpillableVec::new(pool);
     let mut left = sends.len();
     for receive in (0..receives.len()).rev() {
         let time = receives.time(receive);
@@ -109,7 +109,7 @@ fn in_order(
         let time = receives.time(receive);
         arrived.next_if(|send| possible(sends.time(*send as usize), time)).unwrap_or(NONE)
     };
-    SpillableVec::collect(tables, (0..receives.len()).map(got))
+    SpillableVec::collect(pool, (0..receives.len()).map(got))
 }
 
 /// How many of the receives, given by the times of their sends in the order of receiving, came

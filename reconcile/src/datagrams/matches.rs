@@ -19,13 +19,13 @@ pub(crate) struct Matches {
 
 impl Matches {
     /// None yet.
-    pub(crate) fn new(tables: &MemoryPool) -> Matches {
+    pub(crate) fn new(pool: &MemoryPool) -> Matches {
         Matches {
-            pairs: SpillableVec::new(tables),
-            copies: SpillableVec::new(tables),
-            duplicates: SpillableVec::new(tables),
-            sends: SpillableVec::new(tables),
-            receives: SpillableVec::new(tables),
+            pairs: SpillableVec::new(pool),
+            copies: SpillableVec::new(pool),
+            duplicates: SpillableVec::new(pool),
+            sends: SpillableVec::new(pool),
+            receives: SpillableVec::new(pool),
         }
     }
 }

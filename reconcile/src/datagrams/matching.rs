@@ -144,13 +144,12 @@ fn matched(
     datagrams: &SpillableVec<Datagram>,
     passes: &[Pass],
 ) -> Result<Matches, Error> {
-    let tables = &reach.capture.tables;
-    let mut matcher =
-        Matcher { reach, tables, translations, datagrams, matches: Matches::new(tables) };
+    let pool = &reach.capture.pool;
+    let mut matcher = Matcher { reach, pool, translations, datagrams, matches: Matches::new(pool) };
     let places = |sent: bool| {
         let those =
             (0..).zip(datagrams.iter()).filter(move |(_, datagram)| datagram.sent() == sent);
-        SpillableVec::collect(tables, those.map(|(at, _)| at))
+        SpillableVec::collect(pool, those.map(|(at, _)| at))
     };
     let (mut sends, mut receives) = (places(true)?, places(false)?);
     for pass in passes {
@@ -161,7 +160,7 @@ fn matched(
 
 struct Matcher<'a> {
     reach: Reach<'a>,
-    tables: &'a MemoryPool,
+    pool: &'a MemoryPool,
     translations: Option<&'a DatagramTranslations>,
     datagrams: &'a SpillableVec<Datagram>,
     matches: Matches,
@@ -193,7 +192,7 @@ impl Matcher<'_> {
                 done: false,
             })
         };
-        let mut sides = SpillableVec::collect(self.tables, places.iter().filter_map(side))?;
+        let mut sides = SpillableVec::collect(self.pool, places.iter().filter_map(side))?;
         sides.sort_by_key(|side| (side.key, side.class, side.time, side.at))?;
         Ok(sides)
     }
@@ -223,7 +222,7 @@ impl Matcher<'_> {
             [s, r] = ends;
         }
         // Only what had a key took part; the rest waits for the next pass.
-        let mut done = SpillableVec::filled(self.tables, self.datagrams.len(), false)?;
+        let mut done = SpillableVec::filled(self.pool, self.datagrams.len(), false)?;
         let of_both = sides.iter().flat_map(SpillableVec::iter);
         of_both.filter(|side| side.done).for_each(|side| done[side.at as usize] = true);
         sends.retain(|at| !done[*at as usize]);
@@ -266,9 +265,9 @@ impl Matcher<'_> {
         [sends, receives]: &Ranges,
     ) -> Result<(), Error> {
         let send_classes =
-            SpillableVec::collect(self.tables, class_ranges(&sides[0], sends).map(Class::of))?;
+            SpillableVec::collect(self.pool, class_ranges(&sides[0], sends).map(Class::of))?;
         let receive_classes =
-            SpillableVec::collect(self.tables, class_ranges(&sides[1], receives).map(Class::of))?;
+            SpillableVec::collect(self.pool, class_ranges(&sides[1], receives).map(Class::of))?;
         if send_classes.len().saturating_mul(receive_classes.len()) > MOST_OF_A_CONTENT {
             for elsewhere in [false, true] {
                 for receives in receive_classes.iter().map(|class| class.range()) {
@@ -332,7 +331,7 @@ impl Matcher<'_> {
         // None before it was sent: what only the slack between clocks allows is no sign.
         let clocks = self.apart(sides, [sends, receives]).map(|_| 0);
         let (to, from) = (TimesOf(&sides[0], sends.clone()), TimesOf(&sides[1], receives.clone()));
-        let matched = match_in_order(self.tables, &to, &from, clocks)?;
+        let matched = match_in_order(self.pool, &to, &from, clocks)?;
         let (mut count, mut total) = (0usize, 0i128);
         for (receive, send) in matched.iter().enumerate().filter(|(_, send)| **send != NONE) {
             count += 1;
@@ -363,7 +362,7 @@ impl Matcher<'_> {
         }
         let left = |sides: &SpillableVec<Side>, range: &Range<usize>| {
             let open = (0..).zip(sides.range(range.clone())).filter(|(_, side)| !side.done);
-            SpillableVec::collect(self.tables, open.map(|(at, _)| at))
+            SpillableVec::collect(self.pool, open.map(|(at, _)| at))
         };
         let (open_sends, open_receives) = (left(to, &sends)?, left(from, &receives)?);
         if open_sends.is_empty() || open_receives.is_empty() {
@@ -372,7 +371,7 @@ impl Matcher<'_> {
         let matched = {
             let (to, from) = (TimesOf(to, sends.clone()), TimesOf(from, receives.clone()));
             let to = Chosen { of: &to, places: &open_sends };
-            match_in_order(self.tables, &to, &Chosen { of: &from, places: &open_receives }, apart)?
+            match_in_order(self.pool, &to, &Chosen { of: &from, places: &open_receives }, apart)?
         };
         for (receive, send) in open_receives.iter().zip(matched.iter()) {
             if let Some(send) = open_sends.get(*send as usize) {
@@ -396,7 +395,7 @@ impl Matcher<'_> {
         let done = from.range(receives.clone()).filter(|side| side.done);
         let mut received: FxHashSet<u32> = done.map(|side| side.class.0).collect();
         let receive_classes =
-            SpillableVec::collect(self.tables, class_ranges(from, receives).map(Class::of))?;
+            SpillableVec::collect(self.pool, class_ranges(from, receives).map(Class::of))?;
         for receives in receive_classes.iter().map(|class| class.range()) {
             if all_done(from, &receives) {
                 continue;
@@ -405,7 +404,7 @@ impl Matcher<'_> {
             let socket = first.class.0;
             // The sends that arrived somewhere and could have arrived here as well, in the order of
             // time.
-            let mut origins: SpillableVec<(i64, u32)> = SpillableVec::new(self.tables);
+            let mut origins: SpillableVec<(i64, u32)> = SpillableVec::new(self.pool);
             for sends in class_ranges(to, sends) {
                 let send = to[sends.start];
                 if self.reaches(pass, &send, &first) {

@@ -58,7 +58,7 @@ pub(crate) struct MatchedDatagrams {
 impl DatagramMatcher<'_, '_> {
     /// All of them side by side: as many may be equal as there are.
     fn joined(&self, blocks: impl Blocks) -> Result<SpillableVec<Datagram>, Error> {
-        let mut all = SpillableVec::new(&self.reach.capture.tables);
+        let mut all = SpillableVec::new(&self.reach.capture.pool);
         for block in blocks {
             all.extend(block?)?;
         }
@@ -152,7 +152,7 @@ impl DatagramMatcher<'_, '_> {
         let mut hints = Hints::default();
         let [alone, rest] = split(self.reach, self.joined(datagrams)?, &mut hints)?;
         let mut matched = MatchedDatagrams::default();
-        let mut matches = Matches::new(&self.reach.capture.tables);
+        let mut matches = Matches::new(&self.reach.capture.pool);
         for (at, datagram) in (0..).zip(alone.iter()) {
             if datagram.sent() { matches.sends.push(at)? } else { matches.receives.push(at)? }
         }

@@ -94,8 +94,8 @@ pub(crate) struct AllSeenNames {
 }
 
 impl AllSeenNames {
-    pub(crate) fn new(tables: &MemoryPool) -> AllSeenNames {
-        AllSeenNames { rows: SpillableVec::new(tables), before: 0 }
+    pub(crate) fn new(pool: &MemoryPool) -> AllSeenNames {
+        AllSeenNames { rows: SpillableVec::new(pool), before: 0 }
     }
 
     /// Adds what a part of the work learned.

@@ -75,8 +75,8 @@ pub(crate) fn split(
 ) -> Result<[SpillableVec<Datagram>; 2], Error> {
     let content = |datagram: &Datagram| (datagram.checksum, datagram.bytes);
     datagrams.sort_by_key(content)?;
-    let tables = &reach.capture.tables;
-    let (mut alone, mut both) = (SpillableVec::new(tables), SpillableVec::new(tables));
+    let pool = &reach.capture.pool;
+    let (mut alone, mut both) = (SpillableVec::new(pool), SpillableVec::new(pool));
     let mut next = 0;
     while let Some(first) = datagrams.get(next) {
         let end = datagrams.end(next, |datagram| content(datagram) == content(first));

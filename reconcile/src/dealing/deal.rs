@@ -43,13 +43,13 @@ pub(crate) fn count(records: u64, size: usize) -> usize {
 impl Partitions {
     /// Cuts `connections` into partitions of about equally many calls.
     pub(crate) fn of(
-        tables: &MemoryPool,
+        pool: &MemoryPool,
         connections: &SpillableVec<Connection>,
         sockets: &SpillableVec<Socket>,
     ) -> Result<Partitions, Error> {
         let mut this = Partitions {
-            connection_of: SpillableVec::filled(tables, sockets.len(), NONE)?,
-            partition_of: SpillableVec::new(tables),
+            connection_of: SpillableVec::filled(pool, sockets.len(), NONE)?,
+            partition_of: SpillableVec::new(pool),
             ranges: Vec::new(),
         };
         let calls = |connection: &Connection| {

@@ -18,7 +18,7 @@ use out_of_core::SpillableVec;
 #[derive(Debug)]
 pub(crate) struct Capture {
     /// Where all tables are.
-    pub(crate) tables: MemoryPool,
+    pub(crate) pool: MemoryPool,
     pub(crate) hosts: Vec<String>,
     /// The process of each log that could be read, whose place is also the log's, and behind them
     /// those that others' logs tell of.
@@ -35,15 +35,15 @@ pub(crate) struct Capture {
 
 impl Capture {
     /// Nothing yet.
-    pub(crate) fn new(tables: &MemoryPool) -> Capture {
+    pub(crate) fn new(pool: &MemoryPool) -> Capture {
         Capture {
-            tables: tables.clone(),
+            pool: pool.clone(),
             hosts: Vec::new(),
             processes: Vec::new(),
             logs: Vec::new(),
-            flows: SpillableVec::new(tables),
-            namings: SpillableVec::new(tables),
-            names: Names::new(tables),
+            flows: SpillableVec::new(pool),
+            namings: SpillableVec::new(pool),
+            names: Names::new(pool),
             lookups: Vec::new(),
         }
     }

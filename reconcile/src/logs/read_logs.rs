@@ -36,7 +36,7 @@ const PLACES_SHOWN: usize = 20;
 /// Reads all logs of `data`, on `threads` threads. There may be none.
 pub(crate) fn read(
     data: &DataDir,
-    tables: &MemoryPool,
+    pool: &MemoryPool,
     threads: usize,
     progress: &dyn Progress,
     outcome: &mut Reconciliation,
@@ -49,7 +49,7 @@ pub(crate) fn read(
     progress.step("reading logs", outcome.log_bytes);
     let mut reader = Reader {
         directory: data.path().to_owned(),
-        capture: Capture::new(tables),
+        capture: Capture::new(pool),
         machines: Machines::default(),
         namespaces: Namespaces::default(),
         homes: Vec::new(),
@@ -61,7 +61,7 @@ pub(crate) fn read(
     workers::in_order(
         threads,
         paths.len(),
-        |piece| Ok::<_, Error>(survey(&paths[piece], tables)?),
+        |piece| Ok::<_, Error>(survey(&paths[piece], pool)?),
         |piece, result| {
             let path = &paths[piece];
             reader.add(path, result, outcome)?;
@@ -158,7 +158,7 @@ impl Reader {
         let process = Process { ended, ..process(&header, path, home) };
         let capture = &mut self.capture;
         let (place, first) = (capture.processes.len() as u32, capture.flows.len() as u32);
-        let mut name_ids: SpillableVec<NameId> = SpillableVec::new(&capture.tables);
+        let mut name_ids: SpillableVec<NameId> = SpillableVec::new(&capture.pool);
         for name in names.values() {
             name_ids.push(capture.names.intern(name)?)?;
         }

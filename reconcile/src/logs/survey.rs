@@ -48,13 +48,13 @@ pub(crate) struct Survey {
 ///
 /// # Errors
 /// When the tables have no room.
-pub(crate) fn survey(path: &Path, tables: &MemoryPool) -> Result<Result<Survey, OpenError>, Error> {
+pub(crate) fn survey(path: &Path, pool: &MemoryPool) -> Result<Result<Survey, OpenError>, Error> {
     let log = match Log::open(path) {
         Ok(log) => log,
         Err(error) => return Ok(Err(error)),
     };
     let header = log.header().clone();
-    let mut reading = Reading::new(header.has_positions, tables);
+    let mut reading = Reading::new(header.has_positions, pool);
     let mut anchors = vec![header.start];
     let mut damage = Vec::new();
     let mut chunks = log.chunks();
@@ -132,12 +132,12 @@ struct Reading {
 }
 
 impl Reading {
-    fn new(has_positions: bool, tables: &MemoryPool) -> Reading {
+    fn new(has_positions: bool, pool: &MemoryPool) -> Reading {
         Reading {
-            flows: SpillableVec::new(tables),
+            flows: SpillableVec::new(pool),
             places: Places::default(),
-            namings: SpillableVec::new(tables),
-            names: Names::new(tables),
+            namings: SpillableVec::new(pool),
+            names: Names::new(pool),
             namespaces: Vec::new(),
             ended: None,
             children: Vec::new(),

@@ -29,7 +29,7 @@ impl Chosen {
         is: impl Fn(u32, &Socket) -> bool,
     ) -> Result<Chosen, Error> {
         let (mut chosen, mut numbers) =
-            (SpillableVec::new(&capture.tables), SpillableVec::new(&capture.tables));
+            (SpillableVec::new(&capture.pool), SpillableVec::new(&capture.pool));
         for (place, socket) in (0u32..).zip(sockets.all.iter()) {
             let wanted = is(place, socket);
             numbers.push(if wanted { chosen.len() as u32 } else { NONE })?;
@@ -66,7 +66,7 @@ impl Chosen {
         let flows = capture.logs.get(log).map(places).unwrap_or_default();
         let numbers = sockets.of_flow.range(flows).filter_map(|(_, socket)| self.number(*socket));
         let mut others =
-            SpillableVec::collect(&capture.tables, numbers.filter(|number| !own.contains(number)))?;
+            SpillableVec::collect(&capture.pool, numbers.filter(|number| !own.contains(number)))?;
         others.sort_by_key(|number| *number)?;
         others.dedup_by_key(|number| *number);
         Ok(Members { chosen: self, own, others })

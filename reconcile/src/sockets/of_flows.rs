@@ -18,12 +18,12 @@ pub(crate) fn sockets(
     capture: &mut Capture,
     outcome: &mut Reconciliation,
 ) -> Result<Sockets, Error> {
-    let tables = capture.tables.clone();
+    let pool = capture.pool.clone();
     let flows = std::mem::take(&mut capture.flows);
     let namings = std::mem::take(&mut capture.namings);
     let groups = Groups::of(capture, &flows, outcome)?;
     // Sockets are numbered in the order of their first flows.
-    let mut of_flow: SpillableVec<(u32, u32)> = SpillableVec::new(&tables);
+    let mut of_flow: SpillableVec<(u32, u32)> = SpillableVec::new(&pool);
     let mut count = 0;
     for (place, (flow, first)) in (0..).zip(flows.iter().zip(groups.first.iter())) {
         let socket = match *first {
@@ -37,7 +37,7 @@ pub(crate) fn sockets(
         of_flow.push((flow.number, socket))?;
     }
     let mut sockets =
-        Sockets { all: SpillableVec::new(&tables), of_flow, peers: FxHashMap::default() };
+        Sockets { all: SpillableVec::new(&pool), of_flow, peers: FxHashMap::default() };
     let mut names: Vec<(Naming, u32, u32)> = Vec::new();
     let mut members: Vec<u32> = Vec::new();
     // Mostly the names of a flow come behind those of the one before.
@@ -91,12 +91,12 @@ impl Groups {
         flows: &SpillableVec<Flow>,
         outcome: &mut Reconciliation,
     ) -> Result<Groups, Error> {
-        let tables = &capture.tables;
-        let mut first = SpillableVec::new(tables);
+        let pool = &capture.pool;
+        let mut first = SpillableVec::new(pool);
         // The kernel's number is no other kernel's, and another source may have taken the socket's
         // id from elsewhere.
         let mut places_of_ids: FxHashMap<[u32; 3], u32> = FxHashMap::default();
-        let mut by_cookie: SpillableVec<Row> = SpillableVec::new(tables);
+        let mut by_cookie: SpillableVec<Row> = SpillableVec::new(pool);
         for (place, flow) in (0..).zip(flows.iter()) {
             let protocol = flow.kind.map(Kind::protocol);
             first.push(if let Some(Some(_)) = protocol { place } else { NONE })?;
@@ -120,7 +120,7 @@ impl Groups {
             }
         }
         by_cookie.sort_by_key(|row| *row)?;
-        let mut groups = Groups { first, next: SpillableVec::filled(tables, flows.len(), NONE)? };
+        let mut groups = Groups { first, next: SpillableVec::filled(pool, flows.len(), NONE)? };
         let apart = counted_apart(flows, &by_cookie, places_of_ids.len());
         if apart.contains(&true) {
             let counted = |row: &mut Row| {

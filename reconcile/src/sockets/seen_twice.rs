@@ -47,7 +47,7 @@ fn streams(
     second: &mut Vec<u32>,
 ) -> Result<(), Error> {
     let names = &capture.names;
-    let mut ends: SpillableVec<(Names, u32, i64, u32)> = SpillableVec::new(&capture.tables);
+    let mut ends: SpillableVec<(Names, u32, i64, u32)> = SpillableVec::new(&capture.pool);
     for (place, socket) in sockets.iter().enumerate() {
         let both = names.inet(socket.local).is_some() && names.inet(socket.peer).is_some();
         if socket.protocol == Protocol::Tcp && both {

@@ -94,7 +94,7 @@ pub(crate) struct Sockets {
 
 impl Sockets {
     /// Leaves out the sockets of `places`, which are sorted, and their calls.
-    pub(crate) fn remove(&mut self, places: &[u32], tables: &MemoryPool) -> Result<(), Error> {
+    pub(crate) fn remove(&mut self, places: &[u32], pool: &MemoryPool) -> Result<(), Error> {
         if places.is_empty() {
             return Ok(());
         }
@@ -104,7 +104,7 @@ impl Sockets {
             next += u32::from(kept);
             if kept { next - 1 } else { NONE }
         };
-        let numbers = SpillableVec::collect(tables, (0..self.all.len()).map(&mut number))?;
+        let numbers = SpillableVec::collect(pool, (0..self.all.len()).map(&mut number))?;
         let renumbered = |place: u32| numbers.get(place as usize).copied().unwrap_or(NONE);
         let flows = 0..self.of_flow.len();
         self.of_flow.for_each_mut(flows, |(_, socket)| *socket = renumbered(*socket));
@@ -112,7 +112,7 @@ impl Sockets {
         self.peers = peers.into_iter().map(|(socket, peers)| (renumbered(socket), peers)).collect();
         let kept = self.all.iter().zip(numbers.iter()).filter(|(_, number)| **number != NONE);
         let kept = kept.map(|(socket, _)| Socket { pair: renumbered(socket.pair), ..*socket });
-        self.all = SpillableVec::collect(tables, kept)?;
+        self.all = SpillableVec::collect(pool, kept)?;
         Ok(())
     }
 }

@@ -82,7 +82,7 @@ impl<'a> Field<'a> {
             let all = all.filter(|(_, half)| {
                 half.side != others && half.sent.bytes + half.received.bytes > 0
             });
-            SpillableVec::collect(&halves.tables, all.map(|(place, _)| place))
+            SpillableVec::collect(&halves.pool, all.map(|(place, _)| place))
         };
         let (connecting, accepting) = (of_side(Side::Connecting)?, of_side(Side::Accepting)?);
         let alike = [
@@ -104,9 +104,9 @@ impl<'a> Field<'a> {
 
     /// All pairs that share a key that few have, and the crowds of the keys that many have.
     pub(super) fn rare(&self) -> Result<Rare, Error> {
-        let tables = &self.halves.tables;
+        let pool = &self.halves.pool;
         // The key, and the half flow with its side above its number.
-        let mut keyed: SpillableVec<(u64, u64)> = SpillableVec::new(tables);
+        let mut keyed: SpillableVec<(u64, u64)> = SpillableVec::new(pool);
         for (places, side) in
             [(&self.connecting, Side::Connecting), (&self.accepting, Side::Accepting)]
         {
@@ -120,9 +120,9 @@ impl<'a> Field<'a> {
             }
         }
         keyed.sort_by_key(|row| *row)?;
-        let mut pairs: SpillableVec<(u32, u32)> = SpillableVec::new(tables);
+        let mut pairs: SpillableVec<(u32, u32)> = SpillableVec::new(pool);
         let mut crowds =
-            Crowds { members: SpillableVec::new(tables), begins: SpillableVec::new(tables) };
+            Crowds { members: SpillableVec::new(pool), begins: SpillableVec::new(pool) };
         let mut start = 0;
         while let Some((key, _)) = keyed.get(start).copied() {
             let group = start..keyed.end(start, |row| row.0 == key);
@@ -157,7 +157,7 @@ impl<'a> Field<'a> {
         pairs.sort_by_key(|pair| *pair)?;
         pairs.dedup_by_key(|pair| *pair);
         SpillableVec::collect(
-            &self.halves.tables,
+            &self.halves.pool,
             pairs.iter().filter_map(|(one, other)| self.edge(*one, *other)),
         )
     }
@@ -225,9 +225,9 @@ fn alike(
     side: Side,
 ) -> Result<SpillableVec<u32>, Error> {
     let looks = places.iter().map(|place| (signature::looks(halves.view(*place), side), *place));
-    let mut looks = SpillableVec::collect(&halves.tables, looks)?;
+    let mut looks = SpillableVec::collect(&halves.pool, looks)?;
     looks.sort_by_key(|row| *row)?;
-    let mut alike = SpillableVec::filled(&halves.tables, halves.len(), 0)?;
+    let mut alike = SpillableVec::filled(&halves.pool, halves.len(), 0)?;
     let mut start = 0;
     while let Some((look, _)) = looks.get(start).copied() {
         let end = looks.end(start, |row| row.0 == look);

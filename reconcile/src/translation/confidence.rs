@@ -103,7 +103,7 @@ pub(super) fn judge(
     edges: &SpillableVec<Edge>,
     clocks: &Clocks,
 ) -> Result<SpillableVec<Judged>, Error> {
-    let tables = &field.halves.tables;
+    let pool = &field.halves.pool;
     let (spans, durations) = (spans(field), durations(field)?);
     let chances = Chances::of(field)?;
     let (ways, count_of_ways) = ways(field, edges)?;
@@ -121,15 +121,15 @@ pub(super) fn judge(
             agreeing,
         }
     };
-    let candidates = SpillableVec::collect(tables, edges.iter().zip(ways.iter()).map(candidate))?;
+    let candidates = SpillableVec::collect(pool, edges.iter().zip(ways.iter()).map(candidate))?;
     drop((ways, durations));
     let ends =
-        SpillableVec::collect(tables, edges.iter().map(|edge| [edge.connecting, edge.accepting]))?;
+        SpillableVec::collect(pool, edges.iter().map(|edge| [edge.connecting, edge.accepting]))?;
     let mut rivals = Rivals::new(ends, field.halves.len());
-    let mut learned = Learned::new(tables, count_of_ways, chances.totals)?;
-    let mut odds = SpillableVec::filled(tables, edges.len(), 0.0)?;
+    let mut learned = Learned::new(pool, count_of_ways, chances.totals)?;
+    let mut odds = SpillableVec::filled(pool, edges.len(), 0.0)?;
     let (mut beliefs, mut counts) =
-        (SpillableVec::new(tables), SpillableVec::filled(tables, edges.len(), 0.0)?);
+        (SpillableVec::new(pool), SpillableVec::filled(pool, edges.len(), 0.0)?);
     for _ in 0..ROUNDS {
         let mut of_candidates = candidates.iter().zip(counts.iter()).map(|(candidate, count)| {
             let Candidate { way, kept, likely, chance, .. } = *candidate;
@@ -158,7 +158,7 @@ pub(super) fn judge(
             alike: learned.both[candidate.way.both as usize] as f32,
         },
     });
-    SpillableVec::collect(tables, judged)
+    SpillableVec::collect(pool, judged)
 }
 
 /// What the two ends share, against how common it is, and whether the times fit; in nats.
@@ -204,14 +204,14 @@ fn duration(half: &Half) -> f64 {
 
 /// How long the connections to each name usually last, by its number.
 fn durations(field: &Field) -> Result<SpillableVec<f64>, Error> {
-    let tables = &field.halves.tables;
+    let pool = &field.halves.pool;
     let lasted = field.connecting.iter().map(|place| {
         let half = field.halves.half(*place);
         (half.peer_name, Ordered::of(duration(half)))
     });
-    let mut all = SpillableVec::collect(tables, lasted)?;
+    let mut all = SpillableVec::collect(pool, lasted)?;
     all.sort_by_key(|row| *row)?;
-    let mut usual = SpillableVec::filled(tables, field.halves.names, 1.0)?;
+    let mut usual = SpillableVec::filled(pool, field.halves.names, 1.0)?;
     let mut start = 0;
     while let Some((name, _)) = all.get(start).copied() {
         let end = all.end(start, |row| row.0 == name);

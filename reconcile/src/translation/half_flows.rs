@@ -40,7 +40,7 @@ impl HalfFlows {
         threads: usize,
         progress: &dyn Progress,
     ) -> Result<Option<HalfFlows>, Error> {
-        let tables = &capture.tables;
+        let pool = &capture.pool;
         let wanted = |place: u32, socket: &Socket| {
             partner.get(place as usize) == Some(&NONE) && names(capture, socket).is_some()
         };
@@ -52,10 +52,10 @@ impl HalfFlows {
         }
         let chosen = Chosen::of(capture, sockets, wanted)?;
         progress.step("comparing connections", capture.logs.len() as u64);
-        let mut found = Found::new(tables);
+        let mut found = Found::new(pool);
         let work = |log| {
             let reading = SecondReading::of(capture, sockets, log);
-            Found::of(&reading, &chosen.of_log(capture, sockets, log)?, tables)
+            Found::of(&reading, &chosen.of_log(capture, sockets, log)?, pool)
         };
         workers::in_order(threads, capture.logs.len(), work, |_, of_log: Found| {
             progress.advance(1);
@@ -66,8 +66,8 @@ impl HalfFlows {
         found.beginnings.sort_by_key(|row| row.0)?;
         found.calls.sort_by_key(|call| (call.number, call.time))?;
         let mut this = HalfFlows {
-            halves: Halves::new(tables, capture.names.len()),
-            sockets: SpillableVec::new(tables),
+            halves: Halves::new(pool, capture.names.len()),
+            sockets: SpillableVec::new(pool),
         };
         let mut clocks: FxHashMap<(u32, u32), u32> = FxHashMap::default();
         let mut beginnings = found.beginnings.iter().peekable();
@@ -103,13 +103,13 @@ struct Found {
 }
 
 impl Found {
-    fn new(tables: &MemoryPool) -> Found {
-        Found { beginnings: SpillableVec::new(tables), calls: SpillableVec::new(tables) }
+    fn new(pool: &MemoryPool) -> Found {
+        Found { beginnings: SpillableVec::new(pool), calls: SpillableVec::new(pool) }
     }
 
     /// What one log has.
-    fn of(log: &SecondReading, members: &Members, tables: &MemoryPool) -> Result<Found, Error> {
-        let mut this = Found::new(tables);
+    fn of(log: &SecondReading, members: &Members, pool: &MemoryPool) -> Result<Found, Error> {
+        let mut this = Found::new(pool);
         this.beginnings.extend(members.numbers().map(|number| (number, Beginning::default())))?;
         if this.beginnings.is_empty() {
             return Ok(this);

@@ -48,7 +48,7 @@ impl Deref for HalfView<'_> {
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Halves {
-    pub(crate) tables: MemoryPool,
+    pub(crate) pool: MemoryPool,
     /// With where their turns end; they begin where those of the one before end.
     rows: SpillableVec<(Half, u64)>,
     turns: SpillableVec<Turn>,
@@ -58,11 +58,11 @@ pub(crate) struct Halves {
 
 impl Halves {
     /// None yet, whose names have numbers below `names`.
-    pub(crate) fn new(tables: &MemoryPool, names: usize) -> Halves {
+    pub(crate) fn new(pool: &MemoryPool, names: usize) -> Halves {
         Halves {
-            tables: tables.clone(),
-            rows: SpillableVec::new(tables),
-            turns: SpillableVec::new(tables),
+            pool: pool.clone(),
+            rows: SpillableVec::new(pool),
+            turns: SpillableVec::new(pool),
             names,
         }
     }

@@ -47,9 +47,9 @@ pub(super) fn ways(
     field: &Field,
     edges: &SpillableVec<Edge>,
 ) -> Result<(SpillableVec<Way>, usize), Error> {
-    let tables = &field.halves.tables;
-    let mut ways = SpillableVec::new(tables);
-    let mut seen_as: SpillableVec<([u32; 2], Option<IpAddr>, u32)> = SpillableVec::new(tables);
+    let pool = &field.halves.pool;
+    let mut ways = SpillableVec::new(pool);
+    let mut seen_as: SpillableVec<([u32; 2], Option<IpAddr>, u32)> = SpillableVec::new(pool);
     for (place, edge) in (0u32..).zip(edges.iter()) {
         let (one, other) = (field.halves.half(edge.connecting), field.halves.half(edge.accepting));
         let (virtual_name, real) = (one.peer_name, other.local_name);
@@ -83,20 +83,20 @@ pub(super) struct Chances {
 
 impl Chances {
     pub(super) fn of(field: &Field) -> Result<Chances, Error> {
-        let (halves, tables) = (field.halves, &field.halves.tables);
-        let none = || SpillableVec::filled(tables, halves.names, 0.0);
+        let (halves, pool) = (field.halves, &field.halves.pool);
+        let none = || SpillableVec::filled(pool, halves.names, 0.0);
         let mut totals = [none()?, none()?];
         for place in field.connecting.iter() {
             totals[0][halves.half(*place).peer_name as usize] += 1.0;
         }
-        let mut all: SpillableVec<IpAddr> = SpillableVec::new(tables);
+        let mut all: SpillableVec<IpAddr> = SpillableVec::new(pool);
         for place in field.accepting.iter() {
             let half = halves.half(*place);
             totals[1][half.local_name as usize] += 1.0;
             all.push(half.peer.ip())?;
         }
         all.sort_by_key(|address| *address)?;
-        let mut addresses: SpillableVec<(IpAddr, u32)> = SpillableVec::new(tables);
+        let mut addresses: SpillableVec<(IpAddr, u32)> = SpillableVec::new(pool);
         for address in all.iter() {
             match addresses.len().checked_sub(1).and_then(|last| addresses.get_mut(last)) {
                 Some((last, count)) if last == address => *count += 1,
@@ -134,13 +134,13 @@ pub(super) struct Learned {
 impl Learned {
     /// Nothing yet, where there are so many `ways`.
     pub(super) fn new(
-        tables: &MemoryPool,
+        pool: &MemoryPool,
         ways: usize,
         totals: [SpillableVec<f64>; 2],
     ) -> Result<Learned, Error> {
-        let none = |len| SpillableVec::filled(tables, len, 0.0);
+        let none = |len| SpillableVec::filled(pool, len, 0.0);
         let matches = [none(totals[0].len())?, none(totals[1].len())?];
-        let (both, kept) = (none(ways)?, SpillableVec::filled(tables, totals[0].len(), [0.0; 3])?);
+        let (both, kept) = (none(ways)?, SpillableVec::filled(pool, totals[0].len(), [0.0; 3])?);
         Ok(Learned { matches, both, kept, totals, rounds: 0 })
     }
 

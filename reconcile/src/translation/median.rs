@@ -51,10 +51,9 @@ mod tests {
         }
         for count in 0..5 {
             let mut few: Vec<f64> = values.iter().rev().copied().take(count).collect();
-            let tables = out_of_core::MemoryPool::default();
+            let pool = out_of_core::MemoryPool::default();
             let mut many =
-                SpillableVec::collect(&tables, few.iter().map(|value| Ordered::of(*value)))
-                    .unwrap();
+                SpillableVec::collect(&pool, few.iter().map(|value| Ordered::of(*value))).unwrap();
             assert_eq!(median(&mut many).unwrap(), median_of_few(&mut few));
         }
     }

@@ -22,8 +22,8 @@ impl Field<'_> {
         clocks: &Clocks,
         edges: &mut SpillableVec<Edge>,
     ) -> Result<(), Error> {
-        let mut pairs: SpillableVec<(u32, u32)> = SpillableVec::new(&self.halves.tables);
-        let mut accepted = SpillableVec::new(&self.halves.tables);
+        let mut pairs: SpillableVec<(u32, u32)> = SpillableVec::new(&self.halves.pool);
+        let mut accepted = SpillableVec::new(&self.halves.pool);
         for crowd in crowds.iter() {
             self.by_host(crowds, crowd.accepting, Side::Accepting, &mut accepted)?;
             let hosts = hosts(&accepted);

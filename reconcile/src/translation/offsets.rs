@@ -194,9 +194,9 @@ impl Clocks {
         field: &Field,
         edges: &SpillableVec<Edge>,
     ) -> Result<(), Error> {
-        let tables = &field.halves.tables;
+        let pool = &field.halves.pool;
         // The narrowest of each accepting end.
-        let mut narrowest: SpillableVec<((u32, u32), u32, i64)> = SpillableVec::new(tables);
+        let mut narrowest: SpillableVec<((u32, u32), u32, i64)> = SpillableVec::new(pool);
         for edge in edges.iter() {
             let agrees = |verdict: Verdict| verdict.trust >= TRUSTED && verdict.outside == 0.0;
             if self.verdict(field, edge).is_some_and(agrees) {
@@ -209,7 +209,7 @@ impl Clocks {
             let name = field.halves.half(*accepting).local_name;
             ((*hosts, name), Ordered::of(*width as f64))
         });
-        let mut by_name = SpillableVec::collect(tables, by_name)?;
+        let mut by_name = SpillableVec::collect(pool, by_name)?;
         drop(narrowest);
         by_name.sort_by_key(|row| *row)?;
         let mut start = 0;
@@ -237,9 +237,9 @@ impl Clocks {
         edges: &SpillableVec<Edge>,
         crowds: &Crowds,
     ) -> Result<(), Error> {
-        let tables = &field.halves.tables;
+        let pool = &field.halves.pool;
         let mut by_hosts = SpillableVec::collect(
-            tables,
+            pool,
             (0u32..).zip(edges.iter()).map(|(place, edge)| (hosts(field, edge), place)),
         )?;
         by_hosts.sort_by_key(|row| *row)?;
@@ -253,7 +253,7 @@ impl Clocks {
         let mut more = Tried {
             left: MOST_OF_CROWDS,
             counts: FxHashMap::default(),
-            votes: SpillableVec::new(tables),
+            votes: SpillableVec::new(pool),
         };
         for crowd in crowds.iter() {
             self.try_crowd(field, crowds, crowd, &mut more)?;
@@ -284,7 +284,7 @@ impl Clocks {
         tried: &mut Tried,
     ) -> Result<(), Error> {
         let by_host = |members, side| {
-            let mut list: SpillableVec<Timed> = SpillableVec::new(&field.halves.tables);
+            let mut list: SpillableVec<Timed> = SpillableVec::new(&field.halves.pool);
             field.by_host(crowds, members, side, &mut list)?;
             Ok::<_, Error>((candidates::hosts(&list), list))
         };
@@ -337,7 +337,7 @@ impl Clocks {
             // The difference is known; what is not is how wide the windows are.
             let agrees = |vote: &Vote| known.agrees(vote, known.uncertainty + SLACK as f64);
             let widths = votes.filter(agrees).map(|vote| Ordered::of(vote.high - vote.low));
-            let mut widths = SpillableVec::collect(&field.halves.tables, widths)?;
+            let mut widths = SpillableVec::collect(&field.halves.pool, widths)?;
             known.support = widths.len() as u32;
             known.scale = median(&mut widths)?.unwrap_or(known.scale).max(SLACK as f64);
             return Ok(());

@@ -49,7 +49,7 @@ pub(crate) fn pair_up(
     progress: &dyn Progress,
     outcome: &mut Reconciliation,
 ) -> Result<Doubtful, Error> {
-    let mut doubtful = Doubtful(SpillableVec::new(&capture.tables));
+    let mut doubtful = Doubtful(SpillableVec::new(&capture.pool));
     let Some(least) = options.translation else { return Ok(doubtful) };
     let Some(flows) = HalfFlows::read(capture, sockets, partner, options.threads(), progress)?
     else {
