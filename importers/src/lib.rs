@@ -16,6 +16,7 @@ mod strace;
 mod summary;
 mod tabular;
 mod target;
+mod tuning;
 
 pub use error::Error;
 pub use importer::Importer;

@@ -3,9 +3,9 @@
 //!
 //! The way of a line: it is read (`lines`), taken apart (`line`, `result`), given to its thread and
 //! process (`tasks`), and what the call did (`calls`, `lifecycle`, `moves`, `failed`; with `value`,
-//! `descriptor`, `decoration`, `address` and `messages` for the arguments) changes what is known of sockets and
-//! descriptors (`world`, `sockets`, `tables`) and is written to the process's log (`log`). Memory
-//! holds what is open at one moment, whatever the size of the files.
+//! `descriptor`, `decoration`, `address` and `messages` for the arguments) changes what is known of
+//! sockets and descriptors (`world`, `sockets`, `tables`) and is written to the process's log
+//! (`log`). Memory holds what is open at one moment, whatever the size of the files.
 
 mod address;
 mod call;
@@ -27,6 +27,7 @@ mod tasks;
 mod value;
 mod world;
 
+use crate::tuning::HEAD_BYTES;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
@@ -44,9 +45,6 @@ use self::log::End;
 use self::outcome::Imported;
 use self::tasks::{Held, Tasks};
 use self::world::{Place, Who, World};
-
-/// As much of a file is looked at to see whether it is strace's.
-const HEAD: u64 = 256 << 10;
 
 /// The importer of strace's output. Files of `strace -ff` belong together, and those of several
 /// straces that ran on one host may be given at once. The files are looked at before anything is
@@ -146,7 +144,7 @@ struct Head {
 fn look_at(path: &Path) -> Result<Head, Error> {
     let failed = |error| Error::io(path, error);
     let mut head = Head { time: None, thread: None };
-    let mut reader = BufReader::new(lines::open(path).map_err(failed)?.take(HEAD));
+    let mut reader = BufReader::new(lines::open(path).map_err(failed)?.take(HEAD_BYTES));
     let (mut text, mut number, mut foreign) = (Vec::new(), 0, None);
     loop {
         text.clear();

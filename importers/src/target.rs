@@ -9,6 +9,7 @@
 //! Messages are written as they come; only the names of nodes and threads and the pairs of nodes
 //! that talk to each other are held in memory.
 
+use crate::tuning::MAX_NAMES;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,11 +22,6 @@ use rustc_hash::FxHashMap;
 
 use crate::error::Error;
 use crate::summary::{At, Summary};
-
-/// So many different nodes, threads or pairs of nodes are a mistake: columns that were mixed up, or
-/// connections that are named as nodes. With them, no import takes more than a few hundred
-/// megabytes.
-const MOST: usize = 1 << 20;
 
 /// An import in the making. It takes the place of an earlier one of its name when it is finished,
 /// and leaves nothing behind when it is not.
@@ -253,11 +249,11 @@ fn check_name(name: &str) -> Result<(), Error> {
 }
 
 fn few(file: &Path, number: usize, what: &str) -> Result<(), Error> {
-    if number < MOST {
+    if number < MAX_NAMES {
         return Ok(());
     }
     let why = format!(
-        "it names more than {MOST} {what}; are the columns what their names say? A node is a host, a process or a command; ports belong to its endpoints"
+        "it names more than {MAX_NAMES} {what}; are the columns what their names say? A node is a host, a process or a command; ports belong to its endpoints"
     );
     Err(Error::malformed(file, At::File, why))
 }

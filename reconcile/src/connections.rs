@@ -1,7 +1,7 @@
 //! Connections: which two sockets are the ends of one.
 //!
-//! `connections` drives it. `pairing` decides among equal names, `unix_sockets` has its own way, and
-//! `first_calls` reads the logs once more where names cannot tell.
+//! `connections` drives it. `pairing` decides among equal names, `unix_sockets` has its own way,
+//! and `first_calls` reads the logs once more where names cannot tell.
 
 pub(crate) mod connecting;
 pub(crate) mod connections;

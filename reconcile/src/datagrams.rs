@@ -1,7 +1,7 @@
 //! Datagrams: which receive got which send, and the flows that they are of.
 //!
-//! `partition` drives the matching of one partition (`matching`, `in_order`, `translations`), `flows`
-//! makes flows of what was matched. `peer_names` says under which name a socket is seen.
+//! `partition` drives the matching of one partition (`matching`, `in_order`, `translations`),
+//! `flows` makes flows of what was matched. `peer_names` says under which name a socket is seen.
 
 pub(crate) mod end;
 pub(crate) mod flows;

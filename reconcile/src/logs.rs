@@ -1,4 +1,5 @@
-//! The first reading of all logs, into what is kept of them: processes, flows with their totals, names.
+//! The first reading of all logs, into what is kept of them: processes, flows with their totals,
+//! names.
 //!
 //! `read_logs` reads all of them, `survey` one.
 

@@ -1,5 +1,6 @@
 //! What the user may choose about reconciliation.
 
+use crate::tuning::{DEFAULT_AT_ONCE, DEFAULT_MEMORY, DEFAULT_TRANSLATION};
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
@@ -30,25 +31,15 @@ pub struct Options {
     pub at_once: usize,
 }
 
-/// [`Options::at_once`] where nobody chose: twice what a partition holds, some 17 MB in memory.
-const AT_ONCE: usize = 350_000;
-
-/// [`Options::memory`] where nobody chose: what holds the calls of five million messages, and
-/// leaves the whole of 25 million below 1 GB.
-const MEMORY: u64 = 384 << 20;
-
-/// [`Options::translation`] where nobody chose: see `docs/decisions/0311-translation-by-odds.md`.
-const TRANSLATION: f64 = 0.8;
-
 impl Default for Options {
     fn default() -> Self {
         Options {
             fat_gap: Duration::from_millis(100),
             keep_internal: false,
-            translation: Some(TRANSLATION),
-            memory: MEMORY,
+            translation: Some(DEFAULT_TRANSLATION),
+            memory: DEFAULT_MEMORY,
             threads: None,
-            at_once: AT_ONCE,
+            at_once: DEFAULT_AT_ONCE,
         }
     }
 }

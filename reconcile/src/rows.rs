@@ -1,6 +1,7 @@
 //! Messages on their way into the trace, one row each.
 //!
-//! `row` is a message of ours, `imported_row` one of an import, `row_sink` where a worker puts them.
+//! `row` is a message of ours, `imported_row` one of an import, `row_sink` where a worker puts
+//! them.
 
 pub(crate) mod imported_row;
 pub(crate) mod row;

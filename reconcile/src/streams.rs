@@ -1,8 +1,9 @@
 //! Streams: from calls to messages, connection by connection.
 //!
-//! `stream_flows` drives it. `ways` gives the calls of each direction, `matching` finds which receive
-//! got which bytes, `fat` makes one message of adjacent parts, `streaming`, `unanswered` and
-//! `multiplexed` say where sides do not take turns, `greeting` where the accepting side speaks first.
+//! `stream_flows` drives it. `ways` gives the calls of each direction, `matching` finds which
+//! receive got which bytes, `fat` makes one message of adjacent parts, `streaming`, `unanswered`
+//! and `multiplexed` say where sides do not take turns, `greeting` where the accepting side speaks
+//! first.
 
 pub(crate) mod border;
 pub(crate) mod fat;

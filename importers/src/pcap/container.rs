@@ -6,16 +6,13 @@
 //! apart by pcap-parser; the walk from record to record is here, as a damaged one must neither end
 //! the file before its time nor be believed when it claims to be gigabytes long.
 
+use crate::tuning::{MAX_INTERFACES, MAX_RECORD_BYTES};
 use std::io::{self, Read};
 
 use pcap_parser::pcapng::{Block, parse_block_be, parse_block_le};
 use pcap_parser::traits::PcapNGPacketBlock;
 use pcap_parser::{OptionCode, PcapNGOption};
 
-/// A record that claims to be longer is damage. Captured packets are at most 256 KiB.
-const LONGEST_RECORD: usize = 4 << 20;
-/// More interfaces than this in one section are damage.
-const MOST_INTERFACES: usize = 1 << 16;
 /// Nanoseconds of a second.
 const SECOND: i64 = 1_000_000_000;
 
@@ -228,7 +225,7 @@ impl<'a> Container<'a> {
         }
         let word = |at: usize| number(&self.record, at, big_endian);
         let [seconds, fraction, captured, original] = [word(0), word(4), word(8), word(12)];
-        if captured as usize > LONGEST_RECORD {
+        if captured as usize > MAX_RECORD_BYTES {
             let why = format!("a packet of {captured} bytes; the rest of the file is not read");
             self.damaged(begin, "impossible length", why);
             return Ok(false);
@@ -272,7 +269,7 @@ impl<'a> Container<'a> {
         }
         let big_endian = *big_endian;
         let length = number(&self.record, 4, big_endian) as usize;
-        if length < HEAD || !length.is_multiple_of(4) || length > LONGEST_RECORD {
+        if length < HEAD || !length.is_multiple_of(4) || length > MAX_RECORD_BYTES {
             let why = format!("a block of {length} bytes; the rest of the file is not read");
             self.damaged(begin, "impossible length", why);
             return Ok(false);
@@ -297,7 +294,7 @@ impl<'a> Container<'a> {
         let Format::PcapNg { interfaces, .. } = &mut self.format else { return Ok(()) };
         match block {
             Block::InterfaceDescription(described) => {
-                if interfaces.len() >= MOST_INTERFACES {
+                if interfaces.len() >= MAX_INTERFACES {
                     return Err(("damaged block", "too many interfaces".into()));
                 }
                 interfaces.push(Interface {

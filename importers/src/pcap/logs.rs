@@ -4,6 +4,7 @@
 //! A log is written piece by piece, under another name, and takes its own when all is done: so an
 //! import that fails leaves no half of a log, and the size of a capture does not matter.
 
+use crate::tuning::MAX_HELD_CHUNKS;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::net::SocketAddr;
@@ -19,8 +20,6 @@ use super::headers::End;
 use super::plan::Host;
 use crate::error::Error;
 
-/// So many full chunks of records are held before they are written.
-const HELD: usize = 16;
 /// A UDP socket of the IPv6 family.
 const UDP6: Socket = Socket { domain: 10, ..UDP };
 /// How a log is called while it is being written: no log yet.
@@ -208,7 +207,7 @@ impl Logs {
 
     fn make_room(&mut self, of: FlowRef) -> Result<(), Error> {
         match self.logs.get_mut(of.log as usize) {
-            Some(log) if log.writer.full_chunks() >= HELD && self.hosts.is_some() => {
+            Some(log) if log.writer.full_chunks() >= MAX_HELD_CHUNKS && self.hosts.is_some() => {
                 log.put(|writer, file| writer.spill(file))
             }
             _ => Ok(()),

@@ -7,19 +7,13 @@
 //! accidental: it takes several of a flow. The same copies tell which of two sniffers is nearer to
 //! a node.
 
+use crate::tuning::{MAX_ALIKE, MAX_DELAYS, MIN_DATAGRAMS};
 use std::net::IpAddr;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::headers::End;
 use super::survey::{Sample, Survey};
-
-/// As many different datagrams of a flow must have been seen under other names.
-const ENOUGH_DATAGRAMS: u32 = 3;
-/// More packets with one signature are repetitions of something, and prove nothing.
-const MOST_ALIKE: usize = 8;
-/// As many observations of two sniffers are kept.
-const MOST_DELAYS: usize = 1 << 19;
 
 /// A packet's ends, from sender to receiver, and whether it is a datagram.
 pub(crate) type Names = (End, End, bool);
@@ -101,7 +95,7 @@ pub(crate) fn find(surveys: &[Survey]) -> Found {
     let mut found = Found::default();
     let mut evidence: FxHashMap<Names, Evidence> = FxHashMap::default();
     for alike in samples.chunk_by(|(_, one), (_, other)| one.signature == other.signature) {
-        if alike.len() < 2 || alike.len() > MOST_ALIKE {
+        if alike.len() < 2 || alike.len() > MAX_ALIKE {
             continue;
         }
         translated(alike, &mut evidence);
@@ -113,13 +107,13 @@ pub(crate) fn find(surveys: &[Survey]) -> Found {
                 found.translations.both_sides.insert(*one);
             }
         }
-        if found.delays.len() < MOST_DELAYS {
+        if found.delays.len() < MAX_DELAYS {
             delays(alike, &mut found.delays);
         }
     }
     // Both directions of a flow have the same names, whichever of them packets proved.
     for ((source, destination, udp), evidence) in evidence {
-        if !udp || evidence.packets >= ENOUGH_DATAGRAMS {
+        if !udp || evidence.packets >= MIN_DATAGRAMS {
             let (from, to) = evidence.canonical;
             let canonical = &mut found.translations.canonical;
             canonical.insert((source, destination, udp), (from, to));

@@ -5,6 +5,7 @@
 //! on it, and its names are written whenever more of them has become known. Ticks are nanoseconds
 //! since the Unix epoch.
 
+use crate::tuning::FULL_CHUNKS;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,8 +19,6 @@ use crate::error::Error;
 
 use super::sockets::{Socket, SocketId};
 
-/// As many full chunks stay in memory.
-const FULL_CHUNKS: usize = 16;
 /// The room in a log's header for the host's name, the executable's path and the arguments, with
 /// the zeros behind.
 const ROOM: (usize, usize, usize) = (128, 1024, 2048);

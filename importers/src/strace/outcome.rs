@@ -1,6 +1,7 @@
 //! What an import of strace's output found and could not use, in the words of the user; and how
 //! strace is to be run.
 
+use crate::tuning::LINE_SHOWN;
 use std::path::Path;
 
 use crate::error::Error;
@@ -32,9 +33,6 @@ pub fn how_to_run(file: &str, command: &str) -> String {
         "CALLS={first}\n  CALLS=$CALLS,{second}\n  strace {options} -e trace=$CALLS -o {file} {command}"
     )
 }
-
-/// As much of a line that is not understood is shown, in characters.
-const SHOWN: usize = 100;
 
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -111,9 +109,9 @@ impl Imported {
 
 /// The beginning of a line, for people.
 pub(super) fn beginning(text: &[u8]) -> String {
-    let text = String::from_utf8_lossy(text.get(..4 * SHOWN).unwrap_or(text));
-    let mut shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
-    if text.chars().count() > SHOWN {
+    let text = String::from_utf8_lossy(text.get(..4 * LINE_SHOWN).unwrap_or(text));
+    let mut shown: String = text.chars().take(LINE_SHOWN).flat_map(char::escape_debug).collect();
+    if text.chars().count() > LINE_SHOWN {
         shown.push_str("...");
     }
     shown

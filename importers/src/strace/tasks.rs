@@ -1,6 +1,7 @@
 //! Threads and processes: who begins, becomes another program and ends, and calls that are in two
 //! lines.
 
+use crate::tuning::MAX_HELD_LINES;
 use rustc_hash::FxHashMap;
 use socket_log::encode::{self, ProcessEvent};
 
@@ -13,9 +14,6 @@ use super::messages::Payload;
 use super::result::{self, Outcome};
 use super::value::Cursor;
 use super::world::{ProcessId, Who, World};
-
-/// As many lines of threads whose maker is not known yet are kept.
-const HELD: usize = 100_000;
 
 /// A thread.
 #[derive(Debug)]
@@ -99,7 +97,7 @@ impl Tasks {
                 return false;
             }
         }
-        if self.making.is_empty() || self.held_lines >= HELD {
+        if self.making.is_empty() || self.held_lines >= MAX_HELD_LINES {
             return false;
         }
         self.held_lines += 1;

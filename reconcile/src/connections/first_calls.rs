@@ -2,6 +2,7 @@
 //! which of several connections that look alike is which. It reads the logs once more, and only
 //! where there is such a question.
 
+use crate::tuning::{FIRST_CALLS_BYTES, MAX_FIRST_CALLS, MIN_FIRST_CALLS};
 use message_trace::Progress;
 use out_of_core::workers;
 
@@ -30,13 +31,6 @@ pub(crate) struct FirstCalls {
     limit: usize,
 }
 
-/// How many bytes of calls are held, about.
-const MEMORY: usize = 64 << 20;
-/// At least so many calls of each direction are held, however many sockets there are.
-const FEWEST: usize = 8;
-/// At most so many.
-const MOST: usize = 4096;
-
 impl FirstCalls {
     /// Reads them for the sockets that are `wanted`, by place.
     pub(crate) fn read(
@@ -49,14 +43,15 @@ impl FirstCalls {
         let pool = &capture.pool;
         let (calls, ends, forgotten) =
             (SpillableVec::new(pool), SpillableVec::new(pool), SpillableVec::new(pool));
-        let mut this = FirstCalls { chosen: None, calls, ends, forgotten, limit: MOST };
+        let mut this = FirstCalls { chosen: None, calls, ends, forgotten, limit: MAX_FIRST_CALLS };
         if !wanted.iter().any(|wanted| *wanted) {
             return Ok(this);
         }
         let chosen =
             Chosen::of(capture, sockets, |place, _| wanted.get(place as usize) == Some(&true))?;
         let count = chosen.sockets.len();
-        let limit = (MEMORY / (2 * size_of::<Transfer>() * count)).clamp(FEWEST, MOST);
+        let limit = (FIRST_CALLS_BYTES / (2 * size_of::<Transfer>() * count))
+            .clamp(MIN_FIRST_CALLS, MAX_FIRST_CALLS);
         this.limit = limit;
         progress.step("comparing connections", capture.logs.len() as u64);
         let mut calls: SpillableVec<(u32, Transfer)> = SpillableVec::new(pool);

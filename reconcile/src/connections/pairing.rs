@@ -6,10 +6,8 @@
 //! misled.
 
 use crate::sockets::socket::Socket;
+use crate::tuning::PAIRING_REACH;
 use out_of_core::SpillableVec;
-
-/// How far from its place in the order a connection is looked for.
-const NEAR: usize = 64;
 
 /// A socket to be paired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +79,7 @@ pub(crate) fn in_order(
         if made.len() == 1 || fits(&made[at], &accepting[at]) {
             continue;
         }
-        let near = at.saturating_sub(NEAR)..made.len().min(at + NEAR);
+        let near = at.saturating_sub(PAIRING_REACH)..made.len().min(at + PAIRING_REACH);
         let better = near.filter(|other| *other != at).find(|other| {
             let (one, two) = (&made[at], &made[*other]);
             fits(two, &accepting[at])

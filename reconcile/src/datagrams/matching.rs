@@ -6,6 +6,7 @@
 //! other.
 
 use crate::datagrams::matches::Matches;
+use crate::tuning::{MAX_COMPARED, MAX_PAIRS_OF_A_CONTENT};
 use std::ops::Range;
 
 use message_trace::Error;
@@ -18,14 +19,6 @@ use crate::datagrams::translations::DatagramTranslations;
 use crate::sockets::reach::Reach;
 use out_of_core::MemoryPool;
 use out_of_core::SpillableVec;
-
-/// Where no name limits who can have sent what, a content is passed over that so many pairs of
-/// sockets could have; and so many pairs are put in order before they are matched.
-const MOST_OF_A_CONTENT: usize = 1 << 20;
-
-/// So many datagrams of one key are compared before they are matched, each as often as there are
-/// sockets that it can belong to; of more, only the machines count.
-const MOST_COMPARED: usize = 1 << 23;
 
 /// How exactly the two sides must agree. Each pass works on what the one before left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -236,7 +229,7 @@ impl Matcher<'_> {
         if pass.is_translated() {
             let [to, from] = [class_ranges(&sides[0], sends), class_ranges(&sides[1], receives)]
                 .map(Iterator::count);
-            if to.saturating_mul(from) > MOST_OF_A_CONTENT {
+            if to.saturating_mul(from) > MAX_PAIRS_OF_A_CONTENT {
                 return Ok(());
             }
         }
@@ -268,7 +261,7 @@ impl Matcher<'_> {
             SpillableVec::collect(self.pool, class_ranges(&sides[0], sends).map(Class::of))?;
         let receive_classes =
             SpillableVec::collect(self.pool, class_ranges(&sides[1], receives).map(Class::of))?;
-        if send_classes.len().saturating_mul(receive_classes.len()) > MOST_OF_A_CONTENT {
+        if send_classes.len().saturating_mul(receive_classes.len()) > MAX_PAIRS_OF_A_CONTENT {
             for elsewhere in [false, true] {
                 for receives in receive_classes.iter().map(|class| class.range()) {
                     for sends in send_classes.iter().map(|class| class.range()) {
@@ -299,7 +292,7 @@ impl Matcher<'_> {
             let mut keyed = Vec::with_capacity(pairs.len());
             for pair in pairs {
                 let distance =
-                    if compared <= MOST_COMPARED { self.distance(sides, &pair)? } else { (0, 0) };
+                    if compared <= MAX_COMPARED { self.distance(sides, &pair)? } else { (0, 0) };
                 let (send, receive) = (&sides[0][pair[0].start], &sides[1][pair[1].start]);
                 keyed.push(((self.is_elsewhere(send, receive), distance), pair));
             }

@@ -1,6 +1,7 @@
 //! The datagrams of one partition (those of some contents): what was matched, what was lost, and
 //! what only one side saw, each on its way to its flow.
 
+use crate::tuning::DATAGRAM_BLOCK;
 use message_trace::Error;
 use out_of_core::{PartitionStore, PartitionWriter};
 use rustc_hash::FxHashMap;
@@ -42,9 +43,6 @@ pub(crate) struct DatagramMatcher<'a, 'b> {
 pub(crate) trait Blocks: Iterator<Item = Result<Vec<Datagram>, Error>> {}
 
 impl<T: Iterator<Item = Result<Vec<Datagram>, Error>>> Blocks for T {}
-
-/// So many datagrams make a block, 640 KB.
-const BLOCK: usize = 16 << 10;
 
 /// What came of one partition beside its messages.
 #[derive(Default)]
@@ -162,7 +160,7 @@ impl DatagramMatcher<'_, '_> {
             if rest.peek().is_none() {
                 break;
             }
-            both.push(piece[1], tag, rest.by_ref().take(BLOCK).collect())?;
+            both.push(piece[1], tag, rest.by_ref().take(DATAGRAM_BLOCK).collect())?;
         }
         Ok((matched, hints))
     }

@@ -4,6 +4,7 @@
 //! talked to. Its peers do: the name that a peer sent to or received from is the socket's own
 //! towards that peer (WAP5 section 4).
 
+use crate::tuning::MANY_SEEN_NAMES;
 use std::net::SocketAddr;
 
 use message_trace::{Error, Protocol};
@@ -16,9 +17,6 @@ use crate::sockets::addresses::Addresses;
 use crate::sockets::socket::Socket;
 use out_of_core::MemoryPool;
 use out_of_core::SpillableVec;
-
-/// So many rows are not yet worth being put in order.
-const MANY: usize = 1 << 16;
 
 /// The names that a socket without an address of its own can have where no peer tells.
 #[derive(Clone, Copy, Debug)]
@@ -102,7 +100,11 @@ impl AllSeenNames {
     pub(crate) fn absorb(&mut self, part: SeenNames) -> Result<(), Error> {
         self.rows.extend(part.0)?;
         // Parts may have learned the same.
-        if self.rows.len() > 2 * self.before + MANY { self.put_in_order() } else { Ok(()) }
+        if self.rows.len() > 2 * self.before + MANY_SEEN_NAMES {
+            self.put_in_order()
+        } else {
+            Ok(())
+        }
     }
 
     /// Leaves the first of each socket and peer, in their order.

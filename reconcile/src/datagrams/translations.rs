@@ -7,6 +7,7 @@
 //! other side has; a different content between the same two names is another. From two hints on,
 //! what is left between these names is matched by content and order.
 
+use crate::tuning::{HINT_BY_CHANCE, MIN_TELLING_BYTES};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
@@ -22,11 +23,6 @@ use crate::reconciliation::{TranslatedEnd, Translation};
 use crate::sockets::reach::Reach;
 use crate::sockets::socket::Socket;
 use out_of_core::SpillableVec;
-
-/// Contents shorter than this are no hint: there are too few of them.
-const TELLING: u32 = 8;
-/// How likely a single hint is one by chance.
-const BY_CHANCE: f64 = 0.3;
 
 /// A name that one end sees, and the socket name on a machine that it may lead to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -90,7 +86,9 @@ pub(crate) fn split(
         }
         if let [one, other] = datagrams.slice(group) {
             let (sent, received) = if one.sent() { (one, other) } else { (other, one) };
-            if one.sent() != other.sent() && one.bytes >= TELLING && in_order(reach, sent, received)
+            if one.sent() != other.sent()
+                && one.bytes >= MIN_TELLING_BYTES
+                && in_order(reach, sent, received)
             {
                 ways(reach, sent, received)
                     .into_iter()
@@ -122,7 +120,7 @@ impl Hints {
 
 /// How sure a way is that so many different contents took, up to 1.
 fn confidence(contents: u32) -> f64 {
-    1.0 - BY_CHANCE.powi(contents.min(1_000) as i32)
+    1.0 - HINT_BY_CHANCE.powi(contents.min(1_000) as i32)
 }
 
 /// Names of datagram sockets that lead to others.

@@ -1,6 +1,7 @@
 //! The second reading of all logs: every call goes to the partition where it will be matched. Those
 //! of one connection meet in one, and so do the two sides of a datagram.
 
+use crate::tuning::{MAX_PARTITIONS, PARTITION_BYTES};
 use std::ops::Range;
 use std::path::Path;
 
@@ -18,12 +19,6 @@ use crate::sockets::socket::{Socket, Sockets};
 use out_of_core::MemoryPool;
 use out_of_core::SpillableVec;
 
-/// About so many bytes of calls make a partition: enough to keep files and buffers few, and little
-/// beside what memory holds.
-const PARTITION_BYTES: u64 = 4 << 20;
-/// At most so many partitions, whose buffers every worker has.
-const MOST_PARTITIONS: u64 = 1024;
-
 /// Which connections are in which partition.
 #[derive(Debug)]
 pub(crate) struct Partitions {
@@ -37,7 +32,7 @@ pub(crate) struct Partitions {
 
 /// How many partitions so many records of that size should be in.
 pub(crate) fn count(records: u64, size: usize) -> usize {
-    (records * size as u64).div_ceil(PARTITION_BYTES).clamp(1, MOST_PARTITIONS) as usize
+    (records * size as u64).div_ceil(PARTITION_BYTES).clamp(1, MAX_PARTITIONS) as usize
 }
 
 impl Partitions {

@@ -3,10 +3,8 @@
 //! again, whether it began to send on another flow, so that what it had was a message. Where many
 //! calls go over one connection these are the borders between them.
 
+use crate::tuning::MAX_FLOWS_OF_A_THREAD;
 use rustc_hash::FxHashMap;
-
-/// So many flows of a thread are remembered at a time.
-const MOST: usize = 4096;
 
 /// The flows of the thread whose calls are being read. A log has them thread by thread, chunk by
 /// chunk; when it is another thread's turn all is forgotten, so a border may be missed there.
@@ -35,7 +33,7 @@ impl Elsewhere {
     /// last did the same on this flow. A message begins where the thread's call before on its flow
     /// was the other way, or there was none.
     pub(crate) fn call(&mut self, tid: i32, socket: u32, sent: bool) -> bool {
-        if tid != self.tid || self.flows.len() >= MOST {
+        if tid != self.tid || self.flows.len() >= MAX_FLOWS_OF_A_THREAD {
             self.flows.clear();
             (self.tid, self.begun) = (tid, [0; 2]);
         }

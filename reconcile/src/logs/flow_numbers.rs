@@ -1,5 +1,6 @@
 //! The flow numbers of one log, each with the place that belongs to it.
 
+use crate::tuning::FLOW_TABLE_LIMIT;
 use rustc_hash::FxHashMap;
 
 use crate::absent::NONE;
@@ -14,10 +15,6 @@ pub(crate) struct Places {
     count: u32,
 }
 
-/// Numbers below this are in the table, and others where twice as many as came before would be at
-/// least as many.
-const TABLE_LIMIT: u32 = 1 << 22;
-
 impl Places {
     /// The place of `number`; where it has none, it is given what `new` says.
     #[inline]
@@ -28,7 +25,7 @@ impl Places {
         let place = new();
         self.count = self.count.saturating_add(1);
         let at = number as usize;
-        if number >= TABLE_LIMIT.max(self.count.saturating_mul(2)) {
+        if number >= FLOW_TABLE_LIMIT.max(self.count.saturating_mul(2)) {
             self.others.insert(number, place);
             return place;
         }
@@ -67,14 +64,14 @@ mod tests {
     #[test]
     fn numbers_that_count_up_are_in_the_table() {
         let mut places = Places::default();
-        assert_eq!(places.of(TABLE_LIMIT + 5, || 7), 7);
-        for number in 0..TABLE_LIMIT + 10 {
+        assert_eq!(places.of(FLOW_TABLE_LIMIT + 5, || 7), 7);
+        for number in 0..FLOW_TABLE_LIMIT + 10 {
             let place = places.of(number, || number + 100);
-            assert_eq!(place, if number == TABLE_LIMIT + 5 { 7 } else { number + 100 });
+            assert_eq!(place, if number == FLOW_TABLE_LIMIT + 5 { 7 } else { number + 100 });
         }
         assert_eq!(
-            (places.others.len(), places.get(TABLE_LIMIT + 9)),
-            (1, Some(TABLE_LIMIT + 109))
+            (places.others.len(), places.get(FLOW_TABLE_LIMIT + 9)),
+            (1, Some(FLOW_TABLE_LIMIT + 109))
         );
     }
 }

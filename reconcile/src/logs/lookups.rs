@@ -10,17 +10,11 @@
 //! name server                ├ receives  sends ┤
 //! ```
 
+use crate::tuning::{LOOKUP_SLACK_NS, MIN_LOOKUP_NS};
 use rustc_hash::FxHashMap;
 use socket_log::api::Api;
 
 use crate::logs::capture::Capture;
-
-/// Lookups that took less, in nanoseconds, asked nobody who would be worth a hop: what `/etc/hosts`
-/// has takes some 60 µs, and the first of a process, which loads libraries for it, 200 to 400.
-const SHORTEST: i64 = 500_000;
-/// How long before or after a lookup a name server may see its datagram, in nanoseconds: the clocks
-/// of two hosts are not the same yet.
-const SLACK: i64 = 20_000_000;
 
 /// A lookup in the time of its host.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +48,7 @@ impl Lookups {
             };
             let begin = log.clock.realtime(lookup.begin);
             let end = log.clock.realtime(lookup.begin.saturating_add(lookup.duration));
-            if end.saturating_sub(begin) < SHORTEST {
+            if end.saturating_sub(begin) < MIN_LOOKUP_NS {
                 continue;
             }
             lookups.all.push(Timed {
@@ -76,13 +70,13 @@ impl Lookups {
     /// The host that looked a name up on `machine` when a datagram was seen at `time`.
     pub(crate) fn host(&self, machine: u32, time: i64) -> Option<u32> {
         let (host, times) = self.of_machine.get(&machine)?;
-        let earliest = time.saturating_sub(self.longest + SLACK);
+        let earliest = time.saturating_sub(self.longest + LOOKUP_SLACK_NS);
         let first = times.partition_point(|(begin, _)| *begin < earliest);
         let begun = times
             .get(first..)?
             .iter()
-            .take_while(|(begin, _)| *begin <= time.saturating_add(SLACK));
+            .take_while(|(begin, _)| *begin <= time.saturating_add(LOOKUP_SLACK_NS));
         let mut begun = begun;
-        begun.any(|(_, end)| time <= end.saturating_add(SLACK)).then_some(*host)
+        begun.any(|(_, end)| time <= end.saturating_add(LOOKUP_SLACK_NS)).then_some(*host)
     }
 }

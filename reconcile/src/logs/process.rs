@@ -1,5 +1,6 @@
 //! A process, from its log's header: which host and machine it is on, and when it began.
 
+use crate::tuning::{CHILD_LOG_AFTER_NS, CHILD_LOG_BEFORE_NS};
 use message_trace::Node;
 use rustc_hash::FxHashMap;
 use socket_log::Header;
@@ -50,12 +51,6 @@ pub(crate) fn node(header: &Header, host: &str) -> Node {
     }
 }
 
-/// A child's log begins at most so many nanoseconds before its parent notes that it started it, as
-/// the child may run first,
-const BEFORE: i64 = 10_000_000;
-/// and at most so many after it.
-const AFTER: i64 = 1_000_000_000;
-
 /// Lets processes begin when their parents started them, as far as these say so in `children`: by
 /// the place of the parent, the child's number, and when. A process has its log only when it runs.
 pub(crate) fn start_by_parents(processes: &mut [Process], children: &[(u32, u32, i64)]) {
@@ -69,7 +64,9 @@ pub(crate) fn start_by_parents(processes: &mut [Process], children: &[(u32, u32,
         let known = by_number.get(&(by.kernel, by.host, *pid)).into_iter().flatten();
         let start = |place: u32| {
             let node = &processes.get(place as usize)?.node;
-            let is_near = |start: &i64| (-BEFORE..=AFTER).contains(&start.saturating_sub(*time));
+            let is_near = |start: &i64| {
+                (-CHILD_LOG_BEFORE_NS..=CHILD_LOG_AFTER_NS).contains(&start.saturating_sub(*time))
+            };
             node.start.filter(is_near).filter(|_| node.parent_pid == parent_pid)
         };
         // A process that became another program has several logs.

@@ -2,10 +2,12 @@
 //! one name on a host get different ones.
 //!
 //! ```text
-//! /srv/shop/app.py and /srv/cart/app.py     shop/app.py and cart/app.py, by the first folder that differs
-//! gunicorn in shop.service and cart.service shop/gunicorn and cart/gunicorn, by their units
+//! /srv/shop/app.py and /srv/cart/app.py     shop/app.py and cart/app.py, by the first folder that
+//! differs gunicorn in shop.service and cart.service shop/gunicorn and cart/gunicorn, by their
+//! units
 //! ```
 
+use crate::tuning::{MAX_NAME_FOLDERS, MAX_NAME_PARENTS};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::logs::process::Process;
@@ -13,10 +15,6 @@ use crate::logs::program::Program;
 
 /// Folders that tell nothing of what is in them: a program in one of these keeps its name.
 const PLAIN: [&str; 8] = ["usr", "local", "bin", "sbin", "opt", "srv", "home", "root"];
-/// How many folders are looked at, from the innermost one.
-const DEEPEST: usize = 8;
-/// How many parents are asked for the name of a process that has only a title.
-const OLDEST: usize = 8;
 
 /// Names the nodes of `processes`, which run these `programs`. Those that have a name, as of
 /// packets, keep it.
@@ -55,7 +53,7 @@ fn inherit(processes: &[Process], programs: &mut [Program]) {
     };
     for place in 0..programs.len() {
         let mut from = place;
-        for _ in 0..OLDEST {
+        for _ in 0..MAX_NAME_PARENTS {
             if !programs[from].is_titled {
                 break;
             }
@@ -122,7 +120,7 @@ fn telling_folders<'a>(files: &[&'a str]) -> Option<Vec<Option<&'a str>>> {
     if files.len() < 2 {
         return None;
     }
-    (1..=DEEPEST).find_map(|level| {
+    (1..=MAX_NAME_FOLDERS).find_map(|level| {
         let folder = |file: &&'a str| {
             let folder =
                 file.rsplit('/').nth(level).filter(|folder| !matches!(*folder, "" | "." | ".."));

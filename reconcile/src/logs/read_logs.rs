@@ -1,6 +1,7 @@
 //! The first reading of all logs, on all processors, into one [`Capture`]. Damage is counted, with
 //! the file's name, and passed over.
 
+use crate::tuning::DAMAGED_PLACES_SHOWN;
 use std::path::{Path, PathBuf};
 
 use message_trace::{DataDir, Progress};
@@ -29,9 +30,6 @@ use crate::names::{NO_NAME, NameId};
 use crate::reconciliation::{DamagedLog, Reconciliation, UnendedLog, add};
 use out_of_core::MemoryPool;
 use out_of_core::SpillableVec;
-
-/// As many places of a damaged log are described; the rest is counted.
-const PLACES_SHOWN: usize = 20;
 
 /// Reads all logs of `data`, on `threads` threads. There may be none.
 pub(crate) fn read(
@@ -250,6 +248,6 @@ fn describe(path: &Path, mut damage: Vec<Damage>) -> DamagedLog {
     DamagedLog {
         file: path.display().to_string(),
         places: damage.len() as u64,
-        what: damage.iter().take(PLACES_SHOWN).map(Damage::to_string).collect(),
+        what: damage.iter().take(DAMAGED_PLACES_SHOWN).map(Damage::to_string).collect(),
     }
 }

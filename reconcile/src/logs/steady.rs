@@ -7,17 +7,12 @@
 //! be after that. So the times of a host are in order, and a time that the clock showed twice is
 //! told apart, which it could not be by the messages.
 
+use crate::tuning::{SETTING_READ_WITHIN_NS, SETTING_SEEN_WITHIN_NS};
 use std::collections::BTreeMap;
 
 use socket_log::Setting;
 
 use crate::logs::capture::Capture;
-
-/// Two logs tell of one setting if they saw it within so many nanoseconds of each other: each looks
-/// when it writes.
-const LOOKS_APART: u64 = 10_000_000_000;
-/// How exactly both clocks were read at one moment, in nanoseconds.
-const READ_APART: u64 = 1_000_000;
 
 /// Puts back the times of the logs that began after their host's clock had been set.
 pub(crate) fn align(capture: &mut Capture) {
@@ -36,7 +31,8 @@ pub(crate) fn align(capture: &mut Capture) {
         }));
         for log in logs {
             let Some((_, ahead)) = capture.logs[log].clock.begin() else { continue };
-            let fits = |sum: &&i64| ahead.wrapping_sub(first).abs_diff(**sum) < READ_APART;
+            let fits =
+                |sum: &&i64| ahead.wrapping_sub(first).abs_diff(**sum) < SETTING_READ_WITHIN_NS;
             if let Some(sum) = sums.iter().find(fits).filter(|sum| **sum != 0) {
                 shift(capture, log, sum.wrapping_neg());
             }
@@ -113,8 +109,8 @@ fn settings(capture: &Capture, logs: &[usize]) -> Vec<Setting> {
     let mut settings: Vec<Setting> = Vec::new();
     for setting in all {
         let known = settings.iter_mut().find(|known| {
-            known.monotonic.abs_diff(setting.monotonic) < LOOKS_APART
-                && known.offset.abs_diff(setting.offset) < READ_APART
+            known.monotonic.abs_diff(setting.monotonic) < SETTING_SEEN_WITHIN_NS
+                && known.offset.abs_diff(setting.offset) < SETTING_READ_WITHIN_NS
         });
         match known {
             // The log that looked last before says the most of when it was.

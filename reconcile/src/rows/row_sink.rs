@@ -2,15 +2,11 @@
 //! have any number of them, and some are kept as the sample that says where to cut time into
 //! stretches.
 
+use crate::tuning::{ROW_BLOCK, ROWS_A_SAMPLE};
 use message_trace::Error;
 use out_of_core::PartitionStore;
 
 use crate::rows::row::Row;
-
-/// One row of so many is in the sample.
-pub(crate) const EACH: usize = 64;
-/// So many rows make a block, a megabyte.
-const BLOCK: usize = 16 << 10;
 
 /// The way of one partition's rows into the store of all.
 pub(crate) struct RowSink<'s, 'a> {
@@ -34,15 +30,15 @@ impl<'s, 'a> RowSink<'s, 'a> {
     }
 
     pub(crate) fn push(&mut self, row: Row) -> Result<(), Error> {
-        if self.taken.count.is_multiple_of(EACH as u64) {
+        if self.taken.count.is_multiple_of(ROWS_A_SAMPLE as u64) {
             self.taken.sample.push(row);
         }
         self.taken.count += 1;
         self.buffer.push(row);
-        if self.buffer.len() < BLOCK {
+        if self.buffer.len() < ROW_BLOCK {
             return Ok(());
         }
-        let full = std::mem::replace(&mut self.buffer, Vec::with_capacity(BLOCK));
+        let full = std::mem::replace(&mut self.buffer, Vec::with_capacity(ROW_BLOCK));
         self.block(full)
     }
 

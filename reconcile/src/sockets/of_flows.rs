@@ -1,5 +1,6 @@
 //! Sockets, made of the flows of all logs.
 
+use crate::tuning::OPENED_TO_CONNECT_NS;
 use message_trace::{Error, Protocol};
 use out_of_core::SpillableVec;
 use rustc_hash::FxHashMap;
@@ -276,13 +277,9 @@ fn connected(naming: &Naming) -> i64 {
 fn made(naming: &Naming, opened: i64) -> i64 {
     match naming.role {
         Role::Connect if naming.called != i64::MIN => naming.called,
-        Role::Connect if naming.time.saturating_sub(opened) <= RIGHT_BEFORE => {
+        Role::Connect if naming.time.saturating_sub(opened) <= OPENED_TO_CONNECT_NS => {
             opened.min(naming.time)
         }
         _ => naming.time,
     }
 }
-
-/// A socket that was opened at most so many nanoseconds before it was connected was opened for
-/// that.
-const RIGHT_BEFORE: i64 = 100_000_000;

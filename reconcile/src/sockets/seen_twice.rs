@@ -2,6 +2,7 @@
 //! say. One of them is kept, the one of the source that knows most: the library, then strace, then
 //! packets.
 
+use crate::tuning::SEEN_TWICE_SLACK_NS;
 use std::net::SocketAddr;
 
 use message_trace::{Error, Protocol};
@@ -13,10 +14,6 @@ use crate::names::NameId;
 use crate::sockets::addresses::Addresses;
 use crate::sockets::socket::Socket;
 use out_of_core::SpillableVec;
-
-/// How far apart the ends of the same connection may look to two sources of one host, in
-/// nanoseconds: a program closes a socket before the last packet is sent.
-const SLACK: i64 = 1_000_000_000;
 
 /// The sockets of which another source knows more.
 pub(crate) fn find(
@@ -88,8 +85,8 @@ fn streams(
 }
 
 fn overlap(one: &Socket, other: &Socket) -> bool {
-    one.opened <= other.closed.saturating_add(SLACK)
-        && other.opened <= one.closed.saturating_add(SLACK)
+    one.opened <= other.closed.saturating_add(SEEN_TWICE_SLACK_NS)
+        && other.opened <= one.closed.saturating_add(SEEN_TWICE_SLACK_NS)
 }
 
 /// Datagram sockets are the same where one is bound to the other's address, or to all addresses of
@@ -145,8 +142,8 @@ fn unix(capture: &Capture, sockets: &SpillableVec<Socket>, second: &mut Vec<u32>
     };
     for (place, socket) in sockets.iter().enumerate() {
         let overlaps = |(start, end): &(i64, i64)| {
-            *start <= socket.closed.saturating_add(SLACK)
-                && socket.opened <= end.saturating_add(SLACK)
+            *start <= socket.closed.saturating_add(SEEN_TWICE_SLACK_NS)
+                && socket.opened <= end.saturating_add(SEEN_TWICE_SLACK_NS)
         };
         let spans = recorded.get(&(socket.host, socket.pid));
         if socket.source != source::LIBRARY

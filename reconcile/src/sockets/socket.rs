@@ -4,6 +4,7 @@
 //! it as a flow of its own, and the kernel's cookie says which are the same. What they did on it is
 //! one order of calls, by the machine's clock.
 
+use crate::tuning::{SAME_CLOCK_NS, SAME_CLOCK_STRACE_NS};
 use message_trace::{Error, Protocol};
 use rustc_hash::FxHashMap;
 use socket_log::encode::Role;
@@ -13,15 +14,6 @@ use crate::absent::NONE;
 use crate::names::NameId;
 use out_of_core::MemoryPool;
 use out_of_core::SpillableVec;
-
-/// How far apart, in nanoseconds, two processes of one machine may have read the same clock: each
-/// adds its own difference between monotonic and wall-clock time, read a moment apart.
-const APART: i64 = 10_000;
-
-/// The same where one of them is strace: it tells how long a call took from where its beginning has
-/// been printed, so that a return seems earlier than it was by that printing, which a busy machine
-/// may interrupt.
-const STRACE_APART: i64 = 1_000_000;
 
 /// A kernel socket.
 #[derive(Clone, Copy, Debug)]
@@ -47,8 +39,8 @@ pub(crate) struct Socket {
     pub(crate) named: i64,
     /// When `connect` was called, as far as that is known, or `accept` returned.
     pub(crate) made: i64,
-    /// When `connect` returned, or [`Socket::UNDER_WAY`]; [`NIL`](crate::absent::NIL) where it is not known when it
-    /// was called.
+    /// When `connect` returned, or [`Socket::UNDER_WAY`]; [`NIL`](crate::absent::NIL) where it is
+    /// not known when it was called.
     pub(crate) connected: i64,
     /// The process that connected or accepted it, and its thread.
     pub(crate) maker: u32,
@@ -78,7 +70,7 @@ impl Socket {
     pub(crate) fn clock_apart(&self, other: &Socket) -> Option<i64> {
         let common = self.host == other.host && self.kernel == other.kernel;
         let straced = [self, other].into_iter().any(|socket| socket.source == source::STRACE);
-        common.then_some(if straced { STRACE_APART } else { APART })
+        common.then_some(if straced { SAME_CLOCK_STRACE_NS } else { SAME_CLOCK_NS })
     }
 }
 

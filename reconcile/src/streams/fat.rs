@@ -8,11 +8,10 @@
 use crate::calls::append;
 use crate::streams::border::IsBorder;
 use crate::streams::multiplexed::units::Units;
+use crate::tuning::{MAX_CONTROL_BYTES, MAX_CONTROL_DELAY_NS, MIN_PIECE_BYTES};
 use std::iter::Peekable;
 
 use crate::calls::Part;
-use crate::streams::multiplexed::judge;
-use crate::streams::streaming;
 use crate::streams::streaming::Inside;
 
 /// Merges messages of one direction, in order, where at most `gap` nanoseconds lie between them at
@@ -157,9 +156,9 @@ impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> Merge<'_, P, S, R> {
     /// connection's own: small, and about what had just been received there.
     fn is_control(&self, message: &Part) -> bool {
         let about = self.at_sender.before.zip(message.sent);
-        message.bytes <= judge::CONTROL_BYTES
+        message.bytes <= MAX_CONTROL_BYTES
             && about
-                .is_some_and(|(turn, sent)| sent.first.saturating_sub(turn) <= judge::CONTROL_DELAY)
+                .is_some_and(|(turn, sent)| sent.first.saturating_sub(turn) <= MAX_CONTROL_DELAY_NS)
     }
 }
 
@@ -167,7 +166,7 @@ impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> Merge<'_, P, S, R> {
 /// waits for that, however long, and only the receiver can tell a pause.
 fn is_behind(last: &Part, next: &Part) -> bool {
     let times = next.sent.zip(last.received);
-    last.bytes >= streaming::PIECE
+    last.bytes >= MIN_PIECE_BYTES
         && times.is_some_and(|(sent, received)| sent.first < received.last)
 }
 
@@ -184,6 +183,7 @@ pub(crate) struct Border<'a> {
 mod tests {
     use super::*;
     use crate::calls::Seen;
+    use crate::streams::multiplexed::judge;
 
     fn part(sent: i64, received: i64) -> Part {
         let seen = |time| Some(Seen::once(time, 0, time as i32));
@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn a_pause_until_the_receiver_has_caught_up_is_none() {
-        let body = |sent, received| Part { bytes: streaming::PIECE, ..part(sent, received) };
+        let body = |sent, received| Part { bytes: MIN_PIECE_BYTES, ..part(sent, received) };
         let pieces = |parts: Vec<Part>| sizes(&merge([parts, vec![]], 100)[0]);
         assert_eq!(pieces(vec![body(0, 500), body(300, 550), body(540, 610)]), [3]);
         assert_eq!(pieces(vec![body(0, 290), body(300, 350)]), [1, 1], "all was there");

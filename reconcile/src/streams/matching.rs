@@ -130,13 +130,14 @@ mod tests {
     /// The messages of one direction, and the bytes that only one side saw.
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
     struct Matched {
-        /// One message for each send, in order, and one for each receive whose bytes nobody was seen to
-        /// send, where those belong.
+        /// One message for each send, in order, and one for each receive whose bytes nobody was
+        /// seen to send, where those belong.
         pub parts: Vec<Part>,
-        /// Bytes sent that were never received: the receiver closed early, or its end of the trace is
-        /// missing.
+        /// Bytes sent that were never received: the receiver closed early, or its end of the trace
+        /// is missing.
         pub unread: u64,
-        /// Bytes received beyond what was seen being sent: the sender's calls were not all captured.
+        /// Bytes received beyond what was seen being sent: the sender's calls were not all
+        /// captured.
         pub unsent: u64,
     }
 

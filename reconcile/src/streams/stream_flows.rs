@@ -1,6 +1,7 @@
 //! The messages of the connections of one partition: both directions of each are matched and made
 //! fat.
 
+use crate::tuning::MIN_BODY_CALL_BYTES;
 use std::ops::Range;
 use std::path::Path;
 
@@ -300,7 +301,7 @@ impl Matching<'_> {
         let tallies = [0, 1, 2, 3].map(|way| ways.tally(way));
         let is_whole = tallies.iter().all(|tally| !tally.forgotten);
         let is_large =
-            |way: usize| tallies[way].largest.max(tallies[way + 1].largest) >= streaming::CALL;
+            |way: usize| tallies[way].largest.max(tallies[way + 1].largest) >= MIN_BODY_CALL_BYTES;
         if !is_whole || !is_large(0) || !is_large(2) {
             return Vec::new();
         }

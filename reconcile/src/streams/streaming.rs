@@ -15,20 +15,11 @@
 //! Small requests that are sent before the answers of earlier ones came are pipelining, and are
 //! left alone.
 
+use crate::tuning::{BUFFER_MULTIPLE_BYTES, MIN_LAST_PIECE_BYTES, MIN_PIECE_BYTES};
 use std::iter::Peekable;
 use std::ops::Range;
 
 use crate::calls::{Part, Transfer};
-
-/// Pieces of bodies are at least so many bytes.
-pub(crate) const PIECE: u64 = 8192;
-/// The last piece of a body that is turned round is at least so many bytes: of fewer, it may be by
-/// chance that as many come back.
-const LAST_PIECE: u64 = 1024;
-/// Where no call moved so many bytes there are no bodies that are worth looking for.
-pub(crate) const CALL: u64 = 1024;
-/// Buffers are a multiple of so many bytes.
-const PAGE: u64 = 4096;
 
 /// One request and its answer, each with where in its direction it begins and ends, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,11 +128,11 @@ impl Request {
     /// Whether `piece`, which comes next and ends at `end`, is more of it.
     fn is_continued(&self, piece: &Piece, end: &Place) -> bool {
         let Place { received, sent, .. } = piece.begin;
-        let is_crossed = sent.saturating_sub(received) >= PIECE;
-        let is_buffer = |bytes: u64| bytes.is_multiple_of(PAGE);
-        let is_large = piece.bytes >= PIECE;
+        let is_crossed = sent.saturating_sub(received) >= MIN_PIECE_BYTES;
+        let is_buffer = |bytes: u64| bytes.is_multiple_of(BUFFER_MULTIPLE_BYTES);
+        let is_large = piece.bytes >= MIN_PIECE_BYTES;
         let is_turned_round = self.continued
-            && piece.bytes >= LAST_PIECE
+            && piece.bytes >= MIN_LAST_PIECE_BYTES
             && self.ahead(end) == self.ahead(&piece.begin).max(self.ahead);
         piece.processes == self.first.processes
             && (is_crossed && (is_large || self.continued)
@@ -297,7 +288,7 @@ mod tests {
         }
     }
 
-    const BUFFER: u64 = 2 * PIECE;
+    const BUFFER: u64 = 2 * MIN_PIECE_BYTES;
 
     #[test]
     fn what_the_answer_crosses_is_no_new_request() {

@@ -13,14 +13,10 @@
 
 use crate::calls::{Part, Seen};
 use crate::streams::border::IsBorder;
-use crate::streams::streaming;
-
-/// So often the sender must have turned to something new, while nothing came back,
-const BORDERS: u64 = 16;
-/// or so often where something came back at last, which need not be an answer then.
-const MANY: u64 = 256;
-/// One in so many of the pieces must be the first after it did.
-const SELDOM: u64 = 4;
+use crate::tuning::{
+    MANY_UNANSWERED_BORDERS, MAX_TOLD_BYTES, MIN_PIECE_BYTES, MIN_UNANSWERED_BORDERS,
+    PIECES_A_BORDER,
+};
 
 /// Whether `next` is another message than what was sent before it, where nobody answers.
 pub(crate) fn is_border(last: &Part, next: &Part) -> bool {
@@ -30,12 +26,12 @@ pub(crate) fn is_border(last: &Part, next: &Part) -> bool {
     sender_tells || next.sent.is_none() && next.acted
 }
 
-/// What is told unasked has mostly at most so many bytes. Bodies fill buffers.
-const SMALL: u64 = 2_048;
-
 /// Whether `next` is told unasked, and the one before it was.
 pub(crate) fn is_told(last: &Part, next: &Part) -> bool {
-    is_border(last, next) && next.acted && last.bytes <= SMALL && next.bytes <= SMALL
+    is_border(last, next)
+        && next.acted
+        && last.bytes <= MAX_TOLD_BYTES
+        && next.bytes <= MAX_TOLD_BYTES
 }
 
 /// Whether nobody answers what is sent in `parts`. `counts` says where a message begins, and `seen`
@@ -64,20 +60,20 @@ pub(crate) fn is_unanswered(
                 is_answered |= time.saturating_sub(since.last) <= gap;
             }
             if is_answered {
-                found |= borders >= MANY && SELDOM * borders >= pieces;
+                found |= borders >= MANY_UNANSWERED_BORDERS && PIECES_A_BORDER * borders >= pieces;
                 (pieces, borders) = (0, 0);
             } else {
                 pieces += 1;
                 // Who passes on a body gets each piece of it elsewhere, too.
-                borders += u64::from(part.bytes < streaming::PIECE && counts(last, &part));
+                borders += u64::from(part.bytes < MIN_PIECE_BYTES && counts(last, &part));
             }
         }
         last = Some(part);
     }
     let since = last.as_ref().and_then(&seen).map_or(i64::MAX, |sent| sent.last);
     let is_answered = back.next().is_some_and(|time| time.saturating_sub(since) <= late);
-    let least = if is_answered { MANY } else { BORDERS };
-    found || borders >= least && SELDOM * borders >= pieces
+    let least = if is_answered { MANY_UNANSWERED_BORDERS } else { MIN_UNANSWERED_BORDERS };
+    found || borders >= least && PIECES_A_BORDER * borders >= pieces
 }
 
 #[cfg(test)]

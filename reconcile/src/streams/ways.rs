@@ -1,8 +1,9 @@
 //! The calls of connections by their ways: the sends and the receives of each direction, each in
 //! the order of time. Those of most connections are in memory, many connections at once; those of
-//! one with very many calls are sorted by themselves, beyond memory (`out_of_core::ExternalSorter`).
-//! Matching asks both for the same and cannot tell them apart.
+//! one with very many calls are sorted by themselves, beyond memory
+//! (`out_of_core::ExternalSorter`). Matching asks both for the same and cannot tell them apart.
 
+use crate::tuning::MAX_SORTED_CALLS;
 use std::ops::Range;
 use std::path::Path;
 
@@ -15,9 +16,6 @@ use crate::connections::connections::Connection;
 use crate::streams::tally::Tally;
 use out_of_core::SpillableVec;
 use out_of_core::{ExternalSorter, Keyed, ReadFailure, SortedRuns};
-
-/// At most so many calls are sorted at once, 4 MB.
-const MOST: usize = 175_000;
 
 /// The four ways of one connection: of each direction first the sends, then the receives.
 pub(crate) trait Ways {
@@ -156,7 +154,7 @@ pub(crate) struct SortedWays<'a> {
 impl<'a> SortingWays<'a> {
     /// So many calls may be in memory beside what `budget` allows.
     pub(crate) fn new(budget: &'a MemoryBudget, directory: &Path, most: usize) -> SortingWays<'a> {
-        let sorter = |_| ExternalSorter::new(budget, directory, most.min(MOST) / 4);
+        let sorter = |_| ExternalSorter::new(budget, directory, most.min(MAX_SORTED_CALLS) / 4);
         SortingWays { sorters: [0, 1, 2, 3].map(sorter), tallies: [Tally::default(); 4] }
     }
 

@@ -3,12 +3,7 @@
 //! together.
 
 use crate::translation::half_flow::Way;
-
-/// As many calls of a socket in one log are kept as they are; of later ones, those that follow each
-/// other in one direction become one.
-const KEPT: u32 = 48;
-/// As many are kept in all: more than make up the turns that are looked at, mostly.
-const MOST: u32 = 96;
+use crate::tuning::{FIRST_CALLS_AS_THEY_ARE, MAX_BEGINNING_CALLS};
 
 /// A call: when, how many bytes, and whether it sent them.
 pub(crate) type Moved = (i64, u64, bool);
@@ -59,11 +54,11 @@ impl Beginning {
         way.bytes = way.bytes.saturating_add(bytes);
         match &mut self.last {
             _ if self.cut.is_some() => None,
-            Some(last) if self.kept >= KEPT && last.2 == sent => {
+            Some(last) if self.kept >= FIRST_CALLS_AS_THEY_ARE && last.2 == sent => {
                 last.1 = last.1.saturating_add(bytes);
                 None
             }
-            _ if self.kept >= MOST => {
+            _ if self.kept >= MAX_BEGINNING_CALLS => {
                 self.cut = Some(time);
                 None
             }
@@ -126,11 +121,14 @@ mod tests {
     fn however_much_there_is_little_is_kept() {
         let long: Vec<Moved> = (0..1_000).map(|at| (at, 2, at % 400 < 200)).collect();
         let (of_long, calls) = beginning(&long);
-        assert!(calls.len() < KEPT as usize + 8 && of_long.cut.is_none());
+        assert!(calls.len() < FIRST_CALLS_AS_THEY_ARE as usize + 8 && of_long.cut.is_none());
         assert_eq!(calls.iter().map(|call| call.1).sum::<u64>(), 2_000);
         let talk: Vec<Moved> = (0..1_000).map(|at| (at, 2, at % 2 == 0)).collect();
         let (of_talk, calls) = beginning(&talk);
-        assert_eq!((calls.len(), of_talk.cut), (MOST as usize, Some(i64::from(MOST))));
+        assert_eq!(
+            (calls.len(), of_talk.cut),
+            (MAX_BEGINNING_CALLS as usize, Some(i64::from(MAX_BEGINNING_CALLS)))
+        );
         assert_eq!(of_talk.sent.bytes + of_talk.received.bytes, 2_000);
     }
 }

@@ -2,17 +2,11 @@
 //! can be in one pair only: belief propagation on the graph of candidates (exact where that has no
 //! circles, and near it otherwise).
 
+use crate::tuning::{BELIEF_ROUNDS, CLEARLY_AHEAD, MAX_LOG_ODDS};
 use message_trace::Error;
 
 use out_of_core::MemoryPool;
 use out_of_core::SpillableVec;
-
-/// Rounds of passing messages each time: those of the time before are where they begin.
-const ROUNDS: usize = 3;
-/// A candidate is clearly ahead of rivals that are less likely by this factor.
-const CLEAR: f64 = 3.0;
-/// Logarithms of odds are kept within this.
-const LARGEST: f64 = 40.0;
 
 /// The candidates by either end.
 #[derive(Debug)]
@@ -35,14 +29,14 @@ impl Rivals {
 
     /// How likely each candidate is, given the logarithm of its odds against chance.
     pub(super) fn beliefs(&mut self, odds: &SpillableVec<f64>) -> Result<SpillableVec<f64>, Error> {
-        let weight = |odds: &f64| odds.clamp(-LARGEST, LARGEST).exp();
+        let weight = |odds: &f64| odds.clamp(-MAX_LOG_ODDS, MAX_LOG_ODDS).exp();
         let weights = SpillableVec::collect(&self.pool, odds.iter().map(weight))?;
         if self.told.is_empty() {
             self.told.extend(weights.iter().map(|weight| [*weight; 2]))?;
         }
         let none = || SpillableVec::filled(&self.pool, self.halves, 0.0);
         let mut sums = [none()?, none()?];
-        for _ in 0..ROUNDS {
+        for _ in 0..BELIEF_ROUNDS {
             self.sum(&mut sums);
             let mut candidates = self.ends.iter().zip(weights.iter());
             self.told.for_each_mut(0..weights.len(), |told| {
@@ -89,7 +83,7 @@ impl Rivals {
                 let [first, second] = best[*end as usize];
                 if *belief < first { first } else { second }
             });
-            (belief - CLEAR * rivals.fold(0.0, f64::max)).max(0.0)
+            (belief - CLEARLY_AHEAD * rivals.fold(0.0, f64::max)).max(0.0)
         };
         SpillableVec::collect(&self.pool, self.ends.iter().zip(beliefs.iter()).map(lead))
     }

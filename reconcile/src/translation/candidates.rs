@@ -1,6 +1,7 @@
 //! Who could go with whom: half flows that share a key, all of them where they are few, and only
 //! those near in time where they are many. No loop is over all pairs.
 
+use crate::tuning::MAX_RARE;
 use std::ops::Range;
 
 use message_trace::Error;
@@ -10,9 +11,6 @@ use super::halves::{HalfView, Halves};
 use super::signature::{self, Likeness};
 use super::timing::{self, Window};
 use out_of_core::SpillableVec;
-
-/// As many half flows with one key, at either side, are compared one by one.
-const FEW: usize = 8;
 
 /// Two half flows that could be the ends of one flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -134,7 +132,7 @@ impl<'a> Field<'a> {
             }
             let members =
                 |range: Range<usize>| keyed.range(range).map(|(_, tagged)| *tagged as u32);
-            if sides.iter().all(|side| side.len() <= FEW) {
+            if sides.iter().all(|side| side.len() <= MAX_RARE) {
                 let [connecting, accepting] = sides;
                 for one in members(connecting) {
                     pairs.extend(members(accepting.clone()).map(|other| (one, other)))?;

@@ -4,6 +4,7 @@
 //! themselves, in a few rounds: frequent matches make a translation likely, and a likely
 //! translation its matches.
 
+use crate::tuning::{LEARNING_ROUNDS, MIN_CHANCE, TIME_SLACK_NS};
 use std::fmt;
 
 use message_trace::Error;
@@ -15,13 +16,7 @@ use super::halves::Half;
 use super::learned::{Chances, Kept, Learned, Way, kept, ways};
 use super::median::Ordered;
 use super::offsets::{Clocks, Verdict};
-use super::timing::SLACK;
 use out_of_core::SpillableVec;
-
-/// Rounds of learning.
-const ROUNDS: usize = 12;
-/// Chance makes no fewer matches than this.
-const LEAST_CHANCE: f64 = 1e-6;
 
 /// What speaks for a pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -130,7 +125,7 @@ pub(super) fn judge(
     let mut odds = SpillableVec::filled(pool, edges.len(), 0.0)?;
     let (mut beliefs, mut counts) =
         (SpillableVec::new(pool), SpillableVec::filled(pool, edges.len(), 0.0)?);
-    for _ in 0..ROUNDS {
+    for _ in 0..LEARNING_ROUNDS {
         let mut of_candidates = candidates.iter().zip(counts.iter()).map(|(candidate, count)| {
             let Candidate { way, kept, likely, chance, .. } = *candidate;
             likely + learned.says(way, kept, chance, *count)
@@ -173,12 +168,12 @@ fn alone(
     let alike = field.alike(edge).map(f64::from);
     let rare = field.accepting.len().max(field.connecting.len()) as f64
         * (-edge.likeness.information).exp();
-    let chance = rare.max(alike[0]).max(alike[1]).max(LEAST_CHANCE);
+    let chance = rare.max(alike[0]).max(alike[1]).max(MIN_CHANCE);
     let times = verdict.map_or(0.0, |verdict| {
         let span = spans.get(&field.halves.half(edge.accepting).host).copied().unwrap_or(1e9);
         let one = field.halves.half(edge.connecting);
         let long = durations.get(one.peer_name as usize).map_or(1.0, |usual| duration(one) / usual);
-        let width = edge.window.width().max(SLACK) as f64;
+        let width = edge.window.width().max(TIME_SLACK_NS) as f64;
         let wide = clocks.usual_width(field, edge).map_or(1.0, |usual| width / usual);
         let fits = span * verdict.density * likeness_of_width(wide, long);
         (verdict.trust * fits + (1.0 - verdict.trust) + 1e-12).ln()

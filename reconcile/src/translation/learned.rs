@@ -3,6 +3,7 @@
 //! has led elsewhere. It is learned from the candidates that are clearly ahead of their rivals,
 //! leaving each one's own share out where it is judged itself.
 
+use crate::tuning::{CLIENT_PORTS, GIVEN_MATCHES, NEW_WAY_MATCHES, UNTRANSLATED_FLOWS};
 use std::net::IpAddr;
 
 use message_trace::Error;
@@ -11,15 +12,6 @@ use super::candidates::{Edge, Field};
 use super::halves::Half;
 use out_of_core::MemoryPool;
 use out_of_core::SpillableVec;
-
-/// So many flows to a name would have to be without a match for one match to say nothing.
-const UNTRANSLATED: f64 = 10.0;
-/// A match is given to a name before any was seen.
-const GIVEN: f64 = 0.5;
-/// A new way through a translation is as likely as so many matches.
-const NEW_WAY: f64 = 0.2;
-/// Ports that a client's end can have, about.
-const PORTS: f64 = 28_000.0;
 
 /// What a candidate's names have in common.
 #[derive(Clone, Copy, Debug)]
@@ -114,7 +106,7 @@ impl Chances {
             self.addresses.get(at).filter(|row| row.0 == address).map_or(0, |row| row.1);
         let of_name = self.totals[1].get(one.peer_name as usize).copied().unwrap_or(0.0);
         let share = |count: f64| (count / self.all).clamp(1e-3, 0.9);
-        [1.0 / PORTS, share(f64::from(of_address)), share(of_name)]
+        [1.0 / CLIENT_PORTS, share(f64::from(of_address)), share(of_name)]
     }
 }
 
@@ -155,12 +147,13 @@ impl Learned {
         // this way.
         let share = |side: usize, at: usize| {
             // The more matches there are, the less is held against this one.
-            let doubt = GIVEN + UNTRANSLATED / (1.0 + matches[side]);
-            let matched = (matches[side] + GIVEN) / (self.totals[side][at].max(1.0) + doubt);
+            let doubt = GIVEN_MATCHES + UNTRANSLATED_FLOWS / (1.0 + matches[side]);
+            let matched =
+                (matches[side] + GIVEN_MATCHES) / (self.totals[side][at].max(1.0) + doubt);
             if self.rounds == 0 {
                 matched
             } else {
-                matched * (way_taken + NEW_WAY) / (matches[side] + 1.0)
+                matched * (way_taken + NEW_WAY_MATCHES) / (matches[side] + 1.0)
             }
         };
         let translated = share(0, one).max(share(1, other)).min(0.999);

@@ -1,17 +1,12 @@
 //! Candidates of crowds: half flows of a key that many have, those that are near in time.
 
+use crate::tuning::{NEAREST_OF_A_CROWD, NEAREST_WITHIN_NS};
 use message_trace::Error;
 use out_of_core::SpillableVec;
 
 use super::candidates::{Crowds, Edge, Field, forth, hosts};
 use super::half_flow::Side;
 use super::offsets::Clocks;
-
-/// As many of a crowd are candidates for one connecting end: those nearest in time.
-const NEAREST: usize = 8;
-
-/// Candidates are sought as far behind the expected time as this, in nanoseconds.
-const REACH: i64 = 1_000_000_000;
 
 impl Field<'_> {
     /// Adds the pairs of the crowds that are near in time, where the difference of their clocks is
@@ -38,8 +33,9 @@ impl Field<'_> {
                     let expected = time + difference - uncertainty;
                     let from =
                         accepted.partition_point(list.clone(), |(_, time, _)| *time < expected);
-                    let near = accepted.range(from..list.end.min(from + NEAREST));
-                    let near = near.take_while(|(_, time, _)| *time <= expected + REACH);
+                    let near = accepted.range(from..list.end.min(from + NEAREST_OF_A_CROWD));
+                    let near =
+                        near.take_while(|(_, time, _)| *time <= expected + NEAREST_WITHIN_NS);
                     pairs.extend(near.map(|(.., other)| (*place, *other)))?;
                 }
             }

@@ -2,6 +2,7 @@
 //! were translated are counted, so that each server and client has the name that it has itself and
 //! no other.
 
+use crate::tuning::MIN_SURE_FOR_CLOCKS;
 use std::collections::BTreeMap;
 
 use message_trace::{Error, Progress};
@@ -16,10 +17,6 @@ use crate::translation::half_flows::HalfFlows;
 use crate::translation::pair::Pair;
 use crate::translation::pairs;
 use out_of_core::SpillableVec;
-
-/// Only pairs that are as sure as this tell of clocks: of many times the least counts, so that one
-/// wrong one is enough.
-const SURE: f64 = 0.99;
 
 /// The connecting sockets of pairs that are not sure enough to tell of clocks, in order.
 #[derive(Debug)]
@@ -62,7 +59,7 @@ pub(crate) fn pair_up(
         if partner[one as usize] == NONE && partner[other as usize] == NONE {
             (partner[one as usize], partner[other as usize]) = (other, one);
         }
-        if pair.confidence < SURE {
+        if pair.confidence < MIN_SURE_FOR_CLOCKS {
             doubtful.0.push(one)?;
         }
     }

@@ -5,6 +5,7 @@
 //! encoded apart from the others. So nothing is merged, all processors work, and what is in memory
 //! is a stretch for each of them.
 
+use crate::tuning::ROWS_A_SAMPLE;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +16,7 @@ use out_of_core::{MemoryBudget, PartitionStore, PartitionWriter};
 
 use crate::rows::imported_row::ImportedRow;
 use crate::rows::row::{Common, Key, Row};
-use crate::rows::row_sink::{EACH, RowSink, Taken};
+use crate::rows::row_sink::{RowSink, Taken};
 use crate::write::call_ids::CallIds;
 use crate::write::output::Output;
 
@@ -82,7 +83,7 @@ impl<'a> Rows<'a> {
     /// Adds imported rows.
     pub(crate) fn add_imported(&mut self, rows: Vec<ImportedRow>) -> Result<(), Error> {
         self.count += rows.len() as u64;
-        self.imported_sample.extend(rows.iter().step_by(EACH));
+        self.imported_sample.extend(rows.iter().step_by(ROWS_A_SAMPLE));
         self.imported.push_partition(rows)
     }
 
@@ -103,7 +104,7 @@ impl<'a> Rows<'a> {
         let mut keys: Vec<Key> = own.chain(imported).collect();
         keys.sort_unstable();
         let mut borders: Vec<Key> =
-            keys.chunks(GROUP_ROWS / EACH).skip(1).map(|chunk| chunk[0]).collect();
+            keys.chunks(GROUP_ROWS / ROWS_A_SAMPLE).skip(1).map(|chunk| chunk[0]).collect();
         borders.dedup();
         borders
     }

@@ -17,6 +17,11 @@
 //! On a connection with few turns the change in many of them is hardly known. Where messages have
 //! few sizes, these tell more ([`kept`]).
 
+use crate::tuning::{
+    BALANCE_LAG_TURNS, MAX_CROSSING_BYTES, MAX_FEW_VARIANCE, MESSAGES_A_DIFFERENCE,
+    MIN_BALANCE_VARIANCE, MIN_CROSSING_TURNS, MIN_TURNS, PIECE_GOES_ON_NS, TURNS_A_CROSSING,
+    TURNS_A_SEVERAL, USUAL_SIZE_SAMPLE, USUAL_TO_OWN_BYTES,
+};
 use std::iter::Peekable;
 
 use crate::calls::Part;
@@ -24,36 +29,7 @@ use crate::streams::border::IsBorder;
 use crate::streams::multiplexed::kept;
 use crate::streams::multiplexed::pipelined;
 use crate::streams::multiplexed::pipelined::Turns;
-use crate::streams::multiplexed::units;
 use crate::streams::multiplexed::units::Units;
-
-/// At least so many turns tell what a connection is like.
-const TURNS: u64 = 64;
-/// One turn in so many has more than a piece, on both sides.
-const SELDOM: u64 = 5;
-/// Over so many turns the balance is compared with one.
-const LAG: usize = 16;
-/// Up to this variance of the balance in a turn, a few calls at once make it; beyond, bodies may.
-const FEW: f64 = 4.0;
-/// So many turns, and one in so many, have messages that cross,
-const CROSSINGS: u64 = 8;
-const CROSSING_SELDOM: u64 = 100;
-/// which are at most so large on average. Bodies fill buffers.
-const SMALL: u64 = 2_048;
-/// What is less than one in so many of the usual size of its direction is the connection's own.
-const OWN: u64 = 4;
-/// Where each call is a message, the two sides have as many but for one in so many,
-const EVEN: u64 = 50;
-/// and the balance changes from turn to turn, with this variance at least.
-const CHANGES: f64 = 0.2;
-/// A piece goes on at most so many nanoseconds after its last call: between a head and a body there
-/// is little else to do.
-const PIECE: i64 = 250_000;
-/// What is sent for the connection's own sake (an acknowledgement, a ping) is at most so many
-/// bytes,
-pub(crate) const CONTROL_BYTES: u64 = 64;
-/// and goes out at most so many nanoseconds after what it is about was received.
-pub(crate) const CONTROL_DELAY: i64 = 1_000_000;
 
 /// Whether `next` is another piece than `last`, the part before it in its direction, where calls
 /// need not take turns.
@@ -64,7 +40,7 @@ pub(crate) fn is_border(last: &Part, next: &Part) -> bool {
             next.elsewhere
                 || next.acted
                 || one.tid != other.tid
-                || other.first.saturating_sub(one.last) > PIECE
+                || other.first.saturating_sub(one.last) > PIECE_GOES_ON_NS
         }
         _ => true,
     }
@@ -114,7 +90,7 @@ pub(crate) fn judge(
         of_parts.pieces[direction] += 1;
         crossings.add(direction, &part, last[0].filter(|_| direction == 1), is_turn);
         let of_side = &mut turns[direction];
-        let more = of_side.bytes.len() < units::SAMPLE;
+        let more = of_side.bytes.len() < USUAL_SIZE_SAMPLE;
         is_sampled[direction] = if is_turn { more } else { is_sampled[direction] };
         if is_sampled[direction] {
             is_turn.then(|| of_side.begin());
@@ -158,7 +134,7 @@ impl Crossings {
         self.is_counted &= !is_turn;
         let Some(before) = before else { return };
         let is_own = |direction: usize, part: &Part| {
-            OWN * part.bytes * self.parts[direction] < self.bytes[direction]
+            USUAL_TO_OWN_BYTES * part.bytes * self.parts[direction] < self.bytes[direction]
         };
         // By the clock of the side that answers: it sent the one before the other had come.
         let times = part.sent.zip(before.received);
@@ -170,9 +146,9 @@ impl Crossings {
     }
 
     fn are_many(&self, turns: u64) -> bool {
-        let is_small = |side: usize| self.bytes[side] <= SMALL * self.parts[side];
-        self.turns >= CROSSINGS
-            && self.turns * CROSSING_SELDOM >= turns
+        let is_small = |side: usize| self.bytes[side] <= MAX_CROSSING_BYTES * self.parts[side];
+        self.turns >= MIN_CROSSING_TURNS
+            && self.turns * TURNS_A_CROSSING >= turns
             && is_small(0)
             && is_small(1)
     }
@@ -203,7 +179,7 @@ struct Balance {
     pieces: [u64; 2],
     turns: u64,
     /// The difference at the latest turns.
-    latest: [i64; LAG],
+    latest: [i64; BALANCE_LAG_TURNS],
     one: Changes,
     many: Changes,
 }
@@ -234,14 +210,14 @@ impl Balance {
     /// A turn begins.
     fn turn(&mut self) {
         let now = self.pieces[0] as i64 - self.pieces[1] as i64;
-        let (turn, lag) = (self.turns as usize, LAG as u64);
+        let (turn, lag) = (self.turns as usize, BALANCE_LAG_TURNS as u64);
         if self.turns > 0 {
-            self.one.add(now - self.latest[(turn - 1) % LAG]);
+            self.one.add(now - self.latest[(turn - 1) % BALANCE_LAG_TURNS]);
         }
         if self.turns >= lag {
-            self.many.add(now - self.latest[turn % LAG]);
+            self.many.add(now - self.latest[turn % BALANCE_LAG_TURNS]);
         }
-        self.latest[turn % LAG] = now;
+        self.latest[turn % BALANCE_LAG_TURNS] = now;
         self.turns += 1;
     }
 
@@ -250,28 +226,29 @@ impl Balance {
     /// and bodies on both sides are even in each turn.
     fn is_one_each(&self) -> bool {
         let [there, back] = self.pieces;
-        let changes = self.one.variance() >= CHANGES;
-        changes && EVEN * there.abs_diff(back) <= there + back && self.is_kept()
+        let changes = self.one.variance() >= MIN_BALANCE_VARIANCE;
+        changes && MESSAGES_A_DIFFERENCE * there.abs_diff(back) <= there + back && self.is_kept()
     }
 
     /// Whether both sides often send more than a piece a turn, as many as the other, and what is
     /// open comes back.
     fn is_kept(&self) -> bool {
         let [there, back] = self.pieces;
-        let more = |pieces: u64| pieces.saturating_sub(self.turns) * SELDOM >= self.turns;
-        // A walk goes LAG times as far, in squares, give or take what so many turns leave open.
-        // Many pieces a turn are bodies more often than calls.
+        let more = |pieces: u64| pieces.saturating_sub(self.turns) * TURNS_A_SEVERAL >= self.turns;
+        // A walk goes BALANCE_LAG_TURNS times as far, in squares, give or take what so many turns
+        // leave open. Many pieces a turn are bodies more often than calls.
         let one = self.one.variance();
-        let deviations = if one <= FEW { 1.25 } else { 3.0 };
-        let open = (2.0 * LAG as f64 / self.turns.max(1) as f64).sqrt();
-        let comes_back = self.many.variance() <= LAG as f64 * (1.0 - deviations * open) * one;
+        let deviations = if one <= MAX_FEW_VARIANCE { 1.25 } else { 3.0 };
+        let open = (2.0 * BALANCE_LAG_TURNS as f64 / self.turns.max(1) as f64).sqrt();
+        let comes_back =
+            self.many.variance() <= BALANCE_LAG_TURNS as f64 * (1.0 - deviations * open) * one;
         self.is_even() && more(there) && more(back) && comes_back
     }
 
     /// Whether there are enough turns, and both sides send about as many pieces.
     fn is_even(&self) -> bool {
         let [there, back] = self.pieces;
-        self.turns >= TURNS && 2 * there <= 3 * back && 2 * back <= 3 * there
+        self.turns >= MIN_TURNS && 2 * there <= 3 * back && 2 * back <= 3 * there
     }
 }
 
@@ -485,11 +462,12 @@ mod tests {
 
     #[test]
     fn pieces_end_at_what_comes_between() {
-        let (first, soon, late) = (part(0, false), part(PIECE, false), part(PIECE + 1, false));
+        let (first, soon, late) =
+            (part(0, false), part(PIECE_GOES_ON_NS, false), part(PIECE_GOES_ON_NS + 1, false));
         assert!(!is_border(&first, &soon) && is_border(&first, &late));
-        assert!(is_border(&first, &part(PIECE, true)));
+        assert!(is_border(&first, &part(PIECE_GOES_ON_NS, true)));
         let mut other = soon;
-        other.sent = Some(Seen::once(PIECE, 0, 2));
+        other.sent = Some(Seen::once(PIECE_GOES_ON_NS, 0, 2));
         assert!(is_border(&first, &other), "another thread's");
     }
 }

@@ -5,22 +5,16 @@
 //! open stays near where it was, and a random walk of the same steps would have gone far, even one
 //! that comes back in the end.
 
-use crate::streams::multiplexed::pipelined::{LARGEST, Turns};
+use crate::streams::multiplexed::pipelined::Turns;
 use crate::streams::multiplexed::units::Units;
-
-/// So many turns of usual messages are enough.
-const TURNS: usize = 32;
-/// What is open changes by so much in a turn, in squares: else the sides take turns.
-const CHANGES: f64 = 0.2;
-/// The two sides have as many messages but for one in so many.
-const EVEN: i64 = 50;
-/// The square of the way is at most one in so many of the sum of the squares of all steps.
-const NEAR: i64 = 2;
+use crate::tuning::{
+    KEPT_MESSAGES_A_DIFFERENCE, MAX_PIPELINED_BYTES, MIN_KEPT_TURNS, MIN_OPEN_CHANGE, STEPS_TO_WAY,
+};
 
 /// Whether as many usual messages went there as back in these turns, and what was open stayed near
 /// where it was.
 pub(crate) fn is_kept(turns: &[Turns; 2], units: &[Units; 2]) -> bool {
-    if units.iter().any(|units| units.largest() > LARGEST) {
+    if units.iter().any(|units| units.largest() > MAX_PIPELINED_BYTES) {
         return false;
     }
     let (mut open, mut least, mut most, mut squares) = (0_i64, 0, 0, 0);
@@ -37,8 +31,8 @@ pub(crate) fn is_kept(turns: &[Turns; 2], units: &[Units; 2]) -> bool {
         usual += 1;
     }
     let way = most - least;
-    usual >= TURNS
-        && squares as f64 >= CHANGES * usual as f64
-        && EVEN * open.abs() <= all
-        && NEAR * way * way <= squares
+    usual >= MIN_KEPT_TURNS
+        && squares as f64 >= MIN_OPEN_CHANGE * usual as f64
+        && KEPT_MESSAGES_A_DIFFERENCE * open.abs() <= all
+        && STEPS_TO_WAY * way * way <= squares
 }

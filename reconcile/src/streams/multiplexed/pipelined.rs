@@ -8,28 +8,24 @@
 //! Where calls have several sizes, a request that is as long as two others has an answer of its own
 //! size.
 
-use crate::streams::multiplexed::units::{MOST_MESSAGES, Units};
-
-/// So many turns must hold several messages there and as many back,
-const FEWEST: usize = 8;
-/// of those that hold several there or back all but one in so many.
-const SELDOM: usize = 10;
-/// Messages are at most so large. Whole buffers of bodies are as many there as back, too.
-pub(crate) const LARGEST: u64 = 2_048;
+use crate::streams::multiplexed::units::Units;
+use crate::tuning::{
+    MAX_MESSAGES_OF_A_PIECE, MAX_PIPELINED_BYTES, MIN_PIPELINED_TURNS, SEVERAL_A_MISMATCH,
+};
 
 /// The turns of one direction, each of so many bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
     pub(crate) bytes: Vec<u64>,
     /// The sizes of the first parts of each.
-    parts: Vec<[u64; MOST_MESSAGES]>,
+    parts: Vec<[u64; MAX_MESSAGES_OF_A_PIECE]>,
 }
 
 impl Turns {
     /// A turn begins.
     pub(crate) fn begin(&mut self) {
         self.bytes.push(0);
-        self.parts.push([0; MOST_MESSAGES]);
+        self.parts.push([0; MAX_MESSAGES_OF_A_PIECE]);
     }
 
     /// The next part of the latest turn.
@@ -54,7 +50,7 @@ impl Turns {
 /// with these usual sizes. A batch is longer by whole entries, too; but at least one turn must have
 /// been written message by message.
 pub(crate) fn is_pipelined(turns: &[Turns; 2], units: &[Units; 2]) -> bool {
-    if units.iter().any(|units| units.largest() > LARGEST) {
+    if units.iter().any(|units| units.largest() > MAX_PIPELINED_BYTES) {
         return false;
     }
     let (mut several, mut equal, mut apart) = (0, 0, 0);
@@ -68,7 +64,7 @@ pub(crate) fn is_pipelined(turns: &[Turns; 2], units: &[Units; 2]) -> bool {
         let is_apart = (0..2).any(|side| turns[side].is_apart(turn, &units[side]));
         apart += usize::from(there == back && is_apart);
     }
-    equal >= FEWEST && (several - equal) * SELDOM <= several && apart > 0
+    equal >= MIN_PIPELINED_TURNS && (several - equal) * SEVERAL_A_MISMATCH <= several && apart > 0
 }
 
 #[cfg(test)]

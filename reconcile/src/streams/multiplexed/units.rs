@@ -6,27 +6,13 @@
 //! Which sizes are usual is learned from what was sent without a turn of the other side. Where they
 //! differ much, nothing is cut.
 
+use crate::tuning::{
+    MAX_MESSAGES_OF_A_PIECE, MAX_SETUP_TURNS, MAX_USUAL_SIZES, MIN_ALONE, MIN_OF_A_USUAL_SIZE,
+    MIN_TOGETHER, MIN_TURNS_AFTER_SETUP, TURNS_A_USUAL_SIZE,
+};
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::calls::{Part, append};
-
-/// A size is usual if one turn in so many is of that size, and so many are.
-const SELDOM: usize = 25;
-const FEWEST: usize = 16;
-/// More sizes than these are not usual ones.
-const MOST_SIZES: usize = 8;
-/// So many messages at most are in one piece.
-pub(crate) const MOST_MESSAGES: usize = 6;
-/// So large a part of the turns must be one message of a usual size, and so large a part several of
-/// them.
-const ALONE: f64 = 0.3;
-const TOGETHER: f64 = 0.7;
-/// A connection is set up in so many turns at most, whose sizes say nothing,
-const SETUP: usize = 32;
-/// if so many others are left.
-const LEFT: usize = 32;
-/// From so many turns the usual sizes are learned.
-pub(crate) const SAMPLE: usize = 4096;
 
 /// The usual sizes of the messages of one direction.
 #[derive(Clone, Debug, Default)]
@@ -45,7 +31,9 @@ impl Units {
             .iter()
             .filter(|size| **size > 0)
             .for_each(|size| *counts.entry(*size).or_default() += 1);
-        let often = |count: usize| count >= FEWEST && count * SELDOM >= turns.len();
+        let often = |count: usize| {
+            count >= MIN_OF_A_USUAL_SIZE && count * TURNS_A_USUAL_SIZE >= turns.len()
+        };
         let mut usual: Vec<(u64, usize)> =
             counts.into_iter().filter(|(_, count)| often(*count)).collect();
         let all = usual.clone();
@@ -68,7 +56,7 @@ impl Units {
         // What is several messages is none.
         let mut sizes: Vec<u64> = Vec::new();
         for (size, _) in &usual {
-            if sizes.len() > MOST_SIZES {
+            if sizes.len() > MAX_USUAL_SIZES {
                 return Units::default();
             }
             if !sums(&sizes).contains_key(size) {
@@ -77,15 +65,16 @@ impl Units {
         }
         let sums = sums(&sizes);
         let is_whole = |size: &u64| sums.contains_key(size) || parts.contains(size);
-        let setup = turns.iter().take(SETUP).take_while(|size| !is_whole(size)).count();
-        let turns = if turns.len() >= setup + LEFT { &turns[setup..] } else { turns };
+        let setup = turns.iter().take(MAX_SETUP_TURNS).take_while(|size| !is_whole(size)).count();
+        let turns =
+            if turns.len() >= setup + MIN_TURNS_AFTER_SETUP { &turns[setup..] } else { turns };
         let share = |is: &dyn Fn(&u64) -> bool| {
             turns.iter().filter(|size| is(size)).count() as f64 / turns.len() as f64
         };
         let is_usual = !sizes.is_empty()
-            && sizes.len() <= MOST_SIZES
-            && share(&|size| sizes.contains(size)) >= ALONE
-            && share(&is_whole) >= TOGETHER;
+            && sizes.len() <= MAX_USUAL_SIZES
+            && share(&|size| sizes.contains(size)) >= MIN_ALONE
+            && share(&is_whole) >= MIN_TOGETHER;
         if is_usual { Units { sums, parts } } else { Units::default() }
     }
 
@@ -134,11 +123,11 @@ impl Units {
     }
 }
 
-/// By how many bytes they are, up to [`MOST_MESSAGES`] messages of these sizes.
+/// By how many bytes they are, up to [`MAX_MESSAGES_OF_A_PIECE`] messages of these sizes.
 fn sums(sizes: &[u64]) -> BTreeMap<u64, Vec<u64>> {
     let mut all: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     let mut latest: Vec<Vec<u64>> = vec![Vec::new()];
-    for _ in 0..MOST_MESSAGES {
+    for _ in 0..MAX_MESSAGES_OF_A_PIECE {
         let mut more: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
         for messages in &latest {
             for size in sizes {
