@@ -2,9 +2,8 @@
 //! one name on a host get different ones.
 //!
 //! ```text
-//! /srv/shop/app.py and /srv/cart/app.py     shop/app.py and cart/app.py, by the first folder that
-//! differs gunicorn in shop.service and cart.service shop/gunicorn and cart/gunicorn, by their
-//! units
+//! /srv/shop/app.py and /srv/cart/app.py     shop/app.py and cart/app.py, by their folders
+//! gunicorn in shop.service and cart.service shop/gunicorn and cart/gunicorn, by their units
 //! ```
 
 use crate::tuning::{MAX_NAME_FOLDERS, MAX_NAME_PARENTS};
