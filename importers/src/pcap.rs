@@ -21,7 +21,6 @@ mod survey;
 mod tcp;
 mod translation;
 
-use crate::tuning::MAX_SAMPLES;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -36,6 +35,7 @@ use self::survey::Survey;
 use crate::error::Error;
 use crate::importer::Importer;
 use crate::summary::{At, Summary};
+use crate::tuning::MAX_SAMPLES;
 pub use captured::Captured;
 pub use sniffer::Sniffer;
 

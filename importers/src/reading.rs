@@ -1,7 +1,6 @@
 //! Opening what is imported: plain, gzip or zstd by the file's first bytes, whatever it is called,
 //! with progress by the bytes on disk.
 
-use crate::tuning::READ_BUFFER_BYTES;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -9,6 +8,7 @@ use std::path::{Path, PathBuf};
 use message_trace::Progress;
 
 use crate::error::Error;
+use crate::tuning::READ_BUFFER_BYTES;
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];

@@ -27,11 +27,12 @@ mod tasks;
 mod value;
 mod world;
 
-use crate::tuning::HEAD_BYTES;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use message_trace::{DataDir, Progress};
+
+use crate::tuning::HEAD_BYTES;
 
 pub use outcome::{how_to_run, options};
 

@@ -1,12 +1,13 @@
 //! What an importer tells of its work: how much it read and made, and what it passed over, by cause
 //! and place.
 
-use crate::tuning::SKIPPED_SHOWN;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use message_trace::Progress;
+
+use crate::tuning::SKIPPED_SHOWN;
 
 /// What came of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -9,10 +9,8 @@
 //! Messages are written as they come; only the names of nodes and threads and the pairs of nodes
 //! that talk to each other are held in memory.
 
-use crate::tuning::MAX_NAMES;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use message_trace::table::MessageWriter;
 use message_trace::{
@@ -22,6 +20,7 @@ use rustc_hash::FxHashMap;
 
 use crate::error::Error;
 use crate::summary::{At, Summary};
+use crate::tuning::MAX_NAMES;
 
 /// An import in the making. It takes the place of an earlier one of its name when it is finished,
 /// and leaves nothing behind when it is not.

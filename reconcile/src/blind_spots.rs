@@ -15,8 +15,7 @@ use socket_log::layout::{source, state};
 use socket_log::{Header, Log, Record, SocketName};
 
 use crate::logs::holes::cause_of_unseen;
-use crate::logs::machines;
-use crate::logs::machines::{Home, Machines};
+use crate::logs::machines::{self, Home, Machines};
 use crate::logs::namespaces::Namespaces;
 use crate::logs::program::Program;
 

@@ -7,12 +7,9 @@ use std::hash::BuildHasher;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use message_trace::{Endpoint, Error};
+use out_of_core::{FreeSlot, HashIndex, MemoryPool, SpillableVec};
 use rustc_hash::FxBuildHasher;
 use socket_log::SocketName;
-
-use out_of_core::MemoryPool;
-use out_of_core::SpillableVec;
-use out_of_core::{FreeSlot, HashIndex};
 
 /// A name's place among the names.
 pub(crate) type NameId = u32;

@@ -1,8 +1,9 @@
 //! What the user may choose about reconciliation.
 
-use crate::tuning::{DEFAULT_AT_ONCE, DEFAULT_MEMORY, DEFAULT_TRANSLATION};
 use std::num::NonZeroUsize;
 use std::time::Duration;
+
+use crate::tuning::{DEFAULT_AT_ONCE, DEFAULT_MEMORY, DEFAULT_TRANSLATION};
 
 /// Choices of [`reconcile`](crate::reconcile()).
 #[derive(Clone, Debug, PartialEq)]

@@ -6,13 +6,13 @@
 //! clocks are as straight as they are taken to be: the truth is one of the lines that explain all
 //! messages.
 
-use crate::tuning::UNCERTAINTY_TIMES;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::lines::graph::{Graph, Rate};
 use crate::lines::refine::Common;
 use crate::pairs::region::Fit;
+use crate::tuning::UNCERTAINTY_TIMES;
 
 /// How far a node's line may be off.
 #[derive(Clone, Copy, Debug, PartialEq)]

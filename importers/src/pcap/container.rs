@@ -6,12 +6,13 @@
 //! apart by pcap-parser; the walk from record to record is here, as a damaged one must neither end
 //! the file before its time nor be believed when it claims to be gigabytes long.
 
-use crate::tuning::{MAX_INTERFACES, MAX_RECORD_BYTES};
 use std::io::{self, Read};
 
 use pcap_parser::pcapng::{Block, parse_block_be, parse_block_le};
 use pcap_parser::traits::PcapNGPacketBlock;
 use pcap_parser::{OptionCode, PcapNGOption};
+
+use crate::tuning::{MAX_INTERFACES, MAX_RECORD_BYTES};
 
 /// Nanoseconds of a second.
 const SECOND: i64 = 1_000_000_000;

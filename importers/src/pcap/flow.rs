@@ -1,6 +1,5 @@
 //! What a flow of packets is called, and how copies of one packet are known.
 
-use crate::tuning::{COMPARED_BODY_BYTES, COPY_SLOTS, COPY_WITHIN_NS};
 use std::hash::{Hash, Hasher};
 use std::net::IpAddr;
 
@@ -8,6 +7,7 @@ use rustc_hash::FxHasher;
 
 use super::container::Way;
 use super::headers::{End, Packet, Transport};
+use crate::tuning::{COMPARED_BODY_BYTES, COPY_SLOTS, COPY_WITHIN_NS};
 
 /// Both ends of a flow in a fixed order, whichever way a packet goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

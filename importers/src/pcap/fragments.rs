@@ -1,13 +1,13 @@
 //! Packets of IP that were sent in fragments, put together again. How many are held at once is
 //! limited: what does not become whole is forgotten when its place is needed.
 
-use crate::tuning::{MAX_HELD_PACKETS, MAX_PIECES};
 use std::collections::VecDeque;
 use std::net::IpAddr;
 
 use rustc_hash::FxHashMap;
 
 use super::headers::Fragment;
+use crate::tuning::{MAX_HELD_PACKETS, MAX_PIECES};
 
 /// IP cannot count further.
 const LONGEST: u32 = 65_535;

@@ -4,7 +4,6 @@
 //! A log is written piece by piece, under another name, and takes its own when all is done: so an
 //! import that fails leaves no half of a log, and the size of a capture does not matter.
 
-use crate::tuning::MAX_HELD_CHUNKS;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::net::SocketAddr;
@@ -19,6 +18,7 @@ use socket_log::write::{LogWriter, Socket, TCP, TCP6, UDP, inet};
 use super::headers::End;
 use super::plan::Host;
 use crate::error::Error;
+use crate::tuning::MAX_HELD_CHUNKS;
 
 /// A UDP socket of the IPv6 family.
 const UDP6: Socket = Socket { domain: 10, ..UDP };

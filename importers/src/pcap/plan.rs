@@ -7,7 +7,6 @@
 //! tell which is nearer: what the node sends passes the nearer one first, what it receives last,
 //! whatever the clocks of the two.
 
-use crate::tuning::{AS_MUCH_SHARE, MAX_HOSTS, MAX_SERVICES};
 use std::net::IpAddr;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -16,6 +15,7 @@ use super::flow::{Key, is_for_many};
 use super::sniffer::Sniffer;
 use super::survey::{Seenness, Survey};
 use super::translation::{Delay, Found, Translations};
+use crate::tuning::{AS_MUCH_SHARE, MAX_HOSTS, MAX_SERVICES};
 
 /// What was decided.
 #[derive(Debug, Default)]

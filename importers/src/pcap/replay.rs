@@ -1,7 +1,6 @@
 //! The second pass over the captures of one sniffer: connections and datagrams become the logs of
 //! the hosts that are timed by this sniffer.
 
-use crate::tuning::{CLOSED_KEPT_NS, MAX_FOLLOWED, RESTING_KEPT_NS, SWEEP_NS};
 use message_trace::{DataDir, Progress};
 use rustc_hash::FxHashMap;
 use socket_log::encode::{Direction, Role};
@@ -13,6 +12,7 @@ use super::plan::Plan;
 use super::sniffer::{Seen, Sniffer, read_once};
 use super::tcp::{Event, Half, Oddities, Segment};
 use crate::error::Error;
+use crate::tuning::{CLOSED_KEPT_NS, MAX_FOLLOWED, RESTING_KEPT_NS, SWEEP_NS};
 
 /// What a sniffer's second pass made.
 #[derive(Debug, Default)]

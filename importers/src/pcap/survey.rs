@@ -3,7 +3,6 @@
 //! which connections it joined in their middle, and keeps a sample of packets by which copies are
 //! found that other sniffers saw.
 
-use crate::tuning::{IDLE_KEPT_NS, MAX_ADDRESSES, MAX_FLOWS, MAX_SERVERS};
 use std::net::IpAddr;
 
 use message_trace::Progress;
@@ -14,6 +13,7 @@ use super::flow::{Key, is_for_many, signature};
 use super::headers::{End, Packet, Tcp, Transport};
 use super::sniffer::{Counts, Seen, Sniffer, read_once};
 use crate::error::Error;
+use crate::tuning::{IDLE_KEPT_NS, MAX_ADDRESSES, MAX_FLOWS, MAX_SERVERS};
 
 /// What a sniffer saw.
 #[derive(Debug, Default)]

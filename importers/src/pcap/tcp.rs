@@ -6,8 +6,9 @@
 //! order, overlapping, or not at all where the sniffer was too slow: what the receiver acknowledges
 //! was sent and did arrive, whether it was seen or not.
 
-use crate::tuning::{MAX_AHEAD, MAX_ARRIVALS, MESSAGE_PAUSE_NS, PATIENCE_NS, PATIENCE_PACKETS};
 use std::collections::VecDeque;
+
+use crate::tuning::{MAX_AHEAD, MAX_ARRIVALS, MESSAGE_PAUSE_NS, PATIENCE_NS, PATIENCE_PACKETS};
 
 /// No window is larger, so what lies further ahead belongs to another connection, or to none.
 const FARTHEST: i64 = 1 << 30;

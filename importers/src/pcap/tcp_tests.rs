@@ -1,8 +1,9 @@
 //! Tests of putting a stream together: by hand, and for any way of cutting, repeating and shuffling
 //! it.
 
-use super::*;
 use proptest::prelude::*;
+
+use super::*;
 
 fn data(time: i64, sequence: u32, bytes: u32, push: bool) -> Segment {
     Segment { time, sequence, bytes, push, near: true }

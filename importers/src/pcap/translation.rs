@@ -7,13 +7,13 @@
 //! accidental: it takes several of a flow. The same copies tell which of two sniffers is nearer to
 //! a node.
 
-use crate::tuning::{MAX_ALIKE, MAX_DELAYS, MIN_DATAGRAMS};
 use std::net::IpAddr;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::headers::End;
 use super::survey::{Sample, Survey};
+use crate::tuning::{MAX_ALIKE, MAX_DELAYS, MIN_DATAGRAMS};
 
 /// A packet's ends, from sender to receiver, and whether it is a datagram.
 pub(crate) type Names = (End, End, bool);

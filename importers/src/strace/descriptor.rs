@@ -8,9 +8,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use super::address;
-use super::decoration;
 use super::value::Cursor;
+use super::{address, decoration};
 
 /// A descriptor with what it leads to, as printed, or empty where strace does not say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

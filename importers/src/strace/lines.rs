@@ -5,7 +5,6 @@
 //! file: where strace was not told to show how long calls took, that is all there is to know of
 //! when one ended.
 
-use crate::tuning::{MAX_LINE_BYTES, MAX_OPEN_FILES, READ_AHEAD_BYTES};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
@@ -13,10 +12,10 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use crate::reading::Input;
-
 use super::line::{self, Line, What};
 use super::result;
+use crate::reading::Input;
+use crate::tuning::{MAX_LINE_BYTES, MAX_OPEN_FILES, READ_AHEAD_BYTES};
 
 /// One file.
 struct Reader {

@@ -5,7 +5,6 @@
 //! on it, and its names are written whenever more of them has become known. Ticks are nanoseconds
 //! since the Unix epoch.
 
-use crate::tuning::FULL_CHUNKS;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,9 +14,9 @@ use socket_log::encode::{self, Connect, Flow, Origin, ProcessEvent, Role, Words}
 use socket_log::layout::{source, state};
 use socket_log::write::LogWriter;
 
-use crate::error::Error;
-
 use super::sockets::{Socket, SocketId};
+use crate::error::Error;
+use crate::tuning::FULL_CHUNKS;
 
 /// The room in a log's header for the host's name, the executable's path and the arguments, with
 /// the zeros behind.

@@ -1,13 +1,12 @@
 //! What an import of strace's output found and could not use, in the words of the user; and how
 //! strace is to be run.
 
-use crate::tuning::LINE_SHOWN;
 use std::path::Path;
 
+use super::line::Problem;
 use crate::error::Error;
 use crate::summary::{At, Place, Skip, Skipped, Summary};
-
-use super::line::Problem;
+use crate::tuning::LINE_SHOWN;
 
 /// The options by which strace says all that an import needs, but for the calls.
 const OPTIONS: [&str; 6] = ["-f", "-ttt", "-T", "-yy", "-s", "65535"];

@@ -1,7 +1,6 @@
 //! Threads and processes: who begins, becomes another program and ends, and calls that are in two
 //! lines.
 
-use crate::tuning::MAX_HELD_LINES;
 use rustc_hash::FxHashMap;
 use socket_log::encode::{self, ProcessEvent};
 
@@ -14,6 +13,7 @@ use super::messages::Payload;
 use super::result::{self, Outcome};
 use super::value::Cursor;
 use super::world::{ProcessId, Who, World};
+use crate::tuning::MAX_HELD_LINES;
 
 /// A thread.
 #[derive(Debug)]

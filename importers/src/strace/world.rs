@@ -6,13 +6,12 @@ use std::path::{Path, PathBuf};
 use rustc_hash::{FxHashMap, FxHashSet};
 use socket_log::encode::{self, Origin};
 
-use crate::error::Error;
-
 use super::descriptor::{self, Descriptor, Seen};
 use super::log::{At, End, Log, Program};
 use super::outcome::Imported;
 use super::sockets::{SocketId, Sockets};
 use super::tables::{Entry, TableId, Tables};
+use crate::error::Error;
 
 /// A process's number. The kernel uses its own again.
 pub(super) type ProcessId = u32;

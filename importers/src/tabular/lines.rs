@@ -1,8 +1,9 @@
 //! Lines of text with their numbers, in bounded memory: one that is longer than any real one is
 //! passed over.
 
-use crate::tuning::{MAX_TRACE_LINE_BYTES, READ_BUFFER_BYTES};
 use std::io::{self, Read};
+
+use crate::tuning::{MAX_TRACE_LINE_BYTES, READ_BUFFER_BYTES};
 
 /// The lines of a text.
 pub(super) struct Lines<R> {

@@ -1,10 +1,11 @@
 //! Rows of CSV with their line numbers, in bounded memory: no field is copied, and a quote that is
 //! never closed costs a row and not the machine's memory.
 
-use crate::tuning::{MAX_COLUMNS, MAX_ROW_BYTES, READ_BUFFER_BYTES};
 use std::io::{self, Read};
 
 use csv_core::{ReadRecordResult, Reader};
+
+use crate::tuning::{MAX_COLUMNS, MAX_ROW_BYTES, READ_BUFFER_BYTES};
 
 /// The rows of a CSV file.
 pub(super) struct Rows<R> {

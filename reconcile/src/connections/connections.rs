@@ -1,22 +1,19 @@
 //! Connections: pairs of sockets that bytes went between, and sockets whose other end was not
 //! found.
 
-use crate::connections::listening::Listening;
-use crate::connections::pairing::candidate;
-
 use message_trace::{Error, Protocol};
+use out_of_core::SpillableVec;
 use socket_log::encode::Role;
 
 use crate::absent::NONE;
 use crate::cause::Cause;
 use crate::connections::first_calls::FirstCalls;
-use crate::connections::pairing;
-use crate::connections::pairing::Candidate;
+use crate::connections::listening::Listening;
+use crate::connections::pairing::{self, Candidate, candidate};
 use crate::connections::unix_sockets;
 use crate::logs::capture::Capture;
 use crate::names::NameId;
 use crate::sockets::socket::Socket;
-use out_of_core::SpillableVec;
 
 /// The two ends of a connection. At least one was traced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,9 +2,8 @@
 //! which of several connections that look alike is which. It reads the logs once more, and only
 //! where there is such a question.
 
-use crate::tuning::{FIRST_CALLS_BYTES, MAX_FIRST_CALLS, MIN_FIRST_CALLS};
 use message_trace::Progress;
-use out_of_core::workers;
+use out_of_core::{MemoryPool, SpillableVec, workers};
 
 use crate::calls::Transfer;
 use crate::connections::possible::possible;
@@ -13,8 +12,7 @@ use crate::logs::capture::Capture;
 use crate::second_reading::chosen::{Chosen, Members};
 use crate::second_reading::reading::{Call, SecondReading};
 use crate::sockets::socket::Sockets;
-use out_of_core::MemoryPool;
-use out_of_core::SpillableVec;
+use crate::tuning::{FIRST_CALLS_BYTES, MAX_FIRST_CALLS, MIN_FIRST_CALLS};
 
 /// The first calls of the chosen sockets.
 pub(crate) struct FirstCalls {

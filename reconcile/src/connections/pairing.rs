@@ -5,9 +5,10 @@
 //! in which they were made, so order decides, and the bytes that went over them tell where order
 //! misled.
 
+use out_of_core::SpillableVec;
+
 use crate::sockets::socket::Socket;
 use crate::tuning::PAIRING_REACH;
-use out_of_core::SpillableVec;
 
 /// A socket to be paired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

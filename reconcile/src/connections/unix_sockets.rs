@@ -6,18 +6,17 @@
 //! from the call itself.
 
 use message_trace::{Error, Protocol};
+use out_of_core::SpillableVec;
 use rustc_hash::FxHashMap;
 use socket_log::SocketName;
 use socket_log::encode::Role;
 
 use crate::absent::NONE;
 use crate::connections::first_calls::FirstCalls;
-use crate::connections::pairing;
-use crate::connections::pairing::candidate;
+use crate::connections::pairing::{self, candidate};
 use crate::logs::capture::Capture;
 use crate::names::NameId;
 use crate::sockets::socket::Socket;
-use out_of_core::SpillableVec;
 
 /// The ends of every `socketpair`, the first made first.
 pub(crate) fn pairs(sockets: &SpillableVec<Socket>) -> impl Iterator<Item = (u32, u32)> {

@@ -5,8 +5,7 @@ use std::hash::{Hash, Hasher};
 use rustc_hash::FxHasher;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use crate::absent::NIL;
-use crate::absent::NONE;
+use crate::absent::{NIL, NONE};
 use crate::calls::{Datagram, Part, Seen};
 use crate::cause::Cause;
 use crate::names::NameId;

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use message_trace::{Error, Protocol};
-use out_of_core::MemoryBudget;
+use out_of_core::{ExternalSorter, Keyed, MemoryBudget, MemoryPool, ReadFailure, SpillableVec};
 use socket_log::encode::Role;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -18,9 +18,6 @@ use crate::options::Options;
 use crate::reconciliation::{Reconciliation, add};
 use crate::rows::row::Row;
 use crate::rows::row_sink::RowSink;
-use out_of_core::MemoryPool;
-use out_of_core::SpillableVec;
-use out_of_core::{ExternalSorter, Keyed, ReadFailure};
 
 /// A flow of datagrams that is in the trace.
 #[derive(Clone, Copy, Debug)]

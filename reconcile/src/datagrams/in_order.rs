@@ -7,10 +7,9 @@
 //! reconciliation for datagrams.
 
 use message_trace::Error;
+use out_of_core::{MemoryPool, SpillableVec};
 
 use crate::absent::NONE;
-use out_of_core::MemoryPool;
-use out_of_core::SpillableVec;
 
 /// Times in order, by their places. There may be more than memory holds, so they are gone through
 /// from one end to the other.

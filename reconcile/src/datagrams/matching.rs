@@ -5,20 +5,19 @@
 //! of a host's addresses does not know which one its peer used; they must only not contradict each
 //! other.
 
-use crate::datagrams::matches::Matches;
-use crate::tuning::{MAX_COMPARED, MAX_PAIRS_OF_A_CONTENT};
 use std::ops::Range;
 
 use message_trace::Error;
+use out_of_core::{MemoryPool, SpillableVec};
 use rustc_hash::FxHashSet;
 
 use crate::absent::NONE;
 use crate::calls::Datagram;
 use crate::datagrams::in_order::{Chosen, Times, match_in_order};
+use crate::datagrams::matches::Matches;
 use crate::datagrams::translations::DatagramTranslations;
 use crate::sockets::reach::Reach;
-use out_of_core::MemoryPool;
-use out_of_core::SpillableVec;
+use crate::tuning::{MAX_COMPARED, MAX_PAIRS_OF_A_CONTENT};
 
 /// How exactly the two sides must agree. Each pass works on what the one before left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

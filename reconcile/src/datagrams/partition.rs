@@ -1,9 +1,9 @@
 //! The datagrams of one partition (those of some contents): what was matched, what was lost, and
 //! what only one side saw, each on its way to its flow.
 
-use crate::tuning::DATAGRAM_BLOCK;
+use clocks::Samples;
 use message_trace::Error;
-use out_of_core::{PartitionStore, PartitionWriter};
+use out_of_core::{PartitionStore, PartitionWriter, SpillableVec};
 use rustc_hash::FxHashMap;
 
 use crate::calls::Datagram;
@@ -19,8 +19,7 @@ use crate::datagrams::translations::{
 use crate::names::NameId;
 use crate::reconciliation::Reconciliation;
 use crate::sockets::reach::Reach;
-use clocks::Samples;
-use out_of_core::SpillableVec;
+use crate::tuning::DATAGRAM_BLOCK;
 
 /// What matching needs to know of all sockets, and where its results go.
 pub(crate) struct DatagramMatcher<'a, 'b> {

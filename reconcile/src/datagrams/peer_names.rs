@@ -4,10 +4,10 @@
 //! talked to. Its peers do: the name that a peer sent to or received from is the socket's own
 //! towards that peer (WAP5 section 4).
 
-use crate::tuning::MANY_SEEN_NAMES;
 use std::net::SocketAddr;
 
 use message_trace::{Error, Protocol};
+use out_of_core::{MemoryPool, SpillableVec};
 use rustc_hash::FxHashMap;
 use socket_log::SocketName;
 
@@ -15,8 +15,7 @@ use crate::calls::Datagram;
 use crate::names::{NO_NAME, NameId, Names, is_for_many, loopback};
 use crate::sockets::addresses::Addresses;
 use crate::sockets::socket::Socket;
-use out_of_core::MemoryPool;
-use out_of_core::SpillableVec;
+use crate::tuning::MANY_SEEN_NAMES;
 
 /// The names that a socket without an address of its own can have where no peer tells.
 #[derive(Clone, Copy, Debug)]

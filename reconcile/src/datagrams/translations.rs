@@ -7,11 +7,11 @@
 //! other side has; a different content between the same two names is another. From two hints on,
 //! what is left between these names is matched by content and order.
 
-use crate::tuning::{HINT_BY_CHANCE, MIN_TELLING_BYTES};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use message_trace::{Error, Protocol};
+use out_of_core::SpillableVec;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::calls::Datagram;
@@ -22,7 +22,7 @@ use crate::names::{NO_NAME, NameId, is_for_many};
 use crate::reconciliation::{TranslatedEnd, Translation};
 use crate::sockets::reach::Reach;
 use crate::sockets::socket::Socket;
-use out_of_core::SpillableVec;
+use crate::tuning::{HINT_BY_CHANCE, MIN_TELLING_BYTES};
 
 /// A name that one end sees, and the socket name on a machine that it may lead to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

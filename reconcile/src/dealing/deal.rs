@@ -1,13 +1,13 @@
 //! The second reading of all logs: every call goes to the partition where it will be matched. Those
 //! of one connection meet in one, and so do the two sides of a datagram.
 
-use crate::tuning::{MAX_PARTITIONS, PARTITION_BYTES};
 use std::ops::Range;
 use std::path::Path;
 
 use message_trace::{Error, Progress};
-use out_of_core::workers;
-use out_of_core::{MemoryBudget, PartitionStore, PartitionWriter};
+use out_of_core::{
+    MemoryBudget, MemoryPool, PartitionStore, PartitionWriter, SpillableVec, workers,
+};
 
 use crate::absent::NONE;
 use crate::calls::{Datagram, ELSEWHERE, StreamCall};
@@ -16,8 +16,7 @@ use crate::dealing::elsewhere::Elsewhere;
 use crate::second_reading::reading::{Call, SecondReading};
 use crate::sockets::reach::Reach;
 use crate::sockets::socket::{Socket, Sockets};
-use out_of_core::MemoryPool;
-use out_of_core::SpillableVec;
+use crate::tuning::{MAX_PARTITIONS, PARTITION_BYTES};
 
 /// Which connections are in which partition.
 #[derive(Debug)]

@@ -3,8 +3,9 @@
 //! again, whether it began to send on another flow, so that what it had was a message. Where many
 //! calls go over one connection these are the borders between them.
 
-use crate::tuning::MAX_FLOWS_OF_A_THREAD;
 use rustc_hash::FxHashMap;
+
+use crate::tuning::MAX_FLOWS_OF_A_THREAD;
 
 /// The flows of the thread whose calls are being read. A log has them thread by thread, chunk by
 /// chunk; when it is another thread's turn all is forgotten, so a border may be missed there.

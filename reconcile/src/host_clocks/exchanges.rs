@@ -9,13 +9,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use clocks::{Hints, HostFacts};
 use message_trace::{ClockExchange, DataDir, Error, Progress};
 use out_of_core::workers;
 
 use crate::logs::capture::Capture;
-use crate::logs::steady;
-use crate::logs::steady::SteadyClock;
-use clocks::{Hints, HostFacts};
+use crate::logs::steady::{self, SteadyClock};
 
 /// Reads all hints of `data` about `hosts`, on `threads` threads. Whatever cannot be read is
 /// counted and passed over.

@@ -1,12 +1,12 @@
 //! What is known of the hosts' clocks beside their messages, and the one place where the clocks are
 //! estimated.
 
+use clocks::{ClockSet, Clocks, Hints, HostFacts, Samples, estimate_with};
 use message_trace::Progress;
 use socket_log::Setting;
 
 use crate::logs::capture::Capture;
 use crate::logs::steady;
-use clocks::{ClockSet, Clocks, Hints, HostFacts, Samples, estimate_with};
 
 /// The facts of the hosts of `capture`.
 pub(crate) fn of(capture: &Capture) -> Vec<HostFacts> {

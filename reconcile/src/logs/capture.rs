@@ -1,18 +1,16 @@
 //! What is kept of all logs between the two readings: processes, their flows with totals, and the
 //! names. The calls themselves are not: there may be more of them than memory holds.
 
-use crate::logs::flow::Flow;
-use crate::logs::flow::Naming;
 use std::ops::Range;
 use std::path::PathBuf;
 
+use out_of_core::{MemoryPool, SpillableVec};
 use socket_log::{Clock, Setting};
 
+use crate::logs::flow::{Flow, Naming};
 use crate::logs::lookup::Lookup;
 use crate::logs::process::Process;
 use crate::names::Names;
-use out_of_core::MemoryPool;
-use out_of_core::SpillableVec;
 
 /// What was captured.
 #[derive(Debug)]

@@ -1,9 +1,9 @@
 //! The flow numbers of one log, each with the place that belongs to it.
 
-use crate::tuning::FLOW_TABLE_LIMIT;
 use rustc_hash::FxHashMap;
 
 use crate::absent::NONE;
+use crate::tuning::FLOW_TABLE_LIMIT;
 
 /// What belongs to each of a log's flow numbers. Numbers count up from 1, so a table finds most.
 #[derive(Clone, Debug, Default)]

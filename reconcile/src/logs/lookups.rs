@@ -10,11 +10,11 @@
 //! name server                ├ receives  sends ┤
 //! ```
 
-use crate::tuning::{LOOKUP_SLACK_NS, MIN_LOOKUP_NS};
 use rustc_hash::FxHashMap;
 use socket_log::api::Api;
 
 use crate::logs::capture::Capture;
+use crate::tuning::{LOOKUP_SLACK_NS, MIN_LOOKUP_NS};
 
 /// A lookup in the time of its host.
 #[derive(Clone, Copy, Debug)]

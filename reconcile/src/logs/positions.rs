@@ -11,8 +11,7 @@ use socket_log::encode::Direction;
 use socket_log::layout::NO_POSITION;
 use socket_log::{Log, Record};
 
-use crate::calls::LARGEST_TRANSFER;
-use crate::calls::Transfer;
+use crate::calls::{LARGEST_TRANSFER, Transfer};
 
 /// A flow of a log and a direction.
 type Way = (u32, Direction);

@@ -1,12 +1,12 @@
 //! A process, from its log's header: which host and machine it is on, and when it began.
 
-use crate::tuning::{CHILD_LOG_AFTER_NS, CHILD_LOG_BEFORE_NS};
 use message_trace::Node;
 use rustc_hash::FxHashMap;
 use socket_log::Header;
 use socket_log::layout::source;
 
 use crate::logs::unit;
+use crate::tuning::{CHILD_LOG_AFTER_NS, CHILD_LOG_BEFORE_NS};
 
 /// A traced process. Its place among the processes is also its node.
 #[derive(Clone, Debug)]

@@ -6,11 +6,11 @@
 //! gunicorn in shop.service and cart.service shop/gunicorn and cart/gunicorn, by their units
 //! ```
 
-use crate::tuning::{MAX_NAME_FOLDERS, MAX_NAME_PARENTS};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::logs::process::Process;
 use crate::logs::program::Program;
+use crate::tuning::{MAX_NAME_FOLDERS, MAX_NAME_PARENTS};
 
 /// Folders that tell nothing of what is in them: a program in one of these keeps its name.
 const PLAIN: [&str; 8] = ["usr", "local", "bin", "sbin", "opt", "srv", "home", "root"];

@@ -1,35 +1,28 @@
 //! The first reading of all logs, on all processors, into one [`Capture`]. Damage is counted, with
 //! the file's name, and passed over.
 
-use crate::tuning::DAMAGED_PLACES_SHOWN;
 use std::path::{Path, PathBuf};
 
 use message_trace::{DataDir, Progress};
-use out_of_core::workers;
+use out_of_core::{MemoryPool, SpillableVec, workers};
 use socket_log::layout::{lost, state};
 use socket_log::{Ancestor, Damage, Header, OpenError};
 
 use crate::absent::NONE;
 use crate::error::Error;
-use crate::logs::ancestors;
 use crate::logs::capture::{Capture, LogFile};
 use crate::logs::flow::{Flow, Naming};
 use crate::logs::flow_numbers::Places;
-use crate::logs::holes;
-use crate::logs::holes::Missing;
-use crate::logs::machines;
-use crate::logs::machines::{Home, Machines};
+use crate::logs::holes::{self, Missing};
+use crate::logs::machines::{self, Home, Machines};
 use crate::logs::namespaces::Namespaces;
-use crate::logs::process;
-use crate::logs::process::Process;
+use crate::logs::process::{self, Process};
 use crate::logs::program::Program;
-use crate::logs::program_names;
-use crate::logs::steady;
 use crate::logs::survey::{Survey, survey};
+use crate::logs::{ancestors, program_names, steady};
 use crate::names::{NO_NAME, NameId};
 use crate::reconciliation::{DamagedLog, Reconciliation, UnendedLog, add};
-use out_of_core::MemoryPool;
-use out_of_core::SpillableVec;
+use crate::tuning::DAMAGED_PLACES_SHOWN;
 
 /// Reads all logs of `data`, on `threads` threads. There may be none.
 pub(crate) fn read(

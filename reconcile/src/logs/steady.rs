@@ -7,12 +7,12 @@
 //! be after that. So the times of a host are in order, and a time that the clock showed twice is
 //! told apart, which it could not be by the messages.
 
-use crate::tuning::{SETTING_READ_WITHIN_NS, SETTING_SEEN_WITHIN_NS};
 use std::collections::BTreeMap;
 
 use socket_log::Setting;
 
 use crate::logs::capture::Capture;
+use crate::tuning::{SETTING_READ_WITHIN_NS, SETTING_SEEN_WITHIN_NS};
 
 /// Puts back the times of the logs that began after their host's clock had been set.
 pub(crate) fn align(capture: &mut Capture) {

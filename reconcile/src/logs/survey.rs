@@ -1,25 +1,23 @@
 //! The first reading of one log: its flows with their totals, the names, and its clock. A pure
 //! function of the file.
 
-use crate::calls::LARGEST_TRANSFER;
-use crate::logs::flow_numbers::Places;
 use std::path::Path;
 
 use message_trace::Error;
+use out_of_core::{MemoryPool, SpillableVec};
 use socket_log::encode::{Direction, ProcessEvent};
 use socket_log::layout::tick;
 use socket_log::{Clock, Damage, Entry, Header, Log, OpenError, Record, Setting};
 
 use crate::absent::NONE;
+use crate::calls::LARGEST_TRANSFER;
 use crate::logs::flow::{Flow, Kind, Naming};
-use crate::logs::holes;
-use crate::logs::holes::UnseenProgram;
+use crate::logs::flow_numbers::Places;
+use crate::logs::holes::{self, UnseenProgram};
 use crate::logs::lookup::Lookup;
 use crate::logs::positions::Positions;
 use crate::names::Names;
 use crate::reconciliation::{Reconciliation, add};
-use out_of_core::MemoryPool;
-use out_of_core::SpillableVec;
 
 /// What one log says, without its calls. Names, and flows in namings, are numbered within it.
 pub(crate) struct Survey {

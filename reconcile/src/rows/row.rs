@@ -2,14 +2,13 @@
 //! with the others of its flow. Times are those of the hosts' own clocks until all messages are
 //! matched, as only then the clocks are known.
 
-use crate::absent::NIL;
+use clocks::Clocks;
 use message_trace::{Connect, EndpointId, Message, NodeId, Protocol};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use crate::absent::NONE;
+use crate::absent::{NIL, NONE};
 use crate::calls::{Part, Seen};
 use crate::connections::connecting::Connecting;
-use clocks::Clocks;
 
 /// A message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]

@@ -2,11 +2,11 @@
 //! have any number of them, and some are kept as the sample that says where to cut time into
 //! stretches.
 
-use crate::tuning::{ROW_BLOCK, ROWS_A_SAMPLE};
 use message_trace::Error;
 use out_of_core::PartitionStore;
 
 use crate::rows::row::Row;
+use crate::tuning::{ROW_BLOCK, ROWS_A_SAMPLE};
 
 /// The way of one partition's rows into the store of all.
 pub(crate) struct RowSink<'s, 'a> {

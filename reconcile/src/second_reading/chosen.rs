@@ -4,11 +4,11 @@
 use std::ops::Range;
 
 use message_trace::Error;
+use out_of_core::SpillableVec;
 
 use crate::absent::NONE;
 use crate::logs::capture::{Capture, LogFile};
 use crate::sockets::socket::{Socket, Sockets};
-use out_of_core::SpillableVec;
 
 /// See the module.
 pub(crate) struct Chosen {

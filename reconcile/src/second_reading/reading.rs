@@ -8,8 +8,7 @@ use socket_log::encode::Direction;
 use socket_log::{Log, Record};
 
 use crate::absent::NONE;
-use crate::calls::Datagram;
-use crate::calls::LARGEST_TRANSFER;
+use crate::calls::{Datagram, LARGEST_TRANSFER};
 use crate::logs::capture::{Capture, LogFile};
 use crate::logs::flow_numbers::Places;
 use crate::logs::positions::{Gaps, Positions};

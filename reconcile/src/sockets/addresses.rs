@@ -2,11 +2,11 @@
 
 use std::net::IpAddr;
 
+use out_of_core::SpillableVec;
 use rustc_hash::FxHashMap;
 
 use crate::names::Names;
 use crate::sockets::socket::Socket;
-use out_of_core::SpillableVec;
 
 /// The addresses of all machines. Loopback addresses are every machine's own and not among them.
 #[derive(Debug, Default)]

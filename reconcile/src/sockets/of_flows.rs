@@ -1,6 +1,5 @@
 //! Sockets, made of the flows of all logs.
 
-use crate::tuning::OPENED_TO_CONNECT_NS;
 use message_trace::{Error, Protocol};
 use out_of_core::SpillableVec;
 use rustc_hash::FxHashMap;
@@ -12,6 +11,7 @@ use crate::logs::flow::{Flow, Kind, Naming};
 use crate::names::{NO_NAME, NameId};
 use crate::reconciliation::{Reconciliation, add};
 use crate::sockets::socket::{Socket, Sockets};
+use crate::tuning::OPENED_TO_CONNECT_NS;
 
 /// Makes sockets of the flows of `capture`, which are dropped. Flows that are no message's are
 /// counted in `outcome`.

@@ -1,8 +1,10 @@
 //! Where datagrams go by their names: which of two sockets can have sent what the other received.
 
-use message_trace::Protocol;
-use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
+
+use message_trace::Protocol;
+use out_of_core::SpillableVec;
+use rustc_hash::FxHasher;
 
 use crate::absent::NONE;
 use crate::calls::Datagram;
@@ -10,7 +12,6 @@ use crate::logs::capture::Capture;
 use crate::names::is_for_many;
 use crate::sockets::addresses::Addresses;
 use crate::sockets::socket::Socket;
-use out_of_core::SpillableVec;
 
 /// What is known of all sockets.
 #[derive(Clone, Copy)]

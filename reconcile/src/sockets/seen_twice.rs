@@ -2,10 +2,10 @@
 //! say. One of them is kept, the one of the source that knows most: the library, then strace, then
 //! packets.
 
-use crate::tuning::SEEN_TWICE_SLACK_NS;
 use std::net::SocketAddr;
 
 use message_trace::{Error, Protocol};
+use out_of_core::SpillableVec;
 use rustc_hash::FxHashMap;
 use socket_log::layout::source;
 
@@ -13,7 +13,7 @@ use crate::logs::capture::Capture;
 use crate::names::NameId;
 use crate::sockets::addresses::Addresses;
 use crate::sockets::socket::Socket;
-use out_of_core::SpillableVec;
+use crate::tuning::SEEN_TWICE_SLACK_NS;
 
 /// The sockets of which another source knows more.
 pub(crate) fn find(

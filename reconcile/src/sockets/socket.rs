@@ -4,16 +4,15 @@
 //! it as a flow of its own, and the kernel's cookie says which are the same. What they did on it is
 //! one order of calls, by the machine's clock.
 
-use crate::tuning::{SAME_CLOCK_NS, SAME_CLOCK_STRACE_NS};
 use message_trace::{Error, Protocol};
+use out_of_core::{MemoryPool, SpillableVec};
 use rustc_hash::FxHashMap;
 use socket_log::encode::Role;
 use socket_log::layout::source;
 
 use crate::absent::NONE;
 use crate::names::NameId;
-use out_of_core::MemoryPool;
-use out_of_core::SpillableVec;
+use crate::tuning::{SAME_CLOCK_NS, SAME_CLOCK_STRACE_NS};
 
 /// A kernel socket.
 #[derive(Clone, Copy, Debug)]

@@ -5,14 +5,13 @@
 //! the other direction in between. Each end is asked in its own order of events, by its own clock,
 //! so that no difference between clocks matters; a turn seen at either end is one.
 
-use crate::calls::append;
-use crate::streams::border::IsBorder;
-use crate::streams::multiplexed::units::Units;
-use crate::tuning::{MAX_CONTROL_BYTES, MAX_CONTROL_DELAY_NS, MIN_PIECE_BYTES};
 use std::iter::Peekable;
 
-use crate::calls::Part;
+use crate::calls::{Part, append};
+use crate::streams::border::IsBorder;
+use crate::streams::multiplexed::units::Units;
 use crate::streams::streaming::Inside;
+use crate::tuning::{MAX_CONTROL_BYTES, MAX_CONTROL_DELAY_NS, MIN_PIECE_BYTES};
 
 /// Merges messages of one direction, in order, where at most `gap` nanoseconds lie between them at
 /// the sender (at the receiver, where the sender was not traced) and the other direction had no

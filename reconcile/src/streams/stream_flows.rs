@@ -1,12 +1,12 @@
 //! The messages of the connections of one partition: both directions of each are matched and made
 //! fat.
 
-use crate::tuning::MIN_BODY_CALL_BYTES;
 use std::ops::Range;
 use std::path::Path;
 
+use clocks::Samples;
 use message_trace::Error;
-use out_of_core::MemoryBudget;
+use out_of_core::{MemoryBudget, SpillableVec};
 
 use crate::absent::NONE;
 use crate::calls::{Part, StreamCall, Transfer};
@@ -19,19 +19,15 @@ use crate::reconciliation::{Reconciliation, add};
 use crate::rows::row::Row;
 use crate::rows::row_sink::RowSink;
 use crate::sockets::socket::Socket;
-use crate::streams::fat;
-use crate::streams::fat::Border;
+use crate::streams::fat::{self, Border};
 use crate::streams::greeting::Greeting;
 use crate::streams::matching::Parts;
-use crate::streams::multiplexed::judge;
-use crate::streams::multiplexed::judge::Multiplexed;
+use crate::streams::multiplexed::judge::{self, Multiplexed};
 use crate::streams::multiplexed::units::{Cut, Units};
-use crate::streams::streaming;
-use crate::streams::streaming::{Exchange, Inside};
+use crate::streams::streaming::{self, Exchange, Inside};
 use crate::streams::unanswered;
 use crate::streams::ways::{ManyWays, Owners, SortingWays, Ways};
-use clocks::Samples;
-use out_of_core::SpillableVec;
+use crate::tuning::MIN_BODY_CALL_BYTES;
 
 /// What matching needs to know of all connections.
 pub(crate) struct StreamMatcher<'a> {

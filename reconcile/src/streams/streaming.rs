@@ -15,11 +15,11 @@
 //! Small requests that are sent before the answers of earlier ones came are pipelining, and are
 //! left alone.
 
-use crate::tuning::{BUFFER_MULTIPLE_BYTES, MIN_LAST_PIECE_BYTES, MIN_PIECE_BYTES};
 use std::iter::Peekable;
 use std::ops::Range;
 
 use crate::calls::{Part, Transfer};
+use crate::tuning::{BUFFER_MULTIPLE_BYTES, MIN_LAST_PIECE_BYTES, MIN_PIECE_BYTES};
 
 /// One request and its answer, each with where in its direction it begins and ends, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,19 +3,17 @@
 //! one with very many calls are sorted by themselves, beyond memory
 //! (`out_of_core::ExternalSorter`). Matching asks both for the same and cannot tell them apart.
 
-use crate::tuning::MAX_SORTED_CALLS;
 use std::ops::Range;
 use std::path::Path;
 
 use message_trace::Error;
-use out_of_core::MemoryBudget;
+use out_of_core::{ExternalSorter, Keyed, MemoryBudget, ReadFailure, SortedRuns, SpillableVec};
 
 use crate::absent::NONE;
 use crate::calls::{StreamCall, Transfer};
 use crate::connections::connections::Connection;
 use crate::streams::tally::Tally;
-use out_of_core::SpillableVec;
-use out_of_core::{ExternalSorter, Keyed, ReadFailure, SortedRuns};
+use crate::tuning::MAX_SORTED_CALLS;
 
 /// The four ways of one connection: of each direction first the sends, then the receives.
 pub(crate) trait Ways {

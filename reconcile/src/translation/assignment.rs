@@ -7,12 +7,12 @@
 use std::cmp::Reverse;
 
 use message_trace::Error;
+use out_of_core::SpillableVec;
 
 use super::candidates::{Edge, Field};
 use super::confidence::Judged;
 use super::median::Ordered;
 use super::pair::Pair;
-use out_of_core::SpillableVec;
 
 /// The pairs whose confidence is at least `least`, in the order of their connecting ends.
 pub(super) fn assign(

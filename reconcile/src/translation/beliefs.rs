@@ -2,11 +2,10 @@
 //! can be in one pair only: belief propagation on the graph of candidates (exact where that has no
 //! circles, and near it otherwise).
 
-use crate::tuning::{BELIEF_ROUNDS, CLEARLY_AHEAD, MAX_LOG_ODDS};
 use message_trace::Error;
+use out_of_core::{MemoryPool, SpillableVec};
 
-use out_of_core::MemoryPool;
-use out_of_core::SpillableVec;
+use crate::tuning::{BELIEF_ROUNDS, CLEARLY_AHEAD, MAX_LOG_ODDS};
 
 /// The candidates by either end.
 #[derive(Debug)]

@@ -1,16 +1,16 @@
 //! Who could go with whom: half flows that share a key, all of them where they are few, and only
 //! those near in time where they are many. No loop is over all pairs.
 
-use crate::tuning::MAX_RARE;
 use std::ops::Range;
 
 use message_trace::Error;
+use out_of_core::SpillableVec;
 
 use super::half_flow::Side;
 use super::halves::{HalfView, Halves};
 use super::signature::{self, Likeness};
 use super::timing::{self, Window};
-use out_of_core::SpillableVec;
+use crate::tuning::MAX_RARE;
 
 /// Two half flows that could be the ends of one flow.
 #[derive(Clone, Copy, Debug, PartialEq)]

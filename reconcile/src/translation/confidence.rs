@@ -4,10 +4,10 @@
 //! themselves, in a few rounds: frequent matches make a translation likely, and a likely
 //! translation its matches.
 
-use crate::tuning::{LEARNING_ROUNDS, MIN_CHANCE, TIME_SLACK_NS};
 use std::fmt;
 
 use message_trace::Error;
+use out_of_core::SpillableVec;
 use rustc_hash::FxHashMap;
 
 use super::beliefs::Rivals;
@@ -16,7 +16,7 @@ use super::halves::Half;
 use super::learned::{Chances, Kept, Learned, Way, kept, ways};
 use super::median::Ordered;
 use super::offsets::{Clocks, Verdict};
-use out_of_core::SpillableVec;
+use crate::tuning::{LEARNING_ROUNDS, MIN_CHANCE, TIME_SLACK_NS};
 
 /// What speaks for a pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -1,10 +1,6 @@
 //! The line that most candidates agree on as the difference of two clocks, and how far it stands
 //! out from the second best.
 
-use crate::tuning::{
-    BELIEVED_NATS, MAX_HOST_SKEW, MAX_PORT_NATS, MAX_VOTES_FOR_SKEW, MIN_TRUE_VOTES, PORT_NATS,
-    TIME_SLACK_NS, VOTE_NATS,
-};
 use rustc_hash::FxHashSet;
 
 use super::candidates::Field;
@@ -12,6 +8,10 @@ use super::difference::{Difference, Vote};
 use super::median::median_of_few;
 use super::stabbing::{Stretch, around, deepest};
 use super::{Side, signature};
+use crate::tuning::{
+    BELIEVED_NATS, MAX_HOST_SKEW, MAX_PORT_NATS, MAX_VOTES_FOR_SKEW, MIN_TRUE_VOTES, PORT_NATS,
+    TIME_SLACK_NS, VOTE_NATS,
+};
 
 /// The line that most weight agrees on, with how far it stands out.
 pub(super) fn fit(field: &Field, votes: &[Vote]) -> Option<Difference> {

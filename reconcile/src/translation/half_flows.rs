@@ -9,7 +9,7 @@
 use std::net::SocketAddr;
 
 use message_trace::{Error, Progress, Protocol};
-use out_of_core::workers;
+use out_of_core::{MemoryPool, SpillableVec, workers};
 use rustc_hash::FxHashMap;
 use socket_log::encode::Role;
 
@@ -21,8 +21,6 @@ use crate::sockets::socket::{Socket, Sockets};
 use crate::translation::beginnings::{Beginning, First};
 use crate::translation::half_flow::{Fingerprint, Side, TURNS, Turn};
 use crate::translation::halves::{Half, Halves};
-use out_of_core::MemoryPool;
-use out_of_core::SpillableVec;
 
 /// The half flows, and the socket of each, in order.
 #[derive(Debug)]

@@ -5,11 +5,10 @@ use std::net::SocketAddr;
 use std::ops::Deref;
 
 use message_trace::Error;
+use out_of_core::{MemoryPool, SpillableVec};
 use rustc_hash::FxHashMap;
 
 use super::half_flow::{HalfFlow, Side, Turn, Way};
-use out_of_core::MemoryPool;
-use out_of_core::SpillableVec;
 
 /// A [`HalfFlow`], whose turns are elsewhere. Its names have numbers as well: equal names have
 /// equal ones.

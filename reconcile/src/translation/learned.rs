@@ -3,15 +3,14 @@
 //! has led elsewhere. It is learned from the candidates that are clearly ahead of their rivals,
 //! leaving each one's own share out where it is judged itself.
 
-use crate::tuning::{CLIENT_PORTS, GIVEN_MATCHES, NEW_WAY_MATCHES, UNTRANSLATED_FLOWS};
 use std::net::IpAddr;
 
 use message_trace::Error;
+use out_of_core::{MemoryPool, SpillableVec};
 
 use super::candidates::{Edge, Field};
 use super::halves::Half;
-use out_of_core::MemoryPool;
-use out_of_core::SpillableVec;
+use crate::tuning::{CLIENT_PORTS, GIVEN_MATCHES, NEW_WAY_MATCHES, UNTRANSLATED_FLOWS};
 
 /// What a candidate's names have in common.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,6 @@
 //! The middle one of many numbers.
 
 use message_trace::Error;
-
 use out_of_core::SpillableVec;
 
 /// A number that is in the order of its size, as `f64::total_cmp` has it.

@@ -1,12 +1,12 @@
 //! Candidates of crowds: half flows of a key that many have, those that are near in time.
 
-use crate::tuning::{NEAREST_OF_A_CROWD, NEAREST_WITHIN_NS};
 use message_trace::Error;
 use out_of_core::SpillableVec;
 
 use super::candidates::{Crowds, Edge, Field, forth, hosts};
 use super::half_flow::Side;
 use super::offsets::Clocks;
+use crate::tuning::{NEAREST_OF_A_CROWD, NEAREST_WITHIN_NS};
 
 impl Field<'_> {
     /// Adds the pairs of the crowds that are near in time, where the difference of their clocks is

@@ -3,11 +3,8 @@
 //! and what is periodic agrees on many: so the place where most agree counts as far as it stands
 //! out from the second best.
 
-use crate::tuning::{
-    ACCEPTING_OF_A_CROWD, CERTAIN_TRUST, KNOWN_TRUST, MAX_TRIED_OF_A_CROWD, MAX_TRIED_OF_CROWDS,
-    MIN_WIDTHS, TIME_SLACK_NS,
-};
 use message_trace::Error;
+use out_of_core::SpillableVec;
 use rustc_hash::FxHashMap;
 
 use super::candidates::{self, Crowd, Crowds, Edge, Field, Timed};
@@ -16,7 +13,10 @@ use super::fit::fit;
 use super::half_flow::Side;
 use super::halves::Halves;
 use super::median::{Ordered, median};
-use out_of_core::SpillableVec;
+use crate::tuning::{
+    ACCEPTING_OF_A_CROWD, CERTAIN_TRUST, KNOWN_TRUST, MAX_TRIED_OF_A_CROWD, MAX_TRIED_OF_CROWDS,
+    MIN_WIDTHS, TIME_SLACK_NS,
+};
 
 /// The difference of two hosts' clocks, known from elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq)]

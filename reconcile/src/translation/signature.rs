@@ -1,15 +1,16 @@
 //! What two ends of one flow share whatever their names are: sizes and checksums. How much it says
 //! depends on how common it is; here is what it says by itself, in nats, were nothing else like it.
 
+use std::hash::{Hash, Hasher};
+
+use rustc_hash::FxHasher;
+
+use super::half_flow::{Side, TURNS};
+use super::halves::HalfView;
 use crate::tuning::{
     COMMON_SIZE_BYTES, MAX_FINGERPRINT_NATS, MAX_SIZE_NATS, REPEATED_SIZE_NATS, TURNS_DIFFER_NATS,
     UNREAD_NATS,
 };
-use rustc_hash::FxHasher;
-use std::hash::{Hash, Hasher};
-
-use super::half_flow::{Side, TURNS};
-use super::halves::HalfView;
 
 /// What two ends have in common.
 #[derive(Clone, Copy, Debug, PartialEq)]

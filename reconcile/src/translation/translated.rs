@@ -2,10 +2,10 @@
 //! were translated are counted, so that each server and client has the name that it has itself and
 //! no other.
 
-use crate::tuning::MIN_SURE_FOR_CLOCKS;
 use std::collections::BTreeMap;
 
 use message_trace::{Error, Progress};
+use out_of_core::SpillableVec;
 
 use crate::absent::NONE;
 use crate::connections::connections::Connection;
@@ -16,7 +16,7 @@ use crate::sockets::socket::Sockets;
 use crate::translation::half_flows::HalfFlows;
 use crate::translation::pair::Pair;
 use crate::translation::pairs;
-use out_of_core::SpillableVec;
+use crate::tuning::MIN_SURE_FOR_CLOCKS;
 
 /// The connecting sockets of pairs that are not sure enough to tell of clocks, in order.
 #[derive(Debug)]

@@ -4,24 +4,20 @@
 //! and to be put in order with all other messages. A time that is not on the common clock yet is
 //! put on it; one that is stays.
 
-use crate::rows::imported_row::ImportedRow;
-use crate::write::call_ids::CallIds;
-
+use clocks::{HostFacts, Samples};
 use message_trace::{
     Endpoint, EndpointId, Error, Import, Message, MessageTrace, NodeId, Nodes, Progress, table,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::absent::NIL;
-use crate::absent::NONE;
+use crate::absent::{NIL, NONE};
+use crate::cause::Cause;
 use crate::host_clocks::facts;
 use crate::reconciliation::{Reconciliation, add};
+use crate::rows::imported_row::ImportedRow;
 use crate::rows::row::{Place, Row, Slot};
+use crate::write::call_ids::CallIds;
 use crate::write::output::Output;
-use clocks::{HostFacts, Samples};
-
-/// The cause of a missing end.
-const CAUSE: &str = "imported without";
 
 /// What the imports tell of the clocks: messages with the times of two hosts' own clocks alone.
 /// Hosts that have clocks of their own and are in no log are added to `hosts`.
@@ -191,8 +187,8 @@ impl Joining<'_, '_> {
         let seen = |own: Option<i64>, common: Option<i64>| own.or(common).is_some();
         match (seen(m.send_first, m.send_ts), seen(m.recv_last, m.recv_ts)) {
             (true, true) => counts.both_ends += 1,
-            (true, false) => add(&mut counts.send_only, CAUSE, 1),
-            (false, _) => add(&mut counts.receive_only, CAUSE, 1),
+            (true, false) => add(&mut counts.send_only, Cause::NotImported.name(), 1),
+            (false, _) => add(&mut counts.receive_only, Cause::NotImported.name(), 1),
         }
     }
 }

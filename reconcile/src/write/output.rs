@@ -5,6 +5,7 @@
 use std::fmt;
 
 use message_trace::{Endpoint, EndpointId, Error, Node, NodeId, Protocol};
+use out_of_core::{Interner, Locality, SpillableVec};
 use rustc_hash::FxHashMap;
 
 use crate::absent::NONE;
@@ -18,8 +19,6 @@ use crate::names::{NO_NAME, NameId};
 use crate::rows::row::{Place, Row, Slot};
 use crate::sockets::addresses::Addresses;
 use crate::sockets::socket::Socket;
-use out_of_core::SpillableVec;
-use out_of_core::{Interner, Locality};
 
 /// The first number of an endpoint that is no name of a socket.
 const OTHERS: EndpointId = 1 << 31;

@@ -5,18 +5,17 @@
 //! encoded apart from the others. So nothing is merged, all processors work, and what is in memory
 //! is a stretch for each of them.
 
-use crate::tuning::ROWS_A_SAMPLE;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use message_trace::table::{GROUP_ROWS, GroupEncoder, GroupWriter, RowGroup, Texts};
 use message_trace::{EndpointId, Error, Progress};
-use out_of_core::workers;
-use out_of_core::{MemoryBudget, PartitionStore, PartitionWriter};
+use out_of_core::{MemoryBudget, PartitionStore, PartitionWriter, workers};
 
 use crate::rows::imported_row::ImportedRow;
 use crate::rows::row::{Common, Key, Row};
 use crate::rows::row_sink::{RowSink, Taken};
+use crate::tuning::ROWS_A_SAMPLE;
 use crate::write::call_ids::CallIds;
 use crate::write::output::Output;
 

@@ -17,19 +17,18 @@
 //! On a connection with few turns the change in many of them is hardly known. Where messages have
 //! few sizes, these tell more ([`kept`]).
 
-use crate::tuning::{
-    BALANCE_LAG_TURNS, MAX_CROSSING_BYTES, MAX_FEW_VARIANCE, MESSAGES_A_DIFFERENCE,
-    MIN_BALANCE_VARIANCE, MIN_CROSSING_TURNS, MIN_TURNS, PIECE_GOES_ON_NS, TURNS_A_CROSSING,
-    TURNS_A_SEVERAL, USUAL_SIZE_SAMPLE, USUAL_TO_OWN_BYTES,
-};
 use std::iter::Peekable;
 
 use crate::calls::Part;
 use crate::streams::border::IsBorder;
 use crate::streams::multiplexed::kept;
-use crate::streams::multiplexed::pipelined;
-use crate::streams::multiplexed::pipelined::Turns;
+use crate::streams::multiplexed::pipelined::{self, Turns};
 use crate::streams::multiplexed::units::Units;
+use crate::tuning::{
+    BALANCE_LAG_TURNS, MAX_CROSSING_BYTES, MAX_FEW_VARIANCE, MESSAGES_A_DIFFERENCE,
+    MIN_BALANCE_VARIANCE, MIN_CROSSING_TURNS, MIN_TURNS, PIECE_GOES_ON_NS, TURNS_A_CROSSING,
+    TURNS_A_SEVERAL, USUAL_SIZE_SAMPLE, USUAL_TO_OWN_BYTES,
+};
 
 /// Whether `next` is another piece than `last`, the part before it in its direction, where calls
 /// need not take turns.

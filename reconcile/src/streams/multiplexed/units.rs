@@ -6,13 +6,13 @@
 //! Which sizes are usual is learned from what was sent without a turn of the other side. Where they
 //! differ much, nothing is cut.
 
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::calls::{Part, append};
 use crate::tuning::{
     MAX_MESSAGES_OF_A_PIECE, MAX_SETUP_TURNS, MAX_USUAL_SIZES, MIN_ALONE, MIN_OF_A_USUAL_SIZE,
     MIN_TOGETHER, MIN_TURNS_AFTER_SETUP, TURNS_A_USUAL_SIZE,
 };
-use std::collections::{BTreeMap, VecDeque};
-
-use crate::calls::{Part, append};
 
 /// The usual sizes of the messages of one direction.
 #[derive(Clone, Debug, Default)]
