@@ -68,6 +68,55 @@ pub struct Connect {
 }
 
 impl Message {
+    /// A message of which no time is known yet: one call at each end, without any bytes.
+    #[inline]
+    pub fn between(ends: Ends, flow: i64, direction: i8) -> Message {
+        let Ends { src, dst, protocol } = ends;
+        Message {
+            send_first: None,
+            send_last: None,
+            recv_first: None,
+            recv_last: None,
+            send_ts: None,
+            recv_ts: None,
+            src: src.node,
+            dst: dst.node,
+            src_endpoint: src.endpoint,
+            dst_endpoint: dst.endpoint,
+            src_tid: src.tid,
+            dst_tid: dst.tid,
+            flow,
+            direction,
+            protocol,
+            bytes: 0,
+            parts: 1,
+            connect: None,
+        }
+    }
+
+    /// With the times of its sending: of the first and last part on the sender's own clock, and of
+    /// the first part on the common clock.
+    #[inline]
+    #[must_use]
+    pub fn sent(self, [first, last, common]: [Option<i64>; 3]) -> Message {
+        Message { send_first: first, send_last: last, send_ts: common, ..self }
+    }
+
+    /// With the times of its receipt: of the first and last part on the receiver's own clock, and
+    /// of the last part on the common clock.
+    #[inline]
+    #[must_use]
+    pub fn received(self, [first, last, common]: [Option<i64>; 3]) -> Message {
+        Message { recv_first: first, recv_last: last, recv_ts: common, ..self }
+    }
+
+    /// With its payload's size, and the number of messages that were merged into it.
+    #[inline]
+    #[must_use]
+    pub fn carrying(self, bytes: i64, parts: i32) -> Message {
+        Message { bytes, parts, ..self }
+    }
+
     /// When it was sent or, where that is unknown, received: the time by which a trace is sorted,
     /// on the common clock.
     pub fn time(&self) -> i64 {

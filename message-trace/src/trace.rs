@@ -137,26 +137,17 @@ impl MessageTrace {
     pub fn message(&self, row: usize) -> Message {
         let time = |column: usize| Some(self.times[column][row]).filter(|time| *time != NIL);
         let thread = |tid: i32| Some(tid).filter(|tid| *tid != NO_THREAD);
-        Message {
-            send_first: time(0),
-            send_last: time(1),
-            recv_first: time(2),
-            recv_last: time(3),
-            send_ts: time(4),
-            recv_ts: time(5),
-            src: self.src[row],
-            dst: self.dst[row],
-            src_endpoint: self.src_endpoint[row],
-            dst_endpoint: self.dst_endpoint[row],
-            src_tid: thread(self.src_tid[row]),
-            dst_tid: thread(self.dst_tid[row]),
-            flow: self.flow[row],
-            direction: self.direction[row],
+        let end = |node, endpoint, tid| End { node, endpoint, tid: thread(tid) };
+        let ends = Ends {
+            src: end(self.src[row], self.src_endpoint[row], self.src_tid[row]),
+            dst: end(self.dst[row], self.dst_endpoint[row], self.dst_tid[row]),
             protocol: self.protocol[row],
-            bytes: self.bytes[row],
-            parts: self.parts[row],
-            connect: self.connects.get(row),
-        }
+        };
+        let message = Message::between(ends, self.flow[row], self.direction[row])
+            .sent([time(0), time(1), time(4)])
+            .received([time(2), time(3), time(5)])
+            .carrying(self.bytes[row], self.parts[row]);
+        Message { connect: self.connects.get(row), ..message }
     }
 
     /// Between whom and over what the message of row `row` went, for passes that need no more.

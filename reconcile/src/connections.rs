@@ -1,10 +1,10 @@
 //! Connections: which two sockets are the ends of one.
 //!
-//! `connections` drives it. `pairing` decides among equal names, `unix_sockets` has its own way,
+//! `connection` drives it. `pairing` decides among equal names, `unix_sockets` has its own way,
 //! and `first_calls` reads the logs once more where names cannot tell.
 
 pub(crate) mod connecting;
-pub(crate) mod connections;
+pub(crate) mod connection;
 pub(crate) mod first_calls;
 pub(crate) mod listening;
 pub(crate) mod pairing;

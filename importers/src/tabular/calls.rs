@@ -8,7 +8,9 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use message_trace::{DataDir, FROM_ACCEPTING, FROM_CONNECTING, Message, Progress, Protocol};
+use message_trace::{
+    DataDir, End, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, Progress, Protocol,
+};
 
 use super::columns::{self, Columns, Row, Unused};
 use super::tables::Tables;
@@ -138,26 +140,13 @@ impl Calls {
             let [(src, src_tid), (dst, dst_tid)] =
                 if direction == FROM_CONNECTING { ends } else { [ends[1], ends[0]] };
             let endpoint = target.nameless();
-            let message = Message {
-                send_first: sent,
-                send_last: sent,
-                recv_first: received,
-                recv_last: received,
-                send_ts: None,
-                recv_ts: None,
-                src,
-                dst,
-                src_endpoint: endpoint,
-                dst_endpoint: endpoint,
-                src_tid,
-                dst_tid,
-                flow,
-                direction,
-                protocol: Protocol::Other,
-                bytes: bytes.unwrap_or(0),
-                parts: 1,
-                connect: None,
-            };
+            let [src, dst] =
+                [(src, src_tid), (dst, dst_tid)].map(|(node, tid)| End { node, endpoint, tid });
+            let message =
+                Message::between(Ends { src, dst, protocol: Protocol::Other }, flow, direction)
+                    .sent([sent, sent, None])
+                    .received([received, received, None])
+                    .carrying(bytes.unwrap_or(0), 1);
             target.message(&message, call_id)?;
         }
         Ok(())

@@ -13,7 +13,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use message_trace::{
-    DataDir, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message, Progress, Protocol,
+    DataDir, End, Endpoint, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, Progress, Protocol,
 };
 
 use super::columns::{self, Columns, Row, Unused};
@@ -125,9 +125,9 @@ impl Messages {
         nodes: Option<&NodeTable>,
         target: &mut Target,
     ) -> Result<(), Unused> {
-        let [send_first, send_last, send_ts] = self.times(row, SEND)?;
-        let [recv_first, recv_last, recv_ts] = self.times(row, RECV)?;
-        if send_first.is_none() && recv_first.is_none() {
+        let sent = self.times(row, SEND)?;
+        let received = self.times(row, RECV)?;
+        if sent[0].is_none() && received[0].is_none() {
             let why = "it has neither a time of sending nor one of receipt".to_owned();
             return Err(Wrong { cause: "message without a time", why }.into());
         }
@@ -164,26 +164,15 @@ impl Messages {
                 (flow.unwrap_or(of_pair), direction.unwrap_or(seen))
             }
         };
-        let message = Message {
-            send_first,
-            send_last,
-            recv_first,
-            recv_last,
-            send_ts,
-            recv_ts,
-            src,
-            dst,
-            src_endpoint: endpoint(endpoints[0], target),
-            dst_endpoint: endpoint(endpoints[1], target),
-            src_tid: target.thread(row.file, threads[0])?,
-            dst_tid: target.thread(row.file, threads[1])?,
-            flow,
-            direction,
-            protocol,
-            bytes,
-            parts: i32::try_from(parts).unwrap_or(i32::MAX),
-            connect: None,
+        let end = |side: usize, node, target: &mut Target| {
+            let tid = target.thread(row.file, threads[side])?;
+            Ok::<_, Unused>(End { node, endpoint: endpoint(endpoints[side], target), tid })
         };
+        let ends = Ends { src: end(0, src, target)?, dst: end(1, dst, target)?, protocol };
+        let message = Message::between(ends, flow, direction)
+            .sent(sent)
+            .received(received)
+            .carrying(bytes, i32::try_from(parts).unwrap_or(i32::MAX));
         Ok(target.message(&message, call_id)?)
     }
 

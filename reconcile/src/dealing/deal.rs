@@ -11,7 +11,7 @@ use out_of_core::{
 
 use crate::absent::NONE;
 use crate::calls::{Datagram, ELSEWHERE, StreamCall};
-use crate::connections::connections::Connection;
+use crate::connections::connection::Connection;
 use crate::dealing::elsewhere::Elsewhere;
 use crate::second_reading::reading::{Call, SecondReading};
 use crate::sockets::reach::Reach;

@@ -4,7 +4,7 @@ use out_of_core::SpillableVec;
 use rustc_hash::FxHashMap;
 use socket_log::layout::source;
 
-use crate::connections::connections::{self, Connection};
+use crate::connections::connection::{self, Connection};
 use crate::connections::first_calls::FirstCalls;
 use crate::connections::listening::Listening;
 use crate::connections::unix_sockets;
@@ -51,7 +51,7 @@ pub(crate) fn connect(
     let mut partner = partners(run, &capture, &sockets, &listening)?;
     let doubtful =
         translated::pair_up(&capture, &sockets, &mut partner, run.options, run.progress, outcome)?;
-    let mut connections = connections::connections(&capture, &sockets.all, &partner, &listening)?;
+    let mut connections = connection::connections(&capture, &sockets.all, &partner, &listening)?;
     doubtful.mark(&mut connections);
     let partitions = Partitions::of(&run.pool, &connections, &sockets.all)?;
     Ok(Connected {
@@ -91,7 +91,7 @@ fn partners(
 ) -> Result<SpillableVec<u32>, Error> {
     let ambiguous = unix_sockets::ambiguous(capture, &sockets.all)?;
     let first_calls = FirstCalls::read(capture, sockets, &ambiguous, run.threads, run.progress)?;
-    Ok(connections::partners(capture, &sockets.all, listening, &first_calls)?)
+    Ok(connection::partners(capture, &sockets.all, listening, &first_calls)?)
 }
 
 impl Connected {

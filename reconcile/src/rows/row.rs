@@ -3,7 +3,7 @@
 //! matched, as only then the clocks are known.
 
 use clocks::Clocks;
-use message_trace::{Connect, EndpointId, Message, NodeId, Protocol};
+use message_trace::{Connect, End, EndpointId, Ends, Message, NodeId, Protocol};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::absent::{NIL, NONE};
@@ -130,26 +130,18 @@ impl Row {
             node => node as NodeId,
         };
         let thread = |side: usize| Some(self.tids[side]).filter(|tid| *tid != NO_THREAD);
-        Message {
-            send_first: own(0),
-            send_last: own(1),
-            recv_first: own(2),
-            recv_last: own(3),
-            send_ts: self.common(0, self.times[0], common),
-            recv_ts: self.common(1, self.times[3], common),
-            src: node(0, src),
-            dst: node(1, dst),
-            src_endpoint: src.endpoint,
-            dst_endpoint: dst.endpoint,
-            src_tid: thread(0),
-            dst_tid: thread(1),
-            flow: slot.flow,
-            direction: i8::from(backward),
-            protocol: slot.protocol,
-            bytes: self.bytes,
-            parts: (self.parts & PARTS) as i32,
-            connect: connecting.and_then(|connecting| self.connect(connecting, slot, common)),
-        }
+        let end = |side: usize, place: Place| End {
+            node: node(side, place),
+            endpoint: place.endpoint,
+            tid: thread(side),
+        };
+        let ends = Ends { src: end(0, src), dst: end(1, dst), protocol: slot.protocol };
+        let message = Message::between(ends, slot.flow, i8::from(backward))
+            .sent([own(0), own(1), self.common(0, self.times[0], common)])
+            .received([own(2), own(3), self.common(1, self.times[3], common)])
+            .carrying(self.bytes, (self.parts & PARTS) as i32);
+        let connect = connecting.and_then(|connecting| self.connect(connecting, slot, common));
+        Message { connect, ..message }
     }
 
     /// How the connection was made that it is the first message of.

@@ -12,7 +12,7 @@ use crate::absent::NONE;
 use crate::calls::{Part, StreamCall, Transfer};
 use crate::cause::Cause;
 use crate::connections::connecting::Connecting;
-use crate::connections::connections::Connection;
+use crate::connections::connection::Connection;
 use crate::logs::capture::Capture;
 use crate::options::Options;
 use crate::reconciliation::{Reconciliation, add};

@@ -11,7 +11,7 @@ use out_of_core::{ExternalSorter, Keyed, MemoryBudget, ReadFailure, SortedRuns, 
 
 use crate::absent::NONE;
 use crate::calls::{StreamCall, Transfer};
-use crate::connections::connections::Connection;
+use crate::connections::connection::Connection;
 use crate::streams::tally::Tally;
 use crate::tuning::MAX_SORTED_CALLS;
 

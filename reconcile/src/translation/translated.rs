@@ -8,7 +8,7 @@ use message_trace::{Error, Progress};
 use out_of_core::SpillableVec;
 
 use crate::absent::NONE;
-use crate::connections::connections::Connection;
+use crate::connections::connection::Connection;
 use crate::logs::capture::Capture;
 use crate::options::Options;
 use crate::reconciliation::{Reconciliation, TranslatedEnd, Translation};

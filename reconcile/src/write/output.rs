@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use crate::absent::NONE;
 use crate::connections::connecting::Connecting;
-use crate::connections::connections::Connection;
+use crate::connections::connection::Connection;
 use crate::datagrams::end::End;
 use crate::datagrams::flows::{AllFlows, DatagramFlow};
 use crate::logs::capture::Capture;

@@ -5,7 +5,8 @@
 //! others as they were.
 
 use message_trace::{
-    FROM_ACCEPTING, FROM_CONNECTING, MessageTrace, Node, NodeId, Nodes, Progress, Protocol,
+    End, Ends, FROM_ACCEPTING, FROM_CONNECTING, MessageTrace, Node, NodeId, Nodes, Progress,
+    Protocol,
 };
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -183,26 +184,14 @@ fn written(
 ) -> message_trace::Message {
     let returns = tracelet.messages[number].returns;
     let (sent, received) = (Some(event.sent), Some(event.received));
-    message_trace::Message {
-        send_first: sent,
-        send_last: sent,
-        recv_first: received,
-        recv_last: received,
-        send_ts: sent,
-        recv_ts: received,
-        src: event.from as NodeId,
-        dst: event.to as NodeId,
-        src_endpoint: endpoint,
-        dst_endpoint: endpoint,
-        src_tid: None,
-        dst_tid: None,
-        flow: flow + returns.unwrap_or(number) as i64,
-        direction: if returns.is_some() { FROM_ACCEPTING } else { FROM_CONNECTING },
-        protocol: Protocol::Other,
-        bytes: tracelet.messages[number].bytes,
-        parts: 1,
-        connect: None,
-    }
+    let [src, dst] =
+        [event.from, event.to].map(|node| End { node: node as NodeId, endpoint, tid: None });
+    let direction = if returns.is_some() { FROM_ACCEPTING } else { FROM_CONNECTING };
+    let ends = Ends { src, dst, protocol: Protocol::Other };
+    message_trace::Message::between(ends, flow + returns.unwrap_or(number) as i64, direction)
+        .sent([sent; 3])
+        .received([received; 3])
+        .carrying(tracelet.messages[number].bytes, 1)
 }
 
 /// Puts the messages into `trace` by time, and tells the row of each.
